@@ -1,6 +1,11 @@
-//! `cargo bench --bench frame -- EXPERIMENTS COMMITS`: what one key and the frame after it cost inside the screen, in
-//! milliseconds, with a long history, and with a source of 10,000 lines: no terminal, no disk and no git.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+//! `cargo bench --bench frame -- EXPERIMENTS COMMITS`: what one key and the frame after it cost
+//! inside the screen, in milliseconds, with a long history, and with a source of 10,000 lines: no
+//! terminal, no disk and no git.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -37,9 +42,14 @@ fn main() {
     let mut model = Model::new(setup(), Theme::plain(), TimeZone::UTC);
     let mut screen = Terminal::new(TestBackend::new(200, 60)).expect("a screen of cells");
     let history: Vec<Experiment> = (1..=experiments).map(experiment).collect();
-    let log: Vec<LogEntry> = (0..500.min(experiments)).map(|n| commit(experiments - n)).collect();
+    let log: Vec<LogEntry> = (0..500.min(experiments))
+        .map(|n| commit(experiments - n))
+        .collect();
     let facts = |history: &[Experiment]| {
-        let history = History { experiments: history.to_vec(), problems: Vec::new() };
+        let history = History {
+            experiments: history.to_vec(),
+            problems: Vec::new(),
+        };
         Event::Repository(RepositoryReply::Overview(Box::new(Overview {
             at: Timestamp::UNIX_EPOCH,
             status: Err("no disk".into()),
@@ -49,20 +59,49 @@ fn main() {
     };
     println!("{experiments} experiments, {commits} commits in the graph");
     lab_tui::open(&mut model);
-    tell("the first look", vec![timed(|| drop(take(&mut model, facts(&history))))]);
+    tell(
+        "the first look",
+        vec![timed(|| drop(take(&mut model, facts(&history))))],
+    );
     let again: Vec<Event> = (0..5).map(|_| facts(&history)).collect();
-    let looks = again.into_iter().map(|facts| timed(|| drop(take(&mut model, facts))));
+    let looks = again
+        .into_iter()
+        .map(|facts| timed(|| drop(take(&mut model, facts))));
     tell("a later look", looks.collect());
     let entries = (0..commits).map(|n| {
         let newer = |n: usize| commit(commits.saturating_sub(n));
-        let parents = (n + 1 < commits).then(|| newer(n + 1).id).into_iter().collect();
-        GraphEntry { commit: newer(n), parents, labels: Vec::new() }
+        let parents = (n + 1 < commits)
+            .then(|| newer(n + 1).id)
+            .into_iter()
+            .collect();
+        GraphEntry {
+            commit: newer(n),
+            parents,
+            labels: Vec::new(),
+        }
     });
-    let page = GraphPage { is_first: true, is_last: true, entries: entries.collect() };
-    tell("the graph", vec![timed(|| drop(take(&mut model, Event::View(ViewReply::Graph(Ok(page))))))]);
-    let places =
-        [("Bench, no pane moves", "1", "?"), ("Correctness", "1", "jk"), ("Throughput", "1\t", "jk")];
-    let rest = [("Git log", "\t", "jk"), ("run.log", "\t", "jk"), ("Results", "3", "jk"), ("Git", "4", "jk")];
+    let page = GraphPage {
+        is_first: true,
+        is_last: true,
+        entries: entries.collect(),
+    };
+    tell(
+        "the graph",
+        vec![timed(|| {
+            drop(take(&mut model, Event::View(ViewReply::Graph(Ok(page)))))
+        })],
+    );
+    let places = [
+        ("Bench, no pane moves", "1", "?"),
+        ("Correctness", "1", "jk"),
+        ("Throughput", "1\t", "jk"),
+    ];
+    let rest = [
+        ("Git log", "\t", "jk"),
+        ("run.log", "\t", "jk"),
+        ("Results", "3", "jk"),
+        ("Git", "4", "jk"),
+    ];
     for (name, way, keys) in places.into_iter().chain(rest) {
         way.chars().for_each(|key| drop(press(&mut model, key)));
         walk(name, keys, &mut model, &mut screen);
@@ -76,17 +115,32 @@ fn main() {
     let mut colours = Vec::new();
     tell(
         "a source, read",
-        vec![timed(|| colours = take(&mut model, Event::View(ViewReply::Source(Box::new(source)))))],
+        vec![timed(|| {
+            colours = take(&mut model, Event::View(ViewReply::Source(Box::new(source))))
+        })],
     );
     let highlighter = Highlighter::new().expect("the syntax");
     for effect in colours {
-        let Effect::Highlight(HighlightRequest { which, text, .. }) = effect else { continue };
+        let Effect::Highlight(HighlightRequest { which, text, .. }) = effect else {
+            continue;
+        };
         let text: Arc<[u8]> = text.into();
         let found = highlighter.highlight(&text, &mut HighlightCache::default());
-        drop(take(&mut model, Event::Highlighted(HighlightReply { which, text, colours: found })));
+        drop(take(
+            &mut model,
+            Event::Highlighted(HighlightReply {
+                which,
+                text,
+                colours: found,
+            }),
+        ));
     }
     // Down and up, and from change to change.
-    for (name, way) in [("Source", ""), ("Source, unified", "v"), ("Source, side by side", "v")] {
+    for (name, way) in [
+        ("Source", ""),
+        ("Source, unified", "v"),
+        ("Source, side by side", "v"),
+    ] {
         way.chars().for_each(|key| drop(press(&mut model, key)));
         for (how, keys) in [("", "jk"), (", far", "Gg"), (", changes", "]")] {
             walk(&format!("{name}{how}"), keys, &mut model, &mut screen);
@@ -99,7 +153,9 @@ fn walk(name: &str, keys: &str, model: &mut Model, screen: &mut Terminal<TestBac
     let mut draw = |model: &mut Model| {
         timed(|| {
             let mut geometry = FrameGeometry::default();
-            screen.draw(|frame| geometry = lab_tui::view(model, frame)).expect("cells are always there");
+            screen
+                .draw(|frame| geometry = lab_tui::view(model, frame))
+                .expect("cells are always there");
             drop(take(model, Event::Drawn(Box::new(geometry))));
         })
     };
@@ -114,7 +170,11 @@ fn walk(name: &str, keys: &str, model: &mut Model, screen: &mut Terminal<TestBac
 }
 
 fn press(model: &mut Model, key: char) -> Vec<Effect> {
-    let key = if key == '\t' { "tab".to_owned() } else { key.to_string() };
+    let key = if key == '\t' {
+        "tab".to_owned()
+    } else {
+        key.to_string()
+    };
     let key = Key::parse(&key).expect("the name of a key");
     take(model, Event::Input(UserInput::Key(key.event())))
 }
@@ -128,17 +188,31 @@ fn take(model: &mut Model, event: Event) -> Vec<Effect> {
 fn source(request: SourceRequest) -> SourceView {
     let text = |changed: &str| {
         let line = |n: usize| {
-            let value = if n.is_multiple_of(10) { changed } else { "1.0f" };
-            format!("    float value_{n} = __expf({value}) * {n}.5f; // line {n} of a long kernel\n")
+            let value = if n.is_multiple_of(10) {
+                changed
+            } else {
+                "1.0f"
+            };
+            format!(
+                "    float value_{n} = __expf({value}) * {n}.5f; // line {n} of a long kernel\n"
+            )
         };
         SourceText::new((1..=SOURCE_LINES).map(line).collect::<String>())
     };
     let (base, present) = (text("2.0f"), text("3.0f"));
     SourceView {
         request,
-        diff: Arc::new(Diff::parse(&text_diff(base.whole(), present.whole(), 3).expect("a diff"))),
-        present: Ok(PresentText { text: present, fingerprint: Fingerprint("f".into()) }),
-        base: Ok(Base { name: "incumbent 0123456".into(), text: base }),
+        diff: Arc::new(Diff::parse(
+            &text_diff(base.whole(), present.whole(), 3).expect("a diff"),
+        )),
+        present: Ok(PresentText {
+            text: present,
+            fingerprint: Fingerprint("f".into()),
+        }),
+        base: Ok(Base {
+            name: "incumbent 0123456".into(),
+            text: base,
+        }),
         since: Vec::new(),
     }
 }
@@ -155,7 +229,11 @@ fn setup() -> Setup {
 }
 
 fn experiment(n: usize) -> Experiment {
-    let status = if n.is_multiple_of(3) { Status::Keep } else { Status::Discard };
+    let status = if n.is_multiple_of(3) {
+        Status::Keep
+    } else {
+        Status::Discard
+    };
     let row = Row {
         commit: format!("{n:07x}"),
         throughput_sps: 1000.0 + n as f64,
@@ -198,6 +276,15 @@ fn timed(act: impl FnOnce()) -> f64 {
 
 fn tell(what: &str, mut times: Vec<f64>) {
     times.sort_by(f64::total_cmp);
-    let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN);
-    println!("{what:<32} {:>8.3} ms at the median, {:>8.3} at the 99th percentile", at(0.5), at(0.99));
+    let at = |share: f64| {
+        times
+            .get((times.len() as f64 * share) as usize)
+            .copied()
+            .unwrap_or(f64::NAN)
+    };
+    println!(
+        "{what:<32} {:>8.3} ms at the median, {:>8.3} at the 99th percentile",
+        at(0.5),
+        at(0.99)
+    );
 }

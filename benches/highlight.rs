@@ -1,6 +1,11 @@
-//! How long highlighting takes: `cargo bench --bench highlight [-- FILE]` prints milliseconds for compiling the
-//! syntax, for a thousand lines never seen before, and for the same lines after an edit of one.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+//! How long highlighting takes: `cargo bench --bench highlight [-- FILE]` prints milliseconds for
+//! compiling the syntax, for a thousand lines never seen before, and for the same lines after an
+//! edit of one.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 
 use lab_tui::highlight::{HighlightCache, Highlighter};
 use std::time::Instant;
@@ -35,7 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     highlighter.highlight(text.as_bytes(), &mut HighlightCache::default());
     let first = start.elapsed().as_secs_f64() * 1e3;
-    let cold = median(|| drop(highlighter.highlight(text.as_bytes(), &mut HighlightCache::default())));
+    let cold =
+        median(|| drop(highlighter.highlight(text.as_bytes(), &mut HighlightCache::default())));
     let mut cache = HighlightCache::default();
     highlighter.highlight(text.as_bytes(), &mut cache);
     let mut edits = 0;

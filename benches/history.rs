@@ -1,6 +1,10 @@
-//! `cargo bench --bench history -- EXPERIMENTS COMMITS [DIR]`: how long it takes to look at a repository with a long
-//! history, in milliseconds: the first time, and again.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+//! `cargo bench --bench history -- EXPERIMENTS COMMITS [DIR]`: how long it takes to look at a
+//! repository with a long history, in milliseconds: the first time, and again.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 
 #[path = "../examples/make-history/repository.rs"]
 mod repository;
@@ -32,19 +36,28 @@ use std::time::{Duration, Instant};
 const TIMES: usize = 5;
 
 fn main() -> Result<()> {
-    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let args: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
+        .collect();
     let number = |at: usize, otherwise: usize| args.get(at).map_or(Ok(otherwise), |n| n.parse());
     let (experiments, commits) = (number(0, 10_000)?, number(1, 10_000)?);
     let temp = tempfile::tempdir()?;
-    let folder = args.get(2).map_or_else(|| temp.path().join("repo"), PathBuf::from);
+    let folder = args
+        .get(2)
+        .map_or_else(|| temp.path().join("repo"), PathBuf::from);
     if !folder.exists() {
-        timed("making it", || repository::make(&folder, experiments, commits))?;
+        timed("making it", || {
+            repository::make(&folder, experiments, commits)
+        })?;
     }
     println!("{experiments} experiments, {commits} commits");
     let project = Project::open(&folder, None).context("the repository that was made")?;
     let index = project.lab_dir.join("runs/index.bin");
     let _ = std::fs::remove_file(&index);
-    timed("run index, without its file", || Ok(RunIndex::open(&project)))?;
+    timed("run index, without its file", || {
+        Ok(RunIndex::open(&project))
+    })?;
 
     median("run index, from its file", || Ok(RunIndex::open(&project)))?;
     let mut index = RunIndex::open(&project);
@@ -53,18 +66,34 @@ fn main() -> Result<()> {
         Ok(())
     })?;
     let all = history::look(&Repo::open(&project)?, &project, &mut index);
-    anyhow::ensure!(all.experiments.len() == experiments && all.problems.is_empty(), "{:?}", all.problems);
-    median("history", || Ok(history::look(&Repo::open(&project)?, &project, &mut index)))?;
-    median("status", || status::look(&Repo::open(&project)?, &project, &index))?;
+    anyhow::ensure!(
+        all.experiments.len() == experiments && all.problems.is_empty(),
+        "{:?}",
+        all.problems
+    );
+    median("history", || {
+        Ok(history::look(&Repo::open(&project)?, &project, &mut index))
+    })?;
+    median("status", || {
+        status::look(&Repo::open(&project)?, &project, &index)
+    })?;
     let marks = Marks::of(&all.experiments);
     median("marks", || Ok(Marks::of(&all.experiments)))?;
-    median("log, its first 500", || repo::log_page(&Repo::open(&project)?, &marks, None, 500))?;
-    median("graph, its first 500", || repo::Graph::open(&Repo::open(&project)?)?.page(&marks, 500))?;
+    median("log, its first 500", || {
+        repo::log_page(&Repo::open(&project)?, &marks, None, 500)
+    })?;
+    median("graph, its first 500", || {
+        repo::Graph::open(&Repo::open(&project)?)?.page(&marks, 500)
+    })?;
     let mut graph = repo::Graph::open(&Repo::open(&project)?)?;
-    timed("graph, its first 100,000", || graph.page(&marks, 100_000).map(drop))?;
+    timed("graph, its first 100,000", || {
+        graph.page(&marks, 100_000).map(drop)
+    })?;
     timed("graph, 500 more", || graph.page(&marks, 500).map(drop))?;
     to_the_end(&project, all.experiments)?;
-    median("details of a commit", || repo::commit_details(&Repo::open(&project)?, "HEAD", 3))?;
+    median("details of a commit", || {
+        repo::commit_details(&Repo::open(&project)?, "HEAD", 3)
+    })?;
     median("all of it, from nothing", || {
         let (repo, mut index) = (Repo::open(&project)?, RunIndex::open(&project));
         let history = history::look(&repo, &project, &mut index);
@@ -73,37 +102,62 @@ fn main() -> Result<()> {
     })
 }
 
-/// `G` in the view Git: pages are read and taken in until there are no older commits, or no more are held.
+/// `G` in the view Git: pages are read and taken in until there are no older commits, or no more
+/// are held.
 fn to_the_end(project: &Project, history: Vec<Experiment>) -> Result<()> {
     let mut model = Model::new(Setup::of(project), Theme::plain(), TimeZone::UTC);
     model.panes.view = View::Git;
-    let history = Ok(History { experiments: history, problems: Vec::new() });
+    let history = Ok(History {
+        experiments: history,
+        problems: Vec::new(),
+    });
     let facts = Overview {
         at: Timestamp::UNIX_EPOCH,
         status: Err("not looked at".to_owned()),
         history,
         log: Ok(Vec::new()),
     };
-    let _ = update(&mut model, Event::Repository(RepositoryReply::Overview(Box::new(facts))), Duration::ZERO);
+    let _ = update(
+        &mut model,
+        Event::Repository(RepositoryReply::Overview(Box::new(facts))),
+        Duration::ZERO,
+    );
     let (before, began) = (resident(), Instant::now());
     let mut graph = repo::Graph::open(&Repo::open(project)?)?;
     let (mut pages, mut slowest) = (0, Duration::ZERO);
     loop {
         let entries = graph.page(&Marks::of(&[]), PAGE)?;
-        let page = GraphPage { is_first: pages == 0, is_last: entries.len() < PAGE, entries };
+        let page = GraphPage {
+            is_first: pages == 0,
+            is_last: entries.len() < PAGE,
+            entries,
+        };
         let took = Instant::now();
-        let mut asked = update(&mut model, Event::View(ViewReply::Graph(Ok(page))), Duration::ZERO).effects;
+        let mut asked = update(
+            &mut model,
+            Event::View(ViewReply::Graph(Ok(page))),
+            Duration::ZERO,
+        )
+        .effects;
         slowest = slowest.max(took.elapsed());
         if pages == 0 {
             let end = Key::parse("G").context("a key")?;
-            asked = update(&mut model, Event::Input(UserInput::Key(end.event())), Duration::ZERO).effects;
+            asked = update(
+                &mut model,
+                Event::Input(UserInput::Key(end.event())),
+                Duration::ZERO,
+            )
+            .effects;
         }
         pages += 1;
         if !asked.contains(&Effect::View(ViewRequest::MoreGraph)) {
             break;
         }
     }
-    let (rows, ms) = (model.panes.graph.rows.len(), began.elapsed().as_secs_f64() * 1e3);
+    let (rows, ms) = (
+        model.panes.graph.rows.len(),
+        began.elapsed().as_secs_f64() * 1e3,
+    );
     let memory = resident().saturating_sub(before) as f64 / f64::from(1 << 20);
     let slowest = slowest.as_secs_f64() * 1e3;
     println!(

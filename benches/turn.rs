@@ -1,8 +1,14 @@
-//! `cargo bench --bench turn -- EXPERIMENTS TURNS`: what one turn of a script or an agent costs with an external harness,
-//! `lab run` and then `lab keep` or `lab discard`, and `lab run --decide` alone, in a repository with a long history. Beside
-//! it `git commit` of the same file in the same history without the lab, and what the harness itself takes. Last the lab's own part of
-//! a turn of `lab auto`, as the loop tells it: without the command, the harness, the check before a keep, and waits.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+//! `cargo bench --bench turn -- EXPERIMENTS TURNS`: what one turn of a script or an agent costs
+//! with an external harness, `lab run` and then `lab keep` or `lab discard`, and `lab run --decide`
+//! alone, in a repository with a long history. Beside it `git commit` of the same file in the same
+//! history without the lab, and what the harness itself takes. Last the lab's own part of a turn of
+//! `lab auto`, as the loop tells it: without the command, the harness, the check before a keep, and
+//! waits.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 
 #[path = "../examples/make-history/repository.rs"]
 mod repository;
@@ -16,8 +22,8 @@ use std::time::Instant;
 /// As in an ordinary history: one of so many turns keeps, the others discard.
 const KEPT: usize = 4;
 
-/// A harness that times the kernel in turns with the incumbent, so that the rule decides: one whose first line ends with `keep` is
-/// faster, any other is slower.
+/// A harness that times the kernel in turns with the incumbent, so that the rule decides: one whose
+/// first line ends with `keep` is faster, any other is slower.
 const IN_TURNS: &str = "read -r line < kernel.cu\ncase $line in *keep) turns='0.0100 0.0090 0.0091 0.0101';; *) \
                         turns='0.0100 0.0110 0.0111 0.0101';; esac\necho 'device: Test GPU'\necho 'h0_max_diff: 1e-6 \
                         limit=1e-5'\nfor block in 1 2 3 4 5 6; do echo \"turns: $turns\"; done\necho 'correctness: \
@@ -28,7 +34,10 @@ const EDIT: &str = "word=discard; [ $((LAB_TURN % 4)) != 0 ] || word=keep; { ech
                     +2 kernel.cu; echo \"const int turn_$LAB_TURN = $LAB_TURN;\"; } > new; cat new > kernel.cu; rm new";
 
 fn main() -> Result<()> {
-    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let args: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
+        .collect();
     let number = |at: usize, otherwise: usize| args.get(at).map_or(Ok(otherwise), |n| n.parse());
     let (experiments, turns) = (number(0, 10_000)?, number(1, 40)?.max(KEPT));
     let temp = tempfile::tempdir()?;
@@ -38,8 +47,16 @@ fn main() -> Result<()> {
     }
     repository::make(&at("repo"), experiments, 1_000)?;
     let bench = Bench { temp: temp.path() };
-    bench.run("git", &["clone", "-q", "--no-hardlinks", "repo", "plain"], Path::new("."))?;
-    for (key, value) in [("user.name", "A User"), ("user.email", "user@example.com"), ("gc.auto", "0")] {
+    bench.run(
+        "git",
+        &["clone", "-q", "--no-hardlinks", "repo", "plain"],
+        Path::new("."),
+    )?;
+    for (key, value) in [
+        ("user.name", "A User"),
+        ("user.email", "user@example.com"),
+        ("gc.auto", "0"),
+    ] {
         bench.run("git", &["config", key, value], Path::new("plain"))?;
         bench.run("git", &["config", key, value], Path::new("repo"))?;
     }
@@ -54,8 +71,11 @@ fn main() -> Result<()> {
         let is_kept = turn % KEPT == 0;
         let (judged, decided) = bench.turn(turn, if is_kept { "keep" } else { "discard" })?;
         run.push(judged);
-        let (alone, whole) =
-            if is_kept { (&mut keep, &mut keep_turn) } else { (&mut discard, &mut discard_turn) };
+        let (alone, whole) = if is_kept {
+            (&mut keep, &mut keep_turn)
+        } else {
+            (&mut discard, &mut discard_turn)
+        };
         alone.push(decided);
         whole.push(judged + decided);
     }
@@ -63,13 +83,21 @@ fn main() -> Result<()> {
     let (mut keep_at_once, mut discard_at_once) = (Vec::new(), Vec::new());
     for turn in 1..=turns {
         let is_kept = turn % KEPT == 0;
-        let of_decision = if is_kept { &mut keep_at_once } else { &mut discard_at_once };
+        let of_decision = if is_kept {
+            &mut keep_at_once
+        } else {
+            &mut discard_at_once
+        };
         of_decision.push(bench.turn_at_once(turn, is_kept)?);
     }
     let (mut commit, mut harness) = (Vec::new(), Vec::new());
     for turn in 0..turns {
         fs::write(at("plain/kernel.cu"), format!("// turn {turn} of git\n"))?;
-        commit.push(bench.run("git", &["commit", "-qm", "turn", "kernel.cu"], Path::new("plain"))?);
+        commit.push(bench.run(
+            "git",
+            &["commit", "-qm", "turn", "kernel.cu"],
+            Path::new("plain"),
+        )?);
         harness.push(bench.run("sh", &["harness.sh"], Path::new("repo"))?);
     }
     // The ends of the history are on disk: the loop starts where the incumbent is.
@@ -100,31 +128,64 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Judges a new kernel, and decides it. Returns the milliseconds of both.
     fn turn(&self, turn: usize, decision: &str) -> Result<(f64, f64)> {
-        fs::write(self.temp.join("repo/kernel.cu"), format!("// turn {turn} of the lab\n"))?;
+        fs::write(
+            self.temp.join("repo/kernel.cu"),
+            format!("// turn {turn} of the lab\n"),
+        )?;
         let judged = self.lab(&["run"])?;
         Ok((judged, self.lab(&[decision, "-m", "a turn"])?))
     }
 
     /// Judges a new kernel and decides it by rule, in one command. Returns the milliseconds.
     fn turn_at_once(&self, turn: usize, is_kept: bool) -> Result<f64> {
-        let (word, exit) = if is_kept { ("keep", 10) } else { ("discard", 11) };
-        fs::write(self.temp.join("repo/kernel.cu"), format!("// turn {turn} at once: {word}\n"))?;
-        let (took, code) =
-            self.timed(env!("CARGO_BIN_EXE_lab"), &["run", "--decide", "-m", "a turn"], Path::new("repo"))?;
-        ensure!(code == Some(exit), "lab run --decide ended with {code:?} instead of {exit}");
+        let (word, exit) = if is_kept {
+            ("keep", 10)
+        } else {
+            ("discard", 11)
+        };
+        fs::write(
+            self.temp.join("repo/kernel.cu"),
+            format!("// turn {turn} at once: {word}\n"),
+        )?;
+        let (took, code) = self.timed(
+            env!("CARGO_BIN_EXE_lab"),
+            &["run", "--decide", "-m", "a turn"],
+            Path::new("repo"),
+        )?;
+        ensure!(
+            code == Some(exit),
+            "lab run --decide ended with {code:?} instead of {exit}"
+        );
         Ok(took)
     }
 
-    /// Lets a loop make so many turns. Returns the median and the longest of the lab's own part of a turn, in milliseconds.
+    /// Lets a loop make so many turns. Returns the median and the longest of the lab's own part of
+    /// a turn, in milliseconds.
     fn own_part(&self, turns: usize, editor: &[&str]) -> Result<(f64, f64)> {
         let count = turns.to_string();
-        self.lab(&[&["auto", "--plateau", "1000000", "--experiments", &count], editor].concat())?;
-        let mut status =
-            self.command(env!("CARGO_BIN_EXE_lab"), &["auto", "status", "--json"], Path::new("repo"));
+        self.lab(
+            &[
+                &["auto", "--plateau", "1000000", "--experiments", &count],
+                editor,
+            ]
+            .concat(),
+        )?;
+        let mut status = self.command(
+            env!("CARGO_BIN_EXE_lab"),
+            &["auto", "status", "--json"],
+            Path::new("repo"),
+        );
         let told: serde_json::Value = serde_json::from_slice(&status.output()?.stdout)?;
         let part = &told["state"]["own_part"];
-        ensure!(part["turns"] == turns, "lab auto status tells no own part of {turns} turns: {told}");
-        let figure = |key: &str| part[key].as_f64().with_context(|| format!("own_part has no {key}"));
+        ensure!(
+            part["turns"] == turns,
+            "lab auto status tells no own part of {turns} turns: {told}"
+        );
+        let figure = |key: &str| {
+            part[key]
+                .as_f64()
+                .with_context(|| format!("own_part has no {key}"))
+        };
         Ok((figure("median_ms")?, figure("longest_ms")?))
     }
 
@@ -142,7 +203,9 @@ impl Bench<'_> {
     fn command(&self, program: &str, args: &[&str], folder: &Path) -> Command {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.temp.join(folder));
-        command.env("HOME", self.temp.join("home")).env("LAB_STATE_DIR", self.temp.join("state"));
+        command
+            .env("HOME", self.temp.join("home"))
+            .env("LAB_STATE_DIR", self.temp.join("state"));
         command.env("GIT_CONFIG_NOSYSTEM", "1").stdin(Stdio::null());
         command
     }
@@ -166,6 +229,9 @@ impl Bench<'_> {
 fn print(what: &str, mut times: Vec<f64>) {
     times.sort_by(f64::total_cmp);
     if let (Some(low), Some(high)) = (times.first(), times.last()) {
-        println!("{what:<30} {:>8.1}   {low:.1} … {high:.1}", times[times.len() / 2]);
+        println!(
+            "{what:<30} {:>8.1}   {low:.1} … {high:.1}",
+            times[times.len() / 2]
+        );
     }
 }

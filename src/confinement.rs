@@ -3,9 +3,13 @@
 use lab_device::sandbox;
 use lab_protocol::Target;
 
-/// Why kernels cannot be confined on a device. `None` where they can, and for a GPU, where a kernel makes no system calls.
+/// Why kernels cannot be confined on a device. `None` where they can, and for a GPU, where a kernel
+/// makes no system calls.
 pub fn missing(target: Target) -> Option<String> {
     let support = sandbox::support();
     // Resolving a device may load its driver.
-    support.missing().filter(|_| lab_device::resolve(target) == Target::Cpu).map(str::to_owned)
+    support
+        .missing()
+        .filter(|_| lab_device::resolve(target) == Target::Cpu)
+        .map(str::to_owned)
 }

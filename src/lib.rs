@@ -1,6 +1,7 @@
 //! `lab`: a terminal workbench for CUDA kernel experiments. ARCHITECTURE.md shows the crates.
 //!
-//! This package holds the command line ([`cli`]) and the threads that connect the screen with the core ([`screen`]).
+//! This package holds the command line ([`cli`]) and the threads that connect the screen with the
+//! core ([`screen`]).
 #![forbid(unsafe_code)]
 
 pub mod cli;

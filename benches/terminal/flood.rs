@@ -1,5 +1,5 @@
-//! Keys while a harness prints more than anybody can read: how long each takes to a painted frame, and whether any is
-//! lost.
+//! Keys while a harness prints more than anybody can read: how long each takes to a painted frame,
+//! and whether any is lost.
 
 use super::grounds::Ground;
 use super::pty::{self, Terminal};
@@ -22,14 +22,20 @@ pub fn flood() -> Result<(), String> {
     terminal.frames();
     let before = proc::cpu(terminal.pid());
     terminal.watch(Duration::from_secs(3));
-    let cpu = 100.0 * proc::cpu(terminal.pid()).saturating_sub(before).as_secs_f64() / 3.0;
+    let cpu = 100.0
+        * proc::cpu(terminal.pid())
+            .saturating_sub(before)
+            .as_secs_f64()
+        / 3.0;
     println!(
         "- drawing: {}; the whole of lab and harness takes {cpu:.0} % of a processor",
         of_frames(&terminal.frames(), Duration::from_secs(3))
     );
     let (mut words, mut moves) = (Vec::new(), Vec::new());
     let mut pause = Pauses(1);
-    terminal.echo("/", |screen| screen.cursor_position() == (57, 89) || !screen.hide_cursor())?;
+    terminal.echo("/", |screen| {
+        screen.cursor_position() == (57, 89) || !screen.hide_cursor()
+    })?;
     let mut typed = String::new();
     for n in 0..FLOODED_KEYS {
         terminal.watch(pause.next());
@@ -41,20 +47,29 @@ pub fn flood() -> Result<(), String> {
         typed.push(char::from(b'a' + (n % 26) as u8));
         let wanted = format!("/{typed}");
         words.push(terminal.echo(&typed[typed.len() - 1..], |screen| {
-            screen.rows(0, pty::COLUMNS).any(|row| row.contains(&wanted))
+            screen
+                .rows(0, pty::COLUMNS)
+                .any(|row| row.contains(&wanted))
         })?);
     }
     let (kept, sent) = burst(&mut terminal);
     terminal.echo("\u{1b}", vt100::Screen::hide_cursor)?;
     let panes = ["Correctness", "Throughput", "Git log", "run.log"];
-    let focused = |screen: &vt100::Screen, name: &str| screen.contents().contains(&format!("━ {name}"));
-    let mut at = panes.iter().position(|name| focused(terminal.screen(), name)).unwrap_or(0);
+    let focused =
+        |screen: &vt100::Screen, name: &str| screen.contents().contains(&format!("━ {name}"));
+    let mut at = panes
+        .iter()
+        .position(|name| focused(terminal.screen(), name))
+        .unwrap_or(0);
     for _ in 0..FLOODED_KEYS {
         terminal.watch(pause.next());
         at = (at + 1) % panes.len();
         moves.push(terminal.echo("\t", |screen| focused(screen, panes[at]))?);
     }
-    for (what, times) in [("a letter typed into the search", &words), ("Tab to the next pane", &moves)] {
+    for (what, times) in [
+        ("a letter typed into the search", &words),
+        ("Tab to the next pane", &moves),
+    ] {
         println!(
             "- {what}, key to painted frame: median {}, p99 {}, at most {} ({} keys)",
             ms(median(times)),
@@ -65,30 +80,46 @@ pub fn flood() -> Result<(), String> {
     }
     println!("- keys dropped: {} of {sent} typed in one go", sent - kept);
     let memory = proc::memory(terminal.pid());
-    println!("- memory: {:.1} MB, {:.1} MB at most", memory.resident, memory.peak);
+    println!(
+        "- memory: {:.1} MB, {:.1} MB at most",
+        memory.resident, memory.peak
+    );
     terminal.end("q");
     ground.git(&["checkout", "-q", "kernel.cu"]);
     forget_runs_after(&ground, 1);
     Ok(())
 }
 
-/// Keys that come all at once: how many of how many arrived. They fill a line, and what takes all but the
-/// first five away again follows on their heels; then one is typed and taken away many times over.
+/// Keys that come all at once: how many of how many arrived. They fill a line, and what takes all
+/// but the first five away again follows on their heels; then one is typed and taken away many
+/// times over.
 fn burst(terminal: &mut Terminal) -> (usize, usize) {
     const LETTERS: usize = 450;
     terminal.press("\u{15}");
-    let letters: String = (0..LETTERS).map(|n| char::from(b'a' + (n % 26) as u8)).collect();
+    let letters: String = (0..LETTERS)
+        .map(|n| char::from(b'a' + (n % 26) as u8))
+        .collect();
     let back = "\u{7f}".repeat(LETTERS - 5);
     let to_and_fro = "x\u{7f}".repeat(1_000);
     terminal.press(&format!("{letters}{back}{to_and_fro}"));
     terminal.watch(Duration::from_secs(3));
     let line = terminal.screen().rows(0, pty::COLUMNS).find_map(|row| {
         let (_, typed) = row.split_once("/abc")?;
-        Some(format!("abc{}", typed.split_whitespace().next().unwrap_or("")))
+        Some(format!(
+            "abc{}",
+            typed.split_whitespace().next().unwrap_or("")
+        ))
     });
     let sent = LETTERS + LETTERS - 5 + 2_000;
     let left = line.unwrap_or_default();
-    (if left == "abcde" { sent } else { sent - left.len().abs_diff(5).max(1) }, sent)
+    (
+        if left == "abcde" {
+            sent
+        } else {
+            sent - left.len().abs_diff(5).max(1)
+        },
+        sent,
+    )
 }
 
 /// Between 5 and 60 ms, as if at random: no key shall come at the same point of every frame.
@@ -97,7 +128,10 @@ struct Pauses(u64);
 impl Pauses {
     fn next(&mut self) -> Duration {
         // Knuth's MMIX constants.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         Duration::from_micros(5_000 + (self.0 >> 33) % 55_000)
     }
 }

@@ -1,5 +1,5 @@
-//! The repositories that are measured on, made once and kept in `target/tmp/terminal`, and the harness
-//! that runs in them, which is this program again.
+//! The repositories that are measured on, made once and kept in `target/tmp/terminal`, and the
+//! harness that runs in them, which is this program again.
 
 use lab_core::store::signature::{self, Purpose};
 use std::fs::{self, File};
@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 pub const LAB: &str = env!("CARGO_BIN_EXE_lab");
 
-const LAB_TOML: &str = "harness = \"../harness --harness\"\ntime_limit_s = 600\noutput_limit_mib = 2000\n";
+const LAB_TOML: &str =
+    "harness = \"../harness --harness\"\ntime_limit_s = 600\noutput_limit_mib = 2000\n";
 
 /// The key that signs the records of every ground.
 fn key_file() -> PathBuf {
@@ -47,21 +48,35 @@ impl Ground {
             ("LANG".to_owned(), "C.UTF-8".to_owned()),
             ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
             ("LAB_STATE_DIR".to_owned(), format!("{home}/lab")),
-            (signature::KEY_FILE.to_owned(), key_file().to_string_lossy().into_owned()),
+            (
+                signature::KEY_FILE.to_owned(),
+                key_file().to_string_lossy().into_owned(),
+            ),
         ];
         vars.extend(
-            ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"].map(|name| (name.to_owned(), home.clone())),
+            ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"]
+                .map(|name| (name.to_owned(), home.clone())),
         );
-        // bacon asks cargo where the package is, and a cargo that rustup chose lies beside the home it was installed in.
+        // bacon asks cargo where the package is, and a cargo that rustup chose lies beside the home
+        // it was installed in.
         let rustup = std::env::var_os("RUSTUP_HOME").map(PathBuf::from);
         let rustup = rustup.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".rustup")));
-        vars.extend(rustup.map(|folder| ("RUSTUP_HOME".to_owned(), folder.to_string_lossy().into_owned())));
+        vars.extend(rustup.map(|folder| {
+            (
+                "RUSTUP_HOME".to_owned(),
+                folder.to_string_lossy().into_owned(),
+            )
+        }));
         vars
     }
 
     /// The ground of this name, made by `fill` where it is not there yet.
     fn named(name: &str, fill: impl FnOnce(&Ground)) -> Ground {
-        let ground = Ground { folder: Path::new(env!("CARGO_TARGET_TMPDIR")).join("terminal").join(name) };
+        let ground = Ground {
+            folder: Path::new(env!("CARGO_TARGET_TMPDIR"))
+                .join("terminal")
+                .join(name),
+        };
         let is_whole = ground.folder.join("whole");
         if !is_whole.exists() {
             eprintln!("making {} …", ground.folder.display());
@@ -87,7 +102,9 @@ impl Ground {
     fn link_harness(&self) {
         let link = self.harness();
         let _ = fs::remove_file(&link);
-        std::env::current_exe().and_then(|own| symlink(own, link)).expect("a link");
+        std::env::current_exe()
+            .and_then(|own| symlink(own, link))
+            .expect("a link");
     }
 
     /// Twenty commits and one judged run.
@@ -96,7 +113,13 @@ impl Ground {
             ground.git(&["add", "."]);
             ground.git(&["commit", "-q", "-m", "the first kernel"]);
             for n in 2..=20 {
-                ground.git(&["commit", "-q", "--allow-empty", "-m", &format!("commit number {n}")]);
+                ground.git(&[
+                    "commit",
+                    "-q",
+                    "--allow-empty",
+                    "-m",
+                    &format!("commit number {n}"),
+                ]);
             }
             ground.lab(&["trust"]);
             ground.lab(&["run"]);
@@ -108,7 +131,13 @@ impl Ground {
         Ground::named(&format!("commits-{count}"), |ground| {
             ground.import(|out| {
                 for n in 1..=count {
-                    commit(out, "refs/heads/main", n, (n > 1).then(|| n - 1), &format!("commit number {n}"))?;
+                    commit(
+                        out,
+                        "refs/heads/main",
+                        n,
+                        (n > 1).then(|| n - 1),
+                        &format!("commit number {n}"),
+                    )?;
                     if n == 1 {
                         file(out, "kernel.cu", "speed 1000\n")?;
                     }
@@ -121,8 +150,8 @@ impl Ground {
         })
     }
 
-    /// So many experiments with their commits, records and rows, every third of them kept; the last run's log
-    /// has so many bytes.
+    /// So many experiments with their commits, records and rows, every third of them kept; the last
+    /// run's log has so many bytes.
     pub fn history(experiments: usize, log_bytes: usize) -> Ground {
         Ground::named(&format!("history-{experiments}-{log_bytes}"), |ground| {
             ground.import(|out| {
@@ -160,9 +189,13 @@ impl Ground {
     fn multiply(&self, experiments: usize) {
         let runs = self.repo().join(".lab/runs");
         fs::rename(runs.join("1"), runs.join(experiments.to_string())).expect("a folder to rename");
-        let text = fs::read_to_string(runs.join(format!("{experiments}/record.json"))).expect("a record");
+        let text =
+            fs::read_to_string(runs.join(format!("{experiments}/record.json"))).expect("a record");
         let mut record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        record.as_object_mut().expect("an object").remove("signature");
+        record
+            .as_object_mut()
+            .expect("an object")
+            .remove("signature");
         let last = fs::read_to_string(self.repo().join("results.tsv")).expect("a ledger");
         let (header, last) = last.split_once('\n').expect("a header");
         let marks = fs::read_to_string(self.folder.join("marks")).expect("the marks");
@@ -177,9 +210,16 @@ impl Ground {
         let mut write = || -> std::io::Result<()> {
             writeln!(rows, "{header}")?;
             for (run, id) in ids.iter().enumerate().take(experiments).skip(2) {
-                let (short, speed, word) =
-                    (&id[..7], speed(run), if run % 3 == 0 { "keep" } else { "discard" });
-                writeln!(rows, "{short}\t{speed:?}\t5.0\tpass\t{word}\t{}", tried(run))?;
+                let (short, speed, word) = (
+                    &id[..7],
+                    speed(run),
+                    if run % 3 == 0 { "keep" } else { "discard" },
+                );
+                writeln!(
+                    rows,
+                    "{short}\t{speed:?}\t5.0\tpass\t{word}\t{}",
+                    tried(run)
+                )?;
                 record["id"] = run.into();
                 record["fingerprint"] = format!("{run:064x}").into();
                 record["blob"] = format!("{run:040x}").into();
@@ -204,14 +244,18 @@ impl Ground {
         // The last record is the real one, under its new number.
         let number = serde_json::Value::from(experiments);
         let mut record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        record.as_object_mut().expect("an object").remove("signature");
+        record
+            .as_object_mut()
+            .expect("an object")
+            .remove("signature");
         record["id"] = number;
         let path = runs.join(format!("{experiments}/record.json"));
         fs::write(path, signed(&record)).expect("room on the disk");
     }
 
     fn long_log(&self, run: usize, bytes: usize) {
-        let file = File::create(self.repo().join(format!(".lab/runs/{run}/run.log"))).expect("a log");
+        let file =
+            File::create(self.repo().join(format!(".lab/runs/{run}/run.log"))).expect("a log");
         print(&mut BufWriter::with_capacity(1 << 20, file), bytes).expect("room on the disk");
     }
 
@@ -229,21 +273,38 @@ impl Ground {
 
     fn must(&self, program: &str, args: &[&str]) {
         let mut command = Command::new(program);
-        command.args(args).current_dir(self.repo()).env_clear().envs(self.vars()).stdin(Stdio::null());
+        command
+            .args(args)
+            .current_dir(self.repo())
+            .env_clear()
+            .envs(self.vars())
+            .stdin(Stdio::null());
         let output = command.output().expect("the program starts");
-        assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{program} {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 
     /// By `git fast-import`; the ids of the commits are in `marks` afterwards.
     fn import(&self, tell: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) {
         let mut command = Command::new("git");
         let marks = format!("--export-marks={}", self.folder.join("marks").display());
-        command.args(["fast-import", "--quiet", &marks]).current_dir(self.repo()).stdin(Stdio::piped());
+        command
+            .args(["fast-import", "--quiet", &marks])
+            .current_dir(self.repo())
+            .stdin(Stdio::piped());
         let mut child = command.spawn().expect("git starts");
         let mut out = BufWriter::new(child.stdin.take().expect("a pipe"));
-        tell(&mut out).and_then(|()| out.flush()).expect("git listens");
+        tell(&mut out)
+            .and_then(|()| out.flush())
+            .expect("git listens");
         drop(out);
-        assert!(child.wait().expect("git ends").success(), "git fast-import failed");
+        assert!(
+            child.wait().expect("git ends").success(),
+            "git fast-import failed"
+        );
     }
 }
 
@@ -255,7 +316,10 @@ fn commit(
     subject: &str,
 ) -> std::io::Result<()> {
     let time = 1_700_000_000 + 60 * mark;
-    writeln!(out, "commit {branch}\nmark :{mark}\ncommitter Ada <ada@example.org> {time} +0000")?;
+    writeln!(
+        out,
+        "commit {branch}\nmark :{mark}\ncommitter Ada <ada@example.org> {time} +0000"
+    )?;
     writeln!(out, "data {}\n{subject}", subject.len())?;
     parent.map_or(Ok(()), |parent| writeln!(out, "from :{parent}"))
 }
@@ -276,7 +340,12 @@ fn speed(run: usize) -> f64 {
 pub fn harness() -> std::io::Result<()> {
     let text = fs::read_to_string("kernel.cu")?;
     let words: Vec<&str> = text.split_whitespace().collect();
-    let number = |at: usize| words.get(at).and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0);
+    let number = |at: usize| {
+        words
+            .get(at)
+            .and_then(|n| n.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout());
     writeln!(out, "device: test bench\nstage: measure")?;
     out.flush()?;
@@ -286,9 +355,16 @@ pub fn harness() -> std::io::Result<()> {
         Some(&"wait") => std::thread::sleep(Duration::from_secs_f64(number(1))),
         _ => {}
     }
-    let speed = if words.first() == Some(&"speed") { number(1) } else { 500.0 };
+    let speed = if words.first() == Some(&"speed") {
+        number(1)
+    } else {
+        500.0
+    };
     writeln!(out, "out_max_diff: 1e-06 limit=1e-05")?;
-    writeln!(out, "throughput_sps: {speed} low={speed} high={speed}\nkernel_us: 5\ncorrectness: pass")?;
+    writeln!(
+        out,
+        "throughput_sps: {speed} low={speed} high={speed}\nkernel_us: 5\ncorrectness: pass"
+    )?;
     out.flush()
 }
 

@@ -1,10 +1,16 @@
-//! The screen's figures, taken from outside: `lab` in a pseudo terminal of 200×60, and beside it, on the
-//! same machine and in the same repositories, the programs that people compare it with, where they
-//! are installed (tig, gitui, lazygit; bacon for a command and what it prints; lnav and less for a log).
+//! The screen's figures, taken from outside: `lab` in a pseudo terminal of 200×60, and beside it,
+//! on the same machine and in the same repositories, the programs that people compare it with,
+//! where they are installed (tig, gitui, lazygit; bacon for a command and what it prints; lnav and
+//! less for a log).
 //!
-//! `cargo bench --bench terminal` measures everything, `cargo bench --bench terminal -- flood` one scenario.
-//! What the figures were is in benchmarks/README.md. Nothing here is a test: a slow machine is no failure.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+//! `cargo bench --bench terminal` measures everything, `cargo bench --bench terminal -- flood` one
+//! scenario. What the figures were is in benchmarks/README.md. Nothing here is a test: a slow
+//! machine is no failure.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 
 mod flood;
 mod grounds;
@@ -77,7 +83,11 @@ struct Contender {
 
 impl Contender {
     fn new(name: &'static str, args: &[&str], shown: &str) -> Option<Self> {
-        let program = if name == "lab" { PathBuf::from(LAB) } else { installed(name)? };
+        let program = if name == "lab" {
+            PathBuf::from(LAB)
+        } else {
+            installed(name)?
+        };
         let mut command = vec![program.to_string_lossy().into_owned()];
         command.extend(args.iter().map(|arg| (*arg).to_owned()));
         Some(Contender {
@@ -93,25 +103,38 @@ impl Contender {
 
     /// With the focus on the git log.
     fn lab(shown: &str) -> Option<Self> {
-        Contender::new("lab", &[], shown).map(|lab| Contender { prepare: "\t\t", ..lab })
+        Contender::new("lab", &[], shown).map(|lab| Contender {
+            prepare: "\t\t",
+            ..lab
+        })
     }
 
-    /// With the view Git open. Which view that was is remembered, and the next one shall open on the bench.
+    /// With the view Git open. Which view that was is remembered, and the next one shall open on
+    /// the bench.
     fn lab_git(shown: &str) -> Option<Self> {
         let lab = Contender::new("lab", &[], shown)?;
-        Some(Contender { name: "lab, keys in the view Git", prepare: "4", quit: "1q", ..lab })
+        Some(Contender {
+            name: "lab, keys in the view Git",
+            prepare: "4",
+            quit: "1q",
+            ..lab
+        })
     }
 
     /// Runs the harness and shows what that printed; its keys show its help and take it away.
     fn bacon(ground: &Ground, shown: &str) -> Option<Self> {
         let (harness, repo) = (ground.harness(), ground.repo());
-        // With no file of its own in the repository; a folder above that is a package would be where it runs.
+        // With no file of its own in the repository; a folder above that is a package would be
+        // where it runs.
         let job = format!(
             "[jobs.judge]\ncommand = [{harness:?}, \"--harness\"]\nworkdir = {repo:?}\nneed_stdout = true\n\
              default_watch = false\n"
         );
         let bacon = Contender::new("bacon", &["--config-toml", &job, "--job", "judge"], shown)?;
-        Some(Contender { keys: ["h", "h"], ..bacon })
+        Some(Contender {
+            keys: ["h", "h"],
+            ..bacon
+        })
     }
 
     /// On its log: it opens on the tab where it was left.
@@ -133,7 +156,9 @@ impl Contender {
 
 fn installed(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
 }
 
 fn small() -> Result<(), String> {
@@ -151,7 +176,10 @@ fn small() -> Result<(), String> {
 
 fn history() -> Result<(), String> {
     let ground = Ground::history(EXPERIMENTS, LOG_BYTES);
-    let title = format!("{EXPERIMENTS} experiments, a run.log of {} MB", LOG_BYTES / 1_000_000);
+    let title = format!(
+        "{EXPERIMENTS} experiments, a run.log of {} MB",
+        LOG_BYTES / 1_000_000
+    );
     let last = format!("[{:>12}]", LOG_BYTES / 100 - 1);
     let log = format!(".lab/runs/{EXPERIMENTS}/run.log");
     let contenders = [
@@ -176,11 +204,16 @@ fn commits() -> Result<(), String> {
         Contender::gitui(&newest),
         Contender::new("lazygit", &[], &newest),
     ];
-    compare(&format!("A repository of {COMMITS} commits"), &ground, contenders);
+    compare(
+        &format!("A repository of {COMMITS} commits"),
+        &ground,
+        contenders,
+    );
     graph(&ground)
 }
 
-/// The view Git: down as far as [`DEPTH`], page by page, with a key pressed while each page is read.
+/// The view Git: down as far as [`DEPTH`], page by page, with a key pressed while each page is
+/// read.
 fn graph(ground: &Ground) -> Result<(), String> {
     let mut terminal = Contender::lab("").ok_or("lab is not here")?.open(ground);
     terminal.see(&format!("commit number {COMMITS}"))?;
@@ -200,7 +233,9 @@ fn graph(ground: &Ground) -> Result<(), String> {
         terminal.press("G");
         let before = terminal.screen().contents_formatted();
         keys.push(terminal.echo("k", |screen| screen.contents_formatted() != before)?);
-        terminal.wait("more commits", |screen| read(screen).is_some_and(|now| now > known))?;
+        terminal.wait("more commits", |screen| {
+            read(screen).is_some_and(|now| now > known)
+        })?;
         pages.push(began.elapsed());
         known = read(terminal.screen()).unwrap_or(known);
     }
@@ -264,7 +299,9 @@ fn row(contender: &Contender, ground: &Ground) -> Result<String, String> {
     let mut keys = Vec::new();
     for n in 0..KEYS {
         let before = terminal.screen().contents_formatted();
-        keys.push(terminal.echo(contender.keys[n % 2], |screen| screen.contents_formatted() != before)?);
+        keys.push(terminal.echo(contender.keys[n % 2], |screen| {
+            screen.contents_formatted() != before
+        })?);
         terminal.settle(Duration::from_millis(20));
     }
     terminal.settle(QUIET);
@@ -275,7 +312,11 @@ fn row(contender: &Contender, ground: &Ground) -> Result<String, String> {
         "| {} | {} | {} | {} | {} | {} | {:.1} MB | {:.1} MB | {:.1} MB | {idle:.2} % |",
         contender.name,
         ms(median(&first)),
-        if frame.is_empty() { "–".to_owned() } else { ms(median(&frame)) },
+        if frame.is_empty() {
+            "–".to_owned()
+        } else {
+            ms(median(&frame))
+        },
         ms(median(&shown)),
         ms(median(&keys)),
         ms(percentile(&keys, 99)),
@@ -317,8 +358,15 @@ fn long_run(ground: &Ground) -> Result<(), String> {
 
 /// Runs that a measurement made: the next one shall find the ground as it was.
 fn forget_runs_after(ground: &Ground, last: usize) {
-    for entry in std::fs::read_dir(ground.repo().join(".lab/runs")).into_iter().flatten().flatten() {
-        let number = entry.file_name().to_str().and_then(|name| name.parse::<usize>().ok());
+    for entry in std::fs::read_dir(ground.repo().join(".lab/runs"))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let number = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<usize>().ok());
         if number.is_some_and(|number| number > last) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
@@ -336,9 +384,16 @@ fn clock() -> Result<(), String> {
     terminal.frames();
     let before = proc::cpu(terminal.pid());
     terminal.watch(IDLE);
-    let cpu = 100.0 * proc::cpu(terminal.pid()).saturating_sub(before).as_secs_f64() / IDLE.as_secs_f64();
+    let cpu = 100.0
+        * proc::cpu(terminal.pid())
+            .saturating_sub(before)
+            .as_secs_f64()
+        / IDLE.as_secs_f64();
     println!("\n## A run in progress that prints nothing\n");
-    println!("{}; {cpu:.2} % of a processor.", of_frames(&terminal.frames(), IDLE));
+    println!(
+        "{}; {cpu:.2} % of a processor.",
+        of_frames(&terminal.frames(), IDLE)
+    );
     terminal.end("q");
     ground.git(&["checkout", "-q", "kernel.cu"]);
     forget_runs_after(&ground, 1);
@@ -348,8 +403,12 @@ fn clock() -> Result<(), String> {
 fn of_frames(sizes: &[usize], time: Duration) -> String {
     let mut sorted = sizes.to_vec();
     sorted.sort_unstable();
-    let at =
-        |percent: usize| sorted.get(sorted.len().saturating_sub(1) * percent / 100).copied().unwrap_or(0);
+    let at = |percent: usize| {
+        sorted
+            .get(sorted.len().saturating_sub(1) * percent / 100)
+            .copied()
+            .unwrap_or(0)
+    };
     format!(
         "{:.1} frames a second, {} bytes each at the median, {} at most",
         sizes.len() as f64 / time.as_secs_f64(),
@@ -372,5 +431,9 @@ fn percentile(times: &[Duration], percent: usize) -> Duration {
 
 fn ms(time: Duration) -> String {
     let ms = time.as_secs_f64() * 1e3;
-    if ms < 10.0 { format!("{ms:.2} ms") } else { format!("{ms:.0} ms") }
+    if ms < 10.0 {
+        format!("{ms:.2} ms")
+    } else {
+        format!("{ms:.0} ms")
+    }
 }

@@ -17,21 +17,34 @@ pub struct Memory {
 pub fn memory(pid: u32) -> Memory {
     let of = |file: &str, key: &str, pid: u32| {
         let text = fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("0");
-        let kib: f64 = line.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0.0);
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(key))
+            .unwrap_or("0");
+        let kib: f64 = line
+            .split_whitespace()
+            .next()
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(0.0);
         kib * 1024.0 / 1e6
     };
     Memory {
         resident: of("status", "VmRSS:", pid),
         peak: of("status", "VmHWM:", pid),
-        share_with_children: family(pid).into_iter().map(|pid| of("smaps_rollup", "Pss:", pid)).sum(),
+        share_with_children: family(pid)
+            .into_iter()
+            .map(|pid| of("smaps_rollup", "Pss:", pid))
+            .sum(),
     }
 }
 
 /// Time on a processor so far, of a process with all its threads and living descendants.
 pub fn cpu(pid: u32) -> Duration {
     let threads = family(pid).into_iter().flat_map(|pid| {
-        let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+            .into_iter()
+            .flatten()
+            .flatten();
         tasks.map(|task| task.path().join("schedstat"))
     });
     let nanos = threads.filter_map(|file| {
@@ -51,7 +64,11 @@ fn family(pid: u32) -> Vec<u32> {
     let mut found = vec![pid];
     let mut at = 0;
     while let Some(of) = found.get(at).copied() {
-        found.extend(all.iter().filter(|(_, parent)| *parent == of).map(|(pid, _)| *pid));
+        found.extend(
+            all.iter()
+                .filter(|(_, parent)| *parent == of)
+                .map(|(pid, _)| *pid),
+        );
         at += 1;
     }
     found
@@ -60,5 +77,10 @@ fn family(pid: u32) -> Vec<u32> {
 fn parent(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name may hold anything, so what follows its closing bracket counts.
-    stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
+    stat.rsplit(')')
+        .next()?
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
 }

@@ -1,5 +1,5 @@
-//! A program in a pseudo terminal, looked at from outside: which bytes came when, and what they make of
-//! the screen.
+//! A program in a pseudo terminal, looked at from outside: which bytes came when, and what they
+//! make of the screen.
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::io::{Read, Write};
@@ -38,8 +38,15 @@ pub struct Terminal {
 impl Terminal {
     /// Starts a command in `folder` with these variables and no others.
     pub fn start(command: &[String], folder: &Path, vars: &[(String, String)]) -> Self {
-        let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
-        let pty = native_pty_system().openpty(size).expect("a pseudo terminal");
+        let size = PtySize {
+            rows: ROWS,
+            cols: COLUMNS,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
+        let pty = native_pty_system()
+            .openpty(size)
+            .expect("a pseudo terminal");
         let mut builder = CommandBuilder::new(&command[0]);
         builder.args(&command[1..]);
         builder.cwd(folder);
@@ -47,19 +54,29 @@ impl Terminal {
         for (name, value) in vars {
             builder.env(name, value);
         }
-        let mut reader = pty.master.try_clone_reader().expect("the terminal's other end");
+        let mut reader = pty
+            .master
+            .try_clone_reader()
+            .expect("the terminal's other end");
         let writer = pty.master.take_writer().expect("the terminal's other end");
         let (send, chunks) = channel();
         std::thread::spawn(move || {
             let mut bytes = vec![0; 64 * 1024];
             while let Ok(count) = reader.read(&mut bytes) {
-                if count == 0 || send.send((Instant::now(), bytes[..count].to_vec())).is_err() {
+                if count == 0
+                    || send
+                        .send((Instant::now(), bytes[..count].to_vec()))
+                        .is_err()
+                {
                     break;
                 }
             }
         });
         let started = Instant::now();
-        let child = pty.slave.spawn_command(builder).expect("the program starts");
+        let child = pty
+            .slave
+            .spawn_command(builder)
+            .expect("the program starts");
         drop(pty.slave);
         let one = |n: u16| NonZero::new(n).expect("not nothing");
         Terminal {
@@ -82,7 +99,10 @@ impl Terminal {
 
     /// Where nobody is there to hear it any more, the next wait says so.
     pub fn press(&mut self, keys: &str) {
-        let _ = self.writer.write_all(keys.as_bytes()).and_then(|()| self.writer.flush());
+        let _ = self
+            .writer
+            .write_all(keys.as_bytes())
+            .and_then(|()| self.writer.flush());
     }
 
     pub fn screen(&self) -> &vt100::Screen {
@@ -122,13 +142,20 @@ impl Terminal {
 
     /// What became of a wait, and what was on the screen at its end.
     fn in_vain(&self, what: &str) -> String {
-        let rows = self.screen().rows(0, COLUMNS).map(|row| row.trim_end().to_owned());
+        let rows = self
+            .screen()
+            .rows(0, COLUMNS)
+            .map(|row| row.trim_end().to_owned());
         let rows: Vec<String> = rows.filter(|row| !row.is_empty()).collect();
         format!("{what}; on the screen:\n{}", rows.join("\n"))
     }
 
     /// Waits until the screen is as wanted; the time from the start to the bytes that made it so.
-    pub fn wait(&mut self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) -> Result<Duration, String> {
+    pub fn wait(
+        &mut self,
+        what: &str,
+        is_so: impl Fn(&vt100::Screen) -> bool,
+    ) -> Result<Duration, String> {
         let deadline = Instant::now() + PATIENCE;
         while !is_so(self.parser.screen()) {
             if !self.take(deadline)? {
@@ -154,7 +181,11 @@ impl Terminal {
     }
 
     /// Types, and waits until the screen shows it; the time between.
-    pub fn echo(&mut self, keys: &str, is_so: impl Fn(&vt100::Screen) -> bool) -> Result<Duration, String> {
+    pub fn echo(
+        &mut self,
+        keys: &str,
+        is_so: impl Fn(&vt100::Screen) -> bool,
+    ) -> Result<Duration, String> {
         // What came before belongs to nobody's key.
         while self.take(Instant::now())? {}
         let typed = Instant::now();
@@ -183,7 +214,9 @@ impl Terminal {
             if matches!(self.child.try_wait(), Ok(Some(_))) {
                 return;
             }
-            if self.chunks.recv_timeout(Duration::from_millis(20)) == Err(RecvTimeoutError::Disconnected) {
+            if self.chunks.recv_timeout(Duration::from_millis(20))
+                == Err(RecvTimeoutError::Disconnected)
+            {
                 break;
             }
         }
@@ -209,8 +242,14 @@ impl Frames {
     fn take(&mut self, bytes: &[u8]) {
         self.rest.extend_from_slice(bytes);
         loop {
-            let mark = if self.open.is_some() { FRAME_ENDS } else { FRAME_BEGINS };
-            let Some(at) = self.rest.windows(mark.len()).position(|w| w == mark) else { break };
+            let mark = if self.open.is_some() {
+                FRAME_ENDS
+            } else {
+                FRAME_BEGINS
+            };
+            let Some(at) = self.rest.windows(mark.len()).position(|w| w == mark) else {
+                break;
+            };
             let part: Vec<u8> = self.rest.drain(..at + mark.len()).collect();
             self.open = match self.open.take() {
                 Some(begun) => {

@@ -1,6 +1,10 @@
-//! `cargo run --release --example make-history -- DIR EXPERIMENTS COMMITS`: a repository with a long history, to
-//! measure in. Needs the `git` program.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+//! `cargo run --release --example make-history -- DIR EXPERIMENTS COMMITS`: a repository with a
+//! long history, to measure in. Needs the `git` program.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 
 mod repository;
 
@@ -9,8 +13,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let numbers = |at: usize| args.get(at).and_then(|n| n.replace('_', "").parse::<usize>().ok());
-    let (Some(folder), Some(experiments), Some(commits)) = (args.first(), numbers(1), numbers(2)) else {
+    let numbers = |at: usize| {
+        args.get(at)
+            .and_then(|n| n.replace('_', "").parse::<usize>().ok())
+    };
+    let (Some(folder), Some(experiments), Some(commits)) = (args.first(), numbers(1), numbers(2))
+    else {
         eprintln!("make-history DIR EXPERIMENTS COMMITS");
         return ExitCode::from(64);
     };

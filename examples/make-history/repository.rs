@@ -1,5 +1,6 @@
-//! Makes a repository with a long history: commits with branches and merges, then experiments on top of them, with
-//! their rows, records, notes and `refs/lab/discarded/…` as the lab itself would have left them.
+//! Makes a repository with a long history: commits with branches and merges, then experiments on
+//! top of them, with their rows, records, notes and `refs/lab/discarded/…` as the lab itself would
+//! have left them.
 
 use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
@@ -24,11 +25,17 @@ const BRANCHES: usize = 20;
 /// When the first commit was made, in seconds since 1970.
 const BEGAN: usize = 1_500_000_000;
 
-/// `commits` plain commits on branch main, then `experiments` on top. `folder` is made, and must not be there.
+/// `commits` plain commits on branch main, then `experiments` on top. `folder` is made, and must
+/// not be there.
 pub fn make(folder: &Path, experiments: usize, commits: usize) -> Result<()> {
     fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let git = |args: &[&str]| -> Result<()> {
-        let status = Command::new("git").arg("-C").arg(folder).args(args).status().context("git")?;
+        let status = Command::new("git")
+            .arg("-C")
+            .arg(folder)
+            .args(args)
+            .status()
+            .context("git")?;
         ensure!(status.success(), "git {args:?} failed");
         Ok(())
     };
@@ -37,7 +44,10 @@ pub fn make(folder: &Path, experiments: usize, commits: usize) -> Result<()> {
     git(&["config", "user.email", "user@example.com"])?;
     fs::write(folder.join("harness.sh"), HARNESS)?;
     fs::write(folder.join("lab.toml"), LAB_TOML)?;
-    fs::write(folder.join(".git/info/exclude"), "/.lab/\n/results.tsv\n/results.cpu.tsv\n/run.log\n")?;
+    fs::write(
+        folder.join(".git/info/exclude"),
+        "/.lab/\n/results.tsv\n/results.cpu.tsv\n/run.log\n",
+    )?;
 
     let marks = fs::canonicalize(folder)?.join(".git/marks");
     let mut import = Command::new("git")
@@ -85,7 +95,11 @@ fn kernel(experiment: usize) -> String {
 }
 
 fn description(experiment: usize) -> String {
-    format!("experiment {experiment}: tiles of {} by {}", experiment % 64, experiment % 17)
+    format!(
+        "experiment {experiment}: tiles of {} by {}",
+        experiment % 64,
+        experiment % 17
+    )
 }
 
 /// What `git fast-import` reads.
@@ -97,14 +111,28 @@ struct Stream<W> {
 
 impl<W: Write> Stream<W> {
     fn new(out: W) -> Self {
-        Stream { out, time: BEGAN, head: 0 }
+        Stream {
+            out,
+            time: BEGAN,
+            head: 0,
+        }
     }
 
-    fn commit(&mut self, branch: &str, mark: usize, message: &str, parents: &[usize]) -> Result<()> {
+    fn commit(
+        &mut self,
+        branch: &str,
+        mark: usize,
+        message: &str,
+        parents: &[usize],
+    ) -> Result<()> {
         self.time += 60;
         let out = &mut self.out;
         writeln!(out, "commit {branch}\nmark :{mark}")?;
-        writeln!(out, "committer A User <user@example.com> {} +0000", self.time)?;
+        writeln!(
+            out,
+            "committer A User <user@example.com> {} +0000",
+            self.time
+        )?;
         writeln!(out, "data {}\n{message}", message.len())?;
         for (at, parent) in parents.iter().enumerate() {
             writeln!(out, "{} :{parent}", if at == 0 { "from" } else { "merge" })?;
@@ -113,7 +141,11 @@ impl<W: Write> Stream<W> {
     }
 
     fn file(&mut self, name: &str, text: &str) -> Result<()> {
-        writeln!(self.out, "M 100644 inline {name}\ndata {}\n{text}", text.len())?;
+        writeln!(
+            self.out,
+            "M 100644 inline {name}\ndata {}\n{text}",
+            text.len()
+        )?;
         Ok(())
     }
 
@@ -128,7 +160,12 @@ impl<W: Write> Stream<W> {
                 _ if at % BRANCHES == 6 => vec![this - 2],
                 _ => vec![this - 1],
             };
-            self.commit("refs/heads/main", this, &format!("commit {at} of a long history"), &parents)?;
+            self.commit(
+                "refs/heads/main",
+                this,
+                &format!("commit {at} of a long history"),
+                &parents,
+            )?;
             if at == 0 {
                 self.file("kernel.cu", "// the first\n")?;
                 self.file("harness.sh", HARNESS)?;
@@ -138,7 +175,11 @@ impl<W: Write> Stream<W> {
             self.head = this;
         }
         for tag in 0..10 {
-            writeln!(self.out, "reset refs/tags/v{tag}\nfrom :{}\n", PLAIN + tag * commits / 10)?;
+            writeln!(
+                self.out,
+                "reset refs/tags/v{tag}\nfrom :{}\n",
+                PLAIN + tag * commits / 10
+            )?;
         }
         Ok(())
     }
@@ -165,7 +206,10 @@ impl<W: Write> Stream<W> {
 fn commits_by_mark(marks: &Path) -> Result<Vec<String>> {
     let mut commits = Vec::new();
     for line in fs::read_to_string(marks)?.lines() {
-        let (mark, id) = line.trim_start_matches(':').split_once(' ').context("a mark")?;
+        let (mark, id) = line
+            .trim_start_matches(':')
+            .split_once(' ')
+            .context("a mark")?;
         let mark: usize = mark.parse()?;
         if mark < PLAIN {
             commits.push((mark, id.to_owned()));
@@ -184,7 +228,11 @@ fn write_records(folder: &Path, commits: &[String]) -> Result<()> {
     let runs = folder.join(".lab/runs");
     for (at, commit) in commits.iter().enumerate() {
         let (sps, us) = (40_000.0 + at as f64, 25.0 - at as f64 * 1e-4);
-        let status = if is_kept(at) { Status::Keep } else { Status::Discard };
+        let status = if is_kept(at) {
+            Status::Keep
+        } else {
+            Status::Discard
+        };
         let row = Row {
             commit: repo::short(commit).to_owned(),
             throughput_sps: sps,
@@ -193,7 +241,13 @@ fn write_records(folder: &Path, commits: &[String]) -> Result<()> {
             status,
             description: description(at),
         };
-        writeln!(rows, "{}\t{sps:?}\t{us:?}\tpass\t{}\t{}", row.commit, status.word(), row.description)?;
+        writeln!(
+            rows,
+            "{}\t{sps:?}\t{us:?}\tpass\t{}\t{}",
+            row.commit,
+            status.word(),
+            row.description
+        )?;
         let record = record(at, commit, row, &series)?;
         let run = runs.join((at + 1).to_string());
         fs::create_dir_all(&run)?;
@@ -209,10 +263,19 @@ fn record(at: usize, commit: &str, row: Row, series: &str) -> Result<Record> {
     let bytes = kernel(at);
     let when = Timestamp::from_second((BEGAN + 60 * at) as i64)?;
     let hash = blake3::hash(bytes.as_bytes()).to_hex().to_string();
-    let gate = |at: usize| (format!("gate_{at}_max_diff"), "3.1e-7 limit=1e-5".to_owned());
+    let gate = |at: usize| {
+        (
+            format!("gate_{at}_max_diff"),
+            "3.1e-7 limit=1e-5".to_owned(),
+        )
+    };
     let of_gate = |at: usize| (format!("gate_{at}_max_diff_series"), series.to_owned());
-    let mut results: Vec<(String, String)> = (0..8).flat_map(|at| [gate(at), of_gate(at)]).collect();
-    results.push(("throughput_sps".into(), format!("{} low=1 high=2", row.throughput_sps)));
+    let mut results: Vec<(String, String)> =
+        (0..8).flat_map(|at| [gate(at), of_gate(at)]).collect();
+    results.push((
+        "throughput_sps".into(),
+        format!("{} low=1 high=2", row.throughput_sps),
+    ));
     let start = RunStart {
         id: RunId(at as u64 + 1),
         reason: Reason::Saved,
@@ -222,7 +285,10 @@ fn record(at: usize, commit: &str, row: Row, series: &str) -> Result<Record> {
         started: when,
         external: true,
     };
-    let inputs = vec![InputFile { path: "kernel.cu".into(), hash: Some(hash) }];
+    let inputs = vec![InputFile {
+        path: "kernel.cu".into(),
+        hash: Some(hash),
+    }];
     Ok(Record {
         ended: Some(when),
         seconds: Some(1.0),

@@ -1,5 +1,5 @@
-//! A recording: as asciinema's format, version 2 (https://docs.asciinema.org/manual/asciicast/v2/), and as
-//! one SVG that moves.
+//! A recording: as asciinema's format, version 2 (https://docs.asciinema.org/manual/asciicast/v2/),
+//! and as one SVG that moves.
 
 use super::svg;
 use std::collections::HashMap;
@@ -16,8 +16,9 @@ const LONGEST: f64 = 2.0;
 const REST: f64 = 3.0;
 
 pub fn cast(chunks: &Chunks, columns: u16, rows: u16) -> String {
-    let mut out =
-        format!("{{\"version\": 2, \"width\": {columns}, \"height\": {rows}, \"title\": \"lab\"}}\n");
+    let mut out = format!(
+        "{{\"version\": 2, \"width\": {columns}, \"height\": {rows}, \"title\": \"lab\"}}\n"
+    );
     let mut waiting: Vec<u8> = Vec::new();
     for (at, bytes) in chunks {
         waiting.extend(bytes);
@@ -33,8 +34,8 @@ pub fn cast(chunks: &Chunks, columns: u16, rows: u16) -> String {
     out
 }
 
-/// Each row that was ever on the screen is there once; a frame is a list of rows, and shows itself in
-/// its time.
+/// Each row that was ever on the screen is there once; a frame is a list of rows, and shows itself
+/// in its time.
 pub fn moving(chunks: &Chunks, columns: u16, rows: u16) -> String {
     let one = |n: u16| NonZero::new(n).unwrap_or(NonZero::<u16>::MIN);
     let mut parser = vt100::Parser::new(one(rows), one(columns), 0);
@@ -74,7 +75,11 @@ pub fn moving(chunks: &Chunks, columns: u16, rows: u16) -> String {
         let from = begins[n] / whole;
         let to = begins.get(n + 1).map_or(1.0, |next| next / whole);
         // Where nothing moves the last one is seen.
-        let still = if n + 1 == frames.len() { "visible" } else { "hidden" };
+        let still = if n + 1 == frames.len() {
+            "visible"
+        } else {
+            "hidden"
+        };
         let (values, times) = match n {
             0 => ("visible;hidden;hidden", format!("0;{to:.5};1")),
             _ => ("hidden;visible;hidden", format!("0;{from:.5};{to:.5}")),
@@ -85,8 +90,12 @@ pub fn moving(chunks: &Chunks, columns: u16, rows: u16) -> String {
              dur=\"{whole:.2}s\" calcMode=\"discrete\" repeatCount=\"indefinite\"/>"
         );
         for (row, line) in frame.iter().enumerate() {
-            let _ =
-                write!(out, "<use href=\"#r{line}\" x=\"{}\" y=\"{}\"/>", svg::LEFT, svg::top(row as u16));
+            let _ = write!(
+                out,
+                "<use href=\"#r{line}\" x=\"{}\" y=\"{}\"/>",
+                svg::LEFT,
+                svg::top(row as u16)
+            );
         }
         out.push_str("</g>\n");
     }

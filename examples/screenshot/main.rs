@@ -1,8 +1,8 @@
-//! Pictures of the running program: starts it in a pseudo terminal, does what a scene says, and writes what is
-//! on the screen as SVG. `scripts/pictures` is how it is used.
+//! Pictures of the running program: starts it in a pseudo terminal, does what a scene says, and
+//! writes what is on the screen as SVG. `scripts/pictures` is how it is used.
 //!
-//! `screenshot SCENE OUT PROGRAM [ARGUMENT…]`; the program runs in the current folder. Of a scene each line is
-//! one of
+//! `screenshot SCENE OUT PROGRAM [ARGUMENT…]`; the program runs in the current folder. Of a scene
+//! each line is one of
 //! ```text
 //! size 160 45        columns and rows; the first line
 //! see TEXT           wait until this is on the screen
@@ -13,7 +13,11 @@
 //! picture NAME       write OUT/NAME.svg
 //! record NAME        from here on; at the end OUT/NAME.cast and OUT/NAME.svg
 //! ```
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 
 mod cast;
 mod svg;
@@ -38,17 +42,30 @@ fn main() -> Result<()> {
     let [scene, out, program @ ..] = args.as_slice() else {
         bail!("screenshot SCENE OUT PROGRAM [ARGUMENT…]")
     };
-    ensure!(!program.is_empty(), "screenshot SCENE OUT PROGRAM [ARGUMENT…]");
+    ensure!(
+        !program.is_empty(),
+        "screenshot SCENE OUT PROGRAM [ARGUMENT…]"
+    );
     let text = fs::read_to_string(scene).with_context(|| format!("cannot read {scene}"))?;
-    let mut lines =
-        text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let first = lines.next().map_or("", |(_, line)| line);
-    let numbers: Vec<u16> = first.split_whitespace().skip(1).filter_map(|n| n.parse().ok()).collect();
-    let [columns, rows] = numbers[..] else { bail!("{scene}: the first line is `size COLUMNS ROWS`") };
+    let numbers: Vec<u16> = first
+        .split_whitespace()
+        .skip(1)
+        .filter_map(|n| n.parse().ok())
+        .collect();
+    let [columns, rows] = numbers[..] else {
+        bail!("{scene}: the first line is `size COLUMNS ROWS`")
+    };
     fs::create_dir_all(out)?;
     let mut stage = Stage::open(program, columns, rows, Path::new(out))?;
     for (at, line) in lines {
-        stage.act(line).with_context(|| format!("{scene}:{}: {line}", at + 1))?;
+        stage
+            .act(line)
+            .with_context(|| format!("{scene}:{}: {line}", at + 1))?;
     }
     stage.close()
 }
@@ -71,7 +88,12 @@ struct Recording {
 
 impl Stage {
     fn open(program: &[String], columns: u16, rows: u16, out: &Path) -> Result<Self> {
-        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let size = PtySize {
+            rows,
+            cols: columns,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
         let pty = native_pty_system().openpty(size)?;
         let mut command = CommandBuilder::new(&program[0]);
         command.args(&program[1..]);
@@ -93,14 +115,27 @@ impl Stage {
         let one = |n: u16| NonZero::new(n).context("a terminal has rows and columns");
         let parser = vt100::Parser::new(one(rows)?, one(columns)?, 0);
         let out = out.to_owned();
-        Ok(Stage { child, _master: pty.master, writer, chunks, parser, out, recording: None })
+        Ok(Stage {
+            child,
+            _master: pty.master,
+            writer,
+            chunks,
+            parser,
+            out,
+            recording: None,
+        })
     }
 
     fn act(&mut self, line: &str) -> Result<()> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {
             "see" => self.see(rest),
-            "press" => self.press(&rest.replace("\\e", "\u{1b}").replace("\\r", "\r").replace("\\t", "\t")),
+            "press" => self.press(
+                &rest
+                    .replace("\\e", "\u{1b}")
+                    .replace("\\r", "\r")
+                    .replace("\\t", "\t"),
+            ),
             "type" => rest.chars().try_for_each(|letter| {
                 self.press(&letter.to_string())?;
                 self.watch(LETTER);
@@ -120,7 +155,11 @@ impl Stage {
                 self.settle();
                 let began = Instant::now();
                 let whole = self.parser.screen().state_formatted().into();
-                self.recording = Some(Recording { name: rest.to_owned(), began, chunks: vec![(0.0, whole)] });
+                self.recording = Some(Recording {
+                    name: rest.to_owned(),
+                    began,
+                    chunks: vec![(0.0, whole)],
+                });
                 Ok(())
             }
             _ => bail!("'{word}' is nothing that a scene knows"),
@@ -134,12 +173,17 @@ impl Stage {
 
     /// Takes in what comes next, if it comes by then.
     fn take(&mut self, deadline: Instant) -> bool {
-        let Ok(bytes) = self.chunks.recv_timeout(deadline.saturating_duration_since(Instant::now())) else {
+        let Ok(bytes) = self
+            .chunks
+            .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        else {
             return false;
         };
         self.parser.process(&bytes);
         if let Some(recording) = &mut self.recording {
-            recording.chunks.push((recording.began.elapsed().as_secs_f64(), bytes));
+            recording
+                .chunks
+                .push((recording.began.elapsed().as_secs_f64(), bytes));
         }
         true
     }
@@ -182,8 +226,14 @@ impl Stage {
         let (rows, columns) = svg::size(self.parser.screen());
         if let Some(recording) = self.recording.take() {
             let name = &recording.name;
-            self.write(&format!("{name}.cast"), &cast::cast(&recording.chunks, columns, rows))?;
-            self.write(&format!("{name}.svg"), &cast::moving(&recording.chunks, columns, rows))?;
+            self.write(
+                &format!("{name}.cast"),
+                &cast::cast(&recording.chunks, columns, rows),
+            )?;
+            self.write(
+                &format!("{name}.svg"),
+                &cast::moving(&recording.chunks, columns, rows),
+            )?;
         }
         self.press("q")?;
         self.watch(Duration::from_secs(1));

@@ -1,5 +1,6 @@
-//! A terminal's screen as SVG. What must join (lines, blocks, braille) is drawn, so that it joins whatever
-//! font the reader has; letters are text in the system's monospace font, each run as wide as its cells.
+//! A terminal's screen as SVG. What must join (lines, blocks, braille) is drawn, so that it joins
+//! whatever font the reader has; letters are text in the system's monospace font, each run as wide
+//! as its cells.
 
 use std::fmt::Write;
 use vt100::{Cell, Color, Screen};
@@ -17,8 +18,8 @@ const TEXT: &str = "#d4d7dd";
 
 /// The 16 colours of a terminal that has no opinion.
 const PALETTE: [&str; 16] = [
-    "#23262d", "#e06c75", "#7fc77f", "#d8a657", "#6fa8dc", "#c58fd6", "#5fb8b8", "#d4d7dd", "#6b717d",
-    "#f08790", "#9ade9a", "#f0c674", "#8fc1f0", "#dcaaf0", "#7fd6d6", "#ffffff",
+    "#23262d", "#e06c75", "#7fc77f", "#d8a657", "#6fa8dc", "#c58fd6", "#5fb8b8", "#d4d7dd",
+    "#6b717d", "#f08790", "#9ade9a", "#f0c674", "#8fc1f0", "#dcaaf0", "#7fd6d6", "#ffffff",
 ];
 
 /// Rows and columns.
@@ -32,7 +33,12 @@ pub fn picture(screen: &Screen) -> String {
     let (rows, columns) = size(screen);
     let mut out = head(columns, rows);
     for row in 0..rows {
-        let _ = writeln!(out, "<g transform=\"translate({MARGIN} {})\">{}</g>", top(row), line(screen, row));
+        let _ = writeln!(
+            out,
+            "<g transform=\"translate({MARGIN} {})\">{}</g>",
+            top(row),
+            line(screen, row)
+        );
     }
     out.push_str("</svg>\n");
     out
@@ -96,7 +102,12 @@ fn color(color: Color) -> Option<String> {
         Color::Idx(at @ 16..=231) => {
             let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
             let at = at - 16;
-            Some(format!("#{:02x}{:02x}{:02x}", level(at / 36), level(at / 6 % 6), level(at % 6)))
+            Some(format!(
+                "#{:02x}{:02x}{:02x}",
+                level(at / 36),
+                level(at / 6 % 6),
+                level(at % 6)
+            ))
         }
         Color::Idx(at) => Some(format!("#{0:02x}{0:02x}{0:02x}", 8 + 10 * (at - 232))),
         Color::Rgb(r, g, b) => Some(format!("#{r:02x}{g:02x}{b:02x}")),
@@ -155,7 +166,11 @@ fn paint(out: &mut String, style: &Style, begin: u16, end: u16, pieces: &[(u16, 
     flush(&mut drawn, &mut word, style, from, end);
     let opacity = if style.dim { " opacity=\"0.6\"" } else { "" };
     if !shapes.is_empty() {
-        let _ = write!(out, "<path d=\"{shapes}\" fill=\"{}\"{opacity}/>", style.ink);
+        let _ = write!(
+            out,
+            "<path d=\"{shapes}\" fill=\"{}\"{opacity}/>",
+            style.ink
+        );
     }
     out.push_str(&drawn);
 }
@@ -163,9 +178,16 @@ fn paint(out: &mut String, style: &Style, begin: u16, end: u16, pieces: &[(u16, 
 /// Writes the letters that are waiting, which fill the cells from `from` on.
 fn flush(out: &mut String, word: &mut String, style: &Style, from: u16, to: u16) {
     let trimmed = word.trim_end();
-    let cells = if trimmed.is_ascii() { trimmed.len() as f32 } else { f32::from(to - from) };
+    let cells = if trimmed.is_ascii() {
+        trimmed.len() as f32
+    } else {
+        f32::from(to - from)
+    };
     if !trimmed.is_empty() {
-        let escaped = trimmed.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let escaped = trimmed
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
         let mut how = String::new();
         for (is_so, attribute) in [
             (style.bold, " font-weight=\"bold\""),
@@ -204,10 +226,22 @@ fn rect(path: &mut String, x: f32, y: f32, width: f32, height: f32) {
 
 fn braille(path: &mut String, x: f32, dots: u32) {
     // Dots 1 to 8 of Unicode, as column and row.
-    const PLACES: [(f32, f32); 8] =
-        [(0.0, 0.0), (0.0, 1.0), (0.0, 2.0), (1.0, 0.0), (1.0, 1.0), (1.0, 2.0), (0.0, 3.0), (1.0, 3.0)];
+    const PLACES: [(f32, f32); 8] = [
+        (0.0, 0.0),
+        (0.0, 1.0),
+        (0.0, 2.0),
+        (1.0, 0.0),
+        (1.0, 1.0),
+        (1.0, 2.0),
+        (0.0, 3.0),
+        (1.0, 3.0),
+    ];
     const SIDE: f32 = 2.4;
-    for (bit, (column, row)) in PLACES.iter().enumerate().filter(|(bit, _)| dots >> bit & 1 == 1) {
+    for (bit, (column, row)) in PLACES
+        .iter()
+        .enumerate()
+        .filter(|(bit, _)| dots >> bit & 1 == 1)
+    {
         let _ = bit;
         rect(
             path,
@@ -227,16 +261,28 @@ fn block(path: &mut String, x: f32, letter: char) -> bool {
             let eighths = (letter as u32 - 0x2580) as f32;
             rect(path, x, h * (1.0 - eighths / 8.0), w, h * eighths / 8.0);
         }
-        '▉'..='▏' => rect(path, x, 0.0, w * (8 - (letter as u32 - 0x2588)) as f32 / 8.0, h),
+        '▉'..='▏' => rect(
+            path,
+            x,
+            0.0,
+            w * (8 - (letter as u32 - 0x2588)) as f32 / 8.0,
+            h,
+        ),
         '▐' => rect(path, x + w / 2.0, 0.0, w / 2.0, h),
         '▔' => rect(path, x, 0.0, w, h / 8.0),
         '▕' => rect(path, x + w * 7.0 / 8.0, 0.0, w / 8.0, h),
         '▖'..='▟' => {
             // Upper left, upper right, lower left, lower right.
-            const QUARTERS: [u8; 10] =
-                [0b0010, 0b0001, 0b1000, 0b1011, 0b1001, 0b1110, 0b1101, 0b0100, 0b0110, 0b0111];
+            const QUARTERS: [u8; 10] = [
+                0b0010, 0b0001, 0b1000, 0b1011, 0b1001, 0b1110, 0b1101, 0b0100, 0b0110, 0b0111,
+            ];
             let which = QUARTERS[(letter as u32 - 0x2596) as usize];
-            for (bit, (column, row)) in [(3, (0.0, 0.0)), (2, (1.0, 0.0)), (1, (0.0, 1.0)), (0, (1.0, 1.0))] {
+            for (bit, (column, row)) in [
+                (3, (0.0, 0.0)),
+                (2, (1.0, 0.0)),
+                (1, (0.0, 1.0)),
+                (0, (1.0, 1.0)),
+            ] {
                 if which >> bit & 1 == 1 {
                     rect(path, x + column * w / 2.0, row * h / 2.0, w / 2.0, h / 2.0);
                 }
@@ -276,7 +322,10 @@ fn lines(path: &mut String, x: f32, letter: char) -> bool {
         '╷' => [0.0, 0.0, 0.0, l],
         _ => return false,
     };
-    let dashed = matches!(letter, '╌' | '┄' | '┈' | '╍' | '┅' | '┉' | '╎' | '┆' | '┊' | '╏' | '┇' | '┋');
+    let dashed = matches!(
+        letter,
+        '╌' | '┄' | '┈' | '╍' | '┅' | '┉' | '╎' | '┆' | '┊' | '╏' | '┇' | '┋'
+    );
     let (cx, cy) = (x + WIDTH / 2.0, HEIGHT / 2.0);
     // A little is left out of a dashed line at either end of its cell.
     let gap = if dashed { 1.6 } else { 0.0 };

@@ -24,10 +24,14 @@ fn main() -> io::Result<()> {
         writeln!(text, "{line}").map_err(io::Error::other)?;
     }
     text.push_str("]\n");
-    fs::write(PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("files.rs"), text)
+    fs::write(
+        PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("files.rs"),
+        text,
+    )
 }
 
-/// Adds every source file below a folder. A new or a removed file changes its folder, which starts this script again.
+/// Adds every source file below a folder. A new or a removed file changes its folder, which starts
+/// this script again.
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     rerun_if_changed(folder);
     for entry in fs::read_dir(folder)? {
@@ -37,7 +41,10 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
             if entry.file_name() != "__pycache__" {
                 list(&path, files)?;
             }
-        } else if path.extension().is_some_and(|extension| extension == "py" || extension == "ptx") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "py" || extension == "ptx")
+        {
             files.push(path);
         }
     }

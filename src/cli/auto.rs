@@ -36,7 +36,8 @@ pub struct AutoArgs {
     /// auto, cpu, cuda, cuda:1; overrides lab.toml
     #[arg(long)]
     device: Option<Target>,
-    /// Loops side by side, one for each of these devices: cuda:0,cuda:1. Each has a work tree and a branch of its own
+    /// Loops side by side, one for each of these devices: cuda:0,cuda:1. Each has a work tree and a
+    /// branch of its own
     #[arg(long, value_name = "DEVICES", value_delimiter = ',', conflicts_with_all = ["device", "patches", "from"])]
     lanes: Vec<Target>,
     /// End after so many judged experiments
@@ -48,7 +49,8 @@ pub struct AutoArgs {
     /// End once the costs that the command reports reach this sum
     #[arg(long, value_name = "SUM", value_parser = positive)]
     cost: Option<f64>,
-    /// End once the floor is this percentage of the incumbent's time, by the incumbent's newest run with a floor
+    /// End once the floor is this percentage of the incumbent's time, by the incumbent's newest run
+    /// with a floor
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     until_floor: Option<f64>,
     /// Start at this commit, on a new branch lab/auto/COMMIT; needs a work tree without changes
@@ -66,7 +68,8 @@ pub struct AutoArgs {
     /// Turns in a row without a keep that the state calls a plateau
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     plateau: u32,
-    /// Keep a kernel that is as fast as the incumbent and has fewer tokens, as `keep_shorter = true` in lab.toml
+    /// Keep a kernel that is as fast as the incumbent and has fewer tokens, as
+    /// `keep_shorter = true` in lab.toml
     #[arg(long)]
     keep_shorter: bool,
     /// Seconds to wait after the first failure; doubled by each further one
@@ -75,7 +78,8 @@ pub struct AutoArgs {
     /// Apply the *.patch files of this folder to the kernel in HEAD, one a turn, by name
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     patches: Option<std::path::PathBuf>,
-    /// Change the kernel in HEAD by a seeded mutator, for tests and benchmarks; a whole number from 0
+    /// Change the kernel in HEAD by a seeded mutator, for tests and benchmarks; a whole number from
+    /// 0
     #[arg(long, value_name = "SEED", conflicts_with_all = ["command", "patches"], hide_short_help = true)]
     mutate: Option<u64>,
     /// The program that edits the kernel, and its arguments (`lab agent-guide`)
@@ -109,7 +113,10 @@ fn positive(text: &str) -> Result<f64, String> {
 /// A number above 0 and up to 100.
 fn percent(text: &str) -> Result<f64, String> {
     positive(text)?;
-    text.parse().ok().filter(|percent| *percent <= 100.0).ok_or_else(|| "it must be at most 100".to_owned())
+    text.parse()
+        .ok()
+        .filter(|percent| *percent <= 100.0)
+        .ok_or_else(|| "it must be at most 100".to_owned())
 }
 
 pub fn main(options: &AutoArgs) -> Result<ExitCode> {
@@ -119,7 +126,10 @@ pub fn main(options: &AutoArgs) -> Result<ExitCode> {
         Some(Action::Resume(kernel)) => ask(kernel, Request::Resume),
         Some(Action::Stop(kernel)) => ask(kernel, Request::Stop),
         Some(Action::EndTurn(kernel)) => ask(kernel, Request::EndTurn),
-        None if options.command.is_empty() && options.patches.is_none() && options.mutate.is_none() => {
+        None if options.command.is_empty()
+            && options.patches.is_none()
+            && options.mutate.is_none() =>
+        {
             Ok(failed(
                 "name the command that edits the kernel after `--`, as in `lab auto -- ./edit.sh` (`lab agent-guide`)",
                 Exit::Usage,
@@ -139,7 +149,10 @@ fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
         Request::Resume => format!("the loop on {} goes on", project.kernel_name),
         Request::Stop => format!("the loop on {} ends after this turn", project.kernel_name),
         Request::EndTurn => {
-            format!("this turn of the loop on {} ends, and the loop goes on", project.kernel_name)
+            format!(
+                "this turn of the loop on {} ends, and the loop goes on",
+                project.kernel_name
+            )
         }
     });
     Ok(ExitCode::SUCCESS)
@@ -147,14 +160,19 @@ fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
 
 fn run(options: &AutoArgs) -> Result<ExitCode> {
     if let Some(commit) = &options.from {
-        say(&auto::start_from(&open(options.kernel.as_deref())?, commit)?);
+        say(&auto::start_from(
+            &open(options.kernel.as_deref())?,
+            commit,
+        )?);
     }
     // Its files are other ones after a change of the branch.
     let mut project = open(options.kernel.as_deref())?;
     let loop_options = Options {
         editor: match (&options.patches, options.mutate) {
             (Some(folder), _) => Editor::Patches(
-                folder.canonicalize().with_context(|| format!("cannot open {}", folder.display()))?,
+                folder
+                    .canonicalize()
+                    .with_context(|| format!("cannot open {}", folder.display()))?,
             ),
             (None, Some(seed)) => Editor::Mutator(seed),
             (None, None) => Editor::Command(command(&options.command)?),
@@ -167,7 +185,11 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
         },
         turn_limit: Duration::from_secs_f64(options.turn_limit),
         // Only a command mends.
-        mend: if options.command.is_empty() { 0 } else { options.mend },
+        mend: if options.command.is_empty() {
+            0
+        } else {
+            options.mend
+        },
         give_up: options.give_up,
         back_off: Duration::from_secs_f64(options.back_off),
         plateau: options.plateau,
@@ -175,16 +197,29 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
     let control = Arc::new(Control::new()?);
     let ended_by = end_on_signals(control.clone())?;
     let cut = Mutex::new(RunId(0));
-    let running = Running { options: &loop_options, control: &control, ended_by: &ended_by, cut: &cut };
+    let running = Running {
+        options: &loop_options,
+        control: &control,
+        ended_by: &ended_by,
+        cut: &cut,
+    };
     if options.lanes.is_empty() {
         project.config.auto.keep_shorter |= options.keep_shorter;
-        return running.run(&project, options.device, "").map(ExitCode::from);
+        return running
+            .run(&project, options.device, "")
+            .map(ExitCode::from);
     }
-    if let Some(twice) =
-        options.lanes.iter().enumerate().find(|(at, lane)| options.lanes[..*at].contains(lane))
+    if let Some(twice) = options
+        .lanes
+        .iter()
+        .enumerate()
+        .find(|(at, lane)| options.lanes[..*at].contains(lane))
     {
         return Ok(failed(
-            &format!("--lanes names {} twice: one lane works on a device", auto::device_name(*twice.1)),
+            &format!(
+                "--lanes names {} twice: one lane works on a device",
+                auto::device_name(*twice.1)
+            ),
             Exit::Usage,
         ));
     }
@@ -205,7 +240,10 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
     }
     Ok(std::thread::scope(|scope| {
         let work = |(device, lane): (Target, Project)| running.lane(&lane, device);
-        let lanes: Vec<_> = lanes.into_iter().map(|lane| scope.spawn(move || work(lane))).collect();
+        let lanes: Vec<_> = lanes
+            .into_iter()
+            .map(|lane| scope.spawn(move || work(lane)))
+            .collect();
         // A lane that panics ends as one that cannot write its files.
         let codes = lanes.into_iter().map(|lane| lane.join().unwrap_or(1));
         ExitCode::from(codes.max().unwrap_or(0))
@@ -225,19 +263,27 @@ impl Running<'_> {
     /// Runs the loop of a lane to its end. Returns its exit code.
     fn lane(&self, project: &Project, device: Target) -> u8 {
         let name = auto::device_name(device);
-        self.run(project, Some(device), &format!("{name}: ")).unwrap_or_else(|error| {
-            complain(&format!("{name}: {error:#}"));
-            1
-        })
+        self.run(project, Some(device), &format!("{name}: "))
+            .unwrap_or_else(|error| {
+                complain(&format!("{name}: {error:#}"));
+                1
+            })
     }
 
     /// Runs a loop to its end. `lane` goes before each line. Returns the exit code.
     fn run(&self, project: &Project, device: Option<Target>, lane: &str) -> Result<u8> {
         let say = |text: &str| say(&format!("{lane}{text}"));
-        let spec = RunSpec { device, confinement: confinement::missing, ..RunSpec::new(Reason::Command) };
+        let spec = RunSpec {
+            device,
+            confinement: confinement::missing,
+            ..RunSpec::new(Reason::Command)
+        };
         let report = |index: &RunIndex, record: &Record| as_json(project, index, record);
         // The last turn of an earlier loop was told by that loop.
-        let earlier = auto::read_state(project).ok().flatten().and_then(|state| state.last_turn);
+        let earlier = auto::read_state(project)
+            .ok()
+            .flatten()
+            .and_then(|state| state.last_turn);
         let mut shown = earlier.map_or(0, |turn| turn.turn);
         let mut tell = |state: &State| match (state.phase, &state.last_turn) {
             (Phase::WaitingForPerson, _) => say(&format!(
@@ -248,21 +294,39 @@ impl Running<'_> {
             (_, Some(turn)) if turn.turn != shown => {
                 shown = turn.turn;
                 say(&turn.in_words());
-                turn.ignored.iter().take(IGNORED_LINES).for_each(|line| say(&format!("  ignored: {line}")));
-                turn.noticed.iter().for_each(|line| say(&format!("  {line}")));
-                turn.answer_error.iter().for_each(|error| say(&format!("  {error}")));
+                turn.ignored
+                    .iter()
+                    .take(IGNORED_LINES)
+                    .for_each(|line| say(&format!("  ignored: {line}")));
+                turn.noticed
+                    .iter()
+                    .for_each(|line| say(&format!("  {line}")));
+                turn.answer_error
+                    .iter()
+                    .for_each(|error| say(&format!("  {error}")));
                 if let Ok(repo) = Repo::open(project) {
                     super::clean::after_a_decision(&repo);
                 }
             }
             (Phase::BackingOff, _) => {
                 let why = state.trouble.as_ref().map(|why| format!(": {why}"));
-                say(&format!("waiting after a failure{}", why.unwrap_or_default()));
+                say(&format!(
+                    "waiting after a failure{}",
+                    why.unwrap_or_default()
+                ));
             }
             _ => {}
         };
         let (options, control, cut) = (self.options, self.control, self.cut);
-        let mut auto = Auto { project, options, spec: &spec, control, cut, report: &report, tell: &mut tell };
+        let mut auto = Auto {
+            project,
+            options,
+            spec: &spec,
+            control,
+            cut,
+            report: &report,
+            tell: &mut tell,
+        };
         let ended = auto::run(&mut auto)?;
         if let Some(state) = auto::read_state(project)? {
             say(&counts(&state));
@@ -293,10 +357,14 @@ const IGNORED_LINES: usize = 5;
 /// The command with an absolute program if it is named by a path: it runs in another folder.
 fn command(words: &[String]) -> Result<Vec<String>> {
     let mut words = words.to_vec();
-    let Some(program) = words.first_mut() else { bail!("the command is empty") };
+    let Some(program) = words.first_mut() else {
+        bail!("the command is empty")
+    };
     if program.contains('/') {
         let path = super::here()?.join(&*program);
-        let Some(path) = path.to_str() else { bail!("{} is no UTF-8: rename it", path.display()) };
+        let Some(path) = path.to_str() else {
+            bail!("{} is no UTF-8: rename it", path.display())
+        };
         *program = path.to_owned();
     }
     Ok(words)
@@ -318,6 +386,11 @@ fn end_on_signals(control: Arc<Control>) -> Result<Arc<AtomicI32>> {
 
 /// A record with the keys of `lab run --json`.
 fn as_json(project: &Project, index: &RunIndex, record: &Record) -> Value {
-    let report = record.verdict.as_ref().map(|verdict| RunReport::of(project, index, record, verdict));
-    report.and_then(|report| serde_json::to_value(report).ok()).unwrap_or_default()
+    let report = record
+        .verdict
+        .as_ref()
+        .map(|verdict| RunReport::of(project, index, record, verdict));
+    report
+        .and_then(|report| serde_json::to_value(report).ok())
+        .unwrap_or_default()
 }

@@ -52,14 +52,30 @@ pub fn main(options: &StatusArgs) -> Result<ExitCode> {
     });
     let lanes: Vec<LaneAnswer> = lanes.collect::<Result<_>>()?;
     if options.json.json {
-        return Ok(answer(Exit::Passed, StatusAnswer { running, state, disk, lanes }));
+        return Ok(answer(
+            Exit::Passed,
+            StatusAnswer {
+                running,
+                state,
+                disk,
+                lanes,
+            },
+        ));
     }
     if state.is_none() && lanes.is_empty() {
-        say(&format!("no `lab auto` has worked on {} yet", project.kernel_name));
+        say(&format!(
+            "no `lab auto` has worked on {} yet",
+            project.kernel_name
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     state.iter().for_each(|state| tell_status(running, state));
-    for LaneAnswer { lane, running, state } in &lanes {
+    for LaneAnswer {
+        lane,
+        running,
+        state,
+    } in &lanes
+    {
         say(&format!("lane {lane}"));
         state.iter().for_each(|state| tell_status(*running, state));
     }
@@ -77,18 +93,29 @@ fn tell_status(running: bool, state: &State) {
     say(&match (running, &state.ended) {
         (true, _) => format!("turn {}: {}", state.turn, phase(state.phase)),
         (false, Some(why)) => format!("ended after turn {}: {why}", state.turn),
-        (false, None) => format!("killed in turn {}; the next `lab auto` goes on from there", state.turn),
+        (false, None) => format!(
+            "killed in turn {}; the next `lab auto` goes on from there",
+            state.turn
+        ),
     });
     say(&format!("  {}", counts(state)));
-    state.last_turn.iter().for_each(|turn| say(&format!("  last: {}", turn.in_words())));
-    state.trouble.iter().for_each(|why| say(&format!("  failed since: {why}")));
+    state
+        .last_turn
+        .iter()
+        .for_each(|turn| say(&format!("  last: {}", turn.in_words())));
+    state
+        .trouble
+        .iter()
+        .for_each(|why| say(&format!("  failed since: {why}")));
     state.own_part.iter().for_each(|own| {
         say(&format!(
             "  the lab's own part of a turn: {:.1} ms at the median of {} turns, {:.1} ms at most",
             own.median_ms, own.turns, own.longest_ms
         ));
     });
-    where_it_stands(state).iter().for_each(|line| say(&format!("  {line}")));
+    where_it_stands(state)
+        .iter()
+        .for_each(|line| say(&format!("  {line}")));
 }
 
 /// The best experiment, the floor, kept kernels to go back to, and runs that wait for a person.
@@ -96,24 +123,41 @@ fn where_it_stands(state: &State) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(state.best.as_ref().map(|best| {
         let (figure, commit) = (figures::figure(best.value), short(&best.commit));
-        format!("best: run {} at {commit}, {} {figure}: {}", best.run, best.objective, best.description)
+        format!(
+            "best: run {} at {commit}, {} {figure}: {}",
+            best.run, best.objective, best.description
+        )
     }));
     lines.extend(state.bounds.as_ref().map(|bounds| {
-        let estimate =
-            bounds.of_estimate.map(|percent| format!(", the estimate {percent:.0} %")).unwrap_or_default();
+        let estimate = bounds
+            .of_estimate
+            .map(|percent| format!(", the estimate {percent:.0} %"))
+            .unwrap_or_default();
         format!(
             "the floor is {:.1} % of the incumbent's time{estimate} (run {})",
             bounds.of_floor, bounds.run
         )
     }));
-    for KeptPoint { run, commit, description } in &state.older_kept {
+    for KeptPoint {
+        run,
+        commit,
+        description,
+    } in &state.older_kept
+    {
         let commit = short(commit);
         lines.push(format!(
             "kept before: run {run} '{description}' (`lab auto --from {commit}` starts there)"
         ));
     }
-    for LeftRun { run, description, why } in &state.left {
-        lines.push(format!("left to you: run {run} '{description}': {why} (`lab restore left/{run}`)"));
+    for LeftRun {
+        run,
+        description,
+        why,
+    } in &state.left
+    {
+        lines.push(format!(
+            "left to you: run {run} '{description}': {why} (`lab restore left/{run}`)"
+        ));
     }
     lines
 }
@@ -121,7 +165,9 @@ fn where_it_stands(state: &State) -> Vec<String> {
 fn phase(phase: Phase) -> &'static str {
     match phase {
         Phase::Starting => "between two turns",
-        Phase::WaitingForPerson => "waiting: the kernel's file is not the incumbent, so a person edits it",
+        Phase::WaitingForPerson => {
+            "waiting: the kernel's file is not the incumbent, so a person edits it"
+        }
         Phase::Editing => "the command edits",
         Phase::Judging => "judging",
         Phase::BackingOff => "waiting after a failure",
@@ -144,7 +190,10 @@ pub(super) fn counts(state: &State) -> String {
         counts.failed
     );
     if state.plateau {
-        text += &format!("; plateau: {} turns in a row brought no keep", counts.discards_in_a_row);
+        text += &format!(
+            "; plateau: {} turns in a row brought no keep",
+            counts.discards_in_a_row
+        );
     }
     text
 }

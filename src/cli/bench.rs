@@ -1,4 +1,5 @@
-//! `lab bench`: several independent runs of the present bytes by a fixed discipline, over all workloads.
+//! `lab bench`: several independent runs of the present bytes by a fixed discipline, over all
+//! workloads.
 
 mod progress;
 mod text;
@@ -10,8 +11,8 @@ use crate::confinement;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use lab_core::bench::{
-    Bench, BenchEvent, BenchId, BenchRequest, BenchState, BenchStore, Discipline, Ended, NotBenched, Session,
-    export,
+    Bench, BenchEvent, BenchId, BenchRequest, BenchState, BenchStore, Discipline, Ended,
+    NotBenched, Session, export,
 };
 use lab_core::project::Project;
 use lab_core::run::Reason;
@@ -31,7 +32,8 @@ use text::counted;
 pub struct BenchArgs {
     #[command(flatten)]
     kernel: KernelArg,
-    /// Independent runs, each in a new judge process [default: 6; with --resume, as the bench was begun]
+    /// Independent runs, each in a new judge process [default: 6; with --resume, as the bench was
+    /// begun]
     #[arg(long, value_name = "N", value_parser = runs)]
     runs: Option<u32>,
     /// Untimed launches at the beginning of each trial [default: 3]
@@ -100,7 +102,10 @@ impl std::str::FromStr for Shown {
 
 fn count(text: &str, what: &str, from: u32, to: u32) -> Result<u32, String> {
     let wrong = || format!("'{text}' is not a number of {what} from {from} to {to}");
-    text.parse().ok().filter(|number| (from..=to).contains(number)).ok_or_else(wrong)
+    text.parse()
+        .ok()
+        .filter(|number| (from..=to).contains(number))
+        .ok_or_else(wrong)
 }
 
 fn runs(text: &str) -> Result<u32, String> {
@@ -149,8 +154,15 @@ fn check_output(options: &BenchArgs) -> Result<()> {
         );
         return Ok(());
     };
-    ensure!(!file.is_dir(), "cannot write the export to {}: it is a folder", file.display());
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    ensure!(
+        !file.is_dir(),
+        "cannot write the export to {}: it is a folder",
+        file.display()
+    );
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     ensure!(
         folder.is_dir(),
         "cannot write the export to {}: there is no folder {}",
@@ -164,12 +176,14 @@ fn find(project: &Project, shown: Shown) -> Result<Bench> {
     let store = BenchStore::new(&project.lab_dir);
     match shown {
         Shown::Number(id) => store.read(id),
-        Shown::Last => store.newest(|start| start.kernel == project.kernel_name).with_context(|| {
-            format!(
-                "there is no bench of {} yet: `lab bench{}` makes one",
-                project.kernel_name, project.argument
-            )
-        }),
+        Shown::Last => store
+            .newest(|start| start.kernel == project.kernel_name)
+            .with_context(|| {
+                format!(
+                    "there is no bench of {} yet: `lab bench{}` makes one",
+                    project.kernel_name, project.argument
+                )
+            }),
     }
 }
 
@@ -200,7 +214,11 @@ fn measure(project: &Project, options: &BenchArgs) -> Result<BenchState, NotBenc
     });
     progress.clear();
     let ended = Some(ended?);
-    Ok(BenchState { wanted: session.wanted, bench: session.bench, ended })
+    Ok(BenchState {
+        wanted: session.wanted,
+        bench: session.bench,
+        ended,
+    })
 }
 
 /// Says on stderr what begins or goes on, and by which discipline.
@@ -208,7 +226,11 @@ fn complain_of_begin(session: &Session) {
     let (start, done) = (&session.bench.start, session.bench.runs.len());
     let discipline = start.discipline.map_or_else(
         || format!("as `{}` measures", start.command),
-        |Discipline { warm_up, iterations, trials }| {
+        |Discipline {
+             warm_up,
+             iterations,
+             trials,
+         }| {
             let trials = counted(trials, "trial");
             format!("{warm_up} untimed and {iterations} timed launches of each workload, {trials}")
         },
@@ -220,13 +242,19 @@ fn complain_of_begin(session: &Session) {
             start.bench, start.kernel, session.wanted
         ),
     };
-    complain(&format!("{begun}: {}, {discipline}", counted(session.wanted as usize, "run")));
+    complain(&format!(
+        "{begun}: {}, {discipline}",
+        counted(session.wanted as usize, "run")
+    ));
 }
 
 /// Prints the bench and writes the export.
 fn report(project: &Project, options: &BenchArgs, state: &BenchState) -> ExitCode {
     let bench = &state.bench;
-    let exit = state.ended.as_ref().map_or(Exit::Passed, |ended| exit_of(bench, ended));
+    let exit = state
+        .ended
+        .as_ref()
+        .map_or(Exit::Passed, |ended| exit_of(bench, ended));
     let report = BenchReport::of(project, state);
     if let Some(format) = options.export {
         let text = match format {
@@ -238,7 +266,9 @@ fn report(project: &Project, options: &BenchArgs, state: &BenchState) -> ExitCod
         match &options.output {
             None => {
                 say_lines(text.trim_end_matches('\n'));
-                text::lines(project, state).iter().for_each(|line| complain(line));
+                text::lines(project, state)
+                    .iter()
+                    .for_each(|line| complain(line));
                 return code(exit);
             }
             Some(file) => {
@@ -259,7 +289,9 @@ fn report(project: &Project, options: &BenchArgs, state: &BenchState) -> ExitCod
     if options.json.json {
         return answer(exit, report);
     }
-    text::lines(project, state).iter().for_each(|line| say(line));
+    text::lines(project, state)
+        .iter()
+        .for_each(|line| say(line));
     if let Some(file) = &options.output {
         say(&format!("  the export is in {}", file.display()));
     }

@@ -26,7 +26,8 @@ use std::sync::Arc;
 pub struct CheckArgs {
     #[command(flatten)]
     kernel: KernelArg,
-    /// Only this tool; may be given several times. On cuda: memcheck, racecheck, initcheck, synccheck; on cpu: address, race
+    /// Only this tool; may be given several times. On cuda: memcheck, racecheck, initcheck,
+    /// synccheck; on cpu: address, race
     #[arg(long = "tool", value_name = "TOOL")]
     tools: Vec<Tool>,
     #[command(flatten)]
@@ -42,10 +43,17 @@ pub fn main(options: &CheckArgs) -> ExitCode {
         Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
     };
     let device = lab_device::resolve(options.device.unwrap_or(project.config.device));
-    if let Some(tool) = options.tools.iter().find(|tool| !Tool::of(device).contains(tool)) {
+    if let Some(tool) = options
+        .tools
+        .iter()
+        .find(|tool| !Tool::of(device).contains(tool))
+    {
         let there = names(Tool::of(device));
         return failed(
-            &format!("device {device} has no tool {}: its tools are {there}", tool.name()),
+            &format!(
+                "device {device} has no tool {}: its tools are {there}",
+                tool.name()
+            ),
             Exit::Usage,
         );
     }
@@ -67,13 +75,19 @@ fn check(project: &Project, options: &CheckArgs) -> Result<Record, NotRun> {
         confinement: confinement::missing,
         ..RunSpec::new(Reason::Check)
     };
-    execute::execute(project, &spec, &mut RunIndex::new(project), &control, |event| {
-        if let RunEvent::Progress(_, batch) = event
-            && !options.json.json
-        {
-            say_batch(&batch);
-        }
-    })
+    execute::execute(
+        project,
+        &spec,
+        &mut RunIndex::new(project),
+        &control,
+        |event| {
+            if let RunEvent::Progress(_, batch) = event
+                && !options.json.json
+            {
+                say_batch(&batch);
+            }
+        },
+    )
 }
 
 fn report(project: &Project, options: &CheckArgs, record: &Record, verdict: &Verdict) -> ExitCode {
@@ -94,7 +108,10 @@ fn report(project: &Project, options: &CheckArgs, record: &Record, verdict: &Ver
         Outcome::NotJudged => String::new(),
         _ => format!("{} of ", record.start.id),
     };
-    say(&format!("{sign} check {number}{}: {says}", project.kernel_name));
+    say(&format!(
+        "{sign} check {number}{}: {says}",
+        project.kernel_name
+    ));
     code(exit)
 }
 
@@ -114,7 +131,10 @@ impl CheckAnswer {
     fn of(project: &Project, record: &Record, verdict: &Verdict, says: &str) -> Self {
         let report = record.report();
         let run = RunReport::of(project, &RunIndex::open(project), record, verdict);
-        let tools = report.value("check_tools").into_iter().flat_map(|tools| tools.split(", "));
+        let tools = report
+            .value("check_tools")
+            .into_iter()
+            .flat_map(|tools| tools.split(", "));
         CheckAnswer {
             tools: tools.map(str::to_owned).collect(),
             size: report.value("check_size").map(str::to_owned),

@@ -41,17 +41,26 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
     let cleaned = repo::clean(&Repo::open(&project)?)?;
     if options.json {
         let (before, after) = (cleaned.before.into(), cleaned.after.into());
-        let answered = CleanAnswer { packed: cleaned.packed(), packed_refs, before, after };
+        let answered = CleanAnswer {
+            packed: cleaned.packed(),
+            packed_refs,
+            before,
+            after,
+        };
         return Ok(answer(Exit::Passed, answered));
     }
     say(&cleaned.to_string());
-    say(&format!("{packed_refs} refs of the lab are in one file now. Each of them is there"));
+    say(&format!(
+        "{packed_refs} refs of the lab are in one file now. Each of them is there"
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Packs git's loose objects after a decision if there are many, and returns what that freed. A failure costs disk space and
-/// nothing else.
+/// Packs git's loose objects after a decision if there are many, and returns what that freed. A
+/// failure costs disk space and nothing else.
 pub fn after_a_decision(repo: &Repo) -> Option<String> {
-    let cleaned = repo::has_many_loose_objects(repo).then(|| repo::clean(repo).ok()).flatten()?;
+    let cleaned = repo::has_many_loose_objects(repo)
+        .then(|| repo::clean(repo).ok())
+        .flatten()?;
     Some(cleaned.to_string())
 }

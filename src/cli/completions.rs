@@ -1,4 +1,5 @@
-//! `lab completions`: prints a completion script for a shell, made from the same definition as `--help`.
+//! `lab completions`: prints a completion script for a shell, made from the same definition as
+//! `--help`.
 
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};

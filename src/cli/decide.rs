@@ -39,7 +39,8 @@ pub struct KeepArgs {
     json: JsonArg,
 }
 
-/// What a decision is about, and the index in which it was found: the decision itself reads only what is newer.
+/// What a decision is about, and the index in which it was found: the decision itself reads only
+/// what is newer.
 struct Opened {
     project: Project,
     repo: Repo,
@@ -52,12 +53,23 @@ impl KeepArgs {
     fn opened(&self) -> Result<Opened> {
         let project = open(self.kernel.kernel.as_deref())?;
         let repo = Repo::open(&project)?;
-        // The run is chosen once, so that the trailer Tested is about the run that is decided, even if another run ends
-        // meanwhile.
+        // The run is chosen once, so that the trailer Tested is about the run that is decided, even
+        // if another run ends meanwhile.
         let mut index = RunIndex::open(&project);
-        let run = self.run.map(RunId).or_else(|| default_run(&project, &index));
-        let message = self.trailers.message(&repo, &project, &mut index, &self.message, run);
-        Ok(Opened { project, repo, index, run, message })
+        let run = self
+            .run
+            .map(RunId)
+            .or_else(|| default_run(&project, &index));
+        let message = self
+            .trailers
+            .message(&repo, &project, &mut index, &self.message, run);
+        Ok(Opened {
+            project,
+            repo,
+            index,
+            run,
+            message,
+        })
     }
 }
 
@@ -65,12 +77,14 @@ impl KeepArgs {
 pub struct DiscardArgs {
     #[command(flatten)]
     what: KeepArgs,
-    /// Discard also if the present bytes are newer than the verdict or have none; they are saved first
+    /// Discard also if the present bytes are newer than the verdict or have none; they are saved
+    /// first
     #[arg(long)]
     unjudged: bool,
 }
 
-/// What an experiment was expected to do, and what it taught: two trailers with options of their own.
+/// What an experiment was expected to do, and what it taught: two trailers with options of their
+/// own.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LearnedArgs {
     /// What the change was expected to do, and why; the trailer Hypothesis
@@ -83,15 +97,21 @@ pub struct LearnedArgs {
 
 impl LearnedArgs {
     pub fn trailers(&self) -> impl Iterator<Item = Trailer> {
-        let given = [(TrailerKey::Hypothesis, &self.hypothesis), (TrailerKey::Lesson, &self.lesson)];
-        given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?)))
+        let given = [
+            (TrailerKey::Hypothesis, &self.hypothesis),
+            (TrailerKey::Lesson, &self.lesson),
+        ];
+        given
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value.clone()?)))
     }
 }
 
 /// The trailers of the commit message.
 #[derive(Args, Debug)]
 pub struct TrailerArgs {
-    /// Hypothesis, Lesson, Constraint, Rejected, Confidence, Scope-risk, Reversibility, Directive, Tested, Not-tested, or another
+    /// Hypothesis, Lesson, Constraint, Rejected, Confidence, Scope-risk, Reversibility, Directive,
+    /// Tested, Not-tested, or another
     #[arg(long, value_name = "'KEY: VALUE'", value_parser = message::trailer)]
     trailer: Vec<Trailer>,
     #[command(flatten)]
@@ -110,7 +130,10 @@ impl TrailerArgs {
         subject: &str,
         run: Option<RunId>,
     ) -> Message {
-        let message = Message::new(subject, self.learned.trailers().chain(self.trailer.iter().cloned()));
+        let message = Message::new(
+            subject,
+            self.learned.trailers().chain(self.trailer.iter().cloned()),
+        );
         if self.no_tested {
             return message;
         }
@@ -126,15 +149,29 @@ pub fn default_run(project: &Project, index: &RunIndex) -> Option<RunId> {
 
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
     let mut opened = options.opened()?;
-    let Opened { project, index, run, message, .. } = &mut opened;
+    let Opened {
+        project,
+        index,
+        run,
+        message,
+        ..
+    } = &mut opened;
     let json = options.json.json;
-    let kept = with_check(json, false, |asked| decide::keep(project, index, *run, message, asked))?;
+    let kept = with_check(json, false, |asked| {
+        decide::keep(project, index, *run, message, asked)
+    })?;
     Ok(report(&opened, kept, json))
 }
 
 pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
     let mut opened = options.what.opened()?;
-    let Opened { project, index, run, message, .. } = &mut opened;
+    let Opened {
+        project,
+        index,
+        run,
+        message,
+        ..
+    } = &mut opened;
     let discarded = decide::discard(project, index, *run, message, options.unjudged);
     Ok(report(&opened, discarded, options.what.json.json))
 }
@@ -148,12 +185,23 @@ fn with_check<T>(json: bool, by_rule: bool, act: impl FnOnce(&mut RunContext) ->
             say_batch(&batch);
         }
     };
-    Ok(act(&mut RunContext { control: &control, program: own_program(), tell: &mut tell, by_rule }))
+    Ok(act(&mut RunContext {
+        control: &control,
+        program: own_program(),
+        tell: &mut tell,
+        by_rule,
+    }))
 }
 
 /// Reports what came of a decision.
 fn report(opened: &Opened, result: std::result::Result<Decided, Refusal>, json: bool) -> ExitCode {
-    let Opened { project, repo, index, run, .. } = opened;
+    let Opened {
+        project,
+        repo,
+        index,
+        run,
+        ..
+    } = opened;
     match result {
         Ok(decided) if json => {
             super::clean::after_a_decision(repo);
@@ -163,18 +211,25 @@ fn report(opened: &Opened, result: std::result::Result<Decided, Refusal>, json: 
             tell(Some(repo), project, &decided);
             ExitCode::SUCCESS
         }
-        Err(Refusal::Resumed { text, is_as_asked: true }) if json => {
-            answer(Exit::Passed, Resumed::new(&text, LastDecision::of(project)))
-        }
-        Err(refusal) if json => {
-            failed_with(&refusal.to_string(), FAILED, refused_decision(project, *run, &refusal))
-        }
+        Err(Refusal::Resumed {
+            text,
+            is_as_asked: true,
+        }) if json => answer(Exit::Passed, Resumed::new(&text, LastDecision::of(project))),
+        Err(refusal) if json => failed_with(
+            &refusal.to_string(),
+            FAILED,
+            refused_decision(project, *run, &refusal),
+        ),
         Err(refusal) => refused(&refusal),
     }
 }
 
 /// What stands after a decision about `run` was refused.
-pub fn refused_decision(project: &Project, run: Option<RunId>, refusal: &Refusal) -> RefusedDecision {
+pub fn refused_decision(
+    project: &Project,
+    run: Option<RunId>,
+    refusal: &Refusal,
+) -> RefusedDecision {
     let record = run.and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
     let state = match (refusal, record) {
         (Refusal::Resumed { .. }, _) => "other_completed",
@@ -182,7 +237,10 @@ pub fn refused_decision(project: &Project, run: Option<RunId>, refusal: &Refusal
         (_, Some(record)) if record.decision.is_some() => "decided",
         (_, Some(_)) => "undecided",
     };
-    RefusedDecision { state, last_decision: LastDecision::of(project) }
+    RefusedDecision {
+        state,
+        last_decision: LastDecision::of(project),
+    }
 }
 
 /// A decision in one line.
@@ -200,8 +258,13 @@ pub fn decided_line(project: &Project, decided: &Decided) -> String {
 /// Prints a decision for people.
 fn tell(repo: Option<&Repo>, project: &Project, decided: &Decided) {
     say(&decided_line(project, decided));
-    decided.notes.iter().for_each(|note| say(&format!("  {note}")));
-    repo.and_then(super::clean::after_a_decision).iter().for_each(|freed| say(&format!("  {freed}")));
+    decided
+        .notes
+        .iter()
+        .for_each(|note| say(&format!("  {note}")));
+    repo.and_then(super::clean::after_a_decision)
+        .iter()
+        .for_each(|freed| say(&format!("  {freed}")));
 }
 
 /// Decides a run by rule. Without `json`, prints the lines of the held-out check.
@@ -217,8 +280,9 @@ pub fn by_rule(
     let run = Some(record.start.id);
     let message = Message::new(subject, learned.trailers());
     let message = with_tested(message, repo, project, index, run);
-    let ruling =
-        with_check(json, true, |asked| decide::by_rule(repo, project, index, record, &message, asked));
+    let ruling = with_check(json, true, |asked| {
+        decide::by_rule(repo, project, index, record, &message, asked)
+    });
     ruling.map_or_else(|error| RulingReport::failed(&error), RulingReport)
 }
 

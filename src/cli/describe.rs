@@ -41,21 +41,46 @@ pub fn main(options: &DescribeArgs) -> Result<ExitCode> {
     // The experiment names its kernel.
     let project = Project::of_any(&here()?)?;
     let given: Vec<_> = options.learned.trailers().collect();
-    let changes = Changes { description: options.message.as_deref(), trailers: &given };
+    let changes = Changes {
+        description: options.message.as_deref(),
+        trailers: &given,
+    };
     match decide::describe(&project, &options.commit, &changes) {
-        Ok(Described { row, before, trailers: given, notes }) if options.json.json => {
-            Ok(answer(Exit::Passed, DescribeAnswer { row, before, trailers: trailers(&given), notes }))
-        }
+        Ok(Described {
+            row,
+            before,
+            trailers: given,
+            notes,
+        }) if options.json.json => Ok(answer(
+            Exit::Passed,
+            DescribeAnswer {
+                row,
+                before,
+                trailers: trailers(&given),
+                notes,
+            },
+        )),
         Ok(described) => {
             let row = &described.row;
             if options.message.is_some() {
-                say(&format!("{} is now '{}', and was '{}'", row.commit, row.description, described.before));
+                say(&format!(
+                    "{} is now '{}', and was '{}'",
+                    row.commit, row.description, described.before
+                ));
             }
             for (key, value) in &described.trailers {
-                say(&format!("{} of {} is now '{}'", key, row.commit, value.replace('\n', " ")));
+                say(&format!(
+                    "{} of {} is now '{}'",
+                    key,
+                    row.commit,
+                    value.replace('\n', " ")
+                ));
             }
             say("  the commit message stays as it is: a commit cannot change without its id");
-            described.notes.iter().for_each(|note| say(&format!("  {note}")));
+            described
+                .notes
+                .iter()
+                .for_each(|note| say(&format!("  {note}")));
             Ok(ExitCode::SUCCESS)
         }
         Err(refusal) => Ok(refused(&refusal)),

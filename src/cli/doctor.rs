@@ -50,7 +50,9 @@ impl Subject {
             Err(error) => format!("{error:#}"),
         };
         let start = kernel.map_or_else(|| folder.to_owned(), |kernel| folder.join(kernel));
-        let Ok(root) = project::work_tree(folder) else { return Subject::None(why, Vec::new()) };
+        let Ok(root) = project::work_tree(folder) else {
+            return Subject::None(why, Vec::new());
+        };
         let bad = Config::find(&start, &root).and_then(|file| Config::read(&file, &root).err());
         if let Some(error) = bad {
             return Subject::BadConfig(format!("{error:#}"));
@@ -80,8 +82,10 @@ impl Subject {
 pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     let folder = here()?;
     let subject = Subject::of(&folder, options.kernel.kernel.as_deref());
-    let is_trusted =
-        subject.project().map_or_else(|| is_trusted(&folder), |it| trust::is_granted(it).unwrap_or(false));
+    let is_trusted = subject.project().map_or_else(
+        || is_trusted(&folder),
+        |it| trust::is_granted(it).unwrap_or(false),
+    );
     let essential = [git(), repository(&folder)];
     let cpu = compiler();
     let devices = device::findings(FolderTrust::of(is_trusted));
@@ -90,10 +94,17 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     let sandbox = sandbox();
     let mut checks = check::equipment(has_gpu);
     let counters = |ncu: &Ncu| {
-        let judged = JudgeOptions { trusted: is_trusted, ..JudgeOptions::new(&folder) };
+        let judged = JudgeOptions {
+            trusted: is_trusted,
+            ..JudgeOptions::new(&folder)
+        };
         counters_are_readable(&judged, ncu)
     };
-    checks.extend(profile::equipment(has_gpu, super::harness::of_environment("LAB_NCU"), counters));
+    checks.extend(profile::equipment(
+        has_gpu,
+        super::harness::of_environment("LAB_NCU"),
+        counters,
+    ));
     let python = match &subject {
         Subject::BadConfig(_) => note(
             "python",
@@ -112,12 +123,25 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         machine::watching(&folder),
     ];
     let target = lab_device::resolve(Target::Auto);
-    let unusable = lab_device::why_not_cuda(Target::Auto)
-        .map(|why| note("device auto", "the NVIDIA driver is installed and cannot be used", why));
-    let all = essential.iter().chain([&cpu, &sandbox]).chain(&devices).chain(&checks).chain(&rest);
+    let unusable = lab_device::why_not_cuda(Target::Auto).map(|why| {
+        note(
+            "device auto",
+            "the NVIDIA driver is installed and cannot be used",
+            why,
+        )
+    });
+    let all = essential
+        .iter()
+        .chain([&cpu, &sandbox])
+        .chain(&devices)
+        .chain(&checks)
+        .chain(&rest);
     if options.json.json {
         let findings = all.chain(&unusable).map(FindingReport::from).collect();
-        let doctor = DoctorAnswer { findings, device_auto: target.to_string() };
+        let doctor = DoctorAnswer {
+            findings,
+            device_auto: target.to_string(),
+        };
         return Ok(answer(if well { 0 } else { FAILED }, doctor));
     }
     all.for_each(show);
@@ -130,12 +154,22 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     say("");
     say(&format!("device auto is {target}"));
     unusable.iter().for_each(show);
-    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
-/// Whether a compiler builds something of a project for the built-in harness: the kernel or its reference.
+/// Whether a compiler builds something of a project for the built-in harness: the kernel or its
+/// reference.
 fn is_compiled(project: &Project) -> bool {
-    let has_reference = || project.problem_dir.join(Language::Cuda.reference_name()).is_file();
+    let has_reference = || {
+        project
+            .problem_dir
+            .join(Language::Cuda.reference_name())
+            .is_file()
+    };
     !project.external() && (project.language() == Language::Cuda || has_reference())
 }
 
@@ -165,7 +199,12 @@ impl<'a> From<&'a Finding> for FindingReport<'a> {
             None if finding.ok => (finding.says.as_str(), None),
             None => apart(&finding.says),
         };
-        FindingReport { what: &finding.what, ok: finding.ok, says, remedy }
+        FindingReport {
+            what: &finding.what,
+            ok: finding.ok,
+            says,
+            remedy,
+        }
     }
 }
 
@@ -176,38 +215,55 @@ fn show(finding: &Finding) {
         (true, Some(_)) => "!",
         (false, _) => "✗",
     };
-    let FindingReport { what, says, remedy, .. } = finding.into();
+    let FindingReport {
+        what, says, remedy, ..
+    } = finding.into();
     say(&format!("{sign} {what:<13} {says}"));
     if let Some(remedy) = remedy {
         say(&format!("  {:<13} → {remedy}", ""));
     }
 }
 
-/// Splits an error text into the problem and the remedy, which is its second sentence or half-sentence.
+/// Splits an error text into the problem and the remedy, which is its second sentence or
+/// half-sentence.
 fn apart(error: &str) -> (&str, Option<&str>) {
     let at = ["; ", ". "].iter().filter_map(|end| error.find(end)).min();
     at.map_or((error, None), |at| (&error[..at], Some(&error[at + 2..])))
 }
 
 fn well(what: &str, says: impl Into<String>) -> Finding {
-    Finding { what: what.into(), ok: true, says: says.into(), remedy: None }
+    Finding {
+        what: what.into(),
+        ok: true,
+        says: says.into(),
+        remedy: None,
+    }
 }
 
 fn ill(what: &str, says: impl Into<String>, remedy: impl Into<String>) -> Finding {
-    Finding { what: what.into(), ok: false, says: says.into(), remedy: Some(remedy.into()) }
+    Finding {
+        what: what.into(),
+        ok: false,
+        says: says.into(),
+        remedy: Some(remedy.into()),
+    }
 }
 
 /// A finding that is no fault but worth knowing.
 fn note(what: &str, says: impl Into<String>, remedy: impl Into<String>) -> Finding {
-    Finding { ok: true, ..ill(what, says, remedy) }
+    Finding {
+        ok: true,
+        ..ill(what, says, remedy)
+    }
 }
 
 /// The lab links libgit2 and needs the git program only for hooks and signed commits.
 fn git() -> Finding {
     match Command::new("git").arg("--version").output() {
-        Ok(output) if output.status.success() => {
-            well("git", String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        }
+        Ok(output) if output.status.success() => well(
+            "git",
+            String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        ),
         _ => note(
             "git",
             "the git program does not run",
@@ -230,13 +286,17 @@ fn repository(folder: &Path) -> Finding {
 fn compiler() -> Finding {
     match device::builder(Target::Cpu) {
         Ok(builder) => well("C++ compiler", builder.version()),
-        Err(error) => {
-            Finding { what: "C++ compiler".into(), ok: false, says: error.to_string(), remedy: None }
-        }
+        Err(error) => Finding {
+            what: "C++ compiler".into(),
+            ok: false,
+            says: error.to_string(),
+            remedy: None,
+        },
     }
 }
 
-/// What holds kernels and compilers back. Without it, kernels run on the cpu device in trusted folders only.
+/// What holds kernels and compilers back. Without it, kernels run on the cpu device in trusted
+/// folders only.
 fn sandbox() -> Finding {
     match lab_device::sandbox::support() {
         SandboxState::Enforced { landlock } if landlock < sandbox::WITH_SIGNALS => note(
@@ -244,9 +304,10 @@ fn sandbox() -> Finding {
             format!("Landlock {landlock}, seccomp, limits; on the cpu device and on GPUs"),
             "Linux 6.12 or later also holds back signals of a compiler's parts",
         ),
-        SandboxState::Enforced { landlock } => {
-            well("sandbox", format!("Landlock {landlock}, seccomp, limits; on the cpu device and on GPUs"))
-        }
+        SandboxState::Enforced { landlock } => well(
+            "sandbox",
+            format!("Landlock {landlock}, seccomp, limits; on the cpu device and on GPUs"),
+        ),
         SandboxState::None { why } => note(
             "sandbox",
             format!("none: {why}"),
@@ -293,14 +354,25 @@ fn of_project(subject: &Subject) -> Finding {
     let own = project.config.harness.as_ref().map(ToString::to_string);
     let harness = own.as_deref().unwrap_or("built-in harness");
     let says = format!("{} by {harness}", project.kernel_name);
-    match (trust::check(project, || confinement::missing(project.config.device)), Repo::open(project)) {
-        (Ok(trust::Trust::Needed(request)), _) if request.command.is_some() => {
-            ill("project", says, "read the harness command, then `lab trust`")
-        }
+    match (
+        trust::check(project, || confinement::missing(project.config.device)),
+        Repo::open(project),
+    ) {
+        (Ok(trust::Trust::Needed(request)), _) if request.command.is_some() => ill(
+            "project",
+            says,
+            "read the harness command, then `lab trust`",
+        ),
         (Ok(trust::Trust::Needed(request)), _) if request.python.is_some() => {
             let text = request.to_string();
-            let why = text.rsplit_once(": look at").map_or(text.as_str(), |(why, _)| why);
-            ill("project", format!("{says}; {why}"), "look at what would run, then `lab trust`")
+            let why = text
+                .rsplit_once(": look at")
+                .map_or(text.as_str(), |(why, _)| why);
+            ill(
+                "project",
+                format!("{says}; {why}"),
+                "look at what would run, then `lab trust`",
+            )
         }
         (Ok(trust::Trust::Needed(_)), _) => ill(
             "project",
@@ -308,9 +380,11 @@ fn of_project(subject: &Subject) -> Finding {
             "look at its kernels, then `lab trust`",
         ),
         (Err(error), _) | (_, Err(error)) => ill("project", says, format!("{error:#}")),
-        (_, Ok(repo)) if let Some(obstacle) = repo::obstacle(&repo) => {
-            ill("project", format!("{says}; keep is not possible now"), obstacle.to_string())
-        }
+        (_, Ok(repo)) if let Some(obstacle) = repo::obstacle(&repo) => ill(
+            "project",
+            format!("{says}; keep is not possible now"),
+            obstacle.to_string(),
+        ),
         _ if !project.external() && !project.problem_dir.join("problem.toml").is_file() => ill(
             "project",
             format!("{says}, but there is no problem.toml beside it"),
@@ -333,9 +407,14 @@ fn settings() -> Finding {
         .and_then(|settings| screen::choose(&settings, AppearanceChoice::default()));
     match read {
         Ok(_) if file.exists() => well("settings", format!("{} is read", file.display())),
-        Ok(_) => well("settings", format!("the defaults; {} would be read", file.display())),
-        Err(why) => {
-            ill("settings", why, "until then no screen opens; docs/configuration.md lists the settings")
-        }
+        Ok(_) => well(
+            "settings",
+            format!("the defaults; {} would be read", file.display()),
+        ),
+        Err(why) => ill(
+            "settings",
+            why,
+            "until then no screen opens; docs/configuration.md lists the settings",
+        ),
     }
 }

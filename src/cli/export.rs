@@ -24,8 +24,8 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct ExportArgs {
-    /// The folder of a kernel, which is exported as HEAD holds it, or a file, which is exported as it is on disk [default: the kernel
-    /// of this folder, else the one in lab.toml]
+    /// The folder of a kernel, which is exported as HEAD holds it, or a file, which is exported as
+    /// it is on disk [default: the kernel of this folder, else the one in lab.toml]
     #[arg(value_name = "KERNEL_OR_FOLDER")]
     kernel: Option<PathBuf>,
     /// What to write: a Python file for PyTorch, or one .cu with a main
@@ -44,7 +44,8 @@ pub struct ExportArgs {
 /// The form of an export.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum To {
-    /// A .py with the kernel in Python, or with an extension that builds it; it checks and times the kernel
+    /// A .py with the kernel in Python, or with an extension that builds it; it checks and times
+    /// the kernel
     Torch,
     /// A .cu that verifies and times the kernel
     Standalone,
@@ -98,7 +99,11 @@ pub fn main(options: &ExportArgs) -> Result<ExitCode> {
     );
     let repo = Repo::open(&project)?;
     let on_disk = given.is_some_and(|path| !path.is_dir());
-    let files = if on_disk { Files::Disk(project.files()) } else { Files::Head(&repo) };
+    let files = if on_disk {
+        Files::Disk(project.files())
+    } else {
+        Files::Head(&repo)
+    };
     let output = output_path(options, &project)?;
     refuse_inputs(&output, &project)?;
     if !options.force && output.symlink_metadata().is_ok() {
@@ -141,10 +146,18 @@ struct Written {
     next: String,
 }
 
-fn written(to: To, project: &Project, files: &Files, facts: &Facts, output: &Path) -> Result<Written> {
+fn written(
+    to: To,
+    project: &Project,
+    files: &Files,
+    facts: &Facts,
+    output: &Path,
+) -> Result<Written> {
     let beside = |name: &str| Files::beside(project, name);
     let kernel_name = sanitise::words(&project.kernel_name);
-    let kernel = files.text(&project.kernel_name)?.with_context(|| files.missing_kernel(project))?;
+    let kernel = files
+        .text(&project.kernel_name)?
+        .with_context(|| files.missing_kernel(project))?;
     let problem_file = project.problem_dir.join("problem.toml");
     let problem_toml = files.text(&beside("problem.toml"))?.with_context(|| {
         format!(
@@ -155,21 +168,35 @@ fn written(to: To, project: &Project, files: &Files, facts: &Facts, output: &Pat
     })?;
     let mut references = Vec::new();
     for name in ["reference.cu", "reference.py"] {
-        references.extend(files.text(&beside(name))?.map(|text| (sanitise::words(&beside(name)), text)));
+        references.extend(
+            files
+                .text(&beside(name))?
+                .map(|text| (sanitise::words(&beside(name)), text)),
+        );
     }
     ensure!(
         references.len() < 2,
         "reference.cu and reference.py are both there: a problem has one reference, remove the other"
     );
     let reference = references.first().map(|(path, text)| Source { path, text });
-    let read = |path: &str| files.text(&beside(path)).map_err(|error| format!("{error:#}"));
+    let read = |path: &str| {
+        files
+            .text(&beside(path))
+            .map_err(|error| format!("{error:#}"))
+    };
     let options = project.config.compile.options.for_nvrtc();
-    let stem = output.file_stem().map_or_else(|| "kernel".into(), |stem| stem.to_string_lossy().into_owned());
+    let stem = output.file_stem().map_or_else(
+        || "kernel".into(),
+        |stem| stem.to_string_lossy().into_owned(),
+    );
     let exported = export(
         &Material {
             problem_file: &problem_file,
             problem_toml: &problem_toml,
-            kernel: Source { path: &kernel_name, text: &kernel },
+            kernel: Source {
+                path: &kernel_name,
+                text: &kernel,
+            },
             reference,
             read: &read,
             head: &facts.lines,
@@ -181,15 +208,24 @@ fn written(to: To, project: &Project, files: &Files, facts: &Facts, output: &Pat
     )
     .map_err(|why| anyhow::anyhow!(why))?;
     let next = match to {
-        To::Torch => format!("{} {}", interpreter(project), shell::quote(&output.to_string_lossy())),
+        To::Torch => format!(
+            "{} {}",
+            interpreter(project),
+            shell::quote(&output.to_string_lossy())
+        ),
         To::Standalone => exported.command,
     };
-    Ok(Written { text: exported.text, next })
+    Ok(Written {
+        text: exported.text,
+        next,
+    })
 }
 
 /// The project's interpreter, as a shell takes it.
 fn interpreter(project: &Project) -> String {
-    let Interpreter { program, named_by, .. } = Interpreter::of(project);
+    let Interpreter {
+        program, named_by, ..
+    } = Interpreter::of(project);
     match named_by {
         NamedBy::Path => python::USUAL.to_owned(),
         NamedBy::Environment | NamedBy::Config => shell::quote(&program.to_string_lossy()),
@@ -200,17 +236,27 @@ fn interpreter(project: &Project) -> String {
 fn output_path(options: &ExportArgs, project: &Project) -> Result<PathBuf> {
     let ending = options.to.ending();
     let Some(output) = &options.output else {
-        let name: String =
-            project.name().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let name: String = project
+            .name()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+            .collect();
         return Ok(PathBuf::from(format!("{name}.{ending}")));
     };
-    ensure!(!output.is_dir(), "cannot write the export to {}: it is a folder", output.display());
+    ensure!(
+        !output.is_dir(),
+        "cannot write the export to {}: it is a folder",
+        output.display()
+    );
     ensure!(
         output.extension().is_some_and(|found| found == ending),
         "cannot write the export to {}: nvcc and Python go by a file's ending, so it must end in .{ending}",
         output.display()
     );
-    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = output
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     ensure!(
         folder.is_dir(),
         "cannot write the export to {}: there is no folder {}",
@@ -222,21 +268,42 @@ fn output_path(options: &ExportArgs, project: &Project) -> Result<PathBuf> {
 
 /// Refuses an output that is a file of the problem itself, also with --force.
 fn refuse_inputs(output: &Path, project: &Project) -> Result<()> {
-    let own = ["kernel.cu", "kernel.py", "reference.cu", "reference.py", "problem.toml"]
-        .map(|name| project.problem_dir.join(name));
-    let Ok(meant) = output.canonicalize() else { return Ok(()) };
-    let is_own =
-        own.iter().chain([&project.kernel]).any(|file| file.canonicalize().is_ok_and(|file| file == meant));
-    ensure!(!is_own, "{} is a file of the problem: name another file with --output FILE", output.display());
+    let own = [
+        "kernel.cu",
+        "kernel.py",
+        "reference.cu",
+        "reference.py",
+        "problem.toml",
+    ]
+    .map(|name| project.problem_dir.join(name));
+    let Ok(meant) = output.canonicalize() else {
+        return Ok(());
+    };
+    let is_own = own
+        .iter()
+        .chain([&project.kernel])
+        .any(|file| file.canonicalize().is_ok_and(|file| file == meant));
+    ensure!(
+        !is_own,
+        "{} is a file of the problem: name another file with --output FILE",
+        output.display()
+    );
     Ok(())
 }
 
 /// Writes the export in one step. Without `replaces`, a file that appeared meanwhile stays.
 fn write(output: &Path, text: &str, replaces: bool) -> Result<()> {
     let cannot = || format!("cannot write {}", output.display());
-    let explained = |error| space::explain(error, "nothing was exported; --output FILE names another place");
+    let explained = |error| {
+        space::explain(
+            error,
+            "nothing was exported; --output FILE names another place",
+        )
+    };
     if replaces {
-        return atomic_file::replace(output, text.as_bytes()).with_context(cannot).map_err(explained);
+        return atomic_file::replace(output, text.as_bytes())
+            .with_context(cannot)
+            .map_err(explained);
     }
     let mut file = match OpenOptions::new().write(true).create_new(true).open(output) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -247,5 +314,7 @@ fn write(output: &Path, text: &str, replaces: bool) -> Result<()> {
         }
         opened => opened.with_context(cannot).map_err(explained)?,
     };
-    file.write_all(text.as_bytes()).with_context(cannot).map_err(explained)
+    file.write_all(text.as_bytes())
+        .with_context(cannot)
+        .map_err(explained)
 }

@@ -14,7 +14,8 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct FetchArgs {
-    /// A bundle, a remote or another repository [default: the bundles of this repository, else its remote]
+    /// A bundle, a remote or another repository [default: the bundles of this repository, else its
+    /// remote]
     #[arg(value_name = "FROM")]
     from: Option<String>,
     #[command(flatten)]
@@ -40,7 +41,12 @@ struct FetchedReport<'a> {
 pub fn main(options: &FetchArgs) -> Result<ExitCode> {
     let here = here()?;
     let project = Project::of_any(&here)?;
-    let brought = elsewhere::fetch(&Repo::open(&project)?, &project, &here, options.from.as_deref())?;
+    let brought = elsewhere::fetch(
+        &Repo::open(&project)?,
+        &project,
+        &here,
+        options.from.as_deref(),
+    )?;
     // Each fetched ref is a file of its own.
     let packed = decide::pack_many_refs(&project);
     let is_empty = |fetched: &Fetched| fetched.refs + fetched.records == 0;
@@ -61,7 +67,12 @@ pub fn main(options: &FetchArgs) -> Result<ExitCode> {
             refs: fetched.refs,
             folder: &fetched.folder,
         });
-        return Ok(answer(Exit::Passed, FetchAnswer { fetched: reports.collect() }));
+        return Ok(answer(
+            Exit::Passed,
+            FetchAnswer {
+                fetched: reports.collect(),
+            },
+        ));
     }
     let mut any = false;
     for (from, fetched) in &brought {
@@ -71,8 +82,14 @@ pub fn main(options: &FetchArgs) -> Result<ExitCode> {
         }
         any = true;
         let (refs, records, folder) = (fetched.refs, fetched.records, &fetched.folder);
-        say(&format!("{from}: {records} records, {refs} refs, in {folder}"));
+        say(&format!(
+            "{from}: {records} records, {refs} refs, in {folder}"
+        ));
     }
     packed.iter().for_each(|text| say(text));
-    Ok(if any { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if any {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }

@@ -1,5 +1,5 @@
-//! The last run of `scripts/gpu-tests` that is in the repository, for `lab doctor`: when it ran, of which commit, on which GPU, and
-//! what came of it.
+//! The last run of `scripts/gpu-tests` that is in the repository, for `lab doctor`: when it ran, of
+//! which commit, on which GPU, and what came of it.
 
 use lab_device::Finding;
 use std::collections::BTreeMap;
@@ -14,13 +14,23 @@ pub fn finding() -> Finding {
 
 fn describe(output: &str) -> Finding {
     // `cuda tests, 2026-11-22 02:29 UTC, commit c8ea481`
-    let when =
-        output.lines().next().and_then(|line| line.split_once(", ")).map_or("unknown", |(_, when)| when);
+    let when = output
+        .lines()
+        .next()
+        .and_then(|line| line.split_once(", "))
+        .map_or("unknown", |(_, when)| when);
     // `0, NVIDIA H200, 580.159.04, 143771 MiB, 9.0, 1980 MHz`
-    let gpu = output.lines().find_map(|line| line.strip_prefix("0, ")?.split(", ").next()).unwrap_or("a GPU");
+    let gpu = output
+        .lines()
+        .find_map(|line| line.strip_prefix("0, ")?.split(", ").next())
+        .unwrap_or("a GPU");
     let suites = suites(output);
     let passed: u64 = suites.values().map(|suite| suite.passed).sum();
-    let failed: Vec<&str> = suites.iter().filter(|(_, suite)| !suite.ok).map(|(name, _)| *name).collect();
+    let failed: Vec<&str> = suites
+        .iter()
+        .filter(|(_, suite)| !suite.ok)
+        .map(|(name, _)| *name)
+        .collect();
     let again: Vec<String> = suites
         .iter()
         .filter_map(|(name, suite)| Some(format!("; {name} again with {}", suite.again?)))
@@ -29,7 +39,8 @@ fn describe(output: &str) -> Finding {
     let what = "GPU tests".to_owned();
     if suites.is_empty() || !failed.is_empty() {
         let says = format!("not all passed {run}: {}", failed.join(", "));
-        let remedy = "benchmarks/h200/gpu-tests.txt holds the output; scripts/gpu-tests runs them".to_owned();
+        let remedy = "benchmarks/h200/gpu-tests.txt holds the output; scripts/gpu-tests runs them"
+            .to_owned();
         return Finding {
             what,
             ok: true,
@@ -37,7 +48,12 @@ fn describe(output: &str) -> Finding {
             remedy: Some(remedy),
         };
     }
-    Finding { what, ok: true, says: format!("{passed} passed {run}"), remedy: None }
+    Finding {
+        what,
+        ok: true,
+        says: format!("{passed} passed {run}"),
+        remedy: None,
+    }
 }
 
 /// The last result of a suite.
@@ -61,8 +77,19 @@ fn suites(output: &str) -> BTreeMap<&str, Suite<'_>> {
         {
             current = (name, Some(commit));
         } else if let Some(result) = line.strip_prefix("test result: ") {
-            let passed = result.split_whitespace().nth(1).and_then(|count| count.parse().ok()).unwrap_or(0);
-            suites.insert(current.0, Suite { passed, ok: result.starts_with("ok."), again: current.1 });
+            let passed = result
+                .split_whitespace()
+                .nth(1)
+                .and_then(|count| count.parse().ok())
+                .unwrap_or(0);
+            suites.insert(
+                current.0,
+                Suite {
+                    passed,
+                    ok: result.starts_with("ok."),
+                    again: current.1,
+                },
+            );
         }
     }
     suites
@@ -81,7 +108,10 @@ mod tests {
             "{HEAD}== lab_device\ntest result: ok. 25 passed; 0 failed\n== cuda_build\ntest result: ok. 10 passed; 0\n"
         );
         let found = describe(&output);
-        assert_eq!(found.says, "35 passed on NVIDIA H200, 2026-11-22 02:29 UTC, commit c8ea481");
+        assert_eq!(
+            found.says,
+            "35 passed on NVIDIA H200, 2026-11-22 02:29 UTC, commit c8ea481"
+        );
         assert_eq!(found.remedy, None);
     }
 
@@ -92,22 +122,31 @@ mod tests {
         );
         let found = describe(&failed);
         assert!(
-            found.says.starts_with("not all passed on NVIDIA H200") && found.says.ends_with(": cuda_check")
+            found.says.starts_with("not all passed on NVIDIA H200")
+                && found.says.ends_with(": cuda_check")
         );
         assert!(found.remedy.is_some());
-        let again =
-            "\ncuda_check, 2026-11-22 02:36 UTC, commit 7bf2761\n\ntest result: ok. 4 passed; 0 failed\n";
+        let again = "\ncuda_check, 2026-11-22 02:36 UTC, commit 7bf2761\n\ntest result: ok. 4 passed; 0 failed\n";
         let found = describe(&(failed + again));
         assert!(
             found.says.starts_with("14 passed on")
-                && found.says.ends_with("; cuda_check again with commit 7bf2761")
+                && found
+                    .says
+                    .ends_with("; cuda_check again with commit 7bf2761")
         );
-        assert!(describe("").remedy.is_some(), "nothing is known of an empty file");
+        assert!(
+            describe("").remedy.is_some(),
+            "nothing is known of an empty file"
+        );
     }
 
     #[test]
     fn the_file_in_the_repository_can_be_read() {
         let found = finding();
-        assert!(found.says.contains(" UTC, commit ") && found.says.contains("NVIDIA"), "{}", found.says);
+        assert!(
+            found.says.contains(" UTC, commit ") && found.says.contains("NVIDIA"),
+            "{}",
+            found.says
+        );
     }
 }

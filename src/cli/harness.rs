@@ -1,4 +1,5 @@
-//! `lab harness`: runs the built-in harness alone. Also its two hidden child processes, the compiler and the worker.
+//! `lab harness`: runs the built-in harness alone. Also its two hidden child processes, the
+//! compiler and the worker.
 
 use super::{code, complain};
 use clap::Args;
@@ -18,11 +19,12 @@ use std::time::Duration;
 pub struct HarnessArgs {
     /// Folder of the problem: problem.toml, kernel.cu or kernel.py, reference.cu or reference.py
     folder: PathBuf,
-    /// Judge this file instead of the folder's kernel.cu, or kernel.py if only that is there; a .py file is Python
+    /// Judge this file instead of the folder's kernel.cu, or kernel.py if only that is there; a .py
+    /// file is Python
     #[arg(long)]
     kernel: Option<PathBuf>,
-    /// A folder that stands for the repository: the kernel may include its files; may be given several times [default: the git work
-    /// tree around FOLDER]
+    /// A folder that stands for the repository: the kernel may include its files; may be given
+    /// several times [default: the git work tree around FOLDER]
     #[arg(long = "root", value_name = "FOLDER")]
     roots: Vec<PathBuf>,
     /// A further file or folder that the compiler may read; may be given several times
@@ -46,7 +48,8 @@ pub struct HarnessArgs {
     /// Seconds for the build, and for each launch
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     time_limit: Duration,
-    /// The Python for Python kernels and a reference.py, with NumPy [default: LAB_PYTHON, else python3]
+    /// The Python for Python kernels and a reference.py, with NumPy [default: LAB_PYTHON, else
+    /// python3]
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
     /// The socket of a parent on standby that is this Python
@@ -58,7 +61,8 @@ pub struct HarnessArgs {
     /// Write every tensor into this folder as .npy
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
-    /// Check and time the workloads that problem.toml wants judged at this occasion, and at the ones before it: save, measure, keep
+    /// Check and time the workloads that problem.toml wants judged at this occasion, and at the
+    /// ones before it: save, measure, keep
     #[arg(long, value_name = "OCCASION", default_value = "save")]
     when: When,
     /// Judge on sealed inputs, which no run has launched, as `lab keep` does
@@ -76,7 +80,8 @@ pub struct HarnessArgs {
     /// Instead of judging, profile one launch under ncu: quick, full, source
     #[arg(long, value_name = "SET", conflicts_with_all = ["check", "dump", "held_out", "trials"], requires = "profile_out")]
     profile: Option<ProfileSet>,
-    /// With --profile: this workload, by its words or its number [default: the largest timed one]; `all` only times each
+    /// With --profile: this workload, by its words or its number [default: the largest timed one];
+    /// `all` only times each
     #[arg(long, value_name = "W", requires = "profile")]
     workload: Option<String>,
     /// With --profile: the folder for profile.json
@@ -118,7 +123,8 @@ pub struct HarnessArgs {
     /// Untimed launches at the beginning of each process
     #[arg(long, default_value = "3", requires = "trials")]
     warm_up: usize,
-    /// With --trials: measure the kernel alone, every workload with exactly these launches, as `lab bench` does
+    /// With --trials: measure the kernel alone, every workload with exactly these launches, as
+    /// `lab bench` does
     #[arg(long, requires = "trials", conflicts_with_all = ["held_out", "check", "incumbent"])]
     bench: bool,
     /// Prepare, then judge when a line arrives on stdin
@@ -128,28 +134,41 @@ pub struct HarnessArgs {
 
 /// The program that an environment variable names, as LAB_PYTHON and LAB_NCU.
 pub fn of_environment(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|named| !named.is_empty()).map(PathBuf::from)
+    std::env::var_os(name)
+        .filter(|named| !named.is_empty())
+        .map(PathBuf::from)
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let wrong = || format!("'{text}' is not a number of seconds above 0");
     let number: f64 = text.parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(number).ok().filter(|d| !d.is_zero()).ok_or_else(wrong)
+    Duration::try_from_secs_f64(number)
+        .ok()
+        .filter(|d| !d.is_zero())
+        .ok_or_else(wrong)
 }
 
 fn sealed(text: &str) -> Result<usize, String> {
     let wrong = || format!("'{text}' is not a number from 1 to 64");
-    text.parse().ok().filter(|n| (1..=64).contains(n)).ok_or_else(wrong)
+    text.parse()
+        .ok()
+        .filter(|n| (1..=64).contains(n))
+        .ok_or_else(wrong)
 }
 
 fn percent(text: &str) -> Result<f64, String> {
     let wrong = || format!("'{text}' is not a percentage from 0.01 to 50");
-    text.parse().ok().filter(|p| (0.01..=50.0).contains(p)).ok_or_else(wrong)
+    text.parse()
+        .ok()
+        .filter(|p| (0.01..=50.0).contains(p))
+        .ok_or_else(wrong)
 }
 
 pub fn main(given: HarnessArgs) -> ExitCode {
     let mut options = lab_judge::JudgeOptions::new(given.folder);
-    options.kernel = match given.kernel.map_or_else(|| kernel_of(&options.folder), |kernel| Ok(Some(kernel)))
+    options.kernel = match given
+        .kernel
+        .map_or_else(|| kernel_of(&options.folder), |kernel| Ok(Some(kernel)))
     {
         Ok(kernel) => kernel,
         Err(why) => {
@@ -181,28 +200,42 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.seed = given.seed;
     options.check = given.check.then_some(given.tools);
     let all_workloads = given.workload.as_deref() == Some("all");
-    options.profile = given.profile.zip(given.profile_out).map(|(set, out)| ProfileRequest {
-        set,
-        workload: given.workload.filter(|_| !all_workloads),
-        all_workloads,
-        out,
-        keeps_report: given.keep_report,
-        writes_text: given.ncu_text,
-        ncu: of_environment("LAB_NCU"),
-        limit: given.profile_limit,
-        proof_limit: lab_judge::profile::PROOF_LIMIT,
-    });
+    options.profile = given
+        .profile
+        .zip(given.profile_out)
+        .map(|(set, out)| ProfileRequest {
+            set,
+            workload: given.workload.filter(|_| !all_workloads),
+            all_workloads,
+            out,
+            keeps_report: given.keep_report,
+            writes_text: given.ncu_text,
+            ncu: of_environment("LAB_NCU"),
+            limit: given.profile_limit,
+            proof_limit: lab_judge::profile::PROOF_LIMIT,
+        });
     options.peers = given.peers;
-    options.incumbent =
-        match given.incumbent.map(|path| incumbent_of(path, options.kernel.as_deref())).transpose() {
-            Ok(incumbent) => incumbent,
-            Err(why) => {
-                complain(&why);
-                return code(Exit::Usage);
-            }
-        };
-    let HarnessArgs { iterations, warm_up, .. } = given;
-    let trials = given.trials.map(|trials| Trials { warm_up, iterations, trials });
+    options.incumbent = match given
+        .incumbent
+        .map(|path| incumbent_of(path, options.kernel.as_deref()))
+        .transpose()
+    {
+        Ok(incumbent) => incumbent,
+        Err(why) => {
+            complain(&why);
+            return code(Exit::Usage);
+        }
+    };
+    let HarnessArgs {
+        iterations,
+        warm_up,
+        ..
+    } = given;
+    let trials = given.trials.map(|trials| Trials {
+        warm_up,
+        iterations,
+        trials,
+    });
     options.discipline = trials.filter(|_| given.bench);
     options.plan = Plan {
         budget: Duration::from_millis(given.budget_ms),
@@ -220,7 +253,8 @@ fn kernel_of(folder: &Path) -> Result<Option<PathBuf>, String> {
         // The judge says what is missing.
         FolderKernel::None => Ok(None),
         FolderKernel::Both => {
-            let [cuda, python] = kernel_file::NAMES.map(|name| folder.join(name).display().to_string());
+            let [cuda, python] =
+                kernel_file::NAMES.map(|name| folder.join(name).display().to_string());
             Err(format!(
                 "{} holds kernel.cu and kernel.py: name one of them with --kernel {cuda} or --kernel {python}",
                 folder.display()
@@ -229,13 +263,15 @@ fn kernel_of(folder: &Path) -> Result<Option<PathBuf>, String> {
     }
 }
 
-/// The file of an incumbent that is given by its path or by its folder: in a folder with two kernels the one that is called as
-/// the candidate is.
+/// The file of an incumbent that is given by its path or by its folder: in a folder with two
+/// kernels the one that is called as the candidate is.
 fn incumbent_of(given: PathBuf, candidate: Option<&Path>) -> Result<PathBuf, String> {
     if !given.is_dir() {
         return Ok(given);
     }
-    let same_name = candidate.and_then(Path::file_name).map(|name| given.join(name));
+    let same_name = candidate
+        .and_then(Path::file_name)
+        .map(|name| given.join(name));
     match same_name.filter(|file| file.is_file()) {
         Some(file) => Ok(file),
         None => Ok(kernel_of(&given)?.unwrap_or(given)),
@@ -244,7 +280,9 @@ fn incumbent_of(given: PathBuf, candidate: Option<&Path>) -> Result<PathBuf, Str
 
 /// Whether the user trusts the repository that a folder lies in. False where there is none.
 pub fn is_trusted(folder: &Path) -> bool {
-    Project::of_any(folder).and_then(|project| trust::is_granted(&project)).unwrap_or(false)
+    Project::of_any(folder)
+        .and_then(|project| trust::is_granted(&project))
+        .unwrap_or(false)
 }
 
 pub fn compiler() -> ExitCode {

@@ -44,9 +44,11 @@ struct InitAnswer<'a> {
 struct InitFindings {
     /// Relative to the folder that lab.toml goes into.
     kernel: String,
-    /// The user's own harness with its script, relative to the folder; `None` for the built-in harness.
+    /// The user's own harness with its script, relative to the folder; `None` for the built-in
+    /// harness.
     harness: Option<(Harness, String)>,
-    /// The project's interpreter, relative to the folder of lab.toml; `None` for the one that is used anyway.
+    /// The project's interpreter, relative to the folder of lab.toml; `None` for the one that is
+    /// used anyway.
     python: Option<&'static str>,
     /// Something in Python is judged, or judges.
     needs_python: bool,
@@ -56,11 +58,16 @@ struct InitFindings {
 }
 
 pub fn main(options: &InitArgs) -> Result<ExitCode> {
-    let folder = here()?.canonicalize().context("the current folder is gone")?;
+    let folder = here()?
+        .canonicalize()
+        .context("the current folder is gone")?;
     project::work_tree(&folder)?;
     let file = folder.join(FILE);
     if file.exists() {
-        bail!("{} exists already and was not changed; `lab trust` allows its harness to run", file.display());
+        bail!(
+            "{} exists already and was not changed; `lab trust` allows its harness to run",
+            file.display()
+        );
     }
     let found = find(&folder, options.kernel.as_deref())?;
     let text = text(&found);
@@ -73,20 +80,36 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
     if found.harness.is_some() {
         trust::grant_written(&folder, &text)?;
     }
-    let harness = found.harness.as_ref().map(|(harness, _)| harness.to_string());
+    let harness = found
+        .harness
+        .as_ref()
+        .map(|(harness, _)| harness.to_string());
     if options.json.json {
         let (config, kernel, notes) = (file.to_string_lossy(), found.kernel.as_str(), &found.notes);
         let harness = harness.as_deref();
-        return Ok(answer(Exit::Passed, InitAnswer { config, kernel, harness, notes }));
+        return Ok(answer(
+            Exit::Passed,
+            InitAnswer {
+                config,
+                kernel,
+                harness,
+                notes,
+            },
+        ));
     }
     say(&format!("wrote {FILE}: kernel {}", found.kernel));
     match harness {
         Some(harness) => {
-            say(&format!("  harness: `{harness}`, trusted because this command wrote it"));
+            say(&format!(
+                "  harness: `{harness}`, trusted because this command wrote it"
+            ));
         }
         None => say("  harness: the built-in harness, which reads problem.toml beside the kernel"),
     }
-    found.notes.iter().for_each(|note| say(&format!("  {note}")));
+    found
+        .notes
+        .iter()
+        .for_each(|note| say(&format!("  {note}")));
     say(&next(&found));
     Ok(ExitCode::SUCCESS)
 }
@@ -100,7 +123,11 @@ fn next(found: &InitFindings) -> String {
     if found.needs_python && found.harness.is_none() {
         steps.push("`lab trust`");
     }
-    let first = if steps.is_empty() { String::new() } else { format!("{}, then ", steps.join(", then ")) };
+    let first = if steps.is_empty() {
+        String::new()
+    } else {
+        format!("{}, then ", steps.join(", then "))
+    };
     format!("next: {first}`lab` opens the screen, `lab run` judges the kernel once")
 }
 
@@ -112,12 +139,17 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
         Some(path) => folder.join(path),
         None => find_kernel(folder)?,
     };
-    let kernel = kernel.canonicalize().with_context(|| format!("there is no {}", kernel.display()))?;
+    let kernel = kernel
+        .canonicalize()
+        .with_context(|| format!("there is no {}", kernel.display()))?;
     let name = relative(&kernel, folder)?;
     let beside = kernel.parent().unwrap_or(folder);
-    let script = [folder, beside].map(|f| f.join("harness.py")).into_iter().find(|path| path.is_file());
-    let harness =
-        script.map(|path| Ok::<_, anyhow::Error>((harness(&path, folder)?, relative(&path, folder)?)));
+    let script = [folder, beside]
+        .map(|f| f.join("harness.py"))
+        .into_iter()
+        .find(|path| path.is_file());
+    let harness = script
+        .map(|path| Ok::<_, anyhow::Error>((harness(&path, folder)?, relative(&path, folder)?)));
     let harness = harness.transpose()?;
     let mut notes = Vec::new();
     let is_python = Language::of(&kernel) == Language::Python && harness.is_none();
@@ -138,16 +170,27 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
         );
     }
     let needs_python = is_python || matches!(harness, Some((Harness::Python { .. }, _)));
-    let python = ENVIRONMENTS.into_iter().find(|path| needs_python && folder.join(path).exists());
-    Ok(InitFindings { kernel: name, harness, python, needs_python, lacks_problem, notes })
+    let python = ENVIRONMENTS
+        .into_iter()
+        .find(|path| needs_python && folder.join(path).exists());
+    Ok(InitFindings {
+        kernel: name,
+        harness,
+        python,
+        needs_python,
+        lacks_problem,
+        notes,
+    })
 }
 
-/// How a script in Python is run as the harness: by the project's interpreter; by uv where it says that uv installs its packages
-/// (the inline metadata of PEP 723).
+/// How a script in Python is run as the harness: by the project's interpreter; by uv where it says
+/// that uv installs its packages (the inline metadata of PEP 723).
 fn harness(script: &Path, folder: &Path) -> Result<Harness> {
     let name = relative(script, folder)?;
     let bytes = fs::read(script).with_context(|| format!("cannot read {}", script.display()))?;
-    let has_metadata = String::from_utf8_lossy(&bytes).lines().any(|line| line.trim_end() == "# /// script");
+    let has_metadata = String::from_utf8_lossy(&bytes)
+        .lines()
+        .any(|line| line.trim_end() == "# /// script");
     Ok(match has_metadata && which::which("uv").is_ok() {
         true => Harness::Command(format!("uv run {}", quote(&name))),
         false => Harness::Python { python: name },
@@ -157,20 +200,23 @@ fn harness(script: &Path, folder: &Path) -> Result<Harness> {
 /// Where the interpreter of a project's own virtual environment usually is.
 const ENVIRONMENTS: [&str; 2] = [".venv/bin/python", "venv/bin/python"];
 
-/// The kernel.cu or kernel.py of a folder. `shown` is the folder's path in the error that it holds both.
+/// The kernel.cu or kernel.py of a folder. `shown` is the folder's path in the error that it holds
+/// both.
 fn kernel_in(folder: &Path, shown: &Path) -> Result<Option<PathBuf>> {
     match kernel_file::in_folder(folder) {
         FolderKernel::One(kernel) => Ok(Some(kernel)),
         FolderKernel::None => Ok(None),
         FolderKernel::Both => {
             let [cuda, python] = NAMES.map(|name| shown.join(name).display().to_string());
-            bail!("kernel.cu and kernel.py are both here. Name one: `lab init {cuda}` or `lab init {python}`")
+            bail!(
+                "kernel.cu and kernel.py are both here. Name one: `lab init {cuda}` or `lab init {python}`"
+            )
         }
     }
 }
 
-/// Finds kernel.cu or kernel.py in this folder, else the only .cu file in it, else the only kernel below it, else the only Python
-/// file here that holds Triton kernels or builds CUDA C++.
+/// Finds kernel.cu or kernel.py in this folder, else the only .cu file in it, else the only kernel
+/// below it, else the only Python file here that holds Triton kernels or builds CUDA C++.
 fn find_kernel(folder: &Path) -> Result<PathBuf> {
     if let Some(usual) = kernel_in(folder, Path::new(""))? {
         return Ok(usual);
@@ -182,7 +228,11 @@ fn find_kernel(folder: &Path) -> Result<PathBuf> {
         candidates.extend(listed.iter().filter(is_usual).map(|name| folder.join(name)));
     }
     if candidates.is_empty() {
-        candidates.extend(python_source::kernels_in(folder).into_iter().map(|(path, _)| path));
+        candidates.extend(
+            python_source::kernels_in(folder)
+                .into_iter()
+                .map(|(path, _)| path),
+        );
     }
     match candidates.as_slice() {
         [only] => Ok(only.clone()),
@@ -191,25 +241,36 @@ fn find_kernel(folder: &Path) -> Result<PathBuf> {
              names a kernel that is called otherwise"
         ),
         several => {
-            let names: Vec<String> = several.iter().filter_map(|path| relative(path, folder).ok()).collect();
+            let names: Vec<String> = several
+                .iter()
+                .filter_map(|path| relative(path, folder).ok())
+                .collect();
             let example = names.first().map_or("FILE", String::as_str);
-            bail!("several kernels are here: {}. Name one: `lab init {example}`", names.join(", "))
+            bail!(
+                "several kernels are here: {}. Name one: `lab init {example}`",
+                names.join(", ")
+            )
         }
     }
 }
 
 fn relative(path: &Path, folder: &Path) -> Result<String> {
     let inside = path.strip_prefix(folder);
-    let inside =
-        inside.with_context(|| format!("{} lies outside of {}", path.display(), folder.display()))?;
-    Ok(inside.to_str().with_context(|| format!("{}: the path is no UTF-8", path.display()))?.to_owned())
+    let inside = inside
+        .with_context(|| format!("{} lies outside of {}", path.display(), folder.display()))?;
+    Ok(inside
+        .to_str()
+        .with_context(|| format!("{}: the path is no UTF-8", path.display()))?
+        .to_owned())
 }
 
 fn text(found: &InitFindings) -> String {
     let string = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let harness = match &found.harness {
         Some((Harness::Command(line), _)) => format!("harness = {}\n", string(line)),
-        Some((Harness::Python { python }, _)) => format!("harness = {{ python = {} }}\n", string(python)),
+        Some((Harness::Python { python }, _)) => {
+            format!("harness = {{ python = {} }}\n", string(python))
+        }
         None => "# harness = { python = \"harness.py\" }\n".to_owned(),
     };
     // A script that lab.toml names as such is an input without a word.
@@ -261,14 +322,22 @@ mod tests {
     fn what_is_written_reads_back_and_its_comments_are_the_defaults() {
         let mut found = InitFindings {
             kernel: "a \"b\"/kernel.cu".into(),
-            harness: Some((Harness::Python { python: "my harness.py".into() }, "my harness.py".into())),
+            harness: Some((
+                Harness::Python {
+                    python: "my harness.py".into(),
+                },
+                "my harness.py".into(),
+            )),
             python: Some(ENVIRONMENTS[0]),
             needs_python: true,
             lacks_problem: false,
             notes: Vec::new(),
         };
         let config = Config::parse(&text(&found), FILE).expect("it reads back");
-        assert_eq!(config.harness, found.harness.as_ref().map(|(harness, _)| harness.clone()));
+        assert_eq!(
+            config.harness,
+            found.harness.as_ref().map(|(harness, _)| harness.clone())
+        );
         let command = Harness::Command("uv run 'my harness.py'".into());
         found.harness = Some((command, "my harness.py".into()));
         let text = text(&found);

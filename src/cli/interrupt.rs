@@ -1,5 +1,5 @@
-//! Ctrl-C during a command. The harness runs in a process group of its own, so the signal reaches `lab` alone, and `lab`
-//! ends the run.
+//! Ctrl-C during a command. The harness runs in a process group of its own, so the signal reaches
+//! `lab` alone, and `lab` ends the run.
 
 use anyhow::Result;
 use lab_core::runner::process::Control;
@@ -8,5 +8,7 @@ use std::sync::Arc;
 
 /// Ends what `control` controls on SIGINT, SIGTERM or SIGHUP.
 pub fn end_on_signals(control: Arc<Control>) -> Result<()> {
-    Ok(lifetime::on_signals(&lifetime::TERMINATION, move |_| control.end())?)
+    Ok(lifetime::on_signals(&lifetime::TERMINATION, move |_| {
+        control.end()
+    })?)
 }

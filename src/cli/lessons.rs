@@ -46,7 +46,10 @@ pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
     }
     let mut index = RunIndex::open(&project);
     let listing = Listing::read(&Repo::open(&project)?, &project, &mut index);
-    let newest_first = listing.experiments(&index).rev().filter(|e| e.is_about(&project.kernel_name));
+    let newest_first = listing
+        .experiments(&index)
+        .rev()
+        .filter(|e| e.is_about(&project.kernel_name));
     let ideas = lessons(newest_first, &project.config.objective, project.config.goal);
     let count = ideas.len();
     if options.json.json {
@@ -54,11 +57,20 @@ pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
         let (ideas, estimated_tokens) = fitting(ideas, options.tokens, length);
         let left_out = count - ideas.len();
         let (kernel, experiments_limit) = (project.kernel_name.as_str(), EXPERIMENTS);
-        let rest = LessonsAnswer { kernel, ideas, left_out, estimated_tokens, experiments_limit };
+        let rest = LessonsAnswer {
+            kernel,
+            ideas,
+            left_out,
+            estimated_tokens,
+            experiments_limit,
+        };
         return Ok(answer(Exit::Passed, rest));
     }
     if count == 0 {
-        say(&format!("no experiment of {} yet: keep or discard a run", project.kernel_name));
+        say(&format!(
+            "no experiment of {} yet: keep or discard a run",
+            project.kernel_name
+        ));
     }
     let (texts, _) = fitting(ideas.iter().map(as_text), options.tokens, String::clone);
     texts.iter().flat_map(|text| text.lines()).for_each(say);
@@ -73,12 +85,27 @@ pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
 }
 
 fn as_text(idea: &Idea) -> String {
-    let counts = [(idea.kept, "kept"), (idea.discarded, "discarded"), (idea.crashed, "crashed")];
-    let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    let counts = [
+        (idea.kept, "kept"),
+        (idea.discarded, "discarded"),
+        (idea.crashed, "crashed"),
+    ];
+    let counts = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"));
     let mut text = format!("{}: {}", idea.name, counts.collect::<Vec<_>>().join(", "));
-    let figures = [("best", idea.best), ("worst", idea.worst.filter(|worst| Some(*worst) != idea.best))];
+    let figures = [
+        ("best", idea.best),
+        (
+            "worst",
+            idea.worst.filter(|worst| Some(*worst) != idea.best),
+        ),
+    ];
     for (word, brought) in figures {
-        let Some(Brought { ratio, run }) = brought else { continue };
+        let Some(Brought { ratio, run }) = brought else {
+            continue;
+        };
         text += &format!("; {word} {:.3}×", ratio.value);
         if let (Some(low), Some(high)) = (ratio.low, ratio.high) {
             text += &format!(" ({low:.3} … {high:.3})");

@@ -42,7 +42,9 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     // Outside of a kernel's folder all experiments can still be listed.
     let is_meant = meant.is_ok() || options.kernel.kernel.is_some();
     let project = match meant {
-        Err(_) if !is_meant && (options.all || options.append_missing) => Project::of_any(&here()?)?,
+        Err(_) if !is_meant && (options.all || options.append_missing) => {
+            Project::of_any(&here()?)?
+        }
         meant => meant?,
     };
     // What cannot be finished now is told, and the experiments are listed all the same.
@@ -66,7 +68,9 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     let experiments = || listing.experiments(&index).filter(ours);
     let other_problems = OtherProblem::count(listing.experiments(&index).filter(|e| !ours(e)));
     let elsewhere = Elsewhere::look(&repo, &project, &listing, &index)?;
-    let benches = present_benches(&project, &status).filter(|_| is_meant).unwrap_or_default();
+    let benches = present_benches(&project, &status)
+        .filter(|_| is_meant)
+        .unwrap_or_default();
     let exit = if options.json.json {
         let present = Present::of(&repo, listing.without_record(&index))?;
         let reports = experiments().map(|e| as_json(&repo, &project, &present, &e));
@@ -82,12 +86,24 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         };
         answer(Exit::Passed, log)
     } else {
-        let name = if is_meant { &project.kernel_name } else { "every kernel" };
+        let name = if is_meant {
+            &project.kernel_name
+        } else {
+            "every kernel"
+        };
         say(&format!("{name}  {}", status.head.label()));
         let mut shown = 0;
-        say_each(experiments().inspect(|_| shown += 1).map(|e| as_text(&e, show_all)));
+        say_each(
+            experiments()
+                .inspect(|_| shown += 1)
+                .map(|e| as_text(&e, show_all)),
+        );
         if shown == 0 {
-            let this = if is_meant { &project.argument } else { " KERNEL" };
+            let this = if is_meant {
+                &project.argument
+            } else {
+                " KERNEL"
+            };
             say(&format!(
                 "no experiment yet: `lab run{this}`, then `lab keep{this} -m TEXT` or `lab discard{this} -m TEXT`"
             ));
@@ -95,22 +111,35 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         if !other_problems.is_empty() {
             let them: Vec<String> = other_problems.iter().map(OtherProblem::text).collect();
             let count: usize = other_problems.iter().map(|other| other.experiments).sum();
-            say(&format!("{count} of other kernels: `lab log --all` ({})", them.join(", ")));
+            say(&format!(
+                "{count} of other kernels: `lab log --all` ({})",
+                them.join(", ")
+            ));
         }
         if let Some(elsewhere) = elsewhere {
             say(&elsewhere.text());
         }
-        benches.iter().for_each(|bench| say(&format!("of the present bytes: {bench}")));
+        benches
+            .iter()
+            .for_each(|bench| say(&format!("of the present bytes: {bench}")));
         if let Some(run) = undecided(&status) {
-            let foreign =
-                if status.last.as_ref().is_some_and(Record::is_foreign) { "foreign and " } else { "" };
+            let foreign = if status.last.as_ref().is_some_and(Record::is_foreign) {
+                "foreign and "
+            } else {
+                ""
+            };
             let draft = status.last.as_ref().and_then(|last| last.draft.as_ref());
-            let said = draft.map(|draft| format!(": {}", draft.description)).unwrap_or_default();
+            let said = draft
+                .map(|draft| format!(": {}", draft.description))
+                .unwrap_or_default();
             say(&format!("run {run} is {foreign}undecided{said}"));
         }
         ExitCode::SUCCESS
     };
-    listing.problems.iter().for_each(|problem| complain(problem));
+    listing
+        .problems
+        .iter()
+        .for_each(|problem| complain(problem));
     Ok(exit)
 }
 
@@ -129,7 +158,8 @@ struct LogAnswer<'a, I: Iterator<Item = ExperimentReport>> {
     experiments: Reports<I>,
     /// The benches of the present bytes, newest first.
     benches: Vec<BenchDigestReport>,
-    /// A sentence for each damaged record, each row that cannot be read, and the missing rows of each ledger.
+    /// A sentence for each damaged record, each row that cannot be read, and the missing rows of
+    /// each ledger.
     problems: &'a [String],
 }
 
@@ -149,7 +179,10 @@ impl OtherProblem {
         for kernel in counts.filter_map(|experiment| experiment.kernel) {
             *counted.entry(kernel).or_default() += 1;
         }
-        let other = |(kernel, experiments)| OtherProblem { kernel, experiments };
+        let other = |(kernel, experiments)| OtherProblem {
+            kernel,
+            experiments,
+        };
         counted.into_iter().map(other).collect()
     }
 
@@ -170,12 +203,20 @@ impl<I: Iterator<Item = ExperimentReport>> Serialize for Reports<I> {
 /// The benches of the present bytes. `None` if the kernel cannot be read.
 fn present_benches(project: &Project, status: &ProjectStatus) -> Option<Vec<BenchDigest>> {
     let store = BenchStore::new(&project.lab_dir);
-    Some(digest::benches(&store, &project.kernel_name, status.present().ok()?))
+    Some(digest::benches(
+        &store,
+        &project.kernel_name,
+        status.present().ok()?,
+    ))
 }
 
 /// The last run of the kernel, if it is undecided.
 pub fn undecided(status: &ProjectStatus) -> Option<u64> {
-    status.last.as_ref().filter(|r| decide::is_undecided(r)).map(|r| r.start.id.0)
+    status
+        .last
+        .as_ref()
+        .filter(|r| decide::is_undecided(r))
+        .map(|r| r.start.id.0)
 }
 
 fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
@@ -185,15 +226,29 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
     } else {
         format!("{:>12} {:>13}", "-", "-")
     };
-    let emulated = if experiment.emulated { "  (emulated)" } else { "" };
-    let peer = peers::fastest(&experiment.peers).map(|peer| format!("  ({peer})")).unwrap_or_default();
-    let foreign = if experiment.foreign { "  (foreign)" } else { "" };
+    let emulated = if experiment.emulated {
+        "  (emulated)"
+    } else {
+        ""
+    };
+    let peer = peers::fastest(&experiment.peers)
+        .map(|peer| format!("  ({peer})"))
+        .unwrap_or_default();
+    let foreign = if experiment.foreign {
+        "  (foreign)"
+    } else {
+        ""
+    };
     let kernel = match &experiment.kernel {
         Some(kernel) if with_kernel => format!("{kernel}  "),
         Some(_) => String::new(),
         None => "(unknown problem)  ".to_owned(),
     };
-    let renamed = experiment.renamed_from.as_ref().map(|from| format!("  (was {from})")).unwrap_or_default();
+    let renamed = experiment
+        .renamed_from
+        .as_ref()
+        .map(|from| format!("  (was {from})"))
+        .unwrap_or_default();
     format!(
         "{:<8} {:<7} {figures}  {kernel}{}{peer}{emulated}{foreign}{renamed}",
         row.commit,

@@ -1,4 +1,5 @@
-//! `lab measure`: judges the present bytes with warm-up, iterations and trials, and prints all figures.
+//! `lab measure`: judges the present bytes with warm-up, iterations and trials, and prints all
+//! figures.
 
 use super::run::{self, RunArgs};
 use clap::Args;
@@ -20,7 +21,10 @@ pub struct MeasureArgs {
 }
 
 pub fn main(options: &MeasureArgs) -> ExitCode {
-    let spec = RunSpec { peers: !options.no_peers, ..RunSpec::new(Reason::Measure) };
+    let spec = RunSpec {
+        peers: !options.no_peers,
+        ..RunSpec::new(Reason::Measure)
+    };
     run::judged(&options.run, spec, |record| {
         let measured = SpeedFigures::of(record)?;
         Some((measured.as_text(), measured.as_json()))
@@ -51,7 +55,10 @@ impl SpeedFigures {
         let report = record.report();
         let spread = report.value("spread_pct");
         let of_spread = |name| spread.and_then(|s| attribute(s, name)).map(str::to_owned);
-        let quads = report.value("speed_ratio").and_then(|r| attribute(r, "quads")).map(str::to_owned);
+        let quads = report
+            .value("speed_ratio")
+            .and_then(|r| attribute(r, "quads"))
+            .map(str::to_owned);
         Some(SpeedFigures {
             throughput,
             mad: spread.map(|s| first_word(s).to_owned()),
@@ -66,15 +73,27 @@ impl SpeedFigures {
     /// One line for each figure.
     fn as_text(&self) -> Vec<String> {
         let mut text = format!("  median {}", with_ends(&self.throughput, figure));
-        if let (Some(mad), Some(launches), Some(trials)) = (&self.mad, &self.launches, &self.trials) {
+        if let (Some(mad), Some(launches), Some(trials)) = (&self.mad, &self.launches, &self.trials)
+        {
             text += &format!(", spread {mad} % (MAD), {launches} launches in {trials} trials");
         }
         let mut lines = vec![text];
-        lines.extend(self.incumbent.iter().map(|i| format!("  incumbent {}", with_ends(i, figure))));
-        if let Some(Comparison { ratio, speed, aggregate }) = &self.comparison {
+        lines.extend(
+            self.incumbent
+                .iter()
+                .map(|i| format!("  incumbent {}", with_ends(i, figure))),
+        );
+        if let Some(Comparison {
+            ratio,
+            speed,
+            aggregate,
+        }) = &self.comparison
+        {
             let quads = self.quads.as_deref().unwrap_or("?");
-            let mut text =
-                format!("  ratio {} of {quads} ABBA blocks", with_ends(ratio, |r| format!("{r:.4}")));
+            let mut text = format!(
+                "  ratio {} of {quads} ABBA blocks",
+                with_ends(ratio, |r| format!("{r:.4}"))
+            );
             text += &aggregate.map_or_else(String::new, |aggregate| format!(", {aggregate}"));
             text += &speed.map_or_else(String::new, |speed| format!(": {}", speed.word()));
             lines.push(text);

@@ -46,7 +46,8 @@ use output::{answer, code, complain, failed, refused, say, say_batch, say_batch_
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A workbench for kernel experiments in CUDA C++ and Python: save the kernel, get a verdict, keep or discard.
+/// A workbench for kernel experiments in CUDA C++ and Python: save the kernel, get a verdict, keep
+/// or discard.
 ///
 /// Without a subcommand the screen opens.
 #[derive(Parser, Debug)]
@@ -125,7 +126,8 @@ enum Command {
     Discard(decide::DiscardArgs),
     /// Undo the last keep or discard, if no later commit is built on it
     Undo(undo::UndoArgs),
-    /// Show how the rules of the problem differ from those in HEAD, or commit the change on its own (-m)
+    /// Show how the rules of the problem differ from those in HEAD, or commit the change on its own
+    /// (-m)
     Rules(rules::RulesArgs),
     /// Change the description of an experiment in its record, note and row
     Describe(describe::DescribeArgs),
@@ -133,23 +135,29 @@ enum Command {
     Lessons(lessons::LessonsArgs),
     /// List the experiments
     Log(log::LogArgs),
-    /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a repository
+    /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a
+    /// repository
     Fetch(fetch::FetchArgs),
-    /// Write the kept kernel as a Python file for PyTorch, or as one .cu with a main; each verifies and times it
+    /// Write the kept kernel as a Python file for PyTorch, or as one .cu with a main; each verifies
+    /// and times it
     Export(export::ExportArgs),
-    /// Pack git's loose objects and the refs of the lab, which take many times the space together; removes none
+    /// Pack git's loose objects and the refs of the lab, which take many times the space together;
+    /// removes none
     Clean(JsonArg),
     /// Put the kernel of an experiment or a commit on disk
     Restore(restore::RestoreArgs),
-    /// Check git, compiler, driver, Python, terminal and file watching, and say how to mend what is missing
+    /// Check git, compiler, driver, Python, terminal and file watching, and say how to mend what is
+    /// missing
     Doctor(doctor::DoctorArgs),
     /// Measure the device: memory, L2, arithmetic, launch and exchange times
     Probe(probe::ProbeArgs),
-    /// Allow what runs with your rights here: Python, the harness of lab.toml, and kernels where Linux cannot confine them
+    /// Allow what runs with your rights here: Python, the harness of lab.toml, and kernels where
+    /// Linux cannot confine them
     Trust(JsonArg),
     /// List the colour schemes, or show one in this terminal
     Theme(theme::ThemeArgs),
-    /// Serve an MCP client over stdin and stdout, so that a coding agent can judge and decide (docs/mcp.md)
+    /// Serve an MCP client over stdin and stdout, so that a coding agent can judge and decide
+    /// (docs/mcp.md)
     Mcp(mcp::McpArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
@@ -170,10 +178,15 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             output::say_of_clap(&error);
-            return if error.use_stderr() { code(Exit::Usage) } else { ExitCode::SUCCESS };
+            return if error.use_stderr() {
+                code(Exit::Usage)
+            } else {
+                ExitCode::SUCCESS
+            };
         }
     };
-    // Not after an undo: nothing follows once it is told and done, so that nobody can be killed there and repeat it unseen.
+    // Not after an undo: nothing follows once it is told and done, so that nobody can be killed
+    // there and repeat it unseen.
     let judges = matches!(
         cli.command,
         None | Some(
@@ -191,7 +204,8 @@ pub fn main() -> ExitCode {
     );
     let ended = command(cli);
     if judges {
-        // A judge that was ended in the middle of a build could not remove the files of its compiler.
+        // A judge that was ended in the middle of a build could not remove the files of its
+        // compiler.
         lab_judge::judge::remove_unused();
     }
     ended
@@ -199,9 +213,9 @@ pub fn main() -> ExitCode {
 
 fn command(cli: Cli) -> ExitCode {
     let outcome = match cli.command {
-        None => {
-            here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.appearance.into()))
-        }
+        None => here().and_then(|from| {
+            screen::screen(&from, cli.kernel.kernel.as_deref(), cli.appearance.into())
+        }),
         // These report errors themselves, with the exit codes of the protocol.
         Some(Command::Run(options)) if options.ncu => return run_ncu::main(&options.run),
         Some(Command::Run(options)) => return run::main(&options),

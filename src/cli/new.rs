@@ -13,7 +13,8 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct NewArgs {
-    /// The problem's name: its folder is kernels/NAME if this folder has a folder kernels, else NAME. Or a path
+    /// The problem's name: its folder is kernels/NAME if this folder has a folder kernels, else
+    /// NAME. Or a path
     #[arg(value_name = "NAME")]
     name: PathBuf,
     /// What it computes at first
@@ -25,7 +26,10 @@ pub struct NewArgs {
 
 fn templates() -> impl TypedValueParser<Value = Template> {
     PossibleValuesParser::new(Template::ALL.map(Template::name)).map(|name: String| {
-        Template::ALL.into_iter().find(|template| template.name() == name).unwrap_or_default()
+        Template::ALL
+            .into_iter()
+            .find(|template| template.name() == name)
+            .unwrap_or_default()
     })
 }
 
@@ -51,17 +55,43 @@ pub fn main(options: &NewArgs) -> Result<ExitCode> {
     // Python runs in a trusted folder only.
     let trust = needs_trust(&from, &made).then(|| "lab trust".to_owned());
     let judge = format!("lab run {argument}");
-    let next: Vec<String> = trust.iter().chain([&judge, &format!("lab {argument}")]).cloned().collect();
+    let next: Vec<String> = trust
+        .iter()
+        .chain([&judge, &format!("lab {argument}")])
+        .cloned()
+        .collect();
     if options.json.json {
         let template = made.template.name();
         let (name, folder, kernel) = (&made.name, &made.folder, &made.kernel);
         let (files, notes) = (&made.files, &made.notes);
-        return Ok(answer(Exit::Passed, NewAnswer { name, template, folder, kernel, files, next, notes }));
+        return Ok(answer(
+            Exit::Passed,
+            NewAnswer {
+                name,
+                template,
+                folder,
+                kernel,
+                files,
+                next,
+                notes,
+            },
+        ));
     }
-    say(&format!("wrote {} ({}): {}", made.folder, made.template, made.files.join(", ")));
+    say(&format!(
+        "wrote {} ({}): {}",
+        made.folder,
+        made.template,
+        made.files.join(", ")
+    ));
     made.notes.iter().for_each(|note| say(&format!("  {note}")));
-    let first = if trust.is_some() { "`lab trust` lets its Python run with your rights, " } else { "" };
-    say(&format!("next: {first}`{judge}` judges it once, `lab {argument}` opens the screen"));
+    let first = if trust.is_some() {
+        "`lab trust` lets its Python run with your rights, "
+    } else {
+        ""
+    };
+    say(&format!(
+        "next: {first}`{judge}` judges it once, `lab {argument}` opens the screen"
+    ));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,5 +1,5 @@
-//! What the commands print: text for people on stdout, errors on stderr, JSON alone with `--json`. Everything goes through
-//! [`console`], which cleans it.
+//! What the commands print: text for people on stdout, errors on stderr, JSON alone with `--json`.
+//! Everything goes through [`console`], which cleans it.
 
 use super::json;
 use lab_core::decide::Refusal;
@@ -27,7 +27,8 @@ pub fn complain(text: &str) {
     console::complain("lab", text);
 }
 
-/// What the arguments ask for: a command by its name if they ask for JSON. Read before clap reads them: also an error of clap's is an answer.
+/// What the arguments ask for: a command by its name if they ask for JSON. Read before clap reads
+/// them: also an error of clap's is an answer.
 struct Request {
     json: bool,
     command: Option<String>,
@@ -39,7 +40,11 @@ static REQUEST: OnceLock<Request> = OnceLock::new();
 pub fn remember_request(definition: impl Fn() -> clap::Command) {
     let words = || std::env::args_os().skip(1).take_while(|word| word != "--");
     let json = words().any(|word| word == "--json");
-    let named = |word| definition().find_subcommand(word).map(|command| command.get_name().to_owned());
+    let named = |word| {
+        definition()
+            .find_subcommand(word)
+            .map(|command| command.get_name().to_owned())
+    };
     let command = if json { words().find_map(named) } else { None };
     let _ = REQUEST.set(Request { json, command });
 }
@@ -59,7 +64,13 @@ pub fn answer(exit: impl Into<u8>, value: impl Serialize) -> ExitCode {
 fn print_answer(exit_code: u8, error: Option<&str>, value: impl Serialize) {
     let command = REQUEST.get().and_then(|request| request.command.as_deref());
     // A closed pipe is no error.
-    let _ = json::write_answer(BufWriter::new(console::stdout()), command, exit_code, error, value);
+    let _ = json::write_answer(
+        BufWriter::new(console::stdout()),
+        command,
+        exit_code,
+        error,
+        value,
+    );
 }
 
 /// Reports why a command failed, with `--json` also as JSON, and returns its exit code.
@@ -77,14 +88,18 @@ pub fn failed_with(why: &str, exit: impl Into<u8>, rest: impl Serialize) -> Exit
     ExitCode::from(exit)
 }
 
-/// Reports why nothing was decided, and returns the exit code. What an earlier lab began and this command asked for again is
-/// done: that is a success.
+/// Reports why nothing was decided, and returns the exit code. What an earlier lab began and this
+/// command asked for again is done: that is a success.
 pub fn refused(refusal: &Refusal) -> ExitCode {
     match refusal {
-        Refusal::Resumed { text, is_as_asked: true } if is_json() => {
-            answer(Exit::Passed, json::Resumed::new(text, None))
-        }
-        Refusal::Resumed { text, is_as_asked: true } => {
+        Refusal::Resumed {
+            text,
+            is_as_asked: true,
+        } if is_json() => answer(Exit::Passed, json::Resumed::new(text, None)),
+        Refusal::Resumed {
+            text,
+            is_as_asked: true,
+        } => {
             say(text);
             ExitCode::SUCCESS
         }
@@ -92,7 +107,8 @@ pub fn refused(refusal: &Refusal) -> ExitCode {
     }
 }
 
-/// Prints the harness's output as it comes, for people. Series and histograms are for drawing: they are in run.log only.
+/// Prints the harness's output as it comes, for people. Series and histograms are for drawing: they
+/// are in run.log only.
 pub fn say_batch(batch: &Batch) {
     say_batch_but(batch, |_| false);
 }
@@ -107,25 +123,44 @@ fn say_batch_but(batch: &Batch, is_told_later: impl Fn(&str) -> bool) {
         say(&format!("… {} lines are in run.log alone", batch.skipped));
     }
     let is_drawn = |key: &str| key.ends_with("_series") || key.ends_with("_histogram");
-    let left_out =
-        |text: &str| parse(text).is_some_and(|entry| is_drawn(entry.key) || is_told_later(entry.key));
-    batch.lines.iter().filter(|line| !left_out(&line.text)).for_each(|line| say(&line.text));
+    let left_out = |text: &str| {
+        parse(text).is_some_and(|entry| is_drawn(entry.key) || is_told_later(entry.key))
+    };
+    batch
+        .lines
+        .iter()
+        .filter(|line| !left_out(&line.text))
+        .for_each(|line| say(&line.text));
 }
 
-/// Prints what clap has to say: help and version on stdout, errors on stderr. Coloured on a terminal, except if an argument
-/// holds a character that a terminal does not show.
+/// Prints what clap has to say: help and version on stdout, errors on stderr. Coloured on a
+/// terminal, except if an argument holds a character that a terminal does not show.
 pub fn say_of_clap(error: &clap::Error) {
-    let clean = std::env::args_os().all(|argument| argument.to_str().is_some_and(console::is_clean));
-    let is_terminal =
-        if error.use_stderr() { console::stderr_is_terminal() } else { console::stdout_is_terminal() };
+    let clean =
+        std::env::args_os().all(|argument| argument.to_str().is_some_and(console::is_clean));
+    let is_terminal = if error.use_stderr() {
+        console::stderr_is_terminal()
+    } else {
+        console::stdout_is_terminal()
+    };
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let styled =
-        clean && is_terminal && set("NO_COLOR").is_none() && set("TERM").is_some_and(|t| t != "dumb");
+    let styled = clean
+        && is_terminal
+        && set("NO_COLOR").is_none()
+        && set("TERM").is_some_and(|t| t != "dumb");
     let text = error.render();
-    let text = if styled { text.ansi().to_string() } else { text.to_string() };
+    let text = if styled {
+        text.ansi().to_string()
+    } else {
+        text.to_string()
+    };
     if error.use_stderr() {
         if is_json() {
-            print_answer(Exit::Usage as u8, Some(error.to_string().trim_end()), json::Nothing {});
+            print_answer(
+                Exit::Usage as u8,
+                Some(error.to_string().trim_end()),
+                json::Nothing {},
+            );
         }
         console::complain_styled(&text);
     } else {
@@ -151,8 +186,13 @@ pub fn install_panic_hook() {
 fn of_panic(info: &PanicHookInfo) -> String {
     let payload = info.payload();
     let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
+    let text = text
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    let place = info
+        .location()
+        .map(|l| format!(" ({}:{})", l.file(), l.line()))
+        .unwrap_or_default();
     let name = thread::current().name().unwrap_or("a worker").to_owned();
     let report = "this is an error of lab itself: please report it, with RUST_BACKTRACE=1 set";
     let trace = std::backtrace::Backtrace::capture();

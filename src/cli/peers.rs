@@ -32,7 +32,8 @@ pub struct PeersArgs {
 
 #[derive(Subcommand, Debug)]
 enum PeersCommand {
-    /// Add the first peer to problem.toml: peer.py with the function of reference.py, or else reference.cu
+    /// Add the first peer to problem.toml: peer.py with the function of reference.py, or else
+    /// reference.cu
     New(NewPeerArgs),
 }
 
@@ -48,7 +49,8 @@ struct NewPeerArgs {
 #[derive(Serialize)]
 struct PeersAnswer {
     kernel: String,
-    /// Whether the figures are the incumbent's, because nobody timed the peers beside the present bytes.
+    /// Whether the figures are the incumbent's, because nobody timed the peers beside the present
+    /// bytes.
     of_incumbent: bool,
     device: Option<String>,
     peers: Vec<ListedPeer>,
@@ -104,7 +106,8 @@ fn list(options: &PeersArgs) -> Result<ExitCode> {
     let known = tried.as_ref().or(status.peers.as_ref());
     let of_incumbent = known.is_some_and(|known| !of_present(known));
     let figure = |table: &PeerTable| {
-        let found = known.and_then(|known| known.peers.iter().find(|figure| figure.name == table.name));
+        let found =
+            known.and_then(|known| known.peers.iter().find(|figure| figure.name == table.name));
         found.cloned()
     };
     if options.json.json {
@@ -117,7 +120,11 @@ fn list(options: &PeersArgs) -> Result<ExitCode> {
                 failure: None,
             };
             let figure = PeerFigureReport::of(&figure(&table).unwrap_or_else(none));
-            ListedPeer { file: table.file, function: table.function, figure }
+            ListedPeer {
+                file: table.file,
+                function: table.function,
+                figure,
+            }
         };
         return Ok(answer(
             Exit::Passed,
@@ -131,16 +138,24 @@ fn list(options: &PeersArgs) -> Result<ExitCode> {
     }
     let this = &project.argument;
     if tables.is_empty() {
-        say(&format!("{} has no peers: `lab peers new{this}` adds the first", project.kernel_name));
+        say(&format!(
+            "{} has no peers: `lab peers new{this}` adds the first",
+            project.kernel_name
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     say(&format!("peers of {}", project.kernel_name));
-    let width = |of: fn(&PeerTable) -> String| tables.iter().map(|table| of(table).chars().count()).max();
+    let width =
+        |of: fn(&PeerTable) -> String| tables.iter().map(|table| of(table).chars().count()).max();
     let (name, from) = (width(|table| table.name.clone()), width(source));
     let (name, from) = (name.unwrap_or(0), from.unwrap_or(0));
     for table in &tables {
         let text = in_words(figure(table).as_ref(), of_incumbent);
-        say(&format!("  {:name$}  {:from$}  {text}", table.name, source(table)));
+        say(&format!(
+            "  {:name$}  {:from$}  {text}",
+            table.name,
+            source(table)
+        ));
     }
     say(&format!("`lab measure{this}` times the kernel beside them"));
     Ok(ExitCode::SUCCESS)
@@ -155,11 +170,17 @@ fn source(table: &PeerTable) -> String {
 }
 
 fn in_words(figure: Option<&PeerFigure>, of_incumbent: bool) -> String {
-    let Some(figure) = figure else { return "not timed yet".to_owned() };
-    let age = figure.measured.map(|then| format!(", {}", age::since(then, Timestamp::now())));
+    let Some(figure) = figure else {
+        return "not timed yet".to_owned();
+    };
+    let age = figure
+        .measured
+        .map(|then| format!(", {}", age::since(then, Timestamp::now())));
     let whose = if of_incumbent { "the incumbent: " } else { "" };
     let text = match (&figure.ratio, &figure.failure) {
-        (Some(ratio), _) => figure.part.map_or_else(|| ratio.to_string(), |part| format!("{ratio}, {part}")),
+        (Some(ratio), _) => figure
+            .part
+            .map_or_else(|| ratio.to_string(), |part| format!("{ratio}, {part}")),
         (None, Some(why)) => format!("not compared: {why}"),
         (None, None) => "not compared".to_owned(),
     };
@@ -171,10 +192,24 @@ fn add(options: &NewPeerArgs) -> Result<ExitCode> {
     if let Some(why) = problem_file::mistake(&project) {
         return Ok(failed(&why, Exit::Usage));
     }
-    let NewPeer { name, problem, function, written } = new_peer::add(&project)?;
+    let NewPeer {
+        name,
+        problem,
+        function,
+        written,
+    } = new_peer::add(&project)?;
     let changed = changed_rules(&project);
     if options.json.json {
-        return Ok(answer(Exit::Passed, NewPeerAnswer { name, problem, function, written, changed }));
+        return Ok(answer(
+            Exit::Passed,
+            NewPeerAnswer {
+                name,
+                problem,
+                function,
+                written,
+                changed,
+            },
+        ));
     }
     let what = match (&function, &written) {
         (Some(function), Some(written)) => format!("the function {function} of {written}"),
@@ -193,7 +228,8 @@ fn add(options: &NewPeerArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How the rules differ from those in HEAD. Empty where git cannot say: the commands that need it say why.
+/// How the rules differ from those in HEAD. Empty where git cannot say: the commands that need it
+/// say why.
 fn changed_rules(project: &Project) -> Vec<String> {
     let rules = decide::read_rules(project).unwrap_or_default();
     rules.changed.iter().map(ToString::to_string).collect()

@@ -83,7 +83,11 @@ fn show(probed: &probing::Probed) {
             format!("{} GB/s", figure(figures.copy / 1e9)),
             "read and written bytes both count",
         ),
-        ("reads from L2", format!("{} GB/s", figure(figures.l2 / 1e9)), ""),
+        (
+            "reads from L2",
+            format!("{} GB/s", figure(figures.l2 / 1e9)),
+            "",
+        ),
         (
             "f32 arithmetic",
             format!("{} TFLOP/s", figure(figures.fma / 1e12)),
@@ -91,7 +95,11 @@ fn show(probed: &probing::Probed) {
         ),
     ];
     if let Some(tensor) = figures.tensor {
-        rows.push(("f16 tensor cores", format!("{} TFLOP/s", figure(tensor / 1e12)), "by mma.sync"));
+        rows.push((
+            "f16 tensor cores",
+            format!("{} TFLOP/s", figure(tensor / 1e12)),
+            "by mma.sync",
+        ));
     }
     rows.extend([
         (
@@ -99,7 +107,11 @@ fn show(probed: &probing::Probed) {
             format!("{} µs", figure(figures.l2_round_trip * 1e6)),
             "one load that waits for the one before",
         ),
-        ("launch", format!("{} µs", figure(figures.launch * 1e6)), "of a kernel that does nothing"),
+        (
+            "launch",
+            format!("{} µs", figure(figures.launch * 1e6)),
+            "of a kernel that does nothing",
+        ),
         (
             "grid exchange",
             format!("{} µs", figure(figures.exchange * 1e6)),
@@ -113,6 +125,8 @@ fn show(probed: &probing::Probed) {
         say("emulated: these figures say nothing about a GPU, and no floor is derived from them");
     }
     for caveat in &probed.disturbed {
-        say(&format!("caveat: {caveat}: the figures were not stored; run `lab probe` again"));
+        say(&format!(
+            "caveat: {caveat}: the figures were not stored; run `lab probe` again"
+        ));
     }
 }

@@ -1,4 +1,5 @@
-//! `lab profile`: reads the counters of one launch of the present bytes, or times a launch of each workload.
+//! `lab profile`: reads the counters of one launch of the present bytes, or times a launch of each
+//! workload.
 
 use super::interrupt::end_on_signals;
 use super::{JsonArg, KernelArg, answer, code, failed, open, say, say_batch};
@@ -22,7 +23,8 @@ use std::sync::Arc;
 pub struct ProfileArgs {
     #[command(flatten)]
     kernel: KernelArg,
-    /// The counters: quick (about 50), source (also lines of source), full (all, with ncu's findings)
+    /// The counters: quick (about 50), source (also lines of source), full (all, with ncu's
+    /// findings)
     #[arg(long, value_name = "SET", default_value = "quick")]
     set: ProfileSet,
     /// The workload, by the problem's words or by its number [default: the largest timed one]
@@ -47,7 +49,10 @@ pub fn main(options: &ProfileArgs) -> ExitCode {
         Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
     };
     let spec = ProfileSpec {
-        workload: options.workload.clone().or_else(|| options.workloads.clone()),
+        workload: options
+            .workload
+            .clone()
+            .or_else(|| options.workloads.clone()),
         device: options.device,
         keeps_report: options.keep_report,
         ..ProfileSpec::new(options.set)
@@ -63,12 +68,21 @@ pub fn main(options: &ProfileArgs) -> ExitCode {
 pub fn make(project: &Project, spec: ProfileSpec, says: bool) -> Result<Profiled, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let spec = ProfileSpec { confinement: confinement::missing, ..spec };
-    profiling::profile(project, &spec, &mut RunIndex::new(project), &control, |_, batch| {
-        if says {
-            say_batch(&batch);
-        }
-    })
+    let spec = ProfileSpec {
+        confinement: confinement::missing,
+        ..spec
+    };
+    profiling::profile(
+        project,
+        &spec,
+        &mut RunIndex::new(project),
+        &control,
+        |_, batch| {
+            if says {
+                say_batch(&batch);
+            }
+        },
+    )
 }
 
 fn report(project: &Project, profiled: &Profiled, options: &ProfileArgs) -> Result<ExitCode> {
@@ -76,21 +90,47 @@ fn report(project: &Project, profiled: &Profiled, options: &ProfileArgs) -> Resu
     if options.workloads.is_some() {
         let durations: WorkloadDurations = read(project, profiled)?;
         if options.json.json {
-            return Ok(answer(Exit::Passed, DurationsAnswer { run, path, durations }));
+            return Ok(answer(
+                Exit::Passed,
+                DurationsAnswer {
+                    run,
+                    path,
+                    durations,
+                },
+            ));
         }
         say("");
         for workload in &durations.workloads {
-            let filter = if workload.used_fallback_filter { "  (every kernel of the process)" } else { "" };
-            say(&format!("{:>12.3} µs  {}{filter}", workload.us, workload.name));
+            let filter = if workload.used_fallback_filter {
+                "  (every kernel of the process)"
+            } else {
+                ""
+            };
+            say(&format!(
+                "{:>12.3} µs  {}{filter}",
+                workload.us, workload.name
+            ));
         }
-        say(&format!("{:>12.3} µs  arithmetic mean of {}", durations.mean_us, durations.workloads.len()));
+        say(&format!(
+            "{:>12.3} µs  arithmetic mean of {}",
+            durations.mean_us,
+            durations.workloads.len()
+        ));
         say(&format!("run {run}: {path}"));
         return Ok(code(Exit::Passed));
     }
     let profile: Profile = read(project, profiled)?;
     if options.json.json {
         let digest = digest(&profile);
-        return Ok(answer(Exit::Passed, ProfileAnswer { run, path, digest, profile }));
+        return Ok(answer(
+            Exit::Passed,
+            ProfileAnswer {
+                run,
+                path,
+                digest,
+                profile,
+            },
+        ));
     }
     say("");
     for line in digest(&profile) {

@@ -40,8 +40,17 @@ pub struct RestoreAnswer {
 
 impl RestoreAnswer {
     /// `kernel_of_experiment` is the kernel of the experiment, if another kernel was named.
-    pub fn of(project: &Project, restored: Restored, kernel_of_experiment: Option<String>) -> RestoreAnswer {
-        let Restored { commit, subject, saved, changed } = restored;
+    pub fn of(
+        project: &Project,
+        restored: Restored,
+        kernel_of_experiment: Option<String>,
+    ) -> RestoreAnswer {
+        let Restored {
+            commit,
+            subject,
+            saved,
+            changed,
+        } = restored;
         RestoreAnswer {
             kernel: project.kernel_name.clone(),
             commit,
@@ -57,7 +66,10 @@ impl RestoreAnswer {
 pub fn restored_line(project: &Project, restored: &Restored) -> String {
     let (kernel, commit) = (&project.kernel_name, short(&restored.commit));
     let word = if restored.changed { "now" } else { "already" };
-    format!("{kernel} {word} holds the bytes of {commit} {}", restored.subject)
+    format!(
+        "{kernel} {word} holds the bytes of {commit} {}",
+        restored.subject
+    )
 }
 
 pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
@@ -66,7 +78,10 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
         Some(kernel) => {
             let project = open(Some(kernel))?;
             let named = resolve_name(&Repo::open(&project)?, &project, name)?;
-            let other = named.kernel.clone().filter(|kernel| *kernel != project.kernel_name);
+            let other = named
+                .kernel
+                .clone()
+                .filter(|kernel| *kernel != project.kernel_name);
             (project, named, other)
         }
         None => {
@@ -79,21 +94,29 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
         Err(refusal) => return Ok(refused(&refusal)),
     };
     if options.json.json {
-        return Ok(answer(Exit::Passed, RestoreAnswer::of(&project, restored, other)));
+        return Ok(answer(
+            Exit::Passed,
+            RestoreAnswer::of(&project, restored, other),
+        ));
     }
     say(&restored_line(&project, &restored));
     if let Some(kernel) = &other {
         let commit = &options.commit;
-        say(&format!("  {commit} is about {kernel}: `lab restore {commit}` puts that kernel on disk"));
+        say(&format!(
+            "  {commit} is about {kernel}: `lab restore {commit}` puts that kernel on disk"
+        ));
     }
     if let Some(saved) = &restored.saved {
         let saved = short(saved);
-        say(&format!("  the bytes that were on disk are saved as {saved} (`lab restore {saved}`)"));
+        say(&format!(
+            "  the bytes that were on disk are saved as {saved} (`lab restore {saved}`)"
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens the project of the experiment's kernel; if the commit is no experiment, that of the present kernel.
+/// Opens the project of the experiment's kernel; if the commit is no experiment, that of the
+/// present kernel.
 fn of_experiment(name: &str) -> Result<(Project, Named)> {
     let any = Project::of_any(&here()?)?;
     let named = resolve_name(&Repo::open(&any)?, &any, name)?;

@@ -1,4 +1,5 @@
-//! `lab rules`: shows how the rules of a problem differ from those in HEAD, and commits the change on its own.
+//! `lab rules`: shows how the rules of a problem differ from those in HEAD, and commits the change
+//! on its own.
 
 use super::json::decision::DecisionAnswer;
 use super::{JsonArg, KernelArg, answer, failed, open, problem_file, refused, say};
@@ -47,13 +48,26 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
         if options.json.json {
             let changed = rules.changed.iter().map(ToString::to_string).collect();
             let first = rules.first.iter().map(ToString::to_string).collect();
-            let rules = RulesAnswer { kernel: project.kernel_name, changed, first };
+            let rules = RulesAnswer {
+                kernel: project.kernel_name,
+                changed,
+                first,
+            };
             return Ok(answer(Exit::Passed, rules));
         }
-        rules.changed.iter().for_each(|change| say(&change.to_string()));
-        rules.first.iter().for_each(|path| say(&format!("{path} is committed with the first keep")));
+        rules
+            .changed
+            .iter()
+            .for_each(|change| say(&change.to_string()));
+        rules
+            .first
+            .iter()
+            .for_each(|path| say(&format!("{path} is committed with the first keep")));
         if rules.changed.is_empty() && rules.first.is_empty() {
-            say(&format!("the rules of {} are as in HEAD", project.kernel_name));
+            say(&format!(
+                "the rules of {} are as in HEAD",
+                project.kernel_name
+            ));
         }
         return Ok(mistake.map_or(ExitCode::SUCCESS, |why| failed(&why, Exit::Usage)));
     };
@@ -62,12 +76,20 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
     }
     let message = Message::new(subject, options.trailer.iter().cloned());
     match decide::change_rules(&project, &message) {
-        Ok(decided) if options.json.json => {
-            Ok(answer(Exit::Passed, DecisionAnswer::of(&project, &RunIndex::open(&project), &decided)))
-        }
+        Ok(decided) if options.json.json => Ok(answer(
+            Exit::Passed,
+            DecisionAnswer::of(&project, &RunIndex::open(&project), &decided),
+        )),
         Ok(decided) => {
-            say(&format!("the rules of {} changed: {}", project.kernel_name, short(&decided.commit)));
-            decided.notes.iter().for_each(|note| say(&format!("  {note}")));
+            say(&format!(
+                "the rules of {} changed: {}",
+                project.kernel_name,
+                short(&decided.commit)
+            ));
+            decided
+                .notes
+                .iter()
+                .for_each(|note| say(&format!("  {note}")));
             Ok(ExitCode::SUCCESS)
         }
         Err(refusal) => Ok(refused(&refusal)),

@@ -1,4 +1,5 @@
-//! `lab run`: judges the present bytes once. Also the hidden `lab supervise`, the parent of an external harness.
+//! `lab run`: judges the present bytes once. Also the hidden `lab supervise`, the parent of an
+//! external harness.
 
 use super::decide;
 use super::interrupt::end_on_signals;
@@ -57,10 +58,12 @@ pub struct RunArgs {
 pub struct RunOnceArgs {
     #[command(flatten)]
     pub run: RunArgs,
-    /// Do not judge a kernel again that was judged before, comments and blanks aside: tell that verdict
+    /// Do not judge a kernel again that was judged before, comments and blanks aside: tell that
+    /// verdict
     #[arg(long, conflicts_with = "decide")]
     unless_known: bool,
-    /// After a verdict, profile the kernel and print what ncu itself says, and nothing else, on stdout
+    /// After a verdict, profile the kernel and print what ncu itself says, and nothing else, on
+    /// stdout
     #[arg(long, conflicts_with_all = ["decide", "unless_known", "json"])]
     pub ncu: bool,
 }
@@ -84,12 +87,16 @@ pub fn supervise(options: &SuperviseArgs) -> ExitCode {
 }
 
 pub fn main(options: &RunOnceArgs) -> ExitCode {
-    let known = if options.unless_known { tell_known(&options.run) } else { None };
+    let known = if options.unless_known {
+        tell_known(&options.run)
+    } else {
+        None
+    };
     known.unwrap_or_else(|| judged(&options.run, Reason::Command.into(), |_| None))
 }
 
-/// Tells the verdict on the same kernel that an earlier run gave. `None` if there is none, or if the kernel cannot be read: the
-/// run says so.
+/// Tells the verdict on the same kernel that an earlier run gave. `None` if there is none, or if
+/// the kernel cannot be read: the run says so.
 fn tell_known(options: &RunArgs) -> Option<ExitCode> {
     let project = open(options.kernel.kernel.as_deref()).ok()?;
     let present = inputs::read(&project).ok()?;
@@ -100,20 +107,45 @@ fn tell_known(options: &RunArgs) -> Option<ExitCode> {
     let id = record.start.id;
     let exit = verdict.exit();
     if options.json.json {
-        let known_as = Some(KnownAs { run: id, same_bytes });
+        let known_as = Some(KnownAs {
+            run: id,
+            same_bytes,
+        });
         let run = RunReport::of(&project, &index, &record, verdict);
         let notes = Vec::new();
-        return Some(answer(exit, RunAnswer { run, known_as, measured: None, decision: None, notes }));
+        return Some(answer(
+            exit,
+            RunAnswer {
+                run,
+                known_as,
+                measured: None,
+                decision: None,
+                notes,
+            },
+        ));
     }
     let repo = Repo::open(&project).ok();
-    let mut lines = as_text(repo.as_ref(), &project, &index, &record, verdict, Vec::new());
+    let mut lines = as_text(
+        repo.as_ref(),
+        &project,
+        &index,
+        &record,
+        verdict,
+        Vec::new(),
+    );
     if !same_bytes {
         // Only the bytes of that run can be decided.
         lines.truncate(2);
     }
     lines.iter().for_each(|line| say(line));
-    let same = if same_bytes { "these bytes" } else { "the same kernel, comments and blanks aside" };
-    say(&format!("  run {id} judged {same}: it was not judged again (`lab run` judges it)"));
+    let same = if same_bytes {
+        "these bytes"
+    } else {
+        "the same kernel, comments and blanks aside"
+    };
+    say(&format!(
+        "  run {id} judged {same}: it was not judged again (`lab run` judges it)"
+    ));
     Some(code(exit))
 }
 
@@ -125,7 +157,8 @@ struct KnownAs {
     same_bytes: bool,
 }
 
-/// What a command prints beyond the verdict: lines for people, and a JSON value that is `measured` in the answer.
+/// What a command prints beyond the verdict: lines for people, and a JSON value that is `measured`
+/// in the answer.
 type More = (Vec<String>, Value);
 
 /// What `lab run` and `lab measure` print with `--json`.
@@ -144,14 +177,22 @@ struct RunAnswer {
     notes: Vec<String>,
 }
 
-/// Judges the kernel as `spec` says, on the device of the options. Reports the verdict, and decides it by rule if that was asked for.
-pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option<More>) -> ExitCode {
+/// Judges the kernel as `spec` says, on the device of the options. Reports the verdict, and decides
+/// it by rule if that was asked for.
+pub fn judged(
+    options: &RunArgs,
+    spec: RunSpec,
+    more: impl Fn(&Record) -> Option<More>,
+) -> ExitCode {
     let project = match open(options.kernel.kernel.as_deref()) {
         Ok(project) => project,
         Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
     };
     if !options.decide && options.learned.trailers().next().is_some() {
-        return failed("--hypothesis and --lesson belong to a decision: add --decide -m TEXT", Exit::Usage);
+        return failed(
+            "--hypothesis and --lesson belong to a decision: add --decide -m TEXT",
+            Exit::Usage,
+        );
     }
     if let Some(exit) = go_on(&project, options) {
         return exit;
@@ -169,8 +210,14 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
     let repo = Repo::open(&project);
     index.refresh();
     if !options.json.json {
-        let lines =
-            as_text(repo.as_ref().ok(), &project, &index, &record, verdict, lines.unwrap_or_default());
+        let lines = as_text(
+            repo.as_ref().ok(),
+            &project,
+            &index,
+            &record,
+            verdict,
+            lines.unwrap_or_default(),
+        );
         lines.iter().for_each(|line| say(line));
     }
     let subject = options.message.as_ref().filter(|_| options.decide);
@@ -187,9 +234,21 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
     };
     if options.json.json {
         let run = RunReport::of(&project, &index, &record, verdict);
-        let notes = ruling.as_ref().map(|ruling| ruling.notes().to_vec()).unwrap_or_default();
+        let notes = ruling
+            .as_ref()
+            .map(|ruling| ruling.notes().to_vec())
+            .unwrap_or_default();
         let decision = ruling.map(|ruling| ruling.as_report(&project, &record));
-        return answer(exit, RunAnswer { run, known_as: None, measured, decision, notes });
+        return answer(
+            exit,
+            RunAnswer {
+                run,
+                known_as: None,
+                measured,
+                decision,
+                notes,
+            },
+        );
     }
     if let Some(ruling) = ruling {
         ruling.tell(repo.as_ref().ok(), &project);
@@ -197,8 +256,8 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
     code(exit)
 }
 
-/// Goes on first with the decision of a lab that was killed, and says so. A run that is to be decided by rule stops there:
-/// its exit code is returned.
+/// Goes on first with the decision of a lab that was killed, and says so. A run that is to be
+/// decided by rule stops there: its exit code is returned.
 fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
     let (text, status) = match lab_core::decide::resume_decision(project) {
         Ok(resumed) => resumed?,
@@ -229,24 +288,37 @@ fn judge(
 ) -> std::result::Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let spec = RunSpec { device: options.device, confinement: confinement::missing, ..spec };
+    let spec = RunSpec {
+        device: options.device,
+        confinement: confinement::missing,
+        ..spec
+    };
     execute::execute(project, &spec, index, &control, |event| match event {
         RunEvent::Progress(_, batch) if !options.json.json => say_batch_of_run(&batch),
         RunEvent::Joined(start) if !options.json.json => {
-            say(&format!("lab: run {} of a screen is about these bytes; its lines:", start.id));
+            say(&format!(
+                "lab: run {} of a screen is about these bytes; its lines:",
+                start.id
+            ));
         }
         _ => {}
     })
 }
 
-/// The verdict in one line: its word, the run, the figure and how the kernel compares with the incumbent.
+/// The verdict in one line: its word, the run, the figure and how the kernel compares with the
+/// incumbent.
 pub fn verdict_line(project: &Project, record: &Record, verdict: &Verdict) -> String {
     // What was not judged has no number.
     let number = match verdict.outcome {
         Outcome::NotJudged => String::new(),
         _ => format!("run {} of ", record.start.id),
     };
-    let mut text = format!("{} {}  {number}{}", verdict.sign(), verdict.word(), project.kernel_name);
+    let mut text = format!(
+        "{} {}  {number}{}",
+        verdict.sign(),
+        verdict.word(),
+        project.kernel_name
+    );
     if !verdict.why.is_empty() {
         text += &format!("  {}", verdict.why);
     }
@@ -267,7 +339,8 @@ pub fn verdict_line(project: &Project, record: &Record, verdict: &Verdict) -> St
     text
 }
 
-/// Returns the lines of the verdict. `more` stands between the verdict and the commands that decide it.
+/// Returns the lines of the verdict. `more` stands between the verdict and the commands that decide
+/// it.
 fn as_text(
     repo: Option<&Repo>,
     project: &Project,
@@ -278,13 +351,24 @@ fn as_text(
 ) -> Vec<String> {
     let mut lines = vec![String::new(), verdict_line(project, record, verdict)];
     let report = record.report();
-    let failure = report.value("first_failure").filter(|_| verdict.outcome == Outcome::Fail);
+    let failure = report
+        .value("first_failure")
+        .filter(|_| verdict.outcome == Outcome::Fail);
     lines.extend(failure.map(|failure| format!("  {failure}")));
-    lines.extend(verdict.slower_workloads().map(|slower| format!("  {slower}")));
+    lines.extend(
+        verdict
+            .slower_workloads()
+            .map(|slower| format!("  {slower}")),
+    );
     lines.extend(verdict.left_workloads().map(|left| format!("  {left}")));
     lines.extend(more);
     lines.extend(beside_peers(repo, project, index, record));
-    lines.extend(verdict.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
+    lines.extend(
+        verdict
+            .caveats
+            .iter()
+            .map(|caveat| format!("  caveat: {caveat}")),
+    );
     let this = project.argument.clone() + &by_number(project, index, record);
     let discard = format!("`lab discard{this} -m TEXT` puts the incumbent back");
     match verdict.outcome {
@@ -292,7 +376,9 @@ fn as_text(
             lines.push(format!("  so it cannot be kept; {discard}"));
         }
         Outcome::Pass => {
-            let prospect = repo.map(|repo| prospect(repo, project, index, record)).unwrap_or_default();
+            let prospect = repo
+                .map(|repo| prospect(repo, project, index, record))
+                .unwrap_or_default();
             let rules = match prospect.rules_changed {
                 true => {
                     format!(
@@ -303,7 +389,10 @@ fn as_text(
                 false => String::new(),
             };
             let decide = || format!("{rules}`lab keep{this} -m TEXT` commits it, {discard}");
-            lines.push(format!("  {}", prospect.kept_already.unwrap_or_else(decide)));
+            lines.push(format!(
+                "  {}",
+                prospect.kept_already.unwrap_or_else(decide)
+            ));
         }
         Outcome::Fail | Outcome::Crash => lines.push(format!("  {discard}")),
         Outcome::Void | Outcome::NotJudged => {}
@@ -320,7 +409,8 @@ pub struct Prospect {
     pub rules_changed: bool,
 }
 
-/// Looks at what a keep of a correct run would meet now. What cannot be read is left to the keep, which says why.
+/// Looks at what a keep of a correct run would meet now. What cannot be read is left to the keep,
+/// which says why.
 pub fn prospect(repo: &Repo, project: &Project, index: &RunIndex, record: &Record) -> Prospect {
     let Ok(snapshot) = snapshot(repo, project, index, &inputs::read(project), Some(record)) else {
         return Prospect::default();
@@ -329,12 +419,20 @@ pub fn prospect(repo: &Repo, project: &Project, index: &RunIndex, record: &Recor
     let kept_already = refusal.filter(|why| matches!(why, NotAllowed::KeptAlready { .. }));
     Prospect {
         kept_already: kept_already.map(|why| why.to_string()),
-        rules_changed: snapshot.present.is_ok_and(|present| !present.rules.changed.is_empty()),
+        rules_changed: snapshot
+            .present
+            .is_ok_and(|present| !present.rules.changed.is_empty()),
     }
 }
 
-/// The lines about the peers: of the run, else of an earlier run of the same bytes, else of the incumbent.
-fn beside_peers(repo: Option<&Repo>, project: &Project, index: &RunIndex, record: &Record) -> Vec<String> {
+/// The lines about the peers: of the run, else of an earlier run of the same bytes, else of the
+/// incumbent.
+fn beside_peers(
+    repo: Option<&Repo>,
+    project: &Project,
+    index: &RunIndex,
+    record: &Record,
+) -> Vec<String> {
     if !record.peers.is_empty() {
         return peer_lines::lines(&record.peers);
     }
@@ -343,17 +441,24 @@ fn beside_peers(repo: Option<&Repo>, project: &Project, index: &RunIndex, record
     if let Some(text) = known.as_ref().and_then(peer_lines::last) {
         return vec![format!("  {text}")];
     }
-    let of_incumbent =
-        repo.and_then(|repo| last_peers::of_incumbent(repo, project, index, &record.inputs, device));
+    let of_incumbent = repo
+        .and_then(|repo| last_peers::of_incumbent(repo, project, index, &record.inputs, device));
     let text = of_incumbent.as_ref().and_then(peer_lines::last);
-    text.map(|text| format!("  the incumbent: {text}")).into_iter().collect()
+    text.map(|text| format!("  the incumbent: {text}"))
+        .into_iter()
+        .collect()
 }
 
-/// Returns ` --run N` if a newer run judged the same bytes, because an open screen judges each save too. Without it a
-/// decision would be about the newer run.
+/// Returns ` --run N` if a newer run judged the same bytes, because an open screen judges each save
+/// too. Without it a decision would be about the newer run.
 fn by_number(project: &Project, index: &RunIndex, record: &Record) -> String {
     let start = &record.start;
-    let newer = |b: &RunSummary| b.judges(project) && b.id > start.id && b.fingerprint == start.fingerprint;
+    let newer =
+        |b: &RunSummary| b.judges(project) && b.id > start.id && b.fingerprint == start.fingerprint;
     let is_newer = index.newest().take_while(|b| b.id > start.id).any(newer);
-    if is_newer { format!(" --run {}", start.id) } else { String::new() }
+    if is_newer {
+        format!(" --run {}", start.id)
+    } else {
+        String::new()
+    }
 }

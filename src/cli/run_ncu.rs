@@ -18,7 +18,8 @@ use lab_protocol::{Exit, Target};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Judges the kernel with the verdict on stderr, then prints ncu's text of a full profile. The exit code is that of the verdict.
+/// Judges the kernel with the verdict on stderr, then prints ncu's text of a full profile. The exit
+/// code is that of the verdict.
 pub fn main(options: &RunArgs) -> ExitCode {
     let device = options.device;
     let project = match open(options.kernel.kernel.as_deref()) {
@@ -36,14 +37,21 @@ pub fn main(options: &RunArgs) -> ExitCode {
         },
         Err(error) => return failed(&error.to_string(), error.exit()),
     };
-    let spec = ProfileSpec { device, wants_text: true, ..ProfileSpec::new(ProfileSet::Full) };
+    let spec = ProfileSpec {
+        device,
+        wants_text: true,
+        ..ProfileSpec::new(ProfileSet::Full)
+    };
     match profile::make(&project, spec, false) {
         Ok(profiled) => match profiled.text {
             Some(text) => {
                 text.lines().for_each(say);
                 code(exit)
             }
-            None => failed("there are no counters here: `lab profile` says why", Exit::NOT_JUDGED),
+            None => failed(
+                "there are no counters here: `lab profile` says why",
+                Exit::NOT_JUDGED,
+            ),
         },
         Err(error) => failed(&error.to_string(), error.exit()),
     }
@@ -53,6 +61,16 @@ pub fn main(options: &RunArgs) -> ExitCode {
 fn judge(project: &Project, device: Option<Target>) -> Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let spec = RunSpec { device, confinement: confinement::missing, ..RunSpec::new(Reason::Command) };
-    execute::execute(project, &spec, &mut RunIndex::new(project), &control, |_| {})
+    let spec = RunSpec {
+        device,
+        confinement: confinement::missing,
+        ..RunSpec::new(Reason::Command)
+    };
+    execute::execute(
+        project,
+        &spec,
+        &mut RunIndex::new(project),
+        &control,
+        |_| {},
+    )
 }

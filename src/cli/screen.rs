@@ -19,14 +19,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Opens the screen on the project that contains `from`. The appearance comes from `choice` (the command line), else from
-/// the environment, the remembered layout, the user's config, and last the terminal's own colours.
+/// Opens the screen on the project that contains `from`. The appearance comes from `choice` (the
+/// command line), else from the environment, the remembered layout, the user's config, and last the
+/// terminal's own colours.
 pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> Result<ExitCode> {
     if !(std::io::stdin().is_terminal() && console::stdout_is_terminal()) {
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
     let config = settings_files::file();
-    // With a wrong config no screen opens: a key could have another action than its user expects, such as discard.
+    // With a wrong config no screen opens: a key could have another action than its user expects,
+    // such as discard.
     let settings = match read_settings(config.as_deref()) {
         Ok(settings) => settings,
         Err(why) => {
@@ -50,15 +52,30 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
     }
     // One screen can be open on each kernel. The lock is held until the screen closes.
     let lock = screen_lock::take(&project)?;
-    let opening = Opening { from: from.canonicalize()?, kernel: kernel.map(Path::to_owned) };
-    let mut next = Some(Next { project, opening, lock });
-    while let Some(Next { project, opening, lock }) = next.take() {
+    let opening = Opening {
+        from: from.canonicalize()?,
+        kernel: kernel.map(Path::to_owned),
+    };
+    let mut next = Some(Next {
+        project,
+        opening,
+        lock,
+    });
+    while let Some(Next {
+        project,
+        opening,
+        lock,
+    }) = next.take()
+    {
         let user = user(&project, config.clone(), settings.clone(), choice.clone())?;
-        let ended = screen::run(project, opening, user).context("the terminal could not be used")?;
+        let ended =
+            screen::run(project, opening, user).context("the terminal could not be used")?;
         drop(lock);
         if let Some(signal) = ended.signal {
             // As shells report a signal.
-            return Ok(ExitCode::from(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))));
+            return Ok(ExitCode::from(
+                128u8.saturating_add(u8::try_from(signal).unwrap_or(0)),
+            ));
         }
         next = ended.next;
     }
@@ -73,7 +90,9 @@ fn user(
     choice: AppearanceChoice,
 ) -> Result<User> {
     let file = layout_file::file(project).ok();
-    let remembered = file.as_deref().map_or_else(|| Ok(Layout::default()), layout_file::read);
+    let remembered = file
+        .as_deref()
+        .map_or_else(|| Ok(Layout::default()), layout_file::read);
     let (mut layout, mut problem) = match remembered {
         Ok(layout) => (layout, None),
         Err(why) => (Layout::default(), Some(why)),
@@ -81,7 +100,10 @@ fn user(
     if choice.theme.is_some() {
         layout.theme = None;
     }
-    let chosen = AppearanceChoice { theme: layout.theme.clone(), ..AppearanceChoice::default() };
+    let chosen = AppearanceChoice {
+        theme: layout.theme.clone(),
+        ..AppearanceChoice::default()
+    };
     let preferences = match prefer(settings.clone(), choice.clone().or(chosen)) {
         Ok(preferences) => preferences,
         // The remembered theme no longer exists.
@@ -91,10 +113,19 @@ fn user(
         }
     };
     // Read at each call: the config may have changed.
-    let (listed, listed_choice) = (config.clone(), AppearanceChoice { theme: None, ..choice.clone() });
+    let (listed, listed_choice) = (
+        config.clone(),
+        AppearanceChoice {
+            theme: None,
+            ..choice.clone()
+        },
+    );
     let themes_choice = move || {
         let settings = read_settings(listed.as_deref()).unwrap_or_default();
-        AppearanceChoice { theme: None, ..listed_choice.clone().or(settings.appearance()) }
+        AppearanceChoice {
+            theme: None,
+            ..listed_choice.clone().or(settings.appearance())
+        }
     };
     let files = UserFiles {
         config: config.clone(),
@@ -113,7 +144,12 @@ fn user(
                 .collect()
         }),
     };
-    Ok(User { preferences, layout, problem, files })
+    Ok(User {
+        preferences,
+        layout,
+        problem,
+        files,
+    })
 }
 
 /// The appearance for `choice`, the environment and the config, in this terminal.
@@ -123,12 +159,23 @@ pub fn appearance(choice: AppearanceChoice) -> Result<Appearance> {
     choose(&settings, choice).map_err(Error::msg)
 }
 
-/// The appearance for `choice` and the settings. An error in a theme that config.toml names gives its line there.
+/// The appearance for `choice` and the settings. An error in a theme that config.toml names gives
+/// its line there.
 pub fn choose(settings: &Settings, choice: AppearanceChoice) -> Result<Appearance, String> {
-    let plain = AppearanceChoice { theme: None, ..choice.clone() };
+    let plain = AppearanceChoice {
+        theme: None,
+        ..choice.clone()
+    };
     Appearance::choose(plain, env, appearance_files::find)?;
-    let by_config = settings.theme_at.as_ref().filter(|_| choice.theme.is_none());
-    let chosen = Appearance::choose(choice.or(settings.appearance()), env, appearance_files::find);
+    let by_config = settings
+        .theme_at
+        .as_ref()
+        .filter(|_| choice.theme.is_none());
+    let chosen = Appearance::choose(
+        choice.or(settings.appearance()),
+        env,
+        appearance_files::find,
+    );
     chosen.map_err(|why| by_config.map_or(why.clone(), |at| format!("{at}: {why}")))
 }
 
@@ -136,7 +183,11 @@ pub fn choose(settings: &Settings, choice: AppearanceChoice) -> Result<Appearanc
 fn prefer(settings: Settings, choice: AppearanceChoice) -> Result<Preferences, String> {
     let Appearance { theme, .. } = choose(&settings, choice)?;
     let symbols = SymbolSet::choose(settings.ascii, env);
-    Ok(Preferences { settings, theme, symbols })
+    Ok(Preferences {
+        settings,
+        theme,
+        symbols,
+    })
 }
 
 fn read_settings(config: Option<&Path>) -> Result<Settings, String> {

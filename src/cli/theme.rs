@@ -36,18 +36,38 @@ pub fn main(options: &ThemeArgs) -> Result<ExitCode> {
         list(&appearance_files::catalogue());
         return Ok(ExitCode::SUCCESS);
     };
-    let asked =
-        AppearanceArgs { theme: Some(name.clone()), color: options.color.clone(), paint: options.paint };
+    let asked = AppearanceArgs {
+        theme: Some(name.clone()),
+        color: options.color.clone(),
+        paint: options.paint,
+    };
     let Appearance { theme, depth, .. } = screen::appearance(asked.into())?;
     // Without a terminal plain text is printed, unless colours were asked for.
     let styled = console::stdout_is_terminal() || options.color.is_some();
-    say(&format!("{}, color {}", printable(name), if styled { depth } else { ColorDepth::None }));
-    preview(&theme, if styled { painted } else { |text, _| text.to_owned() }).map_err(Error::msg)?;
+    say(&format!(
+        "{}, color {}",
+        printable(name),
+        if styled { depth } else { ColorDepth::None }
+    ));
+    preview(
+        &theme,
+        if styled {
+            painted
+        } else {
+            |text, _| text.to_owned()
+        },
+    )
+    .map_err(Error::msg)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn list(catalogue: &Catalogue) {
-    let longest = catalogue.entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+    let longest = catalogue
+        .entries
+        .iter()
+        .map(|entry| entry.name.len())
+        .max()
+        .unwrap_or(0);
     for entry in &catalogue.entries {
         let variant = entry.variant().map_or("", |variant| variant.word());
         let about = match (&entry.origin, &entry.scheme) {
@@ -80,16 +100,31 @@ fn preview(theme: &Theme, painted: fn(&str, Style) -> String) -> Result<(), Stri
         ("- removed", theme.diff(DiffRole::Removed)),
     ];
     let line = |text: String, columns: usize| {
-        let rest = if theme.text().bg.is_some() { WIDTH.saturating_sub(columns) } else { 0 };
-        say_styled(&format!("{text}{}", painted(&" ".repeat(rest), theme.text())));
+        let rest = if theme.text().bg.is_some() {
+            WIDTH.saturating_sub(columns)
+        } else {
+            0
+        };
+        say_styled(&format!(
+            "{text}{}",
+            painted(&" ".repeat(rest), theme.text())
+        ));
     };
     let shown = words.map(|(word, style)| painted(word, theme.text().patch(style)));
     let columns = words.iter().map(|(word, _)| width(word) + 2).sum();
-    line(shown.map(|word| word + &painted("  ", theme.text())).concat(), columns);
+    line(
+        shown
+            .map(|word| word + &painted("  ", theme.text()))
+            .concat(),
+        columns,
+    );
     line(String::new(), 0);
     let found = Highlighter::new()?.highlight(SAMPLE.as_bytes(), &mut HighlightCache::default());
     for (index, text) in SAMPLE.lines().enumerate() {
-        let mut out = painted(&format!("{:>3} ", index + 1), theme.text().patch(theme.gutter(false)));
+        let mut out = painted(
+            &format!("{:>3} ", index + 1),
+            theme.text().patch(theme.gutter(false)),
+        );
         let mut from = 0;
         let mut put = |to: usize, role| {
             out += &painted(&text[from..to], theme.text().patch(theme.syntax(role)));

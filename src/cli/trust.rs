@@ -1,4 +1,5 @@
-//! `lab trust`: allows the harness command of this lab.toml to run, Python kernels, and kernels where Linux cannot confine them.
+//! `lab trust`: allows the harness command of this lab.toml to run, Python kernels, and kernels
+//! where Linux cannot confine them.
 
 use super::{JsonArg, answer, here, say};
 use anyhow::Result;
@@ -13,7 +14,8 @@ use std::process::ExitCode;
 /// What `lab trust` prints with `--json`: all that is trusted now.
 #[derive(Serialize)]
 struct TrustAnswer<'a> {
-    /// The lab.toml, or the repository where there is none. Bytes of a path that are not UTF-8 are replaced.
+    /// The lab.toml, or the repository where there is none. Bytes of a path that are not UTF-8 are
+    /// replaced.
     place: Cow<'a, str>,
     harness: Option<&'a str>,
     /// The Python that would run for the kernels of this place; `None` where none would.
@@ -39,8 +41,8 @@ struct PythonAnswer<'a> {
     is_inside: bool,
 }
 
-/// Works without a kernel: trust belongs to lab.toml, or to the repository where there is none. Prints all that is trusted before it
-/// is.
+/// Works without a kernel: trust belongs to lab.toml, or to the repository where there is none.
+/// Prints all that is trusted before it is.
 pub fn main(options: &JsonArg) -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
     let request = TrustRequest::of_folder(&project);
@@ -48,7 +50,11 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
     if options.json {
         trust::grant(&request)?;
         let place = request.place.to_string_lossy();
-        let outside = request.outside.iter().map(|path| path.to_string_lossy()).collect();
+        let outside = request
+            .outside
+            .iter()
+            .map(|path| path.to_string_lossy())
+            .collect();
         let harness = request.command.as_deref();
         let python = request.python.as_ref().map(|python| PythonAnswer {
             source: &python.source,
@@ -56,8 +62,21 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
             interpreter: python.interpreter.program.to_string_lossy(),
             is_inside: python.interpreter.is_inside,
         });
-        let peers = request.peers.as_ref().map_or(&[][..], |peers| &peers.sources);
-        return Ok(answer(Exit::Passed, TrustAnswer { place, harness, python, peers, outside, text: &text }));
+        let peers = request
+            .peers
+            .as_ref()
+            .map_or(&[][..], |peers| &peers.sources);
+        return Ok(answer(
+            Exit::Passed,
+            TrustAnswer {
+                place,
+                harness,
+                python,
+                peers,
+                outside,
+                text: &text,
+            },
+        ));
     }
     say_each(text.lines().map(str::to_owned));
     trust::grant(&request)?;
@@ -81,7 +100,9 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
             "trusted: kernels of {place} may run without a sandbox, and the compiler may read what it names, until that file changes"
         ),
         (None, None) => {
-            format!("trusted: kernels of {place} may run without a sandbox, until a lab.toml is there")
+            format!(
+                "trusted: kernels of {place} may run without a sandbox, until a lab.toml is there"
+            )
         }
     });
     Ok(ExitCode::SUCCESS)

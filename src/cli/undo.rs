@@ -40,15 +40,36 @@ struct UndoneReport {
 
 impl UndoAnswer {
     pub fn of(project: &Project, undone: &Undone) -> UndoAnswer {
-        let Undone { run, status, description, commit, notes } = undone.clone();
-        let undone = UndoneReport { status, commit, description };
-        UndoAnswer { run, kernel: project.kernel_name.clone(), undone, notes }
+        let Undone {
+            run,
+            status,
+            description,
+            commit,
+            notes,
+        } = undone.clone();
+        let undone = UndoneReport {
+            status,
+            commit,
+            description,
+        };
+        UndoAnswer {
+            run,
+            kernel: project.kernel_name.clone(),
+            undone,
+            notes,
+        }
     }
 }
 
 /// An undo in one line.
 pub fn undone_line(project: &Project, undone: &Undone) -> String {
-    let Undone { run, status, description, commit, .. } = undone;
+    let Undone {
+        run,
+        status,
+        description,
+        commit,
+        ..
+    } = undone;
     format!(
         "run {run} of {} is undecided again: {} {} '{description}' is undone",
         project.kernel_name,
@@ -59,8 +80,11 @@ pub fn undone_line(project: &Project, undone: &Undone) -> String {
 
 pub fn main(options: &UndoArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
-    // Told before it counts as done: an undo of which nobody was told must not be followed by a second one.
-    match decide::undo_and_tell(&project, None, |undone| tell(&project, undone, options.json.json)) {
+    // Told before it counts as done: an undo of which nobody was told must not be followed by a
+    // second one.
+    match decide::undo_and_tell(&project, None, |undone| {
+        tell(&project, undone, options.json.json)
+    }) {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(refusal) => Ok(refused(&refusal)),
     }
@@ -72,5 +96,8 @@ fn tell(project: &Project, undone: &Undone, json: bool) {
         return;
     }
     say(&undone_line(project, undone));
-    undone.notes.iter().for_each(|note| say(&format!("  {note}")));
+    undone
+        .notes
+        .iter()
+        .for_each(|note| say(&format!("  {note}")));
 }

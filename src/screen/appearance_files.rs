@@ -1,4 +1,5 @@
-//! The user's colour schemes: `themes/*.yaml` in the settings folder, and a scheme named by its path.
+//! The user's colour schemes: `themes/*.yaml` in the settings folder, and a scheme named by its
+//! path.
 
 use crate::screen::settings_files;
 use lab_tui::theme::{
@@ -22,15 +23,26 @@ pub fn find(wanted: &str) -> Result<ThemeEntry, String> {
     }
     let file = PathBuf::from(wanted);
     let scheme = read_scheme(&file)?;
-    Ok(ThemeEntry { name: wanted.to_owned(), origin: ThemeOrigin::User(file), scheme: Some(scheme) })
+    Ok(ThemeEntry {
+        name: wanted.to_owned(),
+        origin: ThemeOrigin::User(file),
+        scheme: Some(scheme),
+    })
 }
 
-/// The built-in themes, and every `*.yaml` and `*.yml` of `folder`, which need not exist. Files that cannot be used are
-/// among the catalogue's problems.
+/// The built-in themes, and every `*.yaml` and `*.yml` of `folder`, which need not exist. Files
+/// that cannot be used are among the catalogue's problems.
 fn read_catalogue(folder: &Path) -> Catalogue {
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"));
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|ending| ending == "yaml" || ending == "yml")
+    });
     files.sort();
     let schemes = files.into_iter().map(|file| {
         let scheme = read_scheme(&file);
@@ -53,7 +65,8 @@ fn read_scheme(file: &Path) -> Result<Scheme, String> {
         ));
     }
     let bytes = std::fs::read(file).map_err(|error| scheme_file_error(file, &error))?;
-    let text = String::from_utf8(bytes).map_err(|_| scheme_file_error(file, &"it is not UTF-8 text"))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| scheme_file_error(file, &"it is not UTF-8 text"))?;
     parse_scheme_file(file, &text)
 }
 
@@ -77,12 +90,21 @@ mod tests {
         }
         let catalogue = read_catalogue(folder.path());
         let built_in = Catalogue::built_in().entries.len();
-        assert_eq!(catalogue.entries.len(), built_in + 1, "mine is new, nord replaces a built-in one");
+        assert_eq!(
+            catalogue.entries.len(),
+            built_in + 1,
+            "mine is new, nord replaces a built-in one"
+        );
         let bad = folder.path().join("bad.yaml");
-        let reason =
-            format!("the colour scheme {}: line 1: 'red' is not a colour such as d3d8df", bad.display());
+        let reason = format!(
+            "the colour scheme {}: line 1: 'red' is not a colour such as d3d8df",
+            bad.display()
+        );
         assert_eq!(catalogue.problems, [(bad, reason)]);
-        assert_eq!(read_catalogue(&folder.path().join("none")).entries.len(), built_in);
+        assert_eq!(
+            read_catalogue(&folder.path().join("none")).entries.len(),
+            built_in
+        );
     }
 
     #[test]
@@ -96,7 +118,10 @@ mod tests {
             Theme::choose(Some("lab-light"), ColorDepth::Rgb)
         );
         let missing = find("/nowhere/x.yaml").expect_err("nothing is there");
-        assert!(missing.starts_with("the colour scheme /nowhere/x.yaml: "), "{missing}");
+        assert!(
+            missing.starts_with("the colour scheme /nowhere/x.yaml: "),
+            "{missing}"
+        );
         let folder = find("./").expect_err("a folder is not a file");
         assert_eq!(folder, "the colour scheme ./: this is not a regular file");
     }
@@ -106,8 +131,16 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("x.yaml");
         std::fs::write(&file, "#".repeat(MAX_SCHEME_BYTES + 1)).expect("it is written");
-        assert!(read_scheme(&file).expect_err("it is too long").ends_with("a scheme has at most 64 KiB"));
+        assert!(
+            read_scheme(&file)
+                .expect_err("it is too long")
+                .ends_with("a scheme has at most 64 KiB")
+        );
         std::fs::write(&file, b"\xff\xfe").expect("it is written");
-        assert!(read_scheme(&file).expect_err("it is not text").ends_with("it is not UTF-8 text"));
+        assert!(
+            read_scheme(&file)
+                .expect_err("it is not text")
+                .ends_with("it is not UTF-8 text")
+        );
     }
 }

@@ -10,20 +10,39 @@ use std::process::{Command, ExitStatus};
 
 /// The arguments that open a line, for editors that are configured without placeholders.
 const KNOWN: [(&str, &[&str]); 4] = [
-    ("+{line} {file}", &["vi", "vim", "nvim", "view", "nano", "emacs", "emacsclient", "kak", "micro", "ne"]),
+    (
+        "+{line} {file}",
+        &[
+            "vi",
+            "vim",
+            "nvim",
+            "view",
+            "nano",
+            "emacs",
+            "emacsclient",
+            "kak",
+            "micro",
+            "ne",
+        ],
+    ),
     ("{file}:{line}:{column}", &["hx", "helix", "subl", "zed"]),
-    ("--goto {file}:{line}:{column}", &["code", "code-insiders", "codium", "cursor"]),
+    (
+        "--goto {file}:{line}:{column}",
+        &["code", "code-insiders", "codium", "cursor"],
+    ),
     ("--line {line} {file}", &["kate", "gedit"]),
 ];
 
 /// The user's editor: `$VISUAL`, else `$EDITOR`, else `vi`.
 pub fn chosen(env: impl Fn(&str) -> Option<String>) -> String {
     let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
-    set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| "vi".to_owned())
+    set("VISUAL")
+        .or_else(|| set("EDITOR"))
+        .unwrap_or_else(|| "vi".to_owned())
 }
 
-/// Builds the command that opens `file`. The setting may hold arguments, so the shell splits it, as git does. A
-/// placeholder becomes one word, whatever the file is called.
+/// Builds the command that opens `file`. The setting may hold arguments, so the shell splits it, as
+/// git does. A placeholder becomes one word, whatever the file is called.
 pub fn command(editor: &str, file: &Path, spot: Option<Spot>) -> Command {
     let own = PLACEHOLDERS.iter().any(|word| editor.contains(word));
     let how = match spot {
@@ -31,10 +50,15 @@ pub fn command(editor: &str, file: &Path, spot: Option<Spot>) -> Command {
         Some(_) => format!("{editor} {}", known(editor).unwrap_or("{file}")),
         None => format!("{editor} {{file}}"),
     };
-    let Spot { line, column } = spot.unwrap_or(Spot { line: 1, column: None });
+    let Spot { line, column } = spot.unwrap_or(Spot {
+        line: 1,
+        column: None,
+    });
     let mut command = Command::new("sh");
     command.arg("-c").arg(script(&how)).arg(editor).arg(file);
-    command.arg(line.to_string()).arg(column.unwrap_or(1).to_string());
+    command
+        .arg(line.to_string())
+        .arg(column.unwrap_or(1).to_string());
     command
 }
 
@@ -59,7 +83,9 @@ fn script(how: &str) -> String {
         match (letter, quote) {
             ('\\', None | Some('"')) => {
                 out.extend(rest.chars().next());
-                rest = rest.get(rest.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
+                rest = rest
+                    .get(rest.chars().next().map_or(0, char::len_utf8)..)
+                    .unwrap_or_default();
             }
             ('\'' | '"', None) => quote = Some(letter),
             (letter, Some(open)) if letter == open => quote = None,
@@ -78,9 +104,10 @@ pub fn complaint(editor: &str, ended: io::Result<ExitStatus>) -> Result<(), Stri
             "the editor '{editor}' was not found or cannot be run: set VISUAL or EDITOR, or editor in lab's config.toml"
         )),
         Ok((Some(code), _)) => Err(format!("the editor '{editor}' ended with exit code {code}")),
-        Ok((None, signal)) => {
-            Err(format!("the editor '{editor}' was ended by {}", signal::name(signal.unwrap_or_default())))
-        }
+        Ok((None, signal)) => Err(format!(
+            "the editor '{editor}' was ended by {}",
+            signal::name(signal.unwrap_or_default())
+        )),
         Err(why) => Err(format!("the editor '{editor}' did not start: {why}")),
     }
 }
@@ -88,37 +115,58 @@ pub fn complaint(editor: &str, ended: io::Result<ExitStatus>) -> Result<(), Stri
 fn known(editor: &str) -> Option<&'static str> {
     let program = editor.split_whitespace().next().unwrap_or("");
     let name = program.rsplit('/').next().unwrap_or(program);
-    KNOWN.iter().find(|(_, names)| names.contains(&name)).map(|(how, _)| *how)
+    KNOWN
+        .iter()
+        .find(|(_, names)| names.contains(&name))
+        .map(|(how, _)| *how)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SEVEN: Option<Spot> = Some(Spot { line: 7, column: Some(3) });
+    const SEVEN: Option<Spot> = Some(Spot {
+        line: 7,
+        column: Some(3),
+    });
 
     /// What the editor is given, a word a line: the shell starts `printf` in its place.
     fn given(editor: &str, spot: Option<Spot>) -> String {
         let mut command = command(editor, Path::new("a 'b\"$x.cu"), spot);
-        let said = command.env("PATH", "/usr/bin:/bin").output().expect("a shell");
-        String::from_utf8_lossy(&said.stdout).trim_end().replace('\n', "|")
+        let said = command
+            .env("PATH", "/usr/bin:/bin")
+            .output()
+            .expect("a shell");
+        String::from_utf8_lossy(&said.stdout)
+            .trim_end()
+            .replace('\n', "|")
     }
 
     #[test]
     fn the_users_editor_is_the_one_they_set() {
         let chosen = |vars: &[(&str, &str)]| {
-            chosen(|name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+            chosen(|name| {
+                vars.iter()
+                    .find(|(n, _)| *n == name)
+                    .map(|(_, v)| (*v).to_owned())
+            })
         };
         assert_eq!(chosen(&[]), "vi");
         assert_eq!(chosen(&[("EDITOR", "nano")]), "nano");
-        assert_eq!(chosen(&[("VISUAL", "code --wait"), ("EDITOR", "nano")]), "code --wait");
+        assert_eq!(
+            chosen(&[("VISUAL", "code --wait"), ("EDITOR", "nano")]),
+            "code --wait"
+        );
         assert_eq!(chosen(&[("VISUAL", " "), ("EDITOR", "nano")]), "nano");
     }
 
     #[test]
     fn one_that_is_known_is_told_the_line_in_its_own_way() {
         let how = |editor: &str| script(&format!("{editor} {}", known(editor).unwrap_or("{file}")));
-        assert_eq!(how("/usr/bin/vim -u x"), "/usr/bin/vim -u x +\"${2}\" \"${1}\"");
+        assert_eq!(
+            how("/usr/bin/vim -u x"),
+            "/usr/bin/vim -u x +\"${2}\" \"${1}\""
+        );
         assert_eq!(how("code -w"), "code -w --goto \"${1}\":\"${2}\":\"${3}\"");
         assert_eq!(how("hx"), "hx \"${1}\":\"${2}\":\"${3}\"");
         assert_eq!(how("my-editor.sh"), "my-editor.sh \"${1}\"");
@@ -128,9 +176,21 @@ mod tests {
     fn a_placeholder_is_a_word_whatever_the_file_is_called() {
         let file = "a 'b\"$x.cu";
         assert_eq!(given("printf '%s\\n' -x", SEVEN), format!("-x|{file}"));
-        assert_eq!(given("printf '%s\\n' --goto {file}:{line}", SEVEN), format!("--goto|{file}:7"));
-        assert_eq!(given("printf '%s\\n' \"at {line} {file}\"", SEVEN), format!("at 7 {file}"));
-        assert_eq!(given("printf '%s\\n' 'at {file}' {column} \\'", SEVEN), format!("at {file}|3|'"));
-        assert_eq!(given("printf '%s\\n' {file} +{line},{column}", None), format!("{file}|+1,1"));
+        assert_eq!(
+            given("printf '%s\\n' --goto {file}:{line}", SEVEN),
+            format!("--goto|{file}:7")
+        );
+        assert_eq!(
+            given("printf '%s\\n' \"at {line} {file}\"", SEVEN),
+            format!("at 7 {file}")
+        );
+        assert_eq!(
+            given("printf '%s\\n' 'at {file}' {column} \\'", SEVEN),
+            format!("at {file}|3|'")
+        );
+        assert_eq!(
+            given("printf '%s\\n' {file} +{line},{column}", None),
+            format!("{file}|+1,1")
+        );
     }
 }

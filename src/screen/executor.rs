@@ -47,12 +47,24 @@ impl Executor {
         let views = ViewLoader::start(Arc::clone(project), events.clone())?;
         let sink = events.clone();
         let highlighter = HighlightWorker::start(move |which, text, colours| {
-            drop(sink.send(Event::Highlighted(HighlightReply { which, text, colours })));
+            drop(sink.send(Event::Highlighted(HighlightReply {
+                which,
+                text,
+                colours,
+            })));
         })?;
         let telemetry = TelemetryMonitor::start(events.clone())?;
         let settings = SettingsWorker::start(files, events.clone())?;
         let profiler = Profiler::new(Arc::clone(project), events.clone());
-        Ok(Executor { runner, profiler, repository, views, telemetry, settings, highlighter })
+        Ok(Executor {
+            runner,
+            profiler,
+            repository,
+            views,
+            telemetry,
+            settings,
+            highlighter,
+        })
     }
 
     /// Uses this project from now on, because lab.toml changed.
@@ -65,7 +77,10 @@ impl Executor {
     /// Carries out an effect. Effects on the terminal are returned: the main loop owns it.
     pub fn carry_out(&self, effect: Effect) -> Option<Effect> {
         match effect {
-            Effect::StartRun(reason, inputs) => self.runner.start(RunSpec { inputs, ..RunSpec::new(reason) }),
+            Effect::StartRun(reason, inputs) => self.runner.start(RunSpec {
+                inputs,
+                ..RunSpec::new(reason)
+            }),
             Effect::StartProfile => self.profiler.start(),
             Effect::StopProfile => self.profiler.stop(),
             Effect::KillRun => self.runner.kill(),
@@ -77,7 +92,11 @@ impl Executor {
             }
             Effect::Telemetry(TelemetryRequest::Watch(uuid)) => self.telemetry.look(Some(uuid)),
             Effect::Telemetry(TelemetryRequest::Stop) => self.telemetry.look(None),
-            Effect::Highlight(HighlightRequest { which, language, text }) => {
+            Effect::Highlight(HighlightRequest {
+                which,
+                language,
+                text,
+            }) => {
                 self.highlighter.ask(which, language, text.into());
             }
             Effect::View(request) => self.views.ask(request),

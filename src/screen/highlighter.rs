@@ -1,4 +1,5 @@
-//! The thread that highlights source. If several texts of one key wait, only the latest is highlighted.
+//! The thread that highlights source. If several texts of one key wait, only the latest is
+//! highlighted.
 
 use lab_protocol::Language;
 use lab_tui::highlight::{HighlightCache, Highlighted, Highlighter};
@@ -34,19 +35,30 @@ impl<K> Shared<K> {
 }
 
 impl<K: Clone + PartialEq + Send + 'static> HighlightWorker<K> {
-    /// Starts the thread. It compiles the syntaxes when the first text arrives. `answer` is called on the thread with
-    /// each text that was highlighted to its end. Fails where no thread can be started.
+    /// Starts the thread. It compiles the syntaxes when the first text arrives. `answer` is called
+    /// on the thread with each text that was highlighted to its end. Fails where no thread can be
+    /// started.
     pub fn start(answer: impl Fn(K, Arc<[u8]>, Highlighted) + Send + 'static) -> io::Result<Self> {
-        let queue = Queue { waiting: Vec::new(), is_closed: false };
-        let shared = Arc::new(Shared { queue: Mutex::new(queue), changed: Condvar::new() });
+        let queue = Queue {
+            waiting: Vec::new(),
+            is_closed: false,
+        };
+        let shared = Arc::new(Shared {
+            queue: Mutex::new(queue),
+            changed: Condvar::new(),
+        });
         let of_thread = shared.clone();
-        let thread =
-            thread::Builder::new().name("highlight".to_owned()).spawn(move || work(&of_thread, answer))?;
-        Ok(HighlightWorker { shared, thread: Some(thread) })
+        let thread = thread::Builder::new()
+            .name("highlight".to_owned())
+            .spawn(move || work(&of_thread, answer))?;
+        Ok(HighlightWorker {
+            shared,
+            thread: Some(thread),
+        })
     }
 
-    /// Asks for a text to be highlighted and returns at once. The text replaces a text of the same key that waits or is
-    /// being highlighted.
+    /// Asks for a text to be highlighted and returns at once. The text replaces a text of the same
+    /// key that waits or is being highlighted.
     pub fn ask(&self, key: K, language: Language, text: Arc<[u8]>) {
         let mut queue = self.shared.queue();
         queue.waiting.retain(|(other, ..)| *other != key);
@@ -71,10 +83,13 @@ fn work<K: Clone + PartialEq>(shared: &Shared<K>, answer: impl Fn(K, Arc<[u8]>, 
     let mut caches: Vec<((K, Language), HighlightCache)> = Vec::new();
     while let Some((key, language, text)) = next(shared) {
         // If the built-in syntax is damaged the source stays plain. A test compiles the syntax.
-        let Some(highlighter) = highlighter.get_or_insert_with(|| Highlighter::new().ok()) else { return };
+        let Some(highlighter) = highlighter.get_or_insert_with(|| Highlighter::new().ok()) else {
+            return;
+        };
         let of_text = (key.clone(), language);
         let known = caches.iter().position(|(other, _)| *other == of_text);
-        let mut cache = known.map_or_else(|| HighlightCache::new(language), |at| caches.remove(at).1);
+        let mut cache =
+            known.map_or_else(|| HighlightCache::new(language), |at| caches.remove(at).1);
         let is_wanted = || {
             let queue = shared.queue();
             !queue.is_closed && queue.waiting.iter().all(|(other, ..)| *other != key)
@@ -100,7 +115,10 @@ fn next<K>(shared: &Shared<K>) -> Option<(K, Language, Arc<[u8]>)> {
         if !queue.waiting.is_empty() {
             return Some(queue.waiting.remove(0));
         }
-        queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        queue = shared
+            .changed
+            .wait(queue)
+            .unwrap_or_else(PoisonError::into_inner);
     }
 }
 
@@ -119,17 +137,24 @@ mod tests {
         .expect("a thread");
         let other: Arc<[u8]> = b"float".as_slice().into();
         worker.ask("other", Language::Cuda, other);
-        let last = (0..100).map(|i| format!("int v{i};\n").repeat(200)).fold(String::new(), |_, text| {
-            worker.ask("kernel", Language::Cuda, text.clone().into_bytes().into());
-            text
-        });
+        let last =
+            (0..100)
+                .map(|i| format!("int v{i};\n").repeat(200))
+                .fold(String::new(), |_, text| {
+                    worker.ask("kernel", Language::Cuda, text.clone().into_bytes().into());
+                    text
+                });
         let highlighter = Highlighter::new().expect("the syntax compiles");
         let mut seen = Vec::new();
         loop {
-            let (key, text, highlighted) =
-                inbox.recv_timeout(Duration::from_secs(20)).expect("the worker answers");
+            let (key, text, highlighted) = inbox
+                .recv_timeout(Duration::from_secs(20))
+                .expect("the worker answers");
             let cold = highlighter.highlight(&text, &mut HighlightCache::default());
-            assert_eq!(highlighted.lines, cold.lines, "the answer is about its text");
+            assert_eq!(
+                highlighted.lines, cold.lines,
+                "the answer is about its text"
+            );
             seen.push(key);
             if *text == *last.as_bytes() {
                 break;

@@ -1,5 +1,5 @@
-//! The events that wait for the main loop. Events of the terminal and of signals come first: a pasted megabyte of keys
-//! does not delay the signal that ends the screen.
+//! The events that wait for the main loop. Events of the terminal and of signals come first: a
+//! pasted megabyte of keys does not delay the signal that ends the screen.
 
 use lab_tui::event::{Event, TerminalEvent};
 use std::collections::VecDeque;
@@ -26,7 +26,10 @@ impl UrgentSender {
     /// Fails if the screen has closed.
     pub fn send(&self, event: TerminalEvent) -> Result<(), Closed> {
         // The mutex guards a queue, which is whole even after a panic.
-        self.urgent.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
+        self.urgent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back(event);
         // Wakes a main loop that waits.
         self.events.send(Event::Tick).map_err(|_| Closed)
     }
@@ -67,15 +70,27 @@ pub struct Inbox {
 impl Inbox {
     /// `sender` and `events` are the two ends of one channel.
     pub fn new(sender: Sender<Event>, events: Receiver<Event>) -> Self {
-        Inbox { urgent: Arc::default(), events, sender, waiting: Arc::default(), next: None }
+        Inbox {
+            urgent: Arc::default(),
+            events,
+            sender,
+            waiting: Arc::default(),
+            next: None,
+        }
     }
 
     pub fn urgent(&self) -> UrgentSender {
-        UrgentSender { urgent: Arc::clone(&self.urgent), events: self.sender.clone() }
+        UrgentSender {
+            urgent: Arc::clone(&self.urgent),
+            events: self.sender.clone(),
+        }
     }
 
     pub fn keys(&self) -> KeySender {
-        KeySender { waiting: Arc::clone(&self.waiting), events: self.sender.clone() }
+        KeySender {
+            waiting: Arc::clone(&self.waiting),
+            events: self.sender.clone(),
+        }
     }
 
     /// Waits for an event for at most this long. [`Event::Tick`] says that the time has run out.
@@ -83,8 +98,11 @@ impl Inbox {
         if let Some(event) = self.try_next() {
             return event;
         }
-        // This value holds a sender, so the channel is open: an error says that the time has run out.
-        let Ok(event) = self.events.recv_timeout(patience) else { return Event::Tick };
+        // This value holds a sender, so the channel is open: an error says that the time has run
+        // out.
+        let Ok(event) = self.events.recv_timeout(patience) else {
+            return Event::Tick;
+        };
         self.next = Some(self.received(event));
         // The event may have come with an urgent one.
         self.try_next().unwrap_or(Event::Tick)
@@ -92,7 +110,11 @@ impl Inbox {
 
     /// The next event, if one waits.
     pub fn try_next(&mut self) -> Option<Event> {
-        let urgent = self.urgent.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let urgent = self
+            .urgent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front();
         if let Some(event) = urgent {
             return Some(Event::Terminal(event));
         }
@@ -129,7 +151,10 @@ mod tests {
 
     fn typed(inbox: &Inbox, text: &str) {
         for letter in text.chars() {
-            inbox.keys().send(Event::Input(UserInput::Paste(letter.to_string()))).expect("the inbox is here");
+            inbox
+                .keys()
+                .send(Event::Input(UserInput::Paste(letter.to_string())))
+                .expect("the inbox is here");
         }
     }
 
@@ -137,14 +162,26 @@ mod tests {
     fn a_signal_comes_before_the_keys_that_were_there_first() {
         let mut inbox = inbox();
         typed(&inbox, "abc");
-        inbox.urgent().send(TerminalEvent::Terminate(15)).expect("the inbox is here");
-        assert!(matches!(inbox.wait(Duration::ZERO), Event::Terminal(TerminalEvent::Terminate(15))));
+        inbox
+            .urgent()
+            .send(TerminalEvent::Terminate(15))
+            .expect("the inbox is here");
+        assert!(matches!(
+            inbox.wait(Duration::ZERO),
+            Event::Terminal(TerminalEvent::Terminate(15))
+        ));
         assert!(matches!(inbox.wait(Duration::ZERO), Event::Input(_)));
         // Also while an event that was put back waits.
         let back = inbox.try_next().expect("a key");
         inbox.put_back(back);
-        inbox.urgent().send(TerminalEvent::Hangup).expect("the inbox is here");
-        assert!(matches!(inbox.try_next(), Some(Event::Terminal(TerminalEvent::Hangup))));
+        inbox
+            .urgent()
+            .send(TerminalEvent::Hangup)
+            .expect("the inbox is here");
+        assert!(matches!(
+            inbox.try_next(),
+            Some(Event::Terminal(TerminalEvent::Hangup))
+        ));
         assert!(matches!(inbox.try_next(), Some(Event::Input(UserInput::Paste(b))) if b == "b"));
     }
 
@@ -154,7 +191,10 @@ mod tests {
         let urgent = inbox.urgent();
         let signals = std::thread::spawn(move || urgent.send(TerminalEvent::Suspend));
         let event = inbox.wait(Duration::from_secs(60));
-        assert!(matches!(event, Event::Terminal(TerminalEvent::Suspend)), "{event:?}");
+        assert!(
+            matches!(event, Event::Terminal(TerminalEvent::Suspend)),
+            "{event:?}"
+        );
         assert!(signals.join().is_ok_and(|sent| sent.is_ok()));
     }
 

@@ -1,5 +1,6 @@
-//! The thread that reads keys. It waits for the terminal and for a command at once, so it uses no processor time while
-//! nobody types. It can be paused, and confirms the pause, before an editor or the shell gets the terminal.
+//! The thread that reads keys. It waits for the terminal and for a command at once, so it uses no
+//! processor time while nobody types. It can be paused, and confirms the pause, before an editor or
+//! the shell gets the terminal.
 
 use crate::screen::inbox::{KeySender, UrgentSender};
 use lab_tui::event::{Event, TerminalEvent, UserInput};
@@ -12,19 +13,28 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// How long crossterm polls for a key. With a timeout of zero it does not poll at all. Below a millisecond it polls in a
-/// busy loop, which takes the processor from the thread that draws the key: so no longer than needed.
+/// How long crossterm polls for a key. With a timeout of zero it does not poll at all. Below a
+/// millisecond it polls in a busy loop, which takes the processor from the thread that draws the
+/// key: so no longer than needed.
 const POLL: Duration = Duration::from_micros(50);
 
-/// This long after a key the thread polls once more. If this thread lost the processor during the first poll, crossterm
-/// may hold keys that the terminal will not report again.
-const POLL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+/// This long after a key the thread polls once more. If this thread lost the processor during the
+/// first poll, crossterm may hold keys that the terminal will not report again.
+const POLL_AGAIN: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
 
-/// At most so many keys are read before the thread looks for a command: a long paste does not delay a pause.
+/// At most so many keys are read before the thread looks for a command: a long paste does not delay
+/// a pause.
 const KEYS: usize = 256;
 
-/// How long the thread leaves keys with the terminal before it looks again whether the main loop has caught up.
-const CATCH_UP: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+/// How long the thread leaves keys with the terminal before it looks again whether the main loop
+/// has caught up.
+const CATCH_UP: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 2_000_000,
+};
 
 enum InputCommand {
     Pause(Sender<()>),
@@ -41,13 +51,18 @@ impl InputThread {
         let (commands, inbox) = mpsc::channel();
         let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let bell = Arc::clone(&wake);
-        thread::Builder::new().name("input".to_owned()).spawn(move || {
-            // The screen has closed, or the terminal is gone.
-            if read(&events, &inbox, &bell).is_err() {
-                let _ = urgent.send(TerminalEvent::Hangup);
-            }
-        })?;
-        Ok(InputThread { commands: Some(commands), wake })
+        thread::Builder::new()
+            .name("input".to_owned())
+            .spawn(move || {
+                // The screen has closed, or the terminal is gone.
+                if read(&events, &inbox, &bell).is_err() {
+                    let _ = urgent.send(TerminalEvent::Hangup);
+                }
+            })?;
+        Ok(InputThread {
+            commands: Some(commands),
+            wake,
+        })
     }
 
     /// Returns when the thread no longer reads the terminal.
@@ -63,7 +78,11 @@ impl InputThread {
     }
 
     fn command(&self, command: InputCommand) {
-        if self.commands.as_ref().is_some_and(|commands| commands.send(command).is_ok()) {
+        if self
+            .commands
+            .as_ref()
+            .is_some_and(|commands| commands.send(command).is_ok())
+        {
             self.ring();
         }
     }
@@ -82,7 +101,11 @@ impl Drop for InputThread {
 }
 
 /// Runs until the screen has closed. Returns an error if the terminal is gone.
-fn read(events: &KeySender, commands: &Receiver<InputCommand>, bell: &OwnedFd) -> std::io::Result<()> {
+fn read(
+    events: &KeySender,
+    commands: &Receiver<InputCommand>,
+    bell: &OwnedFd,
+) -> std::io::Result<()> {
     let mut taken = Taken::Nothing;
     loop {
         let full = events.is_full();
@@ -114,10 +137,14 @@ fn read(events: &KeySender, commands: &Receiver<InputCommand>, bell: &OwnedFd) -
     }
 }
 
-/// Waits for input (true), a command, or until `most` has passed. Returns an error if the terminal is gone.
+/// Waits for input (true), a command, or until `most` has passed. Returns an error if the terminal
+/// is gone.
 fn wait(bell: &OwnedFd, most: Option<&Timespec>) -> std::io::Result<bool> {
     let stdin = std::io::stdin();
-    let mut fds = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(bell, PollFlags::IN)];
+    let mut fds = [
+        PollFd::new(&stdin, PollFlags::IN),
+        PollFd::new(bell, PollFlags::IN),
+    ];
     match poll(&mut fds, most) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(error) => return Err(error.into()),
@@ -132,7 +159,8 @@ fn wait(bell: &OwnedFd, most: Option<&Timespec>) -> std::io::Result<bool> {
     }
 }
 
-/// Waits for a command, or a moment in which the main loop catches up. Never true: the terminal is not looked at.
+/// Waits for a command, or a moment in which the main loop catches up. Never true: the terminal is
+/// not looked at.
 fn wait_for_bell(bell: &OwnedFd) -> std::io::Result<bool> {
     match poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&CATCH_UP)) {
         Ok(0) | Err(Errno::INTR) => {}
@@ -180,7 +208,8 @@ fn take(events: &KeySender) -> std::io::Result<Option<Taken>> {
     Ok(Some(if keys > 0 { Taken::All } else { Taken::Nothing }))
 }
 
-/// Waits for the end of a pause, in which keys belong to another program. False if the screen has closed.
+/// Waits for the end of a pause, in which keys belong to another program. False if the screen has
+/// closed.
 fn wait_for_go(commands: &Receiver<InputCommand>) -> bool {
     loop {
         match commands.recv() {

@@ -1,5 +1,5 @@
-//! The file of a project's saved [`Layout`]: one small JSON file for each project in the user's state folder. An error
-//! in the file costs the saved layout and nothing else.
+//! The file of a project's saved [`Layout`]: one small JSON file for each project in the user's
+//! state folder. An error in the file costs the saved layout and nothing else.
 
 use anyhow::{Context, Result};
 use lab_core::project::Project;
@@ -12,17 +12,21 @@ use std::path::{Path, PathBuf};
 /// A file with more bytes than this was not written by the lab.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// The path of the project's layout file, which need not exist. Fails where no home folder is known.
+/// The path of the project's layout file, which need not exist. Fails where no home folder is
+/// known.
 pub fn file(project: &Project) -> Result<PathBuf> {
     let mut hash = blake3::Hasher::new();
     hash.update(project.kernel.as_os_str().as_encoded_bytes());
-    Ok(trust::state_folder()?.join("layouts").join(format!("{}.json", hash.finalize().to_hex())))
+    Ok(trust::state_folder()?
+        .join("layouts")
+        .join(format!("{}.json", hash.finalize().to_hex())))
 }
 
-/// Reads the layout; a missing file gives the default. The error is a warning to show: the caller goes on with the
-/// default.
+/// Reads the layout; a missing file gives the default. The error is a warning to show: the caller
+/// goes on with the default.
 pub fn read(file: &Path) -> Result<Layout, String> {
-    let warning = |reason: String| format!("the saved layout is ignored: {}: {reason}", file.display());
+    let warning =
+        |reason: String| format!("the saved layout is ignored: {}: {reason}", file.display());
     let metadata = match std::fs::metadata(file) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Layout::default()),
@@ -65,9 +69,20 @@ mod tests {
         assert_eq!(read(&file), Ok(layout));
         std::fs::write(&file, "{").expect("it is written");
         let warning = read(&file).expect_err("it is damaged");
-        assert!(warning.contains("ignored") && warning.contains("damaged"), "{warning}");
-        assert!(read(folder.path()).expect_err("a folder").contains("the lab did not write this file"));
+        assert!(
+            warning.contains("ignored") && warning.contains("damaged"),
+            "{warning}"
+        );
+        assert!(
+            read(folder.path())
+                .expect_err("a folder")
+                .contains("the lab did not write this file")
+        );
         std::fs::write(&file, " ".repeat(65 * 1024)).expect("it is written");
-        assert!(read(&file).expect_err("too long").contains("the lab did not write this file"));
+        assert!(
+            read(&file)
+                .expect_err("too long")
+                .contains("the lab did not write this file")
+        );
     }
 }

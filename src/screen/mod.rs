@@ -1,5 +1,6 @@
-//! The screen's main loop and its threads. The loop waits for an event, applies all waiting events, then draws at most
-//! once. Only this module reads the clock and owns the terminal. The threads below answer the model's requests.
+//! The screen's main loop and its threads. The loop waits for an event, applies all waiting events,
+//! then draws at most once. Only this module reads the clock and owns the terminal. The threads
+//! below answer the model's requests.
 
 pub mod appearance_files;
 pub mod editor;
@@ -87,19 +88,33 @@ impl Next {
     /// Opens another kernel of the repository by its path relative to the root.
     fn open(present: &Project, opening: &Opening, kernel: &str) -> anyhow::Result<Next> {
         // Commands that the screen names are for the folder in which it was opened.
-        let path = if opening.from == present.root { kernel.into() } else { present.root.join(kernel) };
-        let opening = Opening { from: opening.from.clone(), kernel: Some(path) };
+        let path = if opening.from == present.root {
+            kernel.into()
+        } else {
+            present.root.join(kernel)
+        };
+        let opening = Opening {
+            from: opening.from.clone(),
+            kernel: Some(path),
+        };
         let project = Arc::new(Project::open(&opening.from, opening.kernel.as_deref())?);
         let lock = screen_lock::take(&project)?;
-        Ok(Next { project, opening, lock })
+        Ok(Next {
+            project,
+            opening,
+            lock,
+        })
     }
 }
 
-/// Opens the screen and returns when it is closed. The terminal is restored in any case. A terminal that was closed counts as
-/// SIGHUP, which may come later than the first error.
+/// Opens the screen and returns when it is closed. The terminal is restored in any case. A terminal
+/// that was closed counts as SIGHUP, which may come later than the first error.
 pub fn run(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended> {
     match show(project, opening, user) {
-        Err(error) if terminal::is_gone(&error) => Ok(Ended { signal: Some(SIGHUP), next: None }),
+        Err(error) if terminal::is_gone(&error) => Ok(Ended {
+            signal: Some(SIGHUP),
+            next: None,
+        }),
         ended => ended,
     }
 }
@@ -108,7 +123,11 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     let (events, receiver) = mpsc::channel();
     let inbox = Inbox::new(events.clone(), receiver);
     install_panic_hook(events.clone());
-    let mut model = Model::new(Setup::of(&project), user.preferences.theme.clone(), TimeZone::system());
+    let mut model = Model::new(
+        Setup::of(&project),
+        user.preferences.theme.clone(),
+        TimeZone::system(),
+    );
     model.adopt(user.preferences);
     model.restore_layout(user.layout);
     if let Some(problem) = user.problem {
@@ -138,7 +157,10 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     threads.signals.give_back();
     drop(threads);
     stayed?;
-    Ok(Ended { signal: screen.signal, next: screen.next })
+    Ok(Ended {
+        signal: screen.signal,
+        next: screen.next,
+    })
 }
 
 struct Threads {
@@ -179,7 +201,8 @@ struct Screen {
     signal: Option<i32>,
     next: Option<Next>,
     opening: Opening,
-    /// The screen suspended itself and has handled the return; the SIGCONT event that follows is ignored.
+    /// The screen suspended itself and has handled the return; the SIGCONT event that follows is
+    /// ignored.
     resumed: bool,
 }
 
@@ -191,7 +214,8 @@ impl Screen {
     fn draw(&mut self) -> io::Result<()> {
         self.guard.set_modes(self.model.appearance.modes())?;
         let mut geometry = FrameGeometry::default();
-        self.guard.draw(|frame| geometry = view(&self.model, frame))?;
+        self.guard
+            .draw(|frame| geometry = view(&self.model, frame))?;
         let now = self.now();
         // The model stores where everything is. This asks for nothing else.
         let _ = update(&mut self.model, Event::Drawn(Box::new(geometry)), now);
@@ -204,7 +228,8 @@ impl Screen {
     /// Tells the model where everything is, as a frame would, for a key that needs it.
     fn lay_out(&mut self) {
         let mut geometry = FrameGeometry::default();
-        self.guard.lay_out(|frame| geometry = view(&self.model, frame));
+        self.guard
+            .lay_out(|frame| geometry = view(&self.model, frame));
         let now = self.now();
         let _ = update(&mut self.model, Event::Drawn(Box::new(geometry)), now);
         self.is_laid_out = true;
@@ -219,7 +244,9 @@ impl Screen {
             if self.take_in(event, threads)? {
                 return Ok(());
             }
-            if self.redraw == Redraw::AtOnce || (self.redraw == Redraw::NextFrame && self.frame_is_due()) {
+            if self.redraw == Redraw::AtOnce
+                || (self.redraw == Redraw::NextFrame && self.frame_is_due())
+            {
                 self.draw()?;
             }
         }
@@ -232,14 +259,22 @@ impl Screen {
     /// Waits for an event, the next frame, or the timer that the model asked for.
     fn wait(&mut self) -> Event {
         let is_changed = self.redraw != Redraw::No;
-        let frame = self.drawn.filter(|_| is_changed).map(|drawn| FRAME.saturating_sub(drawn.elapsed()));
-        let clock = self.model.wakes_at().map(|at| at.saturating_sub(self.now()));
-        self.inbox.wait([frame, clock].into_iter().flatten().min().unwrap_or(IDLE))
+        let frame = self
+            .drawn
+            .filter(|_| is_changed)
+            .map(|drawn| FRAME.saturating_sub(drawn.elapsed()));
+        let clock = self
+            .model
+            .wakes_at()
+            .map(|at| at.saturating_sub(self.now()));
+        self.inbox
+            .wait([frame, clock].into_iter().flatten().min().unwrap_or(IDLE))
     }
 
     /// Applies this event and those that wait behind it. Returns true if the screen is to close.
     ///
-    /// Keys that wait together are drawn together: a long paste, or a key that was held down while the terminal was slow.
+    /// Keys that wait together are drawn together: a long paste, or a key that was held down while
+    /// the terminal was slow.
     fn take_in(&mut self, event: Event, threads: &Threads) -> io::Result<bool> {
         let began = Instant::now();
         let mut next = Some(event);
@@ -258,7 +293,9 @@ impl Screen {
             next = self.inbox.try_next();
             let is_soon = matches!(next, None | Some(Event::Input(_) | Event::Terminal(_)));
             if self.redraw == Redraw::AtOnce && !is_soon {
-                next.take().into_iter().for_each(|event| self.inbox.put_back(event));
+                next.take()
+                    .into_iter()
+                    .for_each(|event| self.inbox.put_back(event));
             }
         }
         Ok(false)
@@ -277,7 +314,8 @@ impl Screen {
             }
             // Another process stopped this one, and a shell has had the terminal since.
             Event::Terminal(TerminalEvent::Continued) => self.guard.leave(),
-            // Also if the size is the same as before: the terminal had another size for a moment and lost cells.
+            // Also if the size is the same as before: the terminal had another size for a moment
+            // and lost cells.
             Event::Terminal(TerminalEvent::Resize) => self.guard.repaint(),
             _ => {}
         }
@@ -289,21 +327,24 @@ impl Screen {
         for effect in update.effects {
             match threads.executor.carry_out(effect) {
                 Some(Effect::Quit) => return Ok(true),
-                Some(Effect::OpenKernel(kernel)) => match Next::open(&self.project, &self.opening, &kernel) {
-                    Ok(next) => {
-                        self.next = Some(next);
-                        return Ok(true);
+                Some(Effect::OpenKernel(kernel)) => {
+                    match Next::open(&self.project, &self.opening, &kernel) {
+                        Ok(next) => {
+                            self.next = Some(next);
+                            return Ok(true);
+                        }
+                        Err(why) => {
+                            self.model.say(MessageLevel::Error, format!("{why:#}"));
+                            self.redraw = Redraw::AtOnce;
+                        }
                     }
-                    Err(why) => {
-                        self.model.say(MessageLevel::Error, format!("{why:#}"));
-                        self.redraw = Redraw::AtOnce;
-                    }
-                },
+                }
                 Some(Effect::Repaint) => self.guard.come_back()?,
                 Some(Effect::Suspend) => self.suspend(threads)?,
                 Some(Effect::Copy(text)) => self.guard.copy(&text)?,
                 Some(Effect::Notify(how, text)) => {
-                    self.guard.call(how, &text, std::env::var_os("TMUX").is_some())?;
+                    self.guard
+                        .call(how, &text, std::env::var_os("TMUX").is_some())?;
                 }
                 Some(Effect::OpenEditor(spot)) => self.edit(spot, threads)?,
                 _ => {}
@@ -312,8 +353,8 @@ impl Screen {
         Ok(false)
     }
 
-    /// Gives the terminal to the shell. The whole process group stops; otherwise a `cargo run` around this process would
-    /// go on and the shell would not notice.
+    /// Gives the terminal to the shell. The whole process group stops; otherwise a `cargo run`
+    /// around this process would go on and the shell would not notice.
     fn suspend(&mut self, threads: &Threads) -> io::Result<()> {
         threads.input.pause();
         self.guard.leave();
@@ -339,7 +380,9 @@ impl Screen {
         // The loop holds the receiver, so this cannot fail.
         let _ = threads
             .events
-            .send(Event::Terminal(TerminalEvent::EditorClosed(editor::complaint(&editor, ended))));
+            .send(Event::Terminal(TerminalEvent::EditorClosed(
+                editor::complaint(&editor, ended),
+            )));
         Ok(())
     }
 }

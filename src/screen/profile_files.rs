@@ -1,4 +1,5 @@
-//! Reads profiles from the folders of runs, for the views Device and Source. The view loader calls it.
+//! Reads profiles from the folders of runs, for the views Device and Source. The view loader calls
+//! it.
 
 use lab_core::profile::read;
 use lab_core::project::Project;
@@ -11,11 +12,15 @@ use lab_tui::profile::{ProfileRequest, ProfileView};
 pub fn load(project: &Project, request: ProfileRequest) -> ProfileView {
     // Read anew each time: kept, it would hold every run of the project a second time.
     let index = RunIndex::open(project);
-    let fingerprint = index.summary(request.run).map(|run| run.fingerprint.clone());
+    let fingerprint = index
+        .summary(request.run)
+        .map(|run| run.fingerprint.clone());
     let of_bytes: Vec<RunId> = match &fingerprint {
-        Some(files) => {
-            index.newest_of(files).filter(|run| &run.fingerprint == files).map(|run| run.id).collect()
-        }
+        Some(files) => index
+            .newest_of(files)
+            .filter(|run| &run.fingerprint == files)
+            .map(|run| run.id)
+            .collect(),
         None => vec![request.run],
     };
     let profile = newest(project, &of_bytes);
@@ -25,7 +30,12 @@ pub fn load(project: &Project, request: ProfileRequest) -> ProfileView {
         let is_itself = runs.contains(&request.run);
         newest(project, &runs).ok().flatten().filter(|_| !is_itself)
     });
-    ProfileView { request, fingerprint, profile, incumbent: incumbent.map(|(_, profile)| profile) }
+    ProfileView {
+        request,
+        fingerprint,
+        profile,
+        incumbent: incumbent.map(|(_, profile)| profile),
+    }
 }
 
 fn newest(project: &Project, runs: &[RunId]) -> Result<Option<(RunId, Profile)>, String> {

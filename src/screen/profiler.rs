@@ -1,4 +1,5 @@
-//! The thread that makes a profile. One at a time; dropping it ends the profile in progress and waits for its end.
+//! The thread that makes a profile. One at a time; dropping it ends the profile in progress and
+//! waits for its end.
 
 use crate::confinement;
 use lab_core::project::Project;
@@ -27,7 +28,11 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Profiler {
     pub fn new(project: Arc<Project>, events: Sender<Event>) -> Self {
-        Profiler { project: Mutex::new(project), running: Mutex::new(None), events }
+        Profiler {
+            project: Mutex::new(project),
+            running: Mutex::new(None),
+            events,
+        }
     }
 
     /// Profiles this project from now on, because lab.toml changed.
@@ -45,23 +50,34 @@ impl Profiler {
         }
         match self.spawn() {
             Ok(started) => *running = Some(started),
-            Err(error) => drop(self.events.send(Event::Profiled(Err(format!("no thread for it: {error}"))))),
+            Err(error) => drop(
+                self.events
+                    .send(Event::Profiled(Err(format!("no thread for it: {error}")))),
+            ),
         }
     }
 
     fn spawn(&self) -> io::Result<Running> {
         let control = Arc::new(Control::new()?);
-        let (of, events, project) =
-            (Arc::clone(&control), self.events.clone(), Arc::clone(&lock(&self.project)));
-        let thread = thread::Builder::new().name("profile".to_owned()).spawn(move || {
-            // With every counter: the view shows findings and hot lines, too.
-            let spec =
-                ProfileSpec { confinement: confinement::missing, ..ProfileSpec::new(ProfileSet::Full) };
-            let mut index = RunIndex::new(&project);
-            let made = profiling::profile(&project, &spec, &mut index, &of, |_, _| {});
-            let _ =
-                events.send(Event::Profiled(made.map(|made| made.run).map_err(|error| error.to_string())));
-        })?;
+        let (of, events, project) = (
+            Arc::clone(&control),
+            self.events.clone(),
+            Arc::clone(&lock(&self.project)),
+        );
+        let thread = thread::Builder::new()
+            .name("profile".to_owned())
+            .spawn(move || {
+                // With every counter: the view shows findings and hot lines, too.
+                let spec = ProfileSpec {
+                    confinement: confinement::missing,
+                    ..ProfileSpec::new(ProfileSet::Full)
+                };
+                let mut index = RunIndex::new(&project);
+                let made = profiling::profile(&project, &spec, &mut index, &of, |_, _| {});
+                let _ = events.send(Event::Profiled(
+                    made.map(|made| made.run).map_err(|error| error.to_string()),
+                ));
+            })?;
         Ok((control, thread))
     }
 

@@ -1,5 +1,5 @@
-//! The repository worker: the thread that reads and writes disk and git for the screen. It answers one request after
-//! the other, so a look at the repository never sees half a decision.
+//! The repository worker: the thread that reads and writes disk and git for the screen. It answers
+//! one request after the other, so a look at the repository never sees half a decision.
 
 use jiff::Timestamp;
 use lab_core::decide::{Decided, Refusal, Undone};
@@ -33,9 +33,11 @@ const COMMITS: usize = 500;
 const LOG_LINES: usize = 20_000;
 
 /// The error where the watcher has panicked.
-const WATCHER_GONE: &str = "the file watcher has stopped, so nothing was put on disk: restart `lab`";
+const WATCHER_GONE: &str =
+    "the file watcher has stopped, so nothing was put on disk: restart `lab`";
 
-/// The arguments the project was opened with. The worker opens it again with them when lab.toml changes.
+/// The arguments the project was opened with. The worker opens it again with them when lab.toml
+/// changes.
 #[derive(Clone, Debug)]
 pub struct Opening {
     pub from: PathBuf,
@@ -61,29 +63,48 @@ fn lock(keep: &Mutex<CheckControl>) -> MutexGuard<'_, CheckControl> {
 }
 
 impl RepositoryWorker {
-    pub fn start(project: Arc<Project>, opening: Opening, events: Sender<Event>) -> std::io::Result<Self> {
+    pub fn start(
+        project: Arc<Project>,
+        opening: Opening,
+        events: Sender<Event>,
+    ) -> std::io::Result<Self> {
         let (requests, inbox) = mpsc::channel();
         let keep = Arc::<Mutex<CheckControl>>::default();
         let index = RunIndex::new(&project);
-        let mut worker =
-            RepositoryThread { project, opening, events, watcher: None, keep: keep.clone(), index };
-        let thread = thread::Builder::new().name("repository".to_owned()).spawn(move || {
-            // First, because this may put a kernel on disk, which the watcher must not report as a save.
-            let resumed = decide::resume(&worker.project).map_err(in_one_line);
-            if let Some(text) = resumed.unwrap_or_else(Some) {
-                let _ = worker.events.send(Event::Watch(watch::WatchEvent::Problem(text)));
-            }
-            // Before the first look, so that a save between the two is not missed.
-            worker.watch();
-            let mut waiting = VecDeque::new();
-            while let Some(request) = next(&inbox, &mut waiting) {
-                let answer = worker.answer(request);
-                if worker.events.send(Event::Repository(answer)).is_err() {
-                    return;
+        let mut worker = RepositoryThread {
+            project,
+            opening,
+            events,
+            watcher: None,
+            keep: keep.clone(),
+            index,
+        };
+        let thread = thread::Builder::new()
+            .name("repository".to_owned())
+            .spawn(move || {
+                // First, because this may put a kernel on disk, which the watcher must not report
+                // as a save.
+                let resumed = decide::resume(&worker.project).map_err(in_one_line);
+                if let Some(text) = resumed.unwrap_or_else(Some) {
+                    let _ = worker
+                        .events
+                        .send(Event::Watch(watch::WatchEvent::Problem(text)));
                 }
-            }
-        })?;
-        Ok(RepositoryWorker { requests: Some(requests), keep, thread: Some(thread) })
+                // Before the first look, so that a save between the two is not missed.
+                worker.watch();
+                let mut waiting = VecDeque::new();
+                while let Some(request) = next(&inbox, &mut waiting) {
+                    let answer = worker.answer(request);
+                    if worker.events.send(Event::Repository(answer)).is_err() {
+                        return;
+                    }
+                }
+            })?;
+        Ok(RepositoryWorker {
+            requests: Some(requests),
+            keep,
+            thread: Some(thread),
+        })
     }
 
     /// Ends the held-out check before a keep, if one runs.
@@ -95,14 +116,16 @@ impl RepositoryWorker {
 
     pub fn ask(&self, request: RepositoryRequest) {
         if let Some(requests) = &self.requests {
-            // The channel is closed only after the worker has panicked, and the panic hook has reported that.
+            // The channel is closed only after the worker has panicked, and the panic hook has
+            // reported that.
             let _ = requests.send(request);
         }
     }
 }
 
 impl Drop for RepositoryWorker {
-    /// Waits for a decision that is being carried out. A keep that is still being checked is cancelled.
+    /// Waits for a decision that is being carried out. A keep that is still being checked is
+    /// cancelled.
     fn drop(&mut self) {
         lock(&self.keep).closing = true;
         self.stop_keep();
@@ -151,7 +174,9 @@ impl RepositoryThread {
             Ok(watcher) => self.watcher = Some(watcher),
             Err(why) => {
                 let text = format!("saves are not noticed, a rerun judges by hand: {why}");
-                let _ = self.events.send(Event::Watch(watch::WatchEvent::Problem(text)));
+                let _ = self
+                    .events
+                    .send(Event::Watch(watch::WatchEvent::Problem(text)));
             }
         }
     }
@@ -161,12 +186,16 @@ impl RepositoryThread {
         match request {
             RepositoryRequest::Look => RepositoryReply::Overview(Box::new(self.look())),
             RepositoryRequest::Log(run) => RepositoryReply::Log(Box::new(self.load_log(run))),
-            RepositoryRequest::Keep { run, message, by_rule } => {
-                RepositoryReply::Decided(self.keep(run, &message, by_rule))
-            }
-            RepositoryRequest::Discard { run, message, confirmed } => {
-                RepositoryReply::Decided(self.discard(run, message, confirmed))
-            }
+            RepositoryRequest::Keep {
+                run,
+                message,
+                by_rule,
+            } => RepositoryReply::Decided(self.keep(run, &message, by_rule)),
+            RepositoryRequest::Discard {
+                run,
+                message,
+                confirmed,
+            } => RepositoryReply::Decided(self.discard(run, message, confirmed)),
             RepositoryRequest::Undoable => {
                 self.index.refresh();
                 let repo = Repo::open(project).map_err(Refusal::from);
@@ -174,9 +203,14 @@ impl RepositoryThread {
                 RepositoryReply::Undoable(undoable.map_err(|refusal| refusal.to_string()))
             }
             RepositoryRequest::Undo(run) => RepositoryReply::Undone(self.undo(run)),
-            RepositoryRequest::Describe { commit, description } => RepositoryReply::Described(
-                decide::describe(project, &commit, &decide::Changes::of_description(&description)),
-            ),
+            RepositoryRequest::Describe {
+                commit,
+                description,
+            } => RepositoryReply::Described(decide::describe(
+                project,
+                &commit,
+                &decide::Changes::of_description(&description),
+            )),
             RepositoryRequest::Restore(commit) => {
                 RepositoryReply::Restored(self.restore(commit).map_err(in_one_line))
             }
@@ -189,7 +223,9 @@ impl RepositoryThread {
             }
             RepositoryRequest::Loop(asked) => RepositoryReply::LoopAsked(
                 asked,
-                auto::request_everywhere(project, asked).map(drop).map_err(in_one_line),
+                auto::request_everywhere(project, asked)
+                    .map(drop)
+                    .map_err(in_one_line),
             ),
             RepositoryRequest::Reopen => self.reopen(),
         }
@@ -202,7 +238,12 @@ impl RepositoryThread {
             Ok(repo) => repo,
             Err(error) => {
                 let why = in_one_line(error);
-                return Overview { at, status: Err(why.clone()), log: Err(why.clone()), history: Err(why) };
+                return Overview {
+                    at,
+                    status: Err(why.clone()),
+                    log: Err(why.clone()),
+                    history: Err(why),
+                };
             }
         };
         self.index.refresh();
@@ -241,11 +282,20 @@ impl RepositoryThread {
             control: &control,
             program: spec::own_program(),
             tell: &mut |run, batch| {
-                drop(self.events.send(Event::Repository(RepositoryReply::HeldOut(run, batch))));
+                drop(
+                    self.events
+                        .send(Event::Repository(RepositoryReply::HeldOut(run, batch))),
+                );
             },
             by_rule,
         };
-        let came = decide::keep(&self.project, &mut self.index, Some(run), message, &mut asked);
+        let came = decide::keep(
+            &self.project,
+            &mut self.index,
+            Some(run),
+            message,
+            &mut asked,
+        );
         lock(&self.keep).running = None;
         came
     }
@@ -254,15 +304,21 @@ impl RepositoryThread {
     fn discard(&self, run: RunId, message: Message, confirmed: bool) -> Result<Decided, Refusal> {
         let project = Arc::clone(&self.project);
         let act = move || {
-            let decided =
-                decide::discard(&project, &mut RunIndex::new(&project), Some(run), &message, confirmed);
+            let decided = decide::discard(
+                &project,
+                &mut RunIndex::new(&project),
+                Some(run),
+                &message,
+                confirmed,
+            );
             let put = match &decided {
                 Ok(_) => bytes_of(&project, "HEAD").ok(),
                 Err(refusal) => put_by_resuming(&project, refusal),
             };
             (decided, put)
         };
-        self.without_a_save(act).unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
+        self.without_a_save(act)
+            .unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
     }
 
     /// Takes a decision back. The watcher is told of the bytes that this puts on disk.
@@ -278,10 +334,12 @@ impl RepositoryThread {
             };
             (undone, put)
         };
-        self.without_a_save(act).unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
+        self.without_a_save(act)
+            .unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
     }
 
-    /// Puts the kernel of a commit on disk. The reply names its blob, so that the next look can have it judged.
+    /// Puts the kernel of a commit on disk. The reply names its blob, so that the next look can
+    /// have it judged.
     fn restore(&self, commit: String) -> anyhow::Result<RestoredKernel> {
         let project = Arc::clone(&self.project);
         let act = move || {
@@ -295,16 +353,19 @@ impl RepositoryThread {
             match put_back() {
                 Ok((put_back, bytes)) => (Ok(put_back), Some(bytes)),
                 Err(error) => {
-                    let put = error.downcast_ref().and_then(|refusal| put_by_resuming(&project, refusal));
+                    let put = error
+                        .downcast_ref()
+                        .and_then(|refusal| put_by_resuming(&project, refusal));
                     (Err(error), put)
                 }
             }
         };
-        self.without_a_save(act).unwrap_or_else(|| Err(anyhow::anyhow!(WATCHER_GONE)))
+        self.without_a_save(act)
+            .unwrap_or_else(|| Err(anyhow::anyhow!(WATCHER_GONE)))
     }
 
-    /// Runs `act`, which puts bytes on disk, so that the watcher does not report them as a save. `None` if the watcher
-    /// has stopped.
+    /// Runs `act`, which puts bytes on disk, so that the watcher does not report them as a save.
+    /// `None` if the watcher has stopped.
     fn without_a_save<T: Send + 'static>(
         &self,
         act: impl FnOnce() -> (T, Written) + Send + 'static,
@@ -315,16 +376,27 @@ impl RepositoryThread {
         }
     }
 
-    /// Reads the log of a run. A log that cannot be read counts as empty: the record holds the verdict.
+    /// Reads the log of a run. A log that cannot be read counts as empty: the record holds the
+    /// verdict.
     fn load_log(&self, run: RunId) -> RunLog {
         let records = RunStore::new(&self.project.lab_dir);
-        let lines = records.open_log(run).and_then(|log| read_log(log, LOG_LINES)).unwrap_or_default();
-        let mut report = records.read(run).map(|record| record.report()).unwrap_or_default();
+        let lines = records
+            .open_log(run)
+            .and_then(|log| read_log(log, LOG_LINES))
+            .unwrap_or_default();
+        let mut report = records
+            .read(run)
+            .map(|record| record.report())
+            .unwrap_or_default();
         // Compiler diagnostics are in the log only, not in the record.
         for line in lines.iter().filter(|line| !line.result) {
             report.push_line(&line.text);
         }
-        RunLog { run, lines, report: Arc::new(report) }
+        RunLog {
+            run,
+            lines,
+            report: Arc::new(report),
+        }
     }
 }
 
@@ -338,7 +410,8 @@ fn in_one_line(error: anyhow::Error) -> String {
     format!("{error:#}")
 }
 
-/// The bytes on disk, if a decision was refused because that of an earlier lab was completed: that may have put them there.
+/// The bytes on disk, if a decision was refused because that of an earlier lab was completed: that
+/// may have put them there.
 fn put_by_resuming(project: &Project, refusal: &Refusal) -> Written {
     match refusal {
         Refusal::Resumed { .. } => std::fs::read(&project.kernel).ok(),
@@ -364,10 +437,15 @@ mod tests {
         }
         drop(send);
         let mut waiting = VecDeque::new();
-        let order: Vec<RepositoryRequest> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
+        let order: Vec<RepositoryRequest> =
+            std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
         assert_eq!(
             order,
-            [RepositoryRequest::Log(RunId(1)), RepositoryRequest::Look, RepositoryRequest::Undoable]
+            [
+                RepositoryRequest::Log(RunId(1)),
+                RepositoryRequest::Look,
+                RepositoryRequest::Undoable
+            ]
         );
     }
 }

@@ -12,14 +12,17 @@ pub const FILE: &str = "config.toml";
 /// The variable that overrides the settings folder.
 pub const CONFIG_DIR: &str = "LAB_CONFIG_DIR";
 
-/// The folder of the user's settings: `$LAB_CONFIG_DIR`, else `lab` in `$XDG_CONFIG_HOME`, else `~/.config/lab`. `None`
-/// where no home folder is known.
+/// The folder of the user's settings: `$LAB_CONFIG_DIR`, else `lab` in `$XDG_CONFIG_HOME`, else
+/// `~/.config/lab`. `None` where no home folder is known.
 pub fn folder() -> Option<PathBuf> {
     if let Some(given) = std::env::var_os(CONFIG_DIR).filter(|folder| !folder.is_empty()) {
         return Some(PathBuf::from(given));
     }
-    let names =
-        AppStrategyArgs { top_level_domain: String::new(), author: String::new(), app_name: "lab".into() };
+    let names = AppStrategyArgs {
+        top_level_domain: String::new(),
+        author: String::new(),
+        app_name: "lab".into(),
+    };
     Some(etcetera::app_strategy::Xdg::new(names).ok()?.config_dir())
 }
 
@@ -28,8 +31,9 @@ pub fn file() -> Option<PathBuf> {
     Some(folder()?.join(FILE))
 }
 
-/// Reads the settings of a config.toml; a missing file gives the defaults. The error names the file, and the line where
-/// the text is wrong. A relative path of a theme is resolved against the file's folder, `~/` against the home folder.
+/// Reads the settings of a config.toml; a missing file gives the defaults. The error names the
+/// file, and the line where the text is wrong. A relative path of a theme is resolved against the
+/// file's folder, `~/` against the home folder.
 pub fn read(file: &Path) -> Result<Settings, String> {
     let shown_as = file.display().to_string();
     let bytes = match std::fs::read(file) {
@@ -42,15 +46,21 @@ pub fn read(file: &Path) -> Result<Settings, String> {
     Ok(settings)
 }
 
-/// The absolute path of a scheme's file that config.toml names. A theme's name is returned as it is.
+/// The absolute path of a scheme's file that config.toml names. A theme's name is returned as it
+/// is.
 fn resolve_theme(theme: String, config: &Path) -> String {
     if !is_path(&theme) {
         return theme;
     }
     let home = || etcetera::home_dir().ok();
-    let path = match theme.strip_prefix("~/").and_then(|rest| Some(home()?.join(rest))) {
+    let path = match theme
+        .strip_prefix("~/")
+        .and_then(|rest| Some(home()?.join(rest)))
+    {
         Some(path) => path,
-        None => config.parent().map_or_else(|| theme.clone().into(), |folder| folder.join(&theme)),
+        None => config
+            .parent()
+            .map_or_else(|| theme.clone().into(), |folder| folder.join(&theme)),
     };
     path.to_string_lossy().into_owned()
 }
@@ -69,7 +79,8 @@ mod tests {
         std::fs::write(&file, b"mouse = true\neditor = \"\xe9d\"\n").expect("a file");
         let error = read(&file).expect_err("it is Latin-1");
         assert!(
-            error.ends_with("config.toml:2:11: this byte is not UTF-8 text: save the file as UTF-8"),
+            error
+                .ends_with("config.toml:2:11: this byte is not UTF-8 text: save the file as UTF-8"),
             "{error}"
         );
     }
@@ -84,7 +95,10 @@ mod tests {
         };
         assert_eq!(theme("nord"), "nord");
         assert_eq!(theme("/themes/x.yaml"), "/themes/x.yaml");
-        assert_eq!(theme("mine.yaml"), folder.path().join("mine.yaml").display().to_string());
+        assert_eq!(
+            theme("mine.yaml"),
+            folder.path().join("mine.yaml").display().to_string()
+        );
         assert!(theme("~/x.yaml").starts_with('/') && theme("~/x.yaml").ends_with("/x.yaml"));
     }
 }

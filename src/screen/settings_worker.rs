@@ -1,5 +1,6 @@
-//! The settings worker: the thread that reads config.toml when it changes, lists the themes and writes the layout.
-//! A home folder on a slow disk therefore delays no key and no look at the repository.
+//! The settings worker: the thread that reads config.toml when it changes, lists the themes and
+//! writes the layout. A home folder on a slow disk therefore delays no key and no look at the
+//! repository.
 
 use crate::screen::layout_file;
 use lab_tui::event::Event;
@@ -44,11 +45,18 @@ pub struct SettingsWorker {
 impl SettingsWorker {
     pub fn start(files: UserFiles, events: Sender<Event>) -> io::Result<Self> {
         let (commands, inbox) = mpsc::channel();
-        let watcher = files.config.as_deref().and_then(|file| watch(file, commands.clone()));
+        let watcher = files
+            .config
+            .as_deref()
+            .and_then(|file| watch(file, commands.clone()));
         let thread = thread::Builder::new()
             .name("settings".to_owned())
             .spawn(move || work(&files, &events, &inbox))?;
-        Ok(SettingsWorker { commands, thread: Some(thread), _watcher: watcher })
+        Ok(SettingsWorker {
+            commands,
+            thread: Some(thread),
+            _watcher: watcher,
+        })
     }
 
     pub fn ask(&self, request: SettingsRequest) {
@@ -66,14 +74,18 @@ impl Drop for SettingsWorker {
     }
 }
 
-/// Watches the folder of config.toml, because editors replace the file. `None` if it cannot be watched: then the action
-/// `reload-config` reads it.
+/// Watches the folder of config.toml, because editors replace the file. `None` if it cannot be
+/// watched: then the action `reload-config` reads it.
 fn watch(file: &Path, commands: Sender<SettingsCommand>) -> Option<RecommendedWatcher> {
     let folder = file.parent()?;
     let name = file.file_name()?.to_owned();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let is_it = |event: &notify::Event| {
-            !event.kind.is_access() && event.paths.iter().any(|path| path.file_name() == Some(&name))
+            !event.kind.is_access()
+                && event
+                    .paths
+                    .iter()
+                    .any(|path| path.file_name() == Some(&name))
         };
         if event.is_ok_and(|event| is_it(&event)) {
             let _ = commands.send(SettingsCommand::Changed);
@@ -87,7 +99,9 @@ fn watch(file: &Path, commands: Sender<SettingsCommand>) -> Option<RecommendedWa
 fn work(files: &UserFiles, events: &Sender<Event>, commands: &Receiver<SettingsCommand>) {
     let mut waiting = None;
     loop {
-        let Some(command) = waiting.take().or_else(|| commands.recv().ok()) else { return };
+        let Some(command) = waiting.take().or_else(|| commands.recv().ok()) else {
+            return;
+        };
         let answer = match command {
             SettingsCommand::Changed => {
                 match settle(commands) {
@@ -95,15 +109,25 @@ fn work(files: &UserFiles, events: &Sender<Event>, commands: &Receiver<SettingsC
                     // Another command, perhaps the last one. The config is read before it.
                     other => waiting = other,
                 }
-                SettingsReply::Preferences { read: Box::new((files.read)()), asked: false }
+                SettingsReply::Preferences {
+                    read: Box::new((files.read)()),
+                    asked: false,
+                }
             }
-            SettingsCommand::Request(SettingsRequest::Reload) => {
-                SettingsReply::Preferences { read: Box::new((files.read)()), asked: true }
+            SettingsCommand::Request(SettingsRequest::Reload) => SettingsReply::Preferences {
+                read: Box::new((files.read)()),
+                asked: true,
+            },
+            SettingsCommand::Request(SettingsRequest::ListThemes) => {
+                SettingsReply::Themes((files.themes)())
             }
-            SettingsCommand::Request(SettingsRequest::ListThemes) => SettingsReply::Themes((files.themes)()),
             SettingsCommand::Request(SettingsRequest::SaveLayout(layout)) => {
-                // A layout that cannot be written is missing the next time the screen opens; it stops nothing now.
-                let _ = files.layout.as_ref().map(|file| layout_file::write(&layout, file));
+                // A layout that cannot be written is missing the next time the screen opens; it
+                // stops nothing now.
+                let _ = files
+                    .layout
+                    .as_ref()
+                    .map(|file| layout_file::write(&layout, file));
                 continue;
             }
             SettingsCommand::End => return,
@@ -114,7 +138,8 @@ fn work(files: &UserFiles, events: &Sender<Event>, commands: &Receiver<SettingsC
     }
 }
 
-/// Waits until config.toml has not changed for [`QUIET`]. Returns the other command that came meanwhile, if any.
+/// Waits until config.toml has not changed for [`QUIET`]. Returns the other command that came
+/// meanwhile, if any.
 fn settle(commands: &Receiver<SettingsCommand>) -> Option<SettingsCommand> {
     loop {
         match commands.recv_timeout(QUIET) {

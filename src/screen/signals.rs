@@ -1,6 +1,6 @@
-//! Turns signals into events. While an editor has the terminal, SIGTSTP to the process group stops this process too;
-//! otherwise the shell would wait for it. While the screen closes, every signal has its default effect, because the user
-//! does not want to wait for the last work.
+//! Turns signals into events. While an editor has the terminal, SIGTSTP to the process group stops
+//! this process too; otherwise the shell would wait for it. While the screen closes, every signal
+//! has its default effect, because the user does not want to wait for the last work.
 
 use crate::screen::inbox::UrgentSender;
 use lab_tui::event::TerminalEvent;
@@ -28,34 +28,41 @@ impl SignalThread {
         let handle = signals.handle();
         let whose = Arc::new(AtomicU8::new(OURS));
         let terminal = Arc::clone(&whose);
-        let thread = thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            for signal in signals.forever() {
-                let event = match (signal, terminal.load(Ordering::SeqCst)) {
-                    // The next frame is drawn in the current size anyway.
-                    (SIGWINCH, LENT | GIVEN_BACK) => continue,
-                    (SIGWINCH, _) => TerminalEvent::Resize,
-                    (signal, GIVEN_BACK) | (signal @ SIGTSTP, LENT) => {
-                        let _ = emulate_default_handler(signal);
-                        continue;
+        let thread = thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                for signal in signals.forever() {
+                    let event = match (signal, terminal.load(Ordering::SeqCst)) {
+                        // The next frame is drawn in the current size anyway.
+                        (SIGWINCH, LENT | GIVEN_BACK) => continue,
+                        (SIGWINCH, _) => TerminalEvent::Resize,
+                        (signal, GIVEN_BACK) | (signal @ SIGTSTP, LENT) => {
+                            let _ = emulate_default_handler(signal);
+                            continue;
+                        }
+                        // Ctrl-C in an editor that did not set raw mode is meant for the editor.
+                        (SIGINT, LENT) => continue,
+                        (SIGTSTP, _) => TerminalEvent::Suspend,
+                        (SIGCONT, _) => TerminalEvent::Continued,
+                        (SIGHUP, _) => TerminalEvent::Hangup,
+                        (other, _) => TerminalEvent::Terminate(other),
+                    };
+                    if events.send(event).is_err() {
+                        return;
                     }
-                    // Ctrl-C in an editor that did not set raw mode is meant for the editor.
-                    (SIGINT, LENT) => continue,
-                    (SIGTSTP, _) => TerminalEvent::Suspend,
-                    (SIGCONT, _) => TerminalEvent::Continued,
-                    (SIGHUP, _) => TerminalEvent::Hangup,
-                    (other, _) => TerminalEvent::Terminate(other),
-                };
-                if events.send(event).is_err() {
-                    return;
                 }
-            }
-        })?;
-        Ok(SignalThread { handle, thread: Some(thread), whose })
+            })?;
+        Ok(SignalThread {
+            handle,
+            thread: Some(thread),
+            whose,
+        })
     }
 
     /// Says whether an editor has the terminal.
     pub fn lend(&self, lent: bool) {
-        self.whose.store(if lent { LENT } else { OURS }, Ordering::SeqCst);
+        self.whose
+            .store(if lent { LENT } else { OURS }, Ordering::SeqCst);
     }
 
     /// Gives signals their default effect: the screen is closed and only finishes work in progress.

@@ -1,5 +1,5 @@
-//! The telemetry monitor: the thread that reads a GPU's state once a second while the view Device is shown. Otherwise
-//! it sleeps.
+//! The telemetry monitor: the thread that reads a GPU's state once a second while the view Device
+//! is shown. Otherwise it sleeps.
 
 use lab_device::telemetry::{self, Telemetry};
 use lab_tui::event::Event;
@@ -25,13 +25,17 @@ impl TelemetryMonitor {
         let thread = thread::Builder::new()
             .name("telemetry".to_owned())
             .spawn(move || follow(&heard, &telemetry::of_gpu, tell))?;
-        Ok(TelemetryMonitor { requests: Some(requests), thread: Some(thread) })
+        Ok(TelemetryMonitor {
+            requests: Some(requests),
+            thread: Some(thread),
+        })
     }
 
     /// Reads this GPU from now on. `None` stops the readings.
     pub fn look(&self, uuid: Option<String>) {
         if let Some(requests) = &self.requests {
-            // The channel is closed only after the monitor has panicked, and the panic hook has reported that.
+            // The channel is closed only after the monitor has panicked, and the panic hook has
+            // reported that.
             let _ = requests.send(uuid);
         }
     }
@@ -64,19 +68,31 @@ fn follow(requests: &Receiver<Option<String>>, open: Open, tell: impl Fn(DeviceR
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        let Some(uuid) = looking.clone() else { continue };
+        let Some(uuid) = looking.clone() else {
+            continue;
+        };
         let mut telemetry = match known.take().filter(|(of, _)| *of == uuid) {
             Some((_, telemetry)) => Ok(telemetry),
             None => open(&uuid),
         };
-        let slowdown_c = telemetry.as_ref().ok().and_then(|telemetry| telemetry.slowdown_c());
-        let reading = telemetry.as_mut().map(|telemetry| telemetry.read(true)).map_err(|why| why.clone());
+        let slowdown_c = telemetry
+            .as_ref()
+            .ok()
+            .and_then(|telemetry| telemetry.slowdown_c());
+        let reading = telemetry
+            .as_mut()
+            .map(|telemetry| telemetry.read(true))
+            .map_err(|why| why.clone());
         match telemetry {
             Ok(telemetry) => known = Some((uuid.clone(), telemetry)),
             // It will not come back by itself; another look asks again.
             Err(_) => looking = None,
         }
-        if !tell(DeviceReading { uuid, reading, slowdown_c }) {
+        if !tell(DeviceReading {
+            uuid,
+            reading,
+            slowdown_c,
+        }) {
             return;
         }
     }
@@ -92,7 +108,10 @@ mod tests {
 
     impl Telemetry for Fixed {
         fn read(&mut self, _: bool) -> Reading {
-            Reading { temperature_c: Some(41), ..Reading::default() }
+            Reading {
+                temperature_c: Some(41),
+                ..Reading::default()
+            }
         }
 
         fn slowdown_c(&self) -> Option<u32> {
@@ -104,7 +123,9 @@ mod tests {
     fn heard(looks: &[&str], open: Open) -> Vec<DeviceReading> {
         let (requests, inbox) = mpsc::channel();
         for uuid in looks {
-            requests.send(Some((*uuid).to_owned())).expect("the inbox is here");
+            requests
+                .send(Some((*uuid).to_owned()))
+                .expect("the inbox is here");
         }
         let all = RefCell::new(Vec::new());
         follow(&inbox, open, |heard| {
@@ -117,13 +138,24 @@ mod tests {
     #[test]
     fn each_gpu_that_is_looked_at_tells_its_state() {
         let told = heard(&["GPU-1", "GPU-2"], &|_| Ok(Box::new(Fixed)));
-        assert_eq!(told.iter().map(|h| h.uuid.as_str()).collect::<Vec<_>>(), ["GPU-1", "GPU-2"]);
-        assert!(told.iter().all(|h| h.slowdown_c == Some(92) && h.reading.is_ok()));
+        assert_eq!(
+            told.iter().map(|h| h.uuid.as_str()).collect::<Vec<_>>(),
+            ["GPU-1", "GPU-2"]
+        );
+        assert!(
+            told.iter()
+                .all(|h| h.slowdown_c == Some(92) && h.reading.is_ok())
+        );
     }
 
     #[test]
     fn a_gpu_without_a_state_says_why() {
-        let told = heard(&["GPU-1"], &|_| Err("libnvidia-ml.so.1 was not found".to_owned()));
-        assert_eq!(told[0].reading, Err("libnvidia-ml.so.1 was not found".to_owned()));
+        let told = heard(&["GPU-1"], &|_| {
+            Err("libnvidia-ml.so.1 was not found".to_owned())
+        });
+        assert_eq!(
+            told[0].reading,
+            Err("libnvidia-ml.so.1 was not found".to_owned())
+        );
     }
 }

@@ -1,6 +1,9 @@
-//! Owns the terminal's modes: raw input, the alternate screen, bracketed paste, the cursor. They are restored exactly
-//! once, however the screen ends.
-#![expect(clippy::disallowed_methods, reason = "it draws cells, whose text lab-tui has cleaned")]
+//! Owns the terminal's modes: raw input, the alternate screen, bracketed paste, the cursor. They
+//! are restored exactly once, however the screen ends.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it draws cells, whose text lab-tui has cleaned"
+)]
 
 use crate::screen::watchdog::Watchdog;
 use lab_protocol::text::is_visible;
@@ -34,13 +37,15 @@ static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
 /// The buffer takes a whole frame, so that one write sends it.
 const FRAME_BYTES: usize = 256 * 1024;
 
-/// Reports presses, releases, the wheel, and motion while a button is down, in SGR form (xterm's control sequences,
-/// "Mouse Tracking"). Motion without a button is not needed and would be many events.
+/// Reports presses, releases, the wheel, and motion while a button is down, in SGR form (xterm's
+/// control sequences, "Mouse Tracking"). Motion without a button is not needed and would be many
+/// events.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 pub struct Guard {
-    /// It is not dropped: its drop shows the cursor, as [`restore`] does, and panics if the terminal is gone.
+    /// It is not dropped: its drop shows the cursor, as [`restore`] does, and panics if the
+    /// terminal is gone.
     terminal: ManuallyDrop<ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
     modes: Modes,
     /// The content of the terminal is unknown: the next frame is drawn whole.
@@ -54,13 +59,19 @@ impl Guard {
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
         let terminal = ratatui::Terminal::new(backend).inspect_err(|_| restore())?;
         let terminal = ManuallyDrop::new(terminal);
-        Ok(Guard { terminal, modes: Modes::default(), is_forgotten: false })
+        Ok(Guard {
+            terminal,
+            modes: Modes::default(),
+            is_forgotten: false,
+        })
     }
 
     /// Draws one frame. A terminal that supports synchronized updates shows it in one step.
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        let drawn = self.redraw_if_forgotten().and_then(|()| self.terminal.draw(render).map(|_| ()));
+        let drawn = self
+            .redraw_if_forgotten()
+            .and_then(|()| self.terminal.draw(render).map(|_| ()));
         let closed = execute!(self.terminal.backend_mut(), EndSynchronizedUpdate);
         drawn.and(closed)
     }
@@ -76,7 +87,14 @@ impl Guard {
 
     fn report(&mut self) -> io::Result<()> {
         let out = self.terminal.backend_mut();
-        out.write_all(if self.modes.mouse { MOUSE_ON } else { MOUSE_OFF }.as_bytes())?;
+        out.write_all(
+            if self.modes.mouse {
+                MOUSE_ON
+            } else {
+                MOUSE_OFF
+            }
+            .as_bytes(),
+        )?;
         match self.modes.focus {
             true => execute!(out, EnableFocusChange),
             false => execute!(out, DisableFocusChange),
@@ -85,7 +103,10 @@ impl Guard {
 
     /// Puts text on the clipboard of the user's terminal (OSC 52), also over ssh.
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
-        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+        execute!(
+            self.terminal.backend_mut(),
+            CopyToClipboard::to_clipboard_from(text)
+        )
     }
 
     /// Notifies the user by the bell, or by OSC 9 with a text; wraps OSC 9 for tmux if `in_tmux`.
@@ -127,8 +148,9 @@ impl Guard {
         self.terminal.current_buffer_mut().reset();
     }
 
-    /// Has ratatui draw every cell. It happens within the synchronized update, so no empty screen is seen. `clear()` is
-    /// not used: it asks the terminal for the cursor's position, and the answer would reach the input thread.
+    /// Has ratatui draw every cell. It happens within the synchronized update, so no empty screen
+    /// is seen. `clear()` is not used: it asks the terminal for the cursor's position, and the
+    /// answer would reach the input thread.
     fn redraw_if_forgotten(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.is_forgotten) {
             let size = self.terminal.size()?;
@@ -149,13 +171,19 @@ fn take() -> io::Result<()> {
         return Ok(());
     }
     set_watchdog(Watchdog::start().ok());
-    let taken = enable_raw_mode()
-        .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide));
+    let taken = enable_raw_mode().and_then(|()| {
+        execute!(
+            io::stdout(),
+            EnterAlternateScreen,
+            EnableBracketedPaste,
+            cursor::Hide
+        )
+    });
     taken.inspect_err(|_| restore())
 }
 
-/// Restores the terminal if the screen has set its modes. Errors are ignored: the terminal may be gone, and nothing more
-/// can be done.
+/// Restores the terminal if the screen has set its modes. Errors are ignored: the terminal may be
+/// gone, and nothing more can be done.
 fn restore() {
     if !OURS.swap(false, Ordering::SeqCst) {
         return;
@@ -163,7 +191,12 @@ fn restore() {
     let mut out = io::stdout();
     // Sent whether they were on or not: in a panic the guard's state is not known.
     let _ = out.write_all(MOUSE_OFF.as_bytes());
-    let _ = execute!(out, EndSynchronizedUpdate, DisableFocusChange, DisableBracketedPaste);
+    let _ = execute!(
+        out,
+        EndSynchronizedUpdate,
+        DisableFocusChange,
+        DisableBracketedPaste
+    );
     let _ = execute!(out, LeaveAlternateScreen, cursor::Show);
     let _ = out.flush();
     let _ = disable_raw_mode();
@@ -172,18 +205,28 @@ fn restore() {
 
 /// Whether an error of the terminal says that it was closed.
 pub fn is_gone(error: &io::Error) -> bool {
-    let gone = [Errno::IO, Errno::NXIO, Errno::PIPE, Errno::NODEV, Errno::BADF];
-    error.raw_os_error().is_some_and(|code| gone.contains(&Errno::from_raw_os_error(code)))
+    let gone = [
+        Errno::IO,
+        Errno::NXIO,
+        Errno::PIPE,
+        Errno::NODEV,
+        Errno::BADF,
+    ];
+    error
+        .raw_os_error()
+        .is_some_and(|code| gone.contains(&Errno::from_raw_os_error(code)))
 }
 
 /// Replaces the watchdog; the previous one ends.
 fn set_watchdog(watchdog: Option<Watchdog>) {
     // The mutex guards a plain value, which is whole even after a panic.
-    *WATCHDOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = watchdog;
+    *WATCHDOG
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner) = watchdog;
 }
 
-/// If this thread, which draws, panics, the hook restores the terminal before the message is printed. If another thread
-/// panics, the screen goes on and shows the message.
+/// If this thread, which draws, panics, the hook restores the terminal before the message is
+/// printed. If another thread panics, the screen goes on and shows the message.
 pub fn install_panic_hook(events: Sender<Event>) {
     let drawing = std::thread::current().id();
     let before = std::panic::take_hook();
@@ -193,13 +236,22 @@ pub fn install_panic_hook(events: Sender<Event>) {
             before(info);
             return;
         }
-        let name = std::thread::current().name().unwrap_or("a worker").to_owned();
+        let name = std::thread::current()
+            .name()
+            .unwrap_or("a worker")
+            .to_owned();
         let payload = info.payload();
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         let what = text.unwrap_or("no message");
-        let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
+        let place = info
+            .location()
+            .map(|l| format!(" ({}:{})", l.file(), l.line()))
+            .unwrap_or_default();
         // Sending fails only while the screen closes.
-        let _ = events.send(Event::WorkerDied { name, message: format!("{what}{place}") });
+        let _ = events.send(Event::WorkerDied {
+            name,
+            message: format!("{what}{place}"),
+        });
     }));
 }

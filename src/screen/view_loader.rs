@@ -1,6 +1,6 @@
-//! The view loader: the thread that reads what a view shows and the model does not hold (whole experiments, commits,
-//! the graph, the kernel). It runs beside the repository worker, so a view does not wait for a keep. Of several waiting
-//! requests of one kind only the latest is answered.
+//! The view loader: the thread that reads what a view shows and the model does not hold (whole
+//! experiments, commits, the graph, the kernel). It runs beside the repository worker, so a view
+//! does not wait for a keep. Of several waiting requests of one kind only the latest is answered.
 
 use crate::screen::{profile_files, source_files};
 use lab_core::auto::LoopView;
@@ -31,17 +31,26 @@ impl ViewLoader {
         let (requests, inbox) = mpsc::channel();
         let project = Arc::new(Mutex::new(project));
         let of = Arc::clone(&project);
-        let thread = thread::Builder::new().name("view loader".to_owned()).spawn(move || {
-            let mut waiting = Vec::new();
-            let mut known = Known::default();
-            while let Some(request) = next(&inbox, &mut waiting) {
-                let project = Arc::clone(&of.lock().unwrap_or_else(PoisonError::into_inner));
-                if events.send(Event::View(answer(&project, request, &mut known))).is_err() {
-                    return;
+        let thread = thread::Builder::new()
+            .name("view loader".to_owned())
+            .spawn(move || {
+                let mut waiting = Vec::new();
+                let mut known = Known::default();
+                while let Some(request) = next(&inbox, &mut waiting) {
+                    let project = Arc::clone(&of.lock().unwrap_or_else(PoisonError::into_inner));
+                    if events
+                        .send(Event::View(answer(&project, request, &mut known)))
+                        .is_err()
+                    {
+                        return;
+                    }
                 }
-            }
-        })?;
-        Ok(ViewLoader { requests: Some(requests), project, thread: Some(thread) })
+            })?;
+        Ok(ViewLoader {
+            requests: Some(requests),
+            project,
+            thread: Some(thread),
+        })
     }
 
     /// Reads from this project from now on, because lab.toml changed.
@@ -51,7 +60,8 @@ impl ViewLoader {
 
     pub fn ask(&self, request: ViewRequest) {
         if let Some(requests) = &self.requests {
-            // The channel is closed only after the loader has panicked, and the panic hook has reported that.
+            // The channel is closed only after the loader has panicked, and the panic hook has
+            // reported that.
             let _ = requests.send(request);
         }
     }
@@ -67,7 +77,8 @@ impl Drop for ViewLoader {
     }
 }
 
-/// Returns the next request, the kind that has waited longest first. `None` once the screen has closed.
+/// Returns the next request, the kind that has waited longest first. `None` once the screen has
+/// closed.
 fn next(inbox: &Receiver<ViewRequest>, waiting: &mut Vec<ViewRequest>) -> Option<ViewRequest> {
     if waiting.is_empty() {
         waiting.push(inbox.recv().ok()?);
@@ -90,20 +101,29 @@ struct Known {
 
 impl Known {
     fn index(&mut self, project: &Arc<Project>) -> &mut RunIndex {
-        if self.index.as_ref().is_some_and(|(of, _)| !Arc::ptr_eq(of, project)) {
+        if self
+            .index
+            .as_ref()
+            .is_some_and(|(of, _)| !Arc::ptr_eq(of, project))
+        {
             self.index = None;
         }
-        &mut self.index.get_or_insert_with(|| (Arc::clone(project), RunIndex::new(project))).1
+        &mut self
+            .index
+            .get_or_insert_with(|| (Arc::clone(project), RunIndex::new(project)))
+            .1
     }
 }
 
 fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> ViewReply {
     let walk = &mut known.walk;
     match request {
-        ViewRequest::Source(asked) => ViewReply::Source(Box::new(source_files::read(project, asked))),
-        ViewRequest::Details(key, around) => {
-            ViewReply::Details(Box::new(details::experiment_details(project, &key, around.lines())))
+        ViewRequest::Source(asked) => {
+            ViewReply::Source(Box::new(source_files::read(project, asked)))
         }
+        ViewRequest::Details(key, around) => ViewReply::Details(Box::new(
+            details::experiment_details(project, &key, around.lines()),
+        )),
         ViewRequest::Compare(keys, around) => {
             ViewReply::Comparison(Box::new(details::compare(project, keys, around.lines())))
         }
@@ -113,7 +133,9 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
             let read = LoopView::read(project, known.index(project), around.lines());
             ViewReply::Loop(Box::new(read.map_err(in_words)))
         }
-        ViewRequest::Profile(asked) => ViewReply::Profile(Box::new(profile_files::load(project, asked))),
+        ViewRequest::Profile(asked) => {
+            ViewReply::Profile(Box::new(profile_files::load(project, asked)))
+        }
         ViewRequest::Commit(id, around) => {
             let details = Repo::open(project);
             let details = details.and_then(|repo| repo::commit_details(&repo, &id, around.lines()));
@@ -133,7 +155,11 @@ fn page(walk: &mut Option<Graph>, is_first: bool) -> anyhow::Result<GraphPage> {
         Some(walk) => walk.page(&Marks::of(&[]), PAGE)?,
         None => Vec::new(),
     };
-    Ok(GraphPage { is_first, is_last: entries.len() < PAGE, entries })
+    Ok(GraphPage {
+        is_first,
+        is_last: entries.len() < PAGE,
+        entries,
+    })
 }
 
 fn in_words(error: anyhow::Error) -> String {
@@ -148,10 +174,15 @@ mod tests {
 
     #[test]
     fn only_the_latest_wish_of_a_kind_is_answered() {
-        let key = |commit: &str| ExperimentKey { commit: commit.to_owned(), run: None, decided: None };
+        let key = |commit: &str| ExperimentKey {
+            commit: commit.to_owned(),
+            run: None,
+            decided: None,
+        };
         let (send, inbox) = mpsc::channel();
         for commit in ["a", "b", "c"] {
-            send.send(ViewRequest::Details(key(commit), ContextLines::Near)).expect("the inbox is here");
+            send.send(ViewRequest::Details(key(commit), ContextLines::Near))
+                .expect("the inbox is here");
         }
         drop(send);
         let mut waiting = Vec::new();

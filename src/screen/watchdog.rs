@@ -1,16 +1,19 @@
-//! Restores the terminal if the screen is killed by SIGKILL or for lack of memory and cannot do it. A small shell waits
-//! on a pipe that nobody writes to. The kernel closes the pipe when this process ends, and the shell then restores the
-//! modes. Without `sh` or `stty` the screen runs without this help.
+//! Restores the terminal if the screen is killed by SIGKILL or for lack of memory and cannot do it.
+//! A small shell waits on a pipe that nobody writes to. The kernel closes the pipe when this
+//! process ends, and the shell then restores the modes. Without `sh` or `stty` the screen runs
+//! without this help.
 //!
-//! The shell inherits the open terminal. If this process leads its session, as with `ssh -t host lab`, the session loses
-//! its terminal with it, and `/dev/tty` can no longer be opened.
+//! The shell inherits the open terminal. If this process leads its session, as with
+//! `ssh -t host lab`, the session loses its terminal with it, and `/dev/tty` can no longer be
+//! opened.
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// `$1` holds the modes from before; the terminal is stdout and, for `stty`, stderr. A shell that already has its terminal back has set its own modes, which stay. Only
-/// while output is raw are the modes still the screen's.
+/// `$1` holds the modes from before; the terminal is stdout and, for `stty`, stderr. A shell that
+/// already has its terminal back has set its own modes, which stay. Only while output is raw are
+/// the modes still the screen's.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM TTOU
 read -r nothing
@@ -29,9 +32,16 @@ pub struct Watchdog {
 
 impl Watchdog {
     /// Call this while the terminal still has the modes to be restored.
-    #[allow(clippy::disallowed_methods, reason = "the shell writes sequences of its own to the terminal")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the shell writes sequences of its own to the terminal"
+    )]
     pub fn start() -> io::Result<Self> {
-        let modes = Command::new("stty").arg("-g").stdin(Stdio::inherit()).stderr(Stdio::null()).output()?;
+        let modes = Command::new("stty")
+            .arg("-g")
+            .stdin(Stdio::inherit())
+            .stderr(Stdio::null())
+            .output()?;
         let modes = String::from_utf8_lossy(&modes.stdout).trim().to_owned();
         if modes.is_empty() {
             return Err(io::Error::other("stty does not know this terminal"));
@@ -41,8 +51,8 @@ impl Watchdog {
             reason = "the shell writes escape sequences of its own, and no text"
         )]
         let terminal = rustix::stdio::stdout().try_clone_to_owned()?;
-        // In a process group of its own, so that signals to the screen's group do not reach it. Pipes of the standard
-        // library are closed on exec, so no other child holds this one open.
+        // In a process group of its own, so that signals to the screen's group do not reach it.
+        // Pipes of the standard library are closed on exec, so no other child holds this one open.
         let shell = Command::new("sh")
             .args(["-c", SCRIPT, NAME, &modes])
             .stdin(Stdio::piped())

@@ -25,7 +25,11 @@ impl Graph {
         let mut test_files = BTreeSet::new();
         walk(src, &mut |path| {
             let name = path.strip_prefix(src).unwrap().to_str().unwrap().to_owned();
-            let mut module: Module = name.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+            let mut module: Module = name
+                .trim_end_matches(".rs")
+                .split('/')
+                .map(str::to_owned)
+                .collect();
             let is_root = module.last().is_some_and(|last| last == "mod");
             if is_root || name == "lib.rs" {
                 module.pop();
@@ -34,25 +38,44 @@ impl Graph {
                 return;
             }
             let tokens = fs::read_to_string(path).unwrap().parse();
-            let found = imports(tokens.unwrap_or_else(|error| panic!("{}: {error}", path.display())));
+            let found =
+                imports(tokens.unwrap_or_else(|error| panic!("{}: {error}", path.display())));
             tests.extend(
-                found.test_modules.iter().map(|name| [&module[..], std::slice::from_ref(name)].concat()),
+                found
+                    .test_modules
+                    .iter()
+                    .map(|name| [&module[..], std::slice::from_ref(name)].concat()),
             );
-            let folder = name.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-            test_files.extend(found.test_files.iter().map(|file| format!("{folder}{file}")));
+            let folder = name
+                .rsplit_once('/')
+                .map_or(String::new(), |(folder, _)| format!("{folder}/"));
+            test_files.extend(
+                found
+                    .test_files
+                    .iter()
+                    .map(|file| format!("{folder}{file}")),
+            );
             files.insert(module.clone(), name);
             sources.insert(module, found.paths);
         });
         tests.extend(
-            files.iter().filter(|(_, file)| test_files.contains(*file)).map(|(module, _)| module.clone()),
+            files
+                .iter()
+                .filter(|(_, file)| test_files.contains(*file))
+                .map(|(module, _)| module.clone()),
         );
         let is_test = |module: &Module| tests.iter().any(|test| module.starts_with(test));
         files.retain(|module, _| !is_test(module));
         sources.retain(|module, _| !is_test(module));
-        let mut graph = Graph { files, uses: BTreeMap::new() };
+        let mut graph = Graph {
+            files,
+            uses: BTreeMap::new(),
+        };
         for (module, paths) in sources {
-            let used =
-                paths.iter().filter_map(|path| graph.resolve(&module, path)).filter(|used| *used != module);
+            let used = paths
+                .iter()
+                .filter_map(|path| graph.resolve(&module, path))
+                .filter(|used| *used != module);
             let used = used.collect();
             graph.uses.insert(module, used);
         }
@@ -70,7 +93,8 @@ impl Graph {
         while let Some((first, further)) = rest.split_first() {
             match first.as_str() {
                 "crate" => base.clear(),
-                // In an inline module `super` is the file itself: then one step too many is taken, which a root stops.
+                // In an inline module `super` is the file itself: then one step too many is taken,
+                // which a root stops.
                 "super" => drop(base.pop()),
                 "self" => {}
                 _ => break,
@@ -87,7 +111,10 @@ impl Graph {
 
 /// Calls `each` for every Rust file below a folder.
 pub fn walk(folder: &Path, each: &mut impl FnMut(&Path)) {
-    let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut entries: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
@@ -102,9 +129,14 @@ pub fn walk(folder: &Path, each: &mut impl FnMut(&Path)) {
 pub fn circles(graph: &Graph) -> Vec<String> {
     let mut found = Vec::new();
     for (module, used) in &graph.uses {
-        for ancestor in used.iter().filter(|used| module.starts_with(used) && module.len() > used.len() + 1) {
+        for ancestor in used
+            .iter()
+            .filter(|used| module.starts_with(used) && module.len() > used.len() + 1)
+        {
             let (file, of) = (&graph.files[module], &graph.files[ancestor]);
-            found.push(format!("{file} uses items of {of}, which is not its parent"));
+            found.push(format!(
+                "{file} uses items of {of}, which is not its parent"
+            ));
         }
     }
     for parent in graph.files.keys() {
@@ -122,12 +154,21 @@ fn circle_below(graph: &Graph, parent: &Module) -> Option<String> {
     };
     for (module, used) in &graph.uses {
         let Some(depth) = child(module) else { continue };
-        for other in used.iter().filter(|other| child(other).is_some() && other[depth] != module[depth]) {
-            edges.entry(&module[depth]).or_default().entry(&other[depth]).or_insert(&graph.files[module]);
+        for other in used
+            .iter()
+            .filter(|other| child(other).is_some() && other[depth] != module[depth])
+        {
+            edges
+                .entry(&module[depth])
+                .or_default()
+                .entry(&other[depth])
+                .or_insert(&graph.files[module]);
         }
     }
     let mut done = BTreeSet::new();
-    edges.keys().find_map(|start| visit(start, &edges, &mut Vec::new(), &mut done))
+    edges
+        .keys()
+        .find_map(|start| visit(start, &edges, &mut Vec::new(), &mut done))
 }
 
 /// Follows the edges depth first. Returns the first path that comes back to itself.
@@ -138,9 +179,14 @@ fn visit<'a>(
     done: &mut BTreeSet<&'a str>,
 ) -> Option<String> {
     if let Some(start) = path.iter().position(|(module, _)| *module == at) {
-        let steps = path[start..].iter().map(|(module, file)| (*module, *file)).collect::<Vec<_>>();
+        let steps = path[start..]
+            .iter()
+            .map(|(module, file)| (*module, *file))
+            .collect::<Vec<_>>();
         let targets = steps.iter().skip(1).map(|(module, _)| *module).chain([at]);
-        let arrows = targets.zip(&steps).map(|(to, (_, file))| format!(" → {to} ({file})"));
+        let arrows = targets
+            .zip(&steps)
+            .map(|(to, (_, file))| format!(" → {to} ({file})"));
         return Some(format!("{at}{}", arrows.collect::<String>()));
     }
     if done.contains(at) {

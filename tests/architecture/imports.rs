@@ -2,8 +2,8 @@
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// A path that begins with `crate`, `self` or `super`, segment by segment. It ends where the source's path ends, at a
-/// `*`, or at the last name of one branch of a `use` tree.
+/// A path that begins with `crate`, `self` or `super`, segment by segment. It ends where the
+/// source's path ends, at a `*`, or at the last name of one branch of a `use` tree.
 pub type ImportPath = Vec<String>;
 
 /// What one file imports.
@@ -63,7 +63,12 @@ fn is_path_separator(tokens: &[TokenTree], at: usize) -> bool {
 }
 
 /// Reads one path from `at` on, or each branch of a `use` tree. Returns the index after it.
-fn path(tokens: &[TokenTree], mut at: usize, mut segments: ImportPath, found: &mut Imports) -> usize {
+fn path(
+    tokens: &[TokenTree],
+    mut at: usize,
+    mut segments: ImportPath,
+    found: &mut Imports,
+) -> usize {
     loop {
         match tokens.get(at) {
             Some(TokenTree::Ident(word)) => {
@@ -71,7 +76,8 @@ fn path(tokens: &[TokenTree], mut at: usize, mut segments: ImportPath, found: &m
                 at += 1;
             }
             Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
-                for branch in inside(group).split(|t| matches!(t, TokenTree::Punct(p) if p.as_char() == ','))
+                for branch in
+                    inside(group).split(|t| matches!(t, TokenTree::Punct(p) if p.as_char() == ','))
                 {
                     if !branch.is_empty() {
                         path(branch, 0, segments.clone(), found);
@@ -92,7 +98,9 @@ fn path(tokens: &[TokenTree], mut at: usize, mut segments: ImportPath, found: &m
 
 /// `#[cfg(test)]` or `#[cfg(all(test, …))]`.
 fn is_test_attribute(tokens: &[TokenTree]) -> bool {
-    let [TokenTree::Punct(hash), TokenTree::Group(group), ..] = tokens else { return false };
+    let [TokenTree::Punct(hash), TokenTree::Group(group), ..] = tokens else {
+        return false;
+    };
     let words = group.stream().to_string();
     hash.as_char() == '#' && (words.starts_with("cfg (test") || words.starts_with("cfg (all (test"))
 }
@@ -118,7 +126,11 @@ fn skip_item(tokens: &[TokenTree], mut at: usize, found: &mut Imports) -> usize 
             TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => {
                 // `use a::{b};` ends at its semicolon.
                 let is_end = |t: &TokenTree| matches!(t, TokenTree::Punct(p) if p.as_char() == ';');
-                return if tokens.get(at).is_some_and(is_end) { at + 1 } else { at };
+                return if tokens.get(at).is_some_and(is_end) {
+                    at + 1
+                } else {
+                    at
+                };
             }
             _ => {}
         }

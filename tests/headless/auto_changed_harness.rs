@@ -1,4 +1,5 @@
-//! `lab auto` while a harness of the user's own is not as it was when the loop began: nothing is kept or discarded by it.
+//! `lab auto` while a harness of the user's own is not as it was when the loop began: nothing is
+//! kept or discarded by it.
 
 use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab, state};
 use crate::lab::{Beside, Lab, until};
@@ -16,7 +17,8 @@ fn judged_by_a_script() -> Lab {
     lab
 }
 
-/// A harness in Python, which takes the ratio of a kernel whose last line is `run slower` from JSON.
+/// A harness in Python, which takes the ratio of a kernel whose last line is `run slower` from
+/// JSON.
 const JUDGE: &str = "import json, os\n\
     slower = json.loads('{\"ratio\": 0.95}')['ratio']\n\
     ratio = slower if 'slower' in open(os.environ['LAB_KERNEL']).read().splitlines()[-1] else 1.05\n\
@@ -51,7 +53,11 @@ fn a_kernel_that_a_changed_harness_judged_is_not_kept_although_the_harness_is_ba
         .is(0)
         .says("turn 1: left undecided run 1: bench.sh changed since the loop began")
         .says("turn 2: discarded run 2");
-    assert_eq!(lab.git("log -1 --format=%s"), "a script\n", "nothing was kept");
+    assert_eq!(
+        lab.git("log -1 --format=%s"),
+        "a script\n",
+        "nothing was kept"
+    );
     incumbent_is_back(&lab);
 }
 
@@ -68,7 +74,11 @@ fn a_new_module_that_the_harness_imports_is_named_and_decides_nothing() {
             .is(0)
             .says("turn 1: left undecided run 1: json.py is new since the loop began")
             .says("turn 2: discarded run 2");
-        assert_eq!(lab.git("log -1 --format=%s"), "in Python\n", "{config}: nothing was kept");
+        assert_eq!(
+            lab.git("log -1 --format=%s"),
+            "in Python\n",
+            "{config}: nothing was kept"
+        );
         incumbent_is_back(&lab);
     }
 }
@@ -82,22 +92,32 @@ fn the_harness_is_watched_also_where_the_kernel_was_empty_when_the_loop_began() 
         lab.repo.display()
     );
     let child = Beside::spawn(auto_command(&lab, "--experiments 1", &line));
-    until("it waits for the kernel", || state(&lab)["phase"] == "waiting_for_person");
+    until("it waits for the kernel", || {
+        state(&lab)["phase"] == "waiting_for_person"
+    });
     lab.git("checkout -q kernel.cu");
-    child.finish().is(0).says("turn 1: left undecided run 1: judge.py changed since the loop began");
+    child
+        .finish()
+        .is(0)
+        .says("turn 1: left undecided run 1: judge.py changed since the loop began");
     incumbent_is_back_but(&lab, "judge.py");
 }
 
 /// [`incumbent_is_back`], where this file is changed.
 #[track_caller]
 fn incumbent_is_back_but(lab: &Lab, changed: &str) {
-    assert_eq!(lab.git("status --porcelain --untracked-files=no"), format!(" M {changed}\n"));
+    assert_eq!(
+        lab.git("status --porcelain --untracked-files=no"),
+        format!(" M {changed}\n")
+    );
 }
 
 #[test]
 fn what_the_harness_shares_with_the_kernel_or_the_rules_is_watched_too() {
-    let cases =
-        [("reference.py", "", "import reference\n"), ("shared.h", "[watch]\nextra = [\"shared.h\"]\n", "")];
+    let cases = [
+        ("reference.py", "", "import reference\n"),
+        ("shared.h", "[watch]\nextra = [\"shared.h\"]\n", ""),
+    ];
     for (file, config, import) in cases {
         let lab = judged_by_python(&format!("{SCRIPT}{config}"));
         lab.write("judge.py", format!("{import}{JUDGE}"));
@@ -113,7 +133,11 @@ fn what_the_harness_shares_with_the_kernel_or_the_rules_is_watched_too() {
         );
         let why = format!("turn 1: left undecided run 1: {file} changed since the loop began");
         auto(&lab, "--experiments 1", &line).is(0).says(&why);
-        assert_eq!(lab.git("log -1 --format=%s"), "by itself\n", "nothing was kept");
+        assert_eq!(
+            lab.git("log -1 --format=%s"),
+            "by itself\n",
+            "nothing was kept"
+        );
         incumbent_is_back(&lab);
     }
 }
@@ -130,15 +154,21 @@ fn what_a_kernel_begins_to_include_or_import_is_no_change_of_the_harness() {
     lab.git("add -A");
     lab.git("commit -qm own");
     lab.lab("trust").is(0);
-    auto(&lab, "--experiments 1", "printf 'import helper\\n# quick\\n' > own.py")
-        .is(0)
-        .says("turn 1: kept run 1");
+    auto(
+        &lab,
+        "--experiments 1",
+        "printf 'import helper\\n# quick\\n' > own.py",
+    )
+    .is(0)
+    .says("turn 1: kept run 1");
     lab.write("lab.toml", format!("kernel = \"kernel.cu\"\n{SCRIPT}"));
     lab.write("judge.py", JUDGE);
     lab.git("commit -qam 'in CUDA'");
     lab.lab("trust").is(0);
     let line = "printf '#include \"helper.h\"\\nrun quick\\n' > kernel.cu";
-    auto(&lab, "--experiments 1", line).is(0).says("turn 1: kept run 2");
+    auto(&lab, "--experiments 1", line)
+        .is(0)
+        .says("turn 1: kept run 2");
     incumbent_is_back(&lab);
 }
 
@@ -152,7 +182,9 @@ fn a_person_may_change_and_commit_a_rule_that_no_harness_imports() {
         "echo \"run quick $LAB_TURN\" >> kernel.cu; cd '{}'; echo '// newer' >> reference.cu; git commit -qam 'a newer rule'",
         lab.repo.display()
     );
-    auto(&lab, "--experiments 1", &line).is(0).says("turn 1: kept run 1");
+    auto(&lab, "--experiments 1", &line)
+        .is(0)
+        .says("turn 1: kept run 1");
     incumbent_is_back(&lab);
 }
 
@@ -175,12 +207,19 @@ fn a_harness_that_was_removed_is_named_and_judges_the_kernel_once_it_is_back() {
         .is(0)
         .says("turn 1: discarded run 1")
         .says("turn 2: discarded run 2");
-    assert_eq!(lab.read("../home/edits"), "1\n2\n", "the command was not asked again for the first kernel");
+    assert_eq!(
+        lab.read("../home/edits"),
+        "1\n2\n",
+        "the command was not asked again for the first kernel"
+    );
     assert_eq!(state(&lab)["left"], json!([]));
     incumbent_is_back(&lab);
 }
 
 #[track_caller]
 fn incumbent_is_back_without_the_script(lab: &Lab) {
-    assert_eq!(lab.git("status --porcelain --untracked-files=no"), " D bench.sh\n");
+    assert_eq!(
+        lab.git("status --porcelain --untracked-files=no"),
+        " D bench.sh\n"
+    );
 }

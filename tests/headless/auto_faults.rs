@@ -1,16 +1,24 @@
-//! `lab auto`: signals and kills while the command edits, the end of a budget during a turn, and a bounded use of the disk.
+//! `lab auto`: signals and kills while the command edits, the end of a budget during a turn, and a
+//! bounded use of the disk.
 
 use crate::auto_loop::{auto, auto_command, goes_on, incumbent_is_back, lab, state, waiting};
 use crate::lab::{Beside, Lab, until};
 use rustix::process::Signal;
 use std::fs;
 
-/// The kernel that the first turn's command had written when it was ended is in git, and the state names its ref.
+/// The kernel that the first turn's command had written when it was ended is in git, and the state
+/// names its ref.
 #[track_caller]
 fn half_done_edit_is_kept(lab: &Lab) {
-    assert_eq!(lab.git("show refs/lab/auto/1:kernel.cu"), "// the first\nrun quick 1\n");
+    assert_eq!(
+        lab.git("show refs/lab/auto/1:kernel.cu"),
+        "// the first\nrun quick 1\n"
+    );
     let last = &state(lab)["last_turn"];
-    assert_eq!((&last["turn"], &last["ignored_ref"]), (&1.into(), &"refs/lab/auto/1".into()));
+    assert_eq!(
+        (&last["turn"], &last["ignored_ref"]),
+        (&1.into(), &"refs/lab/auto/1".into())
+    );
     assert_eq!(last["ignored"][0], "changed kernel.cu");
     assert_eq!(lab.git("for-each-ref refs/lab/auto").lines().count(), 1);
 }
@@ -22,7 +30,9 @@ fn what_a_command_had_done_when_a_signal_ended_the_loop_is_kept() {
     child.signal(Signal::TERM);
     child.finish().is(143);
     half_done_edit_is_kept(&lab);
-    lab.lab("auto status").is(0).says("last: turn 1: failed: the loop was ended while the command edited");
+    lab.lab("auto status")
+        .is(0)
+        .says("last: turn 1: failed: the loop was ended while the command edited");
     goes_on(&lab, "echo \"run slower $LAB_TURN\" >> kernel.cu");
 }
 
@@ -34,8 +44,15 @@ fn what_a_command_had_done_when_the_loop_was_killed_is_kept_by_the_next_loop() {
     auto(&lab, "--experiments 1", "exit 1; ")
         .is(4)
         .says("turn 1: failed: the loop was ended while the command edited");
-    assert_eq!(lab.git("show refs/lab/auto/1:kernel.cu"), "// the first\nrun quick 1\n");
-    assert_eq!(lab.git("for-each-ref refs/lab/auto").lines().count(), 1, "once, and not at each start");
+    assert_eq!(
+        lab.git("show refs/lab/auto/1:kernel.cu"),
+        "// the first\nrun quick 1\n"
+    );
+    assert_eq!(
+        lab.git("for-each-ref refs/lab/auto").lines().count(),
+        1,
+        "once, and not at each start"
+    );
     goes_on(&lab, "echo \"run slower $LAB_TURN\" >> kernel.cu");
     assert_eq!(lab.git("for-each-ref refs/lab/auto").lines().count(), 1);
 }
@@ -43,19 +60,27 @@ fn what_a_command_had_done_when_the_loop_was_killed_is_kept_by_the_next_loop() {
 #[test]
 fn a_second_signal_ends_a_loop_that_waits_and_the_next_one_completes_its_decision() {
     let lab = lab();
-    let held = fs::File::options().append(true).create(true).open(lab.path("results.tsv")).unwrap();
+    let held = fs::File::options()
+        .append(true)
+        .create(true)
+        .open(lab.path("results.tsv"))
+        .unwrap();
     held.lock().unwrap();
     let line = "echo \"run slower $LAB_TURN\" >> kernel.cu";
     let child = Beside::spawn(auto_command(&lab, "--experiments 2", line));
     until("the decision waits for the ledger", || {
-        lab.path(".lab/unfinished.json").exists() && !lab.git("for-each-ref refs/lab/discarded").is_empty()
+        lab.path(".lab/unfinished.json").exists()
+            && !lab.git("for-each-ref refs/lab/discarded").is_empty()
     });
     // Two different signals, which the kernel does not merge into one.
     child.signal(Signal::INT);
     child.signal(Signal::TERM);
     let ended = child.finish();
     assert!(matches!(ended.code, 130 | 143), "{ended:?}");
-    assert!(lab.path(".lab/unfinished.json").exists(), "it did not wait for the decision");
+    assert!(
+        lab.path(".lab/unfinished.json").exists(),
+        "it did not wait for the decision"
+    );
     drop(held);
     goes_on(&lab, line);
 }
@@ -78,9 +103,14 @@ fn old_logs_of_discarded_runs_are_cut_and_the_use_of_the_disk_is_told() {
     let lab = lab();
     let rest = lab.read("harness.py");
     lab.harness(&format!("yes a-line-of-the-log | head -c 70000\n{rest}"));
-    lab.write("kernel.cu", "int rows = 8; int columns = 16; int slower = 32; // slower\n");
+    lab.write(
+        "kernel.cu",
+        "int rows = 8; int columns = 16; int slower = 32; // slower\n",
+    );
     lab.git("commit -qam 'a long log'");
-    lab.lab("auto --mutate 1 --experiments 120").is(0).says("120 experiments: 0 kept, 120 discarded");
+    lab.lab("auto --mutate 1 --experiments 120")
+        .is(0)
+        .says("120 experiments: 0 kept, 120 discarded");
     let log = |run: u32| lab.read(&format!(".lab/runs/{run}/run.log"));
     assert!(log(1).len() < 66_000, "{}", log(1).len());
     assert!(log(1).contains("bytes are left out here: the run is an old one of lab auto"));
@@ -89,28 +119,46 @@ fn old_logs_of_discarded_runs_are_cut_and_the_use_of_the_disk_is_told() {
     let cleaned = state(&lab)["cleaned"].as_u64().unwrap();
     assert!((1..=20).contains(&cleaned), "{cleaned}");
     // Every kernel is in git.
-    assert_eq!(lab.git("for-each-ref refs/lab/discarded").lines().count(), 120);
+    assert_eq!(
+        lab.git("for-each-ref refs/lab/discarded").lines().count(),
+        120
+    );
     let status = lab.lab("auto status --json").is(0).json();
     assert!(status["disk"]["runs_bytes"].as_u64().unwrap() > 120 * 70_000);
     assert!(status["disk"]["git_bytes"].as_u64().unwrap() > 0);
-    lab.lab("auto status").is(0).says("on disk: ").says("MB in .lab/runs");
+    lab.lab("auto status")
+        .is(0)
+        .says("on disk: ")
+        .says("MB in .lab/runs");
     lab.lab("log").is(0);
 }
 
 #[test]
 fn files_besides_the_kernel_are_kept_until_there_is_no_room_for_them() {
     let lab = lab();
-    auto(&lab, "--experiments 1", "echo 'run slower' >> kernel.cu; echo small > small.txt").is(0);
-    let folder = fs::read_dir(lab.path(".lab/auto")).unwrap().next().unwrap().unwrap().path();
+    auto(
+        &lab,
+        "--experiments 1",
+        "echo 'run slower' >> kernel.cu; echo small > small.txt",
+    )
+    .is(0);
+    let folder = fs::read_dir(lab.path(".lab/auto"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
     assert_eq!(fs::read_to_string(folder.join("kept_bytes")).unwrap(), "6");
     fs::write(folder.join("kept_bytes"), (1u64 << 30).to_string()).unwrap();
-    let line =
-        "head -c 20000 /dev/zero > large.bin; echo small > small.txt; echo 'run half' >> kernel.cu; exit 1";
+    let line = "head -c 20000 /dev/zero > large.bin; echo small > small.txt; echo 'run half' >> kernel.cu; exit 1";
     auto(&lab, "--give-up 1", line)
         .is(4)
         .says("ignored: changed large.bin (not kept: 20000 bytes, and there is room for 16384)");
     assert_eq!(lab.git("show refs/lab/auto/2:small.txt"), "small\n");
-    assert_eq!(lab.git("show refs/lab/auto/2:kernel.cu"), "// the first\nrun half\n");
+    assert_eq!(
+        lab.git("show refs/lab/auto/2:kernel.cu"),
+        "// the first\nrun half\n"
+    );
 }
 
 #[test]
@@ -118,26 +166,47 @@ fn a_row_that_could_not_be_written_is_written_by_a_later_turn() {
     let lab = lab();
     std::os::unix::fs::symlink("nowhere", lab.path("results.tsv")).unwrap();
     let line = "echo \"run slower $LAB_TURN\" >> kernel.cu";
-    auto(&lab, "--experiments 1", line).is(0).says("turn 1: discarded run 1");
+    auto(&lab, "--experiments 1", line)
+        .is(0)
+        .says("turn 1: discarded run 1");
     fs::remove_file(lab.path("results.tsv")).unwrap();
-    assert_eq!(lab.lab("log --json").is(0).json()["problems"].as_array().unwrap().len(), 1);
-    auto(&lab, "--experiments 1", line).is(0).says("turn 2: discarded run 2");
+    assert_eq!(
+        lab.lab("log --json").is(0).json()["problems"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    auto(&lab, "--experiments 1", line)
+        .is(0)
+        .says("turn 2: discarded run 2");
     assert_eq!(lab.rows().len(), 2);
     let log = lab.lab("log --json").is(0).json();
-    assert_eq!((&log["problems"], log["experiments"].as_array().unwrap().len()), (&serde_json::json!([]), 2));
+    assert_eq!(
+        (
+            &log["problems"],
+            log["experiments"].as_array().unwrap().len()
+        ),
+        (&serde_json::json!([]), 2)
+    );
 }
 
 #[test]
 fn the_first_failure_of_a_loop_that_is_started_again_is_said_and_no_turn_twice() {
     let lab = lab();
     let line = "echo \"run slower $LAB_TURN\" >> kernel.cu";
-    auto(&lab, "--experiments 1", line).is(0).says("turn 1: discarded run 1");
+    auto(&lab, "--experiments 1", line)
+        .is(0)
+        .says("turn 1: discarded run 1");
     // The next work tree cannot be prepared.
-    let mut found = fs::read_dir(lab.path("../state/auto")).unwrap().map(|entry| entry.unwrap().path());
+    let mut found = fs::read_dir(lab.path("../state/auto"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     let folder = found.find(|path| path.is_dir()).unwrap();
     fs::create_dir_all(folder.join("tree.base/mine")).unwrap();
-    let ended =
-        auto(&lab, "--give-up 2", line).is(4).says("waiting after a failure: cannot prepare the work tree");
+    let ended = auto(&lab, "--give-up 2", line)
+        .is(4)
+        .says("waiting after a failure: cannot prepare the work tree");
     assert!(!ended.out.contains("turn 1:"), "{ended:?}");
 }
 
@@ -147,11 +216,24 @@ fn a_state_that_a_power_cut_left_empty_is_none() {
     let line = "echo \"run slower $LAB_TURN\" >> kernel.cu";
     for left in [&b""[..], &[0; 512]] {
         auto(&lab, "--experiments 1", line).is(0);
-        let folder = fs::read_dir(lab.path(".lab/auto")).unwrap().next().unwrap().unwrap().path();
+        let folder = fs::read_dir(lab.path(".lab/auto"))
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .path();
         fs::write(folder.join("state.json"), left).unwrap();
-        lab.lab("auto status").is(0).says("no `lab auto` has worked on kernel.cu yet");
+        lab.lab("auto status")
+            .is(0)
+            .says("no `lab auto` has worked on kernel.cu yet");
     }
-    auto(&lab, "--experiments 1", "echo 'run slower, too' >> kernel.cu").is(0).says("turn 1: discarded run ");
+    auto(
+        &lab,
+        "--experiments 1",
+        "echo 'run slower, too' >> kernel.cu",
+    )
+    .is(0)
+    .says("turn 1: discarded run ");
     incumbent_is_back(&lab);
 }
 
@@ -159,7 +241,10 @@ fn a_state_that_a_power_cut_left_empty_is_none() {
 fn what_was_removed_while_the_command_worked_is_told_as_it_is() {
     let lab = lab();
     let edits = |step: &str| {
-        format!("echo \"run slower $LAB_TURN $(date +%N)\" >> kernel.cu; cd '{}'; {step}", lab.repo.display())
+        format!(
+            "echo \"run slower $LAB_TURN $(date +%N)\" >> kernel.cu; cd '{}'; {step}",
+            lab.repo.display()
+        )
     };
     auto(&lab, "--experiments 1", &edits("true")).is(0);
     let ended = auto(&lab, "--experiments 1", &edits("rm -r .lab/auto")).is(0);

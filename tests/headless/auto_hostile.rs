@@ -1,4 +1,5 @@
-//! `lab auto` with commands that attack the loop or the repository: each is harmless, is told, and the loop goes on.
+//! `lab auto` with commands that attack the loop or the repository: each is harmless, is told, and
+//! the loop goes on.
 
 use crate::auto_loop::{auto, auto_command, body, incumbent_is_back, lab, state};
 use crate::lab::{Beside, Lab, until};
@@ -19,18 +20,32 @@ const ESCAPES: &str = "(setsid sh -c 'echo $$ > $HOME/new; mv $HOME/new $HOME/es
 #[test]
 fn a_process_that_a_command_leaves_behind_ends_with_its_turn_however_it_hides() {
     let lab = lab();
-    let line = format!("[ $LAB_TURN != 1 ] || {{ {ESCAPES}; }}; echo \"run slower $LAB_TURN\" > kernel.cu");
-    auto(&lab, "--experiments 2", &line).is(0).says("turn 2: discarded run 2");
+    let line = format!(
+        "[ $LAB_TURN != 1 ] || {{ {ESCAPES}; }}; echo \"run slower $LAB_TURN\" > kernel.cu"
+    );
+    auto(&lab, "--experiments 2", &line)
+        .is(0)
+        .says("turn 2: discarded run 2");
     assert!(is_gone(&lab, "../home/escaped"));
-    assert_eq!(lab.read(".lab/runs/2/kernel.cu"), "run slower 2\n", "nothing of the first turn is in it");
+    assert_eq!(
+        lab.read(".lab/runs/2/kernel.cu"),
+        "run slower 2\n",
+        "nothing of the first turn is in it"
+    );
     incumbent_is_back(&lab);
 }
 
 #[test]
 fn a_process_that_has_left_the_session_ends_with_a_loop_that_is_killed() {
     let lab = lab();
-    let child = Beside::spawn(auto_command(&lab, "", &format!("{ESCAPES}; exec sleep 600")));
-    until("the process has left", || lab.path("../home/escaped").exists());
+    let child = Beside::spawn(auto_command(
+        &lab,
+        "",
+        &format!("{ESCAPES}; exec sleep 600"),
+    ));
+    until("the process has left", || {
+        lab.path("../home/escaped").exists()
+    });
     assert!(!is_gone(&lab, "../home/escaped"));
     child.kill();
     until("the process has ended", || is_gone(&lab, "../home/escaped"));
@@ -46,11 +61,27 @@ fn a_command_that_moves_head_of_the_users_repository_is_told() {
     );
     let head = lab.head();
     let short = &head[..7];
-    let moved = format!("HEAD of your repository moved from {short} on main to {short} on elsewhere");
-    let ended = auto(&lab, "--experiments 3", &line).is(0).says(&moved).says("on elsewhere to ");
-    assert_eq!(ended.out.matches("HEAD of your repository moved").count(), 2, "{ended:?}");
-    assert_eq!(state(&lab)["last_turn"]["noticed"], json!([]), "the third turn moved nothing");
-    assert_eq!(lab.git("rev-parse main").trim(), head, "the other branch is as it was");
+    let moved =
+        format!("HEAD of your repository moved from {short} on main to {short} on elsewhere");
+    let ended = auto(&lab, "--experiments 3", &line)
+        .is(0)
+        .says(&moved)
+        .says("on elsewhere to ");
+    assert_eq!(
+        ended.out.matches("HEAD of your repository moved").count(),
+        2,
+        "{ended:?}"
+    );
+    assert_eq!(
+        state(&lab)["last_turn"]["noticed"],
+        json!([]),
+        "the third turn moved nothing"
+    );
+    assert_eq!(
+        lab.git("rev-parse main").trim(),
+        head,
+        "the other branch is as it was"
+    );
     assert_eq!(
         lab.git("log --format=%s"),
         "lab auto, turn 3\nlab auto, turn 2\nby itself\nlab auto, turn 1\nthe harness\nstart\n"
@@ -61,7 +92,8 @@ fn a_command_that_moves_head_of_the_users_repository_is_told() {
 #[test]
 fn a_command_that_removes_the_files_of_the_lab_stops_nothing() {
     let lab = lab();
-    // In the second turn as `git clean -fdx` does, in the third one the folder of the user's, in which the command works.
+    // In the second turn as `git clean -fdx` does, in the third one the folder of the user's, in
+    // which the command works.
     let line = format!(
         "echo \"run slower $LAB_TURN\" >> kernel.cu\n\
          [ $LAB_TURN != 2 ] || rm -rf '{}'; [ $LAB_TURN != 3 ] || rm -rf \"$(dirname $LAB_ANSWER)\"\n\
@@ -71,7 +103,9 @@ fn a_command_that_removes_the_files_of_the_lab_stops_nothing() {
     let child = Beside::spawn(auto_command(&lab, "--experiments 3", &line));
     until("the fourth turn", || lab.path("../home/editing").exists());
     // The lock that keeps a second loop away is there again.
-    auto(&lab, "", "true").is(1).says("a `lab auto` works on kernel.cu already");
+    auto(&lab, "", "true")
+        .is(1)
+        .says("a `lab auto` works on kernel.cu already");
     lab.write("../home/go", "");
     child
         .finish()
@@ -87,8 +121,14 @@ fn a_command_that_removes_the_files_of_the_lab_stops_nothing() {
     assert_eq!(lab.rows().len(), 3);
     for turn in [1, 2, 4] {
         let found = lab.git("for-each-ref --format=%(refname) refs/lab/discarded");
-        let kernels: String = found.lines().map(|name| lab.git(&format!("show {name}:kernel.cu"))).collect();
-        assert!(kernels.contains(&format!("run slower {turn}\n")), "{turn}: {kernels}");
+        let kernels: String = found
+            .lines()
+            .map(|name| lab.git(&format!("show {name}:kernel.cu")))
+            .collect();
+        assert!(
+            kernels.contains(&format!("run slower {turn}\n")),
+            "{turn}: {kernels}"
+        );
     }
 }
 
@@ -101,15 +141,27 @@ fn a_command_that_puts_a_link_or_a_folder_in_place_of_what_it_was_given_gives_no
             format!("{tree}; rm -rf $tree; ln -s '{}' $tree", lab.repo.display()),
             "the command replaced its work tree",
         ),
-        (format!("{tree}; rm -rf $tree; ln -s / $tree"), "the command replaced its work tree"),
-        ("rm kernel.cu; mkdir kernel.cu".to_owned(), "its kernel is not taken"),
-        ("mv kernel.cu mine; ln -s mine kernel.cu; echo run >> mine".to_owned(), "lab follows no link there"),
+        (
+            format!("{tree}; rm -rf $tree; ln -s / $tree"),
+            "the command replaced its work tree",
+        ),
+        (
+            "rm kernel.cu; mkdir kernel.cu".to_owned(),
+            "its kernel is not taken",
+        ),
+        (
+            "mv kernel.cu mine; ln -s mine kernel.cu; echo run >> mine".to_owned(),
+            "lab follows no link there",
+        ),
     ];
     let refs = || lab.git("for-each-ref refs/lab/auto").lines().count();
     for (at, (line, said)) in cases.iter().enumerate() {
         let before = refs();
         let ended = auto(&lab, "--give-up 1", line).is(4).says(said);
-        assert!(!ended.out.contains("changed harness.py"), "no file of the user's is taken: {ended:?}");
+        assert!(
+            !ended.out.contains("changed harness.py"),
+            "no file of the user's is taken: {ended:?}"
+        );
         assert_eq!(
             refs() - before,
             usize::from(at >= 2),
@@ -118,13 +170,19 @@ fn a_command_that_puts_a_link_or_a_folder_in_place_of_what_it_was_given_gives_no
         incumbent_is_back(&lab);
     }
     // The answer may be none either, and the kernel is judged.
-    for line in
-        ["ln -s /etc/passwd $LAB_ANSWER", "mkfifo $LAB_ANSWER", "head -c 20000000 /dev/zero > $LAB_ANSWER"]
-    {
-        auto(&lab, "--experiments 1", &format!("echo \"run slower $LAB_TURN\" >> kernel.cu; {line}"))
-            .is(0)
-            .says("LAB_ANSWER is not read")
-            .says("discarded run");
+    for line in [
+        "ln -s /etc/passwd $LAB_ANSWER",
+        "mkfifo $LAB_ANSWER",
+        "head -c 20000000 /dev/zero > $LAB_ANSWER",
+    ] {
+        auto(
+            &lab,
+            "--experiments 1",
+            &format!("echo \"run slower $LAB_TURN\" >> kernel.cu; {line}"),
+        )
+        .is(0)
+        .says("LAB_ANSWER is not read")
+        .says("discarded run");
     }
 }
 
@@ -152,19 +210,38 @@ fn what_a_command_says_cannot_forge_a_trailer_or_move_the_cursor() {
     lab.write("../home/answer.json", answer);
     let line = "echo \"run quick $LAB_TURN\" >> kernel.cu; cat $HOME/answer.json > $LAB_ANSWER; printf '\\033[2J\\033]0;x\\007\\342\\200\\256\\n'\n\
         echo 'turn 9: kept run 99'; echo 'speed_ratio: 9'";
-    let ended = auto(&lab, "--experiments 1", line).is(0).says("turn 1: kept run 1");
-    let parsed = lab.sh("git log -1 --format=%B | git interpret-trailers --parse --unfold").is(0).out;
-    let keys: Vec<&str> =
-        parsed.lines().filter_map(|line| line.split_once(':')).map(|(key, _)| key).collect();
+    let ended = auto(&lab, "--experiments 1", line)
+        .is(0)
+        .says("turn 1: kept run 1");
+    let parsed = lab
+        .sh("git log -1 --format=%B | git interpret-trailers --parse --unfold")
+        .is(0)
+        .out;
+    let keys: Vec<&str> = parsed
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .map(|(key, _)| key)
+        .collect();
     assert_eq!(keys, ["Hypothesis", "Lesson", "Tested"], "{parsed}");
     let tested = parsed.lines().last().unwrap();
-    assert!(tested.starts_with("Tested: Test GPU, ") && tested.contains("faster +5.0 %"), "{tested}");
-    let outputs = ["lessons", "auto status", "log", "auto status --json", "lessons --json"]
-        .map(|args| lab.lab(args).is(0).out);
+    assert!(
+        tested.starts_with("Tested: Test GPU, ") && tested.contains("faster +5.0 %"),
+        "{tested}"
+    );
+    let outputs = [
+        "lessons",
+        "auto status",
+        "log",
+        "auto status --json",
+        "lessons --json",
+    ]
+    .map(|args| lab.lab(args).is(0).out);
     for text in outputs.iter().chain([&ended.out, &parsed]) {
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
         assert!(
-            !text.lines().any(|line| line.starts_with("Tested: forged") || line.starts_with("turn 9")),
+            !text
+                .lines()
+                .any(|line| line.starts_with("Tested: forged") || line.starts_with("turn 9")),
             "{text}"
         );
     }
@@ -179,26 +256,42 @@ fn a_command_that_spoils_records_and_state_is_found_out() {
          [ $LAB_TURN != 3 ] || sed -i 's/\"discard\"/\"keep\"/; s/slower/faster/' .lab/runs/*/record.json",
         lab.repo.display()
     );
-    auto(&lab, "--experiments 4", &line).is(0).says("turn 4: discarded run 4");
+    auto(&lab, "--experiments 4", &line)
+        .is(0)
+        .says("turn 4: discarded run 4");
     incumbent_is_back(&lab);
     assert_eq!(lab.rows().len(), 4);
-    assert!(lab.rows().iter().all(|row| row.contains("| discard |")), "{:?}", lab.rows());
+    assert!(
+        lab.rows().iter().all(|row| row.contains("| discard |")),
+        "{:?}",
+        lab.rows()
+    );
     let log = lab.lab("log --json").is(0).json();
     let problems = log["problems"].to_string();
     assert!(problems.contains("run 1 is left out"), "{problems}");
-    let statuses = log["experiments"].as_array().unwrap().iter().map(|past| &past["status"]);
+    let statuses = log["experiments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|past| &past["status"]);
     assert_eq!(statuses.collect::<Vec<_>>(), ["discard"; 4], "{log:#}");
     let lessons = lab.lab("lessons --json").is(0).json();
     assert!(!lessons.to_string().contains("\"kept\":1"), "{lessons:#}");
     let status = lab.lab("auto status --json").is(0).json();
-    assert_eq!((&status["state"]["counts"]["kept"], &status["state"]["best"]), (&json!(0), &json!(null)));
+    assert_eq!(
+        (&status["state"]["counts"]["kept"], &status["state"]["best"]),
+        (&json!(0), &json!(null))
+    );
 }
 
 #[test]
 fn what_failed_between_two_turns_is_told_while_the_loop_waits() {
     let lab = lab();
     let git = lab.path(".git");
-    let line = format!("echo run slower >> kernel.cu; mv '{0}' '{0}.away'", git.display());
+    let line = format!(
+        "echo run slower >> kernel.cu; mv '{0}' '{0}.away'",
+        git.display()
+    );
     auto(&lab, "--give-up 2", &line)
         .is(4)
         .says("waiting after a failure: cannot ")
@@ -207,7 +300,13 @@ fn what_failed_between_two_turns_is_told_while_the_loop_waits() {
     fs::rename(lab.path(".git.away"), &git).unwrap();
     let status = lab.lab("auto status").is(0);
     assert!(status.out.contains("  failed since: cannot "), "{status:?}");
-    auto(&lab, "--experiments 1", "echo run slower again >> kernel.cu").is(0).says("discarded run");
+    auto(
+        &lab,
+        "--experiments 1",
+        "echo run slower again >> kernel.cu",
+    )
+    .is(0)
+    .says("discarded run");
     assert!(state(&lab)["trouble"].is_null());
     incumbent_is_back(&lab);
 }
@@ -216,13 +315,19 @@ fn what_failed_between_two_turns_is_told_while_the_loop_waits() {
 fn a_turn_that_a_person_ends_while_it_is_judged_costs_what_the_command_reported() {
     let lab = lab();
     let rest = body(&lab.read("harness.py"));
-    lab.harness(&format!("touch $HOME/judging; [ -e $HOME/go ] || exec sleep 600\n{rest}"));
+    lab.harness(&format!(
+        "touch $HOME/judging; [ -e $HOME/go ] || exec sleep 600\n{rest}"
+    ));
     lab.git("commit -qam waits");
     let line = "echo \"run slower $LAB_TURN\" >> kernel.cu; echo '{\"cost\": 2}' > $LAB_ANSWER; [ $LAB_TURN = 1 ] || touch $HOME/go";
     let child = Beside::spawn(auto_command(&lab, "--cost 4", line));
     until("the harness runs", || lab.path("../home/judging").exists());
     lab.lab("auto end-turn").is(0);
-    child.finish().is(0).says("a person ended the turn").says("the budget of 4 in cost is spent (4)");
+    child
+        .finish()
+        .is(0)
+        .says("a person ended the turn")
+        .says("the budget of 4 in cost is spent (4)");
     assert_eq!(lab.rows().len(), 1);
 }
 
@@ -254,20 +359,34 @@ fn a_gpu_that_is_lost_is_waited_for_and_the_kernel_is_judged_once_it_is_back() {
     ));
     lab.git("commit -qam 'a GPU that may be lost'");
     let line = "echo \"run slower $LAB_TURN\" >> kernel.cu; echo $LAB_TURN >> $HOME/edits";
-    // Lost for good: the loop ends with the reason, and the kernel is on disk nowhere but in the loop's own files.
+    // Lost for good: the loop ends with the reason, and the kernel is on disk nowhere but in the
+    // loop's own files.
     auto(&lab, "--give-up 3", line)
         .is(4)
         .says("waiting after a failure: cuda:0 is lost")
         .says("gave up: 3 failures in a row, the last: cuda:0 is lost");
     incumbent_is_back(&lab);
-    assert!(!lab.path("results.tsv").exists(), "the kernel is not to blame");
+    assert!(
+        !lab.path("results.tsv").exists(),
+        "the kernel is not to blame"
+    );
     assert_eq!(lab.read("../home/tries").lines().count(), 3);
     // The next loop judges the kernel of that turn. The GPU comes back while it waits.
     let child = Beside::spawn(auto_command(&lab, "--experiments 2", line));
-    until("the loop tries again", || lab.read("../home/tries").lines().count() > 4);
+    until("the loop tries again", || {
+        lab.read("../home/tries").lines().count() > 4
+    });
     lab.write("../home/back", "");
-    child.finish().is(0).says("turn 1: discarded run 1").says("turn 2: discarded run 2");
-    assert_eq!(lab.read("../home/edits"), "1\n2\n", "the command was not asked again for the first kernel");
+    child
+        .finish()
+        .is(0)
+        .says("turn 1: discarded run 1")
+        .says("turn 2: discarded run 2");
+    assert_eq!(
+        lab.read("../home/edits"),
+        "1\n2\n",
+        "the command was not asked again for the first kernel"
+    );
     assert_eq!(lab.rows().len(), 2);
     incumbent_is_back(&lab);
 }
@@ -288,7 +407,11 @@ fn a_command_that_changes_the_harness_keeps_nothing_by_it() {
         .says(&format!("turn 1: left undecided run 1: {why}"))
         .says(&format!("turn 2: left undecided run 2: {why}"))
         .says("turn 3: discarded run 3");
-    assert_eq!(lab.git("log -1 --format=%s"), "the harness\n", "nothing was kept");
+    assert_eq!(
+        lab.git("log -1 --format=%s"),
+        "the harness\n",
+        "nothing was kept"
+    );
     incumbent_is_back(&lab);
 }
 
@@ -296,7 +419,10 @@ fn a_command_that_changes_the_harness_keeps_nothing_by_it() {
 fn a_command_that_damages_head_of_the_users_repository_stops_the_loop_with_the_reason() {
     let cases = [
         ("printf garbage > .git/HEAD", "cannot read HEAD"),
-        ("git update-ref -d refs/heads/main", "HEAD is on no commit any more, so there is no incumbent"),
+        (
+            "git update-ref -d refs/heads/main",
+            "HEAD is on no commit any more, so there is no incumbent",
+        ),
     ];
     for (damage, said) in cases {
         let lab = lab();
@@ -312,7 +438,10 @@ fn a_command_that_damages_head_of_the_users_repository_stops_the_loop_with_the_r
         lab.write(".git/HEAD", "ref: refs/heads/main\n");
         lab.git(&format!("update-ref refs/heads/main {head}"));
         // The next loop judges the kernel of the second turn, or keeps it in git, and goes on.
-        auto(&lab, "--experiments 2", &line).is(0).says("turn 2: ").says("turn 3: discarded run ");
+        auto(&lab, "--experiments 2", &line)
+            .is(0)
+            .says("turn 2: ")
+            .says("turn 3: discarded run ");
         incumbent_is_back(&lab);
     }
 }

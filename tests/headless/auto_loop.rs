@@ -5,7 +5,8 @@ use crate::lab::{Beside, CommandOutput, Lab, finish, until};
 use serde_json::{Value, json};
 use std::fs;
 
-/// A repository whose harness says `faster`, `slower`, `same`, `wrong` or `crash` as the kernel's last line does.
+/// A repository whose harness says `faster`, `slower`, `same`, `wrong` or `crash` as the kernel's
+/// last line does.
 pub fn lab() -> Lab {
     let lab = Lab::new();
     in_turns(&lab, 1.05, "faster");
@@ -28,7 +29,11 @@ pub fn lab() -> Lab {
 
 /// A harness without the lines of `lab init`'s mark.
 pub fn body(harness: &str) -> String {
-    harness.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
+    harness
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// `lab auto` with a shell line as the command, and waits of a millisecond.
@@ -72,25 +77,44 @@ fn a_command_edits_and_each_turn_is_judged_decided_and_told() {
     incumbent_is_back(&lab);
     assert_eq!(lab.read("kernel.cu"), "// the first\nrun two quick\n");
     let message = lab.git("log -1 --format=%B");
-    assert!(message.starts_with("two\n\nHypothesis: fewer loads\nLesson: it helps\n"), "{message}");
+    assert!(
+        message.starts_with("two\n\nHypothesis: fewer loads\nLesson: it helps\n"),
+        "{message}"
+    );
     assert_eq!(lab.rows().len(), 4);
 
     let told: Value = serde_json::from_str(&lab.read("../home/told.json")).unwrap();
-    assert_eq!((&told["schema_version"], &told["turn"], &told["attempt"]), (&json!(1), &json!(4), &json!(0)));
+    assert_eq!(
+        (&told["schema_version"], &told["turn"], &told["attempt"]),
+        (&json!(1), &json!(4), &json!(0))
+    );
     assert_eq!(told["incumbent"]["commit"], json!(lab.head()));
     assert_eq!(told["incumbent"]["run"]["speed"], "faster");
     assert_eq!(told["last_turn"]["outcome"], "crash");
     assert_eq!(told["last_run"]["outcome"], "crash");
-    let statuses: Vec<&Value> =
-        told["history"].as_array().unwrap().iter().map(|past| &past["status"]).collect();
+    let statuses: Vec<&Value> = told["history"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|past| &past["status"])
+        .collect();
     assert_eq!(statuses, ["crash", "keep", "discard"]);
     assert_eq!(told["history"][1]["trailers"]["Lesson"], "it helps");
-    assert_eq!((&told["budget"]["experiments"], &told["spent"]["cost"]), (&json!(4), &json!(2.5)));
+    assert_eq!(
+        (&told["budget"]["experiments"], &told["spent"]["cost"]),
+        (&json!(4), &json!(2.5))
+    );
 
     let state = state(&lab);
-    assert_eq!((&state["turn"], &state["phase"]), (&json!(4), &json!("ended")));
+    assert_eq!(
+        (&state["turn"], &state["phase"]),
+        (&json!(4), &json!("ended"))
+    );
     assert_eq!(state["ended"], "the budget of 4 experiments is spent");
-    lab.lab("auto status").is(0).says("ended after turn 4").says("last: turn 4: discarded run 4");
+    lab.lab("auto status")
+        .is(0)
+        .says("ended after turn 4")
+        .says("last: turn 4: discarded run 4");
 }
 
 #[test]
@@ -111,21 +135,36 @@ fn what_the_command_does_besides_the_kernel_has_no_effect_and_is_kept() {
     incumbent_is_back(&lab);
     assert_eq!(lab.git("branch --all"), branches);
     assert_eq!(lab.git("show refs/lab/auto/1:notes.txt"), "mine\n");
-    assert_eq!(lab.git("log -1 --format=%s refs/lab/auto/1^2"), "by itself\n");
+    assert_eq!(
+        lab.git("log -1 --format=%s refs/lab/auto/1^2"),
+        "by itself\n"
+    );
     assert_eq!(lab.git("show refs/lab/auto/1^2:notes.txt"), "mine\n");
-    assert_eq!(lab.git("log --format=%s"), "lab auto, turn 1\nthe harness\nstart\n");
+    assert_eq!(
+        lab.git("log --format=%s"),
+        "lab auto, turn 1\nthe harness\nstart\n"
+    );
 }
 
 #[test]
 fn a_command_that_gives_nothing_ends_the_loop_with_the_reason() {
     let lab = lab();
     let cases = [
-        ("exit 1", "gave up: 3 failures in a row, the last: the command failed: exit code 1"),
+        (
+            "exit 1",
+            "gave up: 3 failures in a row, the last: the command failed: exit code 1",
+        ),
         ("true", "the command did not change the kernel"),
         ("rm kernel.cu", "its kernel is not taken"),
-        ("rm kernel.cu; ln -s /etc/passwd kernel.cu", "its kernel is not taken"),
+        (
+            "rm kernel.cu; ln -s /etc/passwd kernel.cu",
+            "its kernel is not taken",
+        ),
         ("rm kernel.cu; mkfifo kernel.cu", "its kernel is not taken"),
-        ("head -c 50000000 /dev/zero > kernel.cu", "its kernel is not taken"),
+        (
+            "head -c 50000000 /dev/zero > kernel.cu",
+            "its kernel is not taken",
+        ),
         ("kill -9 $$", "it was ended by signal 9 (kill)"),
         ("yes $(printf %09000d 0)", "it printed more than 16 MiB"),
         ("rm -rf .git; exit 3", "exit code 3"),
@@ -140,13 +179,24 @@ fn a_command_that_gives_nothing_ends_the_loop_with_the_reason() {
         lab.path("kernel.cu").display()
     );
     auto(&lab, "--give-up 1", &line).is(4).says("exit code 5");
-    assert!(state(&lab)["last_turn"]["output"][0].as_str().unwrap().contains("works on kernel.cu already"));
+    assert!(
+        state(&lab)["last_turn"]["output"][0]
+            .as_str()
+            .unwrap()
+            .contains("works on kernel.cu already")
+    );
     let mut missing = lab.lab_command("auto --back-off 0.001 --give-up 2 -- no-such-editor");
-    finish(missing.spawn().unwrap()).is(4).says("exit code 127: there is no such program");
+    finish(missing.spawn().unwrap())
+        .is(4)
+        .says("exit code 127: there is no such program");
     lab.write("plain.txt", "not executable");
     missing = lab.lab_command("auto --back-off 0.001 --give-up 2 -- ./plain.txt");
-    finish(missing.spawn().unwrap()).is(4).says("exit code 126: it cannot be executed");
-    lab.lab("auto").is(64).says("name the command that edits the kernel after `--`");
+    finish(missing.spawn().unwrap())
+        .is(4)
+        .says("exit code 126: it cannot be executed");
+    lab.lab("auto")
+        .is(64)
+        .says("name the command that edits the kernel after `--`");
     assert!(!lab.path("results.tsv").exists(), "nothing was decided");
     assert_eq!(state(&lab)["counts"]["failed"], 2);
 }
@@ -155,10 +205,15 @@ fn a_command_that_gives_nothing_ends_the_loop_with_the_reason() {
 fn a_command_that_hangs_is_ended_with_its_children_and_its_edit_is_kept_in_git() {
     let lab = lab();
     let line = "echo 'run half' >> kernel.cu; echo $$ > $HOME/pid; sleep 600 & wait";
-    auto(&lab, "--give-up 1 --turn-limit 0.3", line).is(4).says("it was ended after 0.3 s (--turn-limit)");
+    auto(&lab, "--give-up 1 --turn-limit 0.3", line)
+        .is(4)
+        .says("it was ended after 0.3 s (--turn-limit)");
     let pid: i32 = lab.read("../home/pid").trim().parse().unwrap();
     until("the command has ended", || is_gone(pid));
-    assert_eq!(lab.git("show refs/lab/auto/1:kernel.cu"), "// the first\nrun half\n");
+    assert_eq!(
+        lab.git("show refs/lab/auto/1:kernel.cu"),
+        "// the first\nrun half\n"
+    );
     incumbent_is_back(&lab);
 }
 
@@ -196,13 +251,19 @@ pub fn waiting(lab: &Lab) -> Beside {
 fn a_second_loop_is_refused_and_a_signal_ends_the_turn() {
     let lab = lab();
     let child = waiting(&lab);
-    auto(&lab, "", "true").is(1).says("a `lab auto` works on kernel.cu already (process ");
+    auto(&lab, "", "true")
+        .is(1)
+        .says("a `lab auto` works on kernel.cu already (process ");
     assert_eq!(lab.lab("auto status --json").is(0).json()["running"], true);
-    lab.lab("auto status").is(0).says("turn 1: the command edits");
+    lab.lab("auto status")
+        .is(0)
+        .says("turn 1: the command edits");
     child.signal(rustix::process::Signal::TERM);
     child.finish().is(143).says("ended by a signal");
     incumbent_is_back(&lab);
-    lab.lab("auto pause").is(1).says("no `lab auto` works on kernel.cu");
+    lab.lab("auto pause")
+        .is(1)
+        .says("no `lab auto` works on kernel.cu");
     lab.lab("run").is(0);
 }
 
@@ -216,7 +277,11 @@ fn a_person_who_edits_is_waited_for_and_a_stop_ends_the_loop() {
     lab.lab("run --decide -m 'by hand'").is(11);
     until("it goes on", || lab.rows().len() > 1);
     lab.lab("auto stop").is(0);
-    child.finish().is(0).says("waiting: kernel.cu is not the incumbent").says("ended: a person stopped it");
+    child
+        .finish()
+        .is(0)
+        .says("waiting: kernel.cu is not the incumbent")
+        .says("ended: a person stopped it");
     incumbent_is_back(&lab);
 }
 
@@ -227,9 +292,16 @@ fn a_paused_loop_judges_its_turn_and_waits_until_it_is_resumed() {
     lab.lab("auto pause").is(0);
     lab.write("../home/go", "");
     until("it is paused", || state(&lab)["phase"] == "paused");
-    assert_eq!(state(&lab)["counts"]["experiments"], 1, "the turn was taken to its end");
+    assert_eq!(
+        state(&lab)["counts"]["experiments"],
+        1,
+        "the turn was taken to its end"
+    );
     lab.lab("auto resume").is(0);
-    child.finish().is(0).says("ended: the budget of 1 experiments is spent");
+    child
+        .finish()
+        .is(0)
+        .says("ended: the budget of 1 experiments is spent");
     incumbent_is_back(&lab);
 }
 
@@ -244,11 +316,18 @@ fn a_loop_ends_with_its_costs_and_says_at_a_plateau_that_nothing_helps() {
         .says("3 experiments: 0 kept, 3 discarded, 0 crashed, 0 left; 0 known, 1 without a change")
         .says("ended: the budget of 5 in cost is spent (6)");
     let told: Value = serde_json::from_str(&lab.read("../home/told.json")).unwrap();
-    assert_eq!((&told["plateau"], &told["spent"]["cost"]), (&true.into(), &4.5.into()));
-    lab.lab("agent-guide").is(0).says("LAB_AUTO_STATE").says("`plateau`");
+    assert_eq!(
+        (&told["plateau"], &told["spent"]["cost"]),
+        (&true.into(), &4.5.into())
+    );
+    lab.lab("agent-guide")
+        .is(0)
+        .says("LAB_AUTO_STATE")
+        .says("`plateau`");
 }
 
-/// Goes on with a loop that was killed, until two experiments are judged, and looks at everything that it wrote.
+/// Goes on with a loop that was killed, until two experiments are judged, and looks at everything
+/// that it wrote.
 #[track_caller]
 pub fn goes_on(lab: &Lab, line: &str) {
     let ended = auto(lab, "--experiments 2", line).is(0);
@@ -256,7 +335,14 @@ pub fn goes_on(lab: &Lab, line: &str) {
     incumbent_is_back(lab);
     assert!(!lab.path(".lab/unfinished.json").exists());
     let judged = lab.lab("log --json").is(0).json();
-    assert_eq!((judged["experiments"].as_array().unwrap().len(), lab.rows().len()), (2, 2), "{judged}");
+    assert_eq!(
+        (
+            judged["experiments"].as_array().unwrap().len(),
+            lab.rows().len()
+        ),
+        (2, 2),
+        "{judged}"
+    );
 }
 
 #[test]
@@ -266,7 +352,10 @@ fn a_loop_that_is_killed_goes_on_where_it_was_and_judges_nothing_twice() {
     let edits = lab();
     let child = waiting(&edits);
     child.kill();
-    edits.lab("auto status").is(0).says("killed in turn 1; the next `lab auto` goes on from there");
+    edits
+        .lab("auto status")
+        .is(0)
+        .says("killed in turn 1; the next `lab auto` goes on from there");
     goes_on(&edits, line);
 
     // While the harness judges: the kernel is in the checkout.
@@ -275,7 +364,9 @@ fn a_loop_that_is_killed_goes_on_where_it_was_and_judges_nothing_twice() {
     judges.harness("touch $HOME/judging; while ! [ -e $HOME/go ]; do sleep 0.01; done");
     judges.git("commit -qam 'waits'");
     let child = Beside::spawn(auto_command(&judges, "--experiments 2", line));
-    until("the harness runs", || judges.path("../home/judging").exists());
+    until("the harness runs", || {
+        judges.path("../home/judging").exists()
+    });
     assert_eq!(judges.read("kernel.cu"), "// the first\nrun slower 1\n");
     child.kill();
     judges.write("harness.py", quick);
@@ -285,7 +376,11 @@ fn a_loop_that_is_killed_goes_on_where_it_was_and_judges_nothing_twice() {
 
     // In the middle of the decision, which waits for the ledger.
     let decides = lab();
-    let held = fs::File::options().append(true).create(true).open(decides.path("results.tsv")).unwrap();
+    let held = fs::File::options()
+        .append(true)
+        .create(true)
+        .open(decides.path("results.tsv"))
+        .unwrap();
     held.lock().unwrap();
     let child = Beside::spawn(auto_command(&decides, "--experiments 2", line));
     until("the decision has begun", || {
@@ -300,11 +395,15 @@ fn a_loop_that_is_killed_goes_on_where_it_was_and_judges_nothing_twice() {
 #[test]
 fn patches_are_applied_in_order_and_one_that_does_not_apply_is_named_and_skipped() {
     let lab = lab();
-    let patch =
-        |line: &str| format!("--- a/kernel.cu\n+++ b/kernel.cu\n@@ -1 +1,2 @@\n // the first\n+{line}\n");
+    let patch = |line: &str| {
+        format!("--- a/kernel.cu\n+++ b/kernel.cu\n@@ -1 +1,2 @@\n // the first\n+{line}\n")
+    };
     fs::create_dir(lab.path("../patches")).unwrap();
     lab.write("../patches/1-slow.patch", patch("run slower"));
-    lab.write("../patches/2-other.patch", patch("run x").replace("// the first", "// not there"));
+    lab.write(
+        "../patches/2-other.patch",
+        patch("run x").replace("// the first", "// not there"),
+    );
     lab.write("../patches/3-none.patch", "no patch");
     lab.write("../patches/4-quick.patch", patch("run quick"));
     lab.write("../patches/readme.txt", "no patch");
@@ -322,8 +421,16 @@ fn patches_are_applied_in_order_and_one_that_does_not_apply_is_named_and_skipped
         .replace("the first\n", "the first\n run quick\n")
         .replace("-1 +1,2", "-41,2 +41,3");
     let other = "diff --git a/notes.txt b/notes.txt\nnew file mode 100644\n--- /dev/null\n+++ b/notes.txt\n@@ -0,0 +1 @@\n+x\n";
-    lab.write("../patches/5-git.patch", format!("diff --git a/kernel.cu b/kernel.cu\n{git}{other}"));
-    lab.lab("auto --patches ../patches").is(0).says("turn 9: kept run 5").says("ignored: changed notes.txt");
+    lab.write(
+        "../patches/5-git.patch",
+        format!("diff --git a/kernel.cu b/kernel.cu\n{git}{other}"),
+    );
+    lab.lab("auto --patches ../patches")
+        .is(0)
+        .says("turn 9: kept run 5")
+        .says("ignored: changed notes.txt");
     assert!(!lab.path("notes.txt").exists());
-    lab.lab("auto --patches ../nowhere").is(1).says("cannot open ../nowhere");
+    lab.lab("auto --patches ../nowhere")
+        .is(1)
+        .says("cannot open ../nowhere");
 }

@@ -1,4 +1,5 @@
-//! `lab auto` with a command that damages git's files: the loop hangs nowhere, says what it found, and loses no turn.
+//! `lab auto` with a command that damages git's files: the loop hangs nowhere, says what it found,
+//! and loses no turn.
 
 use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab, state};
 use crate::lab::{Beside, Lab, until};
@@ -22,12 +23,15 @@ fn a_pipe_in_place_of_a_file_of_git_is_named_and_the_kernel_is_judged_once_it_is
             &lab,
             &format!("[ $LAB_TURN != 1 ] || {{ mv .git/{name} $HOME/file; mkfifo .git/{name}; }}"),
         );
-        auto(&lab, "--give-up 2", &line)
-            .is(4)
-            .says(&format!("gave up: 2 failures in a row, the last: .git/{name} is a pipe or a device"));
+        auto(&lab, "--give-up 2", &line).is(4).says(&format!(
+            "gave up: 2 failures in a row, the last: .git/{name} is a pipe or a device"
+        ));
         fs::remove_file(&file).unwrap();
         fs::rename(lab.path("../home/file"), &file).unwrap();
-        auto(&lab, "--cost 4", &line).is(0).says("turn 1: discarded run 1").says("turn 2: discarded run 2");
+        auto(&lab, "--cost 4", &line)
+            .is(0)
+            .says("turn 1: discarded run 1")
+            .says("turn 2: discarded run 2");
         incumbent_is_back(&lab);
     }
 }
@@ -36,7 +40,10 @@ fn a_pipe_in_place_of_a_file_of_git_is_named_and_the_kernel_is_judged_once_it_is
 fn an_index_that_was_split_while_the_command_worked_costs_no_turn() {
     let lab = lab();
     let line = edits_and(&lab, "[ $LAB_TURN != 1 ] || git update-index --split-index");
-    auto(&lab, "--cost 4", &line).is(0).says("turn 1: discarded run 1").says("turn 2: discarded run 2");
+    auto(&lab, "--cost 4", &line)
+        .is(0)
+        .says("turn 1: discarded run 1")
+        .says("turn 2: discarded run 2");
     assert_eq!(state(&lab)["counts"]["cost"], json!(4.0));
     incumbent_is_back(&lab);
 }
@@ -44,20 +51,31 @@ fn an_index_that_was_split_while_the_command_worked_costs_no_turn() {
 #[test]
 fn what_cannot_be_read_of_git_after_the_command_is_told_and_the_kernel_is_taken() {
     let lab = lab();
-    let line =
-        edits_and(&lab, "[ $LAB_TURN != 1 ] || { mv .git/index $HOME/index; echo garbage > .git/index; }");
-    let noticed =
-        "  what changed in your repository while the command worked cannot be told: cannot read git's index";
-    auto(&lab, "--experiments 1", &line).is(0).says("turn 1: left undecided run 1").says(noticed);
+    let line = edits_and(
+        &lab,
+        "[ $LAB_TURN != 1 ] || { mv .git/index $HOME/index; echo garbage > .git/index; }",
+    );
+    let noticed = "  what changed in your repository while the command worked cannot be told: cannot read git's index";
+    auto(&lab, "--experiments 1", &line)
+        .is(0)
+        .says("turn 1: left undecided run 1")
+        .says(noticed);
     fs::rename(lab.path("../home/index"), lab.path(".git/index")).unwrap();
-    auto(&lab, "--experiments 1", &line).is(0).says("turn 2: discarded run 2");
+    auto(&lab, "--experiments 1", &line)
+        .is(0)
+        .says("turn 2: discarded run 2");
     incumbent_is_back(&lab);
 }
 
 #[test]
 fn a_pipe_in_the_repository_of_the_commands_own_work_tree_is_told_and_read_by_nobody() {
     let lab = lab();
-    for name in ["config", "HEAD", "refs/heads/mine", "objects/info/alternates"] {
+    for name in [
+        "config",
+        "HEAD",
+        "refs/heads/mine",
+        "objects/info/alternates",
+    ] {
         let step = format!("git checkout -qb mine; rm -f .git/{name}; mkfifo .git/{name}");
         let line = format!("echo \"run slower $LAB_TURN\" >> kernel.cu; {step}");
         auto(&lab, "--experiments 1", &line).is(0).says("discarded run ").says(&format!(
@@ -71,19 +89,24 @@ fn a_pipe_in_the_repository_of_the_commands_own_work_tree_is_told_and_read_by_no
 fn a_loop_without_a_commit_in_head_sees_requests_and_its_budget() {
     // With a kernel that is to be judged, and without one.
     for ends in ["true", "exit 1"] {
-        let line = |lab: &Lab| edits_and(lab, &format!("git update-ref -d refs/heads/main; {ends}"));
+        let line =
+            |lab: &Lab| edits_and(lab, &format!("git update-ref -d refs/heads/main; {ends}"));
         let stopped = lab();
         let head = stopped.head();
         let child = Beside::spawn(auto_command(&stopped, "--give-up 1000000", &line(&stopped)));
         until("it cannot read HEAD", || {
-            state(&stopped)["trouble"].as_str().is_some_and(|why| why.starts_with("HEAD is on no commit"))
+            state(&stopped)["trouble"]
+                .as_str()
+                .is_some_and(|why| why.starts_with("HEAD is on no commit"))
         });
         stopped.lab("auto stop").is(0);
         child.finish().is(0).says("ended: a person stopped it");
         stopped.git(&format!("update-ref refs/heads/main {head}"));
         incumbent_is_back(&stopped);
         let edits = "echo \"run slower $LAB_TURN\" >> kernel.cu";
-        auto(&stopped, "--experiments 1", edits).is(0).says("discarded run 1");
+        auto(&stopped, "--experiments 1", edits)
+            .is(0)
+            .says("discarded run 1");
 
         let spent = lab();
         auto(&spent, "--give-up 1000000 --hours 0.0005", &line(&spent))

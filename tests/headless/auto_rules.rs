@@ -25,17 +25,31 @@ fn the_mutator_tries_another_kernel_each_turn_and_does_the_same_again_for_the_sa
         let lab = lab();
         lab.write("kernel.cu", "const int rows = 8;\nconst int slower = 16;\n");
         lab.git("commit -qam 'with numbers'");
-        let ended = lab.lab(&format!("auto --mutate {seed} --experiments 6")).is(0);
-        assert!(ended.out.contains("ended: the budget of 6 experiments is spent"), "{ended:?}");
+        let ended = lab
+            .lab(&format!("auto --mutate {seed} --experiments 6"))
+            .is(0);
+        assert!(
+            ended
+                .out
+                .contains("ended: the budget of 6 experiments is spent"),
+            "{ended:?}"
+        );
         incumbent_is_back(&lab);
-        let rows: Vec<String> =
-            lab.rows().iter().map(|row| row.rsplit('\t').next().unwrap().to_owned()).collect();
+        let rows: Vec<String> = lab
+            .rows()
+            .iter()
+            .map(|row| row.rsplit('\t').next().unwrap().to_owned())
+            .collect();
         assert_eq!(rows.len(), 6);
         assert!(rows.iter().all(|row| row.contains("mutate ")), "{rows:?}");
         rows
     };
     let first = tried(7);
-    assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), 6, "no kernel twice: {first:?}");
+    assert_eq!(
+        first.iter().collect::<BTreeSet<_>>().len(),
+        6,
+        "no kernel twice: {first:?}"
+    );
     assert_eq!(first, tried(7));
     assert_ne!(first, tried(8));
 }
@@ -43,7 +57,9 @@ fn the_mutator_tries_another_kernel_each_turn_and_does_the_same_again_for_the_sa
 #[test]
 fn the_mutator_ends_where_there_is_nothing_to_change_and_stands_alone() {
     let lab = lab();
-    lab.lab("auto --mutate 1").is(0).says("ended: the mutator finds nothing to change in the kernel");
+    lab.lab("auto --mutate 1")
+        .is(0)
+        .says("ended: the mutator finds nothing to change in the kernel");
     lab.lab("auto --mutate x").is(64);
     lab.lab("auto --mutate 1 -- true").is(64);
     lab.lab("auto --mutate 1 --patches .").is(64);
@@ -55,7 +71,11 @@ fn the_mutator_ends_where_there_is_nothing_to_change_and_stands_alone() {
 fn what_is_as_fast_and_shorter_is_kept_if_that_is_set() {
     let shorter = "echo '// run same' > kernel.cu";
     let longer = "echo 'int more; // run same' >> kernel.cu";
-    for (option, setting) in [("", ""), ("--keep-shorter", ""), ("", "[auto]\nkeep_shorter = true\n")] {
+    for (option, setting) in [
+        ("", ""),
+        ("--keep-shorter", ""),
+        ("", "[auto]\nkeep_shorter = true\n"),
+    ] {
         let lab = lab();
         lab.write("kernel.cu", "int rows = 8;\nint unused = 16;\n");
         lab.write("lab.toml", lab.read("lab.toml") + setting);
@@ -66,9 +86,14 @@ fn what_is_as_fast_and_shorter_is_kept_if_that_is_set() {
         auto(&lab, &format!("{option} --experiments 1"), shorter)
             .is(0)
             .says(&format!("turn 1: {word} run 1"));
-        auto(&lab, &format!("{option} --experiments 1"), longer).is(0).says("turn 2: discarded run 2");
+        auto(&lab, &format!("{option} --experiments 1"), longer)
+            .is(0)
+            .says("turn 2: discarded run 2");
         incumbent_is_back(&lab);
-        assert_eq!(lab.read("kernel.cu").lines().count(), if is_set { 1 } else { 2 });
+        assert_eq!(
+            lab.read("kernel.cu").lines().count(),
+            if is_set { 1 } else { 2 }
+        );
     }
 }
 
@@ -98,7 +123,9 @@ fn the_loop_ends_at_a_percentage_of_the_floor_and_tells_how_far_it_is() {
         .is(0)
         .says("best: run 1 at")
         .says("the floor is 80.0 % of the incumbent's time, the estimate 90 %");
-    lab.lab("auto --until-floor 101 -- true").is(64).says("it must be at most 100");
+    lab.lab("auto --until-floor 101 -- true")
+        .is(64)
+        .says("it must be at most 100");
     lab.lab("auto --until-floor 0 -- true").is(64);
 }
 
@@ -107,52 +134,91 @@ fn at_a_plateau_older_kept_kernels_are_named_and_one_can_be_gone_back_to_on_a_br
     let lab = lab();
     let line = "cp $LAB_AUTO_STATE $HOME/told.json\n\
         if [ $LAB_TURN -le 2 ]; then echo \"run quick $LAB_TURN\" >> kernel.cu; else echo \"run slower $LAB_TURN\" >> kernel.cu; fi";
-    auto(&lab, "--experiments 5 --plateau 2", line).is(0).says("plateau: 3 turns in a row brought no keep");
+    auto(&lab, "--experiments 5 --plateau 2", line)
+        .is(0)
+        .says("plateau: 3 turns in a row brought no keep");
     let first = lab.git("rev-parse HEAD~1").trim().to_owned();
     let points = json!([{ "run": 1, "commit": first, "description": "lab auto, turn 1" }]);
-    assert_eq!((&told(&lab)["plateau"], &told(&lab)["older_kept"]), (&json!(true), &points));
+    assert_eq!(
+        (&told(&lab)["plateau"], &told(&lab)["older_kept"]),
+        (&json!(true), &points)
+    );
     let short = &first[..7];
-    lab.lab("auto status").is(0).says(&format!("`lab auto --from {short}` starts there"));
+    lab.lab("auto status")
+        .is(0)
+        .says(&format!("`lab auto --from {short}` starts there"));
 
     let branch = lab.git("branch --show-current").trim().to_owned();
     let tip = lab.git("rev-parse HEAD");
     lab.write("kernel.cu", "a person's edit\n");
     let quick = "echo \"run quick from $LAB_TURN\" >> kernel.cu";
-    auto(&lab, &format!("--from {short} --experiments 1"), quick).is(1).says("files are changed (kernel.cu)");
-    auto(&lab, "--from nothing --experiments 1", quick).is(1).says("there is no commit 'nothing'");
+    auto(&lab, &format!("--from {short} --experiments 1"), quick)
+        .is(1)
+        .says("files are changed (kernel.cu)");
+    auto(&lab, "--from nothing --experiments 1", quick)
+        .is(1)
+        .says("there is no commit 'nothing'");
     lab.git("checkout kernel.cu");
     auto(&lab, &format!("--from {short} --experiments 1"), quick)
         .is(0)
         .says(&format!("on the new branch lab/auto/{short} at {short} 'lab auto, turn 1'; `git switch {branch}` goes back"))
         .says("turn 6: kept run 6");
-    assert_eq!(lab.git("branch --show-current").trim(), format!("lab/auto/{short}"));
-    assert_eq!(lab.read("kernel.cu"), "// the first\nrun quick 1\nrun quick from 6\n");
-    assert_eq!(lab.git(&format!("rev-parse {branch}")), tip, "the other branch is as it was");
+    assert_eq!(
+        lab.git("branch --show-current").trim(),
+        format!("lab/auto/{short}")
+    );
+    assert_eq!(
+        lab.read("kernel.cu"),
+        "// the first\nrun quick 1\nrun quick from 6\n"
+    );
+    assert_eq!(
+        lab.git(&format!("rev-parse {branch}")),
+        tip,
+        "the other branch is as it was"
+    );
     // Again with the same line: it goes on there.
     auto(&lab, &format!("--from {short} --experiments 1"), quick)
         .is(0)
         .says(&format!("on the branch lab/auto/{short} already"));
     lab.git(&format!("checkout -q {branch}"));
-    auto(&lab, &format!("--from {short} --experiments 1"), quick).is(0).says("which was there before");
+    auto(&lab, &format!("--from {short} --experiments 1"), quick)
+        .is(0)
+        .says("which was there before");
     assert_eq!(lab.git("rev-list --count HEAD"), "6\n");
     let all = lab.lab("log --json").is(0).json();
-    assert_eq!(all["experiments"].as_array().unwrap().len(), 8, "no experiment is lost");
+    assert_eq!(
+        all["experiments"].as_array().unwrap().len(),
+        8,
+        "no experiment is lost"
+    );
     assert_eq!(lab.rows().len(), 8);
 }
 
 #[test]
 fn a_switch_that_was_killed_is_completed() {
     let lab = lab();
-    auto(&lab, "--experiments 2", "echo \"run quick $LAB_TURN\" >> kernel.cu").is(0);
+    auto(
+        &lab,
+        "--experiments 2",
+        "echo \"run quick $LAB_TURN\" >> kernel.cu",
+    )
+    .is(0);
     let first = lab.git("rev-parse --short=7 HEAD~1").trim().to_owned();
     // The files are those of the new branch, and HEAD is not.
     lab.git(&format!("branch lab/auto/{first} {first}"));
     lab.git(&format!("checkout -q {first} -- kernel.cu"));
-    auto(&lab, &format!("--from {first} --experiments 1"), "echo 'run quick' >> kernel.cu")
-        .is(0)
-        .says("kept run 3");
+    auto(
+        &lab,
+        &format!("--from {first} --experiments 1"),
+        "echo 'run quick' >> kernel.cu",
+    )
+    .is(0)
+    .says("kept run 3");
     incumbent_is_back(&lab);
-    assert_eq!(lab.git("branch --show-current").trim(), format!("lab/auto/{first}"));
+    assert_eq!(
+        lab.git("branch --show-current").trim(),
+        format!("lab/auto/{first}")
+    );
 }
 
 #[test]
@@ -164,32 +230,47 @@ fn a_run_that_is_left_keeps_what_the_command_said_and_its_bytes_have_a_name() {
     let line = "cp $LAB_AUTO_STATE $HOME/told.json\n\
         [ $LAB_TURN = 1 ] && echo 'run left' >> kernel.cu || echo 'run slower' >> kernel.cu\n\
         echo '{\"description\": \"two rows\", \"hypothesis\": \"fewer loads\", \"lesson\": \"measure longer\"}' > $LAB_ANSWER";
-    auto(&lab, "--experiments 1", line).is(0).says("turn 1: left undecided run 1");
+    auto(&lab, "--experiments 1", line)
+        .is(0)
+        .says("turn 1: left undecided run 1");
     incumbent_is_back(&lab);
     lab.lab("log").is(0).says("run 1 is undecided: two rows");
-    assert_eq!(lab.git("show refs/lab/left/1:kernel.cu"), "// the first\nrun left\n");
+    assert_eq!(
+        lab.git("show refs/lab/left/1:kernel.cu"),
+        "// the first\nrun left\n"
+    );
     assert_eq!(
         lab.git("log -1 --format=%B refs/lab/left/1"),
         "two rows\n\nHypothesis: fewer loads\nLesson: measure longer\n\n"
     );
     let status = lab.lab("auto status").is(0);
     assert!(
-        status.out.contains("left to you: run 1 'two rows': the verdict on speed is undecided"),
+        status
+            .out
+            .contains("left to you: run 1 'two rows': the verdict on speed is undecided"),
         "{status:?}"
     );
-    auto(&lab, "--experiments 1", line).is(0).says("turn 2: discarded run 2");
+    auto(&lab, "--experiments 1", line)
+        .is(0)
+        .says("turn 2: discarded run 2");
     assert_eq!(state(&lab)["left"][0]["run"], 1);
     let lessons = told(&lab)["lessons"].clone();
-    assert_eq!(lessons, json!([]), "nothing was decided before the second turn");
+    assert_eq!(
+        lessons,
+        json!([]),
+        "nothing was decided before the second turn"
+    );
 
     lab.lab("restore left/1").is(0);
     let draft = lab.lab("run --unless-known --json").is(0).json()["draft"].clone();
     let said = json!({ "description": "two rows", "hypothesis": "fewer loads", "lesson": "measure longer" });
     assert_eq!(draft, said);
-    lab.lab("keep -m 'two rows, measured by hand' --lesson 'it is the same'").is(0);
+    lab.lab("keep -m 'two rows, measured by hand' --lesson 'it is the same'")
+        .is(0);
     let message = lab.git("log -1 --format=%B");
     assert!(
-        message.contains("Hypothesis: fewer loads\n") && message.contains("Lesson: it is the same\n"),
+        message.contains("Hypothesis: fewer loads\n")
+            && message.contains("Lesson: it is the same\n"),
         "{message}"
     );
     assert!(!message.contains("measure longer"), "{message}");

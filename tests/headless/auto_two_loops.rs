@@ -4,13 +4,16 @@ use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab};
 use crate::lab::{Beside, Lab, until};
 use std::fs;
 
-/// Starts a loop whose command edits and then waits until the file `go` is there. The command notes that it runs in `at`.
+/// Starts a loop whose command edits and then waits until the file `go` is there. The command notes
+/// that it runs in `at`.
 fn waits_in(lab: &Lab, at: &str, go: &str) -> Beside {
     let line = format!(
         "echo \"run slower {at} $LAB_TURN\" >> kernel.cu; touch $HOME/{at}; while ! [ -e $HOME/{go} ]; do sleep 0.01; done"
     );
     let child = Beside::spawn(auto_command(lab, "--experiments 1", &line));
-    until("the command edits", || lab.path(&format!("../home/{at}")).exists());
+    until("the command edits", || {
+        lab.path(&format!("../home/{at}")).exists()
+    });
     child
 }
 
@@ -20,10 +23,16 @@ fn a_second_loop_is_refused_while_the_command_of_the_first_one_works_although_la
     let first = waits_in(&lab, "first", "go");
     // As `git clean -fdx` does.
     fs::remove_dir_all(lab.path(".lab")).unwrap();
-    auto(&lab, "", "true").is(1).says("a `lab auto` works on kernel.cu already");
+    auto(&lab, "", "true")
+        .is(1)
+        .says("a `lab auto` works on kernel.cu already");
     lab.write("../home/go", "");
     first.finish().is(0).says("turn 1: discarded run 1");
-    assert!(lab.rows()[0].contains("lab auto, turn 1"), "{:?}", lab.rows());
+    assert!(
+        lab.rows()[0].contains("lab auto, turn 1"),
+        "{:?}",
+        lab.rows()
+    );
     incumbent_is_back(&lab);
 }
 

@@ -30,7 +30,10 @@ fn no_repository() {
     let lab = Lab::new();
     fs::remove_dir_all(lab.path(".git")).unwrap();
     for command in ["run", "keep -m x", "log", "init", "restore HEAD", "trust"] {
-        let output = lab.lab(command).says("no git repository at").says("`git init`");
+        let output = lab
+            .lab(command)
+            .says("no git repository at")
+            .says("`git init`");
         assert_ne!(output.code, 0);
     }
 }
@@ -41,14 +44,18 @@ fn a_bare_repository() {
     lab.git("clone -q --bare . ../bare.git");
     let mut command = lab.lab_command("run");
     command.current_dir(lab.path("../bare.git"));
-    finish(command.spawn().unwrap()).is(64).says("is a bare repository");
+    finish(command.spawn().unwrap())
+        .is(64)
+        .says("is a bare repository");
 }
 
 #[test]
 fn detached_head_works_and_says_so() {
     let lab = judged();
     lab.git("checkout -q --detach");
-    lab.lab("keep -m better").is(0).says("HEAD is detached: the commit is on no branch");
+    lab.lab("keep -m better")
+        .is(0)
+        .says("HEAD is detached: the commit is on no branch");
     assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n");
     assert_eq!(lab.git("log --format=%s main"), "start\n");
 }
@@ -67,11 +74,15 @@ fn a_merge_going_on() {
     lab.git("commit -qm main");
     lab.sh("git merge other").is(1);
     lab.write("kernel.cu", "// better\n");
-    refuses(&lab, "a merge is in progress: finish it, or leave it with `git merge --abort`", |lab| {
-        lab.write("conflict", "both\n");
-        lab.git("add conflict");
-        lab.git("commit -qm merged");
-    });
+    refuses(
+        &lab,
+        "a merge is in progress: finish it, or leave it with `git merge --abort`",
+        |lab| {
+            lab.write("conflict", "both\n");
+            lab.git("add conflict");
+            lab.git("commit -qm merged");
+        },
+    );
 }
 
 #[test]
@@ -87,9 +98,13 @@ fn a_discard_during_a_merge_touches_only_the_kernel() {
 fn the_index_is_locked() {
     let lab = judged();
     lab.write(".git/index.lock", "");
-    refuses(&lab, "git's index is locked: another git command is at work; try again", |lab| {
-        fs::remove_file(lab.path(".git/index.lock")).unwrap();
-    });
+    refuses(
+        &lab,
+        "git's index is locked: another git command is at work; try again",
+        |lab| {
+            fs::remove_file(lab.path(".git/index.lock")).unwrap();
+        },
+    );
 }
 
 #[test]
@@ -97,9 +112,13 @@ fn no_user_name() {
     let lab = judged();
     let config = lab.read("../home/.gitconfig");
     lab.write("../home/.gitconfig", "");
-    refuses(&lab, "`git config --global user.name \"Your Name\"`", |lab| {
-        lab.write("../home/.gitconfig", config);
-    });
+    refuses(
+        &lab,
+        "`git config --global user.name \"Your Name\"`",
+        |lab| {
+            lab.write("../home/.gitconfig", config);
+        },
+    );
     // Discarding needs no name: the bytes matter more.
     lab.write("../home/.gitconfig", "");
     lab.write("kernel.cu", "// worse\n");
@@ -114,8 +133,13 @@ fn the_environment_names_gits_settings() {
         let mut keep = lab.lab_command("keep -m better");
         finish(keep.env("GIT_CONFIG_GLOBAL", settings).spawn().unwrap())
     };
-    keep("/dev/null").is(1).says("`git config --global user.name \"Your Name\"`");
-    lab.write("../elsewhere", "[user]\nname = Ada\nemail = ada@example.com\n");
+    keep("/dev/null")
+        .is(1)
+        .says("`git config --global user.name \"Your Name\"`");
+    lab.write(
+        "../elsewhere",
+        "[user]\nname = Ada\nemail = ada@example.com\n",
+    );
     keep(&lab.path("../elsewhere").display().to_string()).is(0);
     assert_eq!(lab.git("log -1 --format=%an"), "Ada\n");
 }
@@ -125,14 +149,31 @@ fn the_environment_names_settings_that_nobody_can_read() {
     let lab = judged();
     let keep = |settings: &str| {
         let mut keep = lab.lab_command("keep -m better");
-        finish(keep.env("GIT_CONFIG_GLOBAL", lab.path(settings)).spawn().unwrap())
+        finish(
+            keep.env("GIT_CONFIG_GLOBAL", lab.path(settings))
+                .spawn()
+                .unwrap(),
+        )
     };
     lab.write("../damaged", "[user\nname\n");
-    let refused = keep("../damaged").is(1).says("damaged, which the environment names for git: ");
-    assert!(!refused.err.contains("class="), "libgit2's own classes: {}", refused.err);
-    lab.write("../conditional", "[user]\nname = Ada\n[includeIf \"gitdir:~/jobs/\"]\npath = other\n");
-    keep("../conditional").is(1).says("conditional, which the environment names for git, has [includeIf]");
-    keep("../missing").is(1).says("`git config --global user.name \"Your Name\"`");
+    let refused = keep("../damaged")
+        .is(1)
+        .says("damaged, which the environment names for git: ");
+    assert!(
+        !refused.err.contains("class="),
+        "libgit2's own classes: {}",
+        refused.err
+    );
+    lab.write(
+        "../conditional",
+        "[user]\nname = Ada\n[includeIf \"gitdir:~/jobs/\"]\npath = other\n",
+    );
+    keep("../conditional")
+        .is(1)
+        .says("conditional, which the environment names for git, has [includeIf]");
+    keep("../missing")
+        .is(1)
+        .says("`git config --global user.name \"Your Name\"`");
     lab.lab("keep -m better").is(0);
 }
 
@@ -147,7 +188,11 @@ fn hooks_are_honoured() {
     lab.write("other", "staged by the user\n");
     lab.git("add other");
     lab.lab("keep -m better").is(0);
-    assert_eq!(lab.read("../seen"), "kernel.cu\n// better\n", "the hook sees the kernel's change alone");
+    assert_eq!(
+        lab.read("../seen"),
+        "kernel.cu\n// better\n",
+        "the hook sees the kernel's change alone"
+    );
     let message = lab.git("log -1 --format=%B");
     assert_eq!(message.lines().next(), Some("better"));
     assert!(message.trim_end().ends_with("\nChange-Id: I1"), "{message}");
@@ -158,8 +203,13 @@ fn hooks_are_honoured() {
 #[test]
 fn a_hook_that_refuses() {
     let lab = judged();
-    lab.script(".git/hooks/pre-commit", "echo 'no commits on Friday' >&2; exit 1");
-    refuses(&lab, "no commits on Friday", |lab| fs::remove_file(lab.path(".git/hooks/pre-commit")).unwrap());
+    lab.script(
+        ".git/hooks/pre-commit",
+        "echo 'no commits on Friday' >&2; exit 1",
+    );
+    refuses(&lab, "no commits on Friday", |lab| {
+        fs::remove_file(lab.path(".git/hooks/pre-commit")).unwrap()
+    });
 }
 
 #[test]
@@ -181,7 +231,10 @@ fn signing_that_fails_and_signing_that_works() {
         lab.script("../bin/signer", signer);
         lab.git("config gpg.program signer");
     });
-    assert!(lab.git("cat-file commit HEAD").contains("gpgsig -----BEGIN PGP SIGNATURE-----"));
+    assert!(
+        lab.git("cat-file commit HEAD")
+            .contains("gpgsig -----BEGIN PGP SIGNATURE-----")
+    );
 }
 
 #[test]
@@ -190,16 +243,24 @@ fn no_git_program_where_it_is_needed() {
     lab.git("config commit.gpgsign true");
     let mut command = lab.lab_command("keep -m better");
     command.env("PATH", "/nowhere");
-    finish(command.spawn().unwrap()).is(1).says("could not be started: install git");
+    finish(command.spawn().unwrap())
+        .is(1)
+        .says("could not be started: install git");
     assert_eq!(lab.git("log --format=%s"), "start\n");
 }
 
 #[test]
 fn a_filter_that_is_a_program_is_refused() {
     let lab = judged();
-    let refused = || lab.lab("run").is(64).says("kernel.cu has the git attribute 'filter'");
+    let refused = || {
+        lab.lab("run")
+            .is(64)
+            .says("kernel.cu has the git attribute 'filter'")
+    };
     lab.write(".gitattributes", "*.cu filter=lfs\n");
-    refused().says("Take the attribute off in ").says("/repo/.gitattributes\n");
+    refused()
+        .says("Take the attribute off in ")
+        .says("/repo/.gitattributes\n");
     lab.write(".gitattributes", "");
     lab.write(".git/info/attributes", "*.cu filter=lfs\n");
     refused().says("/repo/.git/info/attributes\n");
@@ -216,16 +277,22 @@ fn a_work_tree_of_its_own() {
     };
     lab("trust").is(0);
     lab("run").is(0);
-    lab("keep -m second").is(0).says("HEAD holds these bytes already");
+    lab("keep -m second")
+        .is(0)
+        .says("HEAD holds these bytes already");
 }
 
 #[test]
 fn a_commit_that_is_not_there() {
     let lab = Lab::new();
-    lab.lab("restore deadbeef").is(1).says("there is no commit 'deadbeef': `lab log --all` lists");
+    lab.lab("restore deadbeef")
+        .is(1)
+        .says("there is no commit 'deadbeef': `lab log --all` lists");
     lab.write("other", "x");
     lab.git("checkout -q --orphan empty");
     lab.git("rm -q --cached kernel.cu");
     lab.git("commit -qm without");
-    lab.lab("restore HEAD").is(1).says("does not hold kernel.cu");
+    lab.lab("restore HEAD")
+        .is(1)
+        .says("does not hold kernel.cu");
 }

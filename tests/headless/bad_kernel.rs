@@ -59,7 +59,10 @@ fn fifty_megabytes_are_not_lost_either() {
     lab.lab("discard -m large --unjudged").is(0);
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
     let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
-    assert_eq!(lab.git(&format!("cat-file -s {}:kernel.cu", saved.trim())), "52428800\n");
+    assert_eq!(
+        lab.git(&format!("cat-file -s {}:kernel.cu", saved.trim())),
+        "52428800\n"
+    );
 }
 
 #[test]
@@ -69,8 +72,14 @@ fn a_kernel_that_is_a_link_stays_one() {
     std::os::unix::fs::symlink("../elsewhere.cu", lab.path("kernel.cu")).unwrap();
     lab.write("kernel.cu", "// tried\n");
     lab.lab("run").is(0);
-    lab.lab("discard -m tried").is(0).says("kernel.cu is a link and stays one");
-    assert!(fs::symlink_metadata(lab.path("kernel.cu")).unwrap().is_symlink());
+    lab.lab("discard -m tried")
+        .is(0)
+        .says("kernel.cu is a link and stays one");
+    assert!(
+        fs::symlink_metadata(lab.path("kernel.cu"))
+            .unwrap()
+            .is_symlink()
+    );
     assert_eq!(lab.read("../elsewhere.cu"), "// the first\n");
     assert_eq!(lab.git("show refs/lab/discarded/1:kernel.cu"), "// tried\n");
 
@@ -79,7 +88,11 @@ fn a_kernel_that_is_a_link_stays_one() {
     lab.git("commit -qm link");
     lab.write("kernel.cu", "// more\n");
     lab.lab("run").is(0);
-    lab.lab("keep -m more").is(1).says("git holds kernel.cu as a link: name the file that it points to");
-    lab.lab("discard -m more").is(1).says("git holds kernel.cu as a link");
+    lab.lab("keep -m more")
+        .is(1)
+        .says("git holds kernel.cu as a link: name the file that it points to");
+    lab.lab("discard -m more")
+        .is(1)
+        .says("git holds kernel.cu as a link");
     assert_eq!(lab.read("../elsewhere.cu"), "// more\n");
 }

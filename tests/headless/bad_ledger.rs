@@ -18,14 +18,30 @@ fn a_row_that_cannot_be_written_is_not_lost() {
     // No file may become as large as this ledger is, whoever writes.
     lab.write("results.tsv", format!("{HEADER}{}", "#\n".repeat(1 << 20)));
     let full = |args: &str| lab.sh(&format!("trap '' XFSZ; ulimit -f 2000; \"$LAB\" {args}"));
-    full("keep -m better").is(0).says("cannot append to").says("make room on the disk");
-    assert_eq!(lab.git("log -1 --format=%s"), "better\n", "the commit stands");
-    lab.lab("log").is(0).says("the row of run 1 is missing in").says("`lab log --append-missing` adds it");
-    full("log --append-missing").is(1).says("make room on the disk");
+    full("keep -m better")
+        .is(0)
+        .says("cannot append to")
+        .says("make room on the disk");
+    assert_eq!(
+        lab.git("log -1 --format=%s"),
+        "better\n",
+        "the commit stands"
+    );
+    lab.lab("log")
+        .is(0)
+        .says("the row of run 1 is missing in")
+        .says("`lab log --append-missing` adds it");
+    full("log --append-missing")
+        .is(1)
+        .says("make room on the disk");
     fs::remove_file(lab.path("results.tsv")).unwrap();
-    lab.lab("log --append-missing").is(0).says("1 missing rows added");
+    lab.lab("log --append-missing")
+        .is(0)
+        .says("1 missing rows added");
     assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | better"]);
-    lab.lab("log --append-missing").is(0).says("0 missing rows added");
+    lab.lab("log --append-missing")
+        .is(0)
+        .says("0 missing rows added");
 }
 
 #[test]
@@ -39,7 +55,9 @@ fn read_only() {
         lab.lab("keep -m better").is(0).says("move the folder away");
     } else {
         lab.sh("chmod 444 results.tsv");
-        lab.lab("keep -m better").is(0).says("make it writable (`chmod u+w`)");
+        lab.lab("keep -m better")
+            .is(0)
+            .says("make it writable (`chmod u+w`)");
         assert_eq!(lab.read("results.tsv"), HEADER);
     }
     lab.lab("log").is(0).says("the row of run 1 is missing");
@@ -54,7 +72,10 @@ fn half_written_and_hand_edited() {
     lab.write("results.tsv", &by_hand);
     lab.lab("keep -m better").is(0);
     let after = lab.read("results.tsv");
-    let ours = format!("\n{}\t1000.0\t1000.0\tpass\tkeep\tbetter\n", &lab.head()[..7]);
+    let ours = format!(
+        "\n{}\t1000.0\t1000.0\tpass\tkeep\tbetter\n",
+        &lab.head()[..7]
+    );
     assert_eq!(after, by_hand + &ours);
     lab.lab("log")
         .is(0)
@@ -71,9 +92,14 @@ fn a_description_cannot_break_a_row() {
     let mut command = lab.lab_command("keep -m");
     command.arg("a\tb\nc \x1b[31mred\x1b[0m \"quoted\"");
     crate::lab::finish(command.spawn().unwrap()).is(0);
-    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | a b c red \"quoted\""]);
+    assert_eq!(
+        lab.rows(),
+        ["1000.0 | 1000.0 | pass | keep | a b c red \"quoted\""]
+    );
     lab.lab("run").is(0);
-    lab.lab("keep -m ' '").is(1).says("say in a few words what you tried");
+    lab.lab("keep -m ' '")
+        .is(1)
+        .says("say in a few words what you tried");
 }
 
 #[test]
@@ -84,7 +110,10 @@ fn a_tracked_ledger_is_not_excluded() {
     lab.git("commit -qm ledger");
     lab.lab("run").is(0);
     let exclude = lab.read(".git/info/exclude");
-    assert!(!exclude.lines().any(|l| l == "/results.tsv") && exclude.contains("/.lab/"), "{exclude}");
+    assert!(
+        !exclude.lines().any(|l| l == "/results.tsv") && exclude.contains("/.lab/"),
+        "{exclude}"
+    );
 }
 
 #[test]
@@ -97,7 +126,10 @@ fn emulated_rows_have_a_file_of_their_own() {
     lab.lab("run").is(0).says("emulated");
     lab.lab("keep -m better").is(0);
     assert!(!lab.path("results.tsv").exists());
-    assert!(lab.read("results.cpu.tsv").contains("\t3.0\t0.0\tpass\tkeep\tbetter\n"));
+    assert!(
+        lab.read("results.cpu.tsv")
+            .contains("\t3.0\t0.0\tpass\tkeep\tbetter\n")
+    );
     let log = lab.lab("log --json").is(0).json();
     assert_eq!(log["experiments"][0]["emulated"], true);
 }
@@ -105,17 +137,30 @@ fn emulated_rows_have_a_file_of_their_own() {
 #[test]
 fn a_full_disk_leaves_the_repository_as_it_was() {
     let lab = Lab::new();
-    lab.write("kernel.cu", format!("// better\n{}", "// filler\n".repeat(2000)));
+    lab.write(
+        "kernel.cu",
+        format!("// better\n{}", "// filler\n".repeat(2000)),
+    );
     // No file may grow above one block; as on a full disk, every write fails with an error.
-    let output = lab.sh("trap '' XFSZ; ulimit -f 1; exec \"$LAB\" run").is(64);
+    let output = lab
+        .sh("trap '' XFSZ; ulimit -f 1; exec \"$LAB\" run")
+        .is(64);
     output.says("cannot write the snapshot");
     assert_eq!(lab.git("status --porcelain"), " M kernel.cu\n");
-    assert!(!lab.path(".lab/runs/1").exists(), "a run that never was leaves nothing");
+    assert!(
+        !lab.path(".lab/runs/1").exists(),
+        "a run that never was leaves nothing"
+    );
     lab.lab("run").is(0);
-    lab.sh("trap '' XFSZ; ulimit -f 0; exec \"$LAB\" keep -m better").is(1);
+    lab.sh("trap '' XFSZ; ulimit -f 0; exec \"$LAB\" keep -m better")
+        .is(1);
     assert_eq!(lab.git("log --format=%s"), "start\n");
-    lab.sh("trap '' XFSZ; ulimit -f 0; exec \"$LAB\" discard -m worse").is(1);
-    assert!(lab.read("kernel.cu").starts_with("// better\n"), "what cannot be saved is not replaced");
+    lab.sh("trap '' XFSZ; ulimit -f 0; exec \"$LAB\" discard -m worse")
+        .is(1);
+    assert!(
+        lab.read("kernel.cu").starts_with("// better\n"),
+        "what cannot be saved is not replaced"
+    );
     lab.lab("keep -m better").is(0);
     assert_eq!(lab.rows().len(), 1);
 }
@@ -128,7 +173,10 @@ fn a_commit_is_told_of_only_when_it_can_be_read_back() {
         ".git/hooks/post-commit",
         "blob=$(git rev-parse HEAD:kernel.cu); rm -f .git/objects/$(echo $blob | cut -c1-2)/$(echo $blob | cut -c3-)",
     );
-    lab.lab("keep -m better").is(1).says("was not written").says("Is the disk full? Make room on it");
+    lab.lab("keep -m better")
+        .is(1)
+        .says("was not written")
+        .says("Is the disk full? Make room on it");
     assert_eq!(lab.git("log --format=%s"), "start\n");
     assert!(!lab.path("results.tsv").exists());
     assert_eq!(lab.lab("log --json").is(0).json()["undecided_run"], 1);
@@ -149,7 +197,10 @@ fn a_run_that_failed_before_it_had_a_record_is_no_problem_later() {
     lab.lab("keep -m better").is(0).says("keep run 1");
     // A record that was one is another matter.
     lab.write(".lab/runs/2/record.json", "{ half");
-    lab.lab("log").is(0).says("run 2 is left out: ").says("is damaged");
+    lab.lab("log")
+        .is(0)
+        .says("run 2 is left out: ")
+        .says("is damaged");
 }
 
 #[test]
@@ -161,14 +212,19 @@ fn rows_that_were_deleted_by_hand_are_told_of_and_come_back() {
     lab.lab("discard -m worse").is(0);
     let before = lab.read("results.tsv");
     // A row that somebody put in other words is still there.
-    lab.write("results.tsv", before.replace("\tbetter\n", "\tmuch better\n"));
+    lab.write(
+        "results.tsv",
+        before.replace("\tbetter\n", "\tmuch better\n"),
+    );
     assert_eq!(lab.lab("log").is(0).err, "");
     fs::remove_file(lab.path("results.tsv")).unwrap();
     lab.lab("log")
         .is(0)
         .says("the rows of runs 1, 2 are missing in")
         .says("`lab log --append-missing` adds them");
-    lab.lab("log --append-missing").is(0).says("2 missing rows added");
+    lab.lab("log --append-missing")
+        .is(0)
+        .says("2 missing rows added");
     assert_eq!(lab.read("results.tsv"), before);
     assert_eq!(lab.lab("log").is(0).err, "");
     // What git tracks may be on another branch.
@@ -188,16 +244,26 @@ fn columns_of_the_users_own_make_no_row_missing_and_stay() {
         .replace("\tbetter\n", "\tbetter\tseen twice\n");
     lab.write("results.tsv", &with_column);
     assert_eq!(lab.lab("log").is(0).says("better").err, "");
-    lab.lab("log --append-missing").is(0).says("0 missing rows added");
+    lab.lab("log --append-missing")
+        .is(0)
+        .says("0 missing rows added");
     assert_eq!(lab.read("results.tsv"), with_column);
     lab.lab("describe HEAD -m 'better by half'").is(0);
-    assert_eq!(lab.read("results.tsv"), with_column.replace("\tbetter\t", "\tbetter by half\t"));
+    assert_eq!(
+        lab.read("results.tsv"),
+        with_column.replace("\tbetter\t", "\tbetter by half\t")
+    );
     // A figure that somebody broke is told of, and the row is still there.
     let broken = before.replace("\t1000.0\t1000.0\t", "\tquick\t1000.0\t");
     lab.write("results.tsv", &broken);
-    let output = lab.lab("log").is(0).says("results.tsv:2: throughput_sps 'quick' is no number");
+    let output = lab
+        .lab("log")
+        .is(0)
+        .says("results.tsv:2: throughput_sps 'quick' is no number");
     assert!(!output.err.contains("missing"), "{output:?}");
-    lab.lab("log --append-missing").is(0).says("0 missing rows added");
+    lab.lab("log --append-missing")
+        .is(0)
+        .says("0 missing rows added");
     assert_eq!(lab.read("results.tsv"), broken);
     lab.write("results.tsv", with_column);
     lab.lab("undo").is(0);
@@ -210,9 +276,22 @@ fn a_long_ledger_is_listed_row_by_row() {
     lab.lab("keep -m 'the only one with a record'").is(0);
     let ours = lab.read("results.tsv").lines().nth(1).unwrap().to_owned();
     let rows = |ids: std::ops::Range<u32>| -> String {
-        ids.map(|at| format!("{:07x}\t{at}.5\t1.25\tpass\tdiscard\trow {at}: é\n", at * 16)).collect()
+        ids.map(|at| {
+            format!(
+                "{:07x}\t{at}.5\t1.25\tpass\tdiscard\trow {at}: é\n",
+                at * 16
+            )
+        })
+        .collect()
     };
-    lab.write("results.tsv", format!("{HEADER}{}{ours}\n{}", rows(1..20_000), rows(20_000..40_000)));
+    lab.write(
+        "results.tsv",
+        format!(
+            "{HEADER}{}{ours}\n{}",
+            rows(1..20_000),
+            rows(20_000..40_000)
+        ),
+    );
     let log = lab.lab("log").is(0);
     assert_eq!(log.err, "");
     let lines: Vec<&str> = log.out.lines().collect();
@@ -225,11 +304,19 @@ fn a_long_ledger_is_listed_row_by_row() {
     );
     let json = lab.lab("log --json").is(0).json();
     let experiments = json["experiments"].as_array().unwrap();
-    assert_eq!((experiments.len(), &experiments[19_999]["run"]), (40_000, &serde_json::json!(1)));
+    assert_eq!(
+        (experiments.len(), &experiments[19_999]["run"]),
+        (40_000, &serde_json::json!(1))
+    );
     assert_eq!(experiments[39_999]["description"], "row 39999: é");
     assert_eq!(json["problems"], serde_json::json!([]));
     lab.write("results.tsv", HEADER);
     let json = lab.lab("log --json").is(0).json();
     assert_eq!(json["experiments"], serde_json::json!([]));
-    assert!(json["problems"][0].as_str().unwrap().contains("the row of run 1 is missing"));
+    assert!(
+        json["problems"][0]
+            .as_str()
+            .unwrap()
+            .contains("the row of run 1 is missing")
+    );
 }

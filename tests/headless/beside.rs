@@ -1,4 +1,5 @@
-//! Two labs judge the same bytes, as a `lab run` beside an open screen does: each decision is about a verdict that stands.
+//! Two labs judge the same bytes, as a `lab run` beside an open screen does: each decision is about
+//! a verdict that stands.
 
 use crate::lab::{Lab, finish, until};
 use std::process::Child;
@@ -32,11 +33,18 @@ fn a_run_of_the_same_bytes_that_goes_on_is_no_reason_to_refuse() {
     let lab = gated();
     for (bytes, decision, said) in [
         ("// better\n", "keep -m better", "keep run 1 of kernel.cu"),
-        ("// worse\n", "discard -m worse", "discard run 3 of kernel.cu"),
+        (
+            "// worse\n",
+            "discard -m worse",
+            "discard run 3 of kernel.cu",
+        ),
     ] {
         lab.write("kernel.cu", bytes);
         lab.sh("mkdir first").is(0);
-        lab.lab("run").is(0).says("PASS  run").says("`lab keep -m TEXT` commits it");
+        lab.lab("run")
+            .is(0)
+            .says("PASS  run")
+            .says("`lab keep -m TEXT` commits it");
         lab.sh("rmdir first").is(0);
         let twin = waiting(&lab);
         lab.lab(decision).is(0).says(said);
@@ -45,7 +53,10 @@ fn a_run_of_the_same_bytes_that_goes_on_is_no_reason_to_refuse() {
         lab.sh("rmdir first").is(0);
     }
     let tested = lab.git("log -1 --format=%(trailers:key=Tested,valueonly)");
-    assert!(tested.contains("1000"), "what was tested is of the run that was kept: {tested}");
+    assert!(
+        tested.contains("1000"),
+        "what was tested is of the run that was kept: {tested}"
+    );
 }
 
 #[test]
@@ -65,13 +76,18 @@ fn while_the_only_run_of_the_bytes_goes_on_nothing_is_decided() {
 fn a_run_with_a_newer_twin_is_named_in_its_hint() {
     let lab = gated();
     let first = waiting(&lab);
-    lab.lab("run").is(0).says("PASS  run 2").says("`lab keep -m TEXT` commits it");
+    lab.lab("run")
+        .is(0)
+        .says("PASS  run 2")
+        .says("`lab keep -m TEXT` commits it");
     let_go(&lab);
     finish(first)
         .is(0)
         .says("PASS  run 1")
         .says("`lab keep --run 1 -m TEXT` commits it, `lab discard --run 1 -m TEXT` puts");
-    lab.lab("keep --run 1 -m 'the one that was shown'").is(0).says("keep run 1");
+    lab.lab("keep --run 1 -m 'the one that was shown'")
+        .is(0)
+        .says("keep run 1");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `lab run` beside an open screen: bytes that one of them judges, or has just judged, are not judged by the other too. The
-//! screen is its runner here.
+//! `lab run` beside an open screen: bytes that one of them judges, or has just judged, are not
+//! judged by the other too. The screen is its runner here.
 
 use crate::lab::{Lab, patience, until};
 use lab_core::inputs;
@@ -19,7 +19,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
-/// The built-in harness is a script here. It passes; while there is a folder `closed`, it waits at the gate first.
+/// The built-in harness is a script here. It passes; while there is a folder `closed`, it waits at
+/// the gate first.
 fn open_lab() -> Lab {
     let lab = Lab::empty();
     lab.write("kernel.cu", "// the first\n");
@@ -47,7 +48,9 @@ fn gated() -> Lab {
 
 /// Waits until a harness is at the gate.
 fn at_the_gate(lab: &Lab) {
-    until("the harness is at the gate", || lab.path("../here").exists());
+    until("the harness is at the gate", || {
+        lab.path("../here").exists()
+    });
 }
 
 fn let_go(lab: &Lab) {
@@ -65,7 +68,10 @@ fn judge(lab: &Lab) -> PathBuf {
 fn screen(lab: &Lab) -> (Runner, Receiver<RunEvent>) {
     let (send, events) = channel();
     let sink = Arc::new(move |event| drop(send.send(event)));
-    (Runner::with_program(project(lab), judge(lab), sink).unwrap(), events)
+    (
+        Runner::with_program(project(lab), judge(lab), sink).unwrap(),
+        events,
+    )
 }
 
 /// `lab run`: its record, and all events.
@@ -73,11 +79,17 @@ fn command(lab: &Lab, device: Option<Target>) -> JoinHandle<(Record, Vec<RunEven
     let (project, program) = (project(lab), judge(lab));
     std::thread::spawn(move || {
         let mut events = Vec::new();
-        let spec = RunSpec { device, program, ..RunSpec::new(Reason::Command) };
+        let spec = RunSpec {
+            device,
+            program,
+            ..RunSpec::new(Reason::Command)
+        };
         let control = Control::new().unwrap();
         let mut index = RunIndex::new(&project);
-        let record =
-            execute::execute(&project, &spec, &mut index, &control, |event| events.push(event)).unwrap();
+        let record = execute::execute(&project, &spec, &mut index, &control, |event| {
+            events.push(event)
+        })
+        .unwrap();
         (record, events)
     })
 }
@@ -111,7 +123,10 @@ fn ended(events: &Receiver<RunEvent>) -> (Record, bool) {
 }
 
 fn runs(lab: &Lab) -> usize {
-    let entries = std::fs::read_dir(lab.path(".lab/runs")).into_iter().flatten().flatten();
+    let entries = std::fs::read_dir(lab.path(".lab/runs"))
+        .into_iter()
+        .flatten()
+        .flatten();
     entries.filter(|entry| entry.path().is_dir()).count()
 }
 
@@ -122,13 +137,20 @@ fn a_save_that_a_command_judges_is_followed_by_the_screen() {
     let command = command(&lab, None);
     at_the_gate(&lab);
     runner.start(Reason::Saved);
-    let RunEvent::Joined(start) = next(&events) else { panic!("it is being judged") };
+    let RunEvent::Joined(start) = next(&events) else {
+        panic!("it is being judged")
+    };
     assert_eq!(start.id, RunId(1));
-    let RunEvent::Progress(RunId(1), batch) = next(&events) else { panic!("its lines are shown") };
+    let RunEvent::Progress(RunId(1), batch) = next(&events) else {
+        panic!("its lines are shown")
+    };
     assert_eq!(batch.lines[0].text, "device: Test GPU");
     let_go(&lab);
     let (record, _) = ended(&events);
-    assert_eq!((record.start.id, record.verdict.unwrap().outcome), (RunId(1), Outcome::Pass));
+    assert_eq!(
+        (record.start.id, record.verdict.unwrap().outcome),
+        (RunId(1), Outcome::Pass)
+    );
     command.join().unwrap();
     assert_eq!(runs(&lab), 1);
 }
@@ -163,7 +185,10 @@ fn a_command_gets_the_verdict_of_the_run_that_the_screen_began() {
     let command = command(&lab, None);
     let_go(&lab);
     let (record, told) = command.join().unwrap();
-    assert_eq!((record.start.id, record.verdict.unwrap().outcome), (RunId(1), Outcome::Pass));
+    assert_eq!(
+        (record.start.id, record.verdict.unwrap().outcome),
+        (RunId(1), Outcome::Pass)
+    );
     let lines = told.iter().filter_map(|event| match event {
         RunEvent::Progress(_, batch) => Some(batch.lines.iter().map(|line| line.text.as_str())),
         _ => None,
@@ -180,7 +205,9 @@ fn a_command_gets_the_verdict_of_the_run_that_the_screen_began() {
     assert_eq!(reported(&lab, Some(Target::Cpu)), 4);
     assert_eq!(reported(&lab, None), 3);
     assert_eq!(reported(&lab, None), 5);
-    lab.lab("discard --run 3 -m newer").is(0).says("discard run 3");
+    lab.lab("discard --run 3 -m newer")
+        .is(0)
+        .says("discard run 3");
 }
 
 #[test]
@@ -189,12 +216,21 @@ fn a_run_whose_process_is_killed_is_judged_by_who_followed_it() {
     let (runner, events) = screen(&lab);
     let record = command(&lab, None).join().unwrap().0;
     let store = RunStore::new(&project(&lab).lab_dir);
-    store.write(&Record { ended: None, ending: None, verdict: None, ..record }).unwrap();
+    store
+        .write(&Record {
+            ended: None,
+            ending: None,
+            verdict: None,
+            ..record
+        })
+        .unwrap();
     // The process that holds this lock judges.
     let held = File::open(store.log(RunId(1))).unwrap();
     held.lock().unwrap();
     runner.start(Reason::Saved);
-    let RunEvent::Joined(_) = next(&events) else { panic!("it is being judged") };
+    let RunEvent::Joined(_) = next(&events) else {
+        panic!("it is being judged")
+    };
     drop(held);
     let (record, joined) = ended(&events);
     assert_eq!((record.start.id, joined), (RunId(2), false));
@@ -208,11 +244,16 @@ fn who_follows_a_run_may_stop_following() {
     let command = command(&lab, None);
     at_the_gate(&lab);
     runner.start(Reason::Saved);
-    let RunEvent::Joined(_) = next(&events) else { panic!("it is being judged") };
+    let RunEvent::Joined(_) = next(&events) else {
+        panic!("it is being judged")
+    };
     runner.kill();
     while !matches!(next(&events), RunEvent::Left(RunId(1))) {}
     let_go(&lab);
-    assert_eq!(command.join().unwrap().0.verdict.unwrap().outcome, Outcome::Pass);
+    assert_eq!(
+        command.join().unwrap().0.verdict.unwrap().outcome,
+        Outcome::Pass
+    );
     assert_eq!(runs(&lab), 1);
 }
 
@@ -224,10 +265,15 @@ fn what_could_not_be_judged_is_not_tried_twice() {
     let command = command(&lab, None);
     at_the_gate(&lab);
     runner.start(Reason::Saved);
-    let RunEvent::Joined(_) = next(&events) else { panic!("it is being judged") };
+    let RunEvent::Joined(_) = next(&events) else {
+        panic!("it is being judged")
+    };
     let_go(&lab);
     let of_command = command.join().unwrap().0;
-    assert_eq!(of_command.verdict.as_ref().unwrap().outcome, Outcome::NotJudged);
+    assert_eq!(
+        of_command.verdict.as_ref().unwrap().outcome,
+        Outcome::NotJudged
+    );
     assert_eq!(ended(&events).0, of_command);
     assert_eq!(runs(&lab), 0);
 }

@@ -4,8 +4,8 @@ use crate::lab::{CommandOutput, Lab, finish};
 use std::fs;
 use std::path::Path;
 
-/// A repository with rmsnorm in it, committed. The cpu device judges its smallest workloads: a story needs a verdict, and the
-/// others take seconds.
+/// A repository with rmsnorm in it, committed. The cpu device judges its smallest workloads: a
+/// story needs a verdict, and the others take seconds.
 pub fn rmsnorm() -> Lab {
     rmsnorm_with(|problem| {
         let few = problem.replace("cpu_max_cells = 300_000", "cpu_max_cells = 5_000");
@@ -20,7 +20,10 @@ fn rmsnorm_with(change: impl Fn(String) -> String) -> Lab {
     lab.copy_problem("kernels/rmsnorm", "kernels/rmsnorm");
     let problem = "kernels/rmsnorm/problem.toml";
     lab.write(problem, change(lab.read(problem)));
-    lab.write("lab.toml", "kernel = \"kernels/rmsnorm/kernel.cu\"\ndevice = \"cpu\"\ntime_limit_s = 300\n");
+    lab.write(
+        "lab.toml",
+        "kernel = \"kernels/rmsnorm/kernel.cu\"\ndevice = \"cpu\"\ntime_limit_s = 300\n",
+    );
     lab.git("add -A");
     lab.git("commit -qm rmsnorm");
     lab
@@ -40,16 +43,39 @@ fn edit_and_run(lab: &Lab, from: &str, to: &str, args: &str) -> CommandOutput {
 #[test]
 fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
     let lab = rmsnorm_with(|whole| whole);
-    let run = edit_and_run(&lab, "// One block computes", "// A block computes", "run --json").is(0).json();
-    assert_eq!((run["outcome"].as_str(), run["emulated"].as_bool()), (Some("pass"), Some(true)));
+    let run = edit_and_run(
+        &lab,
+        "// One block computes",
+        "// A block computes",
+        "run --json",
+    )
+    .is(0)
+    .json();
+    assert_eq!(
+        (run["outcome"].as_str(), run["emulated"].as_bool()),
+        (Some("pass"), Some(true))
+    );
     assert!(run["throughput_sps"].as_f64().unwrap() > 0.0);
     assert!(run["gates"].as_array().unwrap().len() >= 6);
-    assert!(run["ratio"].is_null(), "there is no speed verdict on the cpu device");
-    lab.lab("keep -m 'a comment'").is(0).says("held-out inputs before the keep").says("y_mismatched: 0");
-    let record: serde_json::Value = serde_json::from_str(&lab.read(".lab/runs/1/record.json")).unwrap();
+    assert!(
+        run["ratio"].is_null(),
+        "there is no speed verdict on the cpu device"
+    );
+    lab.lab("keep -m 'a comment'")
+        .is(0)
+        .says("held-out inputs before the keep")
+        .says("y_mismatched: 0");
+    let record: serde_json::Value =
+        serde_json::from_str(&lab.read(".lab/runs/1/record.json")).unwrap();
     assert_eq!(record["held_out"]["outcome"].as_str(), Some("pass"));
-    assert_eq!(lab.git("show --name-only --format=%s HEAD"), format!("a comment\n\n{KERNEL}\n"));
-    assert!(lab.read("results.cpu.tsv").ends_with("\tpass\tkeep\ta comment\n"));
+    assert_eq!(
+        lab.git("show --name-only --format=%s HEAD"),
+        format!("a comment\n\n{KERNEL}\n")
+    );
+    assert!(
+        lab.read("results.cpu.tsv")
+            .ends_with("\tpass\tkeep\ta comment\n")
+    );
     assert_eq!(lab.git("status --porcelain"), "");
 }
 
@@ -67,10 +93,15 @@ unsigned cuGetErrorName(unsigned code, const char **text) {
 #[test]
 fn a_broken_driver_is_told_where_auto_takes_the_cpu_device() {
     let lab = rmsnorm();
-    lab.write("lab.toml", "kernel = \"kernels/rmsnorm/kernel.cu\"\ntime_limit_s = 300\n");
+    lab.write(
+        "lab.toml",
+        "kernel = \"kernels/rmsnorm/kernel.cu\"\ntime_limit_s = 300\n",
+    );
     lab.write("../libcuda.c", BROKEN_DRIVER);
-    let built =
-        lab.command("cc").args(["-shared", "-fPIC", "-o", "../libcuda.so.1", "../libcuda.c"]).status();
+    let built = lab
+        .command("cc")
+        .args(["-shared", "-fPIC", "-o", "../libcuda.so.1", "../libcuda.c"])
+        .status();
     assert!(built.unwrap().success());
     let with_driver = |args: &str| {
         let mut command = lab.lab_command(args);
@@ -80,10 +111,19 @@ fn a_broken_driver_is_told_where_auto_takes_the_cpu_device() {
     let why = "the driver's kernel module and its libraries have different versions. Reboot";
     let told = format!("cannot be used: could not initialise the NVIDIA driver: {why}");
     let run = with_driver("run --json").is(0).json();
-    assert_eq!((run["outcome"].as_str(), run["emulated"].as_bool()), (Some("pass"), Some(true)));
+    assert_eq!(
+        (run["outcome"].as_str(), run["emulated"].as_bool()),
+        (Some("pass"), Some(true))
+    );
     let caveats = run["caveats"].to_string();
-    assert!(caveats.contains("device auto is the cpu device here") && caveats.contains(&told), "{caveats}");
-    with_driver("doctor").says("device auto is cpu").says("the NVIDIA driver is installed").says(why);
+    assert!(
+        caveats.contains("device auto is the cpu device here") && caveats.contains(&told),
+        "{caveats}"
+    );
+    with_driver("doctor")
+        .says("device auto is cpu")
+        .says("the NVIDIA driver is installed")
+        .says(why);
     with_driver("probe").says(&told);
     // Nobody is told without a driver, nor who asked for the cpu device.
     if !Path::new("/dev/nvidia0").exists() {
@@ -99,14 +139,24 @@ fn a_probe_of_the_emulated_device_says_so_and_bounds_nothing() {
     let lab = Lab::new();
     let probed = lab.lab("probe --device cpu").is(0);
     assert!(probed.out.starts_with("cpu (emulated, "), "{probed:?}");
-    for figure in ["copy in memory", "reads from L2", "L2 round trip", "launch", "grid exchange"] {
+    for figure in [
+        "copy in memory",
+        "reads from L2",
+        "L2 round trip",
+        "launch",
+        "grid exchange",
+    ] {
         assert!(probed.out.contains(figure), "{figure}: {probed:?}");
     }
-    let probed =
-        probed.says("emulated: these figures say nothing about a GPU, and no floor is derived from them");
+    let probed = probed
+        .says("emulated: these figures say nothing about a GPU, and no floor is derived from them");
     assert!(!probed.out.contains("tensor"), "{probed:?}");
     let kept = fs::read_dir(lab.cache()).unwrap().flatten();
-    assert_eq!(kept.filter(|file| file.file_name().to_string_lossy().starts_with("probe-")).count(), 0);
+    assert_eq!(
+        kept.filter(|file| file.file_name().to_string_lossy().starts_with("probe-"))
+            .count(),
+        0
+    );
     lab.lab("probe --device cuda:97").is(3);
 }
 
@@ -114,24 +164,56 @@ fn a_probe_of_the_emulated_device_says_so_and_bounds_nothing() {
 fn kernels_that_misbehave() {
     let lab = rmsnorm();
     let syntax = edit_and_run(&lab, "float sum = 0;", "float sum = 0", "run");
-    syntax.is(2).says("✗ BUILD ERROR  run").says(&format!("{KERNEL}:31: expected"));
+    syntax
+        .is(2)
+        .says("✗ BUILD ERROR  run")
+        .says(&format!("{KERNEL}:31: expected"));
     lab.lab("discard -m typo").is(0);
 
-    let wrong = edit_and_run(&lab, "squares) / cols", "squares) / (cols + 1)", "run --json").is(1).json();
-    assert_eq!((wrong["outcome"].as_str(), wrong["kernel_us"].is_null()), (Some("fail"), true));
+    let wrong = edit_and_run(
+        &lab,
+        "squares) / cols",
+        "squares) / (cols + 1)",
+        "run --json",
+    )
+    .is(1)
+    .json();
+    assert_eq!(
+        (wrong["outcome"].as_str(), wrong["kernel_us"].is_null()),
+        (Some("fail"), true)
+    );
     lab.lab("discard -m 'off by one'").is(0);
 
-    let outside = edit_and_run(&lab, "ys[p] = out;", "ys[p + 1] = out;", "run --json").is(1).json();
-    assert!(outside["why"].as_str().unwrap().contains("out_of_bounds"), "{outside}");
+    let outside = edit_and_run(&lab, "ys[p] = out;", "ys[p + 1] = out;", "run --json")
+        .is(1)
+        .json();
+    assert!(
+        outside["why"].as_str().unwrap().contains("out_of_bounds"),
+        "{outside}"
+    );
     lab.lab("discard -m outside").is(0);
 
     lab.write("lab.toml", lab.read("lab.toml").replace("= 300", "= 2"));
-    edit_and_run(&lab, "__syncthreads();", "for (volatile int i = 0;; i++) {}", "run").is(3).says("☠ CRASH");
+    edit_and_run(
+        &lab,
+        "__syncthreads();",
+        "for (volatile int i = 0;; i++) {}",
+        "run",
+    )
+    .is(3)
+    .says("☠ CRASH");
     lab.lab("discard -m endless").is(0);
 
     let rows = lab.read("results.cpu.tsv");
-    let status: Vec<&str> = rows.lines().skip(1).map(|l| l.split('\t').nth(4).unwrap()).collect();
-    assert_eq!((status.len(), status[0], status[1], status[3]), (4, "crash", "discard", "crash"));
+    let status: Vec<&str> = rows
+        .lines()
+        .skip(1)
+        .map(|l| l.split('\t').nth(4).unwrap())
+        .collect();
+    assert_eq!(
+        (status.len(), status[0], status[1], status[3]),
+        (4, "crash", "discard", "crash")
+    );
     assert_eq!(lab.git(&format!("diff HEAD -- {KERNEL}")), "");
 }
 
@@ -139,10 +221,19 @@ fn kernels_that_misbehave() {
 fn a_kernel_that_prints_without_end_ends() {
     let lab = rmsnorm();
     lab.write("lab.toml", lab.read("lab.toml") + "output_limit_mib = 1\n");
-    let flood =
-        "for (int i = 0; i < 100000000; i++) printf(\"a line that nobody will ever read, number %d\\n\", i);";
-    let output = edit_and_run(&lab, "__syncthreads();", &format!("{flood} __syncthreads();"), "run").is(3);
-    assert!(output.out.contains("☠ CRASH"), "{}", output.out.lines().last().unwrap_or(""));
+    let flood = "for (int i = 0; i < 100000000; i++) printf(\"a line that nobody will ever read, number %d\\n\", i);";
+    let output = edit_and_run(
+        &lab,
+        "__syncthreads();",
+        &format!("{flood} __syncthreads();"),
+        "run",
+    )
+    .is(3);
+    assert!(
+        output.out.contains("☠ CRASH"),
+        "{}",
+        output.out.lines().last().unwrap_or("")
+    );
     assert!(fs::metadata(lab.path(".lab/runs/1/run.log")).unwrap().len() < 2 << 20);
 }
 
@@ -150,7 +241,9 @@ fn a_kernel_that_prints_without_end_ends() {
 fn the_hidden_children_are_no_commands_for_people() {
     let lab = Lab::empty();
     for child in ["harness-compiler", "harness-worker"] {
-        lab.lab(child).is(64).says("is started by `lab harness`, not by hand");
+        lab.lab(child)
+            .is(64)
+            .says("is started by `lab harness`, not by hand");
     }
 }
 
@@ -159,10 +252,15 @@ fn without_a_problem_and_without_a_harness_there_is_no_run() {
     let lab = Lab::empty();
     lab.write("kernel.cu", "// the first\n");
     lab.passing(1000.0);
-    lab.lab("run").is(64).says("kernel.cu has no problem.toml beside it").says("`lab init`");
+    lab.lab("run")
+        .is(64)
+        .says("kernel.cu has no problem.toml beside it")
+        .says("`lab init`");
     assert!(!lab.path(".lab/runs").exists());
     lab.write("lab.toml", "device = \"cpu\"\n");
-    lab.lab("run").is(64).says("lab.toml names no harness: set `harness` there");
+    lab.lab("run")
+        .is(64)
+        .says("lab.toml names no harness: set `harness` there");
     assert!(!lab.path(".lab/runs").exists());
     fs::remove_file(lab.path("lab.toml")).unwrap();
     lab.lab("init").is(0);
@@ -172,13 +270,23 @@ fn without_a_problem_and_without_a_harness_there_is_no_run() {
 #[test]
 fn an_error_in_the_problem_names_the_users_file() {
     let lab = rmsnorm();
-    lab.write("kernels/rmsnorm/problem.toml", "name = \"x\"\nnonsense = 1\n");
+    lab.write(
+        "kernels/rmsnorm/problem.toml",
+        "name = \"x\"\nnonsense = 1\n",
+    );
     let output = lab.lab("run").is(64).says("kernels/rmsnorm/problem.toml:");
-    assert_eq!(output.out.matches("problem.toml:2:1: error").count(), 1, "in the verdict: {output:?}");
+    assert_eq!(
+        output.out.matches("problem.toml:2:1: error").count(),
+        1,
+        "in the verdict: {output:?}"
+    );
     let log = lab.read(".lab/not-judged/run.log");
     assert_eq!(log.matches("problem.toml:2:1: error").count(), 1, "{log}");
     assert!(!output.out.contains(".lab/runs"), "{output:?}");
-    assert!(!output.out.contains("/kernels/rmsnorm/problem.toml"), "{output:?}");
+    assert!(
+        !output.out.contains("/kernels/rmsnorm/problem.toml"),
+        "{output:?}"
+    );
 }
 
 #[test]
@@ -186,7 +294,10 @@ fn what_this_machine_lacks_is_said_with_its_remedy() {
     let lab = rmsnorm();
     let mut command = lab.lab_command("run");
     command.env("PATH", "/nowhere").env_remove("CXX");
-    finish(command.spawn().unwrap()).is(64).says("no C++ compiler is here").says("apt install g++");
+    finish(command.spawn().unwrap())
+        .is(64)
+        .says("no C++ compiler is here")
+        .says("apt install g++");
 
     // Where there is a GPU the same command is a run like any other.
     let output = lab.lab("run --device cuda:99");

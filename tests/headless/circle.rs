@@ -7,11 +7,19 @@ fn the_circle() {
     let lab = Lab::empty();
     lab.write("kernel.cu", "// the first\n");
     lab.passing(1000.0);
-    lab.lab("init").is(0).says("`uv run harness.py`, trusted because this command wrote it");
+    lab.lab("init")
+        .is(0)
+        .says("`uv run harness.py`, trusted because this command wrote it");
 
     let run = lab.lab("run --json").is(0).json();
-    assert_eq!((run["run"].as_u64(), run["outcome"].as_str()), (Some(1), Some("pass")));
-    assert_eq!((run["throughput_sps"].as_f64(), run["kernel_us"].as_f64()), (Some(1000.0), Some(1000.0)));
+    assert_eq!(
+        (run["run"].as_u64(), run["outcome"].as_str()),
+        (Some(1), Some("pass"))
+    );
+    assert_eq!(
+        (run["throughput_sps"].as_f64(), run["kernel_us"].as_f64()),
+        (Some(1000.0), Some(1000.0))
+    );
     assert!(run["ratio"].is_null(), "there is no incumbent yet");
 
     // An unborn branch: keep makes the first commit.
@@ -25,15 +33,28 @@ fn the_circle() {
     assert_eq!(lab.git("log --format=%s"), "the baseline\n");
     assert_eq!(lab.git("show HEAD:kernel.cu"), "// the first\n");
     assert_eq!(lab.git("ls-tree --name-only HEAD"), "kernel.cu\nlab.toml\n");
-    assert!(lab.git("notes --ref=lab show HEAD").contains("\"throughput_sps\""));
+    assert!(
+        lab.git("notes --ref=lab show HEAD")
+            .contains("\"throughput_sps\"")
+    );
 
     lab.write("kernel.cu", "// the second\n");
     lab.passing(1031.0);
-    lab.lab("run").is(0).says("● PASS  run 2 of kernel.cu  1,031 sps  +3.1 %");
-    lab.lab("discard -m 'two at once'").is(0).says("refs/lab/discarded/2");
+    lab.lab("run")
+        .is(0)
+        .says("● PASS  run 2 of kernel.cu  1,031 sps  +3.1 %");
+    lab.lab("discard -m 'two at once'")
+        .is(0)
+        .says("refs/lab/discarded/2");
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
-    assert_eq!(lab.git("show refs/lab/discarded/2:kernel.cu"), "// the second\n");
-    assert_eq!(lab.git("log -1 --format=%s refs/lab/discarded/2"), "two at once\n");
+    assert_eq!(
+        lab.git("show refs/lab/discarded/2:kernel.cu"),
+        "// the second\n"
+    );
+    assert_eq!(
+        lab.git("log -1 --format=%s refs/lab/discarded/2"),
+        "two at once\n"
+    );
 
     lab.write("kernel.cu", "// the third\n");
     lab.harness("echo 'kernel.cu(3): error: expected a ;'; exit 1");
@@ -49,8 +70,12 @@ fn the_circle() {
     );
 
     let log = lab.lab("log --json").is(0).json();
-    let seen: Vec<_> =
-        log["experiments"].as_array().unwrap().iter().map(|e| (&e["run"], &e["throughput_sps"])).collect();
+    let seen: Vec<_> = log["experiments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| (&e["run"], &e["throughput_sps"]))
+        .collect();
     assert_eq!(
         format!("{seen:?}"),
         "[(Number(1), Number(1000.0)), (Number(2), Number(1031.0)), (Number(3), Null)]"
@@ -68,7 +93,11 @@ fn the_circle() {
     assert_eq!(lab.read("kernel.cu"), "// the third\n");
     lab.lab("restore HEAD").is(0);
     lab.lab("restore HEAD").is(0).says("already");
-    assert_eq!(lab.git("status --porcelain"), "?? harness.py\n", "the lab's own files are not in the way");
+    assert_eq!(
+        lab.git("status --porcelain"),
+        "?? harness.py\n",
+        "the lab's own files are not in the way"
+    );
 }
 
 #[test]
@@ -100,12 +129,15 @@ fn what_the_user_modified_and_staged_stays_exactly_as_it_was() {
     lab.lab("discard -m discarded").is(0);
     assert_eq!(state(), before);
 
-    // A staged kernel that was judged is committed and no more staged; another version stays staged.
+    // A staged kernel that was judged is committed and no more staged; another version stays
+    // staged.
     lab.write("kernel.cu", "// staged by hand\n");
     lab.git("add kernel.cu");
     lab.write("kernel.cu", "// judged\n");
     lab.lab("run").is(0);
-    lab.lab("keep -m judged").is(0).says("you staged another version of kernel.cu: it is still staged");
+    lab.lab("keep -m judged")
+        .is(0)
+        .says("you staged another version of kernel.cu: it is still staged");
     assert_eq!(lab.git("show :kernel.cu"), "// staged by hand\n");
     assert_eq!(lab.git("show HEAD:kernel.cu"), "// judged\n");
 }
@@ -118,26 +150,41 @@ fn keep_on_the_bytes_of_head_names_the_commit_that_holds_them() {
     lab.git("add README");
     lab.git("commit -qm readme");
     lab.lab("run").is(0);
-    lab.lab("keep -m 'the baseline again'").is(0).says("HEAD holds these bytes already").says(&start[..7]);
+    lab.lab("keep -m 'the baseline again'")
+        .is(0)
+        .says("HEAD holds these bytes already")
+        .says(&start[..7]);
     assert_eq!(lab.git("log --format=%s"), "readme\nstart\n");
-    assert!(lab.read("results.tsv").contains(&format!("\n{}\t1000.0\t", &start[..7])));
+    assert!(
+        lab.read("results.tsv")
+            .contains(&format!("\n{}\t1000.0\t", &start[..7]))
+    );
     // Decided is decided; and the incumbent itself cannot be discarded.
-    lab.lab("keep -m again").is(1).says("run 1 was decided already (keep)");
-    // A further run of the same bytes is the same experiment.
-    lab.lab("run").is(0).says("  HEAD holds these bytes already: run 1 kept them as ");
     lab.lab("keep -m again")
         .is(1)
-        .says(&format!("HEAD holds these bytes already: run 1 kept them as {}", &start[..7]));
+        .says("run 1 was decided already (keep)");
+    // A further run of the same bytes is the same experiment.
+    lab.lab("run")
+        .is(0)
+        .says("  HEAD holds these bytes already: run 1 kept them as ");
+    lab.lab("keep -m again").is(1).says(&format!(
+        "HEAD holds these bytes already: run 1 kept them as {}",
+        &start[..7]
+    ));
     assert_eq!(lab.rows().len(), 1);
     lab.write("kernel.cu", "// edited\n");
     lab.lab("keep -m again")
         .is(1)
         .says("kernel.cu changed after the verdict of run 2: judge them first (`lab run`)");
     lab.write("kernel.cu", "");
-    lab.lab("keep -m again").is(1).says("lab: kernel.cu is empty: nothing to judge\n");
+    lab.lab("keep -m again")
+        .is(1)
+        .says("lab: kernel.cu is empty: nothing to judge\n");
     lab.lab("restore HEAD").is(0);
     lab.lab("run").is(0);
-    lab.lab("discard -m away").is(1).says("the incumbent's own bytes");
+    lab.lab("discard -m away")
+        .is(1)
+        .says("the incumbent's own bytes");
 }
 
 #[test]
@@ -149,18 +196,32 @@ fn bytes_newer_than_the_verdict() {
     lab.lab("keep -m x")
         .is(1)
         .says("kernel.cu changed after the verdict of run 1: judge them first (`lab run`)");
-    lab.lab("discard -m x").is(1).says("`lab discard -m TEXT --unjudged` discards run 1 all the same");
+    lab.lab("discard -m x")
+        .is(1)
+        .says("`lab discard -m TEXT --unjudged` discards run 1 all the same");
     assert_eq!(lab.read("kernel.cu"), "// newer\n");
-    lab.lab("discard -m x --unjudged").is(0).says("the bytes that were on disk are kept as");
+    lab.lab("discard -m x --unjudged")
+        .is(0)
+        .says("the bytes that were on disk are kept as");
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
-    assert_eq!(lab.git("show refs/lab/discarded/1:kernel.cu"), "// judged\n");
+    assert_eq!(
+        lab.git("show refs/lab/discarded/1:kernel.cu"),
+        "// judged\n"
+    );
     let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
-    assert_eq!(lab.git(&format!("show {}:kernel.cu", saved.trim())), "// newer\n");
+    assert_eq!(
+        lab.git(&format!("show {}:kernel.cu", saved.trim())),
+        "// newer\n"
+    );
 
     // Nothing was judged at all: the bytes are saved, and there is no experiment.
     lab.write("kernel.cu", "// a thought\n");
-    lab.lab("discard -m thought").is(1).says("no verdict belongs to the present bytes");
-    lab.lab("discard -m thought --unjudged").is(0).says("unjudged bytes");
+    lab.lab("discard -m thought")
+        .is(1)
+        .says("no verdict belongs to the present bytes");
+    lab.lab("discard -m thought --unjudged")
+        .is(0)
+        .says("unjudged bytes");
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
     assert_eq!(lab.git("for-each-ref refs/lab/saved").lines().count(), 2);
     assert_eq!(lab.rows().len(), 1);
@@ -176,7 +237,11 @@ fn in_another_clone_the_records_come_with_the_notes() {
     lab.git("commit -qm ledger");
     lab.git("clone -q . ../clone");
     let clone = |program: &str, args: &str| {
-        let mut command = if program == "lab" { lab.lab_command(args) } else { lab.command(program) };
+        let mut command = if program == "lab" {
+            lab.lab_command(args)
+        } else {
+            lab.command(program)
+        };
         if program != "lab" {
             command.args(args.split(' '));
         }
@@ -185,7 +250,10 @@ fn in_another_clone_the_records_come_with_the_notes() {
     };
     assert!(clone("lab", "log --json").json()["experiments"][0]["device"].is_null());
     clone("git", "fetch -q origin refs/notes/lab:refs/notes/lab");
-    assert_eq!(clone("lab", "log --json").json()["experiments"][0]["device"], "Test GPU");
+    assert_eq!(
+        clone("lab", "log --json").json()["experiments"][0]["device"],
+        "Test GPU"
+    );
     // The incumbent's measure came with it.
     clone("lab", "trust");
     std::fs::write(lab.path("../clone/kernel.cu"), "// best\n").unwrap();
@@ -203,8 +271,15 @@ fn a_save_while_the_incumbent_is_put_back_is_not_lost() {
     lab_core::repo::checkout_kernel(&repo, &project, "HEAD", Some(saved)).unwrap();
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
     let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
-    assert_eq!(lab.git(&format!("show {}:kernel.cu", saved.trim())), "// saved in the last moment\n");
-    assert_eq!(lab.git("status --porcelain"), "", "nothing else is left in the folder");
+    assert_eq!(
+        lab.git(&format!("show {}:kernel.cu", saved.trim())),
+        "// saved in the last moment\n"
+    );
+    assert_eq!(
+        lab.git("status --porcelain"),
+        "",
+        "nothing else is left in the folder"
+    );
 }
 
 #[test]
@@ -226,13 +301,17 @@ fn a_local_include_belongs_to_the_verdict_but_not_to_an_experiment() {
     lab.write("tile.cuh", "#define T 1\n");
     lab.write("kernel.cu", "#include \"tile.cuh\"\n");
     lab.lab("run").is(0);
-    lab.lab("keep -m x").is(1).says("tile.cuh is not as in HEAD, and an experiment changes kernel.cu alone");
+    lab.lab("keep -m x")
+        .is(1)
+        .says("tile.cuh is not as in HEAD, and an experiment changes kernel.cu alone");
     lab.git("add tile.cuh");
     lab.git("commit -qm tile");
     lab.lab("keep -m 'with a tile'").is(0);
     lab.lab("run").is(0);
     lab.write("tile.cuh", "#define T 2\n");
-    lab.lab("keep -m x").is(1).says("tile.cuh changed after the verdict of run 2");
+    lab.lab("keep -m x")
+        .is(1)
+        .says("tile.cuh changed after the verdict of run 2");
 }
 
 #[test]
@@ -249,9 +328,16 @@ fn line_endings_that_git_changes() {
     lab.write("kernel.cu", "// mixed\r\n// ends\n");
     lab.lab("run").is(0);
     lab.lab("discard -m mixed").is(0);
-    assert_eq!(lab.read("kernel.cu"), "// windows\r\n", "put back as a checkout would");
+    assert_eq!(
+        lab.read("kernel.cu"),
+        "// windows\r\n",
+        "put back as a checkout would"
+    );
     let raw = lab.git("for-each-ref --format=%(objectname) refs/lab/raw");
-    assert_eq!(lab.git(&format!("cat-file blob {}", raw.trim())), "// mixed\r\n// ends\n");
+    assert_eq!(
+        lab.git(&format!("cat-file blob {}", raw.trim())),
+        "// mixed\r\n// ends\n"
+    );
 }
 
 #[test]
@@ -267,29 +353,48 @@ fn the_mode_of_the_kernel_stays() {
 #[test]
 fn init_finds_out_what_is_here() {
     let lab = Lab::empty();
-    lab.lab("init").is(1).says("no kernel.cu and no kernel.py here or below");
+    lab.lab("init")
+        .is(1)
+        .says("no kernel.cu and no kernel.py here or below");
     std::fs::create_dir_all(lab.path("sub/deep")).unwrap();
     lab.write("sub/deep/kernel.cu", "// x\n");
     lab.write("sub/deep/problem.toml", "");
-    lab.lab("init").is(0).says("kernel sub/deep/kernel.cu").says("the built-in harness");
-    lab.lab("init").is(1).says("exists already and was not changed");
+    lab.lab("init")
+        .is(0)
+        .says("kernel sub/deep/kernel.cu")
+        .says("the built-in harness");
+    lab.lab("init")
+        .is(1)
+        .says("exists already and was not changed");
     std::fs::remove_file(lab.path("lab.toml")).unwrap();
     lab.write("a.cu", "// a\n");
     lab.write("b.cu", "// b\n");
-    lab.lab("init").is(1).says("several kernels are here: a.cu, b.cu. Name one: `lab init a.cu`");
-    lab.lab("init b.cu").is(0).says("no harness.py here and no problem.toml");
+    lab.lab("init")
+        .is(1)
+        .says("several kernels are here: a.cu, b.cu. Name one: `lab init a.cu`");
+    lab.lab("init b.cu")
+        .is(0)
+        .says("no harness.py here and no problem.toml");
 }
 
 #[test]
 fn wrong_usage_exits_with_64_and_help_with_0() {
     let lab = Lab::new();
     lab.lab("frobnicate --now").is(64);
-    lab.lab("run --device gpu").is(64).says("unknown device 'gpu'");
+    lab.lab("run --device gpu")
+        .is(64)
+        .says("unknown device 'gpu'");
     lab.lab("--help").is(0).says("keep");
-    lab.lab("run /nonexistent").is(64).says("there is no /nonexistent");
-    lab.lab("run missing/kernel.cu").is(64).says("there is no folder");
+    lab.lab("run /nonexistent")
+        .is(64)
+        .says("there is no /nonexistent");
+    lab.lab("run missing/kernel.cu")
+        .is(64)
+        .says("there is no folder");
     lab.write("lab.toml", "harnes = \"x\"\n");
-    lab.lab("run").is(64).says("lab.toml:1:1: unknown key 'harnes' (did you mean 'harness'?)");
+    lab.lab("run")
+        .is(64)
+        .says("lab.toml:1:1: unknown key 'harnes' (did you mean 'harness'?)");
     let output = lab.lab("run --json").is(64);
     assert_eq!(output.json()["exit_code"], 64);
     lab.lab("").is(1).says("`lab run`");
@@ -313,36 +418,57 @@ fn doctor_has_a_remedy_for_everything() {
         assert!(output.out.contains(what), "{what}: {output:?}");
     }
     let mut nothing = lab.lab_command("doctor");
-    nothing.env("PATH", "/nowhere").env("CXX", "/nowhere/cxx").current_dir("/");
+    nothing
+        .env("PATH", "/nowhere")
+        .env("CXX", "/nowhere/cxx")
+        .current_dir("/");
     let output = crate::lab::finish(nothing.spawn().unwrap()).is(1);
     let output = output.says("git init").says("apt install g++");
     // What is not well has no ✓, and every remedy is behind an arrow.
     assert!(
-        output.out.contains("! git           the git program does not run\n                → install git"),
+        output.out.contains(
+            "! git           the git program does not run\n                → install git"
+        ),
         "{output:?}"
     );
     assert!(
-        output.out.contains("! terminal      stdout is not a terminal\n                → "),
+        output
+            .out
+            .contains("! terminal      stdout is not a terminal\n                → "),
         "{output:?}"
     );
-    let compiler = output.out.lines().skip_while(|l| !l.contains("✗ C++ compiler")).nth(1);
-    assert!(compiler.is_some_and(|l| l.starts_with("                → Install one")), "{output:?}");
+    let compiler = output
+        .out
+        .lines()
+        .skip_while(|l| !l.contains("✗ C++ compiler"))
+        .nth(1);
+    assert!(
+        compiler.is_some_and(|l| l.starts_with("                → Install one")),
+        "{output:?}"
+    );
 }
 
 #[test]
 fn newer_bytes_are_discarded_also_after_a_verdict_on_the_incumbents_own() {
     let lab = Lab::new();
     lab.lab("run").is(0);
-    lab.lab("discard -m nothing").is(1).says("run 1 judged the incumbent's own bytes");
+    lab.lab("discard -m nothing")
+        .is(1)
+        .says("run 1 judged the incumbent's own bytes");
     lab.write("kernel.cu", "// never judged\n");
     lab.lab("discard -m newer")
         .is(1)
         .says("no verdict belongs to the present bytes of kernel.cu")
         .says("--unjudged");
-    lab.lab("discard -m newer --unjudged").is(0).says("the bytes that were on disk are kept as");
+    lab.lab("discard -m newer --unjudged")
+        .is(0)
+        .says("the bytes that were on disk are kept as");
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
     let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
-    assert_eq!(lab.git(&format!("show {}:kernel.cu", saved.trim())), "// never judged\n");
+    assert_eq!(
+        lab.git(&format!("show {}:kernel.cu", saved.trim())),
+        "// never judged\n"
+    );
     assert!(!lab.path("results.tsv").exists());
 }
 
@@ -359,7 +485,11 @@ fn a_kernel_whose_path_has_a_backslash_goes_the_whole_circle() {
     lab.git("commit -qm start");
     lab.write(kernel, "// worse\n");
     let run = lab.lab("run --json").is(0).json();
-    assert_eq!(run["caveats"], serde_json::json!([]), "the harness got the incumbent");
+    assert_eq!(
+        run["caveats"],
+        serde_json::json!([]),
+        "the harness got the incumbent"
+    );
     lab.lab("discard -m worse").is(0);
     assert_eq!(lab.read(kernel), "// first\n");
     lab.lab("undo").is(0);
@@ -372,6 +502,8 @@ fn a_kernel_whose_path_has_a_backslash_goes_the_whole_circle() {
     lab.git("config core.autocrlf true");
     lab.write(kernel, "// again\n");
     lab.lab("run").is(0);
-    lab.lab("discard -m x").is(1).says("git's rules for line endings apply to it: rename it (`git mv`)");
+    lab.lab("discard -m x")
+        .is(1)
+        .says("git's rules for line endings apply to it: rename it (`git mv`)");
     assert_eq!(lab.read(kernel), "// again\n");
 }

@@ -4,7 +4,10 @@ use crate::lab::Lab;
 use std::collections::BTreeSet;
 
 fn objects(lab: &Lab) -> BTreeSet<String> {
-    lab.git("cat-file --batch-all-objects --batch-check --unordered").lines().map(str::to_owned).collect()
+    lab.git("cat-file --batch-all-objects --batch-check --unordered")
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 fn loose(lab: &Lab) -> usize {
@@ -12,7 +15,8 @@ fn loose(lab: &Lab) -> usize {
     counted.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// A repository with a kept and a discarded experiment, bytes that were saved, and an object that no ref reaches.
+/// A repository with a kept and a discarded experiment, bytes that were saved, and an object that
+/// no ref reaches.
 fn with_experiments() -> Lab {
     let lab = Lab::new();
     for (bytes, decision) in [("// better\n", "keep"), ("// worse\n", "discard")] {
@@ -22,7 +26,8 @@ fn with_experiments() -> Lab {
     }
     lab.write("kernel.cu", "// saved\n");
     lab.lab("restore HEAD").is(0);
-    lab.sh("echo 'reached by nothing' | git hash-object -w --stdin").is(0);
+    lab.sh("echo 'reached by nothing' | git hash-object -w --stdin")
+        .is(0);
     lab
 }
 
@@ -32,8 +37,14 @@ fn every_object_stays_and_the_command_says_what_it_freed() {
     let (before, refs) = (objects(&lab), lab.git("for-each-ref"));
     let count = loose(&lab);
     assert!(count > 10);
-    lab.lab("clean").is(0).says(&format!("{count} loose objects of git are in a pack now")).says("MB freed");
-    assert_eq!((objects(&lab), lab.git("for-each-ref"), loose(&lab)), (before, refs, 0));
+    lab.lab("clean")
+        .is(0)
+        .says(&format!("{count} loose objects of git are in a pack now"))
+        .says("MB freed");
+    assert_eq!(
+        (objects(&lab), lab.git("for-each-ref"), loose(&lab)),
+        (before, refs, 0)
+    );
     lab.git("fsck --no-dangling");
     lab.lab("clean").is(0).says("0 loose objects");
     lab.lab("restore 2").is(0);
@@ -43,13 +54,19 @@ fn every_object_stays_and_the_command_says_what_it_freed() {
 #[test]
 fn a_decision_packs_many_loose_objects() {
     let lab = with_experiments();
-    let many = "for at in $(seq 6000); do echo blob; echo 'data <<END'; echo object $at; echo END; done";
-    lab.sh(&format!("({many}) | git -c fastimport.unpackLimit=100000 fast-import --quiet")).is(0);
+    let many =
+        "for at in $(seq 6000); do echo blob; echo 'data <<END'; echo object $at; echo END; done";
+    lab.sh(&format!(
+        "({many}) | git -c fastimport.unpackLimit=100000 fast-import --quiet"
+    ))
+    .is(0);
     assert!(loose(&lab) > 6000, "{}", loose(&lab));
     let before = objects(&lab);
     lab.write("kernel.cu", "// another\n");
     lab.lab("run").is(0);
-    lab.lab("discard -m another").is(0).says("loose objects of git are in a pack now");
+    lab.lab("discard -m another")
+        .is(0)
+        .says("loose objects of git are in a pack now");
     assert!(loose(&lab) < 10);
     assert!(objects(&lab).is_superset(&before));
     lab.lab("undo").is(0);
@@ -67,8 +84,14 @@ fn a_discard_packs_many_loose_refs_and_each_of_them_stays() {
     lab.write("kernel.cu", "// another\n");
     lab.lab("run").is(0);
     lab.lab("discard -m another").is(0);
-    assert!(!lab.path(".git/refs/lab/discarded").exists(), "all of them are packed");
-    assert!(lab.path(".git/refs/heads/main").exists(), "the user's branches stay as they are");
+    assert!(
+        !lab.path(".git/refs/lab/discarded").exists(),
+        "all of them are packed"
+    );
+    assert!(
+        lab.path(".git/refs/heads/main").exists(),
+        "the user's branches stay as they are"
+    );
     let after = discarded();
     assert!(
         before.lines().all(|line| after.contains(line))
@@ -79,20 +102,29 @@ fn a_discard_packs_many_loose_refs_and_each_of_them_stays() {
         assert_eq!(lab.read("kernel.cu"), bytes);
     }
     lab.lab("undo").is(0).says("discard");
-    lab.lab("discard -m again").is(0).says("refs/lab/discarded/3-2");
-    assert!(lab.path(".git/refs/lab/discarded/3-2").exists(), "few of them stay as they are");
+    lab.lab("discard -m again")
+        .is(0)
+        .says("refs/lab/discarded/3-2");
+    assert!(
+        lab.path(".git/refs/lab/discarded/3-2").exists(),
+        "few of them stay as they are"
+    );
     lab.git("fsck --no-dangling --strict");
 }
 
 /// As many loose refs as a fetch brings, in a folder of their own.
 fn fetched(lab: &Lab) {
-    let many = "for at in $(seq 600); do echo create refs/lab/fetched/other/discarded/$at HEAD; done";
+    let many =
+        "for at in $(seq 600); do echo create refs/lab/fetched/other/discarded/$at HEAD; done";
     lab.sh(&format!("{many} | git update-ref --stdin")).is(0);
 }
 
 /// The refs of the lab that are files of their own.
 fn loose_refs(lab: &Lab) -> usize {
-    let found = lab.sh("find .git/refs/lab -type f 2>/dev/null | wc -l").is(0).out;
+    let found = lab
+        .sh("find .git/refs/lab -type f 2>/dev/null | wc -l")
+        .is(0)
+        .out;
     found.trim().parse().unwrap()
 }
 
@@ -102,9 +134,14 @@ fn the_command_packs_the_refs_of_the_lab_and_each_of_them_stays() {
     fetched(&lab);
     let (before, count) = (lab.git("for-each-ref"), loose_refs(&lab));
     assert!(count > 600, "{count}");
-    lab.lab("clean").is(0).says(&format!("{count} refs of the lab are in one file now"));
+    lab.lab("clean")
+        .is(0)
+        .says(&format!("{count} refs of the lab are in one file now"));
     assert_eq!((lab.git("for-each-ref"), loose_refs(&lab)), (before, 0));
-    assert!(lab.path(".git/refs/heads/main").exists(), "the user's branches stay as they are");
+    assert!(
+        lab.path(".git/refs/heads/main").exists(),
+        "the user's branches stay as they are"
+    );
     assert!(!lab.path(".lab/unfinished.json").exists());
     lab.lab("clean").is(0).says("0 refs of the lab");
     let json = lab.lab("clean --json").is(0).json();
@@ -119,19 +156,28 @@ fn a_lock_of_the_users_git_keeps_the_refs_loose_and_the_command_says_so() {
     let count = loose_refs(&lab);
     lab.lab("clean").is(1).says("packed-refs.lock");
     assert_eq!(loose_refs(&lab), count);
-    assert!(lab.path(".git/packed-refs.lock").exists(), "it is not the lab's");
+    assert!(
+        lab.path(".git/packed-refs.lock").exists(),
+        "it is not the lab's"
+    );
     assert!(!lab.path(".lab/unfinished.json").exists());
     lab.sh("rm .git/packed-refs.lock").is(0);
-    lab.lab("clean").is(0).says(&format!("{count} refs of the lab are in one file now"));
+    lab.lab("clean")
+        .is(0)
+        .says(&format!("{count} refs of the lab are in one file now"));
 }
 
 #[test]
 fn fetched_refs_are_packed_when_they_are_many() {
     let lab = with_experiments();
     let many = "for at in $(seq 600); do echo create refs/lab/discarded/1$at HEAD; done";
-    lab.sh(&format!("git clone -q --bare . ../other && cd ../other && ({many}) | git update-ref --stdin"))
-        .is(0);
-    lab.lab("fetch ../other").is(0).says("refs of the lab are in one file now");
+    lab.sh(&format!(
+        "git clone -q --bare . ../other && cd ../other && ({many}) | git update-ref --stdin"
+    ))
+    .is(0);
+    lab.lab("fetch ../other")
+        .is(0)
+        .says("refs of the lab are in one file now");
     assert_eq!(loose_refs(&lab), 0);
     let fetched = lab.git("for-each-ref refs/lab/fetched --format='%(refname)'");
     assert!(fetched.lines().count() >= 600, "{fetched}");
@@ -144,13 +190,23 @@ fn the_lock_of_a_git_that_was_killed_with_its_lab_is_removed_and_the_refs_are_pa
     let before = lab.git("for-each-ref");
     // The git program locks the packed refs, and both are killed.
     let real = lab.sh("command -v git").is(0).out;
-    let killed = "case \"$*\" in *pack-refs*) : > .git/packed-refs.lock; kill -9 $PPID; kill -9 $$;; esac";
-    lab.script("../bin/git", &format!("{killed}\nexec {} \"$@\"\n", real.trim()));
+    let killed =
+        "case \"$*\" in *pack-refs*) : > .git/packed-refs.lock; kill -9 $PPID; kill -9 $$;; esac";
+    lab.script(
+        "../bin/git",
+        &format!("{killed}\nexec {} \"$@\"\n", real.trim()),
+    );
     let cut_off = lab.lab("clean");
     assert_eq!(cut_off.code, -1, "{cut_off:?}");
-    assert!(lab.path(".git/packed-refs.lock").exists() && lab.path(".lab/unfinished.json").exists());
+    assert!(
+        lab.path(".git/packed-refs.lock").exists() && lab.path(".lab/unfinished.json").exists()
+    );
     lab.sh("rm ../bin/git").is(0);
-    lab.lab("clean").is(0).says("the packing of the refs that an earlier lab began is done");
-    assert!(!lab.path(".git/packed-refs.lock").exists() && !lab.path(".lab/unfinished.json").exists());
+    lab.lab("clean")
+        .is(0)
+        .says("the packing of the refs that an earlier lab began is done");
+    assert!(
+        !lab.path(".git/packed-refs.lock").exists() && !lab.path(".lab/unfinished.json").exists()
+    );
     assert_eq!((lab.git("for-each-ref"), loose_refs(&lab)), (before, 0));
 }

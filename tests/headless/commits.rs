@@ -36,7 +36,8 @@ fn the_log_comes_in_pages() {
     assert_eq!(seen, ["c6", "c5", "c4", "c3", "c2", "c1", "c0", "start"]);
 }
 
-/// A worker keeps its handle for a whole request, in which other programs may change the repository.
+/// A worker keeps its handle for a whole request, in which other programs may change the
+/// repository.
 #[test]
 fn an_open_handle_sees_what_git_does_meanwhile() {
     let lab = Lab::new();
@@ -44,17 +45,30 @@ fn an_open_handle_sees_what_git_does_meanwhile() {
     let head = || repo::head(&repo).unwrap();
     let staged = || repo::staged(&repo, &project).unwrap();
     let tracked = || repo::tracked(&repo, &project, &project.root.join("a"));
-    assert_eq!((head().commit.unwrap(), staged(), tracked()), (lab.head(), false, false));
+    assert_eq!(
+        (head().commit.unwrap(), staged(), tracked()),
+        (lab.head(), false, false)
+    );
 
     commit(&lab, "a");
     assert_eq!((head().commit.unwrap(), tracked()), (lab.head(), true));
     lab.git("checkout -qb side");
     lab.git("pack-refs --all --prune");
     lab.git("gc -q --prune=now");
-    assert_eq!((head().branch.as_deref(), head().commit.unwrap()), (Some("side"), lab.head()));
+    assert_eq!(
+        (head().branch.as_deref(), head().commit.unwrap()),
+        (Some("side"), lab.head())
+    );
     commit(&lab, "b");
-    assert_eq!(head().commit.unwrap(), lab.head(), "a loose ref hides a packed one");
-    assert_eq!(repo::resolve(&repo, "side").unwrap(), (lab.head(), "b".to_owned()));
+    assert_eq!(
+        head().commit.unwrap(),
+        lab.head(),
+        "a loose ref hides a packed one"
+    );
+    assert_eq!(
+        repo::resolve(&repo, "side").unwrap(),
+        (lab.head(), "b".to_owned())
+    );
 
     lab.write("kernel.cu", "// staged\n");
     lab.git("add kernel.cu");
@@ -64,7 +78,10 @@ fn an_open_handle_sees_what_git_does_meanwhile() {
     assert!(!staged());
     assert_ne!(repo::incumbent(&repo, &project).unwrap(), incumbent);
     lab.git("notes --ref lab add -m noted HEAD");
-    assert_eq!(repo::incumbent_note(&repo, &project).as_deref(), Some("noted\n"));
+    assert_eq!(
+        repo::incumbent_note(&repo, &project).as_deref(),
+        Some("noted\n")
+    );
 
     assert_eq!(repo::obstacle(&repo), None);
     lab.write(".git/index.lock", "");
@@ -103,18 +120,36 @@ fn the_graph_shows_every_branch_a_child_before_its_parents_and_the_names() {
             page => entries.extend(page),
         }
     }
-    let at = |subject: &str| entries.iter().position(|e| e.commit.subject == subject).unwrap();
+    let at = |subject: &str| {
+        entries
+            .iter()
+            .position(|e| e.commit.subject == subject)
+            .unwrap()
+    };
     assert_eq!(entries.len(), 6);
-    for (child, parent) in [("kept", "merged"), ("merged", "s"), ("s", "a"), ("o", "a"), ("a", "start")] {
+    for (child, parent) in [
+        ("kept", "merged"),
+        ("merged", "s"),
+        ("s", "a"),
+        ("o", "a"),
+        ("a", "start"),
+    ] {
         assert!(at(child) < at(parent), "{child} comes before {parent}");
     }
     assert_eq!(entries[at("merged")].parents.len(), 2);
     let names = |subject: &str| -> Vec<(LabelKind, &str)> {
-        entries[at(subject)].labels.iter().map(|l| (l.kind, l.name.as_str())).collect()
+        entries[at(subject)]
+            .labels
+            .iter()
+            .map(|l| (l.kind, l.name.as_str()))
+            .collect()
     };
     assert_eq!(names("kept"), [(LabelKind::Current, "main")]);
     assert_eq!(names("merged"), [(LabelKind::Remote, "origin/main")]);
-    assert_eq!(names("s"), [(LabelKind::Branch, "side"), (LabelKind::Tag, "v1")]);
+    assert_eq!(
+        names("s"),
+        [(LabelKind::Branch, "side"), (LabelKind::Tag, "v1")]
+    );
     let mark = entries[at("kept")].commit.experiment.as_ref().unwrap();
     assert_eq!(mark.row.description, "kept");
 }
@@ -132,22 +167,47 @@ fn one_commit_whole() {
     lab.write("blob", b"\0\x01\x02");
     lab.write("long", "a line of text\n".repeat(40_000));
     lab.git("add -A");
-    lab.write("../message", "many things\n\nWhy it was done.\n\nConfidence: low\nNot-tested: \x1b[31mmuch\n");
+    lab.write(
+        "../message",
+        "many things\n\nWhy it was done.\n\nConfidence: low\nNot-tested: \x1b[31mmuch\n",
+    );
     lab.git("commit -q -F ../message");
 
     let details = repo::commit_details(&opened(&lab), "HEAD", 3).unwrap();
     assert_eq!(details.id, lab.head());
-    assert_eq!((details.subject.as_str(), details.parents.len()), ("many things", 1));
-    assert_eq!(details.body, ["Why it was done.", "", "Confidence: low", "Not-tested: much"]);
+    assert_eq!(
+        (details.subject.as_str(), details.parents.len()),
+        ("many things", 1)
+    );
+    assert_eq!(
+        details.body,
+        [
+            "Why it was done.",
+            "",
+            "Confidence: low",
+            "Not-tested: much"
+        ]
+    );
     assert_eq!(
         details.trailers,
-        [(TrailerKey::Confidence, "low".into()), (TrailerKey::NotTested, "much".into())]
+        [
+            (TrailerKey::Confidence, "low".into()),
+            (TrailerKey::NotTested, "much".into())
+        ]
     );
     assert_eq!(details.author, "A User <user@example.com>");
     let files: Vec<_> = details
         .files
         .iter()
-        .map(|f| (f.kind.sign(), f.path.as_str(), f.added, f.removed, f.is_binary))
+        .map(|f| {
+            (
+                f.kind.sign(),
+                f.path.as_str(),
+                f.added,
+                f.removed,
+                f.is_binary,
+            )
+        })
         .collect();
     assert_eq!(
         files,
@@ -160,20 +220,35 @@ fn one_commit_whole() {
         ]
     );
     let of = |path: &str| details.files.iter().find(|f| f.path == path).unwrap();
-    assert_eq!(of("kernel.cu").diff, "@@ -1 +1,2 @@\n // the first\n+// and more\n");
+    assert_eq!(
+        of("kernel.cu").diff,
+        "@@ -1 +1,2 @@\n // the first\n+// and more\n"
+    );
     assert_eq!(of("new-name").from.as_deref(), Some("old-name"));
     assert_eq!(of("new-name").kind, ChangeKind::Renamed);
     assert!(of("long").is_cut && of("long").diff.len() <= 256 << 10 && !of("kernel.cu").is_cut);
     // With all that is around a change there is one hunk, and it is said how much was asked for.
-    lab.write("kernel.cu", (0..40).map(|n| format!("// {n}\n")).collect::<String>());
+    lab.write(
+        "kernel.cu",
+        (0..40).map(|n| format!("// {n}\n")).collect::<String>(),
+    );
     lab.git("commit -qam long");
-    let other = |n: usize| if n % 30 == 5 { "changed\n".to_owned() } else { format!("// {n}\n") };
+    let other = |n: usize| {
+        if n % 30 == 5 {
+            "changed\n".to_owned()
+        } else {
+            format!("// {n}\n")
+        }
+    };
     lab.write("kernel.cu", (0..40).map(other).collect::<String>());
     lab.git("commit -qam changed");
     let hunks = |around: u32| {
         let details = repo::commit_details(&opened(&lab), "HEAD", around).unwrap();
         let of = |text: &str| {
-            text.lines().filter(|line| line.starts_with("@@")).map(str::to_owned).collect::<Vec<_>>()
+            text.lines()
+                .filter(|line| line.starts_with("@@"))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
         };
         assert_eq!(details.around, around);
         assert_eq!(
@@ -181,7 +256,14 @@ fn one_commit_whole() {
             of(&details.files[0].diff)
         );
         assert_eq!(
-            of(&repo::diff(&opened(&lab), &project(&lab), "HEAD~1", Some("HEAD"), around).unwrap()),
+            of(&repo::diff(
+                &opened(&lab),
+                &project(&lab),
+                "HEAD~1",
+                Some("HEAD"),
+                around
+            )
+            .unwrap()),
             of(&details.files[0].diff)
         );
         of(&details.files[0].diff)
@@ -189,8 +271,14 @@ fn one_commit_whole() {
             .map(|head| head.split(" @@").next().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    assert_eq!(hunks(ContextLines::Near.lines()), ["@@ -3,7 +3,7", "@@ -33,7 +33,7"]);
-    assert_eq!(hunks(ContextLines::Far.lines()), ["@@ -1,16 +1,16", "@@ -26,15 +26,15"]);
+    assert_eq!(
+        hunks(ContextLines::Near.lines()),
+        ["@@ -3,7 +3,7", "@@ -33,7 +33,7"]
+    );
+    assert_eq!(
+        hunks(ContextLines::Far.lines()),
+        ["@@ -1,16 +1,16", "@@ -26,15 +26,15"]
+    );
     assert_eq!(hunks(ContextLines::Whole.lines()), ["@@ -1,40 +1,40"]);
     // The first commit of all is beside nothing.
     let first = repo::commit_details(&opened(&lab), "HEAD~4", 3).unwrap();
@@ -203,14 +291,19 @@ fn many_notes_stand_in_folders_and_every_one_is_found() {
     // A clone of an earlier version: 300 notes side by side.
     let mut import = String::from("blob\nmark :1\ndata 2\n{}\n");
     for at in 0..300 {
-        import +=
-            &format!("commit refs/heads/many\nmark :{}\ncommitter A <a@b> {at} +0000\ndata 1\nx\n\n", at + 2);
+        import += &format!(
+            "commit refs/heads/many\nmark :{}\ncommitter A <a@b> {at} +0000\ndata 1\nx\n\n",
+            at + 2
+        );
     }
     lab.write("../import", import);
     lab.sh("git fast-import --quiet < ../import").is(0);
     let many = lab.git("rev-list many");
     let blob = lab.sh("printf '{}' | git hash-object --stdin").out;
-    let tree: String = many.lines().map(|id| format!("100644 blob {}\t{id}\n", blob.trim())).collect();
+    let tree: String = many
+        .lines()
+        .map(|id| format!("100644 blob {}\t{id}\n", blob.trim()))
+        .collect();
     lab.write("../tree", tree);
     lab.sh("git update-ref refs/notes/lab $(git commit-tree -m notes $(git mktree --missing < ../tree))")
         .is(0);
@@ -222,9 +315,15 @@ fn many_notes_stand_in_folders_and_every_one_is_found() {
     let listed = lab.git("notes --ref=lab list");
     assert_eq!(listed.lines().count(), 302, "git finds them all");
     let largest = lab.sh("git cat-file -s refs/notes/lab^{tree}").out;
-    assert!(largest.trim().parse::<usize>().unwrap() < 12_000, "the tree names folders: {largest}");
+    assert!(
+        largest.trim().parse::<usize>().unwrap() < 12_000,
+        "the tree names folders: {largest}"
+    );
     for head in ["HEAD", "HEAD^"] {
-        assert!(lab.git(&format!("notes --ref=lab show {head}")).contains("\"fingerprint\""));
+        assert!(
+            lab.git(&format!("notes --ref=lab show {head}"))
+                .contains("\"fingerprint\"")
+        );
     }
     // And so does the lab, where it has no record.
     std::fs::remove_dir_all(lab.path(".lab")).unwrap();

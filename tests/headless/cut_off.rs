@@ -1,7 +1,8 @@
-//! Decisions of a lab that is killed: the next command completes them or takes them back, says so, and stops there.
+//! Decisions of a lab that is killed: the next command completes them or takes them back, says so,
+//! and stops there.
 //!
-//! `scripts/kill-points` kills at every system call. These stories stop a decision at one place each: the test holds the
-//! lock of the ledger, or a hook kills the lab.
+//! `scripts/kill-points` kills at every system call. These stories stop a decision at one place
+//! each: the test holds the lock of the ledger, or a hook kills the lab.
 
 use crate::lab::{Lab, finish, until};
 use serde_json::json;
@@ -30,14 +31,21 @@ fn with_history() -> Lab {
 
 /// Kills the command when it waits for the ledger, which is after `reached` holds.
 fn killed_before_its_row(lab: &Lab, command: &str, reached: impl FnMut() -> bool) {
-    let held = File::options().append(true).create(true).open(lab.path("results.tsv")).unwrap();
+    let held = File::options()
+        .append(true)
+        .create(true)
+        .open(lab.path("results.tsv"))
+        .unwrap();
     held.lock().unwrap();
     let mut child: Child = lab.lab_command(command).spawn().unwrap();
     until("the command is at its row", reached);
     child.kill().unwrap();
     child.wait().unwrap();
     drop(held);
-    assert!(lab.path(".lab/unfinished.json").exists(), "{command} was killed before its end");
+    assert!(
+        lab.path(".lab/unfinished.json").exists(),
+        "{command} was killed before its end"
+    );
 }
 
 /// What a power cut leaves of files that nobody waited for: their names.
@@ -50,7 +58,10 @@ fn an_empty_intent_and_an_empty_ref_stop_no_decision() {
     lab.write(".lab/unfinished.json", "");
     lab.lab("discard -m worse").is(0);
     assert!(!lab.path(".lab/unfinished.json").exists());
-    assert_eq!(lab.git("show refs/lab/discarded/1:kernel.cu"), "// better\n");
+    assert_eq!(
+        lab.git("show refs/lab/discarded/1:kernel.cu"),
+        "// better\n"
+    );
 }
 
 /// Everything that a decision writes, without times and ids.
@@ -62,8 +73,9 @@ fn state(lab: &Lab) -> String {
         .map(|run| {
             let text = lab.read(&format!(".lab/runs/{run}/record.json"));
             let record: serde_json::Value = serde_json::from_str(&text).unwrap();
-            let short =
-                |d: &serde_json::Value| format!("{} {} {}", d["status"], d["description"], d["row_written"]);
+            let short = |d: &serde_json::Value| {
+                format!("{} {} {}", d["status"], d["description"], d["row_written"])
+            };
             let undone = record["undone"].as_array().map_or(0, Vec::len);
             format!("{run}: {} and {undone} undone", short(&record["decision"]))
         })
@@ -92,10 +104,16 @@ fn a_keep_that_was_killed_after_its_commit_is_completed() {
     let whole = judged();
     whole.lab("keep -m better").is(0);
     let lab = judged();
-    killed_before_its_row(&lab, "keep -m better", || lab.git("log --format=%s") == "better\nstart\n");
-    lab.lab("keep -m better").is(0).says("the keep of run 1 that an earlier lab began is done");
+    killed_before_its_row(&lab, "keep -m better", || {
+        lab.git("log --format=%s") == "better\nstart\n"
+    });
+    lab.lab("keep -m better")
+        .is(0)
+        .says("the keep of run 1 that an earlier lab began is done");
     assert_eq!(state(&lab), state(&whole));
-    lab.lab("keep -m better").is(1).says("run 1 was decided already (keep)");
+    lab.lab("keep -m better")
+        .is(1)
+        .says("run 1 was decided already (keep)");
     assert_eq!(state(&lab), state(&whole));
 }
 
@@ -104,8 +122,12 @@ fn a_discard_that_was_killed_after_the_put_back_is_completed() {
     let whole = judged();
     whole.lab("discard -m worse").is(0);
     let lab = judged();
-    killed_before_its_row(&lab, "discard -m worse", || lab.read("kernel.cu") == "// the first\n");
-    lab.lab("discard -m worse").is(0).says("the discard of run 1 that an earlier lab began is done");
+    killed_before_its_row(&lab, "discard -m worse", || {
+        lab.read("kernel.cu") == "// the first\n"
+    });
+    lab.lab("discard -m worse")
+        .is(0)
+        .says("the discard of run 1 that an earlier lab began is done");
     assert_eq!(state(&lab), state(&whole));
 }
 
@@ -114,16 +136,33 @@ fn refs_that_a_killed_discard_was_to_pack_are_packed_and_git_s_locks_removed() {
     let lab = judged();
     let many = "for at in $(seq 100 640); do echo create refs/lab/discarded/$at HEAD; done";
     lab.sh(&format!("{many} | git update-ref --stdin")).is(0);
-    killed_before_its_row(&lab, "discard -m worse", || lab.read("kernel.cu") == "// the first\n");
+    killed_before_its_row(&lab, "discard -m worse", || {
+        lab.read("kernel.cu") == "// the first\n"
+    });
     // What the git program leaves that is killed while it packs.
-    let left = ["packed-refs.lock", "packed-refs.new", "refs/lab/discarded/200.lock"];
+    let left = [
+        "packed-refs.lock",
+        "packed-refs.new",
+        "refs/lab/discarded/200.lock",
+    ];
     for name in left {
         fs::write(lab.path(".git").join(name), "").unwrap();
     }
-    lab.lab("discard -m worse").is(0).says("the discard of run 1 that an earlier lab began is done");
-    assert!(!lab.path(".git/refs/lab/discarded/100").exists(), "they are packed");
-    assert!(left.iter().all(|name| !lab.path(".git").join(name).exists()));
-    assert_eq!(lab.git("for-each-ref refs/lab/discarded").lines().count(), 542);
+    lab.lab("discard -m worse")
+        .is(0)
+        .says("the discard of run 1 that an earlier lab began is done");
+    assert!(
+        !lab.path(".git/refs/lab/discarded/100").exists(),
+        "they are packed"
+    );
+    assert!(
+        left.iter()
+            .all(|name| !lab.path(".git").join(name).exists())
+    );
+    assert_eq!(
+        lab.git("for-each-ref refs/lab/discarded").lines().count(),
+        542
+    );
     lab.lab("undo").is(0);
     assert_eq!(lab.read("kernel.cu"), "// better\n");
 }
@@ -134,9 +173,15 @@ fn a_second_undo_takes_no_second_decision_back() {
     whole.lab("undo").is(0);
     let lab = with_history();
     killed_before_its_row(&lab, "undo", || lab.read("kernel.cu") == "// worse\n");
-    lab.lab("undo").is(0).says("the undo of run 2 that an earlier lab began is done");
+    lab.lab("undo")
+        .is(0)
+        .says("the undo of run 2 that an earlier lab began is done");
     assert_eq!(state(&lab), state(&whole));
-    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | better"], "the keep stands");
+    assert_eq!(
+        lab.rows(),
+        ["1000.0 | 1000.0 | pass | keep | better"],
+        "the keep stands"
+    );
 }
 
 #[test]
@@ -149,15 +194,25 @@ fn an_undo_of_which_nobody_was_told_is_told_and_not_repeated() {
     let mut child = undo.stdout(writer).spawn().unwrap();
     drop(undo);
     until("the undo is told", || {
-        fs::read_to_string(lab.path(".lab/runs/2/record.json")).unwrap().contains("\"undone\"")
+        fs::read_to_string(lab.path(".lab/runs/2/record.json"))
+            .unwrap()
+            .contains("\"undone\"")
             && lab.git("notes --ref=lab list").lines().count() == 2
     });
     child.kill().unwrap();
     child.wait().unwrap();
     drop(reader);
-    lab.lab("undo").is(0).says("the undo of run 2 that an earlier lab began is done");
-    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | better"], "the keep stands");
-    lab.lab("undo").is(0).says("run 1 of kernel.cu is undecided again");
+    lab.lab("undo")
+        .is(0)
+        .says("the undo of run 2 that an earlier lab began is done");
+    assert_eq!(
+        lab.rows(),
+        ["1000.0 | 1000.0 | pass | keep | better"],
+        "the keep stands"
+    );
+    lab.lab("undo")
+        .is(0)
+        .says("run 1 of kernel.cu is undecided again");
 }
 
 /// Fills a pipe, so that the next write to it waits.
@@ -174,42 +229,83 @@ fn a_describe_that_was_killed_is_completed() {
     whole.lab("describe HEAD -m 'two rows a warp'").is(0);
     let lab = with_history();
     killed_before_its_row(&lab, "describe HEAD -m 'two rows a warp'", || {
-        lab.git("notes --ref=lab show HEAD").contains("two rows a warp")
+        lab.git("notes --ref=lab show HEAD")
+            .contains("two rows a warp")
     });
-    lab.lab("describe HEAD -m 'two rows a warp'").is(0).says("is now 'two rows a warp'");
+    lab.lab("describe HEAD -m 'two rows a warp'")
+        .is(0)
+        .says("is now 'two rows a warp'");
     assert_eq!(state(&lab), state(&whole));
 }
 
 #[test]
 fn a_script_is_told_the_same() {
     let lab = judged();
-    killed_before_its_row(&lab, "keep -m better", || lab.git("log --format=%s") == "better\nstart\n");
+    killed_before_its_row(&lab, "keep -m better", || {
+        lab.git("log --format=%s") == "better\nstart\n"
+    });
     let done = lab.lab("keep -m better --json").is(0).json();
     assert!(done["error"].is_null(), "{done}");
     let text = done["resumed"].as_str().unwrap();
-    assert!(text.contains("the keep of run 1 that an earlier lab began is done"), "{text}");
-    assert_eq!((&done["state"], &done["last_decision"]["run"]), (&json!("completed"), &json!(1)));
+    assert!(
+        text.contains("the keep of run 1 that an earlier lab began is done"),
+        "{text}"
+    );
+    assert_eq!(
+        (&done["state"], &done["last_decision"]["run"]),
+        (&json!("completed"), &json!(1))
+    );
     assert_eq!(done["last_decision"]["commit"], json!(lab.head()));
     // A script that does not know repeats the command: the answer says what stands.
     for command in ["keep -m better --json", "keep -m better --run 1 --json"] {
         let again = lab.lab(command).is(1).json();
-        assert_eq!((&again["state"], &again["last_decision"]), (&json!("decided"), &done["last_decision"]));
-        assert!(again["error"].as_str().unwrap().contains("run 1 was decided already (keep)"), "{again}");
+        assert_eq!(
+            (&again["state"], &again["last_decision"]),
+            (&json!("decided"), &done["last_decision"])
+        );
+        assert!(
+            again["error"]
+                .as_str()
+                .unwrap()
+                .contains("run 1 was decided already (keep)"),
+            "{again}"
+        );
     }
     lab.write("kernel.cu", "// third\n");
     lab.lab("run").is(0);
-    killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
+    killed_before_its_row(&lab, "keep -m third", || {
+        lab.git("log -1 --format=%s") == "third\n"
+    });
     // A decision that was asked for beside it is another one.
     let other = lab.lab("discard -m away --json").is(1).json();
-    assert_eq!((&other["state"], &other["last_decision"]["run"]), (&json!("other_completed"), &json!(2)));
+    assert_eq!(
+        (&other["state"], &other["last_decision"]["run"]),
+        (&json!("other_completed"), &json!(2))
+    );
     lab.lab("undo --json").is(0).json();
-    killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
+    killed_before_its_row(&lab, "keep -m third", || {
+        lab.git("log -1 --format=%s") == "third\n"
+    });
     let refused = lab.lab("undo --json").is(1).json();
-    assert!(refused["error"].as_str().unwrap().contains("nothing else was done"), "{refused}");
+    assert!(
+        refused["error"]
+            .as_str()
+            .unwrap()
+            .contains("nothing else was done"),
+        "{refused}"
+    );
     lab.lab("undo --json").is(0).json();
-    killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
+    killed_before_its_row(&lab, "keep -m third", || {
+        lab.git("log -1 --format=%s") == "third\n"
+    });
     let decided = lab.lab("run --decide -m third --json").is(10).json();
-    assert!(decided["resumed"].as_str().unwrap().contains("the keep of run 2"), "{decided}");
+    assert!(
+        decided["resumed"]
+            .as_str()
+            .unwrap()
+            .contains("the keep of run 2"),
+        "{decided}"
+    );
 }
 
 /// Run 1 judged bytes that git would put on disk with other line endings.
@@ -224,8 +320,12 @@ fn judged_with_crlf() -> Lab {
 #[test]
 fn the_judged_line_endings_are_remembered_before_a_keep_is_done() {
     let lab = judged_with_crlf();
-    killed_before_its_row(&lab, "keep -m better", || lab.git("log --format=%s") == "better\nstart\n");
-    lab.lab("log").is(0).says("the keep of run 1 that an earlier lab began is done");
+    killed_before_its_row(&lab, "keep -m better", || {
+        lab.git("log --format=%s") == "better\nstart\n"
+    });
+    lab.lab("log")
+        .is(0)
+        .says("the keep of run 1 that an earlier lab began is done");
     let exact = format!("refs/lab/exact/{}", lab.head());
     assert_eq!(lab.git(&format!("show {exact}")), "// better\r\n");
     lab.write("kernel.cu", "// other\n");
@@ -244,7 +344,9 @@ fn line_endings_that_cannot_be_remembered_are_owed() {
         .says("puts other line endings on disk than were judged until the next command");
     fs::remove_file(lab.path(".git/refs/lab/exact")).unwrap();
     lab.write("kernel.cu", "// other\r\n");
-    lab.lab("run").is(0).says("the judged line endings that could not be remembered before are remembered");
+    lab.lab("run")
+        .is(0)
+        .says("the judged line endings that could not be remembered before are remembered");
     lab.lab("discard -m other").is(0);
     assert_eq!(lab.read("kernel.cu"), "// better\r\n");
     assert!(!lab.path(".lab/unfinished.json").exists());
@@ -253,19 +355,30 @@ fn line_endings_that_cannot_be_remembered_are_owed() {
 #[test]
 fn another_command_completes_it_says_so_and_does_nothing_else() {
     let lab = with_history();
-    killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
+    killed_before_its_row(&lab, "keep -m third", || {
+        lab.git("log -1 --format=%s") == "third\n"
+    });
     lab.lab("undo")
         .is(1)
         .says("the keep of run 3 that an earlier lab began is done")
         .says("nothing else was done: repeat the command if it is still wanted");
     assert_eq!(lab.rows().len(), 3);
-    lab.lab("undo").is(0).says("run 3 of kernel.cu is undecided again");
+    lab.lab("undo")
+        .is(0)
+        .says("run 3 of kernel.cu is undecided again");
     assert_eq!(lab.rows().len(), 2);
     // Commands that decide nothing say so and go on.
-    killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
-    lab.lab("log").is(0).says("the keep of run 3 that an earlier lab began is done").says("third");
+    killed_before_its_row(&lab, "keep -m third", || {
+        lab.git("log -1 --format=%s") == "third\n"
+    });
+    lab.lab("log")
+        .is(0)
+        .says("the keep of run 3 that an earlier lab began is done")
+        .says("third");
     lab.lab("undo").is(0);
-    killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
+    killed_before_its_row(&lab, "keep -m third", || {
+        lab.git("log -1 --format=%s") == "third\n"
+    });
     lab.lab("run")
         .is(0)
         .says("the keep of run 3 that an earlier lab began is done")
@@ -275,12 +388,20 @@ fn another_command_completes_it_says_so_and_does_nothing_else() {
 #[test]
 fn the_log_answers_while_a_decision_waits() {
     let lab = with_history();
-    let held = File::options().append(true).open(lab.path("results.tsv")).unwrap();
+    let held = File::options()
+        .append(true)
+        .open(lab.path("results.tsv"))
+        .unwrap();
     held.lock().unwrap();
     let child = lab.lab_command("keep -m third").spawn().unwrap();
-    until("the keep is at its row", || lab.git("log -1 --format=%s") == "third\n");
+    until("the keep is at its row", || {
+        lab.git("log -1 --format=%s") == "third\n"
+    });
     let log = lab.lab("log").is(0);
-    assert!(!log.err.contains("earlier lab"), "its lab is alive: {log:?}");
+    assert!(
+        !log.err.contains("earlier lab"),
+        "its lab is alive: {log:?}"
+    );
     drop(held);
     finish(child).is(0);
     assert_eq!(lab.rows().len(), 3);
@@ -290,26 +411,42 @@ fn the_log_answers_while_a_decision_waits() {
 fn a_commit_of_the_user_s_cannot_put_the_old_kernel_back() {
     let lab = judged();
     // Killed by a hook of the commit itself: the index is as it was before.
-    lab.script(".git/hooks/post-commit", "read -r _ _ _ lab _ < /proc/$PPID/stat; kill -9 $lab");
+    lab.script(
+        ".git/hooks/post-commit",
+        "read -r _ _ _ lab _ < /proc/$PPID/stat; kill -9 $lab",
+    );
     let output = lab.lab("keep -m better");
     assert_eq!(output.code, -1, "{output:?}");
     fs::remove_file(lab.path(".git/hooks/post-commit")).unwrap();
     assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n");
     lab.write("other", "x");
-    lab.sh("git add other && git commit -qm other").is(128).says("index.lock");
-    lab.lab("log").is(0).says("the keep of run 1 that an earlier lab began is done");
+    lab.sh("git add other && git commit -qm other")
+        .is(128)
+        .says("index.lock");
+    lab.lab("log")
+        .is(0)
+        .says("the keep of run 1 that an earlier lab began is done");
     lab.git("add other");
     lab.git("commit -qm other");
     assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n");
-    assert_eq!((lab.git("status --porcelain"), lab.rows().len()), (String::new(), 1));
+    assert_eq!(
+        (lab.git("status --porcelain"), lab.rows().len()),
+        (String::new(), 1)
+    );
 }
 
 #[test]
 fn a_commit_that_a_hook_stops_is_taken_back() {
     let lab = judged();
-    lab.script(".git/hooks/pre-commit", "read -r _ _ _ lab _ < /proc/$PPID/stat; kill -9 $lab; exit 1");
+    lab.script(
+        ".git/hooks/pre-commit",
+        "read -r _ _ _ lab _ < /proc/$PPID/stat; kill -9 $lab; exit 1",
+    );
     lab.lab("keep -m better");
-    lab.script(".git/hooks/pre-commit", "echo 'no commits on Friday'; exit 1");
+    lab.script(
+        ".git/hooks/pre-commit",
+        "echo 'no commits on Friday'; exit 1",
+    );
     lab.lab("keep -m better")
         .is(1)
         .says("is taken back")
@@ -327,12 +464,17 @@ fn a_commit_that_a_hook_stops_is_taken_back() {
 #[test]
 fn a_branch_that_moved_meanwhile_takes_the_keep_back() {
     let lab = judged();
-    lab.script(".git/hooks/pre-commit", "read -r _ _ _ lab _ < /proc/$PPID/stat; kill -9 $lab; exit 1");
+    lab.script(
+        ".git/hooks/pre-commit",
+        "read -r _ _ _ lab _ < /proc/$PPID/stat; kill -9 $lab; exit 1",
+    );
     lab.lab("keep -m better");
     fs::remove_file(lab.path(".git/hooks/pre-commit")).unwrap();
     fs::remove_file(lab.path(".git/index.lock")).unwrap();
     lab.git("commit -q --allow-empty -m mine");
-    lab.lab("log").is(0).says("the keep of run 1 that an earlier lab began is taken back: HEAD is at");
+    lab.lab("log")
+        .is(0)
+        .says("the keep of run 1 that an earlier lab began is taken back: HEAD is at");
     assert_eq!(lab.git("log --format=%s"), "mine\nstart\n");
     lab.lab("keep -m better").is(0);
     assert_eq!(lab.git("log --format=%s"), "better\nmine\nstart\n");
@@ -341,9 +483,14 @@ fn a_branch_that_moved_meanwhile_takes_the_keep_back() {
 #[test]
 fn bytes_that_were_saved_after_the_kill_stay_on_disk() {
     let lab = judged();
-    killed_before_its_row(&lab, "discard -m worse", || lab.read("kernel.cu") == "// the first\n");
+    killed_before_its_row(&lab, "discard -m worse", || {
+        lab.read("kernel.cu") == "// the first\n"
+    });
     lab.write("kernel.cu", "// a new thought\n");
-    lab.lab("log").is(0).says("the discard of run 1").says("they stay on disk");
+    lab.lab("log")
+        .is(0)
+        .says("the discard of run 1")
+        .says("they stay on disk");
     assert_eq!(lab.read("kernel.cu"), "// a new thought\n");
     assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | discard | worse"]);
 }
@@ -361,15 +508,25 @@ fn temporary_files_of_a_killed_lab_are_removed_and_an_editor_s_last_save_is_kept
     lab.write(".lab-new-cccccccccccc.kernel.cu", "// the last save\n");
     lab.write(".git/objects/tmp_object_git2_aaaaaa", "half");
     lab.write(".lab-new-eeeeeeeeeeee.results.tsv", "half a ledger");
-    killed_before_its_row(&lab, "discard -m third", || lab.read("kernel.cu") == "// better\n");
+    killed_before_its_row(&lab, "discard -m third", || {
+        lab.read("kernel.cu") == "// better\n"
+    });
     lab.lab("log").is(0);
-    let left =
-        lab.sh("find . -name '.lab-new-*' -o -name 'tmp_object*' -o -name '*.lock' -path './.git/*'").out;
+    let left = lab
+        .sh("find . -name '.lab-new-*' -o -name 'tmp_object*' -o -name '*.lock' -path './.git/*'")
+        .out;
     assert_eq!(left, "");
     let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
     assert!(
-        saved.lines().any(|r| lab.git(&format!("show {r}:kernel.cu")) == "// the last save\n"),
+        saved
+            .lines()
+            .any(|r| lab.git(&format!("show {r}:kernel.cu")) == "// the last save\n"),
         "{saved}"
     );
-    assert!(!saved.lines().any(|r| lab.git(&format!("show {r}:kernel.cu")).contains("half")), "{saved}");
+    assert!(
+        !saved
+            .lines()
+            .any(|r| lab.git(&format!("show {r}:kernel.cu")).contains("half")),
+        "{saved}"
+    );
 }

@@ -25,24 +25,42 @@ fn a_description_is_told_better() {
         .is(0)
         .says("is now 'tiles of 32', and was 'first'")
         .says("the commit message stays as it is");
-    assert_eq!(lab.read("results.tsv"), by_hand.replace("\tfirst\n", "\ttiles of 32\n"));
+    assert_eq!(
+        lab.read("results.tsv"),
+        by_hand.replace("\tfirst\n", "\ttiles of 32\n")
+    );
     assert_eq!(lab.git("log -1 --format=%s"), "first\n");
     let note = lab.git("notes --ref=lab show HEAD");
-    assert!(note.contains("tiles of 32") && !note.contains("\"first\""), "{note}");
+    assert!(
+        note.contains("tiles of 32") && !note.contains("\"first\""),
+        "{note}"
+    );
     // A discarded one by the number of its run.
-    lab.lab("describe 2 -m 'a\tsecond try'").is(0).says("was 'second'");
+    lab.lab("describe 2 -m 'a\tsecond try'")
+        .is(0)
+        .says("was 'second'");
     let log = lab.lab("log --json").is(0).json();
-    let seen: Vec<_> =
-        log["experiments"].as_array().unwrap().iter().map(|e| (&e["run"], &e["description"])).collect();
+    let seen: Vec<_> = log["experiments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| (&e["run"], &e["description"]))
+        .collect();
     assert_eq!(
         format!("{seen:?}"),
         r#"[(Number(1), String("tiles of 32")), (Number(2), String("a second try"))]"#
     );
     assert_eq!(log["problems"].as_array().map(Vec::len), Some(1), "{log}");
 
-    lab.lab("describe HEAD -m ' '").is(1).says("say in a few words what was tried");
-    lab.lab("describe HEAD^ -m x").is(1).says("'HEAD^' is the commit of no experiment");
-    lab.lab("describe nonsense -m x").is(1).says("'nonsense' is the commit of no experiment");
+    lab.lab("describe HEAD -m ' '")
+        .is(1)
+        .says("say in a few words what was tried");
+    lab.lab("describe HEAD^ -m x")
+        .is(1)
+        .says("'HEAD^' is the commit of no experiment");
+    lab.lab("describe nonsense -m x")
+        .is(1)
+        .says("'nonsense' is the commit of no experiment");
 }
 
 #[test]
@@ -51,7 +69,10 @@ fn without_the_record_the_row_is_told_better_all_the_same() {
     std::fs::remove_dir_all(lab.path(".lab")).unwrap();
     lab.lab("describe HEAD -m better").is(0);
     assert!(lab.read("results.tsv").contains("\tkeep\tbetter\n"));
-    assert!(lab.git("notes --ref=lab show HEAD").contains("\"better\""), "the note still tells of it");
+    assert!(
+        lab.git("notes --ref=lab show HEAD").contains("\"better\""),
+        "the note still tells of it"
+    );
 }
 
 #[test]
@@ -61,11 +82,18 @@ fn a_describe_that_ended_halfway_is_finished() {
     std::fs::create_dir(lab.path("results.tsv")).unwrap();
     lab.unfinished(&unfinished(&lab, "ledger"));
     // What cannot be finished now keeps nobody from reading.
-    lab.lab("log").is(0).says("is not finished: the next `lab` goes on with it").says("it is no plain file");
-    lab.lab("describe HEAD -m other").is(1).says("it is no plain file");
+    lab.lab("log")
+        .is(0)
+        .says("is not finished: the next `lab` goes on with it")
+        .says("it is no plain file");
+    lab.lab("describe HEAD -m other")
+        .is(1)
+        .says("it is no plain file");
     std::fs::remove_dir(lab.path("results.tsv")).unwrap();
     std::fs::rename(lab.path("ledger"), lab.path("results.tsv")).unwrap();
-    lab.lab("log").is(0).says("is now 'better', as an earlier lab began to write");
+    lab.lab("log")
+        .is(0)
+        .says("is now 'better', as an earlier lab began to write");
     assert!(lab.read("results.tsv").contains("\tkeep\tbetter\n"));
     assert_eq!(lab.lab("log").is(0).err, "");
 }
@@ -92,7 +120,9 @@ const APPENDED: usize = 300;
 /// Not a story: another process, of the one below.
 #[test]
 fn appends_for_another() {
-    let Ok(path) = std::env::var("LAB_TEST_LEDGER") else { return };
+    let Ok(path) = std::env::var("LAB_TEST_LEDGER") else {
+        return;
+    };
     (0..APPENDED).for_each(|at| ledger::append(Path::new(&path), &row(at)).unwrap());
 }
 
@@ -100,15 +130,24 @@ fn appends_for_another() {
 fn no_row_is_lost_that_another_process_appends_meanwhile() {
     let lab = Lab::empty();
     let path = lab.path("results.tsv");
-    let mine = Row { description: "0".into(), ..row(0xabcdef) };
+    let mine = Row {
+        description: "0".into(),
+        ..row(0xabcdef)
+    };
     ledger::append(&path, &mine).unwrap();
     let mut other = lab.command(std::env::current_exe().unwrap());
-    other.args(["--exact", "describe::appends_for_another"]).env("LAB_TEST_LEDGER", &path);
+    other
+        .args(["--exact", "describe::appends_for_another"])
+        .env("LAB_TEST_LEDGER", &path);
     let other = std::thread::spawn(move || finish(other.spawn().unwrap()));
     let mut edits = 0;
-    // Nobody is promised the lock in his turn: so many edits are enough, and leave the other its rest.
+    // Nobody is promised the lock in his turn: so many edits are enough, and leave the other its
+    // rest.
     while !other.is_finished() && edits < 200 {
-        let before = Row { description: edits.to_string(), ..mine.clone() };
+        let before = Row {
+            description: edits.to_string(),
+            ..mine.clone()
+        };
         edits += 1;
         assert!(ledger::replace(&path, &before, Edit::Describe(&edits.to_string())).unwrap());
     }
@@ -118,5 +157,8 @@ fn no_row_is_lost_that_another_process_appends_meanwhile() {
     assert_eq!(found.problems, [] as [&str; 0]);
     assert_eq!(found.rows.len(), APPENDED + 1);
     assert_eq!(found.rows[0].description, edits.to_string());
-    assert_eq!(found.rows[1..], (0..APPENDED).map(row).collect::<Vec<_>>()[..]);
+    assert_eq!(
+        found.rows[1..],
+        (0..APPENDED).map(row).collect::<Vec<_>>()[..]
+    );
 }

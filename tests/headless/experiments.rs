@@ -1,4 +1,5 @@
-//! The experiments of wavegru's kernel, as `results.tsv` and `kernels/wavegru/experiments.bundle` tell them.
+//! The experiments of wavegru's kernel, as `results.tsv` and `kernels/wavegru/experiments.bundle`
+//! tell them.
 
 use super::lab::Lab;
 use std::collections::HashSet;
@@ -24,7 +25,9 @@ fn rows(ledger: &str) -> Vec<Row> {
     );
     let row = |line: &str| {
         let cells: Vec<&str> = line.split('\t').collect();
-        let [commit, throughput, _, _, status, description] = cells[..] else { panic!("not a row: {line}") };
+        let [commit, throughput, _, _, status, description] = cells[..] else {
+            panic!("not a row: {line}")
+        };
         Row {
             commit: commit.into(),
             throughput: throughput.parse().unwrap(),
@@ -45,27 +48,43 @@ fn the_bundle_holds_every_commit_that_the_ledger_names() {
     let lab = Lab::empty();
     let bundle = root.join("kernels/wavegru/experiments.bundle");
     lab.git(&format!("fetch -q {} +refs/*:refs/*", bundle.display()));
-    let kept: HashSet<String> = lab.git("rev-list refs/heads/kernel").lines().map(String::from).collect();
-    let discarded: HashSet<String> =
-        lab.git("for-each-ref --format=%(objectname) refs/lab/discarded").lines().map(String::from).collect();
+    let kept: HashSet<String> = lab
+        .git("rev-list refs/heads/kernel")
+        .lines()
+        .map(String::from)
+        .collect();
+    let discarded: HashSet<String> = lab
+        .git("for-each-ref --format=%(objectname) refs/lab/discarded")
+        .lines()
+        .map(String::from)
+        .collect();
 
     let (mut kernels, mut output) = (HashSet::new(), 0);
     for row in &rows {
         let name = format!("{} ({})", row.commit, row.description);
-        let commit = lab.git(&format!("rev-parse {}^{{commit}}", row.commit)).trim().to_owned();
+        let commit = lab
+            .git(&format!("rev-parse {}^{{commit}}", row.commit))
+            .trim()
+            .to_owned();
         match row.status.as_str() {
             "keep" => assert!(kept.contains(&commit), "{name} is on the branch"),
             "discard" => assert!(discarded.contains(&commit), "{name} is among the discarded"),
             other => panic!("{name}: {other}"),
         }
         let kernel = lab.git(&format!("show {commit}:{KERNEL}"));
-        assert!(kernel.contains("LAB_LAUNCH(wavegru)"), "{name} holds a kernel");
+        assert!(
+            kernel.contains("LAB_LAUNCH(wavegru)"),
+            "{name} holds a kernel"
+        );
         kernels.insert(lab.git(&format!("rev-parse {commit}:{KERNEL}")));
         let message = lab.git(&format!("log -1 --format=%B {commit}"));
         output += usize::from(message.lines().next() == Some(&row.description));
     }
     // All but the baseline, which was there before: keeping it wrote its row and no commit.
-    assert!(output >= rows.len() - 1, "{output} commits whose message is the description");
+    assert!(
+        output >= rows.len() - 1,
+        "{output} commits whose message is the description"
+    );
 
     // The record of a kept one says on which machine, and when.
     for row in rows.iter().filter(|row| row.status == "keep") {
@@ -73,8 +92,17 @@ fn the_bundle_holds_every_commit_that_the_ledger_names() {
         let record: serde_json::Value = serde_json::from_str(&record).unwrap();
         assert_eq!(record["kernel"], KERNEL, "{record}");
     }
-    assert!(kernels.len() * 2 > rows.len(), "{} kernels in {} experiments", kernels.len(), rows.len());
+    assert!(
+        kernels.len() * 2 > rows.len(),
+        "{} kernels in {} experiments",
+        kernels.len(),
+        rows.len()
+    );
 
-    let best = rows.iter().filter(|row| row.status == "keep").map(|row| row.throughput).fold(0.0, f64::max);
+    let best = rows
+        .iter()
+        .filter(|row| row.status == "keep")
+        .map(|row| row.throughput)
+        .fold(0.0, f64::max);
     assert!(best >= 165_000.0, "the best makes {best} samples/s");
 }

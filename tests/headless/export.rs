@@ -1,5 +1,6 @@
-//! `lab export`: the files that it writes, that they build and check themselves, and what is refused. There is no GPU here: the
-//! program is compiled by the C++ compiler with the headers in `fake_cuda`, which run simple kernels on the host.
+//! `lab export`: the files that it writes, that they build and check themselves, and what is
+//! refused. There is no GPU here: the program is compiled by the C++ compiler with the headers in
+//! `fake_cuda`, which run simple kernels on the host.
 
 use crate::lab::Lab;
 use serde_json::{Value, json};
@@ -63,7 +64,8 @@ values = { x = { constant = 7 } }
 dims = { rows = 1, cols = 1 }
 "#;
 
-/// Kernel and reference define the same names, include the same header, and their macros mean different things.
+/// Kernel and reference define the same names, include the same header, and their macros mean
+/// different things.
 const KERNEL: &str = r#"#include "lab.h"
 #include "parts.cuh"
 #define WIDTH 1
@@ -100,13 +102,18 @@ const HEADER: &str =
     "#pragma once\ntemplate <class T>\n__device__ T twice(T value) { return value + value; }\n";
 
 fn reference() -> String {
-    KERNEL.replace("WIDTH 1", "WIDTH(n) (n)").replace("a * WIDTH", "WIDTH(a)")
+    KERNEL
+        .replace("WIDTH 1", "WIDTH(n) (n)")
+        .replace("a * WIDTH", "WIDTH(a)")
 }
 
 /// A repository with the problem in a folder, which nobody has kept yet.
 fn problem() -> Lab {
     let lab = Lab::empty();
-    lab.write("lab.toml", "device = \"cpu\"\n[compile]\noptions = [\"--use_fast_math\", \"-DX=1\"]\n");
+    lab.write(
+        "lab.toml",
+        "device = \"cpu\"\n[compile]\noptions = [\"--use_fast_math\", \"-DX=1\"]\n",
+    );
     fs::create_dir_all(lab.path("kernels/shift")).unwrap();
     lab.write("kernels/shift/problem.toml", PROBLEM);
     lab.write("kernels/shift/kernel.cu", KERNEL);
@@ -116,7 +123,11 @@ fn problem() -> Lab {
 }
 
 fn run(program: &str, arguments: &[&str], folder: &Path) -> Output {
-    Command::new(program).args(arguments).current_dir(folder).output().unwrap()
+    Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
 }
 
 #[track_caller]
@@ -124,11 +135,19 @@ fn text_of(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
 }
 
-/// Compiles an exported program for the host, runs it, and returns its exit code and what it prints.
+/// Compiles an exported program for the host, runs it, and returns its exit code and what it
+/// prints.
 #[track_caller]
 fn run_program(lab: &Lab, file: &str, kinds: &str, dims: usize) -> (Option<i32>, String) {
-    let headers = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/tests/headless/fake_cuda");
-    let (kinds, dims) = (format!("-DFAKE_KINDS=\"{kinds}\""), format!("-DFAKE_DIMS={dims}"));
+    let headers = concat!(
+        "-I",
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/headless/fake_cuda"
+    );
+    let (kinds, dims) = (
+        format!("-DFAKE_KINDS=\"{kinds}\""),
+        format!("-DFAKE_DIMS={dims}"),
+    );
     // Functions that a kernel's file holds are found by their names, as in a module of the device.
     let arguments = [
         "-std=c++17",
@@ -177,24 +196,42 @@ fn an_exported_program_verifies_its_kernel() {
 #[test]
 fn an_exported_program_finds_a_wrong_kernel() {
     for (right, wrong, found) in [
-        // A cell that is off, one that is never written, a state that is wrong after two launches only, a changed input.
+        // A cell that is off, one that is never written, a state that is wrong after two launches
+        // only, a changed input.
         ("+ T(half)", "+ T(half) + T(column == 2)", "y[0, "),
-        ("if (column >= cols)", "if (column >= cols - (cols == 5))", "y["),
-        ("+= a * WIDTH", "+= state[0] > 1e30f ? 0 : a + a * 1e-4f", "state["),
-        ("state[row", "const_cast<T*>(x)[0] = T(1); state[row", "the kernel changed its input x"),
+        (
+            "if (column >= cols)",
+            "if (column >= cols - (cols == 5))",
+            "y[",
+        ),
+        (
+            "+= a * WIDTH",
+            "+= state[0] > 1e30f ? 0 : a + a * 1e-4f",
+            "state[",
+        ),
+        (
+            "state[row",
+            "const_cast<T*>(x)[0] = T(1); state[row",
+            "the kernel changed its input x",
+        ),
     ] {
         let lab = problem();
         let kernel = KERNEL.replace(right, wrong);
         assert_ne!(kernel, KERNEL, "{right}");
         lab.write("kernels/shift/kernel.cu", kernel);
-        lab.lab("export kernels/shift/kernel.cu --to standalone").is(0);
+        lab.lab("export kernels/shift/kernel.cu --to standalone")
+            .is(0);
         let (code, said) = run_program(&lab, "shift.cu", "ppppfii", 2);
         assert_eq!(code, Some(1), "{wrong}: {said}");
-        assert!(said.contains("WRONG  ") && said.contains(found), "{wrong}: {said}");
+        assert!(
+            said.contains("WRONG  ") && said.contains(found),
+            "{wrong}: {said}"
+        );
     }
 }
 
-/// A list with scratch, of which a kernel gets its name from a macro. The reference has the same names, without a macro.
+/// A list with scratch, of which a kernel gets its name from a macro. The reference has the same
+/// names, without a macro.
 #[test]
 fn a_launch_list_is_exported() {
     let lab = Lab::empty();
@@ -215,14 +252,31 @@ fn a_launch_list_is_exported() {
     lab.lab("export kernel.cu --to standalone --output sums.cu")
         .is(1)
         .says("reference.cu: FIRST is the name of a macro and of a kernel");
-    lab.write("reference.cu", kernel.replace("#define FIRST first\n", "").replace("FIRST", "first"));
-    lab.lab("export kernel.cu --to standalone --output sums.cu").is(0);
+    lab.write(
+        "reference.cu",
+        kernel
+            .replace("#define FIRST first\n", "")
+            .replace("FIRST", "first"),
+    );
+    lab.lab("export kernel.cu --to standalone --output sums.cu")
+        .is(0);
     let (code, said) = run_program(&lab, "sums.cu", "ppip", 1);
-    assert_eq!((code, said.lines().last()), (Some(0), Some("all 1 workloads are right")), "{said}");
-    lab.write("kernel.cu", kernel.replace("x[blockIdx.x];", "x[blockIdx.x] + (blockIdx.x == 7);"));
-    lab.lab("export kernel.cu --to standalone --output sums.cu --force").is(0);
+    assert_eq!(
+        (code, said.lines().last()),
+        (Some(0), Some("all 1 workloads are right")),
+        "{said}"
+    );
+    lab.write(
+        "kernel.cu",
+        kernel.replace("x[blockIdx.x];", "x[blockIdx.x] + (blockIdx.x == 7);"),
+    );
+    lab.lab("export kernel.cu --to standalone --output sums.cu --force")
+        .is(0);
     let (code, said) = run_program(&lab, "sums.cu", "ppip", 1);
-    assert!(code == Some(1) && said.contains("WRONG  n=33: y[7] is "), "{said}");
+    assert!(
+        code == Some(1) && said.contains("WRONG  n=33: y[7] is "),
+        "{said}"
+    );
 }
 
 #[test]
@@ -231,31 +285,61 @@ fn the_kept_kernel_is_exported_with_its_commit_and_its_figure() {
     lab.write("LICENSE", "mine\n");
     lab.git("add LICENSE kernels/shift/parts.cuh");
     lab.git("commit -qm start");
-    let before = lab.lab("export --json kernels/shift --to torch").is(1).json();
+    let before = lab
+        .lab("export --json kernels/shift --to torch")
+        .is(1)
+        .json();
     let why = before["error"].as_str().unwrap();
-    assert!(why.contains("HEAD holds no kernels/shift/kernel.cu, so no kernel has been kept yet"), "{why}");
+    assert!(
+        why.contains("HEAD holds no kernels/shift/kernel.cu, so no kernel has been kept yet"),
+        "{why}"
+    );
     lab.lab("run kernels/shift").is(0);
     lab.lab("keep kernels/shift -m kept").is(0);
     // The bytes decide, not how they are named.
     let commit = lab.git("rev-parse HEAD").trim().to_owned();
-    let of_file = || lab.lab("export kernels/shift/kernel.cu --json --to torch --force").is(0).json();
+    let of_file = || {
+        lab.lab("export kernels/shift/kernel.cu --json --to torch --force")
+            .is(0)
+            .json()
+    };
     let answer = of_file();
-    assert_eq!((&answer["commit"], &answer["run"]), (&json!(commit), &json!(1)));
+    assert_eq!(
+        (&answer["commit"], &answer["run"]),
+        (&json!(commit), &json!(1))
+    );
     let text = lab.read("shift.py");
-    let words = format!("of the commit {} (kept), and the files beside it are those on disk", &commit[..7]);
+    let words = format!(
+        "of the commit {} (kept), and the files beside it are those on disk",
+        &commit[..7]
+    );
     assert!(text.contains(&words) && text.contains("(run 1)"), "{text}");
     // Another kernel was judged, and then discarded.
     lab.write("kernels/shift/kernel.cu", format!("{KERNEL}// another\n"));
     of_file();
-    assert!(lab.read("shift.py").contains("; no run here judged these bytes."), "{}", lab.read("shift.py"));
+    assert!(
+        lab.read("shift.py")
+            .contains("; no run here judged these bytes."),
+        "{}",
+        lab.read("shift.py")
+    );
     lab.lab("run kernels/shift").is(0);
     let answer = of_file();
-    assert_eq!((&answer["commit"], &answer["run"]), (&Value::Null, &json!(2)));
-    assert!(lab.read("shift.py").contains("; run 2 judged these bytes: PASS, not kept."));
+    assert_eq!(
+        (&answer["commit"], &answer["run"]),
+        (&Value::Null, &json!(2))
+    );
+    assert!(
+        lab.read("shift.py")
+            .contains("; run 2 judged these bytes: PASS, not kept.")
+    );
     lab.lab("discard kernels/shift -m slow").is(0);
     lab.lab("restore 2").is(0);
     of_file();
-    assert!(lab.read("shift.py").contains("; run 2 judged these bytes: PASS, discarded (slow)."));
+    assert!(
+        lab.read("shift.py")
+            .contains("; run 2 judged these bytes: PASS, discarded (slow).")
+    );
     // The command names the project's interpreter.
     let mut command = lab.lab_command("export kernels/shift --json --to torch --force");
     command.env("LAB_PYTHON", "/opt/my python");
@@ -286,15 +370,26 @@ fn the_kept_kernel_is_exported_with_its_commit_and_its_figure() {
         assert_eq!(Value::from(found), wanted);
         let text = lab.read(file);
         assert!(
-            text.contains(&format!("kernels/shift/kernel.cu of the commit {} (kept)", &commit[..7])),
+            text.contains(&format!(
+                "kernels/shift/kernel.cu of the commit {} (kept)",
+                &commit[..7]
+            )),
             "{text}"
         );
         assert!(
-            text.contains("on cpu (") && text.contains("which is emulated") && text.contains("(run 1)"),
+            text.contains("on cpu (")
+                && text.contains("which is emulated")
+                && text.contains("(run 1)"),
             "{text}"
         );
-        assert!(text.contains("that of their repository (LICENSE)"), "{text}");
-        assert!(text.contains("T twice(T value)") && !text.contains("parts.cuh\""), "the header is in place");
+        assert!(
+            text.contains("that of their repository (LICENSE)"),
+            "{text}"
+        );
+        assert!(
+            text.contains("T twice(T value)") && !text.contains("parts.cuh\""),
+            "the header is in place"
+        );
     }
     is_python(&lab, "shift.py");
 }
@@ -304,8 +399,12 @@ fn the_kept_kernel_is_exported_with_its_commit_and_its_figure() {
 fn the_files_are_as_before() {
     let lab = problem();
     for (form, ending) in [("standalone", "cu"), ("torch", "py")] {
-        lab.lab(&format!("export kernels/shift/kernel.cu --to {form}")).is(0);
-        insta::assert_snapshot!(format!("export-shift-{ending}"), lab.read(&format!("shift.{ending}")));
+        lab.lab(&format!("export kernels/shift/kernel.cu --to {form}"))
+            .is(0);
+        insta::assert_snapshot!(
+            format!("export-shift-{ending}"),
+            lab.read(&format!("shift.{ending}"))
+        );
     }
     is_python(&lab, "shift.py");
 }
@@ -317,7 +416,10 @@ fn a_python_kernel_is_exported_as_it_is() {
     lab.write("kernels/shift/kernel.py", kernel);
     lab.lab("export kernels/shift/kernel.py --to torch").is(0);
     let text = lab.read("shift.py");
-    assert!(text.contains(kernel) && text.contains("_LAB_REFERENCE = r"), "{text}");
+    assert!(
+        text.contains(kernel) && text.contains("_LAB_REFERENCE = r"),
+        "{text}"
+    );
     is_python(&lab, "shift.py");
     // The reference may be Python too. It holds what ends a text of Python.
     fs::remove_file(lab.path("kernels/shift/reference.cu")).unwrap();
@@ -325,12 +427,19 @@ fn a_python_kernel_is_exported_as_it_is() {
         "kernels/shift/reference.py",
         "def shift_f32(x, y, **_):\n    \"\"\"Plain.\\n\"\"\"\n    y.copy_(x)\n",
     );
-    lab.lab("export kernels/shift/kernel.py --to torch --force").is(0);
+    lab.lab("export kernels/shift/kernel.py --to torch --force")
+        .is(0);
     is_python(&lab, "shift.py");
-    assert!(!lab.read("shift.py").contains("_LAB_BINDING ="), "nothing is to be built");
-    lab.lab("export kernels/shift/kernel.cu --to torch --force").is(0);
+    assert!(
+        !lab.read("shift.py").contains("_LAB_BINDING ="),
+        "nothing is to be built"
+    );
+    lab.lab("export kernels/shift/kernel.cu --to torch --force")
+        .is(0);
     is_python(&lab, "shift.py");
-    let refused = lab.lab("export kernels/shift/kernel.py --to standalone").is(1);
+    let refused = lab
+        .lab("export kernels/shift/kernel.py --to standalone")
+        .is(1);
     refused.says(
         "kernels/shift/kernel.py is a Python kernel, which cannot stand in a .cu: `lab export --to torch`",
     );
@@ -338,8 +447,13 @@ fn a_python_kernel_is_exported_as_it_is() {
         .is(1)
         .says("the reference is kernels/shift/reference.py");
     lab.write("kernels/shift/tiles.py", "");
-    lab.write("kernels/shift/kernel.py", format!("{kernel}\nimport os, tiles\n"));
-    let refused = lab.lab("export kernels/shift/kernel.py --to torch --force").is(1);
+    lab.write(
+        "kernels/shift/kernel.py",
+        format!("{kernel}\nimport os, tiles\n"),
+    );
+    let refused = lab
+        .lab("export kernels/shift/kernel.py --to torch --force")
+        .is(1);
     refused.says("kernels/shift/kernel.py:8: tiles.py lies beside the kernel");
 }
 
@@ -356,28 +470,57 @@ fn what_cannot_be_exported_is_named() {
     assert_eq!(lab.read("shift.cu"), "mine");
     export("--to standalone --force").is(0);
     for own in ["kernel.cu", "reference.cu"] {
-        export(&format!("--to standalone --force --output kernels/shift/{own}"))
-            .is(1)
-            .says("is a file of the problem");
+        export(&format!(
+            "--to standalone --force --output kernels/shift/{own}"
+        ))
+        .is(1)
+        .says("is a file of the problem");
     }
     assert_eq!(lab.read("kernels/shift/kernel.cu"), KERNEL);
-    export("--to torch --output math.py").is(1).says("would hide the module math");
-    export("--to torch --output x.cu").is(1).says("must end in .py");
-    export("--to torch --output kernels").is(1).says("it is a folder");
-    export("--to torch --output nowhere/x.py").is(1).says("there is no folder nowhere");
+    export("--to torch --output math.py")
+        .is(1)
+        .says("would hide the module math");
+    export("--to torch --output x.cu")
+        .is(1)
+        .says("must end in .py");
+    export("--to torch --output kernels")
+        .is(1)
+        .says("it is a folder");
+    export("--to torch --output nowhere/x.py")
+        .is(1)
+        .says("there is no folder nowhere");
     lab.lab("export ../home/kernel.cu --to torch").is(1);
-    lab.lab("export kernels/shift/none.cu --to torch").is(1).says("there is no kernels/shift/none.cu");
-    lab.write("kernels/shift/kernel.cu", KERNEL.replace("\"parts.cuh\"", "PARTS"));
-    export("--to torch").is(1).says("kernels/shift/kernel.cu: an #include names the macro PARTS");
+    lab.lab("export kernels/shift/none.cu --to torch")
+        .is(1)
+        .says("there is no kernels/shift/none.cu");
+    lab.write(
+        "kernels/shift/kernel.cu",
+        KERNEL.replace("\"parts.cuh\"", "PARTS"),
+    );
+    export("--to torch")
+        .is(1)
+        .says("kernels/shift/kernel.cu: an #include names the macro PARTS");
     lab.write("kernels/shift/kernel.cu", b"// \xff\n");
-    export("--to torch").is(1).says("kernels/shift/kernel.cu on disk is not UTF-8 text");
+    export("--to torch")
+        .is(1)
+        .says("kernels/shift/kernel.cu on disk is not UTF-8 text");
     lab.write("kernels/shift/kernel.cu", KERNEL);
     fs::remove_file(lab.path("kernels/shift/reference.cu")).unwrap();
-    export("--to torch").is(1).says("the problem has no reference.cu and no reference.py");
+    export("--to torch")
+        .is(1)
+        .says("the problem has no reference.cu and no reference.py");
     lab.write("kernels/shift/problem.toml", "kind = \"wavegru\"\n");
-    export("--to torch").is(1).says("is of the kind wavegru, whose reference and gates are written in Rust");
-    lab.write("kernels/shift/problem.toml", PROBLEM.replace("rows = 3", "rows = 0"));
+    export("--to torch")
+        .is(1)
+        .says("is of the kind wavegru, whose reference and gates are written in Rust");
+    lab.write(
+        "kernels/shift/problem.toml",
+        PROBLEM.replace("rows = 3", "rows = 0"),
+    );
     lab.write("kernels/shift/reference.cu", "");
-    export("--to torch").is(1).says("kernels/shift/problem.toml:").says("an extent must be from 1");
+    export("--to torch")
+        .is(1)
+        .says("kernels/shift/problem.toml:")
+        .says("an extent must be from 1");
     assert!(!lab.path("shift.py").exists());
 }

@@ -9,7 +9,11 @@ fn fresh_clone() -> Lab {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let lab = Lab::empty();
     fs::create_dir_all(lab.path("kernels/wavegru")).unwrap();
-    for name in ["results.tsv", "kernels/wavegru/experiments.bundle", "kernels/wavegru/kernel.cu"] {
+    for name in [
+        "results.tsv",
+        "kernels/wavegru/experiments.bundle",
+        "kernels/wavegru/kernel.cu",
+    ] {
         fs::copy(root.join(name), lab.path(name)).unwrap();
     }
     lab.write("lab.toml", "kernel = \"kernels/wavegru/kernel.cu\"\n");
@@ -28,33 +32,57 @@ fn a_bundle_in_the_repository_is_named_and_fetched() {
     let lab = fresh_clone();
     let rows = lab.rows().len();
     let says = format!("{rows} rows have neither record nor commit here");
-    let offer = "kernels/wavegru/experiments.bundle holds commits and records of experiments: `lab fetch`";
+    let offer =
+        "kernels/wavegru/experiments.bundle holds commits and records of experiments: `lab fetch`";
     for command in ["log", "log --all"] {
         lab.lab(command).is(0).says(&says).says(offer);
     }
-    assert_eq!(lab.lab("log --json").is(0).json()["rows_of_other_clones"], rows);
+    assert_eq!(
+        lab.lab("log --json").is(0).json()["rows_of_other_clones"],
+        rows
+    );
     let last = last_row(&lab);
-    lab.lab(&format!("restore {last}")).is(1).says("git does not hold this commit here").says("`lab fetch`");
+    lab.lab(&format!("restore {last}"))
+        .is(1)
+        .says("git does not hold this commit here")
+        .says("`lab fetch`");
     let kernel = lab.read("kernels/wavegru/kernel.cu");
 
     // From any folder, and a second time it changes nothing.
     let refs = || lab.git("for-each-ref");
-    lab.sh("cd kernels && $LAB fetch").is(0).says("kernels/wavegru/experiments.bundle: ").says(" records, ");
+    lab.sh("cd kernels && $LAB fetch")
+        .is(0)
+        .says("kernels/wavegru/experiments.bundle: ")
+        .says(" records, ");
     let after = refs();
     lab.lab("fetch").is(0);
     assert_eq!(refs(), after);
     assert!(
         after
             .lines()
-            .all(|line| line.contains("refs/lab/fetched/experiments-") || line.contains("refs/heads/main"))
+            .all(|line| line.contains("refs/lab/fetched/experiments-")
+                || line.contains("refs/heads/main"))
     );
     let log = lab.lab("log").is(0);
-    assert!(!log.out.contains("neither record nor commit") && log.err.is_empty(), "{log:?}");
+    assert!(
+        !log.out.contains("neither record nor commit") && log.err.is_empty(),
+        "{log:?}"
+    );
     let json = lab.lab("log --json").is(0).json();
     assert_eq!(json["rows_of_other_clones"], 0);
-    assert_eq!(json["experiments"][rows - 1]["kernel"], "kernels/wavegru/kernel.cu");
-    assert!(json["experiments"][rows - 1]["device"].as_str().unwrap().contains("H200"));
-    lab.lab(&format!("restore {last}")).is(0).says("kernels/wavegru/kernel.cu now holds the bytes of");
+    assert_eq!(
+        json["experiments"][rows - 1]["kernel"],
+        "kernels/wavegru/kernel.cu"
+    );
+    assert!(
+        json["experiments"][rows - 1]["device"]
+            .as_str()
+            .unwrap()
+            .contains("H200")
+    );
+    lab.lab(&format!("restore {last}"))
+        .is(0)
+        .says("kernels/wavegru/kernel.cu now holds the bytes of");
     assert_ne!(lab.read("kernels/wavegru/kernel.cu"), kernel);
     assert_eq!(
         lab.git(&format!("show {last}:kernels/wavegru/kernel.cu")),
@@ -79,22 +107,35 @@ fn the_experiments_of_a_remote_and_of_a_folder_are_fetched() {
         .is(0)
         .says("1 row has neither record nor commit here")
         .says("The remote origin may have them");
-    lab.sh("cd ../clone && $LAB fetch").is(0).says("origin: 2 records");
+    lab.sh("cd ../clone && $LAB fetch")
+        .is(0)
+        .says("origin: 2 records");
     let log = lab.sh("cd ../clone && $LAB log --json").is(0).json();
     assert_eq!(log["experiments"][1]["device"], "Test GPU");
     assert_eq!(log["rows_of_other_clones"], 0);
     // Number 2 is the discarded run of the other clone, as long as there is no own run 2.
     lab.sh("cd ../clone && $LAB restore 2").is(0);
-    assert_eq!(fs::read_to_string(lab.path("../clone/kernel.cu")).unwrap(), "// worse\n");
+    assert_eq!(
+        fs::read_to_string(lab.path("../clone/kernel.cu")).unwrap(),
+        "// worse\n"
+    );
     // By the path of a clone, and from where there is nothing.
-    lab.sh("cd ../second && git remote remove origin && $LAB log").is(0).says("`lab fetch FROM` fetches it");
-    lab.sh("cd ../second && $LAB fetch").is(1).says("`lab fetch FROM` names one");
-    lab.sh("cd ../second && $LAB fetch ../repo").is(0).says("2 records");
+    lab.sh("cd ../second && git remote remove origin && $LAB log")
+        .is(0)
+        .says("`lab fetch FROM` fetches it");
+    lab.sh("cd ../second && $LAB fetch")
+        .is(1)
+        .says("`lab fetch FROM` names one");
+    lab.sh("cd ../second && $LAB fetch ../repo")
+        .is(0)
+        .says("2 records");
     lab.git("init -q ../empty");
     lab.sh("cd ../second && $LAB fetch ../empty")
         .is(1)
         .says("has neither commits nor records of experiments");
-    lab.sh("cd ../second && $LAB fetch nowhere").is(1).says("cannot fetch from nowhere");
+    lab.sh("cd ../second && $LAB fetch nowhere")
+        .is(1)
+        .says("cannot fetch from nowhere");
     lab.sh("cd ../second && $LAB fetch -- --upload-pack=touch")
         .is(1)
         .says("is neither a bundle nor a remote");
@@ -108,7 +149,12 @@ fn what_is_no_bundle_is_not_offered() {
     lab.sh(&format!("mkfifo {bundle}"));
     let log = lab.lab("log").is(0);
     assert!(!log.out.contains("experiments.bundle"), "{log:?}");
-    for text in ["", "# v2 git bundle\n", "no bundle\n", "# v2 git bundle\nnonsense\n\n"] {
+    for text in [
+        "",
+        "# v2 git bundle\n",
+        "no bundle\n",
+        "# v2 git bundle\nnonsense\n\n",
+    ] {
         fs::remove_file(lab.path(bundle)).unwrap();
         lab.write(bundle, text);
         let log = lab.lab("log").is(0);
@@ -116,7 +162,8 @@ fn what_is_no_bundle_is_not_offered() {
     }
 }
 
-/// Nobody fetched yet, and the bundle is in the repository: its records tell the problem and the device of each row.
+/// Nobody fetched yet, and the bundle is in the repository: its records tell the problem and the
+/// device of each row.
 #[test]
 fn a_bundle_tells_the_problem_and_the_device_before_it_is_fetched() {
     let lab = fresh_clone();
@@ -131,18 +178,33 @@ fn a_bundle_tells_the_problem_and_the_device_before_it_is_fetched() {
     assert_eq!(experiments.len(), rows);
     for experiment in experiments {
         assert_eq!(experiment["kernel"], "kernels/wavegru/kernel.cu");
-        assert!(experiment["device"].as_str().unwrap().contains("H200"), "{experiment}");
+        assert!(
+            experiment["device"].as_str().unwrap().contains("H200"),
+            "{experiment}"
+        );
     }
     lab.lab("log kernels/rmsnorm")
         .is(0)
         .says("no experiment yet")
-        .says(&format!("{rows} of other kernels: `lab log --all` ({rows} of kernels/wavegru/kernel.cu)"));
+        .says(&format!(
+            "{rows} of other kernels: `lab log --all` ({rows} of kernels/wavegru/kernel.cu)"
+        ));
     assert_eq!((lab.git("for-each-ref"), objects()), before);
-    let left: Vec<_> = fs::read_dir(lab.path(".lab")).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert!(left.iter().all(|name| !name.to_string_lossy().contains("tmp")), "{left:?}");
+    let left: Vec<_> = fs::read_dir(lab.path(".lab"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert!(
+        left.iter()
+            .all(|name| !name.to_string_lossy().contains("tmp")),
+        "{left:?}"
+    );
     // A damaged bundle tells nothing, and is no error.
     let bundle = fs::read(lab.path("kernels/wavegru/experiments.bundle")).unwrap();
-    lab.write("kernels/wavegru/experiments.bundle", &bundle[..bundle.len() / 2]);
+    lab.write(
+        "kernels/wavegru/experiments.bundle",
+        &bundle[..bundle.len() / 2],
+    );
     let log = lab.lab("log kernels/rmsnorm --json").is(0).json();
     assert_eq!(log["experiments"][0]["kernel"], serde_json::Value::Null);
 }

@@ -1,4 +1,5 @@
-//! Records and decisions that somebody else's lab wrote, or somebody changed: they are shown, and permit no decision.
+//! Records and decisions that somebody else's lab wrote, or somebody changed: they are shown, and
+//! permit no decision.
 
 use crate::lab::{CommandOutput, Lab, finish, signed};
 use crate::stranger::every_command;
@@ -26,11 +27,22 @@ fn a_record_of_a_strangers_lab_permits_no_decision() {
     lab.write("kernel.cu", "// never judged here\n");
     strangers(&lab, "run").is(0).says("PASS");
     let before = lab.head();
-    for args in ["keep -m x", "keep -m x --run 1", "discard -m x", "discard -m x --unjudged"] {
-        lab.lab(args).is(1).says("run 1 is foreign").says("Judge the bytes again (`lab run`)");
+    for args in [
+        "keep -m x",
+        "keep -m x --run 1",
+        "discard -m x",
+        "discard -m x --unjudged",
+    ] {
+        lab.lab(args)
+            .is(1)
+            .says("run 1 is foreign")
+            .says("Judge the bytes again (`lab run`)");
     }
     lab.lab("log").is(0).says("run 1 is foreign and undecided");
-    assert_eq!((lab.head(), lab.read("kernel.cu").as_str()), (before, "// never judged here\n"));
+    assert_eq!(
+        (lab.head(), lab.read("kernel.cu").as_str()),
+        (before, "// never judged here\n")
+    );
     // Judged again, it is this user's.
     lab.lab("run").is(0);
     lab.lab("keep -m x").is(0).says("keep run 2");
@@ -45,13 +57,21 @@ fn a_decision_of_a_strangers_lab_is_shown_as_foreign_and_cannot_be_undone() {
     strangers(&lab, "keep -m better").is(0);
     let kept = lab.head();
     lab.lab("log").is(0).says("better  (foreign)");
-    assert_eq!(lab.lab("log --json").is(0).json()["experiments"][0]["foreign"], true);
-    lab.lab("undo").is(1).says("is foreign").says("`git reset --soft HEAD^` takes a commit back by hand");
+    assert_eq!(
+        lab.lab("log --json").is(0).json()["experiments"][0]["foreign"],
+        true
+    );
+    lab.lab("undo")
+        .is(1)
+        .says("is foreign")
+        .says("`git reset --soft HEAD^` takes a commit back by hand");
     // This user's own decision comes before it, however late the other was made.
     lab.write("kernel.cu", "// best\n");
     lab.lab("run").is(0);
     lab.lab("discard -m own").is(0);
-    let record = lab.read(".lab/runs/1/record.json").replace("\"decided\": \"20", "\"decided\": \"29");
+    let record = lab
+        .read(".lab/runs/1/record.json")
+        .replace("\"decided\": \"20", "\"decided\": \"29");
     lab.write(".lab/runs/1/record.json", record);
     lab.lab("undo").is(0).says("run 2");
     assert_eq!(lab.head(), kept);
@@ -67,7 +87,10 @@ fn after_a_loss_of_the_key_older_decisions_are_foreign_and_nothing_is_stuck() {
     lab.lab("keep -m better").is(0);
     lab.lab("log").is(0);
     let head = lab.head();
-    strangers(&lab, "undo").is(1).says("is foreign").says("`git reset --soft HEAD^`");
+    strangers(&lab, "undo")
+        .is(1)
+        .says("is foreign")
+        .says("`git reset --soft HEAD^`");
     assert!(!lab.path(".lab/unfinished.json").exists());
     strangers(&lab, "log").is(0).says("better");
     assert_eq!(lab.head(), head);
@@ -87,10 +110,18 @@ fn a_record_that_was_changed_permits_no_decision() {
     let own = lab.read(".lab/runs/1/record.json");
     let unsigned = {
         let mut record: serde_json::Value = serde_json::from_str(&own).unwrap();
-        record.as_object_mut().unwrap().remove("signature").expect("a signature");
+        record
+            .as_object_mut()
+            .unwrap()
+            .remove("signature")
+            .expect("a signature");
         record.to_string()
     };
-    for record in [own.replace("\"fail\"", "\"pass\""), unsigned.replace("\"fail\"", "\"pass\""), unsigned] {
+    for record in [
+        own.replace("\"fail\"", "\"pass\""),
+        unsigned.replace("\"fail\"", "\"pass\""),
+        unsigned,
+    ] {
         lab.write(".lab/runs/1/record.json", record);
         lab.lab("keep -m x").is(1).says("run 1 is foreign");
     }
@@ -99,23 +130,37 @@ fn a_record_that_was_changed_permits_no_decision() {
     // As the record of another run, and of a kernel elsewhere.
     fs::create_dir(lab.path(".lab/runs/7")).unwrap();
     lab.write(".lab/runs/7/record.json", &own);
-    lab.lab("keep -m x --run 7").is(1).says("is the record of run 1, not of run 7");
+    lab.lab("keep -m x --run 7")
+        .is(1)
+        .says("is the record of run 1, not of run 7");
     lab.write(
         ".lab/runs/7/record.json",
-        own.replace("\"id\": 1", "\"id\": 7").replace("kernel.cu", "../x/kernel.cu"),
+        own.replace("\"id\": 1", "\"id\": 7")
+            .replace("kernel.cu", "../x/kernel.cu"),
     );
-    lab.lab("keep -m x --run 7").is(1).says("names a kernel outside of the repository");
+    lab.lab("keep -m x --run 7")
+        .is(1)
+        .says("names a kernel outside of the repository");
     lab.lab("log").is(0).says("run 7 is left out");
 }
 
 #[test]
 fn a_signature_travels_in_no_note() {
     let lab = judged();
-    assert!(lab.read(".lab/runs/1/record.json").contains("\"signature\": \"hmac-sha256:"));
+    assert!(
+        lab.read(".lab/runs/1/record.json")
+            .contains("\"signature\": \"hmac-sha256:")
+    );
     lab.lab("keep -m better").is(0);
-    assert!(lab.read(".lab/runs/1/record.json").contains("\"signature\": \"hmac-sha256:"));
+    assert!(
+        lab.read(".lab/runs/1/record.json")
+            .contains("\"signature\": \"hmac-sha256:")
+    );
     let note = lab.git("notes --ref=lab show HEAD");
-    assert!(note.contains("better") && !note.contains("signature"), "{note}");
+    assert!(
+        note.contains("better") && !note.contains("signature"),
+        "{note}"
+    );
 }
 
 #[test]
@@ -124,26 +169,38 @@ fn an_unfinished_decision_that_came_with_a_folder_moves_no_head() {
     let lab = judged();
     lab.lab("keep -m better").is(0);
     lab.git("clone -q . ../other");
-    let kept = lab.read(".lab/runs/1/record.json").replace("\"kernel.cu\"", "\"../other/kernel.cu\"");
+    let kept = lab
+        .read(".lab/runs/1/record.json")
+        .replace("\"kernel.cu\"", "\"../other/kernel.cu\"");
     let own = lab.read(".lab/runs/1/record.json");
     let intent = r#"{"what": "undo", "run": 1, "on_disk": null}"#;
     let heads = || (lab.head(), lab.git("-C ../other rev-parse HEAD"));
     let before = heads();
     for (record, intent) in [
         (&own, intent.as_bytes().to_vec()),
-        (&own, br#"{"what": "undo", "run": 1, "on_disk": null, "signature": "hmac-sha256:00"}"#.to_vec()),
+        (
+            &own,
+            br#"{"what": "undo", "run": 1, "on_disk": null, "signature": "hmac-sha256:00"}"#
+                .to_vec(),
+        ),
         (&kept, intent.as_bytes().to_vec()),
         (&kept, signed(Purpose::Intent, intent)),
     ] {
         lab.write(".lab/runs/1/record.json", record);
         lab.write(".lab/unfinished.json", intent);
         for output in every_command(&lab) {
-            assert!(output.code != 0 || output.out.contains("kernel.cu"), "{output:?}");
+            assert!(
+                output.code != 0 || output.out.contains("kernel.cu"),
+                "{output:?}"
+            );
         }
         assert_eq!(heads(), before);
     }
     lab.write(".lab/unfinished.json", intent);
-    lab.lab("undo").is(1).says("unfinished.json is foreign").says("and remove it");
+    lab.lab("undo")
+        .is(1)
+        .says("unfinished.json is foreign")
+        .says("and remove it");
     fs::remove_file(lab.path(".lab/unfinished.json")).unwrap();
     lab.write(".lab/runs/1/record.json", own);
     lab.lab("undo").is(0);
@@ -177,7 +234,10 @@ fn the_key_is_for_its_owner_only_and_in_no_repository() {
     command.env_remove("LAB_KEY_FILE");
     finish(command.spawn().unwrap()).is(0);
     let key = lab.path("../state/key");
-    assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(
+        fs::metadata(&key).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
     assert!(lab.read("../state/key").trim().len() == 64);
 }
 
@@ -185,5 +245,10 @@ fn the_key_is_for_its_owner_only_and_in_no_repository() {
 fn a_run_folder_with_the_last_number_is_named() {
     let lab = judged();
     fs::create_dir(lab.path(&format!(".lab/runs/{}", u64::MAX))).unwrap();
-    assert_ne!(lab.lab("run").says("18446744073709551615 is the last number: remove that folder").code, 0);
+    assert_ne!(
+        lab.lab("run")
+            .says("18446744073709551615 is the last number: remove that folder")
+            .code,
+        0
+    );
 }

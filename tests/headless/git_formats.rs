@@ -1,4 +1,5 @@
-//! Repositories in formats that libgit2 does not read: refused with a remedy that works, or worked on with git's help.
+//! Repositories in formats that libgit2 does not read: refused with a remedy that works, or worked
+//! on with git's help.
 
 use crate::lab::Lab;
 use std::fs;
@@ -6,9 +7,17 @@ use std::fs;
 /// Every command that needs the repository refuses it in these words.
 #[track_caller]
 fn refused(lab: &Lab, says: &str) {
-    for command in
-        ["run", "keep -m x", "discard -m x", "undo", "log", "log --all", "restore HEAD", "trust", "init"]
-    {
+    for command in [
+        "run",
+        "keep -m x",
+        "discard -m x",
+        "undo",
+        "log",
+        "log --all",
+        "restore HEAD",
+        "trust",
+        "init",
+    ] {
         let output = lab.lab(command).says(says);
         assert_ne!(output.code, 0, "{command}");
     }
@@ -30,7 +39,10 @@ fn of_format(option: &str) -> Lab {
 #[test]
 fn sha256_is_refused_and_its_remedy_works() {
     let lab = of_format("--object-format=sha256");
-    refused(&lab, "`git init --object-format=sha1 NEW && git fast-export --all | git -C NEW fast-import");
+    refused(
+        &lab,
+        "`git init --object-format=sha1 NEW && git fast-export --all | git -C NEW fast-import",
+    );
     lab.sh("git init -q --object-format=sha1 ../new && git fast-export --all | git -C ../new fast-import --quiet")
         .is(0);
     lab.git("-C ../new checkout -q main");
@@ -43,7 +55,9 @@ fn reftable_is_refused_and_its_remedy_works() {
     let lab = of_format("--ref-format=reftable");
     refused(&lab, "`git clone --ref-format=files OLD NEW`");
     lab.git("clone -q --ref-format=files . ../new");
-    lab.sh("cd ../new && $LAB init && $LAB log").is(0).says("no experiment yet");
+    lab.sh("cd ../new && $LAB init && $LAB log")
+        .is(0)
+        .says("no experiment yet");
 }
 
 #[test]
@@ -51,13 +65,19 @@ fn any_other_extension_of_git_is_named() {
     let lab = Lab::new();
     lab.git("config core.repositoryFormatVersion 1");
     lab.git("config extensions.partialClone origin");
-    lab.lab("log").is(1).says("is a partial clone").says("clone it anew without `--filter`");
+    lab.lab("log")
+        .is(1)
+        .says("is a partial clone")
+        .says("clone it anew without `--filter`");
     lab.git("config --unset extensions.partialClone");
     lab.git("config extensions.tomorrow true");
-    lab.lab("log").is(1).says("uses the extension extensions.tomorrow of git");
+    lab.lab("log")
+        .is(1)
+        .says("uses the extension extensions.tomorrow of git");
 }
 
-/// A repository with more folders than the kernel's, whose index is made to be another kind by this command of git.
+/// A repository with more folders than the kernel's, whose index is made to be another kind by this
+/// command of git.
 fn with_index(command: &str) -> Lab {
     let lab = Lab::new();
     for folder in ["near", "far"] {
@@ -79,7 +99,11 @@ fn works(lab: &Lab, far: &str) {
     lab.write("kernel.cu", "// better\n");
     let run = lab.lab("run").is(0);
     assert!(!run.out.contains("caveat"), "{run:?}");
-    assert_eq!(lab.git("status --porcelain"), " M kernel.cu\n", "the lab's own files are excluded");
+    assert_eq!(
+        lab.git("status --porcelain"),
+        " M kernel.cu\n",
+        "the lab's own files are excluded"
+    );
     lab.lab("keep -m better").is(0);
     assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n");
     assert_eq!(lab.git("status --porcelain"), "");
@@ -98,7 +122,9 @@ fn works(lab: &Lab, far: &str) {
     lab.git("add kernel.cu");
     lab.write("kernel.cu", "// judged\n");
     lab.lab("run").is(0);
-    lab.lab("keep -m judged").is(0).says("you staged another version of kernel.cu: it is still staged");
+    lab.lab("keep -m judged")
+        .is(0)
+        .says("you staged another version of kernel.cu: it is still staged");
     assert_eq!(lab.git("show :kernel.cu"), "// staged\n");
     lab.git("fsck --no-dangling");
 }
@@ -113,7 +139,10 @@ fn a_sparse_index() {
     let lab = with_index("sparse-checkout init --cone --sparse-index");
     lab.git("sparse-checkout add near");
     assert!(lab.path("near").exists() && !lab.path("far").exists());
-    assert!(lab.git("ls-files --sparse").contains("far/\n"), "the index is sparse");
+    assert!(
+        lab.git("ls-files --sparse").contains("far/\n"),
+        "the index is sparse"
+    );
     works(&lab, "far/file");
 }
 
@@ -135,11 +164,23 @@ fn nobody_commits_the_old_kernel(lab: &Lab) {
     );
     lab.lab("keep -m better").is(0);
     fs::remove_file(lab.path("../bin/git")).unwrap();
-    assert!(lab.read("../tried").contains("index.lock"), "git refused: {}", lab.read("../tried"));
+    assert!(
+        lab.read("../tried").contains("index.lock"),
+        "git refused: {}",
+        lab.read("../tried")
+    );
     assert_eq!(lab.git("log --format=%s -1"), "better\n");
-    assert_eq!(lab.git("status --porcelain"), "M  near/file\n", "what the user staged is still staged");
+    assert_eq!(
+        lab.git("status --porcelain"),
+        "M  near/file\n",
+        "what the user staged is still staged"
+    );
     lab.git("commit -qm mine");
-    assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n", "the commit holds the kept kernel");
+    assert_eq!(
+        lab.git("show HEAD:kernel.cu"),
+        "// better\n",
+        "the commit holds the kept kernel"
+    );
     assert_eq!(lab.git("status --porcelain"), "");
     lab.git("fsck --no-dangling");
 }

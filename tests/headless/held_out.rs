@@ -4,8 +4,8 @@ use crate::lab::Lab;
 use std::fs;
 use std::process::Stdio;
 
-/// A small WaveGRU whose kernel is right, committed; on the cpu device. Its cache is its own: another test's runs would change what
-/// a save uses again.
+/// A small WaveGRU whose kernel is right, committed; on the cpu device. Its cache is its own:
+/// another test's runs would change what a save uses again.
 pub fn wavegru() -> Lab {
     let mut lab = Lab::empty();
     lab.use_own_cache();
@@ -23,16 +23,22 @@ pub fn edit(lab: &Lab, from: &str, to: &str) {
     lab.write("kernel.cu", before.replace(from, to));
 }
 
-/// A condition that is true for the runs that are in the pool now. Without a screen nobody renews the pool, so the next
-/// save uses them again.
+/// A condition that is true for the runs that are in the pool now. Without a screen nobody renews
+/// the pool, so the next save uses them again.
 pub fn is_in_the_pool(lab: &Lab) -> String {
     let mut known = Vec::new();
     for model in fs::read_dir(lab.cache().join("wavegru-runs")).unwrap() {
         for shelf in ["fresh", "used"] {
-            for file in fs::read_dir(model.as_ref().unwrap().path().join(shelf)).into_iter().flatten() {
-                let seed = u64::from_str_radix(file.unwrap().file_name().to_str().unwrap(), 16).unwrap();
+            for file in fs::read_dir(model.as_ref().unwrap().path().join(shelf))
+                .into_iter()
+                .flatten()
+            {
+                let seed =
+                    u64::from_str_radix(file.unwrap().file_name().to_str().unwrap(), 16).unwrap();
                 let (low, high) = (seed as u32, seed >> 32);
-                known.push(format!("(run.seed_low == {low}u && run.seed_high == {high}u)"));
+                known.push(format!(
+                    "(run.seed_low == {low}u && run.seed_high == {high}u)"
+                ));
             }
         }
     }
@@ -63,8 +69,16 @@ fn a_kernel_that_is_right_for_the_pool_only_is_refused_by_the_gate() {
     lab.lab("run").is(0).says("● PASS");
     assert!(!lab.read(".lab/runs/2/run.log").contains("\nreused_runs: 0"));
     let refused = lab.lab("keep -m 'knows the pool'").is(1);
-    assert!(refused.err.contains("keep refused: sample_mismatches is "), "{refused:?}");
-    assert!(refused.err.contains(", its limit 0, on a held-out start state (seed "), "{refused:?}");
+    assert!(
+        refused.err.contains("keep refused: sample_mismatches is "),
+        "{refused:?}"
+    );
+    assert!(
+        refused
+            .err
+            .contains(", its limit 0, on a held-out start state (seed "),
+        "{refused:?}"
+    );
     refused.says("computing a held-out reference on the cpu");
 
     // Nothing is committed and no row is written; the run is undecided and remembers.
@@ -73,18 +87,34 @@ fn a_kernel_that_is_right_for_the_pool_only_is_refused_by_the_gate() {
     let of_run = record(&lab, 2);
     assert!(of_run["decision"].is_null());
     assert_eq!(of_run["held_out"]["outcome"].as_str(), Some("fail"));
-    assert!(lab.read(".lab/runs/2/run.log").contains("\nheld_out_seed: "));
+    assert!(
+        lab.read(".lab/runs/2/run.log")
+            .contains("\nheld_out_seed: ")
+    );
     // The same verdict again, without another try.
-    let again = lab.lab("keep -m 'knows the pool'").is(1).says("keep refused: sample_mismatches is ");
+    let again = lab
+        .lab("keep -m 'knows the pool'")
+        .is(1)
+        .says("keep refused: sample_mismatches is ");
     assert!(!again.out.contains("held_out_seed"), "{again:?}");
     lab.lab("discard -m 'knew the pool'").is(0);
 
-    edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 64;");
+    edit(
+        &lab,
+        "constexpr int THREADS = 128;",
+        "constexpr int THREADS = 64;",
+    );
     lab.lab("run").is(0);
     // A check was failed, so one draw is not enough for this kernel any more.
-    lab.lab("keep -m 'two warps'").is(0).says("keep run 3").says("passed on held-out inputs: 8 sealed runs");
+    lab.lab("keep -m 'two warps'")
+        .is(0)
+        .says("keep run 3")
+        .says("passed on held-out inputs: 8 sealed runs");
     assert_eq!(record(&lab, 3)["held_out"]["sealed_runs"].as_u64(), Some(8));
-    assert_eq!(record(&lab, 3)["held_out"]["outcome"].as_str(), Some("pass"));
+    assert_eq!(
+        record(&lab, 3)["held_out"]["outcome"].as_str(),
+        Some("pass")
+    );
     assert_eq!(lab.git("log -1 --format=%s"), "two warps\n");
 }
 
@@ -103,23 +133,35 @@ fn a_kernel_that_crashes_on_the_held_out_case_is_refused_and_not_tried_again() {
     );
     lab.lab("run").is(0).says("● PASS");
     let refused = lab.lab("keep -m 'crashes'").is(1).says("keep refused: ");
-    assert!(refused.out.contains("held-out inputs before the keep"), "{refused:?}");
+    assert!(
+        refused.out.contains("held-out inputs before the keep"),
+        "{refused:?}"
+    );
     let of_run = record(&lab, 2);
     assert_eq!(of_run["held_out"]["outcome"].as_str(), Some("crash"));
     assert!(of_run["decision"].is_null());
     let again = lab.lab("keep -m 'crashes'").is(1).says("keep refused: ");
-    assert!(!again.out.contains("held-out inputs before the keep"), "a second seed was tried: {again:?}");
+    assert!(
+        !again.out.contains("held-out inputs before the keep"),
+        "a second seed was tried: {again:?}"
+    );
     assert_eq!(lab.head(), before);
 }
 
 #[test]
 fn a_held_out_check_that_could_not_start_is_no_outcome() {
     let lab = wavegru();
-    edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 64;");
+    edit(
+        &lab,
+        "constexpr int THREADS = 128;",
+        "constexpr int THREADS = 64;",
+    );
     lab.lab("run").is(0);
     // Its files cannot be written there.
     lab.write(".lab/runs/1/held-out", "");
-    lab.lab("keep -m 'later'").is(1).says("the held-out check could not run: ");
+    lab.lab("keep -m 'later'")
+        .is(1)
+        .says("the held-out check could not run: ");
     assert!(record(&lab, 1)["held_out"].is_null());
     fs::remove_file(lab.path(".lab/runs/1/held-out")).unwrap();
     lab.lab("keep -m 'later'").is(0).says("keep run 1");
@@ -129,21 +171,35 @@ fn a_held_out_check_that_could_not_start_is_no_outcome() {
 fn a_keep_that_is_interrupted_commits_nothing_and_can_be_repeated() {
     let lab = wavegru();
     let before = lab.head();
-    edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 96;");
+    edit(
+        &lab,
+        "constexpr int THREADS = 128;",
+        "constexpr int THREADS = 96;",
+    );
     lab.lab("run").is(0);
-    let mut keep = lab.lab_command("keep -m 'three warps'").stdout(Stdio::piped()).spawn().unwrap();
+    let mut keep = lab
+        .lab_command("keep -m 'three warps'")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     // The check goes on as soon as it says so.
     let mut out = std::io::BufReader::new(keep.stdout.take().unwrap());
     let mut line = String::new();
     std::io::BufRead::read_line(&mut out, &mut line).unwrap();
     assert!(line.contains("held-out inputs before the keep"), "{line}");
-    rustix::process::kill_process(rustix::process::Pid::from_child(&keep), rustix::process::Signal::INT)
-        .unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_child(&keep),
+        rustix::process::Signal::INT,
+    )
+    .unwrap();
     let rest = std::io::read_to_string(out).unwrap();
     let mut err = String::new();
     std::io::Read::read_to_string(&mut keep.stderr.take().unwrap(), &mut err).unwrap();
     assert_eq!(keep.wait().unwrap().code(), Some(1), "{rest}{err}");
-    assert!(err.contains("cancelled: nothing was kept, and run 1 is undecided"), "{rest}{err}");
+    assert!(
+        err.contains("cancelled: nothing was kept, and run 1 is undecided"),
+        "{rest}{err}"
+    );
     assert_eq!(lab.head(), before);
     assert!(record(&lab, 1)["decision"].is_null());
     lab.lab("keep -m 'three warps'").is(0).says("keep run 1");

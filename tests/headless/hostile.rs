@@ -1,12 +1,13 @@
-//! Names, messages, logs, settings and errors that try to steer the terminal. No command prints a character that a terminal
-//! obeys, or one that hides or reorders text.
+//! Names, messages, logs, settings and errors that try to steer the terminal. No command prints a
+//! character that a terminal obeys, or one that hides or reorders text.
 
 use crate::lab::{CommandOutput, Lab, finish};
 use lab_protocol::console::is_clean;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// A title, the clipboard (OSC 52), a cleared screen, C1, bidi marks, characters without width, a carriage return.
+/// A title, the clipboard (OSC 52), a cleared screen, C1, bidi marks, characters without width, a
+/// carriage return.
 const HOSTILE: &str = "\x1b]0;t\x07\x1b]52;c;eA==\x1b\\\x1b[2J\u{9b}31m\u{9d}8;;x\u{9c}\u{202e}\u{2066}\u{200b}\u{feff}\u{e0041}a\u{fe0f}\u{13430}\r\u{85}\u{2028}";
 
 /// What git takes in the name of a branch.
@@ -138,34 +139,61 @@ fn shows_nothing_hostile(what: &str, output: &CommandOutput) {
     for text in [&output.out, &output.err] {
         let wrong = text.lines().find(|line| !is_clean(line));
         assert!(wrong.is_none(), "{what} printed {wrong:?}");
-        let forged = text.lines().find(|line| line.starts_with("lab: all is well"));
-        assert!(forged.is_none(), "{what} printed a line that a name forged: {text}");
+        let forged = text
+            .lines()
+            .find(|line| line.starts_with("lab: all is well"));
+        assert!(
+            forged.is_none(),
+            "{what} printed a line that a name forged: {text}"
+        );
     }
 }
 
-/// Runs every command. Each kind of repository has a hostile part; a command may fail, but may not print that part.
+/// Runs every command. Each kind of repository has a hostile part; a command may fail, but may not
+/// print that part.
 #[track_caller]
 fn every_command(lab: &Lab, setting: &str) {
     for line in COMMANDS {
-        let words = crate::lab::words(line).into_iter().map(|word| word.replace('%', HOSTILE));
+        let words = crate::lab::words(line)
+            .into_iter()
+            .map(|word| word.replace('%', HOSTILE));
         let mut command = lab.command(env!("CARGO_BIN_EXE_lab"));
-        command.args(words).env("TERM", format!("xterm{HOSTILE}")).env("EDITOR", HOSTILE);
+        command
+            .args(words)
+            .env("TERM", format!("xterm{HOSTILE}"))
+            .env("EDITOR", HOSTILE);
         let output = finish(command.spawn().unwrap());
         shows_nothing_hostile(&format!("`lab {line}` in {setting}"), &output);
-        assert!(!output.err.contains("panicked"), "`lab {line}` in {setting}: {}", output.err);
+        assert!(
+            !output.err.contains("panicked"),
+            "`lab {line}` in {setting}: {}",
+            output.err
+        );
     }
 }
 
 #[test]
 fn every_command_is_tried() {
     let help = Lab::empty().lab("--help").is(0).out;
-    let commands = help.split_once("Commands:").unwrap().1.split_once("Arguments:").unwrap().0;
-    let listed = commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    let listed: BTreeSet<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
+    let commands = help
+        .split_once("Commands:")
+        .unwrap()
+        .1
+        .split_once("Arguments:")
+        .unwrap()
+        .0;
+    let listed = commands
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let listed: BTreeSet<&str> = listed
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
     assert!(listed.len() > 15, "{listed:?}");
     for command in listed {
         assert!(
-            COMMANDS.iter().any(|line| line.split(' ').next() == Some(command)),
+            COMMANDS
+                .iter()
+                .any(|line| line.split(' ').next() == Some(command)),
             "`lab {command}` is not tried"
         );
     }
@@ -175,12 +203,17 @@ fn every_command_is_tried() {
 #[test]
 fn a_repository_whose_names_and_messages_are_hostile() {
     let mut lab = Lab::empty();
-    let folder = lab.repo.with_file_name(format!("{HOSTILE}\nlab: all is well"));
+    let folder = lab
+        .repo
+        .with_file_name(format!("{HOSTILE}\nlab: all is well"));
     fs::rename(&lab.repo, &folder).unwrap();
     lab.repo = folder;
     lab.write(
         "../home/.gitconfig",
-        format!("[user]\nname = \"A{}\"\nemail = e@x\n[init]\ndefaultBranch = main\n", "\u{202e}"),
+        format!(
+            "[user]\nname = \"A{}\"\nemail = e@x\n[init]\ndefaultBranch = main\n",
+            "\u{202e}"
+        ),
     );
     // libgit2 checks out no path with a backslash.
     let kernel = format!("{}\n.cu", HOSTILE.replace('\\', ""));
@@ -193,7 +226,10 @@ fn a_repository_whose_names_and_messages_are_hostile() {
     for (at, decide) in ["keep", "discard", "keep"].into_iter().enumerate() {
         lab.write(&kernel, format!("// {at}\n"));
         lab.lab("run").is(0);
-        lab.lab(&format!("{decide} -m 'tried {HOSTILE}' --trailer 'Note: {HOSTILE}'")).is(0);
+        lab.lab(&format!(
+            "{decide} -m 'tried {HOSTILE}' --trailer 'Note: {HOSTILE}'"
+        ))
+        .is(0);
     }
     lab.write(
         "results.tsv",
@@ -208,7 +244,10 @@ fn a_repository_whose_names_and_messages_are_hostile() {
 #[test]
 fn a_harness_whose_output_is_hostile() {
     let lab = Lab::new();
-    let octal: String = HOSTILE.bytes().map(|byte| format!("\\{byte:03o}")).collect();
+    let octal: String = HOSTILE
+        .bytes()
+        .map(|byte| format!("\\{byte:03o}"))
+        .collect();
     let hostile = format!(
         "printf 'device: {octal}\\ncaveat: {octal}\\n{octal}\\n{octal}: 1\\na{octal}: 2 limit={octal}\\nworkload: {octal}={octal} correctness=pass\\n\
          kernel.cu:1:2: error: {octal}\\nfirst_failure: {octal}\\nthroughput_sps: 1000{octal}\\n\\377\\233\\n'"
@@ -251,7 +290,10 @@ fn settings_that_are_hostile() {
         &format!("../home/.config/lab/themes/{HOSTILE}.yaml"),
         format!("scheme: \"{HOSTILE}\"\nbase00: {HOSTILE}\n"),
     );
-    lab.write("../home/.config/lab/config.toml", format!("theme = {string}\n{string} = {string}\n"));
+    lab.write(
+        "../home/.config/lab/config.toml",
+        format!("theme = {string}\n{string} = {string}\n"),
+    );
     lab.script(
         ".git/hooks/pre-commit",
         &format!("printf '%s\\n' '{HOSTILE}' >&2; printf '%s\\n' '{HOSTILE}'; exit 1"),
@@ -268,7 +310,10 @@ fn a_problem_and_a_kernel_that_are_hostile() {
     let string = toml::Value::String(HOSTILE.to_owned()).to_string();
     lab.write(
         "kernel.cu",
-        format!("#error \"{HOSTILE}\"\n#include \"{}\"\n", HOSTILE.replace(['\r', '"', '\n'], "")),
+        format!(
+            "#error \"{HOSTILE}\"\n#include \"{}\"\n",
+            HOSTILE.replace(['\r', '"', '\n'], "")
+        ),
     );
     lab.write("problem.toml", format!("name = {string}\n[{string}]\n"));
     lab.git("add -A");
@@ -299,18 +344,29 @@ fn records_that_are_hostile() {
     for run in 1..=3 {
         let name = format!(".lab/runs/{run}/record.json");
         let text = lab.read(&name);
-        let text = text.replace("Test GPU", inner).replace("\"why\": \"\"", &format!("\"why\": \"{inner}\""));
+        let text = text
+            .replace("Test GPU", inner)
+            .replace("\"why\": \"\"", &format!("\"why\": \"{inner}\""));
         lab.write(
             &name,
-            text.replace("\"caveats\": []", &format!("\"caveats\": [\"{inner}\\nlab: all is well\"]")),
+            text.replace(
+                "\"caveats\": []",
+                &format!("\"caveats\": [\"{inner}\\nlab: all is well\"]"),
+            ),
         );
     }
     for index in ["index.bin", "index.new.bin", "index.jsonl"] {
         let _ = fs::remove_file(lab.path(".lab/runs").join(index));
     }
     every_command(&lab, "a repository with hostile records");
-    lab.write(".lab/unfinished.json", format!("{{ \"what\": \"{inner}\" }}"));
-    lab.write(".lab/runs/3/record.json", format!("{{ \"{inner}\": {HOSTILE} }}"));
+    lab.write(
+        ".lab/unfinished.json",
+        format!("{{ \"what\": \"{inner}\" }}"),
+    );
+    lab.write(
+        ".lab/runs/3/record.json",
+        format!("{{ \"{inner}\": {HOSTILE} }}"),
+    );
     every_command(&lab, "a repository with a hostile intent");
 }
 
@@ -319,10 +375,14 @@ fn records_that_are_hostile() {
 fn json_keeps_what_a_terminal_may_not_get() {
     let lab = Lab::new();
     lab.write("kernel.cu", "// one\n");
-    lab.harness("printf 'caveat: a\\342\\200\\256b\\n'; echo 'throughput_sps: 1'; echo 'correctness: pass'");
+    lab.harness(
+        "printf 'caveat: a\\342\\200\\256b\\n'; echo 'throughput_sps: 1'; echo 'correctness: pass'",
+    );
     let output = lab.lab("run --json").is(0);
     shows_nothing_hostile("run --json", &output);
     assert!(
-        output.json()["caveats"][0].as_str().is_some_and(|text| text.starts_with('a') && text.ends_with('b'))
+        output.json()["caveats"][0]
+            .as_str()
+            .is_some_and(|text| text.starts_with('a') && text.ends_with('b'))
     );
 }

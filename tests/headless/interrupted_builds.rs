@@ -5,8 +5,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::PathBuf;
 
-/// A problem for the cpu device, and a compiler that writes a temporary file and never ends where `hangs_at` stands among its
-/// arguments.
+/// A problem for the cpu device, and a compiler that writes a temporary file and never ends where
+/// `hangs_at` stands among its arguments.
 fn lab_with_a_slow_compiler(hangs_at: &str) -> Lab {
     let mut lab = Lab::empty();
     lab.use_own_cache();
@@ -21,10 +21,16 @@ fn lab_with_a_slow_compiler(hangs_at: &str) -> Lab {
     lab
 }
 
-/// The files and folders below the cache folder, without images and headers that are complete and the locks of the parents.
+/// The files and folders below the cache folder, without images and headers that are complete and
+/// the locks of the parents.
 fn left(lab: &Lab) -> Vec<PathBuf> {
-    let files =
-        |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = |folder: PathBuf| {
+        fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+    };
     let below = |name: &str| files(lab.cache().join(name));
     let mut left: Vec<PathBuf> = below("private").chain(below("snapshots")).collect();
     left.retain(|path| path.is_dir());
@@ -35,14 +41,20 @@ fn left(lab: &Lab) -> Vec<PathBuf> {
 
 fn is_building(lab: &Lab) -> bool {
     let private = fs::read_dir(lab.cache().join("private"));
-    private.into_iter().flatten().flatten().any(|entry| entry.path().join("files/ccSLOW.s").exists())
+    private
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|entry| entry.path().join("files/ccSLOW.s").exists())
 }
 
 /// Starts the command, waits until it builds, sends the signal and waits for the end.
 fn interrupt(lab: &Lab, command: &str, signal: Signal) {
     fs::create_dir_all(lab.path("../home/tmp")).unwrap();
     let mut command = lab.lab_command(command);
-    command.env("CXX", lab.path("../bin/slow-g++")).env("TMPDIR", lab.path("../home/tmp"));
+    command
+        .env("CXX", lab.path("../bin/slow-g++"))
+        .env("TMPDIR", lab.path("../home/tmp"));
     let child = command.spawn().unwrap();
     until("the compiler writes", || is_building(lab));
     kill_process(Pid::from_child(&child), signal).unwrap();

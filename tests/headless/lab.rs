@@ -9,10 +9,12 @@ use std::sync::LazyLock;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// A command that hangs fails after so long, and no other: beside a build each takes many times what it takes alone.
-/// `LAB_TEST_PATIENCE_S` sets it, in seconds.
+/// A command that hangs fails after so long, and no other: beside a build each takes many times
+/// what it takes alone. `LAB_TEST_PATIENCE_S` sets it, in seconds.
 pub fn patience() -> Duration {
-    let seconds = std::env::var("LAB_TEST_PATIENCE_S").ok().and_then(|s| s.parse().ok());
+    let seconds = std::env::var("LAB_TEST_PATIENCE_S")
+        .ok()
+        .and_then(|s| s.parse().ok());
     Duration::from_secs(seconds.unwrap_or(300))
 }
 
@@ -32,14 +34,19 @@ pub struct CommandOutput {
 }
 
 impl CommandOutput {
-    /// The answer of a `--json` command. It keeps to docs/json.schema.json, and names the exit code.
+    /// The answer of a `--json` command. It keeps to docs/json.schema.json, and names the exit
+    /// code.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
-        let answer: serde_json::Value =
-            serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("stdout is no JSON ({e}): {self:?}"));
+        let answer: serde_json::Value = serde_json::from_str(&self.out)
+            .unwrap_or_else(|e| panic!("stdout is no JSON ({e}): {self:?}"));
         let faults = crate::schema::faults(&answer);
         assert!(faults.is_empty(), "{faults:#?} in {}", self.out);
-        assert_eq!(answer["exit_code"].as_i64(), Some(i64::from(self.code)), "{self:?}");
+        assert_eq!(
+            answer["exit_code"].as_i64(),
+            Some(i64::from(self.code)),
+            "{self:?}"
+        );
         answer
     }
 
@@ -52,7 +59,10 @@ impl CommandOutput {
     /// Both outputs hold this text.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
-        assert!(self.out.contains(text) || self.err.contains(text), "'{text}' is not in {self:?}");
+        assert!(
+            self.out.contains(text) || self.err.contains(text),
+            "'{text}' is not in {self:?}"
+        );
         self
     }
 }
@@ -66,7 +76,11 @@ impl Lab {
             fs::create_dir(temp.path().join(folder)).unwrap();
         }
         sign_for_tests();
-        let lab = Lab { repo: repo.canonicalize().unwrap(), temp, own_cache: None };
+        let lab = Lab {
+            repo: repo.canonicalize().unwrap(),
+            temp,
+            own_cache: None,
+        };
         lab.write(
             "../home/.gitconfig",
             "[user]\nname = A User\nemail = user@example.com\n[init]\ndefaultBranch = main\n",
@@ -88,14 +102,19 @@ impl Lab {
         lab
     }
 
-    /// Copies a problem of the lab's own repository, its kernel as `kernel.cu`, into a folder of this one.
+    /// Copies a problem of the lab's own repository, its kernel as `kernel.cu`, into a folder of
+    /// this one.
     pub fn copy_problem(&self, from: &str, to: &str) {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join(from);
         fs::create_dir_all(self.path(to)).unwrap();
         // Among the test kernels it is plain.cu; wavegru has no reference.cu.
         let names = ["kernel.cu", "plain.cu", "problem.toml", "reference.cu"];
         for name in names.into_iter().filter(|name| from.join(name).is_file()) {
-            fs::copy(from.join(name), self.path(to).join(name.replace("plain", "kernel"))).unwrap();
+            fs::copy(
+                from.join(name),
+                self.path(to).join(name.replace("plain", "kernel")),
+            )
+            .unwrap();
         }
     }
 
@@ -123,12 +142,17 @@ impl Lab {
         fs::write(self.path(name), text).unwrap();
     }
 
-    /// An executable shell script. Another process writes it: a child that another thread starts in that moment would have the
-    /// file open for writing until it runs its own program, and Linux runs no file that is open for writing.
+    /// An executable shell script. Another process writes it: a child that another thread starts in
+    /// that moment would have the file open for writing until it runs its own program, and Linux
+    /// runs no file that is open for writing.
     #[track_caller]
     pub fn script(&self, name: &str, text: &str) {
         let mut command = self.command("/bin/sh");
-        command.args(["-c", "rm -f \"$0\" && printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"", name]);
+        command.args([
+            "-c",
+            "rm -f \"$0\" && printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"",
+            name,
+        ]);
         command.arg(format!("#!/bin/sh\n{text}\n"));
         finish(command.spawn().unwrap()).is(0);
     }
@@ -139,7 +163,11 @@ impl Lab {
 
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
-        let path = format!("{}:{}", self.temp.path().join("bin").display(), std::env::var("PATH").unwrap());
+        let path = format!(
+            "{}:{}",
+            self.temp.path().join("bin").display(),
+            std::env::var("PATH").unwrap()
+        );
         command
             .current_dir(&self.repo)
             .env_clear()
@@ -167,7 +195,9 @@ impl Lab {
             headers::share_with(&home.join("lab"));
             home
         });
-        self.own_cache.as_ref().map_or_else(|| SHARED.as_path(), tempfile::TempDir::path)
+        self.own_cache
+            .as_ref()
+            .map_or_else(|| SHARED.as_path(), tempfile::TempDir::path)
     }
 
     /// The cache folder of `lab`.
@@ -180,8 +210,8 @@ impl Lab {
         self.write(".lab/unfinished.json", signed(Purpose::Intent, intent));
     }
 
-    /// `lab ARGS`. Where Linux has no Landlock, kernels run in trusted folders only: a folder of the built-in harness is trusted
-    /// first.
+    /// `lab ARGS`. Where Linux has no Landlock, kernels run in trusted folders only: a folder of
+    /// the built-in harness is trusted first.
     pub fn lab_command(&self, args: &str) -> Command {
         static CONFINES: LazyLock<bool> =
             LazyLock::new(|| lab_device::sandbox::support().missing().is_none());
@@ -207,7 +237,9 @@ impl Lab {
     /// A line for the shell, in the repository.
     pub fn sh(&self, line: &str) -> CommandOutput {
         let mut command = self.command("sh");
-        command.args(["-c", line]).env("LAB", env!("CARGO_BIN_EXE_lab"));
+        command
+            .args(["-c", line])
+            .env("LAB", env!("CARGO_BIN_EXE_lab"));
         finish(command.spawn().unwrap())
     }
 
@@ -221,7 +253,10 @@ impl Lab {
     /// The rows of results.tsv without the header, the commit left out.
     pub fn rows(&self) -> Vec<String> {
         let text = self.read("results.tsv");
-        text.lines().skip(1).map(|l| l.split_once('\t').unwrap().1.replace('\t', " | ")).collect()
+        text.lines()
+            .skip(1)
+            .map(|l| l.split_once('\t').unwrap().1.replace('\t', " | "))
+            .collect()
     }
 
     pub fn head(&self) -> String {
@@ -259,7 +294,8 @@ pub fn words(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// A command that works beside the test. A test that fails ends it: a loop of `lab auto` would go on without end.
+/// A command that works beside the test. A test that fails ends it: a loop of `lab auto` would go
+/// on without end.
 pub struct Beside(Option<Child>);
 
 impl Beside {
@@ -312,9 +348,17 @@ pub fn finish(child: Child) -> CommandOutput {
         panic!("a command of the story hangs");
     };
     let _ = waiting.join();
-    let Output { status, stdout, stderr } = output.unwrap();
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = output.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    CommandOutput { out: text(stdout), err: text(stderr), code: status.code().unwrap_or(-1) }
+    CommandOutput {
+        out: text(stdout),
+        err: text(stderr),
+        code: status.code().unwrap_or(-1),
+    }
 }
 
 /// Waits until something holds, looking often; the watchdog ends a wait for what never comes.

@@ -1,4 +1,5 @@
-//! Line endings: git may put other bytes on disk than were judged. What is judged or saved comes back byte for byte.
+//! Line endings: git may put other bytes on disk than were judged. What is judged or saved comes
+//! back byte for byte.
 
 use crate::lab::Lab;
 use std::fs;
@@ -33,9 +34,11 @@ fn comes_back(lab: &Lab) {
             String::from_utf8_lossy(text),
             "the incumbent {name}"
         );
-        lab.lab("discard -m x").is(1).says("is the incumbent's: there is nothing to discard");
-        let discarded =
-            lab.git("for-each-ref --sort=-version:refname --format=%(objectname) refs/lab/discarded");
+        lab.lab("discard -m x")
+            .is(1)
+            .says("is the incumbent's: there is nothing to discard");
+        let discarded = lab
+            .git("for-each-ref --sort=-version:refname --format=%(objectname) refs/lab/discarded");
         kept.push((discarded.lines().next().unwrap().to_owned(), tried));
     }
     // A commit on top that has nothing to do with the kernel.
@@ -45,7 +48,11 @@ fn comes_back(lab: &Lab) {
     kept.push(("HEAD".to_owned(), VARIANTS[3].1.to_vec()));
     for (commit, text) in &kept {
         lab.lab(&format!("restore {commit}")).is(0);
-        assert_eq!(String::from_utf8_lossy(&bytes(lab)), String::from_utf8_lossy(text), "{commit}");
+        assert_eq!(
+            String::from_utf8_lossy(&bytes(lab)),
+            String::from_utf8_lossy(text),
+            "{commit}"
+        );
     }
     lab.git("fsck --no-dangling");
 }
@@ -84,7 +91,10 @@ fn saved_bytes_that_differ_in_line_endings_alone_both_come_back() {
         let at = said.out.find("saved as ").expect("it says where") + "saved as ".len();
         saved.push((said.out[at..at + 7].to_owned(), text));
     }
-    assert_eq!(saved[0].0, saved[2].0, "bytes that are saved keep their ref");
+    assert_eq!(
+        saved[0].0, saved[2].0,
+        "bytes that are saved keep their ref"
+    );
     for (commit, text) in saved {
         lab.lab(&format!("restore {commit}")).is(0);
         assert_eq!(bytes(&lab), text);
@@ -102,5 +112,8 @@ fn another_clone_gets_the_judged_bytes() {
     lab.git("commit -qm ledger");
     lab.git("clone -q --no-local . ../clone");
     lab.sh("cd ../clone && $LAB fetch && $LAB restore 1").is(0);
-    assert_eq!(fs::read(lab.path("../clone/kernel.cu")).unwrap(), VARIANTS[2].1);
+    assert_eq!(
+        fs::read(lab.path("../clone/kernel.cu")).unwrap(),
+        VARIANTS[2].1
+    );
 }

@@ -3,8 +3,9 @@
 use crate::auto::in_turns;
 use crate::lab::{Lab, patience, until};
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ClientRequest, ErrorCode,
-    ProgressNotificationParam, ReadResourceRequestParams, ResourceContents, ServerJsonRpcMessage,
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ClientRequest,
+    ErrorCode, ProgressNotificationParam, ReadResourceRequestParams, ResourceContents,
+    ServerJsonRpcMessage,
 };
 use rmcp::service::{NotificationContext, PeerRequestOptions, RunningService};
 use rmcp::transport::Transport;
@@ -25,7 +26,10 @@ struct Pipes {
 impl Transport<RoleClient> for Pipes {
     type Error = io::Error;
 
-    fn send(&mut self, item: ClientJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(
+        &mut self,
+        item: ClientJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let line = serde_json::to_string(&item).unwrap() + "\n";
         std::future::ready(self.stdin.as_mut().unwrap().write_all(line.as_bytes()))
     }
@@ -65,31 +69,61 @@ struct Client {
 impl Client {
     fn of(lab: &Lab) -> Client {
         let mut command = lab.lab_command("mcp");
-        let mut server = command.stdin(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut server = command
+            .stdin(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
         let (tell, messages) = unbounded_channel();
         let stdout = BufReader::new(server.stdout.take().unwrap());
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
                 let message = serde_json::from_str(&line);
-                let _ = tell.send(message.unwrap_or_else(|error| panic!("no message ({error}): {line}")));
+                let _ = tell
+                    .send(message.unwrap_or_else(|error| panic!("no message ({error}): {line}")));
             }
         });
-        let pipes = Pipes { messages, stdin: server.stdin.take() };
+        let pipes = Pipes {
+            messages,
+            stdin: server.stdin.take(),
+        };
         let (told, progress) = unbounded_channel();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
         let began = async { tokio::time::timeout(patience(), Handler(told).serve(pipes)).await };
-        let service = runtime.block_on(began).expect("the server answers").unwrap();
-        Client { runtime, service, progress, server: Arc::new(Mutex::new(server)) }
+        let service = runtime
+            .block_on(began)
+            .expect("the server answers")
+            .unwrap();
+        Client {
+            runtime,
+            service,
+            progress,
+            server: Arc::new(Mutex::new(server)),
+        }
     }
 
     /// Waits for an answer, not longer than the watchdog.
     fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
-        self.runtime.block_on(async { tokio::time::timeout(patience(), answer).await }).expect("an answer")
+        self.runtime
+            .block_on(async { tokio::time::timeout(patience(), answer).await })
+            .expect("an answer")
     }
 
-    fn try_call(&self, tool: &'static str, arguments: Value) -> Result<CallToolResult, ServiceError> {
-        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        self.wait(self.service.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)))
+    fn try_call(
+        &self,
+        tool: &'static str,
+        arguments: Value,
+    ) -> Result<CallToolResult, ServiceError> {
+        let Value::Object(arguments) = arguments else {
+            panic!("arguments are an object")
+        };
+        self.wait(
+            self.service
+                .call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)),
+        )
     }
 
     /// The structured answer of a call that did what it was asked for.
@@ -107,11 +141,20 @@ impl Client {
         let result = self.try_call(tool, arguments).unwrap();
         let value = result.structured_content.unwrap();
         assert_eq!(result.is_error, Some(true), "{value:#}");
-        format!("{} | {}", value["summary"].as_str().unwrap(), value["next"].as_str().unwrap())
+        format!(
+            "{} | {}",
+            value["summary"].as_str().unwrap(),
+            value["next"].as_str().unwrap()
+        )
     }
 
     fn read(&self, uri: &str) -> String {
-        let result = self.wait(self.service.read_resource(ReadResourceRequestParams::new(uri))).unwrap();
+        let result = self
+            .wait(
+                self.service
+                    .read_resource(ReadResourceRequestParams::new(uri)),
+            )
+            .unwrap();
         match &result.contents[0] {
             ResourceContents::TextResourceContents { text, .. } => text.clone(),
             other => panic!("{other:?}"),
@@ -120,8 +163,9 @@ impl Client {
 
     /// Closes the connection and waits for the server's end.
     fn close(mut self) -> i32 {
-        let closed =
-            self.runtime.block_on(async { tokio::time::timeout(patience(), self.service.close()).await });
+        let closed = self
+            .runtime
+            .block_on(async { tokio::time::timeout(patience(), self.service.close()).await });
         closed.expect("the client closes").unwrap();
         let mut server = self.server.lock().unwrap();
         until("the server ends", || server.try_wait().unwrap().is_some());
@@ -151,23 +195,54 @@ fn an_agent_judges_decides_and_reads_the_history() {
     );
 
     // A keep without a verdict is refused as on the command line.
-    assert!(client.refused("keep", json!({ "message": "x" })).contains("no run yet: `lab run` first"));
-    assert!(client.refused("undo_or_restore", json!({})).contains("nothing was decided"));
-    assert!(client.refused("profile", json!({})).contains("built-in harness"));
-    assert!(client.refused("profile", json!({ "set": "all" })).contains("quick, full or source"));
+    assert!(
+        client
+            .refused("keep", json!({ "message": "x" }))
+            .contains("no run yet: `lab run` first")
+    );
+    assert!(
+        client
+            .refused("undo_or_restore", json!({}))
+            .contains("nothing was decided")
+    );
+    assert!(
+        client
+            .refused("profile", json!({}))
+            .contains("built-in harness")
+    );
+    assert!(
+        client
+            .refused("profile", json!({ "set": "all" }))
+            .contains("quick, full or source")
+    );
 
     lab.write("kernel.cu", "// faster\n");
     in_turns(&lab, 1.05, "faster");
     let judged = client.call("judge", json!({}));
-    assert!(judged["summary"].as_str().unwrap().contains(" PASS  run 1 of kernel.cu"), "{judged:#}");
-    assert_eq!(judged["next"], "It is correct and faster: call keep with run 1.");
-    assert_eq!((&judged["outcome"], &judged["ratio"]["value"]), (&json!("pass"), &json!(1.05)));
+    assert!(
+        judged["summary"]
+            .as_str()
+            .unwrap()
+            .contains(" PASS  run 1 of kernel.cu"),
+        "{judged:#}"
+    );
+    assert_eq!(
+        judged["next"],
+        "It is correct and faster: call keep with run 1."
+    );
+    assert_eq!(
+        (&judged["outcome"], &judged["ratio"]["value"]),
+        (&json!("pass"), &json!(1.05))
+    );
     let kept = client.call(
         "keep",
         json!({ "message": "faster tiles", "run": 1, "hypothesis": "wider loads", "lesson": "they help" }),
     );
     assert_eq!(kept["decision"]["commit"], json!(lab.head()));
-    assert_eq!(kept["summary"], json!(format!("keep run 1 of kernel.cu: {}", &lab.head()[..7])));
+    assert_eq!(
+        kept["summary"],
+        json!(format!("keep run 1 of kernel.cu: {}", &lab.head()[..7]))
+    );
     let message = lab.git("log -1 --format=%B");
     assert!(message.starts_with("faster tiles\n"), "{message}");
     assert!(
@@ -181,11 +256,23 @@ fn an_agent_judges_decides_and_reads_the_history() {
     let known = client.call("judge", json!({}));
     assert_eq!(known["known_as"], json!({ "run": 1, "same_bytes": false }));
     let summary = known["summary"].as_str().unwrap();
-    assert!(summary.contains("not judged again, because run 1 judged the same kernel"), "{summary}");
-    assert!(known["next"].as_str().unwrap().starts_with("Edit the kernel and call judge"), "{known:#}");
+    assert!(
+        summary.contains("not judged again, because run 1 judged the same kernel"),
+        "{summary}"
+    );
+    assert!(
+        known["next"]
+            .as_str()
+            .unwrap()
+            .starts_with("Edit the kernel and call judge"),
+        "{known:#}"
+    );
     let history = client.call("history", json!({ "lessons": true }));
     assert_eq!(
-        (&history["lessons"][0]["idea"], &history["lessons"][0]["kept"]),
+        (
+            &history["lessons"][0]["idea"],
+            &history["lessons"][0]["kept"]
+        ),
         (&json!("wider loads"), &json!(1))
     );
     assert_eq!(client.call("history", json!({})).get("lessons"), None);
@@ -196,9 +283,18 @@ fn an_agent_judges_decides_and_reads_the_history() {
     lab.write("kernel.cu", "// slower\n");
     in_turns(&lab, 0.95, "slower");
     let judged = client.call("judge", json!({}));
-    assert!(judged["next"].as_str().unwrap().contains("call discard with run 3"), "{judged:#}");
+    assert!(
+        judged["next"]
+            .as_str()
+            .unwrap()
+            .contains("call discard with run 3"),
+        "{judged:#}"
+    );
     let undecided = client.call("history", json!({}));
-    assert_eq!((&undecided["undecided_run"], &undecided["counts"]["keep"]), (&json!(3), &json!(1)));
+    assert_eq!(
+        (&undecided["undecided_run"], &undecided["counts"]["keep"]),
+        (&json!(3), &json!(1))
+    );
     client.call("discard", json!({ "message": "slower tiles" }));
     assert_eq!(lab.read("kernel.cu"), "// faster\n");
 
@@ -208,29 +304,50 @@ fn an_agent_judges_decides_and_reads_the_history() {
         (&history["older"], &history["incumbent"]["description"]),
         (&json!(2), &json!("faster tiles"))
     );
-    assert!(history["next"].as_str().unwrap().contains("\"offset\": 1"), "{history:#}");
+    assert!(
+        history["next"].as_str().unwrap().contains("\"offset\": 1"),
+        "{history:#}"
+    );
     let kept = client.call("history", json!({ "status": "keep" }));
     assert_eq!(kept["experiments"].as_array().unwrap().len(), 1);
 
     let experiment = client.call("experiment", json!({ "run": 3 }));
     assert_eq!(experiment["decision"]["status"], "discard");
-    assert!(experiment["diff"].as_str().unwrap().contains("-// faster\n+// slower\n"), "{experiment:#}");
-    let same = client.call("experiment", json!({ "commit": history["experiments"][0]["commit"] }));
+    assert!(
+        experiment["diff"]
+            .as_str()
+            .unwrap()
+            .contains("-// faster\n+// slower\n"),
+        "{experiment:#}"
+    );
+    let same = client.call(
+        "experiment",
+        json!({ "commit": history["experiments"][0]["commit"] }),
+    );
     assert_eq!(same["diff"], experiment["diff"]);
 
     assert!(client.read("lab://run/3/run.log").contains("speed: slower"));
     assert!(client.read("lab://run/3/diff").contains("+// slower"));
     assert!(client.read("lab://results.tsv").contains("\tslower tiles"));
     assert!(client.read("lab://agent-guide").starts_with("# "));
-    let gone =
-        client.wait(client.service.read_resource(ReadResourceRequestParams::new("lab://run/9/run.log")));
+    let gone = client.wait(
+        client
+            .service
+            .read_resource(ReadResourceRequestParams::new("lab://run/9/run.log")),
+    );
     assert!(gone.unwrap_err().to_string().contains("cannot read"));
 
     let undone = client.call("undo_or_restore", json!({ "run": 3 }));
-    assert_eq!((&undone["run"], &undone["undone"]["status"]), (&json!(3), &json!("discard")));
+    assert_eq!(
+        (&undone["run"], &undone["undone"]["status"]),
+        (&json!(3), &json!("discard"))
+    );
     assert_eq!(lab.read("kernel.cu"), "// slower\n");
     let restored = client.call("undo_or_restore", json!({ "restore": "HEAD" }));
-    assert_eq!((&restored["changed"], lab.read("kernel.cu").as_str()), (&json!(true), "// faster\n"));
+    assert_eq!(
+        (&restored["changed"], lab.read("kernel.cu").as_str()),
+        (&json!(true), "// faster\n")
+    );
     assert_eq!(client.close(), 0);
 }
 
@@ -243,14 +360,30 @@ fn a_failed_judgement_is_a_result_and_a_refusal_is_an_error_of_the_tool() {
         "echo 'kernel.cu:3:7: error: no'; echo 'first_failure: h0[3]'; echo 'correctness: fail'; exit 1",
     );
     let wrong = client.call("judge", json!({}));
-    assert_eq!((&wrong["outcome"], &wrong["correctness"]), (&json!("fail"), &json!("fail")));
+    assert_eq!(
+        (&wrong["outcome"], &wrong["correctness"]),
+        (&json!("fail"), &json!("fail"))
+    );
     assert_eq!(wrong["diagnostics"][0]["line"], 3);
-    assert!(wrong["next"].as_str().unwrap().starts_with("Mend the kernel"), "{wrong:#}");
-    assert!(client.refused("keep", json!({ "message": "wrong" })).contains("FAIL"));
+    assert!(
+        wrong["next"]
+            .as_str()
+            .unwrap()
+            .starts_with("Mend the kernel"),
+        "{wrong:#}"
+    );
+    assert!(
+        client
+            .refused("keep", json!({ "message": "wrong" }))
+            .contains("FAIL")
+    );
     lab.write("kernel.cu", "// newer\n");
     let asks = client.refused("discard", json!({ "message": "wrong", "run": 1 }));
     assert!(asks.contains("\"unjudged\": true"), "{asks}");
-    client.call("discard", json!({ "message": "wrong", "run": 1, "unjudged": true }));
+    client.call(
+        "discard",
+        json!({ "message": "wrong", "run": 1, "unjudged": true }),
+    );
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
 
     // No tool takes a figure, or anything else that it does not know.
@@ -279,9 +412,16 @@ fn a_failed_judgement_is_a_result_and_a_refusal_is_an_error_of_the_tool() {
         "{unknown}"
     );
     // What an untrusted folder would run needs a person.
-    lab.write("lab.toml", lab.read("lab.toml").replace("harness.py", "other.py"));
+    lab.write(
+        "lab.toml",
+        lab.read("lab.toml").replace("harness.py", "other.py"),
+    );
     lab.write("other.py", "touch was_run");
-    assert!(client.refused("judge", json!({})).contains("A person must run `lab trust`"));
+    assert!(
+        client
+            .refused("judge", json!({}))
+            .contains("A person must run `lab trust`")
+    );
     assert!(!lab.path("was_run").exists());
     assert_eq!(client.close(), 0);
 }
@@ -303,22 +443,34 @@ fn what_takes_long_is_a_job_that_tells_its_progress_and_can_be_waited_for() {
     let mut client = Client::of(&lab);
     let begun = client.call("measure", json!({ "max_s": 0 }));
     let job = begun["job"].clone();
-    assert!(begun["next"].as_str().unwrap().contains(&format!("Call wait with \"job\": {job}")), "{begun:#}");
+    assert!(
+        begun["next"]
+            .as_str()
+            .unwrap()
+            .contains(&format!("Call wait with \"job\": {job}")),
+        "{begun:#}"
+    );
     let state = begun["state"].as_str().unwrap();
     assert!(state == "queued" || state == "running", "{begun:#}");
     // Reading goes on beside it.
     client.call("history", json!({}));
     // The official client sends a token with each request.
-    let params =
-        CallToolRequestParams::new("wait").with_arguments(json!({ "job": job }).as_object().unwrap().clone());
+    let params = CallToolRequestParams::new("wait")
+        .with_arguments(json!({ "job": job }).as_object().unwrap().clone());
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-    let waiting = client.service.send_cancellable_request(request, PeerRequestOptions::default());
+    let waiting = client
+        .service
+        .send_cancellable_request(request, PeerRequestOptions::default());
     let waiting = client.runtime.block_on(waiting).unwrap();
     let told = client.runtime.block_on(async {
         tokio::time::timeout(patience(), async {
             loop {
                 let told = client.progress.recv().await.unwrap();
-                if told.message.as_ref().is_some_and(|message| message.contains("stage: the test")) {
+                if told
+                    .message
+                    .as_ref()
+                    .is_some_and(|message| message.contains("stage: the test"))
+                {
                     return told;
                 }
             }
@@ -327,8 +479,14 @@ fn what_takes_long_is_a_job_that_tells_its_progress_and_can_be_waited_for() {
     });
     assert!(told.unwrap().progress > 0.0);
     // Cancelling the wait ends the wait alone.
-    client.runtime.block_on(waiting.cancel(Some("the test".into()))).unwrap();
-    assert_eq!(client.call("wait", json!({ "job": job, "max_s": 0 }))["state"], "running");
+    client
+        .runtime
+        .block_on(waiting.cancel(Some("the test".into())))
+        .unwrap();
+    assert_eq!(
+        client.call("wait", json!({ "job": job, "max_s": 0 }))["state"],
+        "running"
+    );
     lab.write("go", "");
     let ended = client.call("wait", json!({ "job": job }));
     assert_eq!(

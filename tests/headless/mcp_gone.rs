@@ -1,5 +1,5 @@
-//! `lab mcp`: measurements and profiles that are cancelled in each of their stages, a decision that is cancelled while it is written,
-//! and a client that goes away without reading its answers.
+//! `lab mcp`: measurements and profiles that are cancelled in each of their stages, a decision that
+//! is cancelled while it is written, and a client that goes away without reading its answers.
 
 use crate::built_in::rmsnorm;
 use crate::lab::{Beside, Lab, until};
@@ -16,16 +16,33 @@ fn a_decision_that_is_cancelled_while_it_is_written_is_completed() {
     let lab = Lab::new();
     lab.write("kernel.cu", "// one\n");
     lab.lab("run").is(0);
-    let held = fs::File::options().append(true).create(true).open(lab.path("results.tsv")).unwrap();
+    let held = fs::File::options()
+        .append(true)
+        .create(true)
+        .open(lab.path("results.tsv"))
+        .unwrap();
     held.lock().unwrap();
     let mut wire = Wire::of(&lab);
     let discard = wire.tool("discard", json!({ "message": "slower" }));
-    until("the decision waits for the ledger", || lab.path(".lab/unfinished.json").exists());
+    until("the decision waits for the ledger", || {
+        lab.path(".lab/unfinished.json").exists()
+    });
     wire.cancel(discard);
     drop(held);
-    until("the decision is written", || !lab.path(".lab/unfinished.json").exists());
-    assert_eq!(wire.call("history", json!({}))["experiments"].as_array().unwrap().len(), 1);
-    assert_eq!((lab.rows().len(), lab.read("kernel.cu")), (1, "// the first\n".to_owned()));
+    until("the decision is written", || {
+        !lab.path(".lab/unfinished.json").exists()
+    });
+    assert_eq!(
+        wire.call("history", json!({}))["experiments"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        (lab.rows().len(), lab.read("kernel.cu")),
+        (1, "// the first\n".to_owned())
+    );
     assert_eq!(wire.close(), 0);
 }
 
@@ -34,7 +51,11 @@ fn a_client_that_goes_away_without_reading_its_answers_ends_the_server() {
     let lab = Lab::new();
     waits(&lab);
     lab.write("kernel.cu", "// hangs\n");
-    let mut child = lab.lab_command("mcp").stdin(Stdio::piped()).spawn().unwrap();
+    let mut child = lab
+        .lab_command("mcp")
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
     let server = Beside::of(child);
@@ -137,7 +158,10 @@ fn a_profile_that_is_cancelled_ends_ncu_and_leaves_nothing() {
     lab.write("../tool/mode", "");
     let profiled = wire.call("profile", json!({}));
     assert_eq!(profiled["run"], 1, "{profiled:#}");
-    assert!(!started.exists(), "the call that was cancelled in the queue never reached ncu");
+    assert!(
+        !started.exists(),
+        "the call that was cancelled in the queue never reached ncu"
+    );
     assert!(!lab.path(".lab/runs/1/profiling").exists());
     assert_eq!(wire.close(), 0);
 }

@@ -1,4 +1,5 @@
-//! `lab mcp` by single lines: what is malformed, huge, concurrent or cancelled, a client that goes away, and the size of answers.
+//! `lab mcp` by single lines: what is malformed, huge, concurrent or cancelled, a client that goes
+//! away, and the size of answers.
 
 use crate::held_out::{edit, is_in_the_pool, wavegru};
 use crate::lab::{Lab, patience, until};
@@ -30,8 +31,18 @@ impl Wire {
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let (tell, lines) = channel();
         let out = BufReader::new(child.stdout.take().unwrap());
-        std::thread::spawn(move || out.lines().map_while(Result::ok).for_each(|line| drop(tell.send(line))));
-        Wire { stdin: child.stdin.take(), child, lines, early: Vec::new(), last: 0 }
+        std::thread::spawn(move || {
+            out.lines()
+                .map_while(Result::ok)
+                .for_each(|line| drop(tell.send(line)))
+        });
+        Wire {
+            stdin: child.stdin.take(),
+            child,
+            lines,
+            early: Vec::new(),
+            last: 0,
+        }
     }
 
     pub fn of(lab: &Lab) -> Wire {
@@ -59,23 +70,32 @@ impl Wire {
     fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.last += 1;
         let id = self.last;
-        self.line(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
+        self.line(
+            json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string(),
+        );
         id
     }
 
     pub fn tool(&mut self, name: &str, arguments: Value) -> u64 {
-        self.ask("tools/call", json!({ "name": name, "arguments": arguments }))
+        self.ask(
+            "tools/call",
+            json!({ "name": name, "arguments": arguments }),
+        )
     }
 
     pub fn cancel(&mut self, id: u64) {
         let params = json!({ "requestId": id, "reason": "the test" });
         self.line(
-            json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string(),
+            json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })
+                .to_string(),
         );
     }
 
     fn next(&mut self) -> (String, Value) {
-        let line = self.lines.recv_timeout(patience()).expect("a line of the server");
+        let line = self
+            .lines
+            .recv_timeout(patience())
+            .expect("a line of the server");
         let value = serde_json::from_str(&line).unwrap();
         (line, value)
     }
@@ -104,13 +124,17 @@ impl Wire {
     #[track_caller]
     fn error(&mut self) -> i64 {
         let value = self.answer(Value::Null);
-        value["error"]["code"].as_i64().unwrap_or_else(|| panic!("{value}"))
+        value["error"]["code"]
+            .as_i64()
+            .unwrap_or_else(|| panic!("{value}"))
     }
 
     /// Closes stdin and waits for the server's end.
     pub fn close(mut self) -> i32 {
         drop(self.stdin.take());
-        until("the server ends", || self.child.try_wait().unwrap().is_some());
+        until("the server ends", || {
+            self.child.try_wait().unwrap().is_some()
+        });
         self.child.wait().unwrap().code().unwrap()
     }
 }
@@ -165,10 +189,18 @@ fn malformed_lines_get_an_answer_and_end_nothing() {
         ("no/such", json!({}), -32601),
         ("tools/call", json!({}), -32602),
         ("tools/call", json!({ "name": 7 }), -32602),
-        ("tools/call", json!({ "name": "judge", "arguments": [] }), -32602),
+        (
+            "tools/call",
+            json!({ "name": "judge", "arguments": [] }),
+            -32602,
+        ),
         ("tools/call", json!({ "name": "x".repeat(500_000) }), -32602),
         ("resources/read", json!({}), -32602),
-        ("resources/read", json!({ "uri": "lab://run/1/../../../../etc/passwd" }), -32002),
+        (
+            "resources/read",
+            json!({ "uri": "lab://run/1/../../../../etc/passwd" }),
+            -32002,
+        ),
         ("prompts/list", json!({}), -32601),
     ] {
         let id = wire.ask(method, params);
@@ -179,7 +211,12 @@ fn malformed_lines_get_an_answer_and_end_nothing() {
     // A cancellation of nothing, an answer to nothing.
     wire.cancel(9_999);
     wire.line(r#"{"jsonrpc":"2.0","id":77,"result":{}}"#);
-    assert!(wire.call("history", json!({}))["summary"].as_str().unwrap().contains("no experiment yet"));
+    assert!(
+        wire.call("history", json!({}))["summary"]
+            .as_str()
+            .unwrap()
+            .contains("no experiment yet")
+    );
     assert_eq!(wire.close(), 0);
 }
 
@@ -204,9 +241,13 @@ fn many_calls_at_once_are_all_answered() {
     assert!(done >= 16, "{done}");
     // Judgements wait for one another; each has its own run, and nothing is judged in parallel.
     lab.write("kernel.cu", "// one\n");
-    let calls: Vec<u64> = (0..4).map(|_| wire.tool("judge", json!({ "unless_known": false }))).collect();
-    let mut runs: Vec<Value> =
-        calls.into_iter().map(|id| wire.answer(id)["result"]["structuredContent"]["run"].clone()).collect();
+    let calls: Vec<u64> = (0..4)
+        .map(|_| wire.tool("judge", json!({ "unless_known": false })))
+        .collect();
+    let mut runs: Vec<Value> = calls
+        .into_iter()
+        .map(|id| wire.answer(id)["result"]["structuredContent"]["run"].clone())
+        .collect();
     runs.sort_by_key(Value::as_u64);
     assert_eq!(runs, [1, 2, 3, 4]);
     assert_eq!(wire.close(), 0);
@@ -244,7 +285,11 @@ fn a_cancelled_call_ends_its_run_wherever_it_is() {
     lab.write("go", "");
     let judged = wire.call("judge", json!({}));
     assert_eq!(judged["outcome"], "pass", "{judged:#}");
-    assert!(wire.early.iter().all(|value| value["id"] != json!(running) && value["id"] != json!(queued)));
+    assert!(
+        wire.early
+            .iter()
+            .all(|value| value["id"] != json!(running) && value["id"] != json!(queued))
+    );
     assert_eq!(wire.close(), 0);
 }
 
@@ -253,10 +298,15 @@ fn a_keep_that_is_ended_during_its_check_keeps_nothing() {
     let lab = wavegru();
     lab.lab("run").is(0);
     let known = is_in_the_pool(&lab);
-    // It hangs on held-out inputs alone, so the check does not end by itself. The race detector has inputs of its own.
+    // It hangs on held-out inputs alone, so the check does not end by itself. The race detector has
+    // inputs of its own.
     let picks = "const int picked = sample(logits, run, t);";
     let hangs = format!("volatile bool hangs = !({known}); while (hangs) {{}}");
-    edit(&lab, picks, &format!("\n#ifndef LAB_CPU_RACES\n    {hangs}\n#endif\n    {picks}"));
+    edit(
+        &lab,
+        picks,
+        &format!("\n#ifndef LAB_CPU_RACES\n    {hangs}\n#endif\n    {picks}"),
+    );
     lab.lab("run").is(0);
     let head = lab.head();
     let mut wire = Wire::of(&lab);
@@ -267,7 +317,9 @@ fn a_keep_that_is_ended_during_its_check_keeps_nothing() {
             .unwrap_or_default()
             .to_owned()
     };
-    until("the check runs", || !last_line(&mut wire, &begun["job"]).is_empty());
+    until("the check runs", || {
+        !last_line(&mut wire, &begun["job"]).is_empty()
+    });
     let id = wire.tool("wait", json!({ "job": begun["job"], "end": true }));
     let ended = wire.answer(id);
     assert_eq!(ended["result"]["isError"], true, "{ended}");
@@ -278,7 +330,10 @@ fn a_keep_that_is_ended_during_its_check_keeps_nothing() {
     wire.cancel(keep);
     assert!(!wire.call("wait", json!({ "job": job }))["decision"]["commit"].is_string());
     let record: Value = serde_json::from_str(&lab.read(".lab/runs/2/record.json")).unwrap();
-    assert!(record["decision"].is_null() && record["held_out"].is_null(), "{record:#}");
+    assert!(
+        record["decision"].is_null() && record["held_out"].is_null(),
+        "{record:#}"
+    );
     assert_eq!(lab.head(), head);
     assert_eq!(wire.close(), 0);
 }
@@ -303,7 +358,9 @@ fn a_client_that_goes_away_ends_its_runs_and_loses_nothing() {
     let pid = harness_process(&lab);
     let server = rustix::process::Pid::from_child(&wire.child);
     rustix::process::kill_process(server, rustix::process::Signal::TERM).unwrap();
-    until("the server ends", || wire.child.try_wait().unwrap().is_some());
+    until("the server ends", || {
+        wire.child.try_wait().unwrap().is_some()
+    });
     assert!(is_gone(&pid));
 
     // A client that says nothing at all.
@@ -312,7 +369,11 @@ fn a_client_that_goes_away_ends_its_runs_and_loses_nothing() {
     lab.write("go", "");
     let mut wire = Wire::of(&lab);
     let judged = wire.call("judge", json!({}));
-    assert_eq!((&judged["outcome"], &judged["run"]), (&json!("pass"), &json!(3)), "{judged:#}");
+    assert_eq!(
+        (&judged["outcome"], &judged["run"]),
+        (&json!("pass"), &json!(3)),
+        "{judged:#}"
+    );
     wire.call("keep", json!({ "message": "it was only slow" }));
     assert_eq!(wire.close(), 0);
     lab.lab("log").is(0).says("it was only slow");
@@ -327,8 +388,9 @@ fn no_answer_is_larger_than_its_limit_with_10_000_experiments() {
         "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo \"kernel.cu:$i:1: error: no such name as this one, number $i\"; done\n\
          printf 'odd \\033[2J\\342\\200\\256 text\\n'; echo 'correctness: fail'",
     );
-    let long: String =
-        (0..4000).map(|n| format!("int value_{n} = {n}; // {}\n", "comment ".repeat(8))).collect();
+    let long: String = (0..4000)
+        .map(|n| format!("int value_{n} = {n}; // {}\n", "comment ".repeat(8)))
+        .collect();
     lab.write("kernel.cu", long);
     lab.lab("run").is(1);
     lab.lab("discard -m first").is(0);
@@ -359,24 +421,53 @@ fn no_answer_is_larger_than_its_limit_with_10_000_experiments() {
         let id = wire.tool(tool, arguments);
         let answer = wire.answer(id);
         let result = &answer["result"];
-        let (value, text) = (&result["structuredContent"], result["content"][0]["text"].as_str().unwrap());
-        assert!(value["summary"].is_string() && value["next"].is_string(), "{tool}: {answer}");
-        assert_eq!(&serde_json::from_str::<Value>(text).unwrap(), value, "{tool}");
+        let (value, text) = (
+            &result["structuredContent"],
+            result["content"][0]["text"].as_str().unwrap(),
+        );
+        assert!(
+            value["summary"].is_string() && value["next"].is_string(),
+            "{tool}: {answer}"
+        );
+        assert_eq!(
+            &serde_json::from_str::<Value>(text).unwrap(),
+            value,
+            "{tool}"
+        );
         assert!(text.starts_with("{\"summary\":"), "{tool}: {text}");
         sizes.push((tool, text.len()));
         assert!(text.len() <= MOST, "{sizes:?}");
         if tool == "judge" {
             let shown = value["diagnostics"].as_array().unwrap().len() as u64;
             assert!(shown > 10, "{value:#}");
-            assert_eq!(value["left_out"]["diagnostics"].as_u64(), Some(1_000 - shown), "{value:#}");
+            assert_eq!(
+                value["left_out"]["diagnostics"].as_u64(),
+                Some(1_000 - shown),
+                "{value:#}"
+            );
         }
     }
-    for uri in ["lab://run/1/run.log", "lab://run/1/diff", "lab://results.tsv", "lab://agent-guide"] {
+    for uri in [
+        "lab://run/1/run.log",
+        "lab://run/1/diff",
+        "lab://results.tsv",
+        "lab://agent-guide",
+    ] {
         let id = wire.ask("resources/read", json!({ "uri": uri }));
         let answer = wire.answer(id);
-        let text = answer["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
-        assert!(text.len() <= MOST && !text.contains(['\x1b', '\u{202e}']), "{uri}: {}", text.len());
-        assert_eq!(text.contains("lines are left out here"), uri != "lab://agent-guide", "{uri}: {text}");
+        let text = answer["result"]["contents"][0]["text"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{answer}"));
+        assert!(
+            text.len() <= MOST && !text.contains(['\x1b', '\u{202e}']),
+            "{uri}: {}",
+            text.len()
+        );
+        assert_eq!(
+            text.contains("lines are left out here"),
+            uri != "lab://agent-guide",
+            "{uri}: {text}"
+        );
     }
     let history = wire.call("history", json!({}));
     assert_eq!(history["counts"]["discard"], json!(10_001), "{history:#}");

@@ -1,5 +1,6 @@
-//! How speed is measured and reported: what the judge is asked for, what it is given as the incumbent, and
-//! what a record keeps of it. The judge is a script here, but where the story says that it is the real one.
+//! How speed is measured and reported: what the judge is asked for, what it is given as the
+//! incumbent, and what a record keeps of it. The judge is a script here, but where the story says
+//! that it is the real one.
 
 use crate::built_in::rmsnorm;
 use crate::lab::Lab;
@@ -46,9 +47,18 @@ fn edited() -> Lab {
 
 fn run(lab: &Lab, reason: Reason) -> (Record, String) {
     let project = Project::open(&lab.repo, None).unwrap();
-    let spec = RunSpec { program: lab.path("../bin/judge"), ..RunSpec::new(reason) };
-    let record =
-        execute(&project, &spec, &mut RunIndex::new(&project), &Control::new().unwrap(), |_| {}).unwrap();
+    let spec = RunSpec {
+        program: lab.path("../bin/judge"),
+        ..RunSpec::new(reason)
+    };
+    let record = execute(
+        &project,
+        &spec,
+        &mut RunIndex::new(&project),
+        &Control::new().unwrap(),
+        |_| {},
+    )
+    .unwrap();
     let log = lab.read(&format!(".lab/runs/{}/run.log", record.start.id));
     (record, log)
 }
@@ -57,13 +67,19 @@ fn run(lab: &Lab, reason: Reason) -> (Record, String) {
 fn the_judge_compares_with_what_head_holds_and_the_record_keeps_the_verdict_on_speed() {
     let lab = edited();
     let (record, log) = run(&lab, Reason::Command);
-    assert!(log.contains("text of the incumbent: #include \"inc/tile.cuh\"\n// kept\n"), "{log}");
+    assert!(
+        log.contains("text of the incumbent: #include \"inc/tile.cuh\"\n// kept\n"),
+        "{log}"
+    );
     assert!(log.contains("text of its include: // of HEAD\n"), "{log}");
     let change = record.verdict.unwrap().change.unwrap();
     assert_eq!(change.to_string(), "faster +2.1 % (+1.9 … +2.4)");
     let kept = lab.read(".lab/runs/1/record.json");
     assert!(kept.contains("\"speed\": \"faster\""), "{kept}");
-    assert!(!lab.path(".lab/runs/1/incumbent").exists(), "the copies go with the run");
+    assert!(
+        !lab.path(".lab/runs/1/incumbent").exists(),
+        "the copies go with the run"
+    );
 }
 
 #[test]
@@ -85,7 +101,10 @@ fn a_save_has_a_budget_and_lab_measure_the_full_discipline() {
         "[measure]\nbudget_ms = 400\nsame_within = 1\ntrials = 7\nwarm_up = 2\nlimit_s = 90.5\n",
     );
     let (_, saved) = run(&lab, Reason::Saved);
-    assert!(saved.contains(" --budget-ms=400 --same-within=1 --narrow=0.25 "), "{saved}");
+    assert!(
+        saved.contains(" --budget-ms=400 --same-within=1 --narrow=0.25 "),
+        "{saved}"
+    );
     assert!(!saved.contains("--trials"), "{saved}");
     let (record, measured) = run(&lab, Reason::Measure);
     let asked = " --budget-ms=90500 --same-within=1 --narrow=0.25 --when=measure --trials=7 --iterations=100 --warm-up=2 --peers ";
@@ -101,7 +120,8 @@ fn the_cpu_device_is_given_no_incumbent() {
     assert!(!log.contains("--incumbent"), "{log}");
 }
 
-/// With the real judge, on the emulated device: its times are no figures, but it is a run like any other.
+/// With the real judge, on the emulated device: its times are no figures, but it is a run like any
+/// other.
 #[test]
 fn lab_measure_is_a_run_that_can_be_kept() {
     let lab = rmsnorm();
@@ -111,6 +131,11 @@ fn lab_measure_is_a_run_that_can_be_kept() {
     assert_eq!(output["outcome"], "pass");
     assert_eq!(output["measured"]["median"], output["throughput_sps"]);
     assert!(output["measured"]["speed"].is_null());
-    assert!(lab.read(".lab/runs/1/record.json").contains("\"reason\": \"measure\""));
-    lab.lab("keep -m another").is(0).says("keep run 1 of kernels/rmsnorm/kernel.cu");
+    assert!(
+        lab.read(".lab/runs/1/record.json")
+            .contains("\"reason\": \"measure\"")
+    );
+    lab.lab("keep -m another")
+        .is(0)
+        .says("keep run 1 of kernels/rmsnorm/kernel.cu");
 }

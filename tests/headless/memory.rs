@@ -8,13 +8,26 @@ fn a_kernel_that_was_judged_before_is_not_judged_again_unless_asked() {
     let lab = Lab::new();
     lab.write("kernel.cu", "int a = 1; // better\n");
     // Nothing is known yet.
-    lab.lab("run --unless-known").is(0).says("run 1 of kernel.cu");
-    lab.lab("run --unless-known").is(0).says("run 1 judged these bytes: it was not judged again");
+    lab.lab("run --unless-known")
+        .is(0)
+        .says("run 1 of kernel.cu");
+    lab.lab("run --unless-known")
+        .is(0)
+        .says("run 1 judged these bytes: it was not judged again");
     lab.write("kernel.cu", "/* another\nremark */ int a=1;\n");
     let answer = lab.lab("run --unless-known --json").is(0).json();
-    assert_eq!(answer["known_as"], serde_json::json!({ "run": 1, "same_bytes": false }));
-    assert_eq!((&answer["run"], &answer["outcome"]), (&1.into(), &"pass".into()));
-    let told = lab.lab("run --unless-known").is(0).says("the same kernel, comments and blanks aside");
+    assert_eq!(
+        answer["known_as"],
+        serde_json::json!({ "run": 1, "same_bytes": false })
+    );
+    assert_eq!(
+        (&answer["run"], &answer["outcome"]),
+        (&1.into(), &"pass".into())
+    );
+    let told = lab
+        .lab("run --unless-known")
+        .is(0)
+        .says("the same kernel, comments and blanks aside");
     // Those bytes were not judged, so nothing can be decided about them.
     assert!(!told.out.contains("lab keep"), "{told:?}");
     assert!(!lab.path(".lab/runs/2").exists());
@@ -25,29 +38,55 @@ fn a_kernel_that_was_judged_before_is_not_judged_again_unless_asked() {
     // Other tokens, other rules, another device: judged.
     lab.write("kernel.cu", "int a = 2;\n");
     lab.harness("echo 'h0_max_diff: 1 limit=1e-5'; echo 'correctness: fail'");
-    lab.lab("run --unless-known").is(1).says("run 3 of kernel.cu");
-    lab.lab("run --unless-known").is(1).says("run 3 judged these bytes");
-    lab.lab("run --unless-known --device cpu").is(1).says("run 4 of kernel.cu");
+    lab.lab("run --unless-known")
+        .is(1)
+        .says("run 3 of kernel.cu");
+    lab.lab("run --unless-known")
+        .is(1)
+        .says("run 3 judged these bytes");
+    lab.lab("run --unless-known --device cpu")
+        .is(1)
+        .says("run 4 of kernel.cu");
     let config = lab.read("lab.toml");
-    lab.write("lab.toml", format!("{config}\n[measure]\nsame_within = 0.2\n"));
+    lab.write(
+        "lab.toml",
+        format!("{config}\n[measure]\nsame_within = 0.2\n"),
+    );
     lab.lab("trust").is(0);
-    lab.lab("run --unless-known").is(1).says("run 5 of kernel.cu");
+    lab.lab("run --unless-known")
+        .is(1)
+        .says("run 5 of kernel.cu");
     lab.lab("run --unless-known --decide -m x").is(64);
 
     // A record that somebody changed is not believed.
     let record = lab.read(".lab/runs/5/record.json");
-    lab.write(".lab/runs/5/record.json", record.replace("\"fail\"", "\"pass\""));
-    lab.lab("run --unless-known").is(1).says("run 6 of kernel.cu");
+    lab.write(
+        ".lab/runs/5/record.json",
+        record.replace("\"fail\"", "\"pass\""),
+    );
+    lab.lab("run --unless-known")
+        .is(1)
+        .says("run 6 of kernel.cu");
 }
 
 #[test]
 fn lessons_are_told_by_idea_within_a_number_of_tokens() {
     let lab = Lab::new();
-    lab.lab("lessons").is(0).says("no experiment of kernel.cu yet");
+    lab.lab("lessons")
+        .is(0)
+        .says("no experiment of kernel.cu yet");
     let tries = [
         (1.05, "faster", "keep -m 'unroll: by 2'"),
-        (0.9, "slower", "discard -m 'Unroll: by 8' --lesson 'it spills'"),
-        (0.95, "slower", "discard -m tiles --hypothesis 'tiles of 32 fit'"),
+        (
+            0.9,
+            "slower",
+            "discard -m 'Unroll: by 8' --lesson 'it spills'",
+        ),
+        (
+            0.95,
+            "slower",
+            "discard -m tiles --hypothesis 'tiles of 32 fit'",
+        ),
     ];
     for (at, (ratio, speed, decision)) in tries.into_iter().enumerate() {
         in_turns(&lab, ratio, speed);
@@ -62,11 +101,21 @@ fn lessons_are_told_by_idea_within_a_number_of_tokens() {
         .says("tiles of 32 fit: 1 discarded; best 0.950×");
     let answer = lab.lab("lessons --json").is(0).json();
     assert_eq!(answer["ideas"][0]["lessons"][0], "it spills");
-    assert_eq!((&answer["ideas"][1]["is_hypothesis"], &answer["left_out"]), (&true.into(), &0.into()));
+    assert_eq!(
+        (&answer["ideas"][1]["is_hypothesis"], &answer["left_out"]),
+        (&true.into(), &0.into())
+    );
     // The whole of the ideas fits; one token less leaves one out.
     let tokens = answer["estimated_tokens"].as_u64().unwrap();
-    let cut =
-        |tokens: u64| lab.lab(&format!("lessons --json --tokens {tokens}")).is(0).json()["left_out"].clone();
-    assert_eq!((cut(tokens), cut(tokens - 1), cut(0)), (0.into(), 1.into(), 2.into()));
+    let cut = |tokens: u64| {
+        lab.lab(&format!("lessons --json --tokens {tokens}"))
+            .is(0)
+            .json()["left_out"]
+            .clone()
+    };
+    assert_eq!(
+        (cut(tokens), cut(tokens - 1), cut(0)),
+        (0.into(), 1.into(), 2.into())
+    );
     lab.lab("lessons --tokens 0").is(0).says("2 more ideas");
 }

@@ -1,4 +1,5 @@
-//! Names of experiments and commits in commands: one that means several is refused with the candidates.
+//! Names of experiments and commits in commands: one that means several is refused with the
+//! candidates.
 
 use crate::lab::Lab;
 use std::collections::HashMap;
@@ -8,10 +9,12 @@ use std::fs;
 fn discarded(lab: &Lab, kernel: &str, bytes: &str) {
     lab.write(kernel, bytes);
     lab.lab(&format!("run {kernel}")).is(0);
-    lab.lab(&format!("discard {kernel} -m '{}'", bytes.trim())).is(0);
+    lab.lab(&format!("discard {kernel} -m '{}'", bytes.trim()))
+        .is(0);
 }
 
-/// A repository with two kernels, and `../other`, a clone of it in which run 1 discarded `// of other` as `b.cu`.
+/// A repository with two kernels, and `../other`, a clone of it in which run 1 discarded
+/// `// of other` as `b.cu`.
 fn two_clones() -> Lab {
     let lab = Lab::new();
     lab.write("b.cu", "// b\n");
@@ -28,11 +31,14 @@ fn two_clones() -> Lab {
 fn refused(lab: &Lab, name: &str, says: &[&str]) {
     let kernels = || (lab.read("kernel.cu"), fs::read(lab.path("b.cu")).ok());
     let before = kernels();
-    for command in
-        [format!("restore {name}"), format!("restore {name} kernel.cu"), format!("describe {name} -m x")]
-    {
+    for command in [
+        format!("restore {name}"),
+        format!("restore {name} kernel.cu"),
+        format!("describe {name} -m x"),
+    ] {
         let output = lab.lab(&command).is(1);
-        says.iter().for_each(|text| assert!(output.err.contains(text), "'{text}' is not in {output:?}"));
+        says.iter()
+            .for_each(|text| assert!(output.err.contains(text), "'{text}' is not in {output:?}"));
     }
     assert_eq!(kernels(), before);
 }
@@ -47,8 +53,20 @@ fn a_number_that_two_clones_gave_is_refused_with_both() {
     lab.git("fetch -q ../other +refs/lab/*:refs/lab/*");
     let other = lab.git("rev-parse refs/lab/discarded/1");
     let other = other[..11].to_owned();
-    refused(&lab, "1", &[&mine, "run 1 of this repository", &other, "refs/lab/discarded/1", "'other'"]);
-    lab.lab(&format!("restore {mine}")).is(0).says("kernel.cu now holds the bytes");
+    refused(
+        &lab,
+        "1",
+        &[
+            &mine,
+            "run 1 of this repository",
+            &other,
+            "refs/lab/discarded/1",
+            "'other'",
+        ],
+    );
+    lab.lab(&format!("restore {mine}"))
+        .is(0)
+        .says("kernel.cu now holds the bytes");
     assert_eq!(lab.read("kernel.cu"), "// mine\n");
     assert_eq!(lab.read("b.cu"), "// b\n");
 }
@@ -64,10 +82,16 @@ fn a_fetched_number_is_not_taken_for_an_undecided_run() {
     refused(
         &lab,
         "1",
-        &["run 1 of this repository, of kernel.cu", ".lab/runs/1/kernel.cu", "refs/lab/discarded/1"],
+        &[
+            "run 1 of this repository, of kernel.cu",
+            ".lab/runs/1/kernel.cu",
+            "refs/lab/discarded/1",
+        ],
     );
     // Discarded, it gets a number of its own, and both have the run's.
-    lab.lab("discard -m mine").is(0).says("refs/lab/discarded/1-2");
+    lab.lab("discard -m mine")
+        .is(0)
+        .says("refs/lab/discarded/1-2");
     refused(&lab, "1", &["refs/lab/discarded/1-2", "'other'", "'mine'"]);
     lab.lab("restore refs/lab/discarded/1-2").is(0);
     assert_eq!(lab.read("kernel.cu"), "// mine\n");
@@ -118,9 +142,12 @@ fn an_id_that_two_commits_begin_with() {
     lab.sh("git fast-import --quiet < ../import").is(0);
     let ids = lab.git("rev-list many");
     let mut near: HashMap<&str, Vec<&str>> = HashMap::new();
-    ids.lines().for_each(|id| near.entry(&id[..4]).or_default().push(id));
-    let (prefix, both) =
-        near.iter().find(|(_, ids)| ids.len() > 1).expect("1,500 ids, two of which begin alike");
+    ids.lines()
+        .for_each(|id| near.entry(&id[..4]).or_default().push(id));
+    let (prefix, both) = near
+        .iter()
+        .find(|(_, ids)| ids.len() > 1)
+        .expect("1,500 ids, two of which begin alike");
     refused(&lab, prefix, &[&both[0][..11], &both[1][..11]]);
     lab.lab(&format!("restore {}", &both[0][..11])).is(0);
     assert_eq!(lab.read("kernel.cu"), "// many\n");
@@ -133,10 +160,23 @@ fn a_row_whose_commit_is_not_here_counts_too() {
     let near = format!("{}fffff", &head[..4]);
     assert!(!head.starts_with(&near));
     let header = "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription";
-    lab.write("results.tsv", format!("{header}\n{}\t1\t1\tpass\tkeep\tof a clone\n", &near[..7]));
-    refused(&lab, &head[..4], &[&head[..11], "'of a clone': git does not hold this commit here"]);
-    lab.lab(&format!("restore {}", &near[..7])).is(1).says("git does not hold this commit here");
-    lab.lab(&format!("describe {} -m 'still mine'", &near[..7])).is(0);
+    lab.write(
+        "results.tsv",
+        format!("{header}\n{}\t1\t1\tpass\tkeep\tof a clone\n", &near[..7]),
+    );
+    refused(
+        &lab,
+        &head[..4],
+        &[
+            &head[..11],
+            "'of a clone': git does not hold this commit here",
+        ],
+    );
+    lab.lab(&format!("restore {}", &near[..7]))
+        .is(1)
+        .says("git does not hold this commit here");
+    lab.lab(&format!("describe {} -m 'still mine'", &near[..7]))
+        .is(0);
     assert!(lab.read("results.tsv").ends_with("\tstill mine\n"));
 }
 
@@ -151,10 +191,20 @@ fn a_discard_of_restored_bytes_names_their_run_and_writes_no_second_row() {
     let before = refs();
     lab.lab("restore 1").is(0);
     let output = lab.lab("discard -m x").is(0);
-    output.says("are those of run 1, which was discarded already as").says("'// mine'");
+    output
+        .says("are those of run 1, which was discarded already as")
+        .says("'// mine'");
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
-    assert_eq!((lab.rows(), refs()), (rows, before), "neither a row nor a ref is new");
-    assert_eq!(lab.lab("log --json").is(0).json()["undecided_run"], 2, "run 2 is left as it was");
+    assert_eq!(
+        (lab.rows(), refs()),
+        (rows, before),
+        "neither a row nor a ref is new"
+    );
+    assert_eq!(
+        lab.lab("log --json").is(0).json()["undecided_run"],
+        2,
+        "run 2 is left as it was"
+    );
     // A kept one likewise, once something better is the incumbent.
     for bytes in ["// kept\n", "// better\n"] {
         lab.write("kernel.cu", bytes);
@@ -162,6 +212,8 @@ fn a_discard_of_restored_bytes_names_their_run_and_writes_no_second_row() {
         lab.lab("keep -m x").is(0);
     }
     lab.lab("restore HEAD~1").is(0);
-    lab.lab("discard -m x").is(0).says("are those of run 3, which was kept already as");
+    lab.lab("discard -m x")
+        .is(0)
+        .says("are those of run 3, which was kept already as");
     assert_eq!(lab.read("kernel.cu"), "// better\n");
 }

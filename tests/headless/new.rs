@@ -22,16 +22,26 @@ fn passes_and_is_kept(template: &str) {
         .says(&format!(
             "next: `lab run kernels/my-{template}` judges it once, `lab kernels/my-{template}` opens"
         ));
-    let run = lab.lab(&format!("run --json kernels/my-{template}")).is(0).json();
+    let run = lab
+        .lab(&format!("run --json kernels/my-{template}"))
+        .is(0)
+        .json();
     assert_eq!(
         (&run["outcome"], &run["kernel"]),
-        (&json!("pass"), &json!(format!("kernels/my-{template}/kernel.cu")))
+        (
+            &json!("pass"),
+            &json!(format!("kernels/my-{template}/kernel.cu"))
+        )
     );
     // The first keep commits the rules too.
-    lab.lab(&format!("keep kernels/my-{template} -m first")).is(0);
+    lab.lab(&format!("keep kernels/my-{template} -m first"))
+        .is(0);
     let committed = lab.git("ls-files");
     for file in ["kernel.cu", "problem.toml", "reference.cu"] {
-        assert!(committed.contains(&format!("kernels/my-{template}/{file}")), "{committed}");
+        assert!(
+            committed.contains(&format!("kernels/my-{template}/{file}")),
+            "{committed}"
+        );
     }
     // A wrong kernel is found at once.
     let kernel = format!("kernels/my-{template}/kernel.cu");
@@ -64,21 +74,47 @@ fn a_new_matrix_product_passes_and_is_kept() {
 fn a_script_gets_the_paths_and_the_next_commands() {
     let lab = device_cpu();
     let made = lab.lab("new softmax --json").is(0).json();
-    assert_eq!((&made["folder"], &made["kernel"]), (&json!("softmax"), &json!("softmax/kernel.cu")));
-    assert_eq!((&made["template"], &made["name"]), (&json!("elementwise"), &json!("softmax")));
-    assert_eq!(made["files"], json!(["problem.toml", "reference.cu", "kernel.cu", "README.md"]));
+    assert_eq!(
+        (&made["folder"], &made["kernel"]),
+        (&json!("softmax"), &json!("softmax/kernel.cu"))
+    );
+    assert_eq!(
+        (&made["template"], &made["name"]),
+        (&json!("elementwise"), &json!("softmax"))
+    );
+    assert_eq!(
+        made["files"],
+        json!(["problem.toml", "reference.cu", "kernel.cu", "README.md"])
+    );
     assert_eq!(made["next"], json!(["lab run softmax", "lab softmax"]));
     let again = lab.lab("new softmax --json").is(1).json();
     assert!(
-        again["error"].as_str().unwrap().contains("softmax exists already and was not changed"),
+        again["error"]
+            .as_str()
+            .unwrap()
+            .contains("softmax exists already and was not changed"),
         "{again}"
     );
     assert_eq!(again["kernel"], Value::Null);
     let unknown = lab.lab("new a --template conv --json").is(64).json();
-    assert!(unknown["error"].as_str().unwrap().contains("elementwise, reduction, matmul"), "{unknown}");
-    assert!(lab.lab("new --json").is(64).json()["error"].as_str().unwrap().contains("<NAME>"));
+    assert!(
+        unknown["error"]
+            .as_str()
+            .unwrap()
+            .contains("elementwise, reduction, matmul"),
+        "{unknown}"
+    );
+    assert!(
+        lab.lab("new --json").is(64).json()["error"]
+            .as_str()
+            .unwrap()
+            .contains("<NAME>")
+    );
     for name in ["2d", "'a b'", "tests", "../../outside", ".hidden"] {
-        assert!(lab.lab(&format!("new {name} --json")).is(1).json()["error"].is_string(), "{name}");
+        assert!(
+            lab.lab(&format!("new {name} --json")).is(1).json()["error"].is_string(),
+            "{name}"
+        );
     }
 }
 
@@ -86,7 +122,9 @@ fn a_script_gets_the_paths_and_the_next_commands() {
 fn the_path_in_the_answer_fits_the_folder_of_the_command() {
     let lab = device_cpu();
     fs::create_dir_all(lab.path("a/kernels")).unwrap();
-    lab.sh("cd a && $LAB new one").is(0).says("`lab run kernels/one`");
+    lab.sh("cd a && $LAB new one")
+        .is(0)
+        .says("`lab run kernels/one`");
     lab.sh("cd a/kernels && $LAB new two && $LAB run two")
         .is(0)
         .says("wrote a/kernels/two")
@@ -102,9 +140,14 @@ fn the_path_in_the_answer_fits_the_folder_of_the_command() {
 #[test]
 fn beside_a_harness_of_the_users_own_the_built_in_one_judges_a_new_problem() {
     let lab = Lab::new();
-    lab.lab("new softmax").is(0).says("lab.toml names a harness of your own");
+    lab.lab("new softmax")
+        .is(0)
+        .says("lab.toml names a harness of your own");
     let run = lab.lab("run softmax --device cpu --json").is(0).json();
-    assert_eq!((&run["external"], &run["outcome"]), (&json!(false), &json!("pass")));
+    assert_eq!(
+        (&run["external"], &run["outcome"]),
+        (&json!(false), &json!("pass"))
+    );
     // The user's own kernel is judged as before.
     assert_eq!(lab.lab("run --json").is(0).json()["external"], json!(true));
 }
@@ -118,19 +161,35 @@ fn the_kernels_of_the_repository_are_named_without_those_of_tests() {
     fs::create_dir_all(lab.path("tests/wrong")).unwrap();
     lab.write("tests/wrong/kernel.cu", "");
     let said = lab.lab("run").is(64);
-    assert!(said.err.contains("  kernels/gemm\n       kernels/softmax\n     `lab"), "{said:?}");
+    assert!(
+        said.err
+            .contains("  kernels/gemm\n       kernels/softmax\n     `lab"),
+        "{said:?}"
+    );
     assert!(!said.err.contains("tests/wrong"), "{said:?}");
-    lab.write("lab.toml", "[project]\nkernels = [\"tests\", \"kernels/s*\"]\n");
+    lab.write(
+        "lab.toml",
+        "[project]\nkernels = [\"tests\", \"kernels/s*\"]\n",
+    );
     let said = lab.lab("run").is(64);
-    assert!(said.err.contains(":\n       kernels/softmax\n       tests/wrong\n     `lab"), "{said:?}");
+    assert!(
+        said.err
+            .contains(":\n       kernels/softmax\n       tests/wrong\n     `lab"),
+        "{said:?}"
+    );
     lab.write("lab.toml", "[project]\nkernels = [\"../x\"]\n");
-    lab.lab("run").is(64).says("project.kernels = [\"../x\"]: it names folders below that of lab.toml");
+    lab.lab("run")
+        .is(64)
+        .says("project.kernels = [\"../x\"]: it names folders below that of lab.toml");
     // A new problem that the list leaves out is told.
     lab.write("lab.toml", "[project]\nkernels = [\"tests\"]\n");
-    lab.lab("new other").is(0).says("the list of kernels leaves kernels/other out");
+    lab.lab("new other")
+        .is(0)
+        .says("the list of kernels leaves kernels/other out");
 }
 
-/// With a Python that has NumPy, which LAB_TEST_PYTHON names; elsewhere the judge says what is missing.
+/// With a Python that has NumPy, which LAB_TEST_PYTHON names; elsewhere the judge says what is
+/// missing.
 #[test]
 fn a_new_problem_in_python_passes_and_is_kept() {
     let lab = device_cpu();
@@ -146,27 +205,45 @@ fn a_new_problem_in_python_passes_and_is_kept() {
         command.env("LAB_PYTHON", &python);
         crate::lab::finish(command.spawn().unwrap())
     };
-    let has_numpy = std::process::Command::new(&python).args(["-c", "import numpy, ml_dtypes"]).output();
+    let has_numpy = std::process::Command::new(&python)
+        .args(["-c", "import numpy, ml_dtypes"])
+        .output();
     if !has_numpy.is_ok_and(|answer| answer.status.success()) {
         // The run says so; nothing is claimed of the kernel.
         assert_ne!(command("run scaled").code, 0);
         return;
     }
-    lab.write("scaled/kernel.py", lab.read("scaled/kernel.py") + "\n# changed\n");
+    lab.write(
+        "scaled/kernel.py",
+        lab.read("scaled/kernel.py") + "\n# changed\n",
+    );
     let run = command("run --json scaled").is(0).json();
-    assert_eq!((&run["outcome"], &run["kernel"]), (&json!("pass"), &json!("scaled/kernel.py")), "{run}");
+    assert_eq!(
+        (&run["outcome"], &run["kernel"]),
+        (&json!("pass"), &json!("scaled/kernel.py")),
+        "{run}"
+    );
     command("keep scaled -m first").is(0);
     // A wrong kernel is found, and an error is shown at its line.
     let text = lab.read("scaled/kernel.py");
-    lab.write("scaled/kernel.py", text.replace("z[...] = a * x + y", "z[...] = a * x + y\n    z[-1] = 0"));
+    lab.write(
+        "scaled/kernel.py",
+        text.replace("z[...] = a * x + y", "z[...] = a * x + y\n    z[-1] = 0"),
+    );
     command("run scaled").is(1);
     lab.write("scaled/tiles.py", "SCALE = 1\n");
     lab.write(
         "scaled/kernel.py",
-        format!("import tiles\n{text}").replace("z[...] = a * x + y", "z[...] = a * x * tiles.SCALE + y"),
+        format!("import tiles\n{text}")
+            .replace("z[...] = a * x + y", "z[...] = a * x * tiles.SCALE + y"),
     );
     command("run scaled").is(0);
     command("harness scaled --trusted --device cpu").is(0);
-    lab.write("scaled/kernel.py", text.replace("z[...] = a * x + y", "z[...] = b * x + y"));
-    command("run scaled").says("scaled/kernel.py:").says("NameError: name 'b' is not defined");
+    lab.write(
+        "scaled/kernel.py",
+        text.replace("z[...] = a * x + y", "z[...] = b * x + y"),
+    );
+    command("run scaled")
+        .says("scaled/kernel.py:")
+        .says("NameError: name 'b' is not defined");
 }

@@ -1,5 +1,6 @@
-//! Runs that end without a verdict because of something else than the kernel: the problem, its reference, the compiler, the
-//! device, the harness. They are *not judged*: exit code 64, no run number, no advice to discard.
+//! Runs that end without a verdict because of something else than the kernel: the problem, its
+//! reference, the compiler, the device, the harness. They are *not judged*: exit code 64, no run
+//! number, no advice to discard.
 
 use crate::built_in::rmsnorm;
 use crate::lab::{CommandOutput, Lab, finish};
@@ -21,8 +22,14 @@ fn not_judged(output: CommandOutput, why: &str) -> CommandOutput {
 /// No run has a number, and the next one is run 1.
 #[track_caller]
 fn no_number_is_used(lab: &Lab) {
-    let runs = fs::read_dir(lab.path(".lab/runs")).into_iter().flatten().flatten();
-    let folders: Vec<_> = runs.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name()).collect();
+    let runs = fs::read_dir(lab.path(".lab/runs"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let folders: Vec<_> = runs
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name())
+        .collect();
     assert!(folders.is_empty(), "{folders:?}");
 }
 
@@ -40,12 +47,28 @@ fn a_mistake_in_the_problem_is_no_crash_of_the_kernel() {
         lab.write(&format!("{FOLDER}/reference.cu"), &reference);
     };
     say("problem.toml", "entry = \n", "problem.toml:1:");
-    say("problem.toml", &problem.replacen("role = \"in\"", "role = \"inn\"", 1), "problem.toml:");
+    say(
+        "problem.toml",
+        &problem.replacen("role = \"in\"", "role = \"inn\"", 1),
+        "problem.toml:",
+    );
     say("problem.toml", "", "problem.toml");
     // A name that the kernel cannot be compiled with: a word of C++, and a macro.
-    say("problem.toml", &problem.replace("cols", "class"), "dims: 'class' is a word of C++");
-    say("problem.toml", &problem.replace("cols", "NULL"), "reference.cu does not build");
-    say("reference.cu", "this is no C++\n", "reference.cu does not build");
+    say(
+        "problem.toml",
+        &problem.replace("cols", "class"),
+        "dims: 'class' is a word of C++",
+    );
+    say(
+        "problem.toml",
+        &problem.replace("cols", "NULL"),
+        "reference.cu does not build",
+    );
+    say(
+        "reference.cu",
+        "this is no C++\n",
+        "reference.cu does not build",
+    );
     say("reference.cu", "#include \"lab.h\"\n", "reference.cu");
     let never_ends = reference.replacen("__syncthreads();", "for (volatile int i = 0;; i++) {}", 1);
     let never_ends = if never_ends == reference {
@@ -53,18 +76,29 @@ fn a_mistake_in_the_problem_is_no_crash_of_the_kernel() {
     } else {
         never_ends
     };
-    lab.write("lab.toml", lab.read("lab.toml").replace("time_limit_s = 300", "time_limit_s = 3"));
+    lab.write(
+        "lab.toml",
+        lab.read("lab.toml")
+            .replace("time_limit_s = 300", "time_limit_s = 3"),
+    );
     say("reference.cu", &never_ends, "reference.cu: ");
     fs::remove_file(lab.path(&format!("{FOLDER}/problem.toml"))).unwrap();
     fs::create_dir(lab.path(&format!("{FOLDER}/problem.toml"))).unwrap();
-    let folder = not_judged(lab.lab("run"), &format!("there is no problem.toml in {FOLDER}"));
+    let folder = not_judged(
+        lab.lab("run"),
+        &format!("there is no problem.toml in {FOLDER}"),
+    );
     assert!(!folder.out.contains(".lab/runs"), "{folder:?}");
     fs::remove_dir(lab.path(&format!("{FOLDER}/problem.toml"))).unwrap();
     lab.write(&format!("{FOLDER}/problem.toml"), &problem);
     fs::remove_file(lab.path(&format!("{FOLDER}/reference.cu"))).unwrap();
     not_judged(lab.lab("run"), "reference.cu is missing");
     lab.write(&format!("{FOLDER}/reference.cu"), &reference);
-    lab.write("lab.toml", lab.read("lab.toml").replace("time_limit_s = 3", "time_limit_s = 300"));
+    lab.write(
+        "lab.toml",
+        lab.read("lab.toml")
+            .replace("time_limit_s = 3", "time_limit_s = 300"),
+    );
     lab.lab("run").is(0).says("PASS  run 1 of");
 }
 
@@ -88,11 +122,23 @@ fn the_json_of_such_a_run_has_a_reason_and_a_log_and_no_number() {
     let problem = lab.read(&format!("{FOLDER}/problem.toml"));
     lab.write(&format!("{FOLDER}/problem.toml"), "entry = 3\n");
     let run = lab.lab("run --json").is(64).json();
-    assert_eq!((run["outcome"].as_str(), run["exit_code"].as_u64()), (Some("not_judged"), Some(64)));
-    assert_eq!((&run["run"], &run["correctness"]), (&Value::Null, &Value::Null));
-    assert!(run["why"].as_str().unwrap().contains("problem.toml"), "{run}");
+    assert_eq!(
+        (run["outcome"].as_str(), run["exit_code"].as_u64()),
+        (Some("not_judged"), Some(64))
+    );
+    assert_eq!(
+        (&run["run"], &run["correctness"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert!(
+        run["why"].as_str().unwrap().contains("problem.toml"),
+        "{run}"
+    );
     let log = fs::read_to_string(run["log"].as_str().unwrap()).unwrap();
-    assert!(log.contains("stopped: ") && log.contains("fault: problem\n"), "{log}");
+    assert!(
+        log.contains("stopped: ") && log.contains("fault: problem\n"),
+        "{log}"
+    );
     // The link beside lab.toml leads to the same log.
     assert_eq!(lab.read("run.log"), log);
     lab.write(&format!("{FOLDER}/problem.toml"), &problem);
@@ -104,10 +150,16 @@ fn a_harness_that_is_not_there_judges_nothing() {
     let lab = Lab::new();
     lab.write("lab.toml", "harness = \"nvv --run\"\n");
     lab.lab("trust").is(0);
-    not_judged(lab.lab("run"), "the harness command was not found (exit code 127)");
+    not_judged(
+        lab.lab("run"),
+        "the harness command was not found (exit code 127)",
+    );
     lab.write("lab.toml", "harness = \"./kernel.cu\"\n");
     lab.lab("trust").is(0);
-    not_judged(lab.lab("run"), "the harness command cannot be run (exit code 126)");
+    not_judged(
+        lab.lab("run"),
+        "the harness command cannot be run (exit code 126)",
+    );
     no_number_is_used(&lab);
 }
 
@@ -126,15 +178,31 @@ fn a_harness_says_that_its_machine_is_at_fault() {
 #[test]
 fn a_harness_reports_a_build_that_failed() {
     let lab = Lab::new();
-    for script in ["echo 'build: failed'; exit 1", "echo 'build: failed'; exit 0", "exit 2"] {
-        lab.harness(&format!("echo 'kernel.cu:3:1: error: no such thing'; {script}"));
-        let output = lab.lab("run").is(2).says("BUILD ERROR").says("kernel.cu:3: no such thing");
+    for script in [
+        "echo 'build: failed'; exit 1",
+        "echo 'build: failed'; exit 0",
+        "exit 2",
+    ] {
+        lab.harness(&format!(
+            "echo 'kernel.cu:3:1: error: no such thing'; {script}"
+        ));
+        let output = lab
+            .lab("run")
+            .is(2)
+            .says("BUILD ERROR")
+            .says("kernel.cu:3: no such thing");
         assert!(!output.out.contains("CRASH"), "{output:?}");
     }
     lab.harness("echo 'ld: cannot find -lfoo'; echo 'build: failed'; exit 1");
     let run = lab.lab("run --json").is(2).json();
-    assert_eq!((run["outcome"].as_str(), run["exit_code"].as_u64()), (Some("build_error"), Some(2)));
-    assert!(run["why"].as_str().unwrap().contains("cannot find -lfoo"), "{run}");
+    assert_eq!(
+        (run["outcome"].as_str(), run["exit_code"].as_u64()),
+        (Some("build_error"), Some(2))
+    );
+    assert!(
+        run["why"].as_str().unwrap().contains("cannot find -lfoo"),
+        "{run}"
+    );
     // A later build of the same run that succeeded, and a verdict, go before it.
     lab.harness(
         "echo 'build: failed'; echo 'build: 0.4 s'; echo 'correctness: pass'; echo 'throughput_sps: 5'",
@@ -143,5 +211,8 @@ fn a_harness_reports_a_build_that_failed() {
     lab.harness("echo 'correctness: fail'; exit 2");
     lab.lab("run").is(1).says("FAIL");
     lab.harness("exit 2");
-    lab.lab("run").is(2).says("BUILD ERROR").says("it does not build");
+    lab.lab("run")
+        .is(2)
+        .says("BUILD ERROR")
+        .says("it does not build");
 }

@@ -1,5 +1,5 @@
-//! `[compile] options` of a stranger's lab.toml: what would start, read or write something else never reaches a compiler, not even
-//! where no sandbox holds and the folder is trusted.
+//! `[compile] options` of a stranger's lab.toml: what would start, read or write something else
+//! never reaches a compiler, not even where no sandbox holds and the folder is trusted.
 
 use crate::built_in::rmsnorm;
 use crate::lab::{CommandOutput, Lab, finish};
@@ -13,7 +13,10 @@ fn without_sandbox(lab: &Lab, args: &str) -> CommandOutput {
 }
 
 fn with_options(lab: &Lab, toml: &str, options: &str) {
-    lab.write("lab.toml", format!("{toml}[compile]\noptions = [{options}]\n"));
+    lab.write(
+        "lab.toml",
+        format!("{toml}[compile]\noptions = [{options}]\n"),
+    );
 }
 
 #[test]
@@ -48,7 +51,13 @@ fn an_option_starts_reads_and_writes_nothing() {
     ] {
         with_options(&lab, &toml, &options);
         without_sandbox(&lab, "trust");
-        for command in ["run", "run --json", "check", "measure", "harness kernels/rmsnorm"] {
+        for command in [
+            "run",
+            "run --json",
+            "check",
+            "measure",
+            "harness kernels/rmsnorm",
+        ] {
             // The judge reads no lab.toml: its options are arguments.
             let command = match command.starts_with("harness") {
                 true => options
@@ -68,7 +77,10 @@ fn an_option_starts_reads_and_writes_nothing() {
             let said = output.out + &output.err;
             assert!(!said.contains("a secret line"), "{said}");
         }
-        let mut left: Vec<_> = std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
+        let mut left: Vec<_> = std::fs::read_dir(&out)
+            .unwrap()
+            .map(|e| e.unwrap().file_name())
+            .collect();
         left.sort();
         assert_eq!(left, ["options", "secret.h"], "{options}");
     }
@@ -86,7 +98,9 @@ fn an_error_names_the_option_and_the_line_and_history_can_still_be_mended() {
     // A committed one is no obstacle to the mended file.
     lab.git("commit -qam hostile");
     with_options(&lab, &toml, "\"-O3\"");
-    lab.lab("rules").is(0).says("its keys in HEAD cannot be read");
+    lab.lab("rules")
+        .is(0)
+        .says("its keys in HEAD cannot be read");
     lab.lab("log").is(0);
 }
 
@@ -123,8 +137,17 @@ fn options_of_either_compiler_pass() {
     let problem = "kernels/rmsnorm/problem.toml";
     let infinities = r#"planted = ["ordinary", "inf", "negative_inf", "nan"]"#;
     assert!(lab.read(problem).contains(infinities));
-    lab.write(problem, lab.read(problem).replace(infinities, "planted = true"));
+    lab.write(
+        problem,
+        lab.read(problem).replace(infinities, "planted = true"),
+    );
     let kernel = "kernels/rmsnorm/kernel.cu";
-    lab.write(kernel, format!("static_assert(TILE == 32 && WIDTH == 4);\n{}", lab.read(kernel)));
+    lab.write(
+        kernel,
+        format!(
+            "static_assert(TILE == 32 && WIDTH == 4);\n{}",
+            lab.read(kernel)
+        ),
+    );
     lab.lab("run").is(0);
 }

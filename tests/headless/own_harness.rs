@@ -7,10 +7,14 @@ use std::fs;
 fn value(lab: &Lab, key: &str) -> String {
     let log = lab.read("run.log");
     let of = |line: &str| line.strip_prefix(&format!("{key}: ")).map(str::to_owned);
-    log.lines().filter_map(of).next_back().unwrap_or_else(|| panic!("no '{key}:' in {log}"))
+    log.lines()
+        .filter_map(of)
+        .next_back()
+        .unwrap_or_else(|| panic!("no '{key}:' in {log}"))
 }
 
-const PASSES: &str = "echo 'device: Test GPU'; echo 'correctness: pass'; echo 'throughput_sps: 1000'";
+const PASSES: &str =
+    "echo 'device: Test GPU'; echo 'correctness: pass'; echo 'throughput_sps: 1000'";
 
 #[test]
 fn it_gets_the_kernel_the_device_the_runs_folder_and_the_incumbent() {
@@ -21,11 +25,23 @@ fn it_gets_the_kernel_the_device_the_runs_folder_and_the_incumbent() {
     lab.harness(&format!("{asks}; {PASSES}"));
     lab.write("kernel.cu", "// newer\n");
     lab.lab("run --device cpu").is(0);
-    assert_eq!(value(&lab, "kernel_is"), lab.path("kernel.cu").display().to_string());
-    assert_eq!((value(&lab, "on"), value(&lab, "unbuffered")), ("cpu".into(), "1".into()));
-    assert_eq!(value(&lab, "run_dir"), lab.path(".lab/runs/1").display().to_string());
+    assert_eq!(
+        value(&lab, "kernel_is"),
+        lab.path("kernel.cu").display().to_string()
+    );
+    assert_eq!(
+        (value(&lab, "on"), value(&lab, "unbuffered")),
+        ("cpu".into(), "1".into())
+    );
+    assert_eq!(
+        value(&lab, "run_dir"),
+        lab.path(".lab/runs/1").display().to_string()
+    );
     assert_eq!(value(&lab, "bytes"), "// the first");
-    assert_ne!(value(&lab, "held"), lab.path("kernel.cu").display().to_string());
+    assert_ne!(
+        value(&lab, "held"),
+        lab.path("kernel.cu").display().to_string()
+    );
     // What the harness writes beside the log stays.
     assert_eq!(lab.read(".lab/runs/1/profile.txt"), "mine\n");
     // The next run finds the incumbent's copy, and does not believe it.
@@ -39,7 +55,10 @@ fn it_gets_the_kernel_the_device_the_runs_folder_and_the_incumbent() {
     lab.lab("keep -m newer").is(0);
     lab.write("kernel.cu", "// newest\n");
     lab.lab("run").is(0);
-    assert_eq!((value(&lab, "bytes"), value(&lab, "on")), ("// newer".into(), "auto".into()));
+    assert_eq!(
+        (value(&lab, "bytes"), value(&lab, "on")),
+        ("// newer".into(), "auto".into())
+    );
 }
 
 #[test]
@@ -48,12 +67,17 @@ fn the_incumbent_lies_beside_what_it_includes() {
     fs::create_dir_all(lab.path("k")).unwrap();
     lab.write("k/tile.cuh", "// the tile in HEAD\n");
     lab.write("k/kernel.cu", "#include \"tile.cuh\"\n");
-    lab.write("lab.toml", "kernel = \"k/kernel.cu\"\nharness = \"uv run harness.py\"\n");
+    lab.write(
+        "lab.toml",
+        "kernel = \"k/kernel.cu\"\nharness = \"uv run harness.py\"\n",
+    );
     lab.git("add -A");
     lab.git("commit -qm k");
     lab.lab("trust").is(0);
     lab.write("k/tile.cuh", "// newer\n");
-    lab.harness(&format!("echo \"tile: $(cat \"$(dirname \"$LAB_INCUMBENT\")/tile.cuh\")\"; {PASSES}"));
+    lab.harness(&format!(
+        "echo \"tile: $(cat \"$(dirname \"$LAB_INCUMBENT\")/tile.cuh\")\"; {PASSES}"
+    ));
     lab.lab("run").is(0);
     assert_eq!(value(&lab, "tile"), "// the tile in HEAD");
 }
@@ -62,7 +86,9 @@ fn the_incumbent_lies_beside_what_it_includes() {
 fn without_an_incumbent_the_variable_is_not_set() {
     let lab = Lab::empty();
     lab.write("kernel.cu", "// the first\n");
-    lab.harness(&format!("echo \"held: ${{LAB_INCUMBENT-unset}}\"; {PASSES}"));
+    lab.harness(&format!(
+        "echo \"held: ${{LAB_INCUMBENT-unset}}\"; {PASSES}"
+    ));
     lab.lab("init").is(0);
     // Not even by whoever started the lab.
     let output = lab.sh("LAB_INCUMBENT=/etc/passwd exec \"$LAB\" run").is(0);
@@ -73,7 +99,11 @@ fn without_an_incumbent_the_variable_is_not_set() {
 fn its_exit_codes_are_read_as_documented() {
     let lab = Lab::new();
     for (script, code, says) in [
-        ("echo 'correctness: pass'; echo 'throughput_sps: 5'", 0, "● PASS"),
+        (
+            "echo 'correctness: pass'; echo 'throughput_sps: 5'",
+            0,
+            "● PASS",
+        ),
         ("echo 'correctness: fail'; exit 1", 1, "✗ FAIL"),
         ("echo 'correctness: fail'", 1, "✗ FAIL"),
         ("exit 2", 2, "✗ BUILD ERROR"),
@@ -98,14 +128,18 @@ fn a_speed_ratio_of_its_own_is_shown_and_decides() {
     let printing = |lines: &str| lab.harness(&format!("{PASSES}; {lines}"));
     lab.write("kernel.cu", "// faster\n");
     printing("echo 'speed_ratio: 1.0213 low=1.0190 high=1.0236'; echo 'speed: faster'");
-    lab.lab("run").is(0).says("faster +2.1 % (+1.9 … +2.4) vs incumbent");
+    lab.lab("run")
+        .is(0)
+        .says("faster +2.1 % (+1.9 … +2.4) vs incumbent");
     lab.lab("run --decide -m faster").says("keep run 2");
     lab.write("kernel.cu", "// slower\n");
     printing("echo 'speed_ratio: 0.95 low=0.94 high=0.96'; echo 'speed: slower'");
     lab.lab("run --decide -m slower").says("discard run 3");
     // A ratio without a verdict, or without its interval, is no reason to decide.
-    for lines in ["echo 'speed_ratio: 1.5 low=1.4 high=1.6'", "echo 'speed_ratio: 1.5'; echo 'speed: faster'"]
-    {
+    for lines in [
+        "echo 'speed_ratio: 1.5 low=1.4 high=1.6'",
+        "echo 'speed_ratio: 1.5'; echo 'speed: faster'",
+    ] {
         lab.write("kernel.cu", format!("// {}\n", lines.len()));
         printing(lines);
         lab.lab("run --decide -m x").says("left undecided");
@@ -114,7 +148,9 @@ fn a_speed_ratio_of_its_own_is_shown_and_decides() {
     printing(
         "echo 'speed_ratio: 1.0213 low=1.0190 high=1.0236 aggregate=worst workloads=3'; echo 'speed: faster'",
     );
-    lab.lab("run").is(0).says("faster +2.1 % (+1.9 … +2.4), worst of 3 vs incumbent");
+    lab.lab("run")
+        .is(0)
+        .says("faster +2.1 % (+1.9 … +2.4), worst of 3 vs incumbent");
     let worst = serde_json::json!({ "name": "worst", "workloads": 3 });
     assert_eq!(lab.lab("run --json").json()["ratio_aggregate"], worst);
     // Taken back, as after a failure of the incumbent.

@@ -1,5 +1,5 @@
-//! The problem's peers: who times them, what a record, a keep and a clone know of them, and `lab peers`. The judge is the real one on
-//! the emulated device.
+//! The problem's peers: who times them, what a record, a keep and a clone know of them, and
+//! `lab peers`. The judge is the real one on the emulated device.
 
 use crate::lab::Lab;
 use crate::twice::{self, KERNEL};
@@ -24,7 +24,11 @@ fn twice(peers: &str) -> Lab {
 /// The names of peers with a ratio, and those without.
 fn names(peers: &Value) -> (Vec<&str>, Vec<&str>) {
     let of = |compared: bool| {
-        let peers = peers.as_array().unwrap().iter().filter(|peer| peer["ratio"].is_object() == compared);
+        let peers = peers
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|peer| peer["ratio"].is_object() == compared);
         peers.map(|peer| peer["name"].as_str().unwrap()).collect()
     };
     (of(true), of(false))
@@ -39,32 +43,60 @@ fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures()
         (&json!([]), &json!([])),
         "a save does not wait for peers"
     );
-    lab.lab("peers").is(0).says("other  old/other.cu  not timed yet");
+    lab.lab("peers")
+        .is(0)
+        .says("other  old/other.cu  not timed yet");
     let measured = lab.lab("measure --json").is(0).json();
     assert_eq!(names(&measured["peers"]), (vec!["other"], vec!["wrong"]));
     let [other, wrong] = [0, 1].map(|at| measured["peers"][at].clone());
     let why = wrong["failure"].as_str().unwrap();
-    assert!(why.starts_with("its results are wrong: ") && why.ends_with(" (wrong.cu)"), "{wrong}");
-    let hash = blake3::hash(lab.read("old/other.cu").as_bytes()).to_hex().to_string();
-    assert_eq!(other["source"], json!({ "path": "old/other.cu", "hash": hash }));
+    assert!(
+        why.starts_with("its results are wrong: ") && why.ends_with(" (wrong.cu)"),
+        "{wrong}"
+    );
+    let hash = blake3::hash(lab.read("old/other.cu").as_bytes())
+        .to_hex()
+        .to_string();
+    assert_eq!(
+        other["source"],
+        json!({ "path": "old/other.cu", "hash": hash })
+    );
     let record: Value = serde_json::from_str(&lab.read(".lab/runs/2/record.json")).unwrap();
-    assert_eq!(record["peers"][0]["ratio"]["value"], other["ratio"]["value"]);
+    assert_eq!(
+        record["peers"][0]["ratio"]["value"],
+        other["ratio"]["value"]
+    );
     // The last figure belongs to the same bytes.
     let run = lab.lab("run --json").is(0).json();
-    assert_eq!((&run["peers"], names(&run["last_peers"])), (&json!([]), (vec!["other"], vec!["wrong"])));
+    assert_eq!(
+        (&run["peers"], names(&run["last_peers"])),
+        (&json!([]), (vec!["other"], vec!["wrong"]))
+    );
     let said = lab.lab("run").is(0);
-    assert!(said.out.contains("× other, just now") && !said.out.contains("the incumbent:"), "{said:?}");
+    assert!(
+        said.out.contains("× other, just now") && !said.out.contains("the incumbent:"),
+        "{said:?}"
+    );
     let listed = lab.lab("peers --json").is(0).json();
-    assert_eq!((&listed["of_incumbent"], names(&listed["peers"]).0), (&json!(false), vec!["other"]));
+    assert_eq!(
+        (&listed["of_incumbent"], names(&listed["peers"]).0),
+        (&json!(false), vec!["other"])
+    );
     assert_eq!(listed["peers"][1]["failure"], wrong["failure"]);
     assert_eq!(
-        (&listed["peers"][0]["failure"], &run["last_peers"][1]["failure"]),
+        (
+            &listed["peers"][0]["failure"],
+            &run["last_peers"][1]["failure"]
+        ),
         (&Value::Null, &wrong["failure"])
     );
     // An edited kernel has no figure; that of the incumbent is named as such.
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
     let run = lab.lab("run").is(0);
-    assert!(run.out.contains("  the incumbent: ") && run.out.contains("× other, just now"), "{run:?}");
+    assert!(
+        run.out.contains("  the incumbent: ") && run.out.contains("× other, just now"),
+        "{run:?}"
+    );
     assert_eq!(lab.lab("peers --json").is(0).json()["of_incumbent"], true);
     // Other rules make another figure.
     lab.write("problem.toml", problem().replace("30", "31") + PEERS);
@@ -76,11 +108,16 @@ fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures()
 fn a_keep_names_the_peers_in_its_trailers_and_a_clone_reads_them() {
     let lab = twice(PEERS);
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
-    lab.lab("measure").is(0).says("not compared with wrong: its results are wrong");
+    lab.lab("measure")
+        .is(0)
+        .says("not compared with wrong: its results are wrong");
     lab.lab("run").is(0);
     lab.lab("keep -m tried").is(0);
     let message = lab.git("log -1 --format=%B");
-    let trailer = message.lines().find_map(|line| line.strip_prefix("Lab-Peer: ")).unwrap_or_default();
+    let trailer = message
+        .lines()
+        .find_map(|line| line.strip_prefix("Lab-Peer: "))
+        .unwrap_or_default();
     assert!(trailer.ends_with("× other"), "{message}");
     assert!(!message.contains("wrong"), "{message}");
     let log = lab.lab("log --json").is(0).json();
@@ -89,13 +126,22 @@ fn a_keep_names_the_peers_in_its_trailers_and_a_clone_reads_them() {
     lab.lab("log").is(0).says(&format!("  ({trailer})"));
     // A clone has the commit and the ledger, and no record.
     lab.git("clone -q . ../clone");
-    std::fs::copy(lab.path("results.cpu.tsv"), lab.path("../clone/results.cpu.tsv")).unwrap();
+    std::fs::copy(
+        lab.path("results.cpu.tsv"),
+        lab.path("../clone/results.cpu.tsv"),
+    )
+    .unwrap();
     let mut command = lab.lab_command("log --json");
-    let clone = crate::lab::finish(command.current_dir(lab.path("../clone")).spawn().unwrap()).is(0).json();
+    let clone = crate::lab::finish(command.current_dir(lab.path("../clone")).spawn().unwrap())
+        .is(0)
+        .json();
     let fetched = &clone["experiments"][0];
     assert_eq!(fetched["run"], Value::Null);
     assert_eq!(fetched["peers"][0]["name"], "other");
-    assert_eq!(fetched["peers"][0]["ratio"]["value"], kept["peers"][0]["ratio"]["value"]);
+    assert_eq!(
+        fetched["peers"][0]["ratio"]["value"],
+        kept["peers"][0]["ratio"]["value"]
+    );
 }
 
 #[test]
@@ -103,12 +149,22 @@ fn a_bench_times_the_peers_once_after_its_last_run() {
     let lab = twice(PEERS);
     let few = "bench --runs 2 --warm-up 0 --iterations 1 --trials 1 --json";
     let bench = lab.lab(few).is(0);
-    assert_eq!(bench.err.matches("timed beside the problem's peers").count(), 1, "{bench:?}");
+    assert_eq!(
+        bench
+            .err
+            .matches("timed beside the problem's peers")
+            .count(),
+        1,
+        "{bench:?}"
+    );
     let bench = bench.json();
     assert_eq!(names(&bench["peers"]), (vec!["other"], vec!["wrong"]));
     assert_eq!(bench["peers_failure"], Value::Null);
     for run in 1..=2 {
-        assert!(!lab.read(&format!(".lab/bench/1/run-{run}.log")).contains("peer"));
+        assert!(
+            !lab.read(&format!(".lab/bench/1/run-{run}.log"))
+                .contains("peer")
+        );
     }
     let shown = lab.lab("bench --show last --export md").is(0);
     assert!(shown.out.contains("- beside other: "), "{shown:?}");
@@ -116,23 +172,44 @@ fn a_bench_times_the_peers_once_after_its_last_run() {
     let again = lab.lab("bench --resume").is(0);
     assert!(!again.err.contains("timed beside"), "{again:?}");
     let run = lab.lab("run --json").is(0).json();
-    assert_eq!(names(&run["last_peers"]).0, ["other"], "the figure of a bench is one of these bytes too");
+    assert_eq!(
+        names(&run["last_peers"]).0,
+        ["other"],
+        "the figure of a bench is one of these bytes too"
+    );
 }
 
 #[test]
 fn the_first_peer_of_a_problem_is_added_by_a_command_and_runs_at_once() {
     let lab = twice("");
-    lab.lab("peers").is(0).says("kernel.cu has no peers: `lab peers new` adds the first");
+    lab.lab("peers")
+        .is(0)
+        .says("kernel.cu has no peers: `lab peers new` adds the first");
     let added = lab.lab("peers new").is(0);
-    assert!(added.out.contains("`lab rules -m TEXT` commits them"), "{added:?}");
-    assert!(lab.read("problem.toml").starts_with(&problem()), "the rest of the file is as it was");
+    assert!(
+        added.out.contains("`lab rules -m TEXT` commits them"),
+        "{added:?}"
+    );
+    assert!(
+        lab.read("problem.toml").starts_with(&problem()),
+        "the rest of the file is as it was"
+    );
     let measured = lab.lab("measure --json").is(0).json();
     assert_eq!(names(&measured["peers"]), (vec!["reference"], vec![]));
     let again = lab.lab("peers new --json").is(1).json();
-    assert!(again["error"].as_str().unwrap().contains("has peers already (reference)"), "{again}");
+    assert!(
+        again["error"]
+            .as_str()
+            .unwrap()
+            .contains("has peers already (reference)"),
+        "{again}"
+    );
     // The change is one of the rules, and the peer's file with it.
     let refused = lab.lab("rules").is(0);
-    assert!(refused.out.contains("problem.toml is not as in HEAD"), "{refused:?}");
+    assert!(
+        refused.out.contains("problem.toml is not as in HEAD"),
+        "{refused:?}"
+    );
     lab.lab("rules -m peers").is(0);
     assert_eq!(lab.git("status --porcelain"), "");
 }
@@ -141,13 +218,24 @@ fn the_first_peer_of_a_problem_is_added_by_a_command_and_runs_at_once() {
 fn why_no_peer_has_a_figure_is_listed_too() {
     let lab = twice("[[peer]]\nname = \"wrong\"\nkernel = \"wrong.cu\"\n");
     let none = lab.lab("peers --json").is(0).json();
-    assert_eq!((&none["peers"][0]["failure"], &none["peers"][0]["measured"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&none["peers"][0]["failure"], &none["peers"][0]["measured"]),
+        (&Value::Null, &Value::Null)
+    );
     let measured = lab.lab("measure --json").is(0).json();
     let listed = lab.lab("peers --json").is(0).json();
     assert!(listed["peers"][0]["failure"].is_string(), "{listed}");
-    assert_eq!(listed["peers"][0]["failure"], measured["peers"][0]["failure"]);
-    assert_eq!((&listed["of_incumbent"], &listed["device"]), (&json!(false), &measured["device"]));
-    lab.lab("peers").is(0).says("wrong  wrong.cu  not compared: its results are wrong");
+    assert_eq!(
+        listed["peers"][0]["failure"],
+        measured["peers"][0]["failure"]
+    );
+    assert_eq!(
+        (&listed["of_incumbent"], &listed["device"]),
+        (&json!(false), &measured["device"])
+    );
+    lab.lab("peers")
+        .is(0)
+        .says("wrong  wrong.cu  not compared: its results are wrong");
 }
 
 #[test]
@@ -178,21 +266,37 @@ fn a_wrong_problem_is_refused_as_a_run_refuses_it() {
             "{said:?}"
         );
         let said = lab.lab(&format!("{command} --json")).is(64).json();
-        assert!(said["error"].as_str().unwrap().ends_with(run["why"].as_str().unwrap()), "{said} {run}");
+        assert!(
+            said["error"]
+                .as_str()
+                .unwrap()
+                .ends_with(run["why"].as_str().unwrap()),
+            "{said} {run}"
+        );
     }
     assert_eq!(lab.git("log --format=%s"), "twice\n");
 }
 
-/// The kernel is CUDA C++, and needs no trust. Its peer is Python, and does: trust belongs to the lab.toml, as for a kernel.py.
+/// The kernel is CUDA C++, and needs no trust. Its peer is Python, and does: trust belongs to the
+/// lab.toml, as for a kernel.py.
 #[test]
 fn a_peer_in_python_runs_in_a_trusted_folder_only() {
     let lab = twice("[[peer]]\nname = \"eager\"\nfunction = \"eager\"\n");
     let marker = lab.path("../it ran");
-    lab.write("peer.py", format!("open({marker:?}, 'w').close()\ndef eager(x, y):\n    y[:] = 2 * x\n"));
+    lab.write(
+        "peer.py",
+        format!("open({marker:?}, 'w').close()\ndef eager(x, y):\n    y[:] = 2 * x\n"),
+    );
     let skipped = |why: &str| {
         let measured = lab.lab("measure --json").is(0).json();
-        let failure = measured["peers"][0]["failure"].as_str().unwrap_or_default().to_owned();
-        assert!(failure.contains("look at peer.py, then `lab trust`"), "{why}: {measured}");
+        let failure = measured["peers"][0]["failure"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        assert!(
+            failure.contains("look at peer.py, then `lab trust`"),
+            "{why}: {measured}"
+        );
         assert!(!marker.exists(), "{why}");
     };
     skipped("nobody trusts the folder");
@@ -213,7 +317,11 @@ fn a_peer_in_python_runs_in_a_trusted_folder_only() {
     let measured = lab.lab("measure --json").is(0).json();
     let why = measured["peers"][0]["failure"].as_str().unwrap_or_default();
     assert!(!why.contains("lab trust"), "{measured}");
-    assert_eq!(marker.exists(), measured["peers"][0]["ratio"].is_object(), "{measured}");
+    assert_eq!(
+        marker.exists(),
+        measured["peers"][0]["ratio"].is_object(),
+        "{measured}"
+    );
 }
 
 #[test]
@@ -232,10 +340,19 @@ fn a_peer_that_computes_some_workloads_is_compared_in_these() {
     );
     assert_eq!(peer["left_out"][0]["name"], "n=40");
     let why = peer["left_out"][0]["why"].as_str().unwrap();
-    assert!(why.starts_with("its results are wrong: ") && why.ends_with(" (small.cu)"), "{peer}");
+    assert!(
+        why.starts_with("its results are wrong: ") && why.ends_with(" (small.cu)"),
+        "{peer}"
+    );
     let listed = lab.lab("peers").is(0);
-    assert!(listed.out.contains("×, 1 of 2 workloads, just now"), "{listed:?}");
-    lab.lab("measure").is(0).says("× small, 1 of 2 workloads").says("    not n=40: its results are wrong");
+    assert!(
+        listed.out.contains("×, 1 of 2 workloads, just now"),
+        "{listed:?}"
+    );
+    lab.lab("measure")
+        .is(0)
+        .says("× small, 1 of 2 workloads")
+        .says("    not n=40: its results are wrong");
     lab.lab("keep -m tried").is(0);
     let message = lab.git("log -1 --format=%B");
     assert!(message.contains("× small, 1 of 2 workloads\n"), "{message}");

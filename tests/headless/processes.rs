@@ -10,14 +10,20 @@ fn start(lab: &Lab) -> (std::process::Child, Vec<Pid>) {
     lab.harness(STUBBORN);
     let child = lab.lab_command("run").spawn().unwrap();
     let pids = || std::fs::read_to_string(lab.path("pids")).unwrap_or_default();
-    until("the harness and its child run", || pids().lines().count() == 2);
-    let pids = pids().lines().map(|l| Pid::from_raw(l.parse().unwrap()).unwrap()).collect();
+    until("the harness and its child run", || {
+        pids().lines().count() == 2
+    });
+    let pids = pids()
+        .lines()
+        .map(|l| Pid::from_raw(l.parse().unwrap()).unwrap())
+        .collect();
     (child, pids)
 }
 
 /// A zombie that nobody reaped yet runs no more.
 fn runs(pid: Pid) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid())).unwrap_or_default();
+    let stat =
+        std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid())).unwrap_or_default();
     test_kill_process(pid).is_ok() && !stat.contains(") Z ")
 }
 
@@ -28,9 +34,13 @@ fn sigkill_of_the_lab_ends_its_harness_and_the_kernel_is_not_blamed() {
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
     finish(child);
     until("the harness is gone", || !pids.iter().any(|pid| runs(*pid)));
-    lab.lab("keep -m x").is(1).says("the present bytes of kernel.cu were not judged: `lab run` judges them");
+    lab.lab("keep -m x")
+        .is(1)
+        .says("the present bytes of kernel.cu were not judged: `lab run` judges them");
     lab.write("kernel.cu", "// newer\n");
-    lab.lab("discard -m x").is(1).says("no verdict belongs to the present bytes of kernel.cu");
+    lab.lab("discard -m x")
+        .is(1)
+        .says("no verdict belongs to the present bytes of kernel.cu");
     lab.passing(7.0);
     let next = lab.lab("run --json").is(0).json();
     assert_eq!(next["run"], 2);
@@ -78,9 +88,13 @@ fn a_harness_that_ends_its_own_daemon_sees_it_end() {
 #[test]
 fn two_labs_at_once_get_two_runs() {
     let lab = Lab::new();
-    let children: Vec<_> = (0..4).map(|_| lab.lab_command("run --json").spawn().unwrap()).collect();
-    let mut ids: Vec<u64> =
-        children.into_iter().map(|c| finish(c).is(0).json()["run"].as_u64().unwrap()).collect();
+    let children: Vec<_> = (0..4)
+        .map(|_| lab.lab_command("run --json").spawn().unwrap())
+        .collect();
+    let mut ids: Vec<u64> = children
+        .into_iter()
+        .map(|c| finish(c).is(0).json()["run"].as_u64().unwrap())
+        .collect();
     ids.sort_unstable();
     assert_eq!(ids, [1, 2, 3, 4]);
 }
@@ -90,7 +104,9 @@ fn a_second_screen_of_a_kernel_is_refused_and_commands_work_beside_the_first() {
     let lab = Lab::new();
     let project = lab_core::project::Project::open(&lab.repo, None).unwrap();
     let first = lab_core::project::screen_lock::take(&project).unwrap();
-    let second = lab_core::project::screen_lock::take(&project).unwrap_err().to_string();
+    let second = lab_core::project::screen_lock::take(&project)
+        .unwrap_err()
+        .to_string();
     assert!(second.contains(&format!(
         "a screen is open on {} already (process {})",
         lab.path("kernel.cu").display(),

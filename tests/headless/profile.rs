@@ -4,7 +4,8 @@ use crate::built_in::rmsnorm;
 use crate::lab::{CommandOutput, Lab, finish, until};
 use std::path::PathBuf;
 
-/// An ncu that profiles nothing and prints pages of another launch. It is named with LAB_NCU, so it runs on the cpu device too.
+/// An ncu that profiles nothing and prints pages of another launch. It is named with LAB_NCU, so it
+/// runs on the cpu device too.
 const NCU: &str = r#"#!/bin/sh
 own=$(dirname "$0")
 case "$1" in
@@ -38,10 +39,22 @@ exit $status
 pub fn ncu(lab: &Lab) -> PathBuf {
     std::fs::create_dir_all(lab.path("../tool")).unwrap();
     for (name, text) in [
-        ("version.txt", include_str!("../../harness/judge/tests/judge/ncu/version.txt")),
-        ("raw.csv", include_str!("../../harness/judge/tests/judge/ncu/raw.csv")),
-        ("details.csv", include_str!("../../harness/judge/tests/judge/ncu/details.csv")),
-        ("source.csv", include_str!("../../harness/judge/tests/judge/ncu/source.csv")),
+        (
+            "version.txt",
+            include_str!("../../harness/judge/tests/judge/ncu/version.txt"),
+        ),
+        (
+            "raw.csv",
+            include_str!("../../harness/judge/tests/judge/ncu/raw.csv"),
+        ),
+        (
+            "details.csv",
+            include_str!("../../harness/judge/tests/judge/ncu/details.csv"),
+        ),
+        (
+            "source.csv",
+            include_str!("../../harness/judge/tests/judge/ncu/source.csv"),
+        ),
     ] {
         lab.write(&format!("../tool/{name}"), text);
     }
@@ -58,35 +71,63 @@ fn with_ncu(lab: &Lab, args: &str) -> CommandOutput {
 #[test]
 fn a_profile_belongs_to_the_run_of_its_bytes() {
     let lab = rmsnorm();
-    lab.lab("profile").is(64).says("were never judged").says("`lab run` first");
+    lab.lab("profile")
+        .is(64)
+        .says("were never judged")
+        .says("`lab run` first");
     lab.lab("run").is(0);
     // The static view says why there are no counters.
     let output = lab.lab("profile --json").is(0).json();
     assert_eq!(
-        (output["run"].as_u64(), output["profile"]["origin"]["kind"].as_str()),
+        (
+            output["run"].as_u64(),
+            output["profile"]["origin"]["kind"].as_str()
+        ),
         (Some(1), Some("image"))
     );
-    assert!(output["profile"]["origin"]["why"].as_str().unwrap().contains("an NVIDIA GPU"), "{output}");
+    assert!(
+        output["profile"]["origin"]["why"]
+            .as_str()
+            .unwrap()
+            .contains("an NVIDIA GPU"),
+        "{output}"
+    );
     let before = lab.read(".lab/runs/1/profile.json");
 
-    let output = with_ncu(&lab, "profile --set full --workload 1 --keep-report --json").is(0).json();
+    let output = with_ncu(&lab, "profile --set full --workload 1 --keep-report --json")
+        .is(0)
+        .json();
     let origin = &output["profile"]["origin"];
-    assert_eq!((origin["kind"].as_str(), origin["passes"].as_u64()), (Some("counters"), Some(38)));
+    assert_eq!(
+        (origin["kind"].as_str(), origin["passes"].as_u64()),
+        (Some("counters"), Some(38))
+    );
     assert!(!output["profile"]["findings"].as_array().unwrap().is_empty());
     assert_ne!(lab.read(".lab/runs/1/profile.json"), before);
     assert_eq!(lab.read(".lab/runs/1/profile.ncu-rep"), "report\n");
-    assert!(!lab.path(".lab/runs/1/profiling").exists(), "the working folder is removed");
-    assert!(lab.read(".lab/runs/1/profile.log").contains("profiler: ncu 2025.3.1.0 set=full"));
+    assert!(
+        !lab.path(".lab/runs/1/profiling").exists(),
+        "the working folder is removed"
+    );
+    assert!(
+        lab.read(".lab/runs/1/profile.log")
+            .contains("profiler: ncu 2025.3.1.0 set=full")
+    );
     // A profile that fails leaves the last one, and one without a report removes the old report.
     let kept = lab.read(".lab/runs/1/profile.json");
-    lab.lab("profile --workload no=1").is(64).says("no timed workload is 'no=1'");
+    lab.lab("profile --workload no=1")
+        .is(64)
+        .says("no timed workload is 'no=1'");
     assert_eq!(lab.read(".lab/runs/1/profile.json"), kept);
     lab.lab("profile").is(0);
     assert!(!lab.path(".lab/runs/1/profile.ncu-rep").exists());
     assert_eq!(lab.git("status --porcelain"), "");
 
     let kernel = "kernels/rmsnorm/kernel.cu";
-    lab.write(kernel, lab.read(kernel) + "\nstatic __device__ int another = 1;\n");
+    lab.write(
+        kernel,
+        lab.read(kernel) + "\nstatic __device__ int another = 1;\n",
+    );
     lab.lab("profile").is(64).says("were never judged");
 }
 
@@ -94,9 +135,14 @@ fn a_profile_belongs_to_the_run_of_its_bytes() {
 fn ncus_own_text_is_all_that_stdout_gets() {
     let lab = rmsnorm();
     let output = with_ncu(&lab, "run --ncu").is(0);
-    assert_eq!(output.out.trim(), "wavegru (128, 1, 1)x(256, 1, 1), Context 1");
+    assert_eq!(
+        output.out.trim(),
+        "wavegru (128, 1, 1)x(256, 1, 1), Context 1"
+    );
     assert!(output.err.contains("PASS"), "{output:?}");
-    lab.lab("run --ncu").is(64).says("there are no counters here");
+    lab.lab("run --ncu")
+        .is(64)
+        .says("there are no counters here");
 }
 
 #[test]
@@ -104,16 +150,24 @@ fn durations_of_another_number_of_launches_are_refused() {
     let lab = rmsnorm();
     lab.lab("run").is(0);
     // The recorded page has one launch, and rmsnorm has several workloads.
-    with_ncu(&lab, "profile --workloads all").is(64).says("ncu's report has 1 launches");
-    lab.lab("profile --workloads all").is(64).says("the cpu device has no counters");
+    with_ncu(&lab, "profile --workloads all")
+        .is(64)
+        .says("ncu's report has 1 launches");
+    lab.lab("profile --workloads all")
+        .is(64)
+        .says("the cpu device has no counters");
 }
 
 #[test]
 fn what_cannot_be_profiled_is_said() {
     let lab = Lab::new();
-    lab.lab("profile").is(64).says("is judged by `uv run harness.py`");
+    lab.lab("profile")
+        .is(64)
+        .says("is judged by `uv run harness.py`");
     let lab = rmsnorm();
-    lab.lab("profile --set everything").is(64).says("quick, full or source");
+    lab.lab("profile --set everything")
+        .is(64)
+        .says("quick, full or source");
     assert!(!lab.path(".lab/runs").exists());
 }
 
@@ -124,12 +178,30 @@ fn a_profile_says_what_the_workload_costs_and_how_long_the_run_took() {
     let output = with_ncu(&lab, "profile --workload 1 --json").is(0).json();
     let least = &output["profile"]["least"];
     assert!(least["read_bytes"].as_f64().unwrap() > 0.0, "{least}");
-    assert!(least["run_us"].as_f64().unwrap() > 0.0, "the run timed this workload: {least}");
-    assert!(least["floor_us"].is_null(), "the cpu device has no floor: {least}");
-    let digest: Vec<&str> =
-        output["digest"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
-    assert!(digest.iter().any(|line| line.starts_with("a launch must read ")), "{digest:?}");
-    assert!(digest.iter().any(|line| line.contains("× the least bytes")), "{digest:?}");
+    assert!(
+        least["run_us"].as_f64().unwrap() > 0.0,
+        "the run timed this workload: {least}"
+    );
+    assert!(
+        least["floor_us"].is_null(),
+        "the cpu device has no floor: {least}"
+    );
+    let digest: Vec<&str> = output["digest"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line.as_str().unwrap())
+        .collect();
+    assert!(
+        digest
+            .iter()
+            .any(|line| line.starts_with("a launch must read ")),
+        "{digest:?}"
+    );
+    assert!(
+        digest.iter().any(|line| line.contains("× the least bytes")),
+        "{digest:?}"
+    );
     assert_eq!(lab.read(".lab/profiled"), "1");
 }
 
@@ -137,7 +209,10 @@ fn a_profile_says_what_the_workload_costs_and_how_long_the_run_took() {
 fn the_doctor_says_whether_counters_can_be_read() {
     let lab = rmsnorm();
     let output = with_ncu(&lab, "doctor");
-    assert!(output.out.contains("ncu has counted a tiny kernel"), "{output:?}");
+    assert!(
+        output.out.contains("ncu has counted a tiny kernel"),
+        "{output:?}"
+    );
     // Without a GPU and without LAB_NCU there is nothing to say.
     let output = lab.lab("doctor");
     assert!(!output.out.contains("counters"), "{output:?}");
@@ -165,5 +240,8 @@ fn nothing_of_a_profile_outlives_a_killed_lab() {
     // The next profile is not held up by the killed one.
     lab.write("../tool/mode", "");
     with_ncu(&lab, "profile").is(0);
-    assert!(!lab.path(".lab/runs/1/profiling").exists(), "the working folder of the killed one is removed");
+    assert!(
+        !lab.path(".lab/runs/1/profiling").exists(),
+        "the working folder of the killed one is removed"
+    );
 }

@@ -1,5 +1,5 @@
-//! A kernel in Python: how it is found, recorded, kept and put back. A harness of the user's own judges it, so that no Python has
-//! to be installed.
+//! A kernel in Python: how it is found, recorded, kept and put back. A harness of the user's own
+//! judges it, so that no Python has to be installed.
 
 use crate::lab::{Lab, finish};
 use std::fs;
@@ -25,7 +25,10 @@ fn record(lab: &Lab, run: u32) -> serde_json::Value {
 fn inputs(lab: &Lab, run: u32) -> Vec<String> {
     let record = record(lab, run);
     let files = record["inputs"].as_array().unwrap();
-    files.iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect()
+    files
+        .iter()
+        .map(|file| file["path"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -38,13 +41,19 @@ fn it_is_judged_kept_discarded_undone_and_put_back() {
     lab.lab("keep kernels/k -m faster").is(0);
     assert_eq!(lab.git("show HEAD:kernels/k/kernel.py"), "x = 1\n");
     assert!(lab.git("show --stat HEAD").contains("kernels/k/kernel.py"));
-    assert!(lab.rows()[0].ends_with("| keep | faster"), "{:?}", lab.rows());
+    assert!(
+        lab.rows()[0].ends_with("| keep | faster"),
+        "{:?}",
+        lab.rows()
+    );
 
     lab.write("kernels/k/kernel.py", "x = 2\n");
     lab.lab("run kernels/k").is(0);
     lab.lab("discard kernels/k -m tried").is(0);
     assert_eq!(lab.read("kernels/k/kernel.py"), "x = 1\n");
-    lab.lab("restore 2").is(0).says("kernels/k/kernel.py now holds the bytes of");
+    lab.lab("restore 2")
+        .is(0)
+        .says("kernels/k/kernel.py now holds the bytes of");
     assert_eq!(lab.read("kernels/k/kernel.py"), "x = 2\n");
     lab.lab("undo kernels/k").is(0);
     lab.lab("log kernels/k").is(0).says("faster");
@@ -62,7 +71,10 @@ fn it_is_judged_kept_discarded_undone_and_put_back() {
 #[test]
 fn it_is_found_where_nobody_names_it() {
     let lab = with_kernel();
-    lab.lab("run").is(64).says("The kernels of this repository:\n").says("  kernels/k\n");
+    lab.lab("run")
+        .is(64)
+        .says("The kernels of this repository:\n")
+        .says("  kernels/k\n");
     let here = |args: &str| {
         let mut command = lab.lab_command(args);
         command.current_dir(lab.path("kernels/k"));
@@ -71,7 +83,10 @@ fn it_is_found_where_nobody_names_it() {
     here("run").is(0).says("kernels/k/kernel.py");
     lab.lab("log --all").is(0);
     // A rename of the folder keeps the history.
-    lab.write("kernels/k/kernel.py", "# the second, which is long enough to be recognised\n");
+    lab.write(
+        "kernels/k/kernel.py",
+        "# the second, which is long enough to be recognised\n",
+    );
     lab.lab("run kernels/k").is(0);
     lab.lab("keep kernels/k -m second").is(0);
     lab.git("mv kernels/k kernels/moved");
@@ -85,20 +100,33 @@ fn beside_a_kernel_in_cuda_a_command_names_one_of_the_two() {
     let lab = with_kernel();
     lab.write("kernels/k/kernel.cu", "// in CUDA\n");
     let both = "kernels/k holds kernel.cu and kernel.py: name one of them, kernels/k/kernel.cu or kernels/k/kernel.py";
-    for command in ["run kernels/k", "keep kernels/k -m x", "log kernels/k", "restore HEAD kernels/k"] {
+    for command in [
+        "run kernels/k",
+        "keep kernels/k -m x",
+        "log kernels/k",
+        "restore HEAD kernels/k",
+    ] {
         let output = lab.lab(command);
         assert_ne!(output.code, 0, "{output:?}");
         output.says(both);
     }
     assert!(!lab.path(".lab/runs").exists());
-    lab.lab("run").is(64).says("  kernels/k/kernel.cu\n").says("  kernels/k/kernel.py\n");
-    lab.lab("harness kernels/k").is(64).says("name one of them with --kernel kernels/k/kernel.cu");
+    lab.lab("run")
+        .is(64)
+        .says("  kernels/k/kernel.cu\n")
+        .says("  kernels/k/kernel.py\n");
+    lab.lab("harness kernels/k")
+        .is(64)
+        .says("name one of them with --kernel kernels/k/kernel.cu");
     lab.lab("run kernels/k/kernel.py").is(0);
     lab.lab("run kernels/k/kernel.cu").is(0);
     assert_eq!(record(&lab, 1)["kernel"], "kernels/k/kernel.py");
     assert_eq!(record(&lab, 2)["kernel"], "kernels/k/kernel.cu");
     // lab.toml can say which one the folder means.
-    lab.write("lab.toml", "harness = \"sh harness.py\"\nkernel = \"kernels/k/kernel.py\"\n");
+    lab.write(
+        "lab.toml",
+        "harness = \"sh harness.py\"\nkernel = \"kernels/k/kernel.py\"\n",
+    );
     lab.lab("trust").is(0);
     lab.lab("run kernels/k").is(0);
     assert_eq!(record(&lab, 3)["kernel"], "kernels/k/kernel.py");
@@ -137,11 +165,16 @@ fn the_modules_that_it_imports_are_inputs() {
     // An experiment changes the kernel alone.
     lab.write("shared/deep/low.py", "x = 1\n");
     lab.lab("run kernels/k").is(0);
-    lab.lab("keep kernels/k -m x").is(1).says("shared/deep/low.py is not as in HEAD");
+    lab.lab("keep kernels/k -m x")
+        .is(1)
+        .says("shared/deep/low.py is not as in HEAD");
     lab.git("checkout shared");
     lab.write("kernels/k/tolerances.py", "x = 1\n");
     lab.lab("run kernels/k").is(0);
-    lab.lab("keep kernels/k -m x").is(1).says("kernels/k/tolerances.py is not as in HEAD").says("lab rules");
+    lab.lab("keep kernels/k -m x")
+        .is(1)
+        .says("kernels/k/tolerances.py is not as in HEAD")
+        .says("lab rules");
 }
 
 #[test]
@@ -153,31 +186,51 @@ fn its_folder_needs_trust_before_the_built_in_harness_runs_it() {
     lab.git("add -A");
     lab.git("commit -qm start");
     let plain = |args: &str| finish(lab.plain_lab_command(args).spawn().unwrap());
-    let found = lab.path("../bin/python3").canonicalize().unwrap().display().to_string();
+    let found = lab
+        .path("../bin/python3")
+        .canonicalize()
+        .unwrap()
+        .display()
+        .to_string();
     for command in ["run", "check", "measure", "run --json"] {
         let output = plain(command).is(64);
-        output.says("kernel.py is Python, which ").says(&found).says("`lab trust`");
+        output
+            .says("kernel.py is Python, which ")
+            .says(&found)
+            .says("`lab trust`");
     }
     assert!(!lab.path("../ran").exists() && !lab.path(".lab").exists());
     // An interpreter of the folder is named as such, and LAB_PYTHON goes before it.
     lab.write("lab.toml", "python = \".venv/bin/python\"\n");
     fs::create_dir_all(lab.path(".venv/bin")).unwrap();
     let venv = lab.path(".venv/bin/python").display().to_string();
-    plain("run").is(64).says(&format!("{venv}, a program of this folder, would run with your rights"));
+    plain("run").is(64).says(&format!(
+        "{venv}, a program of this folder, would run with your rights"
+    ));
     let mut command = lab.plain_lab_command("run");
     command.env("LAB_PYTHON", "/opt/other/python");
-    finish(command.spawn().unwrap()).is(64).says("which /opt/other/python would run with your rights");
+    finish(command.spawn().unwrap())
+        .is(64)
+        .says("which /opt/other/python would run with your rights");
     let trusted = plain("trust --json").is(0).json();
     assert_eq!(trusted["python"]["source"], "kernel.py");
     assert_eq!(
-        (&trusted["python"]["interpreter"], &trusted["python"]["is_inside"]),
+        (
+            &trusted["python"]["interpreter"],
+            &trusted["python"]["is_inside"]
+        ),
         (&venv.into(), &true.into())
     );
     let text = trusted["text"].as_str().unwrap();
-    assert!(text.contains("wants to run Python that you have not trusted yet:\n    kernel.py\n"), "{text}");
+    assert!(
+        text.contains("wants to run Python that you have not trusted yet:\n    kernel.py\n"),
+        "{text}"
+    );
     // Another lab.toml may name another interpreter.
     lab.write("lab.toml", "python = \".venv/bin/python3\"\n");
-    plain("run").is(64).says(".venv/bin/python3, a program of this folder");
+    plain("run")
+        .is(64)
+        .says(".venv/bin/python3, a program of this folder");
 }
 
 #[test]
@@ -205,7 +258,10 @@ fn a_harness_in_python_runs_in_the_projects_interpreter() {
     let lab = Lab::empty();
     fs::create_dir(lab.path("tools")).unwrap();
     lab.write("kernel.cu", "// x\n");
-    lab.write("lab.toml", "harness = { python = \"tools/judge it.py\" }\npython = \"./py\"\n");
+    lab.write(
+        "lab.toml",
+        "harness = { python = \"tools/judge it.py\" }\npython = \"./py\"\n",
+    );
     lab.write("tools/helper.py", "DEVICE = 'Test GPU'\n");
     lab.write(
         "tools/judge it.py",
@@ -220,12 +276,21 @@ fn a_harness_in_python_runs_in_the_projects_interpreter() {
         .is(64)
         .says("wants to run `")
         .says("/py 'tools/judge it.py'`, and you have not trusted it yet");
-    plain("trust").is(0).says("The interpreter is a program of this folder:");
+    plain("trust")
+        .is(0)
+        .says("The interpreter is a program of this folder:");
     lab.write("kernel.cu", "// y\n");
     let run = plain("run --json").is(0).json();
-    assert_eq!((&run["outcome"], &run["external"]), (&"pass".into(), &true.into()), "{run}");
+    assert_eq!(
+        (&run["outcome"], &run["external"]),
+        (&"pass".into(), &true.into()),
+        "{run}"
+    );
     let log = lab.read(".lab/runs/1/run.log");
-    assert!(log.contains("own interpreter: tools/judge it.py") && log.contains("kernel: // y"), "{log}");
+    assert!(
+        log.contains("own interpreter: tools/judge it.py") && log.contains("kernel: // y"),
+        "{log}"
+    );
     assert_eq!(record(&lab, 1)["command"], "python tools/judge it.py");
     let inputs = inputs(&lab, 1);
     assert!(

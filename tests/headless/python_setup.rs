@@ -1,12 +1,12 @@
-//! What `lab init`, `lab doctor` and `lab trust` say of a project in Python: its interpreter, its packages, its harness.
+//! What `lab init`, `lab doctor` and `lab trust` say of a project in Python: its interpreter, its
+//! packages, its harness.
 
 use crate::lab::{Lab, finish};
 use std::fs;
 
 /// A Python without NumPy, as a shell script: it prints what the probe of `lab doctor` would print.
 fn python_without_numpy(lab: &Lab, path: &str) {
-    let found =
-        "{\"version\": \"3.12.1\", \"packages\": {\"torch\": {\"version\": \"2.6.0\", \"cuda\": null}}}";
+    let found = "{\"version\": \"3.12.1\", \"packages\": {\"torch\": {\"version\": \"2.6.0\", \"cuda\": null}}}";
     lab.script(path, &format!("echo; echo 'lab-doctor: {found}'"));
 }
 
@@ -14,14 +14,21 @@ fn python_without_numpy(lab: &Lab, path: &str) {
 fn finding(output: crate::lab::CommandOutput) -> serde_json::Value {
     let answer: serde_json::Value = serde_json::from_str(&output.out).unwrap();
     let findings = answer["findings"].as_array().unwrap();
-    findings.iter().find(|finding| finding["what"] == "python").unwrap().clone()
+    findings
+        .iter()
+        .find(|finding| finding["what"] == "python")
+        .unwrap()
+        .clone()
 }
 
 #[test]
 fn doctor_names_the_interpreter_and_what_is_missing_in_it() {
     let lab = Lab::empty();
     lab.write("kernel.py", "import triton\n");
-    lab.write("lab.toml", "python = \".venv/bin/python\"\ndevice = \"cpu\"\n");
+    lab.write(
+        "lab.toml",
+        "python = \".venv/bin/python\"\ndevice = \"cpu\"\n",
+    );
     fs::create_dir_all(lab.path(".venv/bin")).unwrap();
     let doctor = |variable: Option<&str>| {
         let mut command = lab.plain_lab_command("doctor --json");
@@ -33,7 +40,8 @@ fn doctor_names_the_interpreter_and_what_is_missing_in_it() {
     lab.script(".venv/bin/python", "touch ran");
     let found = doctor(None);
     assert!(
-        text(&found, "says").contains("a program of this folder, which is not trusted: it was not started"),
+        text(&found, "says")
+            .contains("a program of this folder, which is not trusted: it was not started"),
         "{found}"
     );
     assert!(!found["ok"].as_bool().unwrap() && !lab.path("ran").exists());
@@ -41,8 +49,9 @@ fn doctor_names_the_interpreter_and_what_is_missing_in_it() {
     python_without_numpy(&lab, ".venv/bin/python");
     let found = doctor(None);
     assert!(
-        text(&found, "says")
-            .contains(".venv/bin/python (lab.toml), Python 3.12.1: torch 2.6.0 (without CUDA); no NumPy"),
+        text(&found, "says").contains(
+            ".venv/bin/python (lab.toml), Python 3.12.1: torch 2.6.0 (without CUDA); no NumPy"
+        ),
         "{found}"
     );
     let remedy = text(&found, "remedy");
@@ -55,9 +64,15 @@ fn doctor_names_the_interpreter_and_what_is_missing_in_it() {
     // An interpreter that fails is a finding.
     lab.script(".venv/bin/python", "echo 'no library' >&2; exit 3");
     let found = doctor(None);
-    assert!(text(&found, "says").ends_with("does not run (exit status: 3): no library"), "{found}");
+    assert!(
+        text(&found, "says").ends_with("does not run (exit status: 3): no library"),
+        "{found}"
+    );
     let found = doctor(Some("/no/such/python"));
-    assert!(text(&found, "says").starts_with("/no/such/python (LAB_PYTHON) cannot be started: "), "{found}");
+    assert!(
+        text(&found, "says").starts_with("/no/such/python (LAB_PYTHON) cannot be started: "),
+        "{found}"
+    );
     // What no kernel needs is no fault.
     lab.write("kernel.cu", "// x\n");
     lab.write("lab.toml", "kernel = \"kernel.cu\"\n");
@@ -71,7 +86,9 @@ fn init_recognises_python_and_says_what_to_write() {
     lab.write("add.py", kernel);
     lab.write("peer.py", kernel);
     lab.write("mul.py", kernel);
-    lab.lab("init").is(1).says("several kernels are here: add.py, mul.py. Name one: `lab init add.py`");
+    lab.lab("init")
+        .is(1)
+        .says("several kernels are here: add.py, mul.py. Name one: `lab init add.py`");
     fs::remove_file(lab.path("mul.py")).unwrap();
     lab.lab("init")
         .is(0)
@@ -85,8 +102,16 @@ fn init_recognises_python_and_says_what_to_write() {
     fs::create_dir_all(lab.path(".venv/bin")).unwrap();
     lab.write(".venv/bin/python", "");
     let notes = lab.lab("init --json").is(0).json();
-    assert_eq!((&notes["kernel"], &notes["harness"]), (&"kernel.py".into(), &serde_json::Value::Null));
-    assert!(lab.read("lab.toml").contains("\npython = \".venv/bin/python\"\n"), "{}", lab.read("lab.toml"));
+    assert_eq!(
+        (&notes["kernel"], &notes["harness"]),
+        (&"kernel.py".into(), &serde_json::Value::Null)
+    );
+    assert!(
+        lab.read("lab.toml")
+            .contains("\npython = \".venv/bin/python\"\n"),
+        "{}",
+        lab.read("lab.toml")
+    );
     fs::remove_file(lab.path("lab.toml")).unwrap();
     lab.write("kernel.cu", "");
     lab.lab("init").is(1).says(
@@ -119,11 +144,19 @@ fn init_has_the_projects_interpreter_run_a_harness() {
     let answer = lab.lab("init --json").is(0).json();
     assert_eq!(answer["harness"], "python harness.py");
     let text = lab.read("lab.toml");
-    assert!(text.contains("\nharness = { python = \"harness.py\" }\n"), "{text}");
-    assert!(text.contains("\npython = \".venv/bin/python\"\n") && !text.contains("\nextra = "), "{text}");
+    assert!(
+        text.contains("\nharness = { python = \"harness.py\" }\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("\npython = \".venv/bin/python\"\n") && !text.contains("\nextra = "),
+        "{text}"
+    );
     fs::remove_file(lab.path("lab.toml")).unwrap();
     lab.passing(1000.0);
-    lab.lab("init").is(0).says("harness: `uv run harness.py`, trusted because this command wrote it");
+    lab.lab("init")
+        .is(0)
+        .says("harness: `uv run harness.py`, trusted because this command wrote it");
 }
 
 /// A script that is missing or fails is not the kernel's fault.
@@ -138,14 +171,21 @@ fn a_harness_in_python_that_cannot_run_is_named() {
     let missing = "lab.toml names tools/judge.py as the harness, and there is no such file";
     lab.lab("run").is(64).says(missing);
     let of_doctor = |what: &str| {
-        let answer: serde_json::Value = serde_json::from_str(&lab.lab("doctor --json").out).unwrap();
+        let answer: serde_json::Value =
+            serde_json::from_str(&lab.lab("doctor --json").out).unwrap();
         let findings = answer["findings"].as_array().unwrap().clone();
-        findings.into_iter().find(|finding| finding["what"] == what).unwrap()
+        findings
+            .into_iter()
+            .find(|finding| finding["what"] == what)
+            .unwrap()
     };
     let found = of_doctor("project");
     assert!(
         !found["ok"].as_bool().unwrap()
-            && found["says"].as_str().unwrap().contains("and there is no such file"),
+            && found["says"]
+                .as_str()
+                .unwrap()
+                .contains("and there is no such file"),
         "{found}"
     );
     assert!(!lab.path(".lab/runs").exists());
@@ -163,15 +203,27 @@ fn a_harness_in_python_that_cannot_run_is_named() {
         remedy.starts_with("tools/judge.py imports no_such_package_here, which is not there: `"),
         "{found}"
     );
-    assert!(!remedy.contains("nor_this_one") && !remedy.contains("beside"), "{found}");
+    assert!(
+        !remedy.contains("nor_this_one") && !remedy.contains("beside"),
+        "{found}"
+    );
     lab.write("tools/judge.py", "x = = 1\n");
     let found = of_doctor("python");
-    assert_eq!(found["remedy"], "tools/judge.py:1: invalid syntax", "{found}");
+    assert_eq!(
+        found["remedy"], "tools/judge.py:1: invalid syntax",
+        "{found}"
+    );
     lab.write("tools/judge.py", "import json\n");
-    assert!(of_doctor("python")["ok"].as_bool().unwrap(), "{}", of_doctor("python"));
+    assert!(
+        of_doctor("python")["ok"].as_bool().unwrap(),
+        "{}",
+        of_doctor("python")
+    );
     // After a result line nobody knows whose fault an exception is.
     lab.write("tools/judge.py", "print('stage: verify')\n1 / 0\n");
-    lab.lab("run").is(3).says("tools/judge.py printed no correctness: line (exit code 1): ZeroDivisionError");
+    lab.lab("run")
+        .is(3)
+        .says("tools/judge.py printed no correctness: line (exit code 1): ZeroDivisionError");
 }
 
 #[test]
@@ -186,11 +238,21 @@ fn trust_names_the_python_of_every_kernel_that_it_is_about() {
     lab.write("own/lab.toml", "");
     let trusted = lab.lab("trust --json").is(0).json();
     assert_eq!(trusted["python"]["source"], "first/kernel.py");
-    assert_eq!(trusted["python"]["others"], serde_json::json!(["second/kernel.py"]));
+    assert_eq!(
+        trusted["python"]["others"],
+        serde_json::json!(["second/kernel.py"])
+    );
     let text = trusted["text"].as_str().unwrap();
-    assert!(text.contains("    first/kernel.py\n    second/kernel.py\nThey run with your rights"), "{text}");
+    assert!(
+        text.contains("    first/kernel.py\n    second/kernel.py\nThey run with your rights"),
+        "{text}"
+    );
     let next = &lab.lab("new third --template python --json").is(0).json()["next"];
-    assert_eq!(*next, serde_json::json!(["lab run third", "lab third"]), "the folder is trusted");
+    assert_eq!(
+        *next,
+        serde_json::json!(["lab run third", "lab third"]),
+        "the folder is trusted"
+    );
 }
 
 #[test]
@@ -210,7 +272,10 @@ fn doctor_says_what_to_do_about_a_lab_toml_and_about_several_kernels() {
     };
     let found = project("");
     assert!(
-        found["says"].as_str().unwrap().starts_with("first/kernel.py by built-in harness"),
+        found["says"]
+            .as_str()
+            .unwrap()
+            .starts_with("first/kernel.py by built-in harness"),
         "the only one: {found}"
     );
     lab.lab("new second").is(0);
@@ -219,9 +284,15 @@ fn doctor_says_what_to_do_about_a_lab_toml_and_about_several_kernels() {
         found["says"],
         "2 kernels, and this folder means none of them: first/kernel.py, second/kernel.cu"
     );
-    assert_eq!((&found["ok"], &found["remedy"]), (&true.into(), &"`lab doctor KERNEL` looks at one".into()));
+    assert_eq!(
+        (&found["ok"], &found["remedy"]),
+        (&true.into(), &"`lab doctor KERNEL` looks at one".into())
+    );
     assert!(
-        project("second")["says"].as_str().unwrap().starts_with("second/kernel.cu by"),
+        project("second")["says"]
+            .as_str()
+            .unwrap()
+            .starts_with("second/kernel.cu by"),
         "{}",
         project("second")
     );
@@ -234,5 +305,8 @@ fn doctor_says_what_to_do_about_a_lab_toml_and_about_several_kernels() {
             .ends_with("lab.toml:1:1: unknown key 'pyton' (did you mean 'python'?)"),
         "{found}"
     );
-    assert_eq!(found["remedy"], "correct that line: docs/configuration.md lists the keys and their values");
+    assert_eq!(
+        found["remedy"],
+        "correct that line: docs/configuration.md lists the keys and their values"
+    );
 }

@@ -1,4 +1,5 @@
-//! A repository in which this user may not write: each command says what is wrong and what to do, and changes nothing.
+//! A repository in which this user may not write: each command says what is wrong and what to do,
+//! and changes nothing.
 
 use crate::lab::{CommandOutput, Lab, finish, words};
 use lab_core::store::signature::KEY_FILE;
@@ -15,8 +16,8 @@ const REMEDY: &str = "make the files writable if they are yours (`chmod -R u+w F
 /// The user `nobody`.
 const NOBODY: u32 = 65534;
 
-/// A repository that its user may read, and not write. Root may write anywhere, so root's commands run as `nobody`: the
-/// repository is then another user's.
+/// A repository that its user may read, and not write. Root may write anywhere, so root's commands
+/// run as `nobody`: the repository is then another user's.
 struct ReadOnly {
     lab: Lab,
     is_root: bool,
@@ -50,8 +51,14 @@ impl ReadOnly {
             return finish(command.current_dir(self.lab.path(folder)).spawn().unwrap());
         }
         let mut command = self.lab.command(self.lab.path("../lab"));
-        command.args(words(args)).current_dir(self.lab.path(folder)).uid(NOBODY).gid(NOBODY);
-        command.env(KEY_FILE, self.lab.path("../key")).env("XDG_CACHE_HOME", self.lab.path("../home/.cache"));
+        command
+            .args(words(args))
+            .current_dir(self.lab.path(folder))
+            .uid(NOBODY)
+            .gid(NOBODY);
+        command
+            .env(KEY_FILE, self.lab.path("../key"))
+            .env("XDG_CACHE_HOME", self.lab.path("../home/.cache"));
         finish(command.spawn().unwrap())
     }
 
@@ -107,14 +114,17 @@ fn each_command_says_what_to_do_and_changes_nothing() {
     let there = ReadOnly::of(lab);
     if there.is_root {
         let root = there.lab.repo.display().to_string();
-        // The advice for another user's repository names what git wants to be named, also from a folder below.
+        // The advice for another user's repository names what git wants to be named, also from a
+        // folder below.
         for folder in [".", "below"] {
             let advice = format!(
                 "belongs to another user. If you trust it: `git config --global --add safe.directory {root}`"
             );
             there.lab(folder, "log").is(1).says(&advice);
         }
-        there.lab.git(&format!("config --global --add safe.directory {root}"));
+        there
+            .lab
+            .git(&format!("config --global --add safe.directory {root}"));
         there.lab.sh("chown 65534 ../home/.gitconfig").is(0);
     }
     let before = there.files();
@@ -140,13 +150,28 @@ fn each_command_says_what_to_do_and_changes_nothing() {
         ("auto --experiments 1 -- true", 1),
     ];
     for (command, code) in commands {
-        let output = there.lab(".", command).is(code).says(NOT_ALLOWED).says(REMEDY);
-        assert_eq!(output.err.matches(NOT_ALLOWED).count(), 1, "`lab {command}`: {output:?}");
+        let output = there
+            .lab(".", command)
+            .is(code)
+            .says(NOT_ALLOWED)
+            .says(REMEDY);
+        assert_eq!(
+            output.err.matches(NOT_ALLOWED).count(),
+            1,
+            "`lab {command}`: {output:?}"
+        );
         assert!(there.files() == before, "`lab {command}` changed a file");
     }
     let answer = there.lab(".", "run --json").is(64).json();
-    assert!(answer["error"].as_str().unwrap().contains(REMEDY), "{answer}");
-    there.lab("below", "init").is(1).says(NOT_ALLOWED).says(REMEDY);
+    assert!(
+        answer["error"].as_str().unwrap().contains(REMEDY),
+        "{answer}"
+    );
+    there
+        .lab("below", "init")
+        .is(1)
+        .says(NOT_ALLOWED)
+        .says(REMEDY);
     // What only reads works.
     there.lab(".", "log").is(0).says("run 3 is undecided");
     there.lab(".", "log --json").is(0).json();

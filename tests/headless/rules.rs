@@ -1,4 +1,5 @@
-//! A keep takes no change of the rules along: problem.toml, reference.*, and the keys of lab.toml that change a verdict.
+//! A keep takes no change of the rules along: problem.toml, reference.*, and the keys of lab.toml
+//! that change a verdict.
 
 use crate::built_in::rmsnorm;
 use crate::lab::Lab;
@@ -37,13 +38,21 @@ fn a_loosened_tolerance_is_no_part_of_a_keep() {
     lab.lab("keep -m loosened").is(1).says(refusal);
     assert_eq!(lab.head(), before);
     assert!(!lab.path("results.cpu.tsv").exists());
-    lab.lab("rules").is(0).says("kernels/rmsnorm/problem.toml is not as in HEAD\n");
+    lab.lab("rules")
+        .is(0)
+        .says("kernels/rmsnorm/problem.toml is not as in HEAD\n");
 
     // Put back, it needs a new verdict.
     lab.write(PROBLEM, &text);
-    lab.lab("keep -m loosened").is(1).says("problem.toml changed after the verdict of run 1");
-    lab.lab("rules").is(0).says("the rules of kernels/rmsnorm/kernel.cu are as in HEAD");
-    lab.lab("rules -m nothing").is(1).says("there is nothing to commit");
+    lab.lab("keep -m loosened")
+        .is(1)
+        .says("problem.toml changed after the verdict of run 1");
+    lab.lab("rules")
+        .is(0)
+        .says("the rules of kernels/rmsnorm/kernel.cu are as in HEAD");
+    lab.lab("rules -m nothing")
+        .is(1)
+        .says("there is nothing to commit");
 }
 
 #[test]
@@ -67,24 +76,47 @@ fn a_change_of_the_rules_is_a_commit_and_a_row_of_its_own() {
         lab.git("show --name-only --format=%s HEAD"),
         format!("rules: more time\n\n{PROBLEM}\n{REFERENCE}\nlab.toml\n")
     );
-    assert_eq!(lab.git("status --porcelain"), format!(" M {KERNEL}\nA  notes.txt\n"));
+    assert_eq!(
+        lab.git("status --porcelain"),
+        format!(" M {KERNEL}\nA  notes.txt\n")
+    );
     let trailers = lab.git("log -1 --format=%(trailers)");
     assert!(
-        trailers.contains("Constraint: a slow machine\nRules: kernels/rmsnorm/problem.toml is not as"),
+        trailers
+            .contains("Constraint: a slow machine\nRules: kernels/rmsnorm/problem.toml is not as"),
         "{trailers}"
     );
     let short = lab.head()[..7].to_owned();
     let row = format!("{short}\t0.0\t0.0\tfail\trules\tmore time\n");
-    assert!(lab.read("results.cpu.tsv").ends_with(&row), "{}", lab.read("results.cpu.tsv"));
+    assert!(
+        lab.read("results.cpu.tsv").ends_with(&row),
+        "{}",
+        lab.read("results.cpu.tsv")
+    );
     let log = lab.lab("log --all").is(0);
-    assert!(log.out.contains("rules") && log.out.contains("more time"), "{log:?}");
-    assert_eq!(lab.lab("log --json").is(0).json()["problems"].as_array().map(Vec::len), Some(0));
+    assert!(
+        log.out.contains("rules") && log.out.contains("more time"),
+        "{log:?}"
+    );
+    assert_eq!(
+        lab.lab("log --json").is(0).json()["problems"]
+            .as_array()
+            .map(Vec::len),
+        Some(0)
+    );
 
     // The run was judged by these rules, so it can be kept now.
     lab.lab("keep -m 'a comment'").is(0).says("keep run 1");
-    assert_eq!(lab.git("show --name-only --format=%s HEAD"), format!("a comment\n\n{KERNEL}\n"));
-    lab.lab(&format!("describe {short} -m 'a longer limit'")).is(0);
-    assert!(lab.read("results.cpu.tsv").contains("\tfail\trules\ta longer limit\n"));
+    assert_eq!(
+        lab.git("show --name-only --format=%s HEAD"),
+        format!("a comment\n\n{KERNEL}\n")
+    );
+    lab.lab(&format!("describe {short} -m 'a longer limit'"))
+        .is(0);
+    assert!(
+        lab.read("results.cpu.tsv")
+            .contains("\tfail\trules\ta longer limit\n")
+    );
 
     // A change of the rules is no experiment.
     std::fs::create_dir(lab.path("kernels/second")).unwrap();
@@ -97,7 +129,10 @@ fn a_change_of_the_rules_is_a_commit_and_a_row_of_its_own() {
 #[test]
 fn only_the_keys_that_change_a_verdict_are_rules() {
     let lab = changed_kernel();
-    lab.write("lab.toml", lab.read("lab.toml") + "[watch]\nquiet_ms = 40\n[auto]\ndecide = false\n");
+    lab.write(
+        "lab.toml",
+        lab.read("lab.toml") + "[watch]\nquiet_ms = 40\n[auto]\ndecide = false\n",
+    );
     lab.lab("run").is(0);
     lab.lab("keep -m x").is(0).says("keep run 1");
 
@@ -108,14 +143,22 @@ fn only_the_keys_that_change_a_verdict_are_rules() {
     ] {
         let before = lab.read("lab.toml");
         // Keys must stand before the tables.
-        let both = if text.starts_with('[') { [&*before, text] } else { [text, &*before] };
+        let both = if text.starts_with('[') {
+            [&*before, text]
+        } else {
+            [text, &*before]
+        };
         lab.write("lab.toml", both.concat());
-        lab.lab("rules").is(0).says(&format!("lab.toml is not as in HEAD ({keys})\n"));
+        lab.lab("rules")
+            .is(0)
+            .says(&format!("lab.toml is not as in HEAD ({keys})\n"));
         lab.write("lab.toml", before);
     }
     // A lab.toml that is gone leaves the defaults.
     fs::remove_file(lab.path("lab.toml")).unwrap();
-    lab.lab("rules kernels/rmsnorm").is(0).says("lab.toml is not as in HEAD (time_limit_s)\n");
+    lab.lab("rules kernels/rmsnorm")
+        .is(0)
+        .says("lab.toml is not as in HEAD (time_limit_s)\n");
 }
 
 #[test]
@@ -123,11 +166,20 @@ fn the_rules_of_a_new_problem_are_committed_with_its_first_keep() {
     let lab = rmsnorm();
     fs::create_dir_all(lab.path("kernels/second")).unwrap();
     for name in ["kernel.cu", "problem.toml", "reference.cu"] {
-        fs::copy(lab.path("kernels/rmsnorm").join(name), lab.path("kernels/second").join(name)).unwrap();
+        fs::copy(
+            lab.path("kernels/rmsnorm").join(name),
+            lab.path("kernels/second").join(name),
+        )
+        .unwrap();
     }
     // Shared by the references.
     lab.write("kernels/second/common.h", "// shared\n");
-    edit(&lab, "kernels/second/reference.cu", "#include", "#include \"common.h\"\n#include");
+    edit(
+        &lab,
+        "kernels/second/reference.cu",
+        "#include",
+        "#include \"common.h\"\n#include",
+    );
     lab.lab("run kernels/second").is(0);
     lab.lab("rules kernels/second")
         .is(0)
@@ -151,21 +203,34 @@ fn the_rules_of_a_new_problem_are_committed_with_its_first_keep() {
     lab.lab("trust").is(0);
     lab.lab("keep kernels/second -m first").is(0);
     assert_eq!(lab.git("status --porcelain"), "");
-    assert_eq!(lab.git("show --name-only --format=%s HEAD").lines().count(), 6);
+    assert_eq!(
+        lab.git("show --name-only --format=%s HEAD").lines().count(),
+        6
+    );
 
     // From now on they are rules.
     lab.write("kernels/second/common.h", "// other\n");
-    lab.lab("rules kernels/second").is(0).says("kernels/second/common.h is not as in HEAD\n");
+    lab.lab("rules kernels/second")
+        .is(0)
+        .says("kernels/second/common.h is not as in HEAD\n");
     fs::remove_file(lab.path("kernels/second/reference.cu")).unwrap();
-    lab.lab("rules kernels/second").is(0).says("kernels/second/reference.cu is in HEAD and not on disk\n");
+    lab.lab("rules kernels/second")
+        .is(0)
+        .says("kernels/second/reference.cu is in HEAD and not on disk\n");
     lab.write("kernels/second/reference.py", "# another\n");
-    lab.lab("rules kernels/second").is(0).says("kernels/second/reference.py is not in HEAD\n");
+    lab.lab("rules kernels/second")
+        .is(0)
+        .says("kernels/second/reference.py is not in HEAD\n");
     lab.lab("rules kernels/second -m python").is(0);
     assert_eq!(
         lab.git("show --name-status --format=%s HEAD"),
         "rules: python\n\nD\tkernels/second/reference.cu\nA\tkernels/second/reference.py\n"
     );
-    assert_eq!(lab.git("status --porcelain"), " M kernels/second/common.h\n", "nothing includes it any more");
+    assert_eq!(
+        lab.git("status --porcelain"),
+        " M kernels/second/common.h\n",
+        "nothing includes it any more"
+    );
 }
 
 #[test]
@@ -174,31 +239,46 @@ fn rules_behind_a_link_are_compared_with_what_the_link_of_head_leads_to() {
     fs::create_dir_all(lab.path("kernels/second")).unwrap();
     fs::copy(lab.path(KERNEL), lab.path("kernels/second/kernel.cu")).unwrap();
     for name in ["problem.toml", "reference.cu"] {
-        std::os::unix::fs::symlink(format!("../rmsnorm/{name}"), lab.path("kernels/second").join(name))
-            .unwrap();
+        std::os::unix::fs::symlink(
+            format!("../rmsnorm/{name}"),
+            lab.path("kernels/second").join(name),
+        )
+        .unwrap();
     }
     fs::rename(lab.path("lab.toml"), lab.path("kernels/lab.toml")).unwrap();
     std::os::unix::fs::symlink("kernels/lab.toml", lab.path("lab.toml")).unwrap();
     lab.git("add -A");
     lab.git("commit -qm second");
-    lab.lab("rules kernels/second").is(0).says("the rules of kernels/second/kernel.cu are as in HEAD");
+    lab.lab("rules kernels/second")
+        .is(0)
+        .says("the rules of kernels/second/kernel.cu are as in HEAD");
     lab.write(PROBLEM, lab.read(PROBLEM) + "# looser\n");
-    lab.lab("rules kernels/second").is(0).says("kernels/second/problem.toml is not as in HEAD\n");
+    lab.lab("rules kernels/second")
+        .is(0)
+        .says("kernels/second/problem.toml is not as in HEAD\n");
 }
 
 #[test]
 fn a_harness_of_ones_own_has_rules_too() {
     let lab = Lab::new();
-    lab.write("lab.toml", lab.read("lab.toml") + "[measure]\nsame_within = 5\n");
+    lab.write(
+        "lab.toml",
+        lab.read("lab.toml") + "[measure]\nsame_within = 5\n",
+    );
     lab.lab("trust").is(0);
     lab.write("kernel.cu", "// faster\n");
     lab.lab("run").is(0);
-    lab.lab("keep -m x").is(1).says("lab.toml is not as in HEAD (measure.same_within)");
+    lab.lab("keep -m x")
+        .is(1)
+        .says("lab.toml is not as in HEAD (measure.same_within)");
     lab.lab("rules -m 'a wider threshold'").is(0);
     lab.lab("keep -m x").is(0);
     assert_eq!(
         lab.rows(),
-        ["0.0 | 0.0 | fail | rules | a wider threshold", "1000.0 | 1000.0 | pass | keep | x"]
+        [
+            "0.0 | 0.0 | fail | rules | a wider threshold",
+            "1000.0 | 1000.0 | pass | keep | x"
+        ]
     );
     // Also a file that its script may read.
     lab.write("reference.py", "# 1\n");
@@ -207,23 +287,36 @@ fn a_harness_of_ones_own_has_rules_too() {
     lab.write("reference.py", "# 2\n");
     lab.write("kernel.cu", "// fastest\n");
     lab.lab("run").is(0);
-    lab.lab("keep -m x").is(1).says("reference.py is not as in HEAD");
+    lab.lab("keep -m x")
+        .is(1)
+        .says("reference.py is not as in HEAD");
 }
 
 #[test]
 fn a_rules_commit_that_was_killed_halfway_gets_its_row() {
     let lab = Lab::new();
-    lab.write("lab.toml", lab.read("lab.toml") + "[measure]\nsame_within = 5\n");
+    lab.write(
+        "lab.toml",
+        lab.read("lab.toml") + "[measure]\nsame_within = 5\n",
+    );
     lab.lab("trust").is(0);
     let before = lab.head();
     lab.git("commit -qam 'rules: wider'");
-    let intent = format!(r#"{{"what":"rules","head":"{before}","subject":"rules: wider","emulated":false}}"#);
+    let intent = format!(
+        r#"{{"what":"rules","head":"{before}","subject":"rules: wider","emulated":false}}"#
+    );
     fs::create_dir_all(lab.path(".lab")).unwrap();
     lab.unfinished(&intent);
     lab.write("kernel.cu", "// x\n");
     lab.lab("run").is(0);
     lab.lab("keep -m x").is(0);
-    assert_eq!(lab.rows(), ["0.0 | 0.0 | fail | rules | wider", "1000.0 | 1000.0 | pass | keep | x"]);
+    assert_eq!(
+        lab.rows(),
+        [
+            "0.0 | 0.0 | fail | rules | wider",
+            "1000.0 | 1000.0 | pass | keep | x"
+        ]
+    );
     // Another commit is at HEAD: that one was not made.
     lab.unfinished(&intent);
     lab.lab("log").is(0);
@@ -262,7 +355,13 @@ LAB_LAUNCH(f) { launch.block[0] = 32; }
 /// The bytes of an .npy file with three cells.
 fn npy(cells: [u8; 3]) -> Vec<u8> {
     let text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }\n";
-    [b"\x93NUMPY\x01\x00".as_slice(), &(text.len() as u16).to_le_bytes(), text.as_bytes(), &cells].concat()
+    [
+        b"\x93NUMPY\x01\x00".as_slice(),
+        &(text.len() as u16).to_le_bytes(),
+        text.as_bytes(),
+        &cells,
+    ]
+    .concat()
 }
 
 #[test]
@@ -275,20 +374,38 @@ fn a_file_of_values_is_a_rule() {
     fs::write(lab.path("kernels/third/x.npy"), npy([1, 2, 3])).unwrap();
     let run = lab.lab("run kernels/third --json").is(0).json();
     let caveats = run["caveats"].to_string();
-    assert!(caveats.contains("fixed inputs: x is x.npy (blake3 "), "{caveats}");
+    assert!(
+        caveats.contains("fixed inputs: x is x.npy (blake3 "),
+        "{caveats}"
+    );
     let record = lab.read(".lab/runs/1/record.json");
     let hash = blake3::hash(&npy([1, 2, 3])).to_hex().to_string();
-    assert!(record.contains("kernels/third/x.npy") && record.contains(&hash), "{record}");
+    assert!(
+        record.contains("kernels/third/x.npy") && record.contains(&hash),
+        "{record}"
+    );
     lab.lab("keep kernels/third -m first").is(0);
-    assert!(lab.git("show --name-only --format=%s HEAD").contains("kernels/third/x.npy\n"));
+    assert!(
+        lab.git("show --name-only --format=%s HEAD")
+            .contains("kernels/third/x.npy\n")
+    );
 
     // Other values are other rules.
     fs::write(lab.path("kernels/third/x.npy"), npy([1, 2, 4])).unwrap();
-    lab.lab("rules kernels/third").is(0).says("kernels/third/x.npy is not as in HEAD\n");
+    lab.lab("rules kernels/third")
+        .is(0)
+        .says("kernels/third/x.npy is not as in HEAD\n");
     lab.lab("run kernels/third").is(0);
-    lab.lab("keep kernels/third -m second").is(1).says("kernels/third/x.npy is not as in HEAD");
+    lab.lab("keep kernels/third -m second")
+        .is(1)
+        .says("kernels/third/x.npy is not as in HEAD");
     fs::remove_file(lab.path("kernels/third/x.npy")).unwrap();
-    let missing =
-        lab.lab("rules kernels/third").is(64).says("kernels/third/x.npy is in HEAD and not on disk\n");
-    assert!(missing.err.contains("kernels/third/problem.toml:"), "{missing:?}");
+    let missing = lab
+        .lab("rules kernels/third")
+        .is(64)
+        .says("kernels/third/x.npy is in HEAD and not on disk\n");
+    assert!(
+        missing.err.contains("kernels/third/problem.toml:"),
+        "{missing:?}"
+    );
 }

@@ -50,7 +50,10 @@ fn a_newer_start_ends_the_older_run_at_once() {
     lab.write("kernel.cu", "// two\n");
     runner.start(Reason::Saved);
     let first = ended(&events);
-    assert_eq!((first.start.id.0, first.ending), (1, Some(Ending::Superseded)));
+    assert_eq!(
+        (first.start.id.0, first.ending),
+        (1, Some(Ending::Superseded))
+    );
     assert_eq!(first.verdict.unwrap().outcome, Outcome::Void);
     let second = ended(&events);
     assert_eq!((second.start.id.0, second.start.reason), (2, Reason::Saved));
@@ -67,7 +70,9 @@ fn the_built_in_harness_judges_a_snapshot_with_what_it_includes() {
     lab.write("a/kernel.cu", "#include \"../tile/t.cuh\"\n");
     lab.write("a/problem.toml", "# the problem\n");
     lab.write("tile/t.cuh", "// the tile\n");
-    runner.set_project(Arc::new(Project::open(&lab.repo, Some("a".as_ref())).unwrap()));
+    runner.set_project(Arc::new(
+        Project::open(&lab.repo, Some("a".as_ref())).unwrap(),
+    ));
     runner.start(Reason::Opened);
     let record = ended(&events);
     assert_eq!(record.verdict.unwrap().outcome, Outcome::Pass);
@@ -76,7 +81,10 @@ fn the_built_in_harness_judges_a_snapshot_with_what_it_includes() {
         log,
         "#include \"../tile/t.cuh\"\n// the tile\n# the problem\nshown_as: a/kernel.cu\ncorrectness: pass\n"
     );
-    assert_eq!(lab.read(".lab/runs/1/kernel.cu"), "#include \"../tile/t.cuh\"\n");
+    assert_eq!(
+        lab.read(".lab/runs/1/kernel.cu"),
+        "#include \"../tile/t.cuh\"\n"
+    );
 }
 
 #[test]
@@ -95,7 +103,8 @@ fn kill_ends_it_and_dropping_the_runner_does_too() {
 
 #[test]
 fn fifty_thousand_lines_do_not_drown_the_screen() {
-    let (lab, runner, events) = runner("yes 'a line of text' | head -n 200000; echo 'correctness: pass'");
+    let (lab, runner, events) =
+        runner("yes 'a line of text' | head -n 200000; echo 'correctness: pass'");
     runner.start(Reason::Opened);
     let (mut batches, mut lines) = (0, 0u64);
     let record = loop {
@@ -110,7 +119,11 @@ fn fifty_thousand_lines_do_not_drown_the_screen() {
         }
     };
     assert_eq!(lines, 200_001, "each line is shown or counted");
-    assert!(batches <= 2 + (record.seconds.unwrap() / 0.016) as u64, "{batches} in {:?} s", record.seconds);
+    assert!(
+        batches <= 2 + (record.seconds.unwrap() / 0.016) as u64,
+        "{batches} in {:?} s",
+        record.seconds
+    );
     assert_eq!(lab.read(".lab/runs/1/run.log").lines().count(), 200_001);
 }
 
@@ -119,12 +132,18 @@ fn what_cannot_start_is_said() {
     let (lab, runner, events) = runner("true");
     std::fs::remove_file(lab.path("kernel.cu")).unwrap();
     runner.start(Reason::Saved);
-    let RunEvent::NotStarted { why, .. } = next(&events) else { panic!("nothing can start") };
+    let RunEvent::NotStarted { why, .. } = next(&events) else {
+        panic!("nothing can start")
+    };
     assert!(why.contains("kernel.cu is not there"), "{why}");
     lab.write("kernel.cu", "// x\n");
     std::fs::remove_file(lab.path("../bin/judge")).unwrap();
     runner.start(Reason::Saved);
     let verdict = ended(&events).verdict.unwrap();
     assert_eq!(verdict.outcome, Outcome::NotJudged);
-    assert!(verdict.why.contains("could not be started"), "{}", verdict.why);
+    assert!(
+        verdict.why.contains("could not be started"),
+        "{}",
+        verdict.why
+    );
 }

@@ -20,20 +20,34 @@ fn record(lab: &Lab, run: u32) -> serde_json::Value {
 fn without_landlock_only_a_trusted_folder_runs_on_the_cpu_device() {
     let lab = rmsnorm();
     for command in ["run", "run --json", "check", "measure"] {
-        without_sandbox(&lab, command).is(64).says("this folder is not trusted").says("`lab trust`");
+        without_sandbox(&lab, command)
+            .is(64)
+            .says("this folder is not trusted")
+            .says("`lab trust`");
     }
-    assert!(!lab.path(".lab/runs").exists(), "nothing ran, and no run is used up");
+    assert!(
+        !lab.path(".lab/runs").exists(),
+        "nothing ran, and no run is used up"
+    );
     without_sandbox(&lab, "doctor").says("this folder is not trusted, and there is no sandbox");
-    without_sandbox(&lab, "trust").is(0).says("may run without a sandbox");
-    without_sandbox(&lab, "run").is(0).says("this run has no sandbox: LAB_SANDBOX is none");
+    without_sandbox(&lab, "trust")
+        .is(0)
+        .says("may run without a sandbox");
+    without_sandbox(&lab, "run")
+        .is(0)
+        .says("this run has no sandbox: LAB_SANDBOX is none");
     assert_eq!(record(&lab, 1)["sandbox"]["state"], "none");
     // The trust is in these bytes of lab.toml.
     lab.write("lab.toml", lab.read("lab.toml") + "\n# changed\n");
-    without_sandbox(&lab, "run").is(64).says("this folder is not trusted");
+    without_sandbox(&lab, "run")
+        .is(64)
+        .says("this folder is not trusted");
     // Without a lab.toml the folder itself is trusted.
     fs::remove_file(lab.path("lab.toml")).unwrap();
     without_sandbox(&lab, "run kernels/rmsnorm --device cpu").is(64);
-    without_sandbox(&lab, "harness kernels/rmsnorm --device cpu").is(64).says("this folder is not trusted");
+    without_sandbox(&lab, "harness kernels/rmsnorm --device cpu")
+        .is(64)
+        .says("this folder is not trusted");
     lab.lab("trust").is(0);
     without_sandbox(&lab, "run kernels/rmsnorm --device cpu").is(0);
     without_sandbox(&lab, "doctor").says("sandbox       none: LAB_SANDBOX is none");
@@ -55,7 +69,13 @@ fn with_constructor(lab: &Lab) {
 fn a_static_constructor_of_an_untrusted_kernel_runs_in_the_sandbox_or_not_at_all() {
     let lab = rmsnorm();
     with_constructor(&lab);
-    for command in ["run", "check", "measure", "harness kernels/rmsnorm", "harness kernels/rmsnorm --check"] {
+    for command in [
+        "run",
+        "check",
+        "measure",
+        "harness kernels/rmsnorm",
+        "harness kernels/rmsnorm --check",
+    ] {
         without_sandbox(&lab, command);
         assert!(!lab.path("../ran").exists(), "{command} without a sandbox");
         finish(lab.plain_lab_command(command).spawn().unwrap());
@@ -84,7 +104,9 @@ fn a_record_says_what_held_the_kernel_back_and_what_was_readable() {
 
     let confined = sandbox::support().missing().is_none();
     if confined {
-        lab.lab("run").is(2).says("the compiler may read that after `lab trust`");
+        lab.lab("run")
+            .is(2)
+            .says("the compiler may read that after `lab trust`");
     }
     lab.lab("trust").is(0);
     lab.lab("run").is(0);
@@ -92,5 +114,6 @@ fn a_record_says_what_held_the_kernel_back_and_what_was_readable() {
     assert_eq!(recorded["readable"], serde_json::json!([outside]));
     let state = recorded["state"].as_str().unwrap();
     assert_eq!(state.starts_with("landlock "), confined, "{state}");
-    lab.lab("doctor").says(if confined { "Landlock" } else { "none: " });
+    lab.lab("doctor")
+        .says(if confined { "Landlock" } else { "none: " });
 }

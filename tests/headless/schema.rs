@@ -1,5 +1,5 @@
-//! A validator for the part of JSON Schema (2020-12) that docs/json.schema.json uses. It refuses a keyword that it does not
-//! know.
+//! A validator for the part of JSON Schema (2020-12) that docs/json.schema.json uses. It refuses a
+//! keyword that it does not know.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -19,22 +19,36 @@ pub fn faults(answer: &Value) -> Vec<String> {
 
 /// The names below `$defs`.
 pub fn definitions() -> BTreeSet<&'static str> {
-    SCHEMA["$defs"].as_object().unwrap().keys().map(String::as_str).collect()
+    SCHEMA["$defs"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
 }
 
 fn resolve(reference: &str) -> &'static Value {
-    SCHEMA.pointer(reference.strip_prefix('#').unwrap()).unwrap_or_else(|| panic!("no {reference}"))
+    SCHEMA
+        .pointer(reference.strip_prefix('#').unwrap())
+        .unwrap_or_else(|| panic!("no {reference}"))
 }
 
 fn check(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
-    let rules = schema.as_object().unwrap_or_else(|| panic!("{at}: a schema is an object"));
+    let rules = schema
+        .as_object()
+        .unwrap_or_else(|| panic!("{at}: a schema is an object"));
     for (keyword, rule) in rules {
         match keyword.as_str() {
             "$schema" | "$defs" | "title" | "description" => {}
             "$ref" => check(resolve(rule.as_str().unwrap()), value, at, found),
             "type" => {
-                let types = rule.as_array().map_or_else(|| vec![rule], |types| types.iter().collect());
-                if !types.iter().any(|wanted| is_of_type(value, wanted.as_str().unwrap())) {
+                let types = rule
+                    .as_array()
+                    .map_or_else(|| vec![rule], |types| types.iter().collect());
+                if !types
+                    .iter()
+                    .any(|wanted| is_of_type(value, wanted.as_str().unwrap()))
+                {
                     found.push(format!("{at}: {value} is not of type {rule}"));
                 }
             }
@@ -55,7 +69,9 @@ fn check(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
                 }
             }
             "required" => {
-                let Some(object) = value.as_object() else { continue };
+                let Some(object) = value.as_object() else {
+                    continue;
+                };
                 let missing = rule.as_array().unwrap().iter().filter_map(Value::as_str);
                 for key in missing.filter(|key| !object.contains_key(*key)) {
                     found.push(format!("{at}: {key} is missing"));
@@ -73,12 +89,18 @@ fn check(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
                 for (key, value) in value.as_object().into_iter().flatten() {
                     match rule {
                         _ if known.contains(key.as_str()) => {}
-                        Value::Bool(false) => found.push(format!("{at}: {key} is not in the schema")),
+                        Value::Bool(false) => {
+                            found.push(format!("{at}: {key} is not in the schema"))
+                        }
                         rule => check(rule, value, &format!("{at}.{key}"), found),
                     }
                 }
             }
-            "allOf" => rule.as_array().unwrap().iter().for_each(|rule| check(rule, value, at, found)),
+            "allOf" => rule
+                .as_array()
+                .unwrap()
+                .iter()
+                .for_each(|rule| check(rule, value, at, found)),
             "anyOf" => any_of(rule.as_array().unwrap(), value, at, found),
             keyword => panic!("{at}: the keyword {keyword} is unknown here"),
         }
@@ -97,7 +119,11 @@ fn any_of(branches: &[Value], value: &Value, at: &str, found: &mut Vec<String>) 
 
 /// The properties that a schema names, those of the schemas below `allOf` among them.
 fn properties(schema: &Value) -> BTreeSet<&str> {
-    let own = schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    let own = schema["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, _)| key.as_str());
     let parts = schema["allOf"].as_array().into_iter().flatten();
     let parts = parts.flat_map(|part| properties(resolve(part["$ref"].as_str().unwrap())));
     own.chain(parts).collect()
@@ -116,8 +142,8 @@ fn is_of_type(value: &Value, wanted: &str) -> bool {
     }
 }
 
-/// JSON in which no object has a key twice. serde_json takes the last of two, so a definition that a merge wrote twice would
-/// be half lost without a word.
+/// JSON in which no object has a key twice. serde_json takes the last of two, so a definition that
+/// a merge wrote twice would be half lost without a word.
 struct UniqueKeys;
 
 impl<'de> Deserialize<'de> for UniqueKeys {
@@ -158,7 +184,9 @@ impl<'de> Visitor<'de> for UniqueKeys {
         let mut keys = BTreeSet::new();
         while let Some((key, _)) = entries.next_entry::<String, UniqueKeys>()? {
             if !keys.insert(key.clone()) {
-                return Err(serde::de::Error::custom(format!("the key {key} is there twice")));
+                return Err(serde::de::Error::custom(format!(
+                    "the key {key} is there twice"
+                )));
             }
         }
         Ok(self)

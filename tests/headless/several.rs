@@ -26,19 +26,32 @@ fn lab_in(lab: &Lab, folder: &str, args: &str) -> CommandOutput {
 #[test]
 fn what_a_hint_says_decides_the_kernel_that_was_judged() {
     let lab = two();
-    lab.lab("run").is(0).says("PASS  run 1 of kernel.cu").says("`lab keep -m TEXT` commits it");
+    lab.lab("run")
+        .is(0)
+        .says("PASS  run 1 of kernel.cu")
+        .says("`lab keep -m TEXT` commits it");
     lab.write("p2/kernel.cu", "// better\n");
     lab.lab("run p2")
         .is(0)
         .says("PASS  run 2 of p2/kernel.cu")
         .says("`lab keep p2 -m TEXT` commits it, `lab discard p2 -m TEXT` puts");
-    lab.lab("keep --run 2 -m better").is(1).says("run 2 judged p2/kernel.cu, not kernel.cu");
-    lab.lab("keep p2 -m better").is(0).says("keep run 2 of p2/kernel.cu");
+    lab.lab("keep --run 2 -m better")
+        .is(1)
+        .says("run 2 judged p2/kernel.cu, not kernel.cu");
+    lab.lab("keep p2 -m better")
+        .is(0)
+        .says("keep run 2 of p2/kernel.cu");
     assert_eq!(lab.git("show HEAD:p2/kernel.cu"), "// better\n");
     lab.write("p2/kernel.cu", "// worse\n");
-    lab.lab("keep p2/kernel.cu -m x").is(1).says("`lab run p2/kernel.cu`");
-    lab.lab("run p2/kernel.cu").is(0).says("`lab keep p2/kernel.cu -m TEXT`");
-    lab.lab("discard p2 -m worse").is(0).says("discard run 3 of p2/kernel.cu");
+    lab.lab("keep p2/kernel.cu -m x")
+        .is(1)
+        .says("`lab run p2/kernel.cu`");
+    lab.lab("run p2/kernel.cu")
+        .is(0)
+        .says("`lab keep p2/kernel.cu -m TEXT`");
+    lab.lab("discard p2 -m worse")
+        .is(0)
+        .says("discard run 3 of p2/kernel.cu");
     assert_eq!(lab.read("p2/kernel.cu"), "// better\n");
     // The one that is meant anyway needs no name.
     lab.lab("run kernel.cu").is(0).says("`lab keep -m TEXT`");
@@ -47,10 +60,17 @@ fn what_a_hint_says_decides_the_kernel_that_was_judged() {
 #[test]
 fn in_a_folder_with_a_kernel_of_its_own_that_one_is_meant() {
     let lab = two();
-    lab_in(&lab, "p2", "run").is(0).says("PASS  run 1 of p2/kernel.cu").says("`lab keep -m TEXT`");
-    lab_in(&lab, "p2", "keep -m x").is(0).says("keep run 1 of p2/kernel.cu");
+    lab_in(&lab, "p2", "run")
+        .is(0)
+        .says("PASS  run 1 of p2/kernel.cu")
+        .says("`lab keep -m TEXT`");
+    lab_in(&lab, "p2", "keep -m x")
+        .is(0)
+        .says("keep run 1 of p2/kernel.cu");
     fs::create_dir(lab.path("notes")).unwrap();
-    lab_in(&lab, "notes", "run").is(0).says("run 2 of kernel.cu");
+    lab_in(&lab, "notes", "run")
+        .is(0)
+        .says("run 2 of kernel.cu");
 }
 
 #[test]
@@ -58,16 +78,35 @@ fn the_log_is_of_one_kernel_or_of_all() {
     let lab = two();
     lab.lab("run p2").is(0);
     lab.lab("keep p2 -m 'of the second'").is(0);
-    let output = lab.lab("log").is(0).says("no experiment yet").says("1 of other kernels: `lab log --all`");
+    let output = lab
+        .lab("log")
+        .is(0)
+        .says("no experiment yet")
+        .says("1 of other kernels: `lab log --all`");
     assert!(!output.out.contains("of the second"), "{output:?}");
     lab.lab("log p2").is(0).says("of the second");
-    lab.lab("log --all").is(0).says("p2/kernel.cu  of the second");
+    lab.lab("log --all")
+        .is(0)
+        .says("p2/kernel.cu  of the second");
     // A row without a record may be of any kernel.
-    lab.write("results.tsv", lab.read("results.tsv") + "abc1234\t1.0\t1.0\tpass\tkeep\tby hand\n");
+    lab.write(
+        "results.tsv",
+        lab.read("results.tsv") + "abc1234\t1.0\t1.0\tpass\tkeep\tby hand\n",
+    );
     let log = lab.lab("log --json").is(0).json();
-    let seen: Vec<_> = log["experiments"].as_array().unwrap().iter().map(|e| &e["description"]).collect();
+    let seen: Vec<_> = log["experiments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| &e["description"])
+        .collect();
     assert_eq!(seen, ["by hand"]);
-    assert_eq!(lab.lab("log --all --json").json()["experiments"].as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        lab.lab("log --all --json").json()["experiments"]
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
 }
 
 #[test]
@@ -76,18 +115,30 @@ fn restore_puts_back_the_kernel_that_the_experiment_was_about() {
     lab.write("p2/kernel.cu", "// tried\n");
     lab.lab("run p2").is(0);
     lab.lab("discard p2 -m tried").is(0);
-    let tried = lab.lab("log p2 --json").json()["experiments"][0]["commit"].as_str().unwrap().to_owned();
-    lab.lab(&format!("restore {tried}")).is(0).says("p2/kernel.cu now holds the bytes of");
+    let tried = lab.lab("log p2 --json").json()["experiments"][0]["commit"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    lab.lab(&format!("restore {tried}"))
+        .is(0)
+        .says("p2/kernel.cu now holds the bytes of");
     assert_eq!(lab.read("p2/kernel.cu"), "// tried\n");
     lab.write("p2/kernel.cu", "// on disk\n");
-    let output = lab.lab("restore 1").is(0).says("p2/kernel.cu now holds the bytes of");
+    let output = lab
+        .lab("restore 1")
+        .is(0)
+        .says("p2/kernel.cu now holds the bytes of");
     // The command that was printed puts the bytes on disk again.
     let (_, command) = output.out.split_once("(`lab ").unwrap();
-    lab.lab(command.split_once('`').unwrap().0).is(0).says("p2/kernel.cu now holds the bytes of");
+    lab.lab(command.split_once('`').unwrap().0)
+        .is(0)
+        .says("p2/kernel.cu now holds the bytes of");
     assert_eq!(lab.read("p2/kernel.cu"), "// on disk\n");
     // A name like HEAD means the kernel one works on; a kernel that is named is the one.
     lab.write("kernel.cu", "// changed\n");
-    lab.lab("restore HEAD").is(0).says("kernel.cu now holds the bytes of");
+    lab.lab("restore HEAD")
+        .is(0)
+        .says("kernel.cu now holds the bytes of");
     assert_eq!(
         (lab.read("kernel.cu"), lab.read("p2/kernel.cu")),
         ("// the first\n".into(), "// on disk\n".into())
@@ -95,7 +146,9 @@ fn restore_puts_back_the_kernel_that_the_experiment_was_about() {
     lab.lab(&format!("restore {tried} kernel.cu"))
         .is(0)
         .says("already")
-        .says(&format!("{tried} is about p2/kernel.cu: `lab restore {tried}` puts that kernel on disk"));
+        .says(&format!(
+            "{tried} is about p2/kernel.cu: `lab restore {tried}` puts that kernel on disk"
+        ));
 }
 
 #[test]
@@ -109,7 +162,9 @@ fn an_old_kernel_is_restored_beside_a_rename_that_is_not_committed() {
     lab.lab("run p2").is(0);
     lab.lab("keep p2 -m later").is(0);
     fs::rename(lab.path("p2"), lab.path("p3")).unwrap();
-    lab.lab("restore HEAD^ p3").is(0).says("p3/kernel.cu now holds the bytes of");
+    lab.lab("restore HEAD^ p3")
+        .is(0)
+        .says("p3/kernel.cu now holds the bytes of");
     assert_eq!(lab.read("p3/kernel.cu"), "// the second's first\n");
     assert!(!lab.path("p2").exists());
 
@@ -121,7 +176,11 @@ fn an_old_kernel_is_restored_beside_a_rename_that_is_not_committed() {
     lab.lab("run").is(0);
     lab.lab("keep -m second").is(0);
     lab.git("mv kernel.cu renamed.cu");
-    lab.write("lab.toml", lab.read("lab.toml").replace("\"kernel.cu\"", "\"renamed.cu\""));
+    lab.write(
+        "lab.toml",
+        lab.read("lab.toml")
+            .replace("\"kernel.cu\"", "\"renamed.cu\""),
+    );
     lab.lab("trust").is(0);
     lab.lab("log").is(0).says("second  (was kernel.cu)");
     for name in ["HEAD^", &lab.git("rev-parse HEAD^").trim()[..9]] {
@@ -147,8 +206,10 @@ fn below() -> Lab {
 
 /// What a text tells to type, as in (`lab restore abc1234`).
 fn told_command(output: &CommandOutput, name: &str) -> String {
-    let (_, command) =
-        output.out.split_once(&format!("(`lab {name} ")).unwrap_or_else(|| panic!("{output:?}"));
+    let (_, command) = output
+        .out
+        .split_once(&format!("(`lab {name} "))
+        .unwrap_or_else(|| panic!("{output:?}"));
     format!("{name} {}", command.split_once('`').unwrap().0)
 }
 
@@ -159,7 +220,9 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
         .is(1)
         .says("no kernel.cu and no kernel.py in")
         .says("name one in the command (`path/to/kernel.cu`)");
-    lab.lab("log").is(1).says("no kernel.cu and no kernel.py in");
+    lab.lab("log")
+        .is(1)
+        .says("no kernel.cu and no kernel.py in");
     // All that could be meant are listed.
     fs::create_dir_all(lab.path("kernels/y")).unwrap();
     lab.write("kernels/y/problem.toml", "");
@@ -171,30 +234,50 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
             .says("  kernels/y/fast.cu\n");
     }
     fs::remove_dir_all(lab.path("kernels/y")).unwrap();
-    lab.lab("log --all").is(0).says("every kernel  main @").says("no experiment yet: `lab run KERNEL`");
+    lab.lab("log --all")
+        .is(0)
+        .says("every kernel  main @")
+        .says("no experiment yet: `lab run KERNEL`");
     lab.write("kernels/x/kernel.cu", "// tried\n");
     lab.lab("run kernels/x").is(0);
     let discarded = lab.lab("discard kernels/x -m tried").is(0);
     let restore = told_command(&discarded, "restore");
     lab.write("kernels/x/kernel.cu", "// on disk\n");
-    let restored = lab.lab(&restore).is(0).says("kernels/x/kernel.cu now holds the bytes of");
+    let restored = lab
+        .lab(&restore)
+        .is(0)
+        .says("kernels/x/kernel.cu now holds the bytes of");
     assert_eq!(lab.read("kernels/x/kernel.cu"), "// tried\n");
     // Bytes that were saved say whose they are, too; and so does the number of the run.
     lab.lab(&told_command(&restored, "restore")).is(0);
     assert_eq!(lab.read("kernels/x/kernel.cu"), "// on disk\n");
-    lab.lab("restore 1").is(0).says("kernels/x/kernel.cu now holds the bytes of");
-    lab.lab("restore HEAD").is(1).says("no kernel.cu and no kernel.py in");
-    lab.lab("describe 1 -m better").is(0).says("is now 'better', and was 'tried'");
-    lab.lab("log --all").is(0).says("kernels/x/kernel.cu  better");
-    assert_eq!(lab.lab("log --all --json").is(0).json()["kernel"], serde_json::Value::Null);
+    lab.lab("restore 1")
+        .is(0)
+        .says("kernels/x/kernel.cu now holds the bytes of");
+    lab.lab("restore HEAD")
+        .is(1)
+        .says("no kernel.cu and no kernel.py in");
+    lab.lab("describe 1 -m better")
+        .is(0)
+        .says("is now 'better', and was 'tried'");
+    lab.lab("log --all")
+        .is(0)
+        .says("kernels/x/kernel.cu  better");
+    assert_eq!(
+        lab.lab("log --all --json").is(0).json()["kernel"],
+        serde_json::Value::Null
+    );
     // And of a kernel that is gone.
     fs::remove_file(lab.path("kernels/x/kernel.cu")).unwrap();
-    lab.lab("run kernels/x").is(2).says("`lab restore HEAD kernels/x`");
+    lab.lab("run kernels/x")
+        .is(2)
+        .says("`lab restore HEAD kernels/x`");
     lab.lab("restore HEAD kernels/x").is(0);
     assert_eq!(lab.read("kernels/x/kernel.cu"), "// the first\n");
 }
 
-/// Two problems of the built-in kind would take long to judge: the harness of the user's own judges both.
+/// Two problems of the built-in kind would take long to judge: the harness of the user's own judges
+/// both.
 fn judged_and_kept(lab: &Lab, kernel: &str, bytes: &str, text: &str) {
     lab.write(kernel, bytes);
     lab.lab(&format!("run {kernel}")).is(0);
@@ -205,14 +288,20 @@ fn kernels_of(lab: &Lab, command: &str) -> Vec<(String, String)> {
     let log = lab.lab(command).is(0).json();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or("unknown").to_owned();
     let one = |e: &serde_json::Value| (text(&e["kernel"]), text(&e["renamed_from"]));
-    log["experiments"].as_array().unwrap().iter().map(one).collect()
+    log["experiments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(one)
+        .collect()
 }
 
 #[test]
 fn a_problem_whose_folder_was_renamed_keeps_its_history() {
     let lab = two();
-    let long =
-        |n: u32| format!("// a kernel with some lines\n// that git recognises\n// in a rename\n// {n}\n");
+    let long = |n: u32| {
+        format!("// a kernel with some lines\n// that git recognises\n// in a rename\n// {n}\n")
+    };
     judged_and_kept(&lab, "p2/kernel.cu", &long(1), "first");
     lab.write("p2/kernel.cu", long(2));
     lab.lab("run p2").is(0);
@@ -221,19 +310,32 @@ fn a_problem_whose_folder_was_renamed_keeps_its_history() {
     lab.git("mv p2 softmax");
     let was = |log: &[(String, String)]| {
         assert!(
-            !log.is_empty() && log.iter().all(|e| *e == ("softmax/kernel.cu".into(), "p2/kernel.cu".into())),
+            !log.is_empty()
+                && log
+                    .iter()
+                    .all(|e| *e == ("softmax/kernel.cu".into(), "p2/kernel.cu".into())),
             "{log:?}"
         );
     };
     was(&kernels_of(&lab, "log softmax --json"));
     lab.git("commit -qm 'Rename p2'");
     was(&kernels_of(&lab, "log softmax --json"));
-    lab.lab("log softmax").is(0).says("first  (was p2/kernel.cu)").says("tried  (was p2/kernel.cu)");
-    lab.lab("log").is(0).says("2 of other kernels: `lab log --all` (2 of softmax/kernel.cu)");
+    lab.lab("log softmax")
+        .is(0)
+        .says("first  (was p2/kernel.cu)")
+        .says("tried  (was p2/kernel.cu)");
+    lab.lab("log")
+        .is(0)
+        .says("2 of other kernels: `lab log --all` (2 of softmax/kernel.cu)");
     // The incumbent is the renamed kernel, and an older experiment comes back under the new name.
     judged_and_kept(&lab, "softmax/kernel.cu", &long(3), "second");
-    let first = lab.lab("log softmax --json").json()["experiments"][0]["commit"].as_str().unwrap().to_owned();
-    lab.lab(&format!("restore {first}")).is(0).says("softmax/kernel.cu now holds the bytes of");
+    let first = lab.lab("log softmax --json").json()["experiments"][0]["commit"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    lab.lab(&format!("restore {first}"))
+        .is(0)
+        .says("softmax/kernel.cu now holds the bytes of");
     assert_eq!(lab.read("softmax/kernel.cu"), long(1));
     // A second rename is followed too.
     lab.git("checkout -q softmax/kernel.cu");
@@ -256,12 +358,24 @@ fn a_row_without_a_record_is_of_the_kernel_that_its_commit_changed() {
     judged_and_kept(&lab, "kernel.cu", "// better too\n", "of the first");
     fs::remove_dir_all(lab.path(".lab")).unwrap();
     lab.git("update-ref -d refs/notes/lab");
-    lab.write("results.tsv", lab.read("results.tsv") + "abc1234\t1.0\t1.0\tpass\tkeep\tby hand\n");
-    let kernels =
-        |command: &str| kernels_of(&lab, command).into_iter().map(|(kernel, _)| kernel).collect::<Vec<_>>();
-    assert_eq!(kernels("log --all --json"), ["p2/kernel.cu", "kernel.cu", "unknown"]);
+    lab.write(
+        "results.tsv",
+        lab.read("results.tsv") + "abc1234\t1.0\t1.0\tpass\tkeep\tby hand\n",
+    );
+    let kernels = |command: &str| {
+        kernels_of(&lab, command)
+            .into_iter()
+            .map(|(kernel, _)| kernel)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        kernels("log --all --json"),
+        ["p2/kernel.cu", "kernel.cu", "unknown"]
+    );
     assert_eq!(kernels("log p2 --json"), ["p2/kernel.cu", "unknown"]);
-    lab.lab("log --all-problems").is(0).says("(unknown problem)  by hand");
+    lab.lab("log --all-problems")
+        .is(0)
+        .says("(unknown problem)  by hand");
 }
 
 #[test]
@@ -271,7 +385,10 @@ fn the_list_of_kernels_knows_the_last_run_of_each() {
     lab.harness("echo 'correctness: fail'");
     lab.write("kernel.cu", "// wrong\n");
     lab.lab("run").is(1);
-    lab.write("p2/lab.toml", "objective = \"kernel_us\"\ngoal = \"minimize\"\n");
+    lab.write(
+        "p2/lab.toml",
+        "objective = \"kernel_us\"\ngoal = \"minimize\"\n",
+    );
     fs::create_dir_all(lab.path("tests/x")).unwrap();
     lab.write("tests/x/kernel.cu", "");
     let list = || {
@@ -280,12 +397,25 @@ fn the_list_of_kernels_knows_the_last_run_of_each() {
         history::look(&Repo::open(&project).unwrap(), &project, &mut index);
         let listed = history::kernels::list(&project, &index);
         let one = |kernel: &history::kernels::ListedKernel| {
-            let last = kernel.last.map(|last| format!(" {} {:?} {:?}", last.run, last.outcome, last.decided));
-            format!("{} {}{}", kernel.name, kernel.objective, last.unwrap_or_default())
+            let last = kernel
+                .last
+                .map(|last| format!(" {} {:?} {:?}", last.run, last.outcome, last.decided));
+            format!(
+                "{} {}{}",
+                kernel.name,
+                kernel.objective,
+                last.unwrap_or_default()
+            )
         };
         listed.iter().map(one).collect::<Vec<_>>()
     };
-    assert_eq!(list(), ["kernel.cu throughput_sps 2 Fail None", "p2/kernel.cu kernel_us 1 Pass Some(Keep)"]);
+    assert_eq!(
+        list(),
+        [
+            "kernel.cu throughput_sps 2 Fail None",
+            "p2/kernel.cu kernel_us 1 Pass Some(Keep)"
+        ]
+    );
     lab.git("mv p2 softmax");
     lab.git("commit -qm 'Rename p2'");
     assert_eq!(list()[1], "softmax/kernel.cu kernel_us 1 Pass Some(Keep)");

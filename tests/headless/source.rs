@@ -1,4 +1,5 @@
-//! What the view Source reads: the bytes on disk, the kernel in HEAD or of any experiment, and what a run judged.
+//! What the view Source reads: the bytes on disk, the kernel in HEAD or of any experiment, and what
+//! a run judged.
 
 use super::lab::Lab;
 use lab::screen::source_files::read;
@@ -23,7 +24,11 @@ fn look(lab: &Lab, baseline: Baseline) -> SourceView {
 }
 
 fn experiment(commit: &str) -> Baseline {
-    Baseline::Experiment(ExperimentKey { commit: commit.to_owned(), run: None, decided: None })
+    Baseline::Experiment(ExperimentKey {
+        commit: commit.to_owned(),
+        run: None,
+        decided: None,
+    })
 }
 
 #[test]
@@ -36,22 +41,34 @@ fn the_kernel_is_read_with_what_it_is_compared_with() {
 
     let source = look(&lab, Baseline::Incumbent);
     let base = source.base.unwrap();
-    assert_eq!((base.name, base.text.line(0)), (format!("incumbent {}", &head[..7]), "// the first"));
+    assert_eq!(
+        (base.name, base.text.line(0)),
+        (format!("incumbent {}", &head[..7]), "// the first")
+    );
     assert_eq!(source.present.unwrap().text.line(1), "// the second");
     assert_eq!(source.diff.tally(), "+3 −1");
     let (run, since) = &source.since[0];
-    assert_eq!((*run, since.locate(1), source.since.len()), (RunId(1), LineLocation::Kept(2), 1));
+    assert_eq!(
+        (*run, since.locate(1), source.since.len()),
+        (RunId(1), LineLocation::Kept(2), 1)
+    );
     assert_eq!(since.locate(2), LineLocation::Gone(3));
 
     // A discarded experiment, by its commit; and one that this clone has not.
     lab.write("kernel.cu", "// the second\r\nint a;\n");
     lab.lab("discard -m 'no use'").is(0);
-    let commit = lab.git("rev-parse --short refs/lab/discarded/1").trim().to_owned();
+    let commit = lab
+        .git("rev-parse --short refs/lab/discarded/1")
+        .trim()
+        .to_owned();
     let source = look(&lab, experiment(&commit));
     assert_eq!(source.base.unwrap().name, format!("experiment {commit}"));
     assert_eq!(source.diff.tally(), "+1 −2");
     let missing = look(&lab, experiment("0123456")).base.unwrap_err();
-    assert!(missing.contains("0123456") && missing.contains("lab fetch"), "{missing}");
+    assert!(
+        missing.contains("0123456") && missing.contains("lab fetch"),
+        "{missing}"
+    );
 }
 
 #[test]
@@ -68,6 +85,11 @@ fn what_is_missing_says_so_and_the_rest_is_there() {
     lab.git("commit -qm start");
     std::fs::remove_file(lab.path("kernel.cu")).unwrap();
     let source = look(&lab, Baseline::Incumbent);
-    assert!(source.present.unwrap_err().starts_with("kernel.cu is not there"));
+    assert!(
+        source
+            .present
+            .unwrap_err()
+            .starts_with("kernel.cu is not there")
+    );
     assert!(source.base.is_ok() && source.diff.is_empty());
 }

@@ -44,7 +44,11 @@ impl Bench {
         let (send, events) = channel();
         let sink = Arc::new(move |event| drop(send.send(event)));
         let runner = Runner::with_standby(project, lab.path("../bin/judge"), sink).unwrap();
-        Bench { runner: Some(runner), events, lab }
+        Bench {
+            runner: Some(runner),
+            events,
+            lab,
+        }
     }
 
     fn runner(&self) -> &Runner {
@@ -66,7 +70,11 @@ impl Bench {
         self.lab.write("kernel.cu", kernel);
         self.runner().start(Reason::Saved);
         loop {
-            match self.events.recv_timeout(patience()).expect("an event comes") {
+            match self
+                .events
+                .recv_timeout(patience())
+                .expect("an event comes")
+            {
                 RunEvent::Ended(record) => return *record,
                 RunEvent::NotStarted { why, .. } => panic!("{why}"),
                 _ => {}
@@ -88,10 +96,16 @@ fn each_run_has_a_judge_that_stood_by_and_that_judges_the_bytes_of_the_save() {
     let bench = Bench::new(WAITS);
     let first = bench.standby(1);
     assert_eq!(outcome(&bench.save("// two\n")), Outcome::Pass);
-    assert_eq!(bench.log(1), "stood by\n# the problem\n// two\ncorrectness: pass\n");
+    assert_eq!(
+        bench.log(1),
+        "stood by\n# the problem\n// two\ncorrectness: pass\n"
+    );
     assert_ne!(bench.standby(2), first, "one judge, one run");
     bench.save("// three\n");
-    assert_eq!(bench.log(2), "stood by\n# the problem\n// three\ncorrectness: pass\n");
+    assert_eq!(
+        bench.log(2),
+        "stood by\n# the problem\n// three\ncorrectness: pass\n"
+    );
     assert_eq!(bench.lab.read(".lab/runs/2/kernel.cu"), "// three\n");
 }
 
@@ -102,10 +116,16 @@ fn a_kernel_that_crashes_its_judge_does_not_reach_the_next_run() {
     let crashed = bench.save("// crash\n");
     let why = crashed.verdict.as_ref().map(|verdict| verdict.why.clone());
     assert_eq!(outcome(&crashed), Outcome::NotJudged);
-    assert_eq!(why.as_deref(), Some("the judge was ended by signal 11 (segmentation fault)"));
+    assert_eq!(
+        why.as_deref(),
+        Some("the judge was ended by signal 11 (segmentation fault)")
+    );
     bench.standby(2);
     assert_eq!(outcome(&bench.save("// well\n")), Outcome::Pass);
-    assert!(bench.log(1).starts_with("stood by\n"), "what was not judged used up no number");
+    assert!(
+        bench.log(1).starts_with("stood by\n"),
+        "what was not judged used up no number"
+    );
 }
 
 #[test]
@@ -114,11 +134,17 @@ fn a_changed_problem_is_judged_by_a_judge_that_read_it() {
     bench.standby(1);
     bench.lab.write("problem.toml", "# another problem\n");
     bench.save("// two\n");
-    assert_eq!(bench.log(1), "# another problem\n// two\ncorrectness: pass\n");
+    assert_eq!(
+        bench.log(1),
+        "# another problem\n// two\ncorrectness: pass\n"
+    );
     bench.standby(2);
     bench.lab.write("reference.cu", "// a new file\n");
     bench.save("// three\n");
-    assert_eq!(bench.log(2), "# another problem\n// three\ncorrectness: pass\n");
+    assert_eq!(
+        bench.log(2),
+        "# another problem\n// three\ncorrectness: pass\n"
+    );
     bench.standby(3);
     bench.save("// four\n");
     assert!(bench.log(3).starts_with("stood by\n"));
@@ -134,7 +160,9 @@ fn another_device_or_project_is_not_what_it_stood_by_for() {
     bench.save("// two\n");
     assert!(!bench.log(1).contains("stood by"));
     bench.standby(2);
-    bench.lab.write("lab.toml", "device = \"cpu\"\ntime_limit_s = 5\n");
+    bench
+        .lab
+        .write("lab.toml", "device = \"cpu\"\ntime_limit_s = 5\n");
     bench.runner().set_project(reopened());
     bench.save("// three\n");
     assert!(!bench.log(2).contains("stood by"));
@@ -152,12 +180,18 @@ fn a_commit_makes_another_incumbent_and_another_judge_stands_by() {
     assert_ne!(bench.standby(2), first);
     until("the old one is gone", || test_kill_process(first).is_err());
     bench.save("// two\n");
-    assert_eq!(bench.log(1), "stood by\nit has an incumbent\n# the problem\n// two\ncorrectness: pass\n");
+    assert_eq!(
+        bench.log(1),
+        "stood by\nit has an incumbent\n# the problem\n// two\ncorrectness: pass\n"
+    );
     bench.standby(3);
     // A commit that the runner did not hear of.
     bench.lab.git("commit -qam second");
     bench.save("// three\n");
-    assert!(!bench.log(2).contains("stood by"), "it stood by for the old incumbent");
+    assert!(
+        !bench.log(2).contains("stood by"),
+        "it stood by for the old incumbent"
+    );
 }
 
 #[test]
@@ -176,7 +210,9 @@ fn one_that_hangs_is_replaced() {
     let hanging = bench.standby(1);
     assert_eq!(outcome(&bench.save("// two\n")), Outcome::Pass);
     assert_eq!(bench.log(1), "# the problem\n// two\ncorrectness: pass\n");
-    until("the one that hangs is gone", || test_kill_process(hanging).is_err());
+    until("the one that hangs is gone", || {
+        test_kill_process(hanging).is_err()
+    });
 }
 
 #[test]

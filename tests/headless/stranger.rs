@@ -1,4 +1,5 @@
-//! A folder from a stranger: no link of it is followed, and no file of it is opened that is not a plain one of a fair size.
+//! A folder from a stranger: no link of it is followed, and no file of it is opened that is not a
+//! plain one of a fair size.
 
 use crate::lab::{CommandOutput, Lab, finish};
 use std::fs;
@@ -21,9 +22,15 @@ fn judged() -> Lab {
 #[track_caller]
 fn outside_is_untouched(lab: &Lab) {
     assert_eq!(lab.read("../home/.bashrc"), RC);
-    let names: Vec<_> =
-        fs::read_dir(lab.path("../stuff")).unwrap().flatten().map(|e| e.file_name()).collect();
-    assert_eq!((names, lab.read("../stuff/mine").as_str()), (vec!["mine".into()], "mine"));
+    let names: Vec<_> = fs::read_dir(lab.path("../stuff"))
+        .unwrap()
+        .flatten()
+        .map(|e| e.file_name())
+        .collect();
+    assert_eq!(
+        (names, lab.read("../stuff/mine").as_str()),
+        (vec!["mine".into()], "mine")
+    );
 }
 
 /// Every command that opens the repository. The last arguments are those that decide.
@@ -66,14 +73,18 @@ fn a_lab_folder_that_git_tracks_is_refused() {
     lab.git("add -f .lab");
     for output in every_command(&lab) {
         assert_ne!(output.code, 0, "{output:?}");
-        output.says("git tracks files in .lab").says("`git rm -r --cached .lab`");
+        output
+            .says("git tracks files in .lab")
+            .says("`git rm -r --cached .lab`");
     }
     lab.git("rm -qr --cached .lab");
     lab.lab("keep -m better").is(0);
     // Also where the folder itself is not there yet.
     lab.git("add -f .lab/runs/1/record.json");
     fs::remove_dir_all(lab.path(".lab")).unwrap();
-    lab.lab("run").is(64).says("git tracks files in .lab (.lab/runs/1/record.json)");
+    lab.lab("run")
+        .is(64)
+        .says("git tracks files in .lab (.lab/runs/1/record.json)");
     assert!(!lab.path(".lab").exists());
 }
 
@@ -116,10 +127,15 @@ fn links_below_the_lab_folder_are_not_followed() {
 #[test]
 fn a_lock_that_is_a_link_is_named_with_the_remedy() {
     let lab = judged();
-    assert!(lab.path(".lab/begin.lock").exists(), "runs begin one after the other");
+    assert!(
+        lab.path(".lab/begin.lock").exists(),
+        "runs begin one after the other"
+    );
     fs::remove_file(lab.path(".lab/decide.lock")).unwrap_or_default();
     symlink(lab.path("../home/.bashrc"), lab.path(".lab/decide.lock")).unwrap();
-    lab.lab("keep -m x").is(1).says("decide.lock is a link, and lab follows no link there: remove it");
+    lab.lab("keep -m x")
+        .is(1)
+        .says("decide.lock is a link, and lab follows no link there: remove it");
     fs::remove_file(lab.path(".lab/decide.lock")).unwrap();
     lab.lab("keep -m x").is(0);
 }
@@ -137,13 +153,18 @@ fn a_hard_link_is_not_written_through() {
 fn a_ledger_that_is_a_link_is_neither_written_nor_read() {
     let lab = judged();
     symlink("../home/.bashrc", lab.path("results.tsv")).unwrap();
-    lab.lab("keep -m better").is(0).says("results.tsv is a link").says("`lab log --append-missing`");
+    lab.lab("keep -m better")
+        .is(0)
+        .says("results.tsv is a link")
+        .says("`lab log --append-missing`");
     outside_is_untouched(&lab);
     lab.lab("log").is(0).says("results.tsv is a link");
     lab.lab("describe HEAD -m other").is(1);
     outside_is_untouched(&lab);
     fs::remove_file(lab.path("results.tsv")).unwrap();
-    lab.lab("log --append-missing").is(0).says("1 missing rows added");
+    lab.lab("log --append-missing")
+        .is(0)
+        .says("1 missing rows added");
     assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | better"]);
 }
 
@@ -195,12 +216,24 @@ fn pipes_in_place_of_files_make_no_command_hang() {
 #[test]
 fn a_pipe_that_git_would_read_is_named() {
     let lab = judged();
-    for name in [".gitattributes", ".git/packed-refs", ".git/index", ".git/config", ".git/refs/heads/main"] {
+    for name in [
+        ".gitattributes",
+        ".git/packed-refs",
+        ".git/index",
+        ".git/config",
+        ".git/refs/heads/main",
+    ] {
         let kept = fs::read(lab.path(name)).ok();
         fs::remove_file(lab.path(name)).unwrap_or_default();
         lab.sh(&format!("mkfifo {name}")).is(0);
         for args in ["log", "keep -m x", "run"] {
-            assert_ne!(lab.lab(args).says(&format!("{name} is a pipe or a device")).code, 0, "{args}");
+            assert_ne!(
+                lab.lab(args)
+                    .says(&format!("{name} is a pipe or a device"))
+                    .code,
+                0,
+                "{args}"
+            );
         }
         fs::remove_file(lab.path(name)).unwrap();
         if let Some(kept) = kept {
@@ -223,7 +256,13 @@ fn a_pipe_in_place_of_a_loose_object_is_named_where_nothing_is_trusted() {
         fs::remove_file(lab.path(&name)).unwrap();
         lab.sh(&format!("mkfifo {name}")).is(0);
         for args in ["log", "run", "undo", "clean"] {
-            assert_ne!(lab.lab(args).says(&format!("{name} is a pipe or a device")).code, 0, "{args}");
+            assert_ne!(
+                lab.lab(args)
+                    .says(&format!("{name} is a pipe or a device"))
+                    .code,
+                0,
+                "{args}"
+            );
         }
         fs::remove_file(lab.path(&name)).unwrap();
         fs::write(lab.path(&name), kept).unwrap();
@@ -246,7 +285,10 @@ fn a_clone_with_links_as_inputs_reads_nothing_outside() {
     fs::write(at("problem.toml"), "").unwrap();
     fs::remove_file(at("kernel.cu")).unwrap();
     symlink("../home/secret.cu", at("kernel.cu")).unwrap();
-    clone("run").is(2).says("kernel.cu is a link that leads out of the repository").says("`lab trust`");
+    clone("run")
+        .is(2)
+        .says("kernel.cu is a link that leads out of the repository")
+        .says("`lab trust`");
     clone("discard -m x --unjudged").is(1).says("leads out of");
     clone("restore HEAD").is(1).says("leads out of");
     assert_eq!(lab.read("../home/secret.cu"), "// a secret\n");
@@ -255,12 +297,16 @@ fn a_clone_with_links_as_inputs_reads_nothing_outside() {
     fs::remove_file(at("kernel.cu")).unwrap();
     fs::write(at("kernel.cu"), "#include \"tile.cuh\"\n").unwrap();
     symlink("../home/secret.cu", at("tile.cuh")).unwrap();
-    clone("run").is(2).says("tile.cuh is a link that leads out of the repository");
+    clone("run")
+        .is(2)
+        .says("tile.cuh is a link that leads out of the repository");
     fs::remove_file(at("tile.cuh")).unwrap();
     for name in ["problem.toml", "reference.cu", "reference.py"] {
         fs::remove_file(at(name)).unwrap_or_default();
         symlink("/dev/zero", at(name)).unwrap();
-        clone("run").is(2).says(&format!("{name} is a link that leads out of the repository"));
+        clone("run").is(2).says(&format!(
+            "{name} is a link that leads out of the repository"
+        ));
         fs::remove_file(at(name)).unwrap();
         fs::write(at("problem.toml"), "").unwrap();
     }
@@ -300,9 +346,13 @@ fn many_links_to_one_large_header_do_not_fill_the_memory() {
 #[test]
 fn an_endless_list_of_includes_ends() {
     let lab = Lab::new();
-    let kernel: String = (0..300_000).map(|at| format!("#include \"{at}\"\n")).collect();
+    let kernel: String = (0..300_000)
+        .map(|at| format!("#include \"{at}\"\n"))
+        .collect();
     lab.write("kernel.cu", kernel);
-    lab.lab("run").is(2).says("has more than 10000 include lines");
+    lab.lab("run")
+        .is(2)
+        .says("has more than 10000 include lines");
 }
 
 #[test]
@@ -320,7 +370,8 @@ fn gits_own_list_of_excluded_files_is_not_written_through_a_link() {
     lab.write("../home/.bashrc", RC);
     fs::remove_file(lab.path(".git/info/exclude")).unwrap();
     symlink(lab.path("../home/.bashrc"), lab.path(".git/info/exclude")).unwrap();
-    lab.lab("run").says("exclude is a link, and lab follows no link there");
+    lab.lab("run")
+        .says("exclude is a link, and lab follows no link there");
     assert_eq!(lab.read("../home/.bashrc"), RC);
 }
 
@@ -330,7 +381,9 @@ fn a_record_of_any_size_or_shape_is_left_out_in_words() {
     let path = lab.path(".lab/runs/1/record.json");
     let file = fs::File::create(&path).unwrap();
     file.set_len(1 << 40).unwrap();
-    lab.lab("log").is(0).says("has 1099511627776 bytes: at most");
+    lab.lab("log")
+        .is(0)
+        .says("has 1099511627776 bytes: at most");
     fs::write(&path, "[".repeat(1 << 20)).unwrap();
     lab.lab("log").is(0).says("run 1 is left out");
     fs::write(&path, "[],".repeat(5 << 20)).unwrap();
@@ -344,9 +397,15 @@ fn a_record_of_any_size_or_shape_is_left_out_in_words() {
         ".lab/refusals.jsonl",
         ".lab/unfinished.json",
     ] {
-        fs::File::create(lab.path(name)).unwrap().set_len(1 << 40).unwrap();
+        fs::File::create(lab.path(name))
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap();
         let output = lab.sh("ulimit -v 1500000; \"$LAB\" log; \"$LAB\" run; \"$LAB\" keep -m x");
-        assert!(!output.err.contains("panicked") && !output.err.contains("memory"), "{name}: {output:?}");
+        assert!(
+            !output.err.contains("panicked") && !output.err.contains("memory"),
+            "{name}: {output:?}"
+        );
         fs::remove_file(lab.path(name)).unwrap();
     }
 }

@@ -30,7 +30,9 @@ fn trust_ends_with_the_content() {
     let lab = Lab::new();
     let text = lab.read("lab.toml");
     lab.write("lab.toml", text.replace("uv run", "env X=1 uv run"));
-    lab.lab("run").is(64).says("wants to run `env X=1 uv run harness.py`");
+    lab.lab("run")
+        .is(64)
+        .says("wants to run `env X=1 uv run harness.py`");
     lab.write("lab.toml", text);
     lab.lab("run").is(0);
 }
@@ -41,15 +43,23 @@ fn a_yes_is_for_the_command_that_was_shown() {
     let project = lab_core::project::Project::open(&lab.repo, None).unwrap();
     lab.write("lab.toml", "harness = \"something else\"\n");
     let shown = TrustRequest::of(&project, None);
-    let refused = lab_core::project::trust::grant(&shown).unwrap_err().to_string();
-    assert!(refused.contains("changed just now: look at its harness command again"), "{refused}");
+    let refused = lab_core::project::trust::grant(&shown)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("changed just now: look at its harness command again"),
+        "{refused}"
+    );
 }
 
 #[test]
 fn the_built_in_harness_needs_none() {
     let lab = Lab::new();
     lab.write("lab.toml", "device = \"cpu\"\n");
-    lab.lab("trust").is(0).says("trusted: kernels of").says("may run without a sandbox");
+    lab.lab("trust")
+        .is(0)
+        .says("trusted: kernels of")
+        .says("may run without a sandbox");
     // There is no problem.toml: nothing is asked about trust.
     let output = lab.lab("run");
     assert_ne!(output.code, 0);
@@ -103,23 +113,38 @@ fn another_folder_under_the_trusted_name_of_a_link_is_not_trusted() {
 #[test]
 fn all_of_what_is_trusted_is_printed_before_it_is() {
     let lab = Lab::new();
-    let hidden = "harness = \"\"\"\necho fine\nsh \\u202Eharness.sh   \\u200B\\tx\\u001B[2J\n\"\"\"\n";
+    let hidden =
+        "harness = \"\"\"\necho fine\nsh \\u202Eharness.sh   \\u200B\\tx\\u001B[2J\n\"\"\"\n";
     let outside = lab.path("../outside");
     std::fs::create_dir(&outside).unwrap();
-    let toml =
-        format!("kernel = \"kernel.cu\"\n{hidden}[compile]\noptions = [\"-I{}\"]\n", outside.display());
+    let toml = format!(
+        "kernel = \"kernel.cu\"\n{hidden}[compile]\noptions = [\"-I{}\"]\n",
+        outside.display()
+    );
     lab.write("lab.toml", &toml);
     for (command, code) in [("run", 64), ("trust", 0)] {
         let output = crate::lab::finish(lab.plain_lab_command(command).spawn().unwrap()).is(code);
         let said = format!("{}{}", output.out, output.err);
         assert!(said.contains("    1 │ echo fine\n"), "{said}");
-        assert!(said.contains("    2 │ sh \\u{202e}harness.sh   \\u{200b}\\tx\\u{1b}[2J\n"), "{said}");
-        assert!(!said.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{said:?}");
+        assert!(
+            said.contains("    2 │ sh \\u{202e}harness.sh   \\u{200b}\\tx\\u{1b}[2J\n"),
+            "{said}"
+        );
+        assert!(
+            !said.contains(['\u{1b}', '\u{202e}', '\u{200b}']),
+            "{said:?}"
+        );
     }
     let output = lab.lab("trust").is(0).out;
     let shown = output.find("2 │ sh").unwrap();
-    assert!(shown < output.find("trusted: this command of ").unwrap(), "{output}");
-    assert!(output.contains(&outside.canonicalize().unwrap().display().to_string()), "{output}");
+    assert!(
+        shown < output.find("trusted: this command of ").unwrap(),
+        "{output}"
+    );
+    assert!(
+        output.contains(&outside.canonicalize().unwrap().display().to_string()),
+        "{output}"
+    );
 }
 
 #[test]
@@ -129,10 +154,14 @@ fn a_state_folder_of_the_repository_gives_no_trust() {
     // The mark that this user's lab would make, shipped in the clone.
     let shipped = lab.path("../clone/state");
     let mut command = lab.plain_lab_command("trust");
-    command.current_dir(lab.path("../clone")).env("LAB_STATE_DIR", &shipped);
+    command
+        .current_dir(lab.path("../clone"))
+        .env("LAB_STATE_DIR", &shipped);
     crate::lab::finish(command.spawn().unwrap()).is(0);
     let mut command = lab.plain_lab_command("run");
-    command.current_dir(lab.path("../clone")).env("LAB_STATE_DIR", "state");
+    command
+        .current_dir(lab.path("../clone"))
+        .env("LAB_STATE_DIR", "state");
     let output = crate::lab::finish(command.spawn().unwrap());
     assert_ne!(output.code, 0, "{output:?}");
     output.says("give it an absolute path");
@@ -150,7 +179,10 @@ fn a_library_that_a_folder_ships_is_not_loaded_before_trust() {
     for wheel in ["cu13/lib/libnvrtc.so.13", "cuda_nvrtc/lib/libnvrtc.so.12"] {
         let library = format!(".venv/lib/python3.11/site-packages/nvidia/{wheel}");
         std::fs::create_dir_all(lab.path(&library).parent().unwrap()).unwrap();
-        let built = lab.command("cc").args(["-shared", "-fPIC", "-o", &library, "../nvrtc.c"]).status();
+        let built = lab
+            .command("cc")
+            .args(["-shared", "-fPIC", "-o", &library, "../nvrtc.c"])
+            .status();
         assert!(built.unwrap().success());
     }
     for command in [
@@ -184,7 +216,10 @@ fn a_commit_starts_no_program_of_a_folder_that_is_not_trusted() {
     let plain = |args: &str| lab.lab(args);
     let head = lab.head();
     let refused = |what: &str| {
-        plain("keep -m better").is(1).says(&format!("would start {what}")).says("`lab trust`");
+        plain("keep -m better")
+            .is(1)
+            .says(&format!("would start {what}"))
+            .says("`lab trust`");
         assert!(!lab.path("../ran").exists(), "{what} ran");
         assert_eq!(lab.head(), head);
     };
@@ -225,21 +260,45 @@ fn a_commit_starts_no_program_of_a_folder_that_is_not_trusted() {
 #[test]
 fn a_fetch_starts_no_program_of_a_folder_that_is_not_trusted() {
     let lab = Lab::new();
-    lab.write("lab.toml", format!("{}# Trust ends here.\n", lab.read("lab.toml")));
+    lab.write(
+        "lab.toml",
+        format!("{}# Trust ends here.\n", lab.read("lab.toml")),
+    );
     lab.git("clone -q . ../other");
     lab.script("evil", "touch ../ran\nexec git-upload-pack \"$@\"");
     let plain = |args: &str| lab.lab(args);
     let settings: [(&str, &[(&str, &str)]); 5] = [
         (
             "remote.origin.uploadpack",
-            &[("remote.origin.url", "../other"), ("remote.origin.uploadpack", "./evil")],
+            &[
+                ("remote.origin.url", "../other"),
+                ("remote.origin.uploadpack", "./evil"),
+            ],
         ),
-        ("core.sshcommand", &[("remote.origin.url", "ssh://host/x"), ("core.sshCommand", "./evil")]),
-        ("remote.origin.url", &[("remote.origin.url", "ext::./evil ../other")]),
-        ("protocol.ext.allow", &[("remote.origin.url", "../other"), ("protocol.ext.allow", "always")]),
+        (
+            "core.sshcommand",
+            &[
+                ("remote.origin.url", "ssh://host/x"),
+                ("core.sshCommand", "./evil"),
+            ],
+        ),
+        (
+            "remote.origin.url",
+            &[("remote.origin.url", "ext::./evil ../other")],
+        ),
+        (
+            "protocol.ext.allow",
+            &[
+                ("remote.origin.url", "../other"),
+                ("protocol.ext.allow", "always"),
+            ],
+        ),
         (
             "credential.helper",
-            &[("remote.origin.url", "https://127.0.0.1:1/"), ("credential.helper", "!./evil")],
+            &[
+                ("remote.origin.url", "https://127.0.0.1:1/"),
+                ("credential.helper", "!./evil"),
+            ],
         ),
     ];
     for (named, pairs) in settings {
@@ -253,7 +312,10 @@ fn a_fetch_starts_no_program_of_a_folder_that_is_not_trusted() {
                 .says("`lab trust` lets it run");
         }
         let refused = plain("fetch --json").is(1).json();
-        assert!(refused["error"].as_str().unwrap().contains("`lab trust`"), "{refused}");
+        assert!(
+            refused["error"].as_str().unwrap().contains("`lab trust`"),
+            "{refused}"
+        );
         assert!(!lab.path("../ran").exists(), "{named} ran");
         for (key, _) in pairs {
             lab.git(&format!("config --unset {key}"));

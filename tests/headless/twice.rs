@@ -1,4 +1,5 @@
-//! A problem that doubles numbers, for stories about its workloads and its peers. The judge is the real one on the emulated device.
+//! A problem that doubles numbers, for stories about its workloads and its peers. The judge is the
+//! real one on the emulated device.
 
 use crate::lab::Lab;
 

@@ -24,7 +24,14 @@ fn undecided(lab: &Lab) -> Option<u64> {
 /// The undo is refused for this reason, and nothing has changed.
 #[track_caller]
 fn refuses(lab: &Lab, why: &str) {
-    let state = || (lab.head(), lab.read("kernel.cu"), lab.rows(), lab.git("status --porcelain"));
+    let state = || {
+        (
+            lab.head(),
+            lab.read("kernel.cu"),
+            lab.rows(),
+            lab.git("status --porcelain"),
+        )
+    };
     let before = state();
     lab.lab("undo").is(1).says(why);
     assert_eq!(state(), before);
@@ -49,12 +56,18 @@ fn a_keep_is_undone_and_can_be_decided_again() {
     assert_eq!(lab.rows(), [] as [&str; 0]);
     assert_eq!(undecided(&lab), Some(1));
     assert_eq!(lab.lab("log").is(0).err, "", "no row is owed");
-    let record: serde_json::Value = serde_json::from_str(&lab.read(".lab/runs/1/record.json")).unwrap();
+    let record: serde_json::Value =
+        serde_json::from_str(&lab.read(".lab/runs/1/record.json")).unwrap();
     assert_eq!(record["undone"][0]["description"], "better");
 
-    lab.lab("undo").is(1).says("nothing was decided about kernel.cu yet");
+    lab.lab("undo")
+        .is(1)
+        .says("nothing was decided about kernel.cu yet");
     lab.lab("keep -m 'better, said better'").is(0);
-    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | better, said better"]);
+    assert_eq!(
+        lab.rows(),
+        ["1000.0 | 1000.0 | pass | keep | better, said better"]
+    );
     lab.lab("undo").is(0).says("refs/lab/undone/1-2");
     lab.lab("discard -m 'after all not'").is(0);
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
@@ -66,13 +79,20 @@ fn a_note_that_could_not_be_written_is_told() {
     let commit = lab.head();
     lab.git("update-ref -d refs/notes/lab");
     lab.git("update-ref refs/notes/lab/in-the-way HEAD");
-    lab.lab("undo").is(0).says("the git note of the commit still says that it was decided: ");
+    lab.lab("undo")
+        .is(0)
+        .says("the git note of the commit still says that it was decided: ");
     assert_eq!(undecided(&lab), Some(1));
     // The next decision writes it, as soon as that is possible.
     lab.lab("log").is(0);
     lab.git("update-ref -d refs/notes/lab/in-the-way");
-    lab.lab("discard -m 'not that'").is(0).says("the git note that could not be written before is written");
-    assert!(lab.git(&format!("notes --ref=lab show {commit}")).contains("\"undone\""));
+    lab.lab("discard -m 'not that'")
+        .is(0)
+        .says("the git note that could not be written before is written");
+    assert!(
+        lab.git(&format!("notes --ref=lab show {commit}"))
+            .contains("\"undone\"")
+    );
     assert!(!lab.path(".lab/unfinished.json").exists());
 }
 
@@ -86,12 +106,18 @@ fn a_lock_that_a_killed_lab_left_on_its_own_refs_is_removed() {
     let commit = lab.head();
     let output = lab.lab("undo").is(0);
     assert!(!output.out.contains("still says"), "{output:?}");
-    assert!(lab.git(&format!("notes --ref=lab show {commit}")).contains("\"undone\""));
+    assert!(
+        lab.git(&format!("notes --ref=lab show {commit}"))
+            .contains("\"undone\"")
+    );
     assert_eq!(lab.git("rev-parse refs/lab/undone/1").trim(), commit);
     // The user's own are named.
     lab.lab("keep -m again").is(0);
     lab.write(".git/refs/heads/main.lock", "");
-    refuses(&lab, "git's ref main is locked: another git command is at work");
+    refuses(
+        &lab,
+        "git's ref main is locked: another git command is at work",
+    );
 }
 
 #[test]
@@ -99,15 +125,24 @@ fn a_discard_is_undone_and_the_bytes_on_disk_are_saved_first() {
     let lab = judged();
     lab.lab("discard -m worse").is(0);
     lab.write("kernel.cu", "// a new thought\n");
-    lab.lab("undo").is(0).says("discard").says("the bytes that were on disk are kept as");
+    lab.lab("undo")
+        .is(0)
+        .says("discard")
+        .says("the bytes that were on disk are kept as");
     assert_eq!(lab.read("kernel.cu"), "// better\n");
     let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
     assert!(
-        saved.lines().any(|r| lab.git(&format!("show {r}:kernel.cu")) == "// a new thought\n"),
+        saved
+            .lines()
+            .any(|r| lab.git(&format!("show {r}:kernel.cu")) == "// a new thought\n"),
         "{saved}"
     );
     assert_eq!((lab.rows(), undecided(&lab)), (vec![], Some(1)));
-    assert_eq!(lab.git("show refs/lab/discarded/1:kernel.cu"), "// better\n", "the attempt stays as well");
+    assert_eq!(
+        lab.git("show refs/lab/discarded/1:kernel.cu"),
+        "// better\n",
+        "the attempt stays as well"
+    );
     lab.lab("keep -m 'not so bad'").is(0);
     assert_eq!(lab.rows().len(), 1);
     assert_eq!(lab.lab("log").is(0).err, "");
@@ -121,7 +156,11 @@ fn decisions_are_undone_one_after_the_other() {
     lab.lab("discard -m worse").is(0);
     lab.lab("undo").is(0).says("run 2").says("discard");
     lab.lab("undo").is(0).says("run 1").says("keep");
-    assert_eq!(lab.read("kernel.cu"), "// worse\n", "undoing a keep writes no file");
+    assert_eq!(
+        lab.read("kernel.cu"),
+        "// worse\n",
+        "undoing a keep writes no file"
+    );
     assert_eq!(lab.git("log --format=%s"), "start\n");
 }
 
@@ -144,10 +183,15 @@ fn the_first_commit_of_all_is_undone_to_an_unborn_branch() {
 fn a_keep_that_made_no_commit_moves_no_head() {
     let lab = Lab::new();
     lab.lab("run").is(0);
-    lab.lab("keep -m baseline").is(0).says("HEAD holds these bytes already");
+    lab.lab("keep -m baseline")
+        .is(0)
+        .says("HEAD holds these bytes already");
     let head = lab.head();
     lab.lab("undo").is(0);
-    assert_eq!((lab.head(), lab.rows().len(), undecided(&lab)), (head, 0, Some(1)));
+    assert_eq!(
+        (lab.head(), lab.rows().len(), undecided(&lab)),
+        (head, 0, Some(1))
+    );
 }
 
 #[test]
@@ -186,13 +230,24 @@ fn an_undo_that_later_work_blocks_names_the_remedy() {
     lab.write("p2/kernel.cu", "// the second's\n");
     lab.lab("run p2").is(0);
     lab.lab("keep p2 -m 'of the second'").is(0);
-    let revert = format!("`git revert {}` takes it back with a new commit", &kept[..7]);
-    refuses(&lab, &format!("undo the keep of p2/kernel.cu first (`lab undo p2/kernel.cu`), or {revert}"));
+    let revert = format!(
+        "`git revert {}` takes it back with a new commit",
+        &kept[..7]
+    );
+    refuses(
+        &lab,
+        &format!("undo the keep of p2/kernel.cu first (`lab undo p2/kernel.cu`), or {revert}"),
+    );
     lab.lab("undo p2/kernel.cu").is(0);
-    lab.lab("undo").is(0).says("run 1 of kernel.cu is undecided again");
+    lab.lab("undo")
+        .is(0)
+        .says("run 1 of kernel.cu is undecided again");
 
     let lab = self::kept();
-    let revert = format!("was built on it; `git revert {}` takes it back", &lab.head()[..7]);
+    let revert = format!(
+        "was built on it; `git revert {}` takes it back",
+        &lab.head()[..7]
+    );
     lab.git("commit -q --allow-empty -m more");
     refuses(&lab, &revert);
 }
@@ -203,7 +258,10 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
     let lab = kept();
     std::fs::rename(lab.path("results.tsv"), lab.path("ledger")).unwrap();
     lab.sh("mkfifo results.tsv").is(0);
-    lab.lab("undo").is(1).says("is no plain file").says("the next `lab` goes on with it");
+    lab.lab("undo")
+        .is(1)
+        .says("is no plain file")
+        .says("the next `lab` goes on with it");
     assert_eq!(lab.git("log --format=%s"), "start\n");
     lab.lab("keep -m again").is(1).says("is no plain file");
     std::fs::rename(lab.path("ledger"), lab.path("results.tsv")).unwrap();
@@ -221,14 +279,20 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
     lab.lab("run").is(0);
     lab.lab("discard -m 'of another run'").is(0);
     assert_eq!(lab.git("log --format=%s"), "start\n", "the undo came first");
-    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | discard | of another run"]);
+    assert_eq!(
+        lab.rows(),
+        ["1000.0 | 1000.0 | pass | discard | of another run"]
+    );
 
     // Meanwhile somebody built on it: nothing is undone.
     let lab = kept();
     lab.unfinished(r#"{"what": "undo", "run": 1, "on_disk": null}"#);
     lab.git("commit -q --allow-empty -m more");
     lab.lab("log").is(0).says("is left: a later commit");
-    assert_eq!((lab.git("log --format=%s"), lab.rows().len()), ("more\nbetter\nstart\n".into(), 1));
+    assert_eq!(
+        (lab.git("log --format=%s"), lab.rows().len()),
+        ("more\nbetter\nstart\n".into(), 1)
+    );
 
     // Of a discard, with newer bytes on disk: they stay there.
     let lab = judged();
@@ -236,7 +300,10 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
     lab.unfinished(r#"{"what": "undo", "run": 1, "on_disk": "of the old bytes"}"#);
     lab.write("kernel.cu", "// newer\n");
     lab.lab("log").is(0).says("is done");
-    assert_eq!((lab.read("kernel.cu"), lab.rows().len()), ("// newer\n".into(), 0));
+    assert_eq!(
+        (lab.read("kernel.cu"), lab.rows().len()),
+        ("// newer\n".into(), 0)
+    );
 
     // The next lab is at another kernel: the bytes come back where they were.
     let lab = judged();
@@ -246,10 +313,15 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
     lab.write("other.cu", "// another\n");
     lab.lab("log other.cu").is(0).says("is done");
     assert_eq!(lab.read("kernel.cu"), lab.read(".lab/runs/1/kernel.cu"));
-    assert_eq!((lab.read("other.cu"), lab.rows().len()), ("// another\n".into(), 0));
+    assert_eq!(
+        (lab.read("other.cu"), lab.rows().len()),
+        ("// another\n".into(), 0)
+    );
 
     lab.write(".lab/unfinished.json", "{ half");
-    lab.lab("keep -m x").is(1).says("is damaged: read it, finish by hand what it says, and remove it");
+    lab.lab("keep -m x")
+        .is(1)
+        .says("is damaged: read it, finish by hand what it says, and remove it");
 }
 
 #[test]
@@ -258,7 +330,10 @@ fn a_full_disk_undoes_nothing_by_halves() {
     let output = lab.sh("trap '' XFSZ; ulimit -f 0; exec \"$LAB\" undo");
     assert_ne!(output.code, 0, "{output:?}");
     lab.lab("undo").is(0);
-    assert_eq!((lab.git("log --format=%s"), lab.rows().len()), ("start\n".into(), 0));
+    assert_eq!(
+        (lab.git("log --format=%s"), lab.rows().len()),
+        ("start\n".into(), 0)
+    );
 }
 
 /// Changes a run's record, as this user's lab would have written it.
@@ -274,15 +349,26 @@ fn edit(lab: &Lab, run: u32, change: impl FnOnce(&mut serde_json::Value)) {
 fn the_last_decision_is_the_last_one_whatever_the_clock_says() {
     let lab = kept();
     // The clock was ahead then, and is right by now.
-    edit(&lab, 1, |record| record["decision"]["decided"] = "2099-01-01T00:00:00Z".into());
+    edit(&lab, 1, |record| {
+        record["decision"]["decided"] = "2099-01-01T00:00:00Z".into()
+    });
     lab.write("kernel.cu", "// worse\n");
     lab.lab("run").is(0);
     lab.lab("discard -m worse").is(0);
     let log = lab.lab("log --json").is(0).json();
-    let order: Vec<_> = log["experiments"].as_array().unwrap().iter().map(|e| e["run"].clone()).collect();
+    let order: Vec<_> = log["experiments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["run"].clone())
+        .collect();
     assert_eq!(order, [1, 2]);
-    lab.lab("undo").is(0).says("run 2 of kernel.cu is undecided again");
-    lab.lab("undo").is(0).says("run 1 of kernel.cu is undecided again");
+    lab.lab("undo")
+        .is(0)
+        .says("run 2 of kernel.cu is undecided again");
+    lab.lab("undo")
+        .is(0)
+        .says("run 1 of kernel.cu is undecided again");
 }
 
 #[test]
@@ -294,19 +380,28 @@ fn a_damaged_record_that_may_hold_the_last_decision_stops_the_undo() {
     let whole = lab.read(".lab/runs/2/record.json");
     for damaged in ["{ half", "[]", &whole[..whole.len() / 2]] {
         lab.write(".lab/runs/2/record.json", damaged);
-        refuses(&lab, "the record of run 2 is damaged, and it may hold the last decision: mend");
+        refuses(
+            &lab,
+            "the record of run 2 is damaged, and it may hold the last decision: mend",
+        );
     }
     lab.write(".lab/runs/2/record.json", &whole);
-    lab.lab("undo").is(0).says("run 2 of kernel.cu is undecided again");
+    lab.lab("undo")
+        .is(0)
+        .says("run 2 of kernel.cu is undecided again");
     // An older run that was decided last counts, and one that was decided before does not.
     lab.write("kernel.cu", "// third\n");
     lab.lab("run").is(0);
     lab.lab("discard -m third").is(0);
     let whole = lab.read(".lab/runs/1/record.json");
     lab.write(".lab/runs/1/record.json", "{ half");
-    lab.lab("undo").is(0).says("run 3 of kernel.cu is undecided again");
+    lab.lab("undo")
+        .is(0)
+        .says("run 3 of kernel.cu is undecided again");
     lab.write(".lab/runs/1/record.json", whole);
-    lab.lab("undo").is(0).says("run 1 of kernel.cu is undecided again");
+    lab.lab("undo")
+        .is(0)
+        .says("run 1 of kernel.cu is undecided again");
     lab.lab("discard --run 2 -m second --unjudged").is(0);
     lab.write("kernel.cu", "// better\n");
     lab.lab("keep --run 1 -m again").is(0);

@@ -28,14 +28,21 @@ impl Story {
         let project = Arc::new(Project::open(&lab.repo, None).unwrap());
         let (send, events) = channel();
         let watcher = watch::start(project, Arc::new(move |event| drop(send.send(event)))).unwrap();
-        Story { lab, watcher, events }
+        Story {
+            lab,
+            watcher,
+            events,
+        }
     }
 
     /// The next event that is about the bytes.
     #[track_caller]
     fn next(&self) -> WatchEvent {
         loop {
-            let event = self.events.recv_timeout(patience()).expect("an event comes");
+            let event = self
+                .events
+                .recv_timeout(patience())
+                .expect("an event comes");
             if event != WatchEvent::RepositoryChanged {
                 return event;
             }
@@ -45,7 +52,10 @@ impl Story {
     /// Something else than the bytes changed, and nothing besides.
     #[track_caller]
     fn hears_of_the_repository(&self) {
-        let event = self.events.recv_timeout(patience()).expect("an event comes");
+        let event = self
+            .events
+            .recv_timeout(patience())
+            .expect("an event comes");
         assert_eq!(event, WatchEvent::RepositoryChanged);
     }
 
@@ -91,14 +101,18 @@ fn saves_of_every_kind() {
 fn what_is_no_change_is_not_heard() {
     let story = Story::new();
     let lab = &story.lab;
-    // The same bytes again, files that are no inputs, the lab's own files, and what the lab puts back.
+    // The same bytes again, files that are no inputs, the lab's own files, and what the lab puts
+    // back.
     lab.write("kernel.cu", lab.read("kernel.cu"));
     lab.write("notes.txt", "x");
     fs::create_dir_all(lab.path(".lab/runs/1")).unwrap();
     lab.write(".lab/runs/1/kernel.cu", "x");
     let kernel = lab.path("kernel.cu");
     let put = "// put back, and it includes nothing\n";
-    story.watcher.without_event(move || (fs::write(kernel, put).unwrap(), Some(put.into()))).unwrap();
+    story
+        .watcher
+        .without_event(move || (fs::write(kernel, put).unwrap(), Some(put.into())))
+        .unwrap();
     // Whatever would have been heard of those would come before this.
     lab.write("problem.toml", "# the end\n");
     story.hears(&["problem.toml"]);
@@ -110,10 +124,17 @@ fn a_save_while_the_lab_puts_a_kernel_back_is_heard() {
     let saved = |text: &str| format!("#include \"inc/tile.cuh\"\n// {text}\n");
     // The lab refused, because of this very save.
     let (kernel, newer) = (story.lab.path("kernel.cu"), saved("newer than the verdict"));
-    story.watcher.without_event(move || (fs::write(kernel, newer).unwrap(), None)).unwrap();
+    story
+        .watcher
+        .without_event(move || (fs::write(kernel, newer).unwrap(), None))
+        .unwrap();
     story.hears(&["kernel.cu"]);
     // Saved over what the lab had just put there.
-    let (kernel, put, over) = (story.lab.path("kernel.cu"), saved("put back"), saved("saved over it"));
+    let (kernel, put, over) = (
+        story.lab.path("kernel.cu"),
+        saved("put back"),
+        saved("saved over it"),
+    );
     let act = move || {
         fs::write(&kernel, &put).unwrap();
         fs::write(&kernel, over).unwrap();
@@ -137,12 +158,16 @@ fn a_kernel_that_is_gone_is_said_and_its_return_is_heard() {
 
 #[test]
 fn a_save_that_nobody_tells_of_is_found_by_looking() {
-    // Written through a link in another folder, as from another machine: no event comes to this one.
+    // Written through a link in another folder, as from another machine: no event comes to this
+    // one.
     let story = Story::prepared(|lab| {
         fs::create_dir(lab.path("elsewhere")).unwrap();
         fs::hard_link(lab.path("kernel.cu"), lab.path("elsewhere/alias.cu")).unwrap();
     });
-    story.lab.write("elsewhere/alias.cu", "#include \"inc/tile.cuh\"\n// from elsewhere\n");
+    story.lab.write(
+        "elsewhere/alias.cu",
+        "#include \"inc/tile.cuh\"\n// from elsewhere\n",
+    );
     story.hears(&["kernel.cu"]);
 }
 
@@ -181,8 +206,14 @@ fn a_loop_is_heard_when_it_runs_already_when_it_writes_and_when_it_has_ended() {
     let (lock, folder) = held.unwrap();
     assert_eq!(story.next(), WatchEvent::LoopChanged { running: true });
     for name in ["state.json", "request", "end-turn", "command.log"] {
-        story.lab.write(&format!("{folder}/{name}"), format!("{name} has changed"));
-        assert_eq!(story.next(), WatchEvent::LoopChanged { running: true }, "{name}");
+        story
+            .lab
+            .write(&format!("{folder}/{name}"), format!("{name} has changed"));
+        assert_eq!(
+            story.next(),
+            WatchEvent::LoopChanged { running: true },
+            "{name}"
+        );
     }
     lock.unlock().unwrap();
     assert_eq!(story.next(), WatchEvent::LoopChanged { running: false });

@@ -1,4 +1,5 @@
-//! Workloads that a save leaves to `lab measure` and to the check before a keep: who judges what, and who says so.
+//! Workloads that a save leaves to `lab measure` and to the check before a keep: who judges what,
+//! and who says so.
 
 use crate::lab::Lab;
 use crate::twice::{self, KERNEL};
@@ -26,14 +27,19 @@ fn judged(judged: usize, when: &str) -> Value {
 fn a_keep_judges_the_workloads_that_a_save_left_out() {
     let lab = twice();
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
-    lab.lab("run").is(0).says("1 of 3 workloads judged; `lab measure` and");
+    lab.lab("run")
+        .is(0)
+        .says("1 of 3 workloads judged; `lab measure` and");
     let measured = lab.lab("measure --json").is(0).json();
     assert_eq!(measured["judged_workloads"], judged(2, "measure"));
     assert_eq!(measured["workloads"].as_array().map(Vec::len), Some(2));
     let run = lab.lab("run --json").is(0).json();
     assert_eq!(run["judged_workloads"], judged(1, "save"));
     let kept = lab.lab("keep --json -m tried").is(0).json();
-    assert_eq!(kept["decision"]["held_out"]["judged_workloads"], judged(3, "keep"));
+    assert_eq!(
+        kept["decision"]["held_out"]["judged_workloads"],
+        judged(3, "keep")
+    );
     let record: Value = serde_json::from_str(&lab.read(".lab/runs/3/record.json")).unwrap();
     assert_eq!(record["verdict"]["judged"], judged(1, "save"));
 }
@@ -41,9 +47,14 @@ fn a_keep_judges_the_workloads_that_a_save_left_out() {
 #[test]
 fn a_kernel_that_is_wrong_for_a_workload_of_a_keep_is_not_kept() {
     let lab = twice();
-    lab.write("kernel.cu", KERNEL.replace("2.0f * x", "(n == 50 ? 3.0f : 2.0f) * x"));
+    lab.write(
+        "kernel.cu",
+        KERNEL.replace("2.0f * x", "(n == 50 ? 3.0f : 2.0f) * x"),
+    );
     lab.lab("run").is(0);
-    lab.lab("measure").is(0).says("2 of 3 workloads judged; the check before a keep judges all");
+    lab.lab("measure")
+        .is(0)
+        .says("2 of 3 workloads judged; the check before a keep judges all");
     let kept = lab.lab("keep -m wrong").is(1);
     assert!(kept.err.contains("n=50"), "{kept:?}");
 }

@@ -1,12 +1,13 @@
-//! Every action of the table by its own key, in a real terminal: what is seen after it and was not seen before.
-//! An action that has no line here, of its own or of another test, makes this fail.
+//! Every action of the table by its own key, in a real terminal: what is seen after it and was not
+//! seen before. An action that has no line here, of its own or of another test, makes this fail.
 
 use super::bench::{Bench, Lab, long_kernel};
 use lab_tui::keymap::{Keymap, TABLE};
 use lab_tui::text::width;
 use std::path::Path;
 
-/// The screen that a story is played on; one is opened for all stories of a kind, which follow each other.
+/// The screen that a story is played on; one is opened for all stories of a kind, which follow each
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum On {
     /// A kernel that was judged and is HEAD's, a long log, twelve old experiments.
@@ -42,7 +43,13 @@ struct Story {
 }
 
 const fn story(on: On, action: &'static str, seen: Seen, after: &'static str) -> Story {
-    Story { action, on, before: ("", ""), seen, after }
+    Story {
+        action,
+        on,
+        before: ("", ""),
+        seen,
+        after,
+    }
 }
 
 const fn then(
@@ -52,7 +59,13 @@ const fn then(
     seen: Seen,
     after: &'static str,
 ) -> Story {
-    Story { action, on, before, seen, after }
+    Story {
+        action,
+        on,
+        before,
+        seen,
+        after,
+    }
 }
 
 const ESC: &str = "\u{1b}";
@@ -66,7 +79,12 @@ const STORIES: &[Story] = &[
     story(Judged, "show-results", Text("▸3 Results"), ""),
     story(Judged, "show-git", Text("▸4 Git"), ""),
     story(Judged, "show-device", Text("▸5 Device"), ""),
-    story(Judged, "show-loop", Text("No loop has worked on kernel.cu yet"), ""),
+    story(
+        Judged,
+        "show-loop",
+        Text("No loop has worked on kernel.cu yet"),
+        "",
+    ),
     story(Judged, "pause-loop", Text("pause-loop: no loop runs"), ""),
     story(Judged, "end-turn", Text("end-turn: no loop runs"), ""),
     story(Judged, "show-bench", Text("▸1 Bench"), ""),
@@ -84,22 +102,75 @@ const STORIES: &[Story] = &[
     story(Judged, "zoom", Gone("─ Git log"), "z"),
     story(Judged, "open", Gone("─ Git log"), "\r"),
     story(Judged, "copy", Text("copied run "), ""),
-    then(Judged, ("3", "Experiments 12"), "sort-by-next", Text("by run ▼"), ""),
+    then(
+        Judged,
+        ("3", "Experiments 12"),
+        "sort-by-next",
+        Text("by run ▼"),
+        "",
+    ),
     story(Judged, "sort-reverse", Text("by run ▲"), ""),
-    story(Judged, "all-problems", Text("all-problems: there are experiments of this problem only"), ""),
+    story(
+        Judged,
+        "all-problems",
+        Text("all-problems: there are experiments of this problem only"),
+        "",
+    ),
     story(Judged, "filter", Text("filter›"), CTRL_C),
     story(Judged, "mark", Text("◆"), "j"),
-    story(Judged, "compare", Text("ratio, the second over the first"), ESC),
-    then(Judged, ("", "━ Experiments"), "restore", Text("Restore?"), "n"),
+    story(
+        Judged,
+        "compare",
+        Text("ratio, the second over the first"),
+        ESC,
+    ),
+    then(
+        Judged,
+        ("", "━ Experiments"),
+        "restore",
+        Text("Restore?"),
+        "n",
+    ),
     story(Judged, "describe", Text("╭ Describe "), CTRL_C),
-    then(Judged, ("1", "▸1 Bench"), "auto-decide", Text("auto on"), "a"),
-    story(Judged, "profile", Text("profile: needs the built-in harness"), ""),
-    story(Judged, "check", Text("check: needs the built-in harness"), ""),
+    then(
+        Judged,
+        ("1", "▸1 Bench"),
+        "auto-decide",
+        Text("auto on"),
+        "a",
+    ),
+    story(
+        Judged,
+        "profile",
+        Text("profile: needs the built-in harness"),
+        "",
+    ),
+    story(
+        Judged,
+        "check",
+        Text("check: needs the built-in harness"),
+        "",
+    ),
     story(Judged, "mouse", Text("the mouse is on"), ""),
-    story(Judged, "reload-config", Text("config.toml has not changed"), ""),
+    story(
+        Judged,
+        "reload-config",
+        Text("config.toml has not changed"),
+        "",
+    ),
     story(Judged, "help", Text("Everywhere"), "\x1b"),
-    story(Judged, "histograms", Text("how many differences are how large"), "H"),
-    story(Judged, "palette", Text("an action by a part of its name"), CTRL_C),
+    story(
+        Judged,
+        "histograms",
+        Text("how many differences are how large"),
+        "H",
+    ),
+    story(
+        Judged,
+        "palette",
+        Text("an action by a part of its name"),
+        CTRL_C,
+    ),
     then(
         Judged,
         (":", "an action by a part of its name"),
@@ -109,9 +180,21 @@ const STORIES: &[Story] = &[
     ),
     then(Judged, (":", "▸c"), "next-choice", Text("▸d"), ""),
     story(Judged, "previous-choice", Text("▸c"), CTRL_C),
-    then(Judged, (":show-git", "› show-git"), "accept", Text("▸4 Git"), "1"),
+    then(
+        Judged,
+        (":show-git", "› show-git"),
+        "accept",
+        Text("▸4 Git"),
+        "1",
+    ),
     // Past who made the commit, to the first file that it changed.
-    then(Judged, ("4", "<ada@example.org>"), "next-change", Gone("<ada@example.org>"), ""),
+    then(
+        Judged,
+        ("4", "<ada@example.org>"),
+        "next-change",
+        Gone("<ada@example.org>"),
+        "",
+    ),
     story(Judged, "previous-change", Text("<ada@example.org>"), "1"),
     story(Judged, "theme", Text("lab-contrast-light"), CTRL_C),
     story(Judged, "kernel", Text("this screen"), CTRL_C),
@@ -120,7 +203,13 @@ const STORIES: &[Story] = &[
     story(Judged, "previous-match", Text("line 20 marker"), ""),
     story(Judged, "close", Gone("/marker"), ""),
     // A number in the palette is a row: two lines come before the first that counts itself.
-    then(Judged, (":80", "line 80 of"), "accept", Text("line 78 of"), ""),
+    then(
+        Judged,
+        (":80", "line 80 of"),
+        "accept",
+        Text("line 78 of"),
+        "",
+    ),
     story(Judged, "top", Text("stage: build"), ""),
     story(Judged, "down", Gone("stage: build"), ""),
     story(Judged, "up", Text("stage: build"), ""),
@@ -140,26 +229,53 @@ const STORIES: &[Story] = &[
     story(Undecided, "previous-mark", Gone("10/61"), ""),
     story(Undecided, "diff", Text("unified"), ""),
     story(Undecided, "context", Text("· 10 lines around"), "wwvv"),
-    story(Undecided, "base", Text("no experiment to compare with yet"), "1"),
+    story(
+        Undecided,
+        "base",
+        Text("no experiment to compare with yet"),
+        "1",
+    ),
     story(Undecided, "undo", Text("undo: "), ""),
     story(Undecided, "keep", Text("What did you try?"), CTRL_C),
-    then(Undecided, ("c", "What did you try?"), "trailers", Text("Not-tested"), CTRL_C),
-    then(Undecided, ("c", "What did you try?"), "next-line", Text("› Hypothesis"), CTRL_C),
-    then(Undecided, ("c", "What did you try?"), "previous-line", Text("› Not-tested"), CTRL_C),
+    then(
+        Undecided,
+        ("c", "What did you try?"),
+        "trailers",
+        Text("Not-tested"),
+        CTRL_C,
+    ),
+    then(
+        Undecided,
+        ("c", "What did you try?"),
+        "next-line",
+        Text("› Hypothesis"),
+        CTRL_C,
+    ),
+    then(
+        Undecided,
+        ("c", "What did you try?"),
+        "previous-line",
+        Text("› Not-tested"),
+        CTRL_C,
+    ),
     story(Undecided, "discard", Text("What did you try?"), ESC),
     story(Running, "stop", Text("∅ VOID"), ""),
     story(Untrusted, "no", Text("is not trusted: nothing runs"), ""),
     then(Untrusted, ("r", "Run it?"), "yes", Text("● PASS"), ""),
 ];
 
-/// Told by a test of its own: the process stops, ends, or lends the terminal; or it takes what is not there.
+/// Told by a test of its own: the process stops, ends, or lends the terminal; or it takes what is
+/// not there.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("suspend", "fn it_stops_and_comes_back_whole"),
     ("quit", "fn quitting_takes_the_run_along"),
     ("next-section", "// next-section and previous-section"),
     ("previous-section", "// next-section and previous-section"),
     ("sort-workloads", "// sort-workloads and reverse-workloads"),
-    ("reverse-workloads", "// sort-workloads and reverse-workloads"),
+    (
+        "reverse-workloads",
+        "// sort-workloads and reverse-workloads",
+    ),
     ("edit", "fn the_editor_gets_the_terminal_and_gives_it_back"),
 ];
 
@@ -170,11 +286,21 @@ fn every_action_has_a_story() {
         .iter()
         .map(|binding| binding.name)
         .filter(|name| !STORIES.iter().any(|story| story.action == *name))
-        .filter(|name| !ELSEWHERE.iter().any(|(action, test)| action == name && tests.contains(test)))
+        .filter(|name| {
+            !ELSEWHERE
+                .iter()
+                .any(|(action, test)| action == name && tests.contains(test))
+        })
         .collect();
-    assert!(missing.is_empty(), "tell what is seen of these actions, in tests/pty/actions.rs: {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "tell what is seen of these actions, in tests/pty/actions.rs: {missing:?}"
+    );
     let known = |name: &str| TABLE.iter().any(|binding| binding.name == name);
-    assert!(STORIES.iter().all(|story| known(story.action)), "a story is of an action that is gone");
+    assert!(
+        STORIES.iter().all(|story| known(story.action)),
+        "a story is of an action that is gone"
+    );
 }
 
 #[test]
@@ -217,7 +343,10 @@ fn actions_on_an_untrusted_command() {
 fn play(lab: &mut Lab, on: On) {
     let keymap = Keymap::built_in();
     for story in STORIES.iter().filter(|story| story.on == on) {
-        let binding = TABLE.iter().find(|binding| binding.name == story.action).unwrap();
+        let binding = TABLE
+            .iter()
+            .find(|binding| binding.name == story.action)
+            .unwrap();
         lab.press(story.before.0).see(story.before.1);
         let is_so = |contents: &str, from: (i32, i32)| match story.seen {
             Text(text) => contents.contains(text),
@@ -225,9 +354,10 @@ fn play(lab: &mut Lab, on: On) {
             Moved(text, x, y) => place(contents, text) == Some((from.0 + x, from.1 + y)),
             Again(_) => false,
         };
-        lab.wait(&format!("a screen without the effect of {}", story.action), |screen| {
-            !is_so(&screen.contents(), (i32::MIN / 2, 0))
-        });
+        lab.wait(
+            &format!("a screen without the effect of {}", story.action),
+            |screen| !is_so(&screen.contents(), (i32::MIN / 2, 0)),
+        );
         let from = match story.seen {
             Moved(text, ..) => {
                 lab.wait(text, |screen| place(&screen.contents(), text).is_some());
@@ -246,12 +376,16 @@ fn play(lab: &mut Lab, on: On) {
         }
         match story.seen {
             Again(text) => lab.hear_after(sent, text),
-            seen => lab.wait(&format!("{seen:?} after {}", story.action), |s| is_so(&s.contents(), from)),
+            seen => lab.wait(&format!("{seen:?} after {}", story.action), |s| {
+                is_so(&s.contents(), from)
+            }),
         }
         lab.press(story.after);
         if story.after == ESC {
             // A terminal sends Alt with a key as Esc and the key: nothing may follow at once.
-            lab.wait(&format!("{} is closed", story.action), |s| !is_so(&s.contents(), from));
+            lab.wait(&format!("{} is closed", story.action), |s| {
+                !is_so(&s.contents(), from)
+            });
         }
     }
 }
@@ -262,10 +396,16 @@ fn place(contents: &str, text: &str) -> Option<(i32, i32)> {
     rows.find_map(|(line, y)| Some((width(&line[..line.find(text)?]) as i32, y)))
 }
 
-/// What a terminal sends for a key as it is shown (xterm's control sequences, "PC-Style Function Keys").
+/// What a terminal sends for a key as it is shown (xterm's control sequences, "PC-Style Function
+/// Keys").
 fn bytes(label: &str) -> String {
-    let arrow =
-        |name: &str| ["↑", "↓", "→", "←"].iter().zip("ABCD".chars()).find(|(n, _)| **n == name).map(|n| n.1);
+    let arrow = |name: &str| {
+        ["↑", "↓", "→", "←"]
+            .iter()
+            .zip("ABCD".chars())
+            .find(|(n, _)| **n == name)
+            .map(|n| n.1)
+    };
     if let Some(rest) = label.strip_prefix("Ctrl-") {
         return match arrow(rest) {
             Some(letter) => format!("\u{1b}[1;5{letter}"),

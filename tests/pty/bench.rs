@@ -1,5 +1,5 @@
-//! A bench to work at: a git repository with a kernel and a small external harness, and the screen of
-//! `lab` in a pseudo terminal beside it. Nothing outside its temporary folder is touched.
+//! A bench to work at: a git repository with a kernel and a small external harness, and the screen
+//! of `lab` in a pseudo terminal beside it. Nothing outside its temporary folder is touched.
 
 #[path = "../../harness/device/tests/support/headers.rs"]
 mod headers;
@@ -23,7 +23,10 @@ pub use processes::{child, children, is_alive, wait_until_gone};
 
 /// How long a test waits for what must come. Slow machines may set more, in seconds.
 pub fn patience() -> Duration {
-    let seconds = std::env::var("LAB_TEST_PATIENCE_S").ok().and_then(|s| s.parse().ok()).unwrap_or(300);
+    let seconds = std::env::var("LAB_TEST_PATIENCE_S")
+        .ok()
+        .and_then(|s| s.parse().ok())
+        .unwrap_or(300);
     Duration::from_secs(seconds)
 }
 
@@ -84,8 +87,15 @@ impl Bench {
 
     /// A command of `lab` that must go well; what it printed.
     pub fn lab(&self, args: &[&str]) -> String {
-        let output = self.command(env!("CARGO_BIN_EXE_lab"), args).output().unwrap();
-        assert!(output.status.success(), "lab {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = self
+            .command(env!("CARGO_BIN_EXE_lab"), args)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "lab {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).unwrap()
     }
 
@@ -97,8 +107,9 @@ impl Bench {
         })
     }
 
-    /// A kernel whose harness says on what it ran, once it has, and that each other kernel is slower; it waits for the file
-    /// `judge` beside the repository where the kernel says so. It is trusted.
+    /// A kernel whose harness says on what it ran, once it has, and that each other kernel is
+    /// slower; it waits for the file `judge` beside the repository where the kernel says so. It is
+    /// trusted.
     pub fn looping() -> Self {
         let bench = Self::with(|repo| {
             fs::write(repo.join("kernel.cu"), "// the first\n").unwrap();
@@ -112,7 +123,10 @@ impl Bench {
     /// `lab ARGS` in the background.
     pub fn start_lab(&self, args: &[&str]) -> Child {
         let mut command = self.command(env!("CARGO_BIN_EXE_lab"), args);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         command.spawn().unwrap()
     }
 
@@ -131,7 +145,8 @@ impl Bench {
             fs::write(repo.join("kernel.cu"), "talks\n").unwrap();
             fs::write(repo.join("harness.sh"), HARNESS).unwrap();
             fs::write(repo.join("lab.toml"), "harness = \"sh harness.sh\"\n").unwrap();
-            let mut rows = "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription\n".to_owned();
+            let mut rows =
+                "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription\n".to_owned();
             for at in 0..12 {
                 rows.push_str(&format!(
                     "a1b2c{at:02}\t{}.0\t5.0\tpass\tdiscard\tattempt {at}\n",
@@ -144,8 +159,8 @@ impl Bench {
         bench
     }
 
-    /// The lab's own rmsnorm problem, judged by the built-in harness on the emulated device, which every
-    /// machine has.
+    /// The lab's own rmsnorm problem, judged by the built-in harness on the emulated device, which
+    /// every machine has.
     pub fn rmsnorm() -> Self {
         Self::with(|repo| {
             let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/rmsnorm");
@@ -160,7 +175,8 @@ impl Bench {
     /// A small problem whose check before a keep draws other shapes, likewise.
     pub fn below_largest() -> Self {
         Self::with(|repo| {
-            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/judge/tests/kernels/tensor");
+            let from =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/judge/tests/kernels/tensor");
             for (name, to) in [
                 ("plain.cu", "kernel.cu"),
                 ("problem.toml", "problem.toml"),
@@ -173,7 +189,9 @@ impl Bench {
     }
 
     fn with(fill: impl FnOnce(&Path)) -> Self {
-        let bench = Bench { folder: tempfile::tempdir().unwrap() };
+        let bench = Bench {
+            folder: tempfile::tempdir().unwrap(),
+        };
         for name in ["home", "repo"] {
             fs::create_dir(bench.folder.path().join(name)).unwrap();
         }
@@ -234,13 +252,21 @@ impl Bench {
 
     fn command(&self, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.args(args).current_dir(self.repo()).env_clear().envs(self.env());
+        command
+            .args(args)
+            .current_dir(self.repo())
+            .env_clear()
+            .envs(self.env());
         command
     }
 
     pub fn git(&self, args: &[&str]) -> String {
         let output = self.command("git", args).output().unwrap();
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).unwrap()
     }
 
@@ -256,7 +282,12 @@ impl Bench {
     }
 
     pub fn open_with(&self, columns: u16, rows: u16, vars: &[(&str, &Path)]) -> Lab {
-        self.start(columns, rows, vars, CommandBuilder::new(env!("CARGO_BIN_EXE_lab")))
+        self.start(
+            columns,
+            rows,
+            vars,
+            CommandBuilder::new(env!("CARGO_BIN_EXE_lab")),
+        )
     }
 
     /// Started by a shell, which stays until a line is typed; the screen's process is in `lab.pid`.
@@ -290,18 +321,32 @@ impl Bench {
         lab.said()
     }
 
-    /// An executable shell script beside the repository. Another process writes it: a child that another test starts in that
-    /// moment would have the file open for writing until it runs its own program, and Linux runs no such file.
+    /// An executable shell script beside the repository. Another process writes it: a child that
+    /// another test starts in that moment would have the file open for writing until it runs its
+    /// own program, and Linux runs no such file.
     pub fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         let write = "rm -f \"$0\" && printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", write]).arg(&path).arg(format!("#!/bin/sh\n{text}\n"));
-        assert!(shell.status().unwrap().success(), "{} was not written", path.display());
+        shell
+            .args(["-c", write])
+            .arg(&path)
+            .arg(format!("#!/bin/sh\n{text}\n"));
+        assert!(
+            shell.status().unwrap().success(),
+            "{} was not written",
+            path.display()
+        );
         path
     }
 
-    fn start(&self, columns: u16, rows: u16, vars: &[(&str, &Path)], mut command: CommandBuilder) -> Lab {
+    fn start(
+        &self,
+        columns: u16,
+        rows: u16,
+        vars: &[(&str, &Path)],
+        mut command: CommandBuilder,
+    ) -> Lab {
         command.cwd(self.repo());
         command.env_clear();
         for (name, value) in self.env() {

@@ -1,5 +1,5 @@
-//! What the commands print on a real terminal, where they may use colours: nothing but text and colours reaches it, whatever the
-//! names, arguments and files say.
+//! What the commands print on a real terminal, where they may use colours: nothing but text and
+//! colours reaches it, whatever the names, arguments and files say.
 
 use crate::bench::Bench;
 use lab_protocol::console::is_clean;
@@ -12,7 +12,10 @@ fn without_colours(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let numbers = part.bytes().take_while(|b| b.is_ascii_digit() || *b == b';').count();
+        let numbers = part
+            .bytes()
+            .take_while(|b| b.is_ascii_digit() || *b == b';')
+            .count();
         match part[numbers..].strip_prefix('m') {
             Some(rest) => plain += rest,
             None => plain += &format!("\x1b[{part}"),
@@ -24,17 +27,28 @@ fn without_colours(text: &str) -> String {
 #[test]
 fn a_terminal_gets_text_and_colours_alone() {
     let bench = Bench::new();
-    let theme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/themes/nord.yaml")).unwrap();
+    let theme =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/themes/nord.yaml")).unwrap();
     let name = format!("{HOSTILE}.yaml");
     fs::write(bench.repo().join(&name), theme).unwrap();
     fs::write(bench.repo().join("kernel.cu"), "speed 1100\n").unwrap();
     let wrong = format!("--{HOSTILE}");
-    let styled: [&[&str]; 4] =
-        [&["--help"], &["run", "--no-such"], &["theme", "nord"], &["theme", &name, "--paint"]];
+    let styled: [&[&str]; 4] = [
+        &["--help"],
+        &["run", "--no-such"],
+        &["theme", "nord"],
+        &["theme", &name, "--paint"],
+    ];
     for args in styled {
         let shown = bench.say_in_terminal(args);
-        assert!(shown.contains("\x1b[") && shown.contains('m'), "{args:?} is coloured: {shown:?}");
-        assert!(is_clean(&without_colours(&shown).replace('\r', "")), "{args:?} printed {shown:?}");
+        assert!(
+            shown.contains("\x1b[") && shown.contains('m'),
+            "{args:?} is coloured: {shown:?}"
+        );
+        assert!(
+            is_clean(&without_colours(&shown).replace('\r', "")),
+            "{args:?} printed {shown:?}"
+        );
     }
     let plain: [&[&str]; 8] = [
         &[&wrong],
@@ -48,7 +62,10 @@ fn a_terminal_gets_text_and_colours_alone() {
     ];
     for args in plain {
         let shown = bench.say_in_terminal(args);
-        assert!(!shown.is_empty() && is_clean(&shown.replace('\r', "")), "{args:?} printed {shown:?}");
+        assert!(
+            !shown.is_empty() && is_clean(&shown.replace('\r', "")),
+            "{args:?} printed {shown:?}"
+        );
     }
 }
 
@@ -57,7 +74,9 @@ fn without_csi(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let end = part.find(|c: char| ('@'..='~').contains(&c)).map_or(part.len(), |at| at + 1);
+        let end = part
+            .find(|c: char| ('@'..='~').contains(&c))
+            .map_or(part.len(), |at| at + 1);
         plain += &part[end..];
     }
     plain
@@ -69,32 +88,57 @@ fn the_screen_passes_nothing_of_a_repository_on_to_the_terminal() {
     const OWN: &str = "\x1b[31;66m";
     let bench = Bench::new();
     let hostile = format!("{OWN}{HOSTILE}\u{feff}\u{2066}");
-    let octal: String = hostile.bytes().map(|byte| format!("\\{byte:03o}")).collect();
+    let octal: String = hostile
+        .bytes()
+        .map(|byte| format!("\\{byte:03o}"))
+        .collect();
     let lines = format!(
         "#!/bin/sh\nprintf 'device: {octal}\\n{octal}\\ncaveat: {octal}\\nworkload: {octal}={octal} a=1\\nfirst_failure: {octal}\\n\
          h_diff: 1e-6 limit=1 at={octal}\\nkernel.cu:2:1: warning: {octal}\\nlaunch: {octal}\\nregisters: {octal}\\nproblem: {octal}\\n\
          throughput_sps: 1000\\nkernel_us: 5\\ncorrectness: pass\\n'\n"
     );
     fs::write(bench.repo().join("harness.sh"), lines).unwrap();
-    fs::write(bench.repo().join("kernel.cu"), format!("speed 1000 {hostile}\n{hostile}\n")).unwrap();
+    fs::write(
+        bench.repo().join("kernel.cu"),
+        format!("speed 1000 {hostile}\n{hostile}\n"),
+    )
+    .unwrap();
     bench.git(&["checkout", "-qb", "b\u{202e}\u{200b}\u{9b}31m"]);
-    bench.git(&["commit", "-qam", &format!("subject {hostile}\n\nTested: {hostile}")]);
+    bench.git(&[
+        "commit",
+        "-qam",
+        &format!("subject {hostile}\n\nTested: {hostile}"),
+    ]);
     let rows = format!(
         "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription\nabc1234\t900\t5\tpass\tdiscard\t{hostile}\n{hostile}\n"
     );
     fs::write(bench.repo().join("results.tsv"), rows).unwrap();
     bench.lab(&["run"]);
-    bench.lab(&["keep", "-m", &format!("kept {hostile}"), "--trailer", &format!("Note: {hostile}")]);
-    fs::write(bench.repo().join("kernel.cu"), format!("speed 1000 // {hostile}\n")).unwrap();
+    bench.lab(&[
+        "keep",
+        "-m",
+        &format!("kept {hostile}"),
+        "--trailer",
+        &format!("Note: {hostile}"),
+    ]);
+    fs::write(
+        bench.repo().join("kernel.cu"),
+        format!("speed 1000 // {hostile}\n"),
+    )
+    .unwrap();
     let mut lab = bench.open();
     lab.see_verdict("PASS");
     for view in ["2", "3", "4", "5", "1"] {
         lab.press(view).see(&format!("▸{view}"));
     }
     lab.press("?").see("Everywhere");
-    lab.press("q").wait("no help", |screen| !screen.contents().contains("Everywhere"));
+    lab.press("q").wait("no help", |screen| {
+        !screen.contents().contains("Everywhere")
+    });
     lab.press("c").see("What did you try?");
-    lab.press("\x03").wait("no dialog", |screen| !screen.contents().contains("What did you try?"));
+    lab.press("\x03").wait("no dialog", |screen| {
+        !screen.contents().contains("What did you try?")
+    });
     lab.press("q");
     assert_eq!(lab.end(), 0);
     let sent = lab.said();
@@ -104,19 +148,35 @@ fn the_screen_passes_nothing_of_a_repository_on_to_the_terminal() {
     assert!(wrong.is_none(), "the screen printed {wrong:?}");
 }
 
-/// A terminal shows how far a bench is in one line, which is gone at the end; the lines of ended runs stay.
+/// A terminal shows how far a bench is in one line, which is gone at the end; the lines of ended
+/// runs stay.
 #[test]
 fn a_bench_shows_a_bar_on_a_terminal() {
     let bench = Bench::new();
     let shown = bench.say_in_terminal(&["bench", "--runs", "2"]);
     for run in 1..=2 {
-        assert!(shown.contains(&format!("\r\x1b[2Krun {run} of 2 [")), "{shown:?}");
-        assert!(shown.contains(&format!("lab: run {run} of 2: mean 5.000 µs, passed 1/1, ")), "{shown:?}");
+        assert!(
+            shown.contains(&format!("\r\x1b[2Krun {run} of 2 [")),
+            "{shown:?}"
+        );
+        assert!(
+            shown.contains(&format!("lab: run {run} of 2: mean 5.000 µs, passed 1/1, ")),
+            "{shown:?}"
+        );
     }
     let after = shown.rsplit("run 2 of 2 [").next().unwrap();
-    assert!(after.contains("\r\x1b[2Klab: run 2 of 2: "), "the bar is removed: {after:?}");
-    assert!(after.contains("PASS  bench 1 of kernel.cu  passed 1/1 in 2 of 2 runs"), "{after:?}");
-    assert!(is_clean(&without_csi(&shown).replace('\r', "")), "{shown:?}");
+    assert!(
+        after.contains("\r\x1b[2Klab: run 2 of 2: "),
+        "the bar is removed: {after:?}"
+    );
+    assert!(
+        after.contains("PASS  bench 1 of kernel.cu  passed 1/1 in 2 of 2 runs"),
+        "{after:?}"
+    );
+    assert!(
+        is_clean(&without_csi(&shown).replace('\r', "")),
+        "{shown:?}"
+    );
 }
 
 /// A narrow terminal gets a bar of its width: a line that wraps could not be replaced.
@@ -124,7 +184,14 @@ fn a_bench_shows_a_bar_on_a_terminal() {
 fn a_bar_is_no_wider_than_its_terminal() {
     let bench = Bench::new();
     let shown = bench.say_in_terminal_of(30, &["bench", "--runs", "1"]);
-    let bars = shown.split("\r\x1b[2K").filter(|part| part.starts_with("run 1 of 1 ["));
-    let widest = bars.map(|bar| bar.split('\r').next().unwrap_or(bar).chars().count()).max();
-    assert!(widest.is_some_and(|columns| columns < 30), "{widest:?}: {shown:?}");
+    let bars = shown
+        .split("\r\x1b[2K")
+        .filter(|part| part.starts_with("run 1 of 1 ["));
+    let widest = bars
+        .map(|bar| bar.split('\r').next().unwrap_or(bar).chars().count())
+        .max();
+    assert!(
+        widest.is_some_and(|columns| columns < 30),
+        "{widest:?}: {shown:?}"
+    );
 }

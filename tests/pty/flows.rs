@@ -15,7 +15,11 @@ fn save_see_the_verdict_and_keep() {
     assert_eq!(bench.git(&["show", "HEAD:kernel.cu"]), "speed 2000\n");
     lab.see("2,000  twice as fast");
     let rows = std::fs::read_to_string(bench.repo().join("results.tsv")).unwrap();
-    assert!(rows.lines().any(|row| row.contains("2000") && row.ends_with("keep\ttwice as fast")), "{rows}");
+    assert!(
+        rows.lines()
+            .any(|row| row.contains("2000") && row.ends_with("keep\ttwice as fast")),
+        "{rows}"
+    );
     lab.press("q");
     assert_eq!(lab.end(), 0);
 }
@@ -42,7 +46,9 @@ fn a_wrong_kernel_is_discarded_and_the_incumbent_is_back() {
     bench.save_by_rename("wrong\n");
     lab.see("✗ FAIL").see("c keep (needs a passing verdict)");
     lab.press("d").see("What did you try?");
-    lab.press("not this way\r").see("run 2 discarded").see("● PASS");
+    lab.press("not this way\r")
+        .see("run 2 discarded")
+        .see("● PASS");
     assert_eq!(bench.kernel(), "speed 1000\n");
     let kept = bench.git(&["for-each-ref", "--format=%(refname)", "refs/lab"]);
     assert!(!kept.trim().is_empty(), "the attempt stays in git");
@@ -50,7 +56,10 @@ fn a_wrong_kernel_is_discarded_and_the_incumbent_is_back() {
     // In the view Git it hangs at what it was tried on, and shows what it changed.
     lab.press("3").see("Experiments 1");
     lab.press("g4");
-    lab.see("discard: not this way").see("discard: run 2 was tried on").see("- speed 1000").see("+ wrong");
+    lab.see("discard: not this way")
+        .see("discard: run 2 was tried on")
+        .see("- speed 1000")
+        .see("+ wrong");
 }
 
 #[test]
@@ -72,7 +81,9 @@ fn a_kernel_that_is_gone_is_said_and_its_return_is_judged() {
     std::fs::remove_file(bench.repo().join("kernel.cu")).unwrap();
     lab.see("stale").see("kernel.cu is not there");
     bench.save_in_place("speed 1000\n");
-    lab.wait("the verdict of the same bytes", |screen| !screen.contents().contains("stale"));
+    lab.wait("the verdict of the same bytes", |screen| {
+        !screen.contents().contains("stale")
+    });
     bench.save_in_place("speed 6000\n");
     lab.see("6,000 sps");
 }
@@ -112,7 +123,9 @@ fn what_is_done_beside_the_screen_is_seen() {
     std::fs::write(&lock, "").unwrap();
     lab.see("c keep (git's index");
     std::fs::remove_file(&lock).unwrap();
-    lab.wait("no lock", |screen| !screen.contents().contains("git's index"));
+    lab.wait("no lock", |screen| {
+        !screen.contents().contains("git's index")
+    });
     bench.lab(&["run"]);
     lab.see("run 2 · ");
     bench.save_in_place("speed 2000\n");

@@ -3,7 +3,8 @@
 use super::bench::Bench;
 use std::fs;
 
-/// A click of the left button at a column and a row, both from 1, as a terminal in SGR mode sends it.
+/// A click of the left button at a column and a row, both from 1, as a terminal in SGR mode sends
+/// it.
 fn click(column: u16, row: u16) -> String {
     format!("\u{1b}[<0;{column};{row}M\u{1b}[<0;{column};{row}m")
 }
@@ -32,9 +33,12 @@ fn the_config_holds_and_its_changes_are_taken_up() {
     lab.see("2,000 sps");
     bench.config("mouse = true\n[keys]\nkeep = \"k\"\nup = \"up\"\n");
     lab.see("k keep");
-    lab.wait("the mouse is on", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion);
+    lab.wait("the mouse is on", |s| {
+        s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion
+    });
     bench.config("mouse = true\n[keys]\nkepe = \"k\"\n");
-    lab.see("unknown action 'kepe' (did you mean keep?)").see("k keep");
+    lab.see("unknown action 'kepe' (did you mean keep?)")
+        .see("k keep");
     lab.press("k").see("What did you try?");
     lab.press("twice as fast\r").see("run 2 kept as");
     lab.press("q");
@@ -46,18 +50,29 @@ fn the_mouse_is_the_terminals_own_until_it_is_asked_for() {
     let bench = Bench::new();
     let mut lab = bench.open();
     lab.see("● PASS").see("━ Correctness");
-    lab.wait("no mouse", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::None);
+    lab.wait("no mouse", |s| {
+        s.mouse_protocol_mode() == vt100::MouseProtocolMode::None
+    });
     lab.press(":mouse\r").see("the mouse is on");
-    lab.wait("the mouse", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion);
+    lab.wait("the mouse", |s| {
+        s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion
+    });
     lab.press(&click(120, 40)).see("━ run.log");
     lab.press(&click(10, 40)).see("━ Git log");
     // Lent to a shell it is the shell's.
     lab.press("\u{1a}");
-    lab.wait("the shell's mouse", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::None);
-    rustix::process::waitid(rustix::process::WaitId::Pid(lab.pid()), rustix::process::WaitIdOptions::STOPPED)
-        .unwrap();
+    lab.wait("the shell's mouse", |s| {
+        s.mouse_protocol_mode() == vt100::MouseProtocolMode::None
+    });
+    rustix::process::waitid(
+        rustix::process::WaitId::Pid(lab.pid()),
+        rustix::process::WaitIdOptions::STOPPED,
+    )
+    .unwrap();
     lab.signal(rustix::process::Signal::CONT);
-    lab.wait("the mouse again", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion);
+    lab.wait("the mouse again", |s| {
+        s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion
+    });
     lab.press("q");
     assert_eq!(lab.end(), 0);
 }
@@ -81,8 +96,10 @@ fn base64(text: &str) -> String {
     const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for part in text.as_bytes().chunks(3) {
-        let bits =
-            part.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - part.len()));
+        let bits = part
+            .iter()
+            .fold(0u32, |bits, byte| bits << 8 | u32::from(*byte))
+            << (8 * (3 - part.len()));
         for at in 0..4 {
             match at <= part.len() {
                 true => out.push(char::from(SIGNS[(bits >> (18 - 6 * at)) as usize & 63])),
@@ -120,12 +137,20 @@ fn the_layout_is_there_again_and_a_damaged_one_is_left_aside() {
     lab.press("q");
     assert_eq!(lab.end(), 0);
     let layouts = bench.folder.path().join("home/lab/layouts");
-    let file = fs::read_dir(layouts).unwrap().next().unwrap().unwrap().path();
+    let file = fs::read_dir(layouts)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
     fs::write(&file, "{").unwrap();
     let mut lab = bench.open();
     lab.see("▸1 Bench").see("the saved layout is ignored");
     lab.press("2").see("▸2 Source");
     lab.press("q");
     assert_eq!(lab.end(), 0);
-    assert!(fs::read_to_string(file).unwrap().contains("source"), "it is written anew");
+    assert!(
+        fs::read_to_string(file).unwrap().contains("source"),
+        "it is written anew"
+    );
 }

@@ -24,7 +24,10 @@ fn the_list_leads_to_the_other_kernel_and_back() {
     let bench = two();
     let mut lab = bench.open();
     lab.see("● PASS").see("1,000 sps");
-    lab.press("\u{f}").see("Kernels").see("p2/kernel.cu").see("this screen");
+    lab.press("\u{f}")
+        .see("Kernels")
+        .see("p2/kernel.cu")
+        .see("this screen");
     lab.press("p2\r").see("7,000 sps").see("run 2 · opened");
     // It is the other kernel's screen: its saves are judged.
     fs::write(bench.repo().join("p2/kernel.cu"), "speed 8000\n").unwrap();
@@ -35,7 +38,9 @@ fn the_list_leads_to_the_other_kernel_and_back() {
     lab.press("\u{f}").see("Kernels").see("p2/kernel.cu");
     lab.press("\u{1b}");
     // An Esc with a key right after it would be one key with Alt.
-    lab.wait("the list closes", |screen| !screen.contents().contains("this screen"));
+    lab.wait("the list closes", |screen| {
+        !screen.contents().contains("this screen")
+    });
     lab.press("\u{f}").see("this screen");
     lab.press("\u{1b}[A\r").see("1,000 sps");
     lab.press("q");

@@ -1,5 +1,5 @@
-//! The real binary in a real pseudo terminal: what only a terminal shows. Every wait is for a text or
-//! an event, with a watchdog; none is for a fixed time.
+//! The real binary in a real pseudo terminal: what only a terminal shows. Every wait is for a text
+//! or an event, with a watchdog; none is for a fixed time.
 
 #![allow(clippy::unwrap_used)]
 

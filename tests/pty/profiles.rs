@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// An ncu that runs the program that it is given and then prints recorded pages. The file `mode` beside it has it hang over the
-/// candidate.
+/// An ncu that runs the program that it is given and then prints recorded pages. The file `mode`
+/// beside it has it hang over the candidate.
 const NCU: &str = r#"
 own=$(dirname "$0")
 case "$1" in
@@ -37,10 +37,22 @@ exit $status"#;
 fn ncu(bench: &Bench) -> PathBuf {
     let path = bench.script("ncu", NCU);
     for (name, text) in [
-        ("version.txt", include_str!("../../harness/judge/tests/judge/ncu/version.txt")),
-        ("raw.csv", include_str!("../../harness/judge/tests/judge/ncu/raw.csv")),
-        ("details.csv", include_str!("../../harness/judge/tests/judge/ncu/details.csv")),
-        ("source.csv", include_str!("../../harness/judge/tests/judge/ncu/source.csv")),
+        (
+            "version.txt",
+            include_str!("../../harness/judge/tests/judge/ncu/version.txt"),
+        ),
+        (
+            "raw.csv",
+            include_str!("../../harness/judge/tests/judge/ncu/raw.csv"),
+        ),
+        (
+            "details.csv",
+            include_str!("../../harness/judge/tests/judge/ncu/details.csv"),
+        ),
+        (
+            "source.csv",
+            include_str!("../../harness/judge/tests/judge/ncu/source.csv"),
+        ),
     ] {
         fs::write(path.with_file_name(name), text).unwrap();
     }
@@ -53,7 +65,11 @@ fn written(path: &Path) -> String {
     loop {
         match fs::read_to_string(path) {
             Ok(text) if text.ends_with('\n') => return text,
-            _ => assert!(Instant::now() < deadline, "{} was never written", path.display()),
+            _ => assert!(
+                Instant::now() < deadline,
+                "{} was never written",
+                path.display()
+            ),
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -65,11 +81,19 @@ fn a_profile_is_made_shown_and_ended() {
     let ncu = ncu(&bench);
     let mut lab = bench.open_with(160, 60, &[("LAB_NCU", &ncu)]);
     lab.see("run 1 · opened").see_verdict("● PASS");
-    lab.press("5").press("\t").press("\t").see("no profile of these bytes: P makes one");
-    // Another terminal makes one, without an ncu: it appears with the reason and what the workload costs.
+    lab.press("5")
+        .press("\t")
+        .press("\t")
+        .see("no profile of these bytes: P makes one");
+    // Another terminal makes one, without an ncu: it appears with the reason and what the workload
+    // costs.
     bench.lab(&["profile"]);
-    lab.see("only the built image: the cpu device has no counters").see("a launch must read");
-    lab.press("P").see("run 1 has a profile").see("Speed of light").see("TFLOP/s");
+    lab.see("only the built image: the cpu device has no counters")
+        .see("a launch must read");
+    lab.press("P")
+        .see("run 1 has a profile")
+        .see("Speed of light")
+        .see("TFLOP/s");
 
     fs::write(ncu.with_file_name("mode"), "hang").unwrap();
     lab.press("P").see("is being made");

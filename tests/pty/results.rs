@@ -13,18 +13,25 @@ fn a_keep_with_trailers_is_taken_back_and_made_again() {
     lab.see("1,000 sps");
     bench.save_in_place("speed 2000\n");
     lab.see("2,000 sps");
-    lab.press("c").see("What did you try?").see("trailers: Tested");
+    lab.press("c")
+        .see("What did you try?")
+        .see("trailers: Tested");
     // Ctrl-T, then Tab past Hypothesis and Lesson, and to Confidence.
     lab.press("twice as fast\x14").see("Not-tested");
     lab.press("\t\t48 kB\t\thi\r").see("run 2 kept as");
     let message = bench.git(&["log", "-1", "--format=%B"]);
     assert!(
-        message.starts_with("twice as fast\n\nConstraint: 48 kB\nConfidence: high\nTested: test bench, "),
+        message.starts_with(
+            "twice as fast\n\nConstraint: 48 kB\nConfidence: high\nTested: test bench, "
+        ),
         "{message}"
     );
     lab.press("u").see("Undo?");
     lab.press("y").see("run 2 is undecided again");
-    assert_eq!(bench.git(&["log", "-1", "--format=%s"]), "the first kernel\n");
+    assert_eq!(
+        bench.git(&["log", "-1", "--format=%s"]),
+        "the first kernel\n"
+    );
     assert_eq!(bench.kernel(), "speed 2000\n");
     assert!(!ledger(&bench).contains("twice"), "{}", ledger(&bench));
     lab.press("c").see("What did you try?");
@@ -41,9 +48,11 @@ fn an_older_one_is_put_back_judged_and_put_in_other_words() {
     lab.see("1,000 sps");
     for (run, speed) in [(2, "2000"), (3, "3000")] {
         bench.save_in_place(&format!("speed {speed}\n"));
-        lab.see(&format!("run {run} · saved")).see(&format!("{run},000 sps  +"));
+        lab.see(&format!("run {run} · saved"))
+            .see(&format!("{run},000 sps  +"));
         lab.press("c").see("What did you try?");
-        lab.press(&format!("speed of {speed}\r")).see(&format!("run {run} kept as"));
+        lab.press(&format!("speed of {speed}\r"))
+            .see(&format!("run {run} kept as"));
     }
     lab.press("3").see("Experiments 2").see("speed of 3000");
     lab.press("jR").see("Restore?");
@@ -54,14 +63,25 @@ fn an_older_one_is_put_back_judged_and_put_in_other_words() {
     assert!(!bench.repo().join(".lab/runs/4").exists());
     lab.press("E").see("Describe");
     lab.press("\x15two thousand\r").see("is now 'two thousand'");
-    assert!(ledger(&bench).lines().any(|row| row.ends_with("keep\ttwo thousand")), "{}", ledger(&bench));
+    assert!(
+        ledger(&bench)
+            .lines()
+            .any(|row| row.ends_with("keep\ttwo thousand")),
+        "{}",
+        ledger(&bench)
+    );
     // Both, compared.
-    lab.press(" k=").see("ratio, the second over the first").see("@@ -1,1 +1,1 @@").see("+ speed 3000");
+    lab.press(" k=")
+        .see("ratio, the second over the first")
+        .see("@@ -1,1 +1,1 @@")
+        .see("+ speed 3000");
     lab.press("\u{1b}").see("━ Experiments");
     // next-section and previous-section, where not all of it has room.
     lab.resize(100, 16);
     lab.press("\r").see("━ Experiment ").see("decided ");
-    lab.press("]").wait("the next part on top", |screen| !screen.contents().contains("decided "));
+    lab.press("]").wait("the next part on top", |screen| {
+        !screen.contents().contains("decided ")
+    });
     lab.press("[").see("decided ");
     lab.press("q");
     assert_eq!(lab.end(), 0);

@@ -1,5 +1,5 @@
-//! The whole circle for real: kernels built by the host's compiler, checked against their references on
-//! the emulated device.
+//! The whole circle for real: kernels built by the host's compiler, checked against their
+//! references on the emulated device.
 
 use super::bench::Bench;
 
@@ -7,14 +7,18 @@ use super::bench::Bench;
 fn save_a_real_kernel_see_it_judged_and_keep_it() {
     let bench = Bench::rmsnorm();
     let mut lab = bench.open();
-    lab.see("run 1 · opened").see_verdict("● PASS").see("emulated");
+    lab.see("run 1 · opened")
+        .see_verdict("● PASS")
+        .see("emulated");
     let kernel = bench.kernel();
 
     bench.save_by_rename(&kernel.replacen("cols + eps", "cols + 2 * eps + 0.1f", 1));
     lab.see("run 2 · saved").see_verdict("✗ FAIL").see("✗ y_");
 
     bench.save_in_place(&kernel.replacen("cols + eps", "colls + eps", 1));
-    lab.see("run 3 · saved").see_verdict("✗ BUILD ERROR").see("colls");
+    lab.see("run 3 · saved")
+        .see_verdict("✗ BUILD ERROR")
+        .see("colls");
     lab.press("d").see("What did you try?");
     lab.press("a typo\r").see("run 3 discarded");
     assert_eq!(bench.kernel(), kernel, "the incumbent is back");
@@ -23,10 +27,20 @@ fn save_a_real_kernel_see_it_judged_and_keep_it() {
     lab.see("run 4 · saved").see_verdict("● PASS");
     lab.press("c").see("What did you try?");
     lab.press("a float is a float\r").see("run 4 kept as");
-    assert_eq!(bench.git(&["log", "-1", "--format=%s"]), "a float is a float\n");
+    assert_eq!(
+        bench.git(&["log", "-1", "--format=%s"]),
+        "a float is a float\n"
+    );
     let rows = std::fs::read_to_string(bench.repo().join("results.cpu.tsv")).unwrap();
-    assert!(rows.lines().any(|row| row.ends_with("keep\ta float is a float")), "{rows}");
-    assert!(!bench.repo().join("results.tsv").exists(), "no emulated figure stands beside a GPU's");
+    assert!(
+        rows.lines()
+            .any(|row| row.ends_with("keep\ta float is a float")),
+        "{rows}"
+    );
+    assert!(
+        !bench.repo().join("results.tsv").exists(),
+        "no emulated figure stands beside a GPU's"
+    );
     lab.press("q");
     assert_eq!(lab.end(), 0);
 }
@@ -45,11 +59,17 @@ fn a_kernel_that_is_right_for_the_shapes_in_the_file_only_is_refused_when_it_is_
     ));
     lab.see("run 2 · saved").see_verdict("● PASS");
     lab.press("c").see("What did you try?");
-    lab.press("knows the shapes\r").see("keep refused: y_").see("on held-out inputs");
+    lab.press("knows the shapes\r")
+        .see("keep refused: y_")
+        .see("on held-out inputs");
     lab.press("\x1b").see("c keep (failed the held-out check");
     assert_eq!(bench.git(&["log", "--format=%s"]), "the first kernel\n");
 
-    bench.save_by_rename(&kernel.replacen("launch.block[0] = 32;", "launch.block[0] = 32;  // one warp", 1));
+    bench.save_by_rename(&kernel.replacen(
+        "launch.block[0] = 32;",
+        "launch.block[0] = 32;  // one warp",
+        1,
+    ));
     lab.see("run 3 · saved").see_verdict("● PASS");
     // What was typed for the refused one is there again, and Ctrl-U clears it.
     lab.press("c").see("knows the shapes");

@@ -1,4 +1,5 @@
-//! The view Source: what is on disk, the compiler's words in it, what changed, the editor at the cursor.
+//! The view Source: what is on disk, the compiler's words in it, what changed, the editor at the
+//! cursor.
 
 use super::bench::Bench;
 use std::fs;
@@ -11,20 +12,35 @@ fn an_error_is_shown_at_its_line_and_the_editor_opens_there() {
     lab.see("● PASS");
     lab.press("2").see("same as incumbent").see("1  speed 1000");
     bench.save_by_rename("broken\n__global__ void nothing();\n");
-    lab.see("✗ 1 error").see("▸✗  2~ __global__ void nothing();").see("error: no such word");
+    lab.see("✗ 1 error")
+        .see("▸✗  2~ __global__ void nothing();")
+        .see("error: no such word");
     lab.press("e");
-    lab.wait("the editor", |_| fs::read_to_string(bench.repo().join("at")).is_ok_and(|at| at == "+2\n"));
+    lab.wait("the editor", |_| {
+        fs::read_to_string(bench.repo().join("at")).is_ok_and(|at| at == "+2\n")
+    });
     // A script of the user's own is told the place as they write it.
-    bench.config(&format!("editor = \"{} {{line}},{{column}}:{{file}}\"\n", editor.display()));
+    bench.config(&format!(
+        "editor = \"{} {{line}},{{column}}:{{file}}\"\n",
+        editor.display()
+    ));
     lab.see("config.toml was read");
     let place = format!("2,1:{}\n", bench.repo().join("kernel.cu").display());
-    lab.press("e")
-        .wait("the place", |_| fs::read_to_string(bench.repo().join("at")).is_ok_and(|at| at == place));
-    for (key, seen) in [("}", "▸   1~"), ("]", "▸✗  2~"), ("{", "▸   1~"), ("[", "▸✗  2~")] {
+    lab.press("e").wait("the place", |_| {
+        fs::read_to_string(bench.repo().join("at")).is_ok_and(|at| at == place)
+    });
+    for (key, seen) in [
+        ("}", "▸   1~"),
+        ("]", "▸✗  2~"),
+        ("{", "▸   1~"),
+        ("[", "▸✗  2~"),
+    ] {
         lab.press(key).see(seen);
     }
     lab.press("b").see("no experiment to compare with yet");
-    lab.press("v").see("unified +2 −1 against incumbent").see("- speed 1000");
+    lab.press("v")
+        .see("unified +2 −1 against incumbent")
+        .see("- speed 1000");
     lab.press("v").see("side by side +2 −1").see("│");
     bench.save_in_place("speed 2000\n");
     lab.see("2,000 sps").see("- speed 1000").see("+ speed 2000");

@@ -9,7 +9,13 @@ use std::time::{Duration, Instant};
 fn descendants(of: &str) -> Vec<String> {
     let parent = |pid: &str| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        Some(stat.rsplit(')').next()?.split_whitespace().nth(1)?.to_owned())
+        Some(
+            stat.rsplit(')')
+                .next()?
+                .split_whitespace()
+                .nth(1)?
+                .to_owned(),
+        )
     };
     let all: Vec<(String, String)> = fs::read_dir("/proc")
         .unwrap()
@@ -20,7 +26,11 @@ fn descendants(of: &str) -> Vec<String> {
     let mut found = vec![of.to_owned()];
     let mut next = 0;
     while let Some(pid) = found.get(next).cloned() {
-        found.extend(all.iter().filter(|(parent, _)| *parent == pid).map(|(_, child)| child.clone()));
+        found.extend(
+            all.iter()
+                .filter(|(parent, _)| *parent == pid)
+                .map(|(_, child)| child.clone()),
+        );
         next += 1;
     }
     found.split_off(1)
@@ -38,19 +48,22 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The judge, its compilers (the run's and the race detector's), its worker and the worker of the reference; and who watches the
-/// terminal.
+/// The judge, its compilers (the run's and the race detector's), its worker and the worker of the
+/// reference; and who watches the terminal.
 fn stands_by(below: &str) -> Vec<String> {
     let mut all = Vec::new();
     until("a judge stands by with its children", || {
         all = descendants(below);
         let count = |end: &str| {
             let is_one = |pid: &&String| {
-                fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(end.as_bytes()))
+                fs::read(format!("/proc/{pid}/cmdline"))
+                    .is_ok_and(|line| line.ends_with(end.as_bytes()))
             };
             all.iter().filter(is_one).count()
         };
-        count("--standby\0") == 1 && count("harness-compiler\0") == 2 && count("harness-worker\0") == 2
+        count("--standby\0") == 1
+            && count("harness-compiler\0") == 2
+            && count("harness-worker\0") == 2
     });
     all
 }
@@ -66,6 +79,8 @@ fn it_ends_with_the_screen_however_that_ends() {
             Some(signal) => lab.signal(signal),
             None => drop(lab.press("q")),
         }
-        until("all of them are gone", || !all.iter().any(|pid| is_alive(pid)));
+        until("all of them are gone", || {
+            !all.iter().any(|pid| is_alive(pid))
+        });
     }
 }

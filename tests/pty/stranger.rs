@@ -16,9 +16,17 @@ fn a_screen_lock_that_is_a_link_is_refused_and_its_target_stays() {
     let locks: Vec<_> = fs::read_dir(bench.repo().join(".lab"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("screen-"))
+        .filter(|path| {
+            path.file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("screen-")
+        })
         .collect();
-    let [lock] = locks.as_slice() else { panic!("{locks:?}") };
+    let [lock] = locks.as_slice() else {
+        panic!("{locks:?}")
+    };
     fs::remove_file(lock).unwrap();
     symlink("../../bashrc", lock).unwrap();
     let mut lab = bench.open();
@@ -83,8 +91,11 @@ fn an_unfinished_decision_that_came_with_the_folder_is_named_and_the_screen_open
     let bench = Bench::new();
     let head = bench.git(&["rev-parse", "HEAD"]);
     fs::create_dir_all(bench.repo().join(".lab")).unwrap();
-    fs::write(bench.repo().join(".lab/unfinished.json"), r#"{"what": "undo", "run": 1, "on_disk": null}"#)
-        .unwrap();
+    fs::write(
+        bench.repo().join(".lab/unfinished.json"),
+        r#"{"what": "undo", "run": 1, "on_disk": null}"#,
+    )
+    .unwrap();
     let mut lab = bench.open();
     lab.see("unfinished.json is foreign").see("● PASS");
     lab.press("q");

@@ -46,14 +46,20 @@ fn it_stops_and_comes_back_whole() {
     lab.see("● PASS");
     lab.press("\u{1a}");
     waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
-    lab.wait("the shell's terminal", |screen| !screen.alternate_screen() && !screen.hide_cursor());
+    lab.wait("the shell's terminal", |screen| {
+        !screen.alternate_screen() && !screen.hide_cursor()
+    });
     lab.signal(Signal::CONT);
-    lab.wait("the screen again", |screen| screen.alternate_screen() && screen.contents().contains("● PASS"));
+    lab.wait("the screen again", |screen| {
+        screen.alternate_screen() && screen.contents().contains("● PASS")
+    });
     // Stopped from outside, as `kill -TSTP` does.
     lab.signal(Signal::TSTP);
     waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
     lab.signal(Signal::CONT);
-    lab.wait("the screen again", |screen| screen.alternate_screen() && screen.contents().contains("● PASS"));
+    lab.wait("the screen again", |screen| {
+        screen.alternate_screen() && screen.contents().contains("● PASS")
+    });
     bench.save_in_place("speed 7000\n");
     lab.see("7,000 sps");
     lab.press("q");
@@ -80,12 +86,14 @@ fn an_editor_that_fails_is_named() {
     let bench = Bench::new();
     let mut lab = bench.open_with(160, 45, &[("VISUAL", Path::new("exit 3;"))]);
     lab.see("● PASS");
-    lab.press("e").see("the editor 'exit 3;' ended with exit code 3");
+    lab.press("e")
+        .see("the editor 'exit 3;' ended with exit code 3");
     lab.press("q");
     assert_eq!(lab.end(), 0);
     let mut lab = bench.open_with(160, 45, &[("VISUAL", Path::new("no-such-editor -w"))]);
     lab.see("● PASS");
-    lab.press("e").see("the editor 'no-such-editor -w' was not found");
+    lab.press("e")
+        .see("the editor 'no-such-editor -w' was not found");
     lab.press("q");
     assert_eq!(lab.end(), 0);
 }
@@ -147,21 +155,28 @@ fn a_killed_screen_leaves_the_terminal_sane() {
     shell.see("● PASS");
     let pid = fs::read_to_string(bench.folder.path().join("lab.pid")).unwrap();
     let watchdog = child(&pid, WATCHDOG);
-    kill_process(Pid::from_raw(pid.trim().parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    kill_process(
+        Pid::from_raw(pid.trim().parse().unwrap()).unwrap(),
+        Signal::KILL,
+    )
+    .unwrap();
     shell.see_sane();
     wait_until_gone(&watchdog);
     shell.press("\n");
     assert_eq!(shell.end(), 0);
 }
 
-/// As `ssh -t host lab` and `docker exec -it`: the screen leads its session, which loses its terminal with the screen.
+/// As `ssh -t host lab` and `docker exec -it`: the screen leads its session, which loses its
+/// terminal with the screen.
 #[test]
 fn a_killed_screen_without_a_shell_leaves_the_terminal_sane() {
     let bench = Bench::new();
     bench.config("mouse = true\nnotify = \"osc\"\n");
     let lab = bench.open();
     lab.see("● PASS");
-    lab.wait("the mouse is on", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion);
+    lab.wait("the mouse is on", |s| {
+        s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion
+    });
     let watchdog = child(&lab.pid().to_string(), WATCHDOG);
     lab.signal(Signal::KILL);
     lab.see_sane();
@@ -207,7 +222,10 @@ fn keys_that_wait_together_are_drawn_together() {
     // A key that was held down. The last keys come back from the end: no key beyond it counts.
     lab.press(&format!("{}k", "j".repeat(400)));
     lab.wait("the row before the last", |screen| {
-        screen.contents().lines().any(|line| line.contains("▸") && line.contains("attempt 1 "))
+        screen
+            .contents()
+            .lines()
+            .any(|line| line.contains("▸") && line.contains("attempt 1 "))
     });
     let drawn = lab.frames() - before;
     assert!(drawn < 100, "{drawn} frames for 401 keys");
@@ -226,9 +244,13 @@ fn nobody_watches_a_terminal_that_was_given_back() {
     waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
     assert!(!is_alive(&watchdog) && children(&pid, WATCHDOG).is_empty());
     // Seen before it goes on: what is on the way from before the stop looks like the screen again.
-    lab.wait("the terminal given back", |screen| !screen.alternate_screen());
+    lab.wait("the terminal given back", |screen| {
+        !screen.alternate_screen()
+    });
     lab.signal(Signal::CONT);
-    lab.wait("the screen again", |screen| screen.alternate_screen() && screen.contents().contains("● PASS"));
+    lab.wait("the screen again", |screen| {
+        screen.alternate_screen() && screen.contents().contains("● PASS")
+    });
     let watchdog = child(&pid, WATCHDOG);
     lab.press("q");
     assert_eq!(lab.end(), 0);
@@ -279,10 +301,14 @@ fn child_with_a_worker_that_panics() {
     let mut guard = Guard::enter().unwrap();
     let worker = std::thread::Builder::new().name("worker".to_owned());
     let _ = worker.spawn(|| panic!("fell over")).unwrap().join();
-    let Ok(Event::WorkerDied { name, message }) = inbox.recv() else { panic!("nobody said so") };
+    let Ok(Event::WorkerDied { name, message }) = inbox.recv() else {
+        panic!("nobody said so")
+    };
     assert!(message.starts_with("fell over ("), "{message}");
     // The terminal is still the guard's: a frame can be drawn, and the end gives it back.
-    guard.draw(|frame| frame.render_widget("still here", frame.area())).unwrap();
+    guard
+        .draw(|frame| frame.render_widget("still here", frame.area()))
+        .unwrap();
     drop(guard);
     lab_protocol::console::say(&format!("a worker said: {name} fell over"));
 }
@@ -293,7 +319,8 @@ fn keys_that_come_all_at_once_all_arrive() {
     let mut lab = bench.open_with(60, 16, &[]);
     lab.see("PASS");
     // More than the 1,024 bytes that one read takes.
-    lab.press(&format!("/first{}last", "x\u{7f}".repeat(600))).see("/firstlast");
+    lab.press(&format!("/first{}last", "x\u{7f}".repeat(600)))
+        .see("/firstlast");
     lab.press("\r").see("was not found");
     lab.press("q");
     assert_eq!(lab.end(), 0);

@@ -24,7 +24,10 @@ const H200: [(f64, Status); 62] = [
 ];
 
 fn world(past: &[(f64, Status)]) -> World {
-    let past: Vec<_> = past.iter().map(|(value, status)| (*value, *status, "an attempt")).collect();
+    let past: Vec<_> = past
+        .iter()
+        .map(|(value, status)| (*value, *status, "an attempt"))
+        .collect();
     World::new().with_experiments(&past)
 }
 
@@ -62,7 +65,11 @@ fn the_chart_is_zoomed_in_round_numbers() {
         ("L", "sps · 62 experiments"),
     ] {
         world.tell(&format!("press {keys}"));
-        assert!(world.words().contains(says), "after {keys}: {}", world.screen(160, 45));
+        assert!(
+            world.words().contains(says),
+            "after {keys}: {}",
+            world.screen(160, 45)
+        );
     }
 }
 
@@ -74,7 +81,19 @@ fn odd_histories_have_a_chart_too() {
         ("equal", &[(100.0, K), (100.0, D), (100.0, D)]),
         ("zeros", &[(0.0, K), (0.0, D)]),
         ("huge", &[(1e-3, K), (5.0, K), (4e12, K), (2e3, D)]),
-        ("wild", &[(100.0, K), (1e9, D), (99.0, D), (98.0, D), (101.0, K), (97.0, D), (2.0, D), (100.0, D)]),
+        (
+            "wild",
+            &[
+                (100.0, K),
+                (1e9, D),
+                (99.0, D),
+                (98.0, D),
+                (101.0, K),
+                (97.0, D),
+                (2.0, D),
+                (100.0, D),
+            ],
+        ),
     ];
     for (name, past) in odd {
         check(name, world(past).tell("open; press tab z k"));
@@ -82,7 +101,11 @@ fn odd_histories_have_a_chart_too() {
     let mut huge = world(odd[4].1);
     check("huge_log", huge.tell("open; press tab z L"));
     let mut none = world(&[]);
-    assert!(none.tell("open; press tab z + - 0 L k").words().contains("no experiment yet"));
+    assert!(
+        none.tell("open; press tab z + - 0 L k")
+            .words()
+            .contains("no experiment yet")
+    );
 }
 
 const BOUNDS: &str = "say stage: verify | d_max_diff: 1e-6 limit=1e-5 | stage: measure | floor_us: 0.80 | estimate_us: 5.50 \
@@ -91,7 +114,10 @@ const BOUNDS: &str = "say stage: verify | d_max_diff: 1e-6 limit=1e-5 | stage: m
 #[test]
 fn the_verdict_that_waits_has_an_interval_and_the_device_its_bounds() {
     let mut world = World::new().with_history();
-    world.tell("open; say correctness: pass; end pass 142050; save").tell(BOUNDS).tell("end pass 151510");
+    world
+        .tell("open; say correctness: pass; end pass 142050; save")
+        .tell(BOUNDS)
+        .tell("end pass 151510");
     world.wide_interval(0.07);
     check("waiting", world.tell("press tab z"));
 }
@@ -120,7 +146,8 @@ fn ten_thousand_experiments_are_drawn_at_once() {
     check("ten_thousand", world.tell("open; press tab z"));
     check("ten_thousand_newest", world.tell("press + + + + + +"));
     world.tell("press 0");
-    // The quickest of ten: the machine has other work to do. A debug build takes several times as long.
+    // The quickest of ten: the machine has other work to do. A debug build takes several times as
+    // long.
     let frame = |world: &mut World| {
         let began = Instant::now();
         world.screen(200, 60);
@@ -133,7 +160,9 @@ fn ten_thousand_experiments_are_drawn_at_once() {
 
 /// Gates as the built-in harness prints them, 1,024 steps thinned to 512 points.
 fn verified(value: &str) -> World {
-    let points: Vec<String> = (0..512).map(|at| format!("{:e}", 1e-7 * f64::from(1 + at % 13))).collect();
+    let points: Vec<String> = (0..512)
+        .map(|at| format!("{:e}", 1e-7 * f64::from(1 + at % 13)))
+        .collect();
     let mut points = points.join(",");
     points.push_str(" cells=1024");
     let mut world = World::new().with_history();
@@ -154,13 +183,26 @@ fn the_differences_have_histograms_and_the_worst_is_named() {
     check("differences", &mut world);
     check("histograms", world.tell("press H"));
     let words = world.words();
-    assert!(words.contains("worst: step 731, 2.1e-6 of 3.0e-5 limit"), "{words}");
+    assert!(
+        words.contains("worst: step 731, 2.1e-6 of 3.0e-5 limit"),
+        "{words}"
+    );
     check("histograms_zoomed", world.tell("press H z"));
-    assert!(world.words().contains("8,192 values, 48 equal"), "{}", world.screen(160, 45));
-    assert!(world.tell("press H H z").words().contains("run.log run"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("8,192 values, 48 equal"),
+        "{}",
+        world.screen(160, 45)
+    );
+    assert!(
+        world.tell("press H H z").words().contains("run.log run"),
+        "{}",
+        world.screen(160, 45)
+    );
     check("histograms_beyond", verified("4.2e-4").tell("press H z"));
     let mut none = World::new();
     assert!(
-        none.tell("open; say correctness: pass; end pass 1; press H").words().contains("no histogram yet")
+        none.tell("open; say correctness: pass; end pass 1; press H")
+            .words()
+            .contains("no histogram yet")
     );
 }

@@ -8,35 +8,65 @@ const CHECKED: &str =
 
 #[test]
 fn a_check_stands_beside_the_verdict_and_is_not_decided() {
-    let story = format!("open; {PASS}; save; {PASS}; press s; {CHECKED}; end fail race_findings is 1");
-    let mut world =
-        check(&story, &["● PASS", "✗ check race found something", "kernel.cu:7", "run 2 · saved"]);
+    let story =
+        format!("open; {PASS}; save; {PASS}; press s; {CHECKED}; end fail race_findings is 1");
+    let mut world = check(
+        &story,
+        &[
+            "● PASS",
+            "✗ check race found something",
+            "kernel.cu:7",
+            "run 2 · saved",
+        ],
+    );
     world.tell("press c; type fast; press enter");
-    assert!(world.words().contains("run 2 kept"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("run 2 kept"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn of_newer_bytes_a_check_says_nothing() {
-    let story = format!("open; {PASS}; press s; {CHECKED}; end fail race_findings is 1; save; {PASS}");
+    let story =
+        format!("open; {PASS}; press s; {CHECKED}; end fail race_findings is 1; save; {PASS}");
     let mut world = check(&story, &["● PASS", "run 3 · saved"]);
-    assert!(!world.words().contains("race found"), "{}", world.screen(160, 45));
+    assert!(
+        !world.words().contains("race found"),
+        "{}",
+        world.screen(160, 45)
+    );
     // Nor where the save came while it went on.
     let story = format!("open; {PASS}; press s; {CHECKED}; save; {PASS}");
     let mut world = check(&story, &["● PASS", "run 3 · saved"]);
-    assert!(!world.words().contains("race found"), "{}", world.screen(160, 45));
+    assert!(
+        !world.words().contains("race found"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn a_check_is_remembered_by_the_next_screen() {
-    let story = format!("open; {PASS}; press s; say check_tools: race | check: race clean; end pass; reopen");
+    let story = format!(
+        "open; {PASS}; press s; say check_tools: race | check: race clean; end pass; reopen"
+    );
     check(&story, &["● PASS", "✓ check race clean"]);
 }
 
 #[test]
 fn a_check_follows_a_run_and_needs_the_built_in_harness() {
     check("open; press s", &["a check follows this run"]);
-    check(&format!("open; {PASS}; press s; press s"), &["check: a check is in progress"]);
+    check(
+        &format!("open; {PASS}; press s; press s"),
+        &["check: a check is in progress"],
+    );
     let mut world = World::new().external();
     world.tell(&format!("open; press y; {PASS}; press s"));
-    assert!(world.words().contains("needs the built-in harness"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("needs the built-in harness"),
+        "{}",
+        world.screen(160, 45)
+    );
 }

@@ -9,7 +9,9 @@ use ratatui::style::{Color, Modifier, Style};
 fn style_of(buffer: &Buffer, text: &str) -> Style {
     let area = buffer.area;
     for y in area.top()..area.bottom() {
-        let row: Vec<&str> = (area.left()..area.right()).map(|x| buffer[(x, y)].symbol()).collect();
+        let row: Vec<&str> = (area.left()..area.right())
+            .map(|x| buffer[(x, y)].symbol())
+            .collect();
         let wanted: Vec<String> = text.chars().map(String::from).collect();
         if let Some(x) = row.windows(wanted.len()).position(|part| part == wanted) {
             return buffer[(x as u16, y)].style();
@@ -34,7 +36,11 @@ fn a_verdict_has_its_colour() {
     ] {
         let mut world = judged(how);
         world.model.appearance.theme = Theme::ansi();
-        assert_eq!(style_of(&world.draw(160, 45), word).fg, Some(color), "{word}");
+        assert_eq!(
+            style_of(&world.draw(160, 45), word).fg,
+            Some(color),
+            "{word}"
+        );
     }
 }
 
@@ -43,7 +49,10 @@ fn a_stale_verdict_fades() {
     let mut world = judged("pass 1000");
     world.model.appearance.theme = Theme::ansi();
     world.tell("press p; save");
-    assert_eq!(style_of(&world.draw(160, 45), "● PASS").fg, Some(Color::DarkGray));
+    assert_eq!(
+        style_of(&world.draw(160, 45), "● PASS").fg,
+        Some(Color::DarkGray)
+    );
 }
 
 #[test]
@@ -61,7 +70,20 @@ fn with_no_color_there_is_none() {
     world.model.appearance.theme = Theme::choose(Some("lab-dark"), ColorDepth::None).unwrap();
     world.tell("press tab k");
     let buffer = world.draw(160, 45);
-    assert!(buffer.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
-    assert!(style_of(&buffer, "● PASS").add_modifier.contains(Modifier::BOLD));
-    assert!(!style_of(&buffer, "Git log").add_modifier.contains(Modifier::DIM));
+    assert!(
+        buffer
+            .content
+            .iter()
+            .all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset)
+    );
+    assert!(
+        style_of(&buffer, "● PASS")
+            .add_modifier
+            .contains(Modifier::BOLD)
+    );
+    assert!(
+        !style_of(&buffer, "Git log")
+            .add_modifier
+            .contains(Modifier::DIM)
+    );
 }

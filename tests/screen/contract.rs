@@ -1,6 +1,7 @@
-//! The contract between the made-up world and `lab_core`: the same steps are taken in a [`World`] and in a real repository.
-//! After each step the screen, the world and the rules over the repository give the same answers: what may be kept,
-//! discarded and undone, and why not. Both then have the same experiments.
+//! The contract between the made-up world and `lab_core`: the same steps are taken in a [`World`]
+//! and in a real repository. After each step the screen, the world and the rules over the
+//! repository give the same answers: what may be kept, discarded and undone, and why not. Both then
+//! have the same experiments.
 
 use super::world::World;
 use super::world::made::measure;
@@ -46,14 +47,36 @@ const SEQUENCES: &[&[Step]] = &[
     &[Save, PASS, Step::Discard, Undo, Keep, Step::Discard],
     &[Save, Judge(Outcome::Fail), Keep, Step::Discard, Keep, Undo],
     &[Save, Judge(Outcome::Crash), Keep, Step::Discard, Undo],
-    &[Save, Judge(Outcome::Void), Keep, Step::Discard, DiscardAnyway],
-    &[Save, Judge(Outcome::NotJudged), Keep, Step::Discard, DiscardAnyway],
+    &[
+        Save,
+        Judge(Outcome::Void),
+        Keep,
+        Step::Discard,
+        DiscardAnyway,
+    ],
+    &[
+        Save,
+        Judge(Outcome::NotJudged),
+        Keep,
+        Step::Discard,
+        DiscardAnyway,
+    ],
     &[Save, PASS, Save, Keep, Step::Discard, DiscardAnyway, Undo],
     &[Save, Keep, Step::Discard, DiscardAnyway],
     &[Save, PASS, Remove, Keep, DiscardAnyway],
     &[Save, Unmeasured, Keep, Step::Discard],
     &[Save, PASS, Keep, Save, PASS, Keep, Undo, Undo],
-    &[Save, PASS, Keep, Save, Judge(Outcome::Fail), Step::Discard, Save, Step::Discard, DiscardAnyway],
+    &[
+        Save,
+        PASS,
+        Keep,
+        Save,
+        Judge(Outcome::Fail),
+        Step::Discard,
+        Save,
+        Step::Discard,
+        DiscardAnyway,
+    ],
 ];
 
 /// The answers of the rules in words.
@@ -92,12 +115,24 @@ fn the_world_decides_as_lab_core_does() {
             let shown = world.model.decision_run();
             for run in [shown, None] {
                 let real = answers(&repository.allowed(run));
-                assert_eq!(answers(&world.allowed(run)), real, "the world, of {run:?}, after {done:?}");
+                assert_eq!(
+                    answers(&world.allowed(run)),
+                    real,
+                    "the world, of {run:?}, after {done:?}"
+                );
             }
             let real = answers(&repository.allowed(shown));
-            assert_eq!(answers(&world.model.allowed()), real, "the screen after {done:?}");
+            assert_eq!(
+                answers(&world.model.allowed()),
+                real,
+                "the screen after {done:?}"
+            );
             let words: Vec<_> = world.history.iter().map(|e| e.row.status).collect();
-            assert_eq!(words, repository.history(), "the experiments after {done:?}");
+            assert_eq!(
+                words,
+                repository.history(),
+                "the experiments after {done:?}"
+            );
         }
     }
 }
@@ -106,7 +141,9 @@ fn in_world(world: &mut World, step: Step) {
     match step {
         Save => drop(world.tell("save")),
         Judge(Outcome::Pass) => drop(world.tell("press r; say correctness: pass; end pass 1000")),
-        Judge(Outcome::Fail) => drop(world.tell("press r; say correctness: fail; end fail it is wrong")),
+        Judge(Outcome::Fail) => {
+            drop(world.tell("press r; say correctness: fail; end fail it is wrong"))
+        }
         Judge(Outcome::Crash) => drop(world.tell("press r; end crash it crashed")),
         Judge(Outcome::Void) => drop(world.tell("press r; end void the files changed")),
         Judge(Outcome::NotJudged) => drop(world.tell("press r; end not-judged no driver")),
@@ -152,18 +189,26 @@ impl Repository {
         let kernel = "kernels/rmsnorm/kernel.cu";
         fs::create_dir_all(folder.path().join("kernels/rmsnorm")).unwrap();
         fs::write(folder.path().join(kernel), "// bytes-0\n").unwrap();
-        fs::write(folder.path().join("lab.toml"), format!("kernel = \"{kernel}\"\nharness = \"true\"\n"))
-            .unwrap();
+        fs::write(
+            folder.path().join("lab.toml"),
+            format!("kernel = \"{kernel}\"\nharness = \"true\"\n"),
+        )
+        .unwrap();
         let mut index = git.index().unwrap();
         index.add_path(kernel.as_ref()).unwrap();
         index.add_path("lab.toml".as_ref()).unwrap();
         index.write().unwrap();
         let tree = git.find_tree(index.write_tree().unwrap()).unwrap();
         let user = git.signature().unwrap();
-        git.commit(Some("HEAD"), &user, &user, "the first kernel", &tree, &[]).unwrap();
+        git.commit(Some("HEAD"), &user, &user, "the first kernel", &tree, &[])
+            .unwrap();
         let project = Project::open(folder.path(), None).unwrap();
         signature::use_key_file(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("screen-key"));
-        Repository { _folder: folder, project, saves: 0 }
+        Repository {
+            _folder: folder,
+            project,
+            saves: 0,
+        }
     }
 
     /// `named` is the run that the decision names.
@@ -178,20 +223,45 @@ impl Repository {
             // It leaves no record among the runs.
             Judge(Outcome::NotJudged) => {}
             Judge(outcome) => self.judge(verdict(outcome)),
-            Unmeasured => self.judge(Verdict { objective: None, ..verdict(Outcome::Pass) }),
+            Unmeasured => self.judge(Verdict {
+                objective: None,
+                ..verdict(Outcome::Pass)
+            }),
             Remove => fs::remove_file(&project.kernel).unwrap(),
             Keep => {
                 let control = Control::new().unwrap();
                 let tell = &mut |_, _| {};
-                let mut asked =
-                    RunContext { control: &control, program: "false".into(), tell, by_rule: false };
-                let _ = decide::keep(project, &mut RunIndex::new(project), named, &message, &mut asked);
+                let mut asked = RunContext {
+                    control: &control,
+                    program: "false".into(),
+                    tell,
+                    by_rule: false,
+                };
+                let _ = decide::keep(
+                    project,
+                    &mut RunIndex::new(project),
+                    named,
+                    &message,
+                    &mut asked,
+                );
             }
             Step::Discard => {
-                drop(decide::discard(project, &mut RunIndex::new(project), named, &message, false));
+                drop(decide::discard(
+                    project,
+                    &mut RunIndex::new(project),
+                    named,
+                    &message,
+                    false,
+                ));
             }
             DiscardAnyway => {
-                drop(decide::discard(project, &mut RunIndex::new(project), named, &message, true));
+                drop(decide::discard(
+                    project,
+                    &mut RunIndex::new(project),
+                    named,
+                    &message,
+                    true,
+                ));
             }
             Undo => drop(decide::undo(project, None)),
         }
@@ -240,7 +310,15 @@ impl Repository {
     }
 
     fn history(&self) -> Vec<lab_core::run::experiment::Status> {
-        let history = history::look(&self.git(), &self.project, &mut RunIndex::open(&self.project));
-        history.experiments.iter().map(|experiment| experiment.row.status).collect()
+        let history = history::look(
+            &self.git(),
+            &self.project,
+            &mut RunIndex::open(&self.project),
+        );
+        history
+            .experiments
+            .iter()
+            .map(|experiment| experiment.row.status)
+            .collect()
     }
 }

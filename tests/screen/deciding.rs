@@ -11,7 +11,12 @@ const RUN: &str = "say stage: build | device: NVIDIA H200 | stage: verify | rows
 /// A screen whose newest bytes passed, undecided.
 fn world() -> World {
     let mut world = World::new().with_history();
-    world.tell("open").tell(RUN).tell("end pass 165210 0.0; save").tell(RUN).tell("end pass 170020 0.029");
+    world
+        .tell("open")
+        .tell(RUN)
+        .tell("end pass 165210 0.0; save")
+        .tell(RUN)
+        .tell("end pass 170020 0.029");
     world
 }
 
@@ -41,8 +46,9 @@ fn the_trailers_are_folded_away_until_they_are_asked_for() {
     world.tell("press c; type float4 stores; press ctrl-t; press tab tab; type 48 kB of shared memory; press tab tab; type hi; press tab");
     check_at("message_open", &mut world, &[(160, 45), (80, 24), (40, 10)]);
     world.tell("press shift-tab shift-tab shift-tab; press ctrl-t; press enter");
-    let wanted =
-        format!("float4 stores; Constraint: 48 kB of shared memory; Confidence: high; Tested: {TESTED}");
+    let wanted = format!(
+        "float4 stores; Constraint: 48 kB of shared memory; Confidence: high; Tested: {TESTED}"
+    );
     assert_eq!(message(&world), wanted);
 }
 
@@ -57,24 +63,41 @@ fn a_trailer_of_few_words_takes_no_other() {
         words.contains("✗ Confidence: 'certain' is none of its words: it is low, medium, high"),
         "{words}"
     );
-    assert!(words.contains("› Confidence certain"), "its line is the one that is typed into: {words}");
+    assert!(
+        words.contains("› Confidence certain"),
+        "its line is the one that is typed into: {words}"
+    );
     assert!(words.contains("↓ next word"), "{words}");
     world.tell("press left");
-    assert!(world.words().contains("✗ Confidence"), "it is as wrong as before: {}", world.screen(160, 45));
+    assert!(
+        world.words().contains("✗ Confidence"),
+        "it is as wrong as before: {}",
+        world.screen(160, 45)
+    );
     world.tell("press ctrl-u; type l");
-    assert!(!world.words().contains("✗ Confidence"), "it is another: {}", world.screen(160, 45));
+    assert!(
+        !world.words().contains("✗ Confidence"),
+        "it is another: {}",
+        world.screen(160, 45)
+    );
     world.tell("press ctrl-u; press down; press down; press tab; press up; press enter");
     let wanted = format!("float4 stores; Confidence: medium; Scope-risk: broad; Tested: {TESTED}");
     assert_eq!(message(&world), wanted);
     let mut world = self::world();
     world.tell("press d; press tab tab tab tab tab; type perhaps; press enter");
-    assert!(world.words().contains("'perhaps' is none of its words"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("'perhaps' is none of its words"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn tested_can_be_told_otherwise_and_left_out() {
     let mut world = world();
-    world.tell("press d; type no gain; press shift-tab shift-tab; press ctrl-u; type by eye; press enter");
+    world.tell(
+        "press d; type no gain; press shift-tab shift-tab; press ctrl-u; type by eye; press enter",
+    );
     assert_eq!(message(&world), "no gain; Tested: by eye");
     let mut world = self::world();
     world.tell("press c; type fast; press shift-tab shift-tab; press ctrl-u; press enter");
@@ -85,9 +108,17 @@ fn tested_can_be_told_otherwise_and_left_out() {
 fn a_long_subject_is_said_to_be_long() {
     let mut world = world();
     world.tell("press c; type 0123456789 0123456789 0123456789 0123456789 01234567");
-    assert!(world.words().contains("52 of 72"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("52 of 72"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("type 0123456789 0123456789");
-    assert!(world.words().contains("! 73, more than 72"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("! 73, more than 72"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -95,7 +126,9 @@ fn the_last_decision_is_taken_back_once_asked() {
     let mut world = world();
     world.tell("press u");
     assert!(
-        world.words().contains("undo: nothing was decided about kernels/rmsnorm/kernel.cu yet"),
+        world
+            .words()
+            .contains("undo: nothing was decided about kernels/rmsnorm/kernel.cu yet"),
         "{}",
         world.screen(160, 45)
     );
@@ -107,11 +140,16 @@ fn the_last_decision_is_taken_back_once_asked() {
     assert_eq!(world.history.len(), 8);
     let words = world.words();
     assert!(
-        words.contains("run 43 is undecided again: keep c0fff0b is undone · the commit stays in git"),
+        words.contains(
+            "run 43 is undecided again: keep c0fff0b is undone · the commit stays in git"
+        ),
         "{words}"
     );
     world.tell("press c; type once more; press enter");
-    assert!(message(&world).starts_with("once more"), "it can be decided anew");
+    assert!(
+        message(&world).starts_with("once more"),
+        "it can be decided anew"
+    );
 }
 
 #[test]
@@ -121,8 +159,18 @@ fn a_discard_is_taken_back_and_its_bytes_have_their_verdict() {
     let before = world.runs();
     world.tell("press u; press y");
     assert_eq!(world.runs(), before, "nothing is judged again");
-    assert!(world.words().contains("run 43 is undecided again: discard"), "{}", world.screen(160, 45));
-    assert!(world.words().contains("170,020 sps faster +2.9 % (+2.6 … +3.2)"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("run 43 is undecided again: discard"),
+        "{}",
+        world.screen(160, 45)
+    );
+    assert!(
+        world
+            .words()
+            .contains("170,020 sps faster +2.9 % (+2.6 … +3.2)"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -131,7 +179,11 @@ fn an_undo_that_is_refused_is_said() {
     world.tell("press c; type fast; press enter");
     world.refusal = Some("something was built on it".into());
     world.tell("press u; press y");
-    assert!(world.words().contains("Undo: not now"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("Undo: not now"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -140,39 +192,60 @@ fn an_experiment_is_put_in_other_words() {
     world.tell("press 3; press j E");
     check_at("describe", &mut world, &[(100, 30), (40, 10)]);
     world.tell("press ctrl-u enter");
-    assert!(world.words().contains("describe in a few words"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("describe in a few words"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("type shared staging, two rows; press enter");
     let words = world.words();
-    assert!(words.contains("9f8e7d6 is now 'shared staging, two rows'"), "{words}");
+    assert!(
+        words.contains("9f8e7d6 is now 'shared staging, two rows'"),
+        "{words}"
+    );
     assert!(words.contains("○ discard 95,000"), "{words}");
 }
 
 #[test]
 fn a_keep_with_other_rules_names_the_files_the_keys_and_the_command() {
     let mut world = World::new().with_history();
-    let change = |path: &str, what| RuleChange { path: path.into(), what };
+    let change = |path: &str, what| RuleChange {
+        path: path.into(),
+        what,
+    };
     let keys = RuleDifference::Keys(vec!["compile.options".into(), "measure.same_within".into()]);
-    world.keep_needs.0.changed =
-        vec![change("kernels/rmsnorm/problem.toml", RuleDifference::Content), change("lab.toml", keys)];
+    world.keep_needs.0.changed = vec![
+        change("kernels/rmsnorm/problem.toml", RuleDifference::Content),
+        change("lab.toml", keys),
+    ];
     world
         .tell("open")
         .tell(RUN)
         .tell("end pass 165210 0.0; save")
         .tell(RUN)
         .tell("end pass 170020 0.029; press c");
-    check_at("rules_refused", &mut world, &[(120, 35), (80, 24), (40, 10)]);
+    check_at(
+        "rules_refused",
+        &mut world,
+        &[(120, 35), (80, 24), (40, 10)],
+    );
     assert_eq!(world.history.len(), 8);
     world.tell("press enter");
     let words = world.words();
-    assert!(words.contains("c keep (2 files of the rules are not as in HEAD)"), "{words}");
+    assert!(
+        words.contains("c keep (2 files of the rules are not as in HEAD)"),
+        "{words}"
+    );
 }
 
 #[test]
 fn a_keep_says_what_else_it_commits_and_how_many_sealed_runs_come_first() {
     let mut world = World::new().with_history();
     world.slow = true;
-    world.keep_needs.0.first =
-        vec!["kernels/rmsnorm/problem.toml".into(), "kernels/rmsnorm/reference.cu".into()];
+    world.keep_needs.0.first = vec![
+        "kernels/rmsnorm/problem.toml".into(),
+        "kernels/rmsnorm/reference.cu".into(),
+    ];
     world.keep_needs.1 = 8;
     world
         .tell("open")
@@ -181,9 +254,14 @@ fn a_keep_says_what_else_it_commits_and_how_many_sealed_runs_come_first() {
         .tell(RUN)
         .tell("end pass 170020 0.029; press c");
     check_at("keep_needs", &mut world, &[(120, 35), (80, 24)]);
-    world.tell("type fast; press enter; held-out lab: before it is kept | stage: verify | progress: 1/2");
+    world.tell(
+        "type fast; press enter; held-out lab: before it is kept | stage: verify | progress: 1/2",
+    );
     let words = world.words();
-    assert!(words.contains("the gates on 8 sealed runs, then the commit"), "{words}");
+    assert!(
+        words.contains("the gates on 8 sealed runs, then the commit"),
+        "{words}"
+    );
 }
 
 #[test]
@@ -196,65 +274,115 @@ fn a_change_of_the_rules_is_seen_in_the_history() {
     world.tell("open; press 3");
     check_at("rules_row", &mut world, &[(120, 35)]);
     let words = world.words();
-    assert!(words.contains("≠ rules") && words.contains("a wider tolerance"), "{words}");
+    assert!(
+        words.contains("≠ rules") && words.contains("a wider tolerance"),
+        "{words}"
+    );
 }
 
 /// A screen that decides by rule, whose newest run ends so.
 fn ruled(end: &str) -> World {
     let mut world = World::new().with_history();
-    world.tell("open").tell(RUN).tell("end pass 165210 0.0; press a; save").tell(RUN).tell(end);
+    world
+        .tell("open")
+        .tell(RUN)
+        .tell("end pass 165210 0.0; press a; save")
+        .tell(RUN)
+        .tell(end);
     world
 }
 
 #[test]
 fn by_rule_what_is_faster_is_kept_and_the_rule_is_on_the_screen() {
     let mut world = ruled("end pass 170020 0.029");
-    assert_eq!(message(&world), format!("auto: faster +2.9 % (+2.6 … +3.2) vs incumbent; Tested: {TESTED}"));
-    assert!(world.words().contains("run 43 kept"), "{}", world.screen(160, 45));
+    assert_eq!(
+        message(&world),
+        format!("auto: faster +2.9 % (+2.6 … +3.2) vs incumbent; Tested: {TESTED}")
+    );
+    assert!(
+        world.words().contains("run 43 kept"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("wait 7000");
     check_at("auto", &mut world, &[(160, 45), (80, 24), (40, 10)]);
-    world.tell("press a; save").tell(RUN).tell("end pass 180000 0.05");
-    assert!(message(&world).starts_with("auto: faster +2.9 %"), "off again, nothing is decided");
+    world
+        .tell("press a; save")
+        .tell(RUN)
+        .tell("end pass 180000 0.05");
+    assert!(
+        message(&world).starts_with("auto: faster +2.9 %"),
+        "off again, nothing is decided"
+    );
 }
 
 #[test]
 fn by_rule_what_is_slower_the_same_or_wrong_is_discarded() {
     for (end, words) in [
-        ("end pass 160000 -0.03", "auto: slower -3.0 % (-3.3 … -2.7) vs incumbent"),
-        ("end pass 165300 0.001", "auto: same +0.1 % (-0.2 … +0.4) vs incumbent"),
-        ("end fail rows_diff is 1, its limit 1e-5", "auto: rows_diff is 1, its limit 1e-5"),
+        (
+            "end pass 160000 -0.03",
+            "auto: slower -3.0 % (-3.3 … -2.7) vs incumbent",
+        ),
+        (
+            "end pass 165300 0.001",
+            "auto: same +0.1 % (-0.2 … +0.4) vs incumbent",
+        ),
+        (
+            "end fail rows_diff is 1, its limit 1e-5",
+            "auto: rows_diff is 1, its limit 1e-5",
+        ),
     ] {
         let world = ruled(end);
         assert!(message(&world).starts_with(words), "{}", message(&world));
-        assert_eq!(world.history.last().unwrap().row.status.word(), "discard", "{end}");
+        assert_eq!(
+            world.history.last().unwrap().row.status.word(),
+            "discard",
+            "{end}"
+        );
     }
 }
 
 #[test]
 fn by_rule_everything_else_is_left() {
     for (end, why) in [
-        ("end unbuilt kernel.cu:3: no such thing", "it does not build"),
+        (
+            "end unbuilt kernel.cu:3: no such thing",
+            "it does not build",
+        ),
         ("end crash an illegal access", "it crashed"),
         ("end void it changed", "no verdict belongs to these bytes"),
-        ("say caveat: it was hot; end pass 170020 0.029", "the result is caveated"),
+        (
+            "say caveat: it was hot; end pass 170020 0.029",
+            "the result is caveated",
+        ),
         ("end pass 170020", "it was not timed in turns"),
         ("press /; end pass 170020 0.029", "a dialog is open"),
     ] {
         let mut world = ruled(end);
         assert_eq!(world.history.len(), 8, "{end}");
-        assert!(world.words().contains(why), "{end}: {}", world.screen(160, 45));
+        assert!(
+            world.words().contains(why),
+            "{end}: {}",
+            world.screen(160, 45)
+        );
     }
 }
 
 #[test]
 fn a_refusal_of_what_was_decided_by_rule_opens_no_dialog() {
     let mut world = World::new().with_history();
-    world.tell("open").tell(RUN).tell("end pass 165210 0.0; press a; save").tell(RUN);
+    world
+        .tell("open")
+        .tell(RUN)
+        .tell("end pass 165210 0.0; press a; save")
+        .tell(RUN);
     world.refusal = Some("keep refused: held_out_diff is 1".into());
     world.tell("end pass 170020 0.029");
     assert!(world.model.overlays.is_empty());
     assert!(
-        world.words().contains("auto-decide leaves the run to you: keep refused"),
+        world
+            .words()
+            .contains("auto-decide leaves the run to you: keep refused"),
         "{}",
         world.screen(160, 45)
     );

@@ -40,11 +40,19 @@ pub fn readings(world: &mut World, count: u32) {
             temperature_c: Some(30 + second.min(40) / 2),
             power_w: Some(if second < 20 { 75.5 } else { 320.25 }),
             idle: second < 20,
-            throttle_reasons: if second < 20 { vec![] } else { vec![ThrottleReason::SwPowerCap] },
+            throttle_reasons: if second < 20 {
+                vec![]
+            } else {
+                vec![ThrottleReason::SwPowerCap]
+            },
             memory: Some((12 << 30, 139 << 30)),
             processes: Some(vec![other.clone(), own.clone()]),
         };
-        let heard = DeviceReading { uuid: "GPU-1".into(), reading: Ok(reading), slowdown_c: Some(92) };
+        let heard = DeviceReading {
+            uuid: "GPU-1".into(),
+            reading: Ok(reading),
+            slowdown_c: Some(92),
+        };
         world.send(Event::Telemetry(Box::new(heard)));
     }
 }
@@ -52,7 +60,10 @@ pub fn readings(world: &mut World, count: u32) {
 #[test]
 fn a_gpu_over_a_minute() {
     let mut world = World::new();
-    world.tell("open").tell(RUN).tell("end pass 265231; press 5");
+    world
+        .tell("open")
+        .tell(RUN)
+        .tell("end pass 265231; press 5");
     readings(&mut world, 60);
     check("device", &mut world);
 }
@@ -66,7 +77,10 @@ fn a_launch_list_shows_each_launch_and_its_scratch() {
          launch_2: 5x1x1 block=32x1x1 shared_bytes=0 entry=total | launched_as: graph",
     );
     let mut world = World::new();
-    world.tell("open").tell(&list).tell("end pass 265231; press 5");
+    world
+        .tell("open")
+        .tell(&list)
+        .tell("end pass 265231; press 5");
     readings(&mut world, 1);
     let words = world.words();
     for row in [
@@ -86,16 +100,29 @@ fn the_gpu_is_looked_at_only_while_its_view_is_shown() {
     world.tell("open").tell(RUN).tell("end pass 265231");
     assert_eq!(world.asked, [""; 0]);
     world.tell("press 5; press 5; press 1");
-    assert_eq!(world.asked, [r#"Telemetry(Watch("GPU-1"))"#, "Telemetry(Stop)"]);
+    assert_eq!(
+        world.asked,
+        [r#"Telemetry(Watch("GPU-1"))"#, "Telemetry(Stop)"]
+    );
 }
 
 #[test]
 fn a_device_that_tells_nothing_says_why() {
     let mut world = World::new();
     world.tell("open; press 5");
-    assert!(world.words().contains("no run has named its GPU yet"), "{}", world.words());
+    assert!(
+        world.words().contains("no run has named its GPU yet"),
+        "{}",
+        world.words()
+    );
     world.tell("say device: cpu (emulated, 2 threads) emulated=1 | correctness: pass; end pass 5");
-    assert!(world.words().contains("has no clock, no temperature and no power"), "{}", world.words());
+    assert!(
+        world
+            .words()
+            .contains("has no clock, no temperature and no power"),
+        "{}",
+        world.words()
+    );
     world.tell("save").tell(RUN).tell("end pass 265231");
     let heard = DeviceReading {
         uuid: "GPU-1".into(),
@@ -104,18 +131,28 @@ fn a_device_that_tells_nothing_says_why() {
     };
     world.send(Event::Telemetry(Box::new(heard)));
     let words = world.words();
-    assert!(words.contains("reports no state: libnvidia-ml.so.1 was not found"), "{words}");
+    assert!(
+        words.contains("reports no state: libnvidia-ml.so.1 was not found"),
+        "{words}"
+    );
 }
 
 #[test]
 fn an_external_harness_is_told_how_to_name_its_gpu() {
     let mut world = World::new().external();
     world.tell("open; press y; press 5");
-    let told =
-        |world: &mut World| world.words().contains("names no GPU unless it prints `device_uuid: GPU-…`");
+    let told = |world: &mut World| {
+        world
+            .words()
+            .contains("names no GPU unless it prints `device_uuid: GPU-…`")
+    };
     assert!(told(&mut world), "{}", world.screen(160, 45));
     world.tell("say device: NVIDIA H200 | correctness: pass; end pass 5");
-    assert!(told(&mut world), "a name alone says not which one it is: {}", world.screen(160, 45));
+    assert!(
+        told(&mut world),
+        "a name alone says not which one it is: {}",
+        world.screen(160, 45)
+    );
     world.tell("save; say device_uuid: GPU-1 | correctness: pass; end pass 5");
     assert!(!told(&mut world), "{}", world.screen(160, 45));
     assert_eq!(world.asked, [r#"Telemetry(Watch("GPU-1"))"#]);

@@ -51,7 +51,13 @@ fn what_is_looked_at_stays_on_top() {
     let mut world = world("press 4 enter");
     let mut top = |story: &str| {
         world.tell(story);
-        world.screen(60, 12).lines().nth(2).unwrap_or_default().trim().to_owned()
+        world
+            .screen(60, 12)
+            .lines()
+            .nth(2)
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
     };
     top("");
     assert_eq!(top("press ] ]"), "@@ -17,7 +17,7 @@ line 16");
@@ -69,8 +75,14 @@ fn of_a_commit_and_of_two_experiments() {
     see(&mut world, "45 + line 45 is new");
     on(&mut world, "press [");
     see(&mut world, "20 + line 20 is new");
-    on(&mut world, "press 3 space; press j space; press =; press ] ] ]");
-    see(&mut world, "from the first kernel to the second · the whole file");
+    on(
+        &mut world,
+        "press 3 space; press j space; press =; press ] ] ]",
+    );
+    see(
+        &mut world,
+        "from the first kernel to the second · the whole file",
+    );
     on(&mut world, "press w");
     see(&mut world, "@@ -17,7 +17,7 @@");
 }
@@ -79,14 +91,23 @@ fn of_a_commit_and_of_two_experiments() {
 fn of_the_source() {
     let mut world = World::new();
     world.tell("open; say correctness: pass; end pass 1000");
-    world.edit(&[("threadIdx.x % 32", "threadIdx.x & 31"), ("return value;", "return (value);")]);
+    world.edit(&[
+        ("threadIdx.x % 32", "threadIdx.x & 31"),
+        ("return value;", "return (value);"),
+    ]);
     on(&mut world, "save; press 2 w");
-    see(&mut world, "context: the whole file is shown: v shows the changes");
+    see(
+        &mut world,
+        "context: the whole file is shown: v shows the changes",
+    );
     on(&mut world, "press v ]");
     see(&mut world, "▸@@ -26,7 +26,7 @@");
     on(&mut world, "press w");
     // The cursor stays at its line, and there is one hunk now.
-    see(&mut world, "unified +2 −2 against incumbent a1b2c3d · 10 lines around");
+    see(
+        &mut world,
+        "unified +2 −2 against incumbent a1b2c3d · 10 lines around",
+    );
     see(&mut world, "▸ 26 26");
     on(&mut world, "press g");
     see(&mut world, "▸@@ -3,37 +3,37 @@");

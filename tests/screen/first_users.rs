@@ -9,39 +9,88 @@ const PASS: &str = "say stage: build | build_s: 0.38 | correctness: pass; end pa
 
 /// The hints, the last row.
 fn hints(world: &mut World, width: u16) -> String {
-    world.screen(width, 45).lines().last().unwrap_or_default().to_owned()
+    world
+        .screen(width, 45)
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[test]
 fn an_empty_chart_says_whose_experiments_there_are_and_how_to_see_them() {
     let mut world = World::new().with_history();
     let cpu = "device: cpu (emulated, 2 threads)";
-    world.tell(&format!("open; say stage: build | {cpu} | correctness: pass; end pass 12.5"));
+    world.tell(&format!(
+        "open; say stage: build | {cpu} | correctness: pass; end pass 12.5"
+    ));
     let words = world.words();
-    assert!(words.contains("no experiment of this kernel on cpu (emulated, 2 threads) yet"), "{words}");
+    assert!(
+        words.contains("no experiment of this kernel on cpu (emulated, 2 threads) yet"),
+        "{words}"
+    );
     let words = words.replace(" │ ", " ");
-    assert!(words.contains("There are 8 of NVIDIA H200: 3 shows them"), "{words}");
+    assert!(
+        words.contains("There are 8 of NVIDIA H200: 3 shows them"),
+        "{words}"
+    );
     check_at("chart_elsewhere", &mut world, &[(160, 45), (80, 24)]);
     // Once one was kept, the chart still says that there are others.
     world.tell("press c; type the first on the cpu; press enter");
-    assert!(world.words().contains("1 experiment · emulated times · 8 not comparable"), "{}", world.words());
+    assert!(
+        world
+            .words()
+            .contains("1 experiment · emulated times · 8 not comparable"),
+        "{}",
+        world.words()
+    );
 }
 
 #[test]
 fn every_view_keeps_its_key_on_a_narrow_screen() {
     let mut world = World::new().with_history();
-    world.tell("open; say device: NVIDIA H200").tell(PASS).tell("press 3");
-    for (width, height) in [(118, 45), (110, 40), (100, 30), (80, 24), (60, 16), (46, 16)] {
+    world
+        .tell("open; say device: NVIDIA H200")
+        .tell(PASS)
+        .tell("press 3");
+    for (width, height) in [
+        (118, 45),
+        (110, 40),
+        (100, 30),
+        (80, 24),
+        (60, 16),
+        (46, 16),
+    ] {
         let screen = world.screen(width, height);
-        let shown = screen.lines().any(|line| line.contains("1 2 ▸3 Results 4 5 7"));
+        let shown = screen
+            .lines()
+            .any(|line| line.contains("1 2 ▸3 Results 4 5 7"));
         assert!(shown, "{width}×{height}\n{screen}");
     }
-    assert!(world.screen(160, 45).contains("1 Bench  2 Source ▸3 Results  4 Git  5 Device  7 Loop"));
-    assert!(world.screen(40, 16).contains("1 2 ▸3"), "{}", world.screen(40, 16));
+    assert!(
+        world
+            .screen(160, 45)
+            .contains("1 Bench  2 Source ▸3 Results  4 Git  5 Device  7 Loop")
+    );
+    assert!(
+        world.screen(40, 16).contains("1 2 ▸3"),
+        "{}",
+        world.screen(40, 16)
+    );
     // A click on a key shows its view, also on a small screen.
     let screen = world.screen(80, 24);
-    let (row, line) = screen.lines().enumerate().find(|(_, line)| line.contains("▸3 Results")).unwrap();
-    let column = line.chars().collect::<Vec<_>>().windows(2).position(|w| w == ['▸', '3']).unwrap() - 2;
+    let (row, line) = screen
+        .lines()
+        .enumerate()
+        .find(|(_, line)| line.contains("▸3 Results"))
+        .unwrap();
+    let column = line
+        .chars()
+        .collect::<Vec<_>>()
+        .windows(2)
+        .position(|w| w == ['▸', '3'])
+        .unwrap()
+        - 2;
     world.tell("press :; type mouse; press enter");
     world.screen(80, 24);
     world.tell(&format!("click {column} {row}"));
@@ -57,7 +106,12 @@ fn a_selected_row_has_no_holes_on_a_painted_background() {
         world.tell("open; say device: NVIDIA H200").tell(PASS);
         world.model.appearance.theme = entry.theme(ColorDepth::Rgb, true);
         let theme: Theme = world.model.appearance.theme.clone();
-        for story in ["press 3; press j", "press 1; press tab tab; press j", "press 4; press j", "press :"] {
+        for story in [
+            "press 3; press j",
+            "press 1; press tab tab; press j",
+            "press 4; press j",
+            "press :",
+        ] {
             world.tell(story);
             let buffer = world.draw(160, 45);
             let wanted = theme.selected().bg;
@@ -68,7 +122,10 @@ fn a_selected_row_has_no_holes_on_a_painted_background() {
             let first = (0..160).find(|x| is_selected(*x, row)).unwrap();
             let last = (0..160).rfind(|x| is_selected(*x, row)).unwrap();
             let holes: Vec<u16> = (first..=last).filter(|x| !is_selected(*x, row)).collect();
-            assert!(last > first + 20 && holes.is_empty(), "{name}, {story}: row {row}, holes at {holes:?}");
+            assert!(
+                last > first + 20 && holes.is_empty(),
+                "{name}, {story}: row {row}, holes at {holes:?}"
+            );
         }
     }
 }
@@ -82,7 +139,10 @@ fn compared(first: &str, second: &str) -> World {
              end pass 1000; press c; type one; press enter"
         )
     };
-    world.tell(&format!("open; {PASS}")).tell(&run(first)).tell(&run(second));
+    world
+        .tell(&format!("open; {PASS}"))
+        .tell(&run(first))
+        .tell(&run(second));
     world.tell("press 3; press space j space; press =");
     world
 }
@@ -95,7 +155,11 @@ fn two_runs_of_different_workloads_are_compared_on_those_that_both_timed() {
     );
     let words = world.words();
     assert!(words.contains("+100.0 %"), "{}", world.screen(160, 45));
-    assert!(words.contains("Of the workload that both timed"), "{}", world.screen(160, 45));
+    assert!(
+        words.contains("Of the workload that both timed"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -115,7 +179,11 @@ fn a_comparison_has_the_time_of_each_workload_and_the_ratio_of_the_speeds() {
         "rows=64 cols=64 T=f16 3.00 µs ·",
         "rows=7 cols=7 T=f16 · ✗ fail 1.00 µs",
     ] {
-        assert!(words.contains(wanted), "{wanted}\n{}", world.screen(160, 45));
+        assert!(
+            words.contains(wanted),
+            "{wanted}\n{}",
+            world.screen(160, 45)
+        );
     }
     check_at("compared_workloads", &mut world, &[(160, 45), (80, 24)]);
 }
@@ -127,7 +195,10 @@ fn workloads_of_a_harness_of_ones_own_are_compared_by_what_tells_them_apart() {
         "workload: shape=1x8 gbps=10.002 | workload: shape=2x8 gbps=30",
     );
     let words = world.words();
-    assert!(words.contains("shape=2x8 20.00 gbps 30.00 gbps +50.0 %"), "{words}");
+    assert!(
+        words.contains("shape=2x8 20.00 gbps 30.00 gbps +50.0 %"),
+        "{words}"
+    );
     assert!(
         words.contains("shape=1x8 10.001 gbps 10.002 gbps +0.01 %"),
         "different figures look different: {words}"
@@ -139,16 +210,25 @@ fn workloads_of_a_harness_of_ones_own_are_compared_by_what_tells_them_apart() {
 
 #[test]
 fn figures_that_differ_look_different() {
-    let mut world = World::new()
-        .with_experiments(&[(142_050.0, Status::Keep, "one"), (142_090.0, Status::Keep, "a little faster")]);
+    let mut world = World::new().with_experiments(&[
+        (142_050.0, Status::Keep, "one"),
+        (142_090.0, Status::Keep, "a little faster"),
+    ]);
     world.tell(&format!("open; say device: NVIDIA H200; {PASS}"));
     for view in ["1", "3", "4"] {
         world.tell(&format!("press {view}"));
         let words = world.words();
-        assert!(words.contains("142,050") && words.contains("142,090"), "{view}: {words}");
+        assert!(
+            words.contains("142,050") && words.contains("142,090"),
+            "{view}: {words}"
+        );
     }
     world.tell("press 3");
-    assert!(world.words().contains("+0.03 %"), "a change does not read as none: {}", world.words());
+    assert!(
+        world.words().contains("+0.03 %"),
+        "a change does not read as none: {}",
+        world.words()
+    );
     // A gate that fails by little, and an interval of close ends.
     world.tell(
         "press 1; save; say out_error: 1.00002 limit=1 | kernel_us: 5.001 low=5.0004 high=5.0021; end fail x",
@@ -162,11 +242,19 @@ fn figures_that_differ_look_different() {
 fn a_check_that_is_asked_for_during_a_run_follows_it() {
     let mut world = World::new();
     world.tell("open; say stage: build; press s");
-    assert!(world.words().contains("a check follows this run"), "{}", world.words());
+    assert!(
+        world.words().contains("a check follows this run"),
+        "{}",
+        world.words()
+    );
     // Nothing of the run is lost, and nothing else begins.
     assert_eq!(world.runs(), 1);
     world.tell("wait 10000");
-    assert!(world.words().contains("a check follows"), "{}", world.words());
+    assert!(
+        world.words().contains("a check follows"),
+        "{}",
+        world.words()
+    );
     world.tell("say correctness: pass; end pass 1200");
     assert_eq!(world.runs(), 2);
     assert!(world.model.runs.is_checking());
@@ -178,7 +266,11 @@ fn a_check_that_is_asked_for_during_a_run_follows_it() {
 fn a_check_that_follows_can_be_taken_back_and_ends_with_the_run() {
     let mut world = World::new();
     world.tell("open; say stage: build; press s s");
-    assert!(world.words().contains("no check follows this run"), "{}", world.words());
+    assert!(
+        world.words().contains("no check follows this run"),
+        "{}",
+        world.words()
+    );
     world.tell(PASS);
     assert_eq!(world.runs(), 1);
     world.tell("press r; press s; press x");
@@ -187,7 +279,13 @@ fn a_check_that_follows_can_be_taken_back_and_ends_with_the_run() {
     world
         .tell("save; press s; say kernel.cu:3:1: error: no such word; end unbuilt kernel.cu:3: no such word");
     assert_eq!(world.runs(), 3);
-    assert!(world.words().contains("no check follows: kernel.cu does not build"), "{}", world.words());
+    assert!(
+        world
+            .words()
+            .contains("no check follows: kernel.cu does not build"),
+        "{}",
+        world.words()
+    );
     // A newer save takes the run's place; the check follows the newer run.
     world.tell("save; press s; save").tell(PASS);
     assert_eq!(world.runs(), 6);
@@ -198,14 +296,32 @@ fn a_check_that_follows_can_be_taken_back_and_ends_with_the_run() {
 fn stop_undo_and_auto_stand_among_the_hints_when_they_apply() {
     let mut world = World::new();
     world.tell("open; say stage: build");
-    assert!(hints(&mut world, 160).contains("x stop"), "{}", hints(&mut world, 160));
-    assert!(!hints(&mut world, 160).contains("u undo"), "nothing was decided");
-    assert!(hints(&mut world, 60).contains("x stop"), "at every width: {}", hints(&mut world, 60));
+    assert!(
+        hints(&mut world, 160).contains("x stop"),
+        "{}",
+        hints(&mut world, 160)
+    );
+    assert!(
+        !hints(&mut world, 160).contains("u undo"),
+        "nothing was decided"
+    );
+    assert!(
+        hints(&mut world, 60).contains("x stop"),
+        "at every width: {}",
+        hints(&mut world, 60)
+    );
     world.tell(PASS);
     assert!(!hints(&mut world, 160).contains("x stop"));
     assert!(hints(&mut world, 160).contains("a auto"));
-    world.tell("save").tell(PASS).tell("press c; type faster; press enter");
-    assert!(hints(&mut world, 160).contains("u undo"), "{}", hints(&mut world, 160));
+    world
+        .tell("save")
+        .tell(PASS)
+        .tell("press c; type faster; press enter");
+    assert!(
+        hints(&mut world, 160).contains("u undo"),
+        "{}",
+        hints(&mut world, 160)
+    );
     world.tell("press u; press y");
     assert!(!hints(&mut world, 160).contains("u undo"));
     world.tell("press a");
@@ -222,13 +338,23 @@ fn a_compiler_error_is_told_once_in_the_pane() {
          end unbuilt kernel.cu:31: 'warp_sun' was not declared"
     ));
     let screen = world.screen(160, 45);
-    let pane: Vec<&str> = screen.lines().skip_while(|line| !line.contains("Correctness")).collect();
+    let pane: Vec<&str> = screen
+        .lines()
+        .skip_while(|line| !line.contains("Correctness"))
+        .collect();
     let columns = |line: &str| line.chars().take(70).collect::<String>();
-    let told = pane.iter().filter(|line| columns(line).contains("warp_sun")).count();
+    let told = pane
+        .iter()
+        .filter(|line| columns(line).contains("warp_sun"))
+        .count();
     assert_eq!(told, 1, "{screen}");
     // A reason that no message of the compiler tells is shown.
     world.tell("save; say stopped: no compiler; end unbuilt the compiler was not found");
-    assert!(world.words().contains("✗ the compiler was not found"), "{}", world.words());
+    assert!(
+        world.words().contains("✗ the compiler was not found"),
+        "{}",
+        world.words()
+    );
 }
 
 #[test]
@@ -236,25 +362,46 @@ fn the_marks_of_the_chart_count_other_rules_for_nothing() {
     // A change of the rules was measured on no device: it is nobody's experiment.
     let mut world = World::new().with_experiments(&[(0.0, Status::Rules, "a smaller limit")]);
     world.tell("open; say device: NVIDIA L40S").tell(PASS);
-    assert!(!world.words().contains("of NVIDIA H200"), "{}", world.words());
+    assert!(
+        !world.words().contains("of NVIDIA H200"),
+        "{}",
+        world.words()
+    );
 }
 
 /// The rows of the help, without its frame.
 fn help_rows(world: &mut World) -> Vec<String> {
     let screen = world.screen(160, 200);
-    let title = screen.lines().find(|line| line.contains("Keys and words")).unwrap();
+    let title = screen
+        .lines()
+        .find(|line| line.contains("Keys and words"))
+        .unwrap();
     let column = |sign: char| title.chars().position(|letter| letter == sign).unwrap();
     let (left, right) = (column('╭'), column('╮'));
-    let rows = screen.lines().skip_while(|line| !line.contains("Keys and words")).skip(1);
+    let rows = screen
+        .lines()
+        .skip_while(|line| !line.contains("Keys and words"))
+        .skip(1);
     let rows = rows.take_while(|line| !line.contains('╰'));
-    let inside = rows.map(|line| line.chars().skip(left + 1).take(right - left - 1).collect::<String>());
-    inside.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+    let inside = rows.map(|line| {
+        line.chars()
+            .skip(left + 1)
+            .take(right - left - 1)
+            .collect::<String>()
+    });
+    inside
+        .map(|line| line.trim().to_owned())
+        .filter(|line| !line.is_empty())
+        .collect()
 }
 
 #[test]
 fn the_help_begins_with_the_present_view_and_the_words_on_the_screen() {
     let mut world = World::new().with_history();
-    world.tell("open; say device: NVIDIA H200 | caveat: the clock moved").tell(PASS).tell("press 3; press ?");
+    world
+        .tell("open; say device: NVIDIA H200 | caveat: the clock moved")
+        .tell(PASS)
+        .tell("press 3; press ?");
     let rows = help_rows(&mut world);
     assert_eq!(rows[0], "In the view Results");
     let headings: Vec<&str> = rows
@@ -263,15 +410,24 @@ fn the_help_begins_with_the_present_view_and_the_words_on_the_screen() {
         .filter(|row| row.starts_with("In ") || row.contains("ords") || *row == "Everywhere")
         .filter(|row| !row.contains("  "))
         .collect();
-    assert_eq!(headings[..3], ["In the view Results", "Words on this screen", "Everywhere"]);
+    assert_eq!(
+        headings[..3],
+        ["In the view Results", "Words on this screen", "Everywhere"]
+    );
     assert_eq!(headings.last(), Some(&"Other words"));
     let between: Vec<&String> = rows
         .iter()
         .skip_while(|row| *row != "Words on this screen")
         .take_while(|row| *row != "Everywhere")
         .collect();
-    assert!(between.iter().any(|row| row.starts_with("caveated  ")), "{between:?}");
-    assert!(!between.iter().any(|row| row.starts_with("VOID")), "{between:?}");
+    assert!(
+        between.iter().any(|row| row.starts_with("caveated  ")),
+        "{between:?}"
+    );
+    assert!(
+        !between.iter().any(|row| row.starts_with("VOID")),
+        "{between:?}"
+    );
     world.tell("press esc; press 1 ?");
     assert_eq!(help_rows(&mut world)[0], "In the view Bench");
 }
@@ -297,7 +453,10 @@ fn each_word_that_is_the_tools_own_is_in_the_help() {
     for word in words {
         world.tell(&format!("press /; press ctrl-u; type {word}; press enter"));
         let found = help_rows(&mut world);
-        assert!(found.len() > 2 && found.len() * 3 < all.lines().count(), "{word}: {found:?}");
+        assert!(
+            found.len() > 2 && found.len() * 3 < all.lines().count(),
+            "{word}: {found:?}"
+        );
         world.tell("press esc");
     }
 }
@@ -321,7 +480,11 @@ fn the_help_is_searched_as_it_is_typed() {
     assert_eq!(help_rows(&mut world)[0], "In the view Bench");
     world.tell("press esc");
     assert!(world.model.overlays.is_empty());
-    check_at("help_search", world.tell("press ?; press /; type judge"), &[(100, 30), (40, 10)]);
+    check_at(
+        "help_search",
+        world.tell("press ?; press /; type judge"),
+        &[(100, 30), (40, 10)],
+    );
 }
 
 #[test]
@@ -333,11 +496,22 @@ fn the_meaning_of_a_figure_stands_beside_it() {
     );
     world.tell("press z");
     let words = world.words();
-    assert!(words.contains("speed_ratio 1.0310 (1.0280 … 1.0340) in 3 ABBA blocks"), "{words}");
     assert!(
-        words.contains("spread_pct 0.012 launches=6 trials=1 median distance of the candidate's turns"),
+        words.contains("speed_ratio 1.0310 (1.0280 … 1.0340) in 3 ABBA blocks"),
+        "{words}"
+    );
+    assert!(
+        words.contains(
+            "spread_pct 0.012 launches=6 trials=1 median distance of the candidate's turns"
+        ),
         "{words}"
     );
     world.tell("press z; save; end void a newer save ended it");
-    assert!(world.words().contains("void: the run says nothing about the bytes"), "{}", world.words());
+    assert!(
+        world
+            .words()
+            .contains("void: the run says nothing about the bytes"),
+        "{}",
+        world.words()
+    );
 }

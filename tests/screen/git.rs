@@ -13,19 +13,35 @@ fn commits_of_all_branches() {
 fn a_commit_that_holds_an_experiment_chooses_it() {
     let mut world = World::new().with_history();
     world.tell("open; press 4; press j; press 1");
-    assert!(world.screen(160, 45).contains("6 of 8  9f8e7d5"), "{}", world.screen(160, 45));
+    assert!(
+        world.screen(160, 45).contains("6 of 8  9f8e7d5"),
+        "{}",
+        world.screen(160, 45)
+    );
     // And the other way round: the graph goes to what is chosen.
     world.tell("press tab; press k k k; press 4");
-    assert!(world.screen(160, 45).contains("Commit 9f8e7d2"), "{}", world.screen(160, 45));
+    assert!(
+        world.screen(160, 45).contains("Commit 9f8e7d2"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn the_commit_is_scrolled_and_its_changes_are_gone_to() {
     let mut world = World::new().with_history();
     world.tell("open; press 4; press enter");
-    assert!(world.screen(80, 24).contains("━ Commit 9f8e7d7"), "{}", world.screen(80, 24));
+    assert!(
+        world.screen(80, 24).contains("━ Commit 9f8e7d7"),
+        "{}",
+        world.screen(80, 24)
+    );
     world.tell("press ]");
-    assert!(world.screen(80, 24).contains("+     s += bias;"), "{}", world.screen(80, 24));
+    assert!(
+        world.screen(80, 24).contains("+     s += bias;"),
+        "{}",
+        world.screen(80, 24)
+    );
 }
 
 #[test]
@@ -34,13 +50,18 @@ fn what_is_kept_while_the_graph_is_looked_at_is_in_it() {
     world.tell("open; say correctness: pass; end pass 150000; save; say correctness: pass; end pass 160000");
     world.tell("press 4 c; type overlap the gather; press enter");
     let screen = world.screen(160, 45);
-    assert!(screen.contains("[▸exp/rmsnorm] (origin/main) ●160,000  overlap the gather"), "{screen}");
+    assert!(
+        screen.contains("[▸exp/rmsnorm] (origin/main) ●160,000  overlap the gather"),
+        "{screen}"
+    );
 }
 
 /// Goes to an experiment in the table, and to the view Git.
 fn tried(description: &str) -> World {
     let mut world = World::new().with_history();
-    world.tell(&format!("open; press 3; press /; type {description}; press enter; press 4"));
+    world.tell(&format!(
+        "open; press 3; press /; type {description}; press enter; press 4"
+    ));
     world
 }
 
@@ -49,7 +70,11 @@ fn a_discarded_experiment_has_a_row_at_the_commit_it_was_tried_on() {
     let mut world = tried("unroll");
     check_at("git_discarded", &mut world, &[(160, 45), (80, 24)]);
     let words = world.words();
-    assert!(words.contains("━ Commits 7") && words.contains("─ Commit 9f8e7d4"), "{}", world.screen(160, 45));
+    assert!(
+        words.contains("━ Commits 7") && words.contains("─ Commit 9f8e7d4"),
+        "{}",
+        world.screen(160, 45)
+    );
     assert!(
         words.contains("○ discard: run 5 was tried on 9f8e7d2; no branch holds it"),
         "{}",
@@ -66,23 +91,42 @@ fn a_discarded_experiment_has_a_row_at_the_commit_it_was_tried_on() {
     // The graph is read anew whenever the view is shown, and whenever HEAD is another.
     world.tell("press 1; press 4; elsewhere of another terminal");
     let words = world.words();
-    assert!(words.contains("━ Commits 8") && words.contains("─ Commit 9f8e7d4"), "{}", world.screen(160, 45));
+    assert!(
+        words.contains("━ Commits 8") && words.contains("─ Commit 9f8e7d4"),
+        "{}",
+        world.screen(160, 45)
+    );
     assert_eq!(chosen(&world).as_deref(), Some("unroll by 8"));
 }
 
 #[test]
 fn a_crash_has_its_row_too_and_what_was_tried_on_a_tip_stands_above_it() {
     let mut world = tried("misaligned");
-    assert!(world.words().contains("✗ crash: run 4 was tried on 9f8e7d2"), "{}", world.screen(160, 45));
+    assert!(
+        world
+            .words()
+            .contains("✗ crash: run 4 was tried on 9f8e7d2"),
+        "{}",
+        world.screen(160, 45)
+    );
     let mut world = World::new().with_history();
     world.tell("open; say correctness: pass; end pass 150000; save; say correctness: pass; end pass 160000");
     world.tell("press d; type no use; press enter; press 3 g enter; press 4");
     let screen = world.screen(160, 45);
-    let rows: Vec<&str> = screen.lines().skip(3).take(2).map(|row| row.split("  ").next().unwrap()).collect();
+    let rows: Vec<&str> = screen
+        .lines()
+        .skip(3)
+        .take(2)
+        .map(|row| row.split("  ").next().unwrap())
+        .collect();
     assert_eq!(rows, [" ╭─○", " ●─╮"], "{screen}");
     // With all that a diff shows around its changes as elsewhere.
     world.tell("press w");
-    assert!(world.words().contains("─ Commit c0fff0b · 10 lines around"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("─ Commit c0fff0b · 10 lines around"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -91,11 +135,17 @@ fn one_whose_commit_is_not_here_leaves_the_graph_as_it_is() {
     world.gone = Some("9f8e7d4".into());
     world.tell("open; press 3; press /; type unroll; press enter; press 4");
     assert!(
-        world.words().contains("the commit 9f8e7d4 cannot be shown: it is not here"),
+        world
+            .words()
+            .contains("the commit 9f8e7d4 cannot be shown: it is not here"),
         "{}",
         world.words()
     );
-    assert!(world.words().contains("─ Commit 9f8e7d7"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("─ Commit 9f8e7d7"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 /// A graph that goes on for so long, its pages told one by one.
@@ -107,7 +157,11 @@ fn long(older: usize) -> World {
 }
 
 fn see(world: &mut World, text: &str) {
-    assert!(world.words().contains(text), "nobody sees `{text}`:\n{}", world.screen(160, 45));
+    assert!(
+        world.words().contains(text),
+        "nobody sees `{text}`:\n{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -140,9 +194,16 @@ fn any_key_stops_it_and_does_what_it_always_does_but_esc() {
     see(&mut world, "/warp");
     see(&mut world, "Commits 906 and older ones");
     world.tell("press esc");
-    assert!(!world.words().contains("/warp"), "{}", world.screen(160, 45));
+    assert!(
+        !world.words().contains("/warp"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press /; type nobody; press enter");
-    see(&mut world, "'nobody' was not found in the 906 commits read so far: G reads more");
+    see(
+        &mut world,
+        "'nobody' was not found in the 906 commits read so far: G reads more",
+    );
 }
 
 #[test]
@@ -156,7 +217,8 @@ fn a_number_reads_on_to_its_row_and_a_chosen_experiment_to_its_commit() {
     let mut world = long(5_000);
     world.awaits_pages = false;
     let mut old = world.history[0].clone();
-    (old.row.commit, old.row.description, old.run) = ("0ld0155".into(), "kept long ago".into(), None);
+    (old.row.commit, old.row.description, old.run) =
+        ("0ld0155".into(), "kept long ago".into(), None);
     world.history.insert(0, old);
     world.tell("elsewhere; press 3; press /; type long ago; press enter; press 4");
     see(&mut world, "Commit 0ld0155");
@@ -168,8 +230,14 @@ fn no_more_than_so_many_commits_are_held() {
     let mut world = long(150_000);
     (world.awaits_pages, world.page) = (false, 49_997);
     world.tell("press G");
-    see(&mut world, "Commits 100,000 · no more are held: `git log` shows older ones");
-    see(&mut world, "! the newest 100,000 commits are held: `git log` in a shell shows older ones");
+    see(
+        &mut world,
+        "Commits 100,000 · no more are held: `git log` shows older ones",
+    );
+    see(
+        &mut world,
+        "! the newest 100,000 commits are held: `git log` in a shell shows older ones",
+    );
     world.tell("press k j; press ctrl-d");
     see(&mut world, "Commits 100,000 ");
 }

@@ -1,4 +1,5 @@
-//! What a person's hands find: keys of their own, the palette, searching, copying, the mouse, borders, a call.
+//! What a person's hands find: keys of their own, the palette, searching, copying, the mouse,
+//! borders, a call.
 
 use super::world::World;
 use lab_tui::keymap::TABLE;
@@ -14,7 +15,11 @@ fn world(story: &str) -> World {
 }
 
 fn see(world: &mut World, text: &str) {
-    assert!(world.words().contains(text), "nobody sees `{text}`:\n{}", world.screen(160, 45));
+    assert!(
+        world.words().contains(text),
+        "nobody sees `{text}`:\n{}",
+        world.screen(160, 45)
+    );
 }
 
 /// Where a text is on the large screen.
@@ -33,7 +38,10 @@ fn keys_of_the_config_are_heard_and_shown() {
     see(&mut world, "config.toml was read");
     see(&mut world, "K keep");
     world.tell("press c");
-    assert!(world.model.overlays.is_empty(), "the table's own key is free");
+    assert!(
+        world.model.overlays.is_empty(),
+        "the table's own key is free"
+    );
     world.tell("press ? ctrl-d ctrl-d ctrl-d ctrl-d");
     see(&mut world, "Ctrl-Q (Git)");
     see(&mut world, ":reset-borders");
@@ -47,7 +55,10 @@ fn keys_of_the_config_are_heard_and_shown() {
 #[test]
 fn a_wrong_config_changes_nothing_and_is_said() {
     let mut world = world("config [keys]|keep = \"K\"; config [keys]|keep = \"d\"");
-    see(&mut world, "config.toml:2:1: 'd' is bound to both discard and keep");
+    see(
+        &mut world,
+        "config.toml:2:1: 'd' is bound to both discard and keep",
+    );
     see(&mut world, "the settings are unchanged");
     see(&mut world, "K keep");
 }
@@ -73,7 +84,10 @@ fn the_palette_says_why_something_cannot_be_used() {
     let mut world = world("press 2 :; type stop");
     see(&mut world, "(no run in progress)");
     world.tell("press enter");
-    assert!(!world.model.overlays.is_empty(), "it stays, with the reason in sight");
+    assert!(
+        !world.model.overlays.is_empty(),
+        "it stays, with the reason in sight"
+    );
     world.tell("press esc; press :; type freeze");
     see(&mut world, "(in the view Bench)");
 }
@@ -83,10 +97,14 @@ fn the_palette_finds_every_action_by_its_name() {
     let mut world = world("");
     for binding in TABLE {
         let offers = world.model.offers(binding.name);
-        let performed =
-            !matches!(binding.scope, lab_tui::keymap::KeyScope::Input | lab_tui::keymap::KeyScope::Question);
+        let performed = !matches!(
+            binding.scope,
+            lab_tui::keymap::KeyScope::Input | lab_tui::keymap::KeyScope::Question
+        );
         assert_eq!(
-            offers.first().is_some_and(|o| o.binding.action == binding.action),
+            offers
+                .first()
+                .is_some_and(|o| o.binding.action == binding.action),
             performed,
             "{}",
             binding.name
@@ -102,13 +120,20 @@ fn a_search_goes_through_the_list_that_is_focused() {
     see(&mut world, "Git log exp/rmsnorm");
     see(&mut world, "/warp");
     let chosen = world.model.selected().map(|e| e.row.description.clone());
-    assert_eq!(chosen.as_deref(), Some("one warp a row"), "what is found is chosen everywhere");
+    assert_eq!(
+        chosen.as_deref(),
+        Some("one warp a row"),
+        "what is found is chosen everywhere"
+    );
     world.tell("press 3; press /; type BY; press enter");
     see(&mut world, "'BY' was not found in Experiments");
     world.tell("press /; type s; press enter; press n n");
     let chosen = world.model.selected().map(|e| e.row.description.clone());
     world.tell("press n N");
-    assert_eq!(world.model.selected().map(|e| e.row.description.clone()), chosen);
+    assert_eq!(
+        world.model.selected().map(|e| e.row.description.clone()),
+        chosen
+    );
     // Esc ends one search after the other; each list has its own.
     world.tell("press esc");
     assert!(!world.screen(160, 45).contains("/s "));
@@ -132,7 +157,9 @@ fn what_the_focused_pane_is_about_is_copied() {
     world.tell("press esc y");
     assert_eq!(world.clipboard, "a line\nanother line");
     see(&mut world, "copied 2 lines");
-    world.tell("save; say kernel.cu(7): error: no such thing; end unbuilt it does not build; press tab y");
+    world.tell(
+        "save; say kernel.cu(7): error: no such thing; end unbuilt it does not build; press tab y",
+    );
     assert_eq!(world.clipboard, "kernel.cu:7: error: no such thing");
     let mut empty = World::new();
     empty.tell("open; press tab y");
@@ -145,10 +172,17 @@ fn the_mouse_is_heard_where_the_user_wants_it() {
     let mut world = world("");
     let (x, y) = place(&mut world, "float4 loads");
     world.tell(&format!("click {x} {y}"));
-    assert_eq!(world.model.panes.focus().name(), "Correctness", "not asked for, not heard");
+    assert_eq!(
+        world.model.panes.focus().name(),
+        "Correctness",
+        "not asked for, not heard"
+    );
     world.tell(&format!("config mouse = true; click {x} {y}"));
     assert_eq!(world.model.panes.focus().name(), "Git log");
-    assert_eq!(world.model.selected().map(|e| e.row.description.as_str()), Some("float4 loads"));
+    assert_eq!(
+        world.model.selected().map(|e| e.row.description.as_str()),
+        Some("float4 loads")
+    );
     // The wheel scrolls what is under it and leaves the focus.
     let first = place(&mut world, "━ Git log").1 + 1;
     world.tell("press 3; click 20 20; press 1");
@@ -199,7 +233,12 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
 #[test]
 fn a_click_chooses_what_is_there_in_each_pane() {
     let mut world = world("config mouse = true");
-    let chosen = |world: &World| world.model.selected().map_or(String::new(), |e| e.row.description.clone());
+    let chosen = |world: &World| {
+        world
+            .model
+            .selected()
+            .map_or(String::new(), |e| e.row.description.clone())
+    };
     // The chart: the mark at the pointer, and on the ground line the crash.
     let (x, y) = place(&mut world, "⠤○");
     world.tell(&format!("click {} {y}", x + 1));
@@ -210,7 +249,11 @@ fn a_click_chooses_what_is_there_in_each_pane() {
     assert_eq!(chosen(&world), "async copy, misaligned");
     let (x, y) = place(&mut world, "100k┤");
     world.tell(&format!("click {x} {y}"));
-    assert_eq!(chosen(&world), "async copy, misaligned", "beside the plot is nothing");
+    assert_eq!(
+        chosen(&world),
+        "async copy, misaligned",
+        "beside the plot is nothing"
+    );
     // A list, and below its last row nothing.
     let (x, y) = place(&mut world, "float4 loads");
     world.tell(&format!("click {x} {y}"));
@@ -236,8 +279,9 @@ fn a_click_chooses_what_is_there_in_each_pane() {
 
 #[test]
 fn a_click_in_the_source_puts_the_cursor_there() {
-    let mut world =
-        world("config mouse = true; save; say kernel.cu(6): error: no such word; end unbuilt no; press 2");
+    let mut world = world(
+        "config mouse = true; save; say kernel.cu(6): error: no such word; end unbuilt no; press 2",
+    );
     let click = |world: &mut World, text: &str| {
         let (x, y) = place(world, text);
         world.tell(&format!("click {x} {y}"));
@@ -251,7 +295,10 @@ fn a_click_in_the_source_puts_the_cursor_there() {
     world.tell("wheel-down 80 30; wheel-down 3 10; wheel-up 3 10");
     see(&mut world, "▸ 9 __device__");
     world.tell("press e");
-    assert_eq!(world.asked, ["OpenEditor(Some(Spot { line: 9, column: None }))"]);
+    assert_eq!(
+        world.asked,
+        ["OpenEditor(Some(Spot { line: 9, column: None }))"]
+    );
 }
 
 #[test]
@@ -288,11 +335,18 @@ fn keys_move_the_border_beside_the_focused_pane() {
     let commits = place(&mut world, "─ Git log").1;
     world.tell("press shift-tab ctrl-down");
     assert_eq!(place(&mut world, "━ run.log").1, log + 2);
-    assert_eq!(place(&mut world, "─ Git log").1, commits, "the other column stays");
+    assert_eq!(
+        place(&mut world, "─ Git log").1,
+        commits,
+        "the other column stays"
+    );
     world.tell("press z");
     world.screen(160, 45);
     world.tell("press ctrl-left");
-    see(&mut world, "border-left: no border left or right of this pane");
+    see(
+        &mut world,
+        "border-left: no border left or right of this pane",
+    );
 }
 
 #[test]
@@ -322,19 +376,36 @@ fn a_theme_is_seen_while_it_is_chosen() {
 fn a_config_that_changes_while_a_theme_is_chosen_is_what_esc_goes_back_to() {
     let theme = |name, depth| Theme::choose(Some(name), depth).unwrap();
     let mut world = world("press t; press down; config theme = \"lab-light\"");
-    assert_eq!(world.model.appearance.theme, theme("lab-dark", ColorDepth::Rgb), "it is still looked at");
+    assert_eq!(
+        world.model.appearance.theme,
+        theme("lab-dark", ColorDepth::Rgb),
+        "it is still looked at"
+    );
     world.tell("press esc");
-    assert_eq!(world.model.appearance.theme, theme("lab-light", ColorDepth::Rgb));
-    // What was chosen on the screen stays the one to go back to, when the config says something else.
+    assert_eq!(
+        world.model.appearance.theme,
+        theme("lab-light", ColorDepth::Rgb)
+    );
+    // What was chosen on the screen stays the one to go back to, when the config says something
+    // else.
     world.tell(
         "press t; type dark; press enter; press t; type light; config theme = \"lab-light\"|mouse = true",
     );
-    assert_eq!(world.model.appearance.theme, theme("lab-light", ColorDepth::Rgb));
+    assert_eq!(
+        world.model.appearance.theme,
+        theme("lab-light", ColorDepth::Rgb)
+    );
     world.tell("press esc");
-    assert_eq!(world.model.appearance.theme, theme("lab-dark", ColorDepth::Rgb));
+    assert_eq!(
+        world.model.appearance.theme,
+        theme("lab-dark", ColorDepth::Rgb)
+    );
     // And it is shown in as many colours as the config wants.
     world.tell("config theme = \"lab-light\"|mouse = true|color = \"256\"");
-    assert_eq!(world.model.appearance.theme, theme("lab-dark", ColorDepth::Ansi256));
+    assert_eq!(
+        world.model.appearance.theme,
+        theme("lab-dark", ColorDepth::Ansi256)
+    );
     assert_eq!(world.layout.theme.as_deref(), Some("lab-dark"));
 }
 
@@ -342,15 +413,28 @@ fn a_config_that_changes_while_a_theme_is_chosen_is_what_esc_goes_back_to() {
 fn the_end_of_a_long_run_is_called_to_who_looks_elsewhere() {
     let call = |config: &str, story: &str| {
         let mut world = world(&format!("config {config}; {story}"));
-        assert_eq!(world.model.appearance.modes().focus, config.contains("notify"));
+        assert_eq!(
+            world.model.appearance.modes().focus,
+            config.contains("notify")
+        );
         std::mem::take(&mut world.asked)
     };
     let long = format!("look-away; save; wait 12000; {PASS}");
     assert_eq!(call("mouse = false", &long), [""; 0]);
-    assert_eq!(call("notify = \"bell\"", &long), ["Notify(Bell, \"rmsnorm: run 43 PASS 1,000 sps\")"]);
-    assert_eq!(call("notify = \"bell\"", &format!("save; wait 12000; {PASS}")), [""; 0], "they look");
     assert_eq!(
-        call("notify = \"bell\"", &format!("look-away; save; wait 900; {PASS}")),
+        call("notify = \"bell\"", &long),
+        ["Notify(Bell, \"rmsnorm: run 43 PASS 1,000 sps\")"]
+    );
+    assert_eq!(
+        call("notify = \"bell\"", &format!("save; wait 12000; {PASS}")),
+        [""; 0],
+        "they look"
+    );
+    assert_eq!(
+        call(
+            "notify = \"bell\"",
+            &format!("look-away; save; wait 900; {PASS}")
+        ),
         [""; 0],
         "a short one"
     );
@@ -364,21 +448,39 @@ fn the_end_of_a_long_run_is_called_to_who_looks_elsewhere() {
         "the check that ended, not the run"
     );
     let stopped = format!("save; {PASS}; press s; look-away; wait 900; press x");
-    assert_eq!(call(soon, &stopped), [""; 0], "a check that was ended told nothing");
+    assert_eq!(
+        call(soon, &stopped),
+        [""; 0],
+        "a check that was ended told nothing"
+    );
 }
 
 #[test]
 fn a_zoom_belongs_to_its_view() {
     let mut world = World::new().with_history();
     world.tell("open; press 3 enter; press 4");
-    assert!(world.words().contains("─ Commit 9f8e7d"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("─ Commit 9f8e7d"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press 3");
-    assert!(!world.words().contains("Experiments 8"), "{}", world.screen(160, 45));
+    assert!(
+        !world.words().contains("Experiments 8"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn words_name_the_keys_as_they_are_bound() {
     let mut world = World::new();
     world.tell("open; config [keys]\nkeep = \"C\"; press a; press a");
-    assert!(world.words().contains("auto-decide is off: C keeps, d discards"), "{}", world.screen(160, 45));
+    assert!(
+        world
+            .words()
+            .contains("auto-decide is off: C keeps, d discards"),
+        "{}",
+        world.screen(160, 45)
+    );
 }

@@ -12,14 +12,20 @@ use lab_tui::state::Running;
 #[test]
 fn save_pass_and_keep() {
     let story = format!("open; {PASS}; save; {PASS}; press c; type two rows a warp; press enter");
-    let world = check(&story, &["run 2 kept as c0ffee2", "two rows a warp", "● PASS", "kept"]);
+    let world = check(
+        &story,
+        &["run 2 kept as c0ffee2", "two rows a warp", "● PASS", "kept"],
+    );
     assert_eq!(world.history.len(), 1);
     assert_eq!(world.history[0].row.description, "two rows a warp");
 }
 
 #[test]
 fn a_keep_wants_words() {
-    let world = check(&format!("open; {PASS}; press c enter"), &["describe what you tried"]);
+    let world = check(
+        &format!("open; {PASS}; press c enter"),
+        &["describe what you tried"],
+    );
     assert!(world.history.is_empty());
 }
 
@@ -34,8 +40,16 @@ fn a_save_while_the_words_are_typed_is_not_committed_over() {
 
 #[test]
 fn a_failing_verdict_cannot_be_kept_but_discarded() {
-    let story = "open; say correctness: fail; save; say correctness: fail; end fail out is wrong; press c";
-    check(story, &["✗ FAIL", "needs a passing verdict", "c keep (needs a passing verdict)"]);
+    let story =
+        "open; say correctness: fail; save; say correctness: fail; end fail out is wrong; press c";
+    check(
+        story,
+        &[
+            "✗ FAIL",
+            "needs a passing verdict",
+            "c keep (needs a passing verdict)",
+        ],
+    );
     let world = check(
         "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong; press d enter",
         &["discarded", "● PASS"],
@@ -52,10 +66,15 @@ fn what_is_typed_after_a_refused_key_is_no_command() {
         let world = check(&running, &["not now", "run 3 in progress", "Enter go back"]);
         assert!(world.asked.is_empty());
         let mut world = check(&format!("{running}; press enter"), &["START"]);
-        assert!(world.model.overlays.is_empty() && world.history.is_empty() && !world.model.runs.paused);
+        assert!(
+            world.model.overlays.is_empty() && world.history.is_empty() && !world.model.runs.paused
+        );
         assert!(!world.words().contains("not now"));
     }
-    let world = check(&format!("{story}; press c; type added; press enter"), &["✗ FAIL"]);
+    let world = check(
+        &format!("{story}; press c; type added; press enter"),
+        &["✗ FAIL"],
+    );
     assert!(world.history.is_empty());
 }
 
@@ -65,11 +84,16 @@ fn a_decision_that_fails_says_all_of_why() {
     world.tell(&format!("open; {PASS}; save; {PASS}"));
     let why = "git's index is locked: another git command is at work; try again when it is done. If none runs, remove \
                /home/ada/kernels/.git/index.lock";
-    world.send(Event::Repository(RepositoryReply::Decided(Err(Refusal::No(why.into())))));
+    world.send(Event::Repository(RepositoryReply::Decided(Err(
+        Refusal::No(why.into()),
+    ))));
     assert!(world.words().contains("If none runs, remove"));
     for (width, height) in [(80, 24), (40, 12)] {
         let screen = world.screen(width, height);
-        assert!(screen.contains("index.loc") && screen.contains("Enter"), "{screen}");
+        assert!(
+            screen.contains("index.loc") && screen.contains("Enter"),
+            "{screen}"
+        );
     }
     world.tell("press d d esc");
     assert!(world.model.overlays.is_empty());
@@ -77,26 +101,41 @@ fn a_decision_that_fails_says_all_of_why() {
 
 #[test]
 fn a_message_that_was_not_used_is_there_again() {
-    let story = format!("open; {PASS}; save; {PASS}; press c; type two rows; press tab; type 48 kB");
+    let story =
+        format!("open; {PASS}; save; {PASS}; press c; type two rows; press tab; type 48 kB");
     for (why, goes_on) in [
         ("left", "press esc; press c; type  a warp"),
-        ("a newer run", "save; press enter esc; say correctness: pass; end pass 5; press c; type  a warp"),
+        (
+            "a newer run",
+            "save; press enter esc; say correctness: pass; end pass 5; press c; type  a warp",
+        ),
     ] {
         let mut world = World::new();
         world.tell(&format!("{story}; {goes_on}"));
         let words = world.words();
-        assert!(words.contains("two rows a warp") && words.contains("48 kB"), "{why}: {words}");
+        assert!(
+            words.contains("two rows a warp") && words.contains("48 kB"),
+            "{why}: {words}"
+        );
         world.tell("press enter");
         let experiment = &world.history[0];
         assert_eq!(experiment.row.description, "two rows a warp", "{why}");
         // Used, it is gone.
         world.tell(&format!("save; {PASS}; press c"));
-        assert!(!world.words().contains("48 kB"), "{}", world.screen(160, 45));
+        assert!(
+            !world.words().contains("48 kB"),
+            "{}",
+            world.screen(160, 45)
+        );
     }
     let mut world = World::new();
     world.refusal = Some("git's index is locked".into());
     world.tell(&format!("{story}; press enter"));
-    assert!(world.words().contains("Keep: not now"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("Keep: not now"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press esc; press c");
     assert!(
         world.words().contains("two rows") && world.words().contains("48 kB"),
@@ -106,7 +145,11 @@ fn a_message_that_was_not_used_is_there_again() {
     // Its line is emptied as any other; a discard has its own words.
     world.tell("press ctrl-u esc; press d; type no gain; press esc d");
     let words = world.words();
-    assert!(words.contains("no gain") && !words.contains("two rows"), "{}", world.screen(160, 45));
+    assert!(
+        words.contains("no gain") && !words.contains("two rows"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -114,20 +157,36 @@ fn a_save_is_not_forgotten_over_a_run_of_older_bytes() {
     let mut world = World::new();
     world.slow = true;
     // Two runs were asked for, and the second begins after the first one's verdict was decided.
-    world.tell(&format!("open; {PASS}; save; {PASS}; press d; type no; press enter; begins; save; decided"));
+    world.tell(&format!(
+        "open; {PASS}; save; {PASS}; press d; type no; press enter; begins; save; decided"
+    ));
     world.tell("end void kernel.cu changed while the harness ran");
-    assert!(world.words().contains("run 4 · saved"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("run 4 · saved"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn a_save_while_a_commit_is_made_is_judged_after_it() {
     let mut world = World::new();
     world.slow = true;
-    world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter; save"));
+    world.tell(&format!(
+        "open; {PASS}; save; {PASS}; press c; type fast; press enter; save"
+    ));
     assert!(matches!(world.model.runs.running, Running::No));
-    assert!(world.words().contains("keeping …"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("keeping …"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("decided");
-    assert!(world.words().contains("run 3 · saved"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("run 3 · saved"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell(PASS);
     assert!(!world.words().contains("stale"));
     // Without a save nothing is judged twice.
@@ -140,7 +199,9 @@ fn a_keep_shows_its_check_and_esc_cancels_it() {
     let mut world = World::new();
     world.slow = true;
     world.refusal = Some("cancelled: nothing was kept, and run 2 is undecided".to_owned());
-    world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter"));
+    world.tell(&format!(
+        "open; {PASS}; save; {PASS}; press c; type fast; press enter"
+    ));
     world.tell("held-out lab: before it is kept | stage: verify | progress: 1/2");
     let words = world.words();
     for seen in ["HELD OUT", "1/2", "Esc cancels", "before it is kept"] {
@@ -152,11 +213,21 @@ fn a_keep_shows_its_check_and_esc_cancels_it() {
     world.tell("press esc");
     assert_eq!(world.asked, ["StopKeep"]);
     world.tell("decided");
-    assert!(world.words().contains("nothing was kept"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("nothing was kept"),
+        "{}",
+        world.screen(160, 45)
+    );
     assert!(!world.words().contains("HELD OUT"));
     // It can be kept after all.
-    world.tell("press esc; press z; press c; type fast; press enter; held-out progress: 1/2; decided");
-    assert!(world.words().contains("run 2 kept as"), "{}", world.screen(160, 45));
+    world.tell(
+        "press esc; press z; press c; type fast; press enter; held-out progress: 1/2; decided",
+    );
+    assert!(
+        world.words().contains("run 2 kept as"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -164,19 +235,30 @@ fn a_keep_that_is_refused_names_the_gate() {
     let mut world = World::new();
     let why = "keep refused: h1_max_diff is 3.1e-4, its limit 1.5e-5, on a held-out start state (seed 12)";
     world.refusal = Some(why.to_owned());
-    world.tell(&format!("open; {PASS}; save; {PASS}; press c; type fast; press enter"));
+    world.tell(&format!(
+        "open; {PASS}; save; {PASS}; press c; type fast; press enter"
+    ));
     let words = world.words();
-    assert!(words.contains("keep refused: h1_max_diff is 3.1e-4"), "{}", world.screen(160, 45));
+    assert!(
+        words.contains("keep refused: h1_max_diff is 3.1e-4"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn a_discard_shows_the_incumbents_verdict_again() {
     let world = check(
-        &format!("open; {PASS}; save; say correctness: pass; end pass 900; press d; type no; press enter"),
+        &format!(
+            "open; {PASS}; save; say correctness: pass; end pass 900; press d; type no; press enter"
+        ),
         &["run 2 discarded", "1,000 sps"],
     );
     let last = world.model.runs.last.as_ref().unwrap();
-    assert_eq!((last.start.id, last.verdict.outcome), (RunId(1), Outcome::Pass));
+    assert_eq!(
+        (last.start.id, last.verdict.outcome),
+        (RunId(1), Outcome::Pass)
+    );
 }
 
 #[test]
@@ -184,8 +266,7 @@ fn a_discard_to_bytes_that_nobody_judged_judges_them() {
     let mut world = World::new();
     world.tell("open; save");
     world.tell(&format!("{PASS}; press d enter"));
-    let is_restored =
-        matches!(&world.model.runs.running, Running::Live(live) if live.start.reason == Reason::Restored);
+    let is_restored = matches!(&world.model.runs.running, Running::Live(live) if live.start.reason == Reason::Restored);
     assert!(is_restored, "{}", world.screen(160, 45));
 }
 
@@ -193,7 +274,10 @@ fn a_discard_to_bytes_that_nobody_judged_judges_them() {
 fn a_discard_of_newer_bytes_asks_once() {
     let story = format!("open; {PASS}; save; {PASS}; press p; save; press d");
     check(&story, &["Discard newer bytes?"]);
-    let world = check(&format!("{story} y; type both; press enter"), &["run 2 discarded"]);
+    let world = check(
+        &format!("{story} y; type both; press enter"),
+        &["run 2 discarded"],
+    );
     assert_eq!(world.history[0].row.description, "both");
     let world = check(&format!("{story} n"), &["stale"]);
     assert!(world.history.is_empty());
@@ -206,22 +290,38 @@ fn nothing_runs_while_a_commit_is_made_whatever_is_pressed() {
     world.tell(&format!(
         "open; {PASS}; save; {PASS}; press c; type fast; press enter; press p; save; press p"
     ));
-    assert!(matches!(world.model.runs.running, Running::No), "{}", world.screen(160, 45));
+    assert!(
+        matches!(world.model.runs.running, Running::No),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("decided");
-    assert!(world.words().contains("run 3 · saved"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("run 3 · saved"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn a_commit_of_emulated_times_says_so() {
-    let run =
-        "say device: cpu (emulated, 2 threads) | correctness: pass | throughput_sps: 12.5; end pass 12.5";
-    check(&format!("open; {run}; press c"), &["● PASS 12.50 sps emulated"]);
+    let run = "say device: cpu (emulated, 2 threads) | correctness: pass | throughput_sps: 12.5; end pass 12.5";
+    check(
+        &format!("open; {run}; press c"),
+        &["● PASS 12.50 sps emulated"],
+    );
 }
 
 #[test]
 fn a_keep_of_what_head_holds_speaks_of_no_commit() {
-    check(&format!("open; {PASS}; press c"), &["HEAD holds these bytes already"]);
-    check(&format!("open; {PASS}; save; {PASS}; press c"), &["This becomes the commit's subject"]);
+    check(
+        &format!("open; {PASS}; press c"),
+        &["HEAD holds these bytes already"],
+    );
+    check(
+        &format!("open; {PASS}; save; {PASS}; press c"),
+        &["This becomes the commit's subject"],
+    );
 }
 
 #[test]
@@ -231,23 +331,45 @@ fn a_look_from_before_the_verdict_says_nothing_of_it() {
     let before = [world.facts(), world.facts()]
         .map(|facts| Event::Repository(RepositoryReply::Overview(Box::new(facts))));
     world.tell("say correctness: pass; end pass 2000");
-    for (late, next) in before.into_iter().zip(["press c; type fast", "press enter"]) {
+    for (late, next) in before
+        .into_iter()
+        .zip(["press c; type fast", "press enter"])
+    {
         world.send(late);
-        assert!(world.words().contains("2,000 sps"), "{}", world.screen(160, 45));
+        assert!(
+            world.words().contains("2,000 sps"),
+            "{}",
+            world.screen(160, 45)
+        );
         world.tell(next);
     }
-    assert!(world.words().contains("run 2 kept as"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("run 2 kept as"),
+        "{}",
+        world.screen(160, 45)
+    );
 
     let older = world.facts();
     world.tell("save");
     let saved = world.model.runs.present.clone();
-    world.send(Event::Repository(RepositoryReply::Overview(Box::new(older))));
-    assert_eq!(world.model.runs.present, saved, "what the watcher told of is on disk");
+    world.send(Event::Repository(RepositoryReply::Overview(Box::new(
+        older,
+    ))));
+    assert_eq!(
+        world.model.runs.present, saved,
+        "what the watcher told of is on disk"
+    );
     let before = world.facts();
     world.tell("say correctness: fail; end fail out is wrong");
-    world.send(Event::Repository(RepositoryReply::Overview(Box::new(before))));
+    world.send(Event::Repository(RepositoryReply::Overview(Box::new(
+        before,
+    ))));
     world.tell("press d");
-    assert!(world.words().contains("Discard run 3"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("Discard run 3"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -257,6 +379,12 @@ fn a_run_that_just_ended_can_be_kept_though_the_last_look_found_it_in_progress()
     let mut during = world.facts();
     let status = during.status.as_mut().unwrap();
     status.snapshot.candidate.as_mut().unwrap().outcome = None;
-    world.send(Event::Repository(RepositoryReply::Overview(Box::new(during))));
-    assert!(world.model.allowed().keep.is_ok(), "{:?}", world.model.allowed().keep);
+    world.send(Event::Repository(RepositoryReply::Overview(Box::new(
+        during,
+    ))));
+    assert!(
+        world.model.allowed().keep.is_ok(),
+        "{:?}",
+        world.model.allowed().keep
+    );
 }

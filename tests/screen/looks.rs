@@ -1,4 +1,5 @@
-//! Source in colour: what each piece of a sample is, and what that looks like in each depth of colour.
+//! Source in colour: what each piece of a sample is, and what that looks like in each depth of
+//! colour.
 
 use lab_tui::highlight::{HighlightCache, Highlighter, SyntaxRole};
 use lab_tui::theme::{ColorDepth, DiffRole, Theme};
@@ -25,7 +26,9 @@ fn letter(role: SyntaxRole) -> char {
 
 #[test]
 fn a_kernel_is_read_as_cuda() {
-    let found = Highlighter::new().unwrap().highlight(SAMPLE.as_bytes(), &mut HighlightCache::default());
+    let found = Highlighter::new()
+        .unwrap()
+        .highlight(SAMPLE.as_bytes(), &mut HighlightCache::default());
     let mut picture = String::new();
     for (index, line) in SAMPLE.lines().enumerate() {
         let mut marks = vec![' '; line.len()];
@@ -51,17 +54,34 @@ fn color(color: Option<Color>) -> String {
 
 /// `ink on ground weight`
 fn said(style: Style) -> String {
-    let ground = style.bg.map(|bg| format!(" on {}", color(Some(bg)))).unwrap_or_default();
-    let weight: Vec<String> = style.add_modifier.iter_names().map(|(name, _)| name.to_lowercase()).collect();
-    format!("{}{ground} {}", color(style.fg), weight.join(" ")).trim_end().to_owned()
+    let ground = style
+        .bg
+        .map(|bg| format!(" on {}", color(Some(bg))))
+        .unwrap_or_default();
+    let weight: Vec<String> = style
+        .add_modifier
+        .iter_names()
+        .map(|(name, _)| name.to_lowercase())
+        .collect();
+    format!("{}{ground} {}", color(style.fg), weight.join(" "))
+        .trim_end()
+        .to_owned()
 }
 
 #[test]
 fn the_same_scheme_colours_signals_and_source_in_each_depth() {
-    let depths = [ColorDepth::Rgb, ColorDepth::Ansi256, ColorDepth::Ansi16, ColorDepth::None];
+    let depths = [
+        ColorDepth::Rgb,
+        ColorDepth::Ansi256,
+        ColorDepth::Ansi16,
+        ColorDepth::None,
+    ];
     let mut picture = String::new();
     for name in ["lab-dark", "lab-light", "ansi"] {
-        picture += &format!("{name:<16}{:<26}{:<22}{:<22}none\n", "truecolor", "256", "16");
+        picture += &format!(
+            "{name:<16}{:<26}{:<22}{:<22}none\n",
+            "truecolor", "256", "16"
+        );
         let themes = depths.map(|depth| Theme::choose(Some(name), depth).unwrap());
         let mut row = |what: &str, style: &dyn Fn(&Theme) -> Style| {
             let [rgb, indexed, sixteen, none] = themes.each_ref().map(|theme| said(style(theme)));
@@ -74,7 +94,9 @@ fn the_same_scheme_colours_signals_and_source_in_each_depth() {
         row("warn", &Theme::warn);
         row("selected", &Theme::selected);
         for role in SyntaxRole::ALL {
-            row(&format!("{role:?}").to_lowercase(), &|theme| theme.syntax(role));
+            row(&format!("{role:?}").to_lowercase(), &|theme| {
+                theme.syntax(role)
+            });
         }
         for role in [DiffRole::Added, DiffRole::RemovedPart] {
             row("behind", &|theme| theme.diff_background(role));

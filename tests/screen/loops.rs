@@ -33,14 +33,27 @@ fn state(phase: &str) -> State {
 }
 
 fn run(id: u64, status: Option<Status>, ratio: f64, description: &str) -> LoopRun {
-    let speed = if ratio > 0.0 { Speed::Faster } else { Speed::Slower };
+    let speed = if ratio > 0.0 {
+        Speed::Faster
+    } else {
+        Speed::Slower
+    };
     LoopRun {
         id: RunId(id),
         outcome: Some(Outcome::Pass),
         status,
         description: description.into(),
-        change: Some(Change { ratio, spread: Some(0.003), speed: Some(speed), ..Change::default() }),
-        objective: Some(Measure { value: 165_210.4, low: None, high: None }),
+        change: Some(Change {
+            ratio,
+            spread: Some(0.003),
+            speed: Some(speed),
+            ..Change::default()
+        }),
+        objective: Some(Measure {
+            value: 165_210.4,
+            low: None,
+            high: None,
+        }),
         emulated: false,
     }
 }
@@ -79,11 +92,21 @@ fn without_a_loop_the_view_says_what_one_is_and_the_line_that_starts_one() {
     check("loop_none", &mut world);
     world.screen(160, 45);
     world.tell("press space");
-    assert!(world.words().contains("pause-loop: no loop runs"), "{}", world.words());
+    assert!(
+        world.words().contains("pause-loop: no loop runs"),
+        "{}",
+        world.words()
+    );
     assert_eq!(world.asked, [""; 0]);
-    let other = LoopView { kernel_option: " --kernel kernels/rmsnorm".into(), ..no_loop() };
+    let other = LoopView {
+        kernel_option: " --kernel kernels/rmsnorm".into(),
+        ..no_loop()
+    };
     let words = self::world(other).words();
-    assert!(words.contains("lab auto --kernel kernels/rmsnorm --hours 8 -- COMMAND"), "{words}");
+    assert!(
+        words.contains("lab auto --kernel kernels/rmsnorm --hours 8 -- COMMAND"),
+        "{words}"
+    );
 }
 
 #[test]
@@ -91,12 +114,16 @@ fn a_loop_whose_command_edits() {
     check("loop_editing", &mut world(editing()));
 }
 
-/// Two lanes, of which one edits and the other one judges, beside a kernel whose own work tree has no loop.
+/// Two lanes, of which one edits and the other one judges, beside a kernel whose own work tree has
+/// no loop.
 fn lanes() -> LoopView {
     let lane = |device: &str, phase, best| LaneView {
         device: device.into(),
         running: true,
-        state: Ok(Some(State { best, ..state(phase) })),
+        state: Ok(Some(State {
+            best,
+            ..state(phase)
+        })),
     };
     let best = Best {
         run: RunId(38),
@@ -108,22 +135,51 @@ fn lanes() -> LoopView {
         high: None,
         device: Some("NVIDIA H200".into()),
     };
-    let lanes = vec![lane("cuda:0", "editing", Some(best)), lane("cuda:1", "judging", None)];
-    LoopView { state: None, running: false, lanes, output: Vec::new(), edit: Ok(String::new()), ..editing() }
+    let lanes = vec![
+        lane("cuda:0", "editing", Some(best)),
+        lane("cuda:1", "judging", None),
+    ];
+    LoopView {
+        state: None,
+        running: false,
+        lanes,
+        output: Vec::new(),
+        edit: Ok(String::new()),
+        ..editing()
+    }
 }
 
 #[test]
 fn each_lane_has_a_row() {
-    check_at("loop_lanes", &mut world(lanes()), &[(80, 24), (120, 40), (200, 50)]);
+    check_at(
+        "loop_lanes",
+        &mut world(lanes()),
+        &[(80, 24), (120, 40), (200, 50)],
+    );
 }
 
 #[test]
 fn lanes_that_ended_were_killed_or_cannot_be_read_say_so_and_the_keys_are_about_all_lanes() {
     let mut view = lanes();
-    let done = State { ended: Some("the budget is spent".into()), ..state("ended") };
-    view.lanes[0] = LaneView { running: false, state: Ok(Some(done)), ..view.lanes[0].clone() };
-    view.lanes.push(LaneView { device: "cuda:2".into(), running: false, state: Ok(Some(state("editing"))) });
-    view.lanes.push(LaneView { device: "cuda:3".into(), running: true, state: Ok(None) });
+    let done = State {
+        ended: Some("the budget is spent".into()),
+        ..state("ended")
+    };
+    view.lanes[0] = LaneView {
+        running: false,
+        state: Ok(Some(done)),
+        ..view.lanes[0].clone()
+    };
+    view.lanes.push(LaneView {
+        device: "cuda:2".into(),
+        running: false,
+        state: Ok(Some(state("editing"))),
+    });
+    view.lanes.push(LaneView {
+        device: "cuda:3".into(),
+        running: true,
+        state: Ok(None),
+    });
     view.lanes.push(LaneView {
         device: "cpu".into(),
         running: false,
@@ -148,40 +204,80 @@ fn lanes_that_ended_were_killed_or_cannot_be_read_say_so_and_the_keys_are_about_
     view.lanes[1].state = Ok(Some(state("paused")));
     world.loops = Ok(view);
     world.tell("loop; press space");
-    assert_eq!(world.asked.pop().as_deref(), Some("Loop(Resume)"), "all lanes that run are paused");
+    assert_eq!(
+        world.asked.pop().as_deref(),
+        Some("Loop(Resume)"),
+        "all lanes that run are paused"
+    );
 }
 
 #[test]
 fn a_person_has_edited_the_kernel() {
-    let waiting = LoopView { state: Some(state("waiting_for_person")), on_disk: OnDisk::Other, ..editing() };
+    let waiting = LoopView {
+        state: Some(state("waiting_for_person")),
+        on_disk: OnDisk::Other,
+        ..editing()
+    };
     check_at("loop_by_hand", &mut world(waiting), &[(160, 45), (80, 24)]);
-    let soon = LoopView { on_disk: OnDisk::Other, ..editing() };
+    let soon = LoopView {
+        on_disk: OnDisk::Other,
+        ..editing()
+    };
     let words = world(soon).words();
-    assert!(words.contains("waits for you once its command has ended"), "{words}");
+    assert!(
+        words.contains("waits for you once its command has ended"),
+        "{words}"
+    );
 }
 
 #[test]
 fn a_loop_that_ended_and_one_that_was_killed_say_so() {
-    let ended = State { ended: Some("the budget of 40 experiments is spent".into()), ..state("ended") };
-    let mut world = world(LoopView { running: false, state: Some(ended), ..editing() });
+    let ended = State {
+        ended: Some("the budget of 40 experiments is spent".into()),
+        ..state("ended")
+    };
+    let mut world = world(LoopView {
+        running: false,
+        state: Some(ended),
+        ..editing()
+    });
     let words = world.words();
-    assert!(words.contains("ended after turn 12: the budget of 40 experiments is spent"), "{words}");
-    world.loops = Ok(LoopView { running: false, ..editing() });
+    assert!(
+        words.contains("ended after turn 12: the budget of 40 experiments is spent"),
+        "{words}"
+    );
+    world.loops = Ok(LoopView {
+        running: false,
+        ..editing()
+    });
     world.tell("loop");
     let words = world.words();
-    assert!(words.contains("killed in turn 12; the next `lab auto` goes on from there"), "{words}");
+    assert!(
+        words.contains("killed in turn 12; the next `lab auto` goes on from there"),
+        "{words}"
+    );
     world.loops = Err("state.json is damaged: remove it".into());
     world.tell("loop");
-    assert!(world.words().contains("state.json is damaged: remove it"), "{}", world.words());
+    assert!(
+        world.words().contains("state.json is damaged: remove it"),
+        "{}",
+        world.words()
+    );
 }
 
 #[test]
 fn the_budget_may_be_a_part_of_the_floor() {
     let mut view = editing();
     let state = view.state.as_mut().unwrap();
-    state.budget = Budget { until_floor: Some(90.0), ..Budget::default() };
+    state.budget = Budget {
+        until_floor: Some(90.0),
+        ..Budget::default()
+    };
     let words = world(view).words();
-    assert!(words.contains("until the floor is 90 % of the time"), "{words}");
+    assert!(
+        words.contains("until the floor is 90 % of the time"),
+        "{words}"
+    );
     assert!(!words.contains("no limit"), "{words}");
 }
 
@@ -195,20 +291,37 @@ fn space_pauses_and_resumes_and_x_ends_the_turn() {
     );
     world.tell("press space");
     assert_eq!(world.asked.pop().as_deref(), Some("Loop(Pause)"));
-    assert!(world.words().contains("the loop pauses after this turn"), "{}", world.words());
-    world.loops = Ok(LoopView { asked: Some(Request::Pause), ..editing() });
+    assert!(
+        world.words().contains("the loop pauses after this turn"),
+        "{}",
+        world.words()
+    );
+    world.loops = Ok(LoopView {
+        asked: Some(Request::Pause),
+        ..editing()
+    });
     world.tell("loop");
     let words = world.words();
-    assert!(words.contains("· pauses after this turn") && words.contains("Space resume loop"), "{words}");
+    assert!(
+        words.contains("· pauses after this turn") && words.contains("Space resume loop"),
+        "{words}"
+    );
     world.tell("press space");
     assert_eq!(world.asked.pop().as_deref(), Some("Loop(Resume)"));
     world.tell("press x");
     assert_eq!(world.asked.pop().as_deref(), Some("Loop(EndTurn)"));
-    world.loops = Ok(LoopView { state: Some(state("paused")), ..editing() });
+    world.loops = Ok(LoopView {
+        state: Some(state("paused")),
+        ..editing()
+    });
     world.tell("loop; press space");
     assert_eq!(world.asked.pop().as_deref(), Some("Loop(Resume)"));
     world.tell("press x");
-    assert!(world.words().contains("end-turn: no turn is in progress"), "{}", world.words());
+    assert!(
+        world.words().contains("end-turn: no turn is in progress"),
+        "{}",
+        world.words()
+    );
     assert_eq!(world.asked, [""; 0]);
 }
 
@@ -216,7 +329,11 @@ fn space_pauses_and_resumes_and_x_ends_the_turn() {
 fn in_other_views_the_keys_mean_what_they_always_mean() {
     let mut world = world(editing());
     world.tell("press 1; press x");
-    assert!(world.words().contains("stop: no run in progress"), "{}", world.words());
+    assert!(
+        world.words().contains("stop: no run in progress"),
+        "{}",
+        world.words()
+    );
     assert_eq!(world.asked, [""; 0], "the loop was asked for nothing");
     world.tell("press esc");
     let words = world.words();
@@ -226,7 +343,11 @@ fn in_other_views_the_keys_mean_what_they_always_mean() {
 #[test]
 fn the_clock_goes_on_and_nothing_is_read_for_it() {
     let mut world = world(editing());
-    assert!(world.words().contains("the command edits · 34 s"), "{}", world.words());
+    assert!(
+        world.words().contains("the command edits · 34 s"),
+        "{}",
+        world.words()
+    );
     world.loops = Err("nobody reads this".into());
     world.tell("wait 30000");
     let words = world.words();
@@ -247,13 +368,20 @@ fn what_an_agent_prints_cannot_move_the_cursor() {
         !screen.contains('\u{1b}') && !screen.contains('\u{9b}') && !screen.contains('\u{7}'),
         "{screen:?}"
     );
-    assert!(screen.contains("gone") && screen.contains("no edit"), "{screen}");
+    assert!(
+        screen.contains("gone") && screen.contains("no edit"),
+        "{screen}"
+    );
 }
 
 #[test]
 fn the_end_of_the_output_is_shown_until_somebody_scrolls_up() {
     let mut world = world(editing());
-    assert!(world.words().contains("step 30:") && !world.words().contains("step 1:"), "{}", world.words());
+    assert!(
+        world.words().contains("step 30:") && !world.words().contains("step 1:"),
+        "{}",
+        world.words()
+    );
     world.tell("press tab; press tab; press tab; press g");
     assert!(world.words().contains("step 1:"), "{}", world.words());
     let mut view = editing();
@@ -264,7 +392,11 @@ fn the_end_of_the_output_is_shown_until_somebody_scrolls_up() {
     world.tell("press G");
     assert!(world.words().contains("step 31: new"), "{}", world.words());
     world.tell("press y");
-    assert!(world.clipboard.starts_with("step 1: the agent"), "{}", world.clipboard);
+    assert!(
+        world.clipboard.starts_with("step 1: the agent"),
+        "{}",
+        world.clipboard
+    );
 }
 
 #[test]
@@ -272,9 +404,17 @@ fn a_loop_decides_its_runs_itself() {
     let mut world = world(editing());
     world.tell("press 1; press a; save; say correctness: pass; end pass 170020 0.029");
     assert!(world.words().contains("auto on"), "{}", world.words());
-    assert_eq!(world.commits.len(), 1, "the rule of the screen left the run to the loop");
     assert_eq!(
-        world.model.loops.view().and_then(|view| Some(view.state.as_ref()?.phase)),
+        world.commits.len(),
+        1,
+        "the rule of the screen left the run to the loop"
+    );
+    assert_eq!(
+        world
+            .model
+            .loops
+            .view()
+            .and_then(|view| Some(view.state.as_ref()?.phase)),
         Some(Phase::Editing)
     );
 }
@@ -286,6 +426,12 @@ fn what_happened_to_the_repository_and_what_failed_since_are_shown() {
     state.trouble = Some("cuda:0 is\u{1b}[2J lost".to_owned());
     state.last_turn.as_mut().unwrap().noticed = vec!["HEAD of your repository moved".to_owned()];
     let shown = world(view).screen(160, 45);
-    assert!(shown.contains("noticed     HEAD of your repository moved"), "{shown}");
-    assert!(shown.contains("failed      cuda:0 is") && !shown.contains('\u{1b}'), "{shown}");
+    assert!(
+        shown.contains("noticed     HEAD of your repository moved"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("failed      cuda:0 is") && !shown.contains('\u{1b}'),
+        "{shown}"
+    );
 }

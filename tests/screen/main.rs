@@ -1,6 +1,10 @@
 //! The whole screen on a terminal that is a buffer: stories in words go through `update`, and
 //! what is drawn is compared. No clock, no disk, no child.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 #![allow(clippy::unwrap_used)]
 
 mod charts;

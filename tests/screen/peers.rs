@@ -1,4 +1,5 @@
-//! The problem's peers on the screen: beside the verdict, in the chart, in Results and in the comparison of two experiments.
+//! The problem's peers on the screen: beside the verdict, in the chart, in Results and in the
+//! comparison of two experiments.
 
 use super::states::check_at;
 use super::world::World;
@@ -30,12 +31,21 @@ fn world() -> World {
 fn the_fastest_peer_stands_beside_the_verdict_and_each_in_the_chart() {
     let mut world = world();
     let screen = world.screen(160, 45);
-    assert!(screen.contains("1.65× F.rms_norm (1.63 … 1.67), just now"), "{screen}");
-    assert!(!screen.contains("4.10× eager"), "the fastest peer is the one to beat: {screen}");
+    assert!(
+        screen.contains("1.65× F.rms_norm (1.63 … 1.67), just now"),
+        "{screen}"
+    );
+    assert!(
+        !screen.contains("4.10× eager"),
+        "the fastest peer is the one to beat: {screen}"
+    );
     check_at("peers_in_bench", &mut world, &[(160, 45), (80, 24)]);
     // A chart alone is high enough for both lines: 165,210 by 1.651 and by 4.1.
     let chart = world.tell("press tab z").screen(160, 45);
-    assert!(chart.contains("F.rms_norm 100.1k") && chart.contains("eager 40.3k"), "{chart}");
+    assert!(
+        chart.contains("F.rms_norm 100.1k") && chart.contains("eager 40.3k"),
+        "{chart}"
+    );
 }
 
 #[test]
@@ -48,7 +58,10 @@ fn a_save_shows_the_last_figure_of_its_bytes_or_says_that_it_is_the_incumbents()
         device: Some("NVIDIA H200".into()),
         peers: vec![PeerFigure {
             name: "F.rms_norm".into(),
-            ratio: Some(PeerRatio { value: 1.65, interval: Some((1.63, 1.67)) }),
+            ratio: Some(PeerRatio {
+                value: 1.65,
+                interval: Some((1.63, 1.67)),
+            }),
             part: None,
             measured: Some(super::world::made::noon() - Duration::from_secs(2 * 3600)),
             failure: None,
@@ -58,18 +71,29 @@ fn a_save_shows_the_last_figure_of_its_bytes_or_says_that_it_is_the_incumbents()
     world.tell("end pass 165210.4 0.031");
     let screen = world.screen(160, 45);
     assert!(
-        screen.contains("1.65× F.rms_norm (1.63 … 1.67), 2 h ago") && !screen.contains("incumbent 1.65×"),
+        screen.contains("1.65× F.rms_norm (1.63 … 1.67), 2 h ago")
+            && !screen.contains("incumbent 1.65×"),
         "{screen}"
     );
     // An edit has no figure of its own.
     world.peers = Some(figure("bytes-0"));
     world.tell("save; say device: NVIDIA H200 | correctness: pass; end pass 166000 0.01");
     let screen = world.screen(160, 45);
-    assert!(screen.contains("incumbent 1.65× F.rms_norm (1.63 … 1.67), 2 h ago"), "{screen}");
+    assert!(
+        screen.contains("incumbent 1.65× F.rms_norm (1.63 … 1.67), 2 h ago"),
+        "{screen}"
+    );
     // A figure of another device is none.
-    world.peers = Some(LastPeers { device: Some("L40S".into()), ..figure("bytes-3") });
+    world.peers = Some(LastPeers {
+        device: Some("L40S".into()),
+        ..figure("bytes-3")
+    });
     world.tell("save; say device: NVIDIA H200 | correctness: pass; end pass 166000 0.01");
-    assert!(!world.screen(160, 45).contains("F.rms_norm"), "{}", world.screen(160, 45));
+    assert!(
+        !world.screen(160, 45).contains("F.rms_norm"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -77,7 +101,10 @@ fn results_has_a_column_the_details_each_peer_and_the_comparison_a_row() {
     let mut world = world();
     world.tell("press c; type overlap loads; press enter; press 3 g");
     let table = world.screen(220, 60);
-    assert!(table.contains("vs fastest peer") && table.contains("1.65× F.rms_norm"), "{table}");
+    assert!(
+        table.contains("vs fastest peer") && table.contains("1.65× F.rms_norm"),
+        "{table}"
+    );
     let words = world.tell("press enter").screen(160, 60);
     for line in [
         "beside the peers",
@@ -92,5 +119,8 @@ fn results_has_a_column_the_details_each_peer_and_the_comparison_a_row() {
     check_at("peers_in_results", &mut world, &[(160, 60)]);
     world.tell("press esc space; press j space; press =");
     let words = world.screen(160, 60);
-    assert!(words.contains("beside the peers") && words.contains("4.10× (4.00 … 4.20)"), "{words}");
+    assert!(
+        words.contains("beside the peers") && words.contains("4.10× (4.00 … 4.20)"),
+        "{words}"
+    );
 }

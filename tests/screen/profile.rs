@@ -37,43 +37,80 @@ const SIZES: [(u16, u16); 3] = [(80, 24), (120, 50), (200, 60)];
 #[test]
 fn the_device_view_shows_the_profile_of_the_present_kernel() {
     let mut profile = recorded();
-    profile.metrics.get_mut("dram__bytes.sum.per_second").expect("it is recorded").value *= 40.0;
+    profile
+        .metrics
+        .get_mut("dram__bytes.sum.per_second")
+        .expect("it is recorded")
+        .value *= 40.0;
     let mut world = judged(Some(recorded()));
     world.incumbent_profile = Some(profile);
     world.tell("press 5; press tab; press tab");
     check_at("profile", &mut world, &SIZES);
     world.tell("press z");
-    check_at("profile_zoomed", &mut world, &[(80, 60), (120, 70), (200, 60)]);
+    check_at(
+        "profile_zoomed",
+        &mut world,
+        &[(80, 60), (120, 70), (200, 60)],
+    );
 }
 
 #[test]
 fn without_a_profile_one_line_names_the_key() {
     let mut world = judged(None);
     world.tell("press 5; press tab; press tab");
-    assert!(world.words().contains("no profile of these bytes: P makes one"), "{}", world.words());
+    assert!(
+        world
+            .words()
+            .contains("no profile of these bytes: P makes one"),
+        "{}",
+        world.words()
+    );
     world.tell("press P");
     assert_eq!(world.asked.last().map(String::as_str), Some("StartProfile"));
-    assert!(world.words().contains("a profile is being made"), "{}", world.words());
+    assert!(
+        world.words().contains("a profile is being made"),
+        "{}",
+        world.words()
+    );
     world.tell("press P");
-    assert!(world.words().contains("profile: a profile is being made"), "{}", world.words());
+    assert!(
+        world.words().contains("profile: a profile is being made"),
+        "{}",
+        world.words()
+    );
     world.tell("press x");
     assert_eq!(world.asked.last().map(String::as_str), Some("StopProfile"));
-    world.send(Event::Profiled(Err("the profile was ended: nothing was written".to_owned())));
+    world.send(Event::Profiled(Err(
+        "the profile was ended: nothing was written".to_owned(),
+    )));
     world.tell("wait 1");
-    assert!(world.words().contains("✗ no profile: the profile was ended"), "{}", world.words());
+    assert!(
+        world
+            .words()
+            .contains("✗ no profile: the profile was ended"),
+        "{}",
+        world.words()
+    );
     world.profile = Some(recorded());
     world.tell("press P");
     world.send(Event::Profiled(Ok(RunId(1))));
     world.tell("wait 1");
     let words = world.words();
-    assert!(words.contains("run 1 has a profile") && words.contains("Speed of light"), "{words}");
+    assert!(
+        words.contains("run 1 has a profile") && words.contains("Speed of light"),
+        "{words}"
+    );
 }
 
 #[test]
 fn a_profile_of_other_bytes_says_so() {
     let mut world = judged(Some(recorded()));
     world.tell("press 5; press tab; press tab; press p; save");
-    assert!(world.words().contains("of other bytes than those on disk"), "{}", world.words());
+    assert!(
+        world.words().contains("of other bytes than those on disk"),
+        "{}",
+        world.words()
+    );
 }
 
 #[test]
@@ -81,11 +118,16 @@ fn a_profile_of_the_image_says_why_there_are_no_counters() {
     let mut profile = recorded();
     profile.metrics.clear();
     profile.findings.clear();
-    profile.origin = Origin::Image { why: "ncu was not found: install it\u{1b}[31m".to_owned() };
+    profile.origin = Origin::Image {
+        why: "ncu was not found: install it\u{1b}[31m".to_owned(),
+    };
     let mut world = judged(Some(profile));
     world.tell("press 5; press tab; press tab; press z");
     let words = world.words();
-    assert!(words.contains("no counters, only the built image: ncu was not found"), "{words}");
+    assert!(
+        words.contains("no counters, only the built image: ncu was not found"),
+        "{words}"
+    );
     assert!(!words.contains("Speed of light"), "{words}");
     assert!(words.contains("50.26× the floor of 307.2 µs"), "{words}");
 }
@@ -95,7 +137,9 @@ fn a_profile_of_the_image_shows_resources_instructions_and_loops() {
     let mut profile = recorded();
     profile.metrics.clear();
     profile.findings.clear();
-    profile.origin = Origin::Image { why: "the driver refuses this user the counters".to_owned() };
+    profile.origin = Origin::Image {
+        why: "the driver refuses this user the counters".to_owned(),
+    };
     profile.image.mix = vec![("fma".to_owned(), 900), ("load global".to_owned(), 40)];
     let instruction = |at: u64| SassLine {
         address: at * 16,
@@ -104,8 +148,14 @@ fn a_profile_of_the_image_shows_resources_instructions_and_loops() {
         stall: None,
     };
     profile.image.loops = vec![
-        SassLoop { line: Some(31), instructions: (10..13).map(instruction).collect() },
-        SassLoop { line: None, instructions: (5..80).map(instruction).collect() },
+        SassLoop {
+            line: Some(31),
+            instructions: (10..13).map(instruction).collect(),
+        },
+        SassLoop {
+            line: None,
+            instructions: (5..80).map(instruction).collect(),
+        },
     ];
     let mut world = judged(Some(profile));
     world.tell("press 5; press tab; press tab; press z");
@@ -121,19 +171,34 @@ fn how_the_launch_differs_from_a_run_is_shown() {
     let mut world = judged(Some(profile));
     world.tell("press 5; press tab; press tab; press z; press G");
     let words = world.words();
-    assert!(words.contains("Not as in a run the launch was made without a CUDA graph"), "{words}");
+    assert!(
+        words.contains("Not as in a run the launch was made without a CUDA graph"),
+        "{words}"
+    );
 }
 
 #[test]
 fn a_profile_that_another_terminal_made_is_shown_at_once() {
     let mut world = judged(None);
     world.tell("press 5; press tab; press tab");
-    assert!(world.words().contains("no profile of these bytes"), "{}", world.words());
+    assert!(
+        world.words().contains("no profile of these bytes"),
+        "{}",
+        world.words()
+    );
     world.profile = Some(recorded());
     world.tell("wait 1");
-    assert!(world.words().contains("no profile of these bytes"), "{}", world.words());
+    assert!(
+        world.words().contains("no profile of these bytes"),
+        "{}",
+        world.words()
+    );
     world.tell("profiled-elsewhere");
-    assert!(world.words().contains("Speed of light"), "{}", world.words());
+    assert!(
+        world.words().contains("Speed of light"),
+        "{}",
+        world.words()
+    );
 }
 
 #[test]
@@ -176,12 +241,20 @@ fn hot_lines_stand_in_the_gutter_and_have_their_machine_code() {
 #[test]
 fn a_long_list_of_machine_code_scrolls_to_its_end_and_back() {
     let mut profile = on_lines();
-    let instruction =
-        |at: u64| SassLine { address: at * 16, text: format!("MOV R{at}, RZ"), samples: 1, stall: None };
+    let instruction = |at: u64| SassLine {
+        address: at * 16,
+        text: format!("MOV R{at}, RZ"),
+        samples: 1,
+        stall: None,
+    };
     profile.lines[0].sass = (0..300).map(instruction).collect();
     let mut world = judged(Some(profile));
     world.tell("press 2; press ]; press enter");
-    assert!(world.words().contains("MOV R0, RZ") && !world.words().contains("MOV R299"), "{}", world.words());
+    assert!(
+        world.words().contains("MOV R0, RZ") && !world.words().contains("MOV R299"),
+        "{}",
+        world.words()
+    );
     world.tell("press j j j");
     assert!(world.words().contains("rows 4 to"), "{}", world.words());
     world.tell("press k; press pagedown");
@@ -210,16 +283,34 @@ fn hot_lines_of_other_bytes_are_not_shown() {
 #[test]
 fn a_comparison_says_what_moved_between_the_profiles() {
     let (before, mut after) = (recorded(), recorded());
-    after.metrics.get_mut("gpu__time_duration.sum").expect("it is recorded").value /= 2.0;
-    after.metrics.get_mut("lts__t_sector_hit_rate.pct").expect("it is recorded").value -= 10.0;
+    after
+        .metrics
+        .get_mut("gpu__time_duration.sum")
+        .expect("it is recorded")
+        .value /= 2.0;
+    after
+        .metrics
+        .get_mut("lts__t_sector_hit_rate.pct")
+        .expect("it is recorded")
+        .value -= 10.0;
     let mut world = World::new().with_history();
     world.compared_profiles = ComparedProfiles::Moved {
         moved: compare::moved(&before, &after),
-        caution: Some("other clocks: 1980 and 1755 MHz, so the times differ by that, too".to_owned()),
+        caution: Some(
+            "other clocks: 1980 and 1755 MHz, so the times differ by that, too".to_owned(),
+        ),
     };
     world.tell("open; press 3; press space; press j space; press =; press z");
-    check_at("profiles_compared", &mut world, &[(80, 50), (120, 50), (200, 60)]);
+    check_at(
+        "profiles_compared",
+        &mut world,
+        &[(80, 50), (120, 50), (200, 60)],
+    );
     world.compared_profiles = ComparedProfiles::Not("a1b2c3d has no profile".to_owned());
     world.tell("press esc; press =");
-    assert!(world.words().contains("a1b2c3d has no profile"), "{}", world.words());
+    assert!(
+        world.words().contains("a1b2c3d has no profile"),
+        "{}",
+        world.words()
+    );
 }

@@ -6,15 +6,26 @@ use lab_tui::state::Running;
 use proptest::prelude::*;
 
 /// Too small, the smallest, one row less than the next kind of layout needs, and much too wide.
-const SIZES: [(u16, u16); 9] =
-    [(1, 1), (40, 10), (60, 13), (60, 16), (80, 24), (99, 29), (100, 30), (160, 45), (400, 100)];
+const SIZES: [(u16, u16); 9] = [
+    (1, 1),
+    (40, 10),
+    (60, 13),
+    (60, 16),
+    (80, 24),
+    (99, 29),
+    (100, 30),
+    (160, 45),
+    (400, 100),
+];
 
 /// Every key of the table, and some that lines of text know.
 fn keys() -> Vec<&'static str> {
     let table = TABLE.iter().flat_map(|binding| binding.keys).copied();
     // It ends nothing here, and all else would be told to a screen that is gone.
     let table = table.filter(|key| !["q", "ctrl-c", "ctrl-z"].contains(key));
-    table.chain(["backspace", "delete", "1", "2", "3", "4", "5", "7"]).collect()
+    table
+        .chain(["backspace", "delete", "1", "2", "3", "4", "5", "7"])
+        .collect()
 }
 
 fn size() -> impl Strategy<Value = (u16, u16)> {
@@ -67,22 +78,32 @@ proptest! {
 fn key_of(world: &mut World, binding: &Binding) -> &'static str {
     let unused = "f12";
     binding.keys.first().copied().unwrap_or_else(|| {
-        world.model.appearance.keymap.bind(binding.scope, binding.action, &[Key::parse(unused).unwrap()]);
+        world.model.appearance.keymap.bind(
+            binding.scope,
+            binding.action,
+            &[Key::parse(unused).unwrap()],
+        );
         unused
     })
 }
 
 #[test]
 fn every_action_in_every_view_at_every_size() {
-    const RUN: &str =
-        "say build_s: 0.4 | h0_max_diff: 3.0e-06 limit=3e-05 | device: NVIDIA H200 | throughput_sps: 1000";
+    const RUN: &str = "say build_s: 0.4 | h0_max_diff: 3.0e-06 limit=3e-05 | device: NVIDIA H200 | throughput_sps: 1000";
     let worlds = [
         (World::new(), "open".to_owned()),
-        (World::new().with_history(), format!("open; {RUN}; end pass 1000 0.031; save; {RUN}; end fail out")),
-        (World::new().with_history().with_strangers(), format!("open; {RUN}; end pass 1000; save; {RUN}")),
+        (
+            World::new().with_history(),
+            format!("open; {RUN}; end pass 1000 0.031; save; {RUN}; end fail out"),
+        ),
+        (
+            World::new().with_history().with_strangers(),
+            format!("open; {RUN}; end pass 1000; save; {RUN}"),
+        ),
     ];
-    let performed =
-        |b: &&Binding| matches!(b.scope, KeyScope::Screen | KeyScope::In(_)) && b.action != Action::Quit;
+    let performed = |b: &&Binding| {
+        matches!(b.scope, KeyScope::Screen | KeyScope::In(_)) && b.action != Action::Quit
+    };
     for (shift, (mut world, story)) in worlds.into_iter().enumerate() {
         world.tell(&story);
         for view in ["1", "2", "3", "4", "5"] {
@@ -99,7 +120,9 @@ fn every_action_in_every_view_at_every_size() {
                     world.draw(width, height);
                 }
                 if shift == 2 && matches!(world.model.runs.running, Running::No) {
-                    world.tell("save").tell_if_it_can(&RUN.replacen("say", "log", 1));
+                    world
+                        .tell("save")
+                        .tell_if_it_can(&RUN.replacen("say", "log", 1));
                 }
             }
         }

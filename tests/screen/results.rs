@@ -38,7 +38,11 @@ fn the_table() {
 #[test]
 fn a_bench_stands_with_its_experiment() {
     let mut world = world();
-    let mean = TimeOverRuns { mean: 13.615, low: 11.095, high: 15.953 };
+    let mean = TimeOverRuns {
+        mean: 13.615,
+        low: 11.095,
+        high: 15.953,
+    };
     world.benches = vec![BenchDigest {
         bench: BenchId(3),
         device: Some("NVIDIA H200".into()),
@@ -63,7 +67,11 @@ fn a_bench_stands_with_its_experiment() {
 
 #[test]
 fn the_table_before_there_is_anything() {
-    check_at("table_empty", World::new().tell("open; press 3"), &[(100, 30)]);
+    check_at(
+        "table_empty",
+        World::new().tell("open; press 3"),
+        &[(100, 30)],
+    );
 }
 
 #[test]
@@ -71,15 +79,29 @@ fn the_table_shows_one_problem_or_all() {
     let mut world = world();
     assert!(!world.screen(160, 45).contains("four grid.sync() a step"));
     world.tell("press P");
-    check_at("table_all_problems", &mut world, &[(160, 45), (100, 30), (40, 10)]);
+    check_at(
+        "table_all_problems",
+        &mut world,
+        &[(160, 45), (100, 30), (40, 10)],
+    );
     let screen = world.screen(160, 45);
-    assert!(screen.contains("Experiments 13 of all problems") && screen.contains("wavegru"), "{screen}");
+    assert!(
+        screen.contains("Experiments 13 of all problems") && screen.contains("wavegru"),
+        "{screen}"
+    );
     // The selected row goes with its problem.
     world.tell("press f; type kernel:wave; press enter; press down");
-    assert!(world.screen(160, 45).contains("Experiments 1 of 13 of all problems · kernel:wave"));
+    assert!(
+        world
+            .screen(160, 45)
+            .contains("Experiments 1 of 13 of all problems · kernel:wave")
+    );
     world.tell("press P");
     let screen = world.screen(160, 45);
-    assert!(screen.contains("Experiments 12 of this problem (P: all 13)"), "{screen}");
+    assert!(
+        screen.contains("Experiments 12 of this problem (P: all 13)"),
+        "{screen}"
+    );
     // A filter that names a kernel chooses among all.
     world.tell("press f; type kernel:wave; press enter");
     assert!(world.screen(160, 45).contains("four grid.sync() a step"));
@@ -88,18 +110,29 @@ fn the_table_shows_one_problem_or_all() {
 #[test]
 fn an_experiment_of_another_problem_that_git_selected_is_in_the_table() {
     let mut world = world();
-    let stranger = world.history.iter().position(|e| e.row.description.starts_with("four grid")).unwrap();
+    let stranger = world
+        .history
+        .iter()
+        .position(|e| e.row.description.starts_with("four grid"))
+        .unwrap();
     let key = world.history[stranger].key();
     world.tell("press 4");
     world.model.selection.key = Some(key);
     world.tell("press 3");
-    assert!(world.screen(160, 45).contains("▸ 0a1b2c0"), "{}", world.screen(160, 45));
+    assert!(
+        world.screen(160, 45).contains("▸ 0a1b2c0"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn a_problem_without_experiments_names_the_way_to_those_of_others() {
     let mut world = World::new().with_history();
-    world.history.iter_mut().for_each(|e| e.kernel = Some("kernels/softmax/kernel.cu".into()));
+    world
+        .history
+        .iter_mut()
+        .for_each(|e| e.kernel = Some("kernels/softmax/kernel.cu".into()));
     world.tell("open; press 3");
     let words = world.words();
     assert!(
@@ -108,10 +141,15 @@ fn a_problem_without_experiments_names_the_way_to_those_of_others() {
         "{words}"
     );
     world.tell("press P");
-    assert!(world.screen(160, 45).contains("Experiments 8 of all problems"));
+    assert!(
+        world
+            .screen(160, 45)
+            .contains("Experiments 8 of all problems")
+    );
 }
 
-/// In a fresh clone the ledger has rows whose records are elsewhere: nobody knows their device, nor perhaps their problem.
+/// In a fresh clone the ledger has rows whose records are elsewhere: nobody knows their device, nor
+/// perhaps their problem.
 #[test]
 fn a_row_without_a_record_says_what_is_unknown_and_how_to_fetch_it() {
     let mut world = World::new().with_history();
@@ -153,11 +191,22 @@ fn typing_a_filter() {
 /// Rows of the table, as their commits.
 fn rows(world: &mut World) -> String {
     let screen = world.screen(160, 45);
-    let is_row =
-        |line: &&str| ["●", "○", "✗"].iter().any(|mark| line.contains(mark)) && line.contains("-05-0");
-    let commit =
-        |line: &str| line.trim_start_matches(['▸', '◆', ' ']).split_whitespace().next().unwrap().to_owned();
-    screen.lines().filter(is_row).map(commit).collect::<Vec<_>>().join(" ")
+    let is_row = |line: &&str| {
+        ["●", "○", "✗"].iter().any(|mark| line.contains(mark)) && line.contains("-05-0")
+    };
+    let commit = |line: &str| {
+        line.trim_start_matches(['▸', '◆', ' '])
+            .split_whitespace()
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    screen
+        .lines()
+        .filter(is_row)
+        .map(commit)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]
@@ -179,9 +228,17 @@ fn a_wrong_word_leaves_the_rows_and_keeps_the_line_open() {
     let mut world = world();
     world.tell("press f; type status:crash; press space; paste what:ever; press enter");
     assert_eq!(rows(&mut world), "9f8e7d3");
-    assert!(world.words().contains("no field 'what'"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("no field 'what'"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press ctrl-w; press enter");
-    assert!(!world.words().contains("filter›"), "{}", world.screen(160, 45));
+    assert!(
+        !world.words().contains("filter›"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -190,7 +247,10 @@ fn the_chosen_row_stays_chosen_when_the_order_is_another() {
     world.tell("press j j; press o O o");
     let chosen = world.model.selected().unwrap().row.commit.clone();
     let screen = world.screen(160, 45);
-    let line = screen.lines().find(|l| l.trim_start().starts_with('▸')).unwrap();
+    let line = screen
+        .lines()
+        .find(|l| l.trim_start().starts_with('▸'))
+        .unwrap();
     assert!(line.contains(&chosen), "{chosen}: {line}");
     // Where the filter lets it go the topmost is shown.
     world.tell("press f; type nothing; press enter");
@@ -204,7 +264,10 @@ fn enter_shows_one_alone_and_esc_goes_back_to_the_table() {
     assert_eq!(world.model.panes.focus().name(), "Experiment");
     assert!(world.model.panes.zoom());
     world.tell("press esc");
-    assert_eq!((world.model.panes.focus().name(), world.model.panes.zoom()), ("Experiments", false));
+    assert_eq!(
+        (world.model.panes.focus().name(), world.model.panes.zoom()),
+        ("Experiments", false)
+    );
 }
 
 #[test]
@@ -221,7 +284,11 @@ fn one_whole() {
 
 #[test]
 fn one_whose_record_is_not_here() {
-    check_at("whole_bare", world().tell("press j j j enter"), &[(100, 30)]);
+    check_at(
+        "whole_bare",
+        world().tell("press j j j enter"),
+        &[(100, 30)],
+    );
 }
 
 #[test]
@@ -235,7 +302,10 @@ fn brackets_go_from_section_to_section() {
         world.screen(100, 16);
         seen.push(world.model.panes.experiment.text.first());
     }
-    assert!(seen.windows(2).all(|pair| pair[0] <= pair[1]) && seen[2] > seen[1], "{seen:?}");
+    assert!(
+        seen.windows(2).all(|pair| pair[0] <= pair[1]) && seen[2] > seen[1],
+        "{seen:?}"
+    );
     world.tell("press [ [ [ [ [ [ [");
     world.screen(100, 16);
     assert_eq!(world.model.panes.experiment.text.first(), 0);
@@ -247,11 +317,22 @@ fn two_are_marked_and_compared() {
     world.tell("press space; press j space; press =");
     check("compared", &mut world);
     // The older one is the first, whichever was marked first.
-    assert!(world.words().contains("c0fff0b and c0fff0c"), "{}", world.screen(160, 45));
-    assert!(world.words().contains("-0.7 % ± 0.3"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("c0fff0b and c0fff0c"),
+        "{}",
+        world.screen(160, 45)
+    );
+    assert!(
+        world.words().contains("-0.7 % ± 0.3"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press esc");
     assert_eq!(
-        (world.model.selection.comparing.is_some(), world.model.panes.focus().name()),
+        (
+            world.model.selection.comparing.is_some(),
+            world.model.panes.focus().name()
+        ),
         (false, "Experiments")
     );
 }
@@ -260,11 +341,17 @@ fn two_are_marked_and_compared() {
 fn with_one_mark_it_is_compared_with_the_chosen_one() {
     let mut world = world();
     world.tell("press =");
-    assert!(world.words().contains("compare: mark two with Space"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("compare: mark two with Space"),
+        "{}",
+        world.screen(160, 45)
+    );
     // One of the past measured nothing that this repository remembers.
     world.tell("press space; press G; press =");
     assert!(
-        world.words().contains("none: the record of one of them is not here"),
+        world
+            .words()
+            .contains("none: the record of one of them is not here"),
         "{}",
         world.screen(160, 45)
     );
@@ -280,7 +367,10 @@ fn an_experiment_is_put_back_once_asked_and_judged_where_it_never_was() {
     assert_eq!(world.runs(), before);
     world.tell("press R y");
     let words = world.words();
-    assert!(words.contains("now has the bytes of 9f8e7d0 · what was on disk is kept as 5a7ed00"), "{words}");
+    assert!(
+        words.contains("now has the bytes of 9f8e7d0 · what was on disk is kept as 5a7ed00"),
+        "{words}"
+    );
     assert_eq!(world.runs(), before + 1, "nobody judged these bytes before");
     assert!(words.contains("restored"), "{words}");
 }
@@ -290,17 +380,35 @@ fn what_was_judged_before_has_its_verdict_back_at_once() {
     let mut world = world();
     let before = world.runs();
     world.tell("press j R y");
-    assert_eq!(world.runs(), before, "the run that judged these bytes is remembered");
-    assert!(world.words().contains("● PASS kept 165,210 sps"), "{}", world.screen(160, 45));
+    assert_eq!(
+        world.runs(),
+        before,
+        "the run that judged these bytes is remembered"
+    );
+    assert!(
+        world.words().contains("● PASS kept 165,210 sps"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn a_kernel_of_another_problem_is_not_put_back_here() {
     let mut world = world();
     world.tell("press f; type wavegru; press ctrl-u; type kernel:wavegru; press enter; press R");
-    assert!(world.words().contains("another kernel: `lab restore 0a1b2c0`"), "{}", world.screen(160, 45));
+    assert!(
+        world
+            .words()
+            .contains("another kernel: `lab restore 0a1b2c0`"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press esc; press G; press 1; save; press 3 R");
-    assert!(world.words().contains("restore: run"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("restore: run"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -308,29 +416,54 @@ fn a_restore_that_fails_is_said() {
     let mut world = world();
     world.refusal = Some("no space left on the disk: make room".into());
     world.tell("press j R y");
-    assert!(world.words().contains("Restore: not now"), "{}", world.screen(160, 45));
-    assert!(world.words().contains("make room"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("Restore: not now"),
+        "{}",
+        world.screen(160, 45)
+    );
+    assert!(
+        world.words().contains("make room"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn ten_thousand_rows() {
     let row = |at: u32| {
-        (f64::from(40_000 + at * 37 % 9_973), Status::Keep, "unroll, and stage through shared memory")
+        (
+            f64::from(40_000 + at * 37 % 9_973),
+            Status::Keep,
+            "unroll, and stage through shared memory",
+        )
     };
     let past: Vec<_> = (0..10_000).map(row).collect();
     let mut world = World::new().with_experiments(&past);
     world.tell("open; press 3; press G");
     let screen = world.screen(160, 45);
-    assert!(screen.contains("Experiments 10,000 · by when ▼") && screen.contains("▸ 9f8e7d0"), "{screen}");
+    assert!(
+        screen.contains("Experiments 10,000 · by when ▼") && screen.contains("▸ 9f8e7d0"),
+        "{screen}"
+    );
     world.tell("press f; type >49960");
-    assert!(world.screen(160, 45).contains("Experiments 12 of 10,000 · >49960"), "{}", world.screen(160, 45));
+    assert!(
+        world
+            .screen(160, 45)
+            .contains("Experiments 12 of 10,000 · >49960"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn the_topmost_row_can_be_copied_before_any_is_chosen() {
     let mut world = world();
     world.tell("press y");
-    assert!(world.words().contains("copied c0fff0c"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("copied c0fff0c"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -341,8 +474,9 @@ fn a_click_on_the_head_of_a_column_sorts_by_it() {
         let (x, y) = place(world, text);
         world.tell(&format!("click {} {y}", x + beside));
     };
-    let see =
-        |world: &mut World, text: &str| assert!(world.words().contains(text), "{}", world.screen(160, 45));
+    let see = |world: &mut World, text: &str| {
+        assert!(world.words().contains(text), "{}", world.screen(160, 45))
+    };
     see(&mut world, "by when ▼");
     click(&mut world, "vs best", 0);
     see(&mut world, "by vs best ▼");

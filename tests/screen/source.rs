@@ -15,7 +15,10 @@ fn edited() -> World {
     let mut world = World::new().with_history();
     world.tell("open; say correctness: pass; end pass 1000");
     world.edit(&[
-        ("    sum = warp_sum(sum);\n    if", "    // in fp32\n    sum = warp_sun(sum);\n    if"),
+        (
+            "    sum = warp_sum(sum);\n    if",
+            "    // in fp32\n    sum = warp_sun(sum);\n    if",
+        ),
         (
             "    int lane = threadIdx.x % 32;\n    int warp = threadIdx.x / 32;\n",
             "    int lane = threadIdx.x & 31;\n    int warp = threadIdx.x >> 5;\n",
@@ -41,21 +44,32 @@ fn with(mut world: World, story: &str) -> World {
 fn pictures_of_the_file() {
     check("source", &mut with(edited(), "press 2; press z"));
     check("source_errors", &mut with(unbuilt(), "press 2"));
-    check("source_unified", &mut with(unbuilt(), "press 2; press v j j"));
+    check(
+        "source_unified",
+        &mut with(unbuilt(), "press 2; press v j j"),
+    );
     check("source_split", &mut with(unbuilt(), "press 2; press v v }"));
 }
 
 #[test]
 fn pictures_of_what_is_stale_or_missing() {
     let mut world = unbuilt();
-    world.edit(&[("// The sum", "// Moved\n\n// The sum"), ("warp_sun", "warp_summ")]);
+    world.edit(&[
+        ("// The sum", "// Moved\n\n// The sum"),
+        ("warp_sun", "warp_summ"),
+    ]);
     check("source_stale", &mut with(world, "press 2 p; save; press ]"));
     let mut world = unbuilt();
-    let why =
-        "kernels/rmsnorm/kernel.cu is not there: save it, or put an older one back with `lab restore HEAD`";
+    let why = "kernels/rmsnorm/kernel.cu is not there: save it, or put an older one back with `lab restore HEAD`";
     world.unreadable = Some(why.into());
     check("source_missing", &mut with(world, "save; press 2"));
-    check("source_same", &mut with(World::new(), "open; say correctness: pass; end pass 1; press 2 v"));
+    check(
+        "source_same",
+        &mut with(
+            World::new(),
+            "open; say correctness: pass; end pass 1; press 2 v",
+        ),
+    );
 }
 
 #[test]
@@ -63,16 +77,30 @@ fn after_a_build_error_2_shows_it_and_e_opens_the_editor_there() {
     let mut world = unbuilt();
     world.tell("press 2");
     let words = world.words();
-    assert!(words.contains("✗ 1 error ! 2 warnings") && words.contains("▸✗ 32"), "{}", world.screen(160, 45));
-    assert!(words.contains("error: identifier \"warp_sun\" is undefined"), "{words}");
+    assert!(
+        words.contains("✗ 1 error ! 2 warnings") && words.contains("▸✗ 32"),
+        "{}",
+        world.screen(160, 45)
+    );
+    assert!(
+        words.contains("error: identifier \"warp_sun\" is undefined"),
+        "{words}"
+    );
     world.tell("press e; press g ] e ] e [ e");
     let at = |line: u32, column: Option<u32>| {
         format!("OpenEditor(Some(Spot {{ line: {line}, column: {column:?} }}))")
     };
     let [error, warning] = [at(32, None), at(29, Some(9))];
-    assert_eq!(world.asked, [error.clone(), warning.clone(), error, warning]);
+    assert_eq!(
+        world.asked,
+        [error.clone(), warning.clone(), error, warning]
+    );
     world.tell("press g");
-    assert!(world.words().contains("lab.h:12: this is deprecated"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("lab.h:12: this is deprecated"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -88,9 +116,17 @@ fn what_a_check_found_stands_at_its_line() {
     );
     // Of older bytes it goes with the next verdict.
     world.tell("save");
-    assert!(world.words().contains("[race] thread (5,0,0) reads what thread (37,0,0) writes (stale"));
+    assert!(
+        world
+            .words()
+            .contains("[race] thread (5,0,0) reads what thread (37,0,0) writes (stale")
+    );
     world.tell("say correctness: pass; end pass 1000");
-    assert!(!world.words().contains("[race]"), "{}", world.screen(160, 45));
+    assert!(
+        !world.words().contains("[race]"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -106,20 +142,40 @@ fn words_of_older_bytes_follow_their_lines_and_say_that_they_are_old() {
     );
     // The next run that builds has nothing to say any more.
     world.tell("press r; say stage: build | stage: verify");
-    assert!(!world.words().contains("is undefined"), "{}", world.screen(160, 45));
+    assert!(
+        !world.words().contains("is undefined"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn the_base_is_the_incumbent_or_the_chosen_experiment() {
     let mut world = edited();
-    world.texts.push(("9f8e7d7".into(), "// another kernel\n".into()));
+    world
+        .texts
+        .push(("9f8e7d7".into(), "// another kernel\n".into()));
     world.tell("save; say correctness: pass; end pass 1000; press 1 tab k j 2 b");
     let words = world.words();
-    assert!(words.contains("against experiment 9f8e7d7"), "{}", world.screen(160, 45));
+    assert!(
+        words.contains("against experiment 9f8e7d7"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press b v");
-    assert!(world.words().contains("unified +4 −4 against incumbent 9f8e7d7"), "{}", world.screen(160, 45));
+    assert!(
+        world
+            .words()
+            .contains("unified +4 −4 against incumbent 9f8e7d7"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press }");
-    assert!(world.words().contains("▸@@ -26,13 +26,13 @@"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("▸@@ -26,13 +26,13 @@"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -137,12 +193,20 @@ fn a_search_goes_through_the_file_and_through_the_diff() {
         edited(),
         "save; say correctness: pass; end pass 1000; press 2; press /; type parts; press enter",
     );
-    assert!(world.words().contains("/parts") && world.words().contains("▸ 28"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("/parts") && world.words().contains("▸ 28"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press n y");
     assert!(world.words().contains("▸ 34"), "{}", world.screen(160, 45));
     assert_eq!(world.clipboard, "kernels/rmsnorm/kernel.cu:34");
     world.tell("press esc v; press /; type syncthr; press enter");
-    assert!(world.words().contains("▸ 35 - __syncthreads"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("▸ 35 - __syncthreads"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -168,7 +232,10 @@ fn the_source_has_the_themes_colours_and_none_where_there_are_none() {
         seen.dedup();
         seen.len()
     };
-    assert!(colours(&mut world) >= 8, "comments, keywords, types, numbers, built-ins differ");
+    assert!(
+        colours(&mut world) >= 8,
+        "comments, keywords, types, numbers, built-ins differ"
+    );
     world.model.appearance.theme = Theme::plain();
     assert_eq!(colours(&mut world), 1);
 }
@@ -185,7 +252,11 @@ fn of_a_very_long_file_only_what_is_seen_is_laid_out() {
         world.draw(200, 60);
     }
     let frame = began.elapsed() / 20;
-    assert!(world.words().contains("9980/10000"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("9980/10000"),
+        "{}",
+        world.screen(160, 45)
+    );
     // 2 ms in a release build; this one is not optimised, and the machine may be busy.
     assert!(frame.as_millis() < 60, "a frame takes {frame:?}");
 }
@@ -193,9 +264,17 @@ fn of_a_very_long_file_only_what_is_seen_is_laid_out() {
 #[test]
 fn with_nothing_chosen_the_newest_experiment_is_compared_with() {
     let mut world = with(World::new().with_history(), "open; press 2; press b");
-    assert!(world.words().contains("experiment 9f8e7d"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("experiment 9f8e7d"),
+        "{}",
+        world.screen(160, 45)
+    );
     let mut world = with(World::new(), "open; press 2; press b");
-    assert!(world.words().contains("no experiment to compare with yet"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("no experiment to compare with yet"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 const PYTHON: &str = "import numpy as np\n\n\ndef rmsnorm(x, y, eps):\n    mean = np.mean(x * x, axis=-1, keepdims=True)\n    y[...] = x / np.sqrt(maen + eps)\n";
@@ -204,39 +283,73 @@ const PYTHON: &str = "import numpy as np\n\n\ndef rmsnorm(x, y, eps):\n    mean 
 fn an_exception_of_a_python_kernel_stands_at_its_line() {
     let mut world = World::new();
     world.model.setup.kernel = "kernels/rmsnorm/kernel.py".into();
-    world.texts.extend(["bytes-0", "bytes-1"].map(|bytes| (bytes.to_owned(), PYTHON.to_owned())));
+    world
+        .texts
+        .extend(["bytes-0", "bytes-1"].map(|bytes| (bytes.to_owned(), PYTHON.to_owned())));
     world.tell("open; save");
     world.tell(
         "say stage: verify | kernels/rmsnorm/kernel.py:6: error: NameError: name 'maen' is not defined | \
          stopped: the kernel crashed: NameError; end crash NameError; press 2",
     );
     let words = world.words();
-    assert!(words.contains("✗ 1 error") && words.contains("▸✗ 6"), "{}", world.screen(160, 45));
-    assert!(words.contains("error: NameError: name 'maen' is not defined"), "{words}");
+    assert!(
+        words.contains("✗ 1 error") && words.contains("▸✗ 6"),
+        "{}",
+        world.screen(160, 45)
+    );
+    assert!(
+        words.contains("error: NameError: name 'maen' is not defined"),
+        "{words}"
+    );
     // `def` is a keyword in Python, and no word of CUDA C++.
     let theme = Theme::choose(Some("lab-dark"), ColorDepth::Rgb).unwrap();
     let keyword = theme.syntax(SyntaxRole::Keyword).fg;
     world.model.appearance.theme = theme;
     let buffer = world.draw(160, 45);
-    let symbols: Vec<&str> = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
-    let at = symbols.windows(5).position(|part| part.concat() == "def r").unwrap();
+    let symbols: Vec<&str> = buffer
+        .content
+        .iter()
+        .map(ratatui::buffer::Cell::symbol)
+        .collect();
+    let at = symbols
+        .windows(5)
+        .position(|part| part.concat() == "def r")
+        .unwrap();
     assert_eq!(Some(buffer.content[at].fg), keyword);
 }
 
-/// The kernel was built: the pane Correctness shows the stage in which it failed, and the error once.
+/// The kernel was built: the pane Correctness shows the stage in which it failed, and the error
+/// once.
 #[test]
 fn an_exception_in_a_launch_is_no_failed_build() {
     let mut world = World::new();
     let error = "kernels/rmsnorm/kernel.py:6: error: NameError: name 'maen' is not defined";
     world.tell("open; save");
-    world.tell(&format!("say stage: build | build_s: 0.01 | stage: verify | {error} | stopped: {error}"));
-    assert!(world.words().contains("✓ build 0.01 s"), "{}", world.screen(160, 45));
+    world.tell(&format!(
+        "say stage: build | build_s: 0.01 | stage: verify | {error} | stopped: {error}"
+    ));
+    assert!(
+        world.words().contains("✓ build 0.01 s"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell(&format!("say stage: done; end crash {error}"));
     let words = world.words();
-    assert!(words.contains("✓ build 0.01 s"), "{}", world.screen(160, 45));
-    assert!(words.contains("☠ verify the run ended in this stage"), "{words}");
+    assert!(
+        words.contains("✓ build 0.01 s"),
+        "{}",
+        world.screen(160, 45)
+    );
+    assert!(
+        words.contains("☠ verify the run ended in this stage"),
+        "{words}"
+    );
     assert!(!words.contains(&format!("☠ {error}")), "{words}");
     // While the kernel is built, an error is one of the build.
     world.tell("save; say stage: build | build_s: 0.01 | kernel.cu:6: error: no such name");
-    assert!(world.words().contains("✗ build 0.01 s"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("✗ build 0.01 s"),
+        "{}",
+        world.screen(160, 45)
+    );
 }

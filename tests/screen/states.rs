@@ -33,14 +33,24 @@ pub fn check_at(name: &str, world: &mut World, sizes: &[(u16, u16)]) {
 /// A world in which a run passed.
 fn passed() -> World {
     let mut world = World::new().with_history();
-    world.tell("open").tell(BUILD).tell(VERIFY).tell(MEASURE).tell("end pass 165210.4 0.031");
+    world
+        .tell("open")
+        .tell(BUILD)
+        .tell(VERIFY)
+        .tell(MEASURE)
+        .tell("end pass 165210.4 0.031");
     world
 }
 
 /// The same, with bytes that HEAD does not hold.
 fn experiment() -> World {
     let mut world = passed();
-    world.tell("save").tell(BUILD).tell(VERIFY).tell(MEASURE).tell("end pass 170020 0.029");
+    world
+        .tell("save")
+        .tell(BUILD)
+        .tell(VERIFY)
+        .tell(MEASURE)
+        .tell("end pass 170020 0.029");
     world
 }
 
@@ -53,19 +63,32 @@ fn empty() {
 #[test]
 fn building() {
     let mut world = World::new();
-    check("building", world.tell("open; say stage: build | device: NVIDIA H200; wait 700"));
+    check(
+        "building",
+        world.tell("open; say stage: build | device: NVIDIA H200; wait 700"),
+    );
 }
 
 #[test]
 fn verifying() {
     let mut world = passed();
-    check("verifying", world.tell("save").tell(BUILD).tell("say stage: verify | progress: 3/6; wait 2300"));
+    check(
+        "verifying",
+        world
+            .tell("save")
+            .tell(BUILD)
+            .tell("say stage: verify | progress: 3/6; wait 2300"),
+    );
 }
 
 #[test]
 fn measuring() {
     let mut world = passed();
-    world.tell("save").tell(BUILD).tell(VERIFY).tell("say stage: measure | progress: 7/10; wait 12300");
+    world
+        .tell("save")
+        .tell(BUILD)
+        .tell(VERIFY)
+        .tell("say stage: measure | progress: 7/10; wait 12300");
     check("measuring", &mut world);
 }
 
@@ -88,7 +111,11 @@ fn pass() {
 #[test]
 fn a_verdict_on_speed_that_is_undecided() {
     let mut world = World::new().with_history();
-    world.tell("open").tell(BUILD).tell(VERIFY).tell("say stage: measure");
+    world
+        .tell("open")
+        .tell(BUILD)
+        .tell(VERIFY)
+        .tell("say stage: measure");
     world.tell(
         "say throughput_sps: 165210.4 low=162150.1 high=168401.0 | kernel_us: 6.05 | speed_ratio: 1.0040 low=0.9860 \
          high=1.0220 quads=3 | speed: undecided | correctness: pass | caveat: speed undecided: the interval -1.40 … \
@@ -111,7 +138,11 @@ fn pass_with_a_caveat_on_the_emulated_device() {
 #[test]
 fn pass_with_a_caveat_on_a_gpu() {
     let mut world = World::new().with_history();
-    world.tell("open").tell(BUILD).tell(VERIFY).tell("say stage: measure");
+    world
+        .tell("open")
+        .tell(BUILD)
+        .tell(VERIFY)
+        .tell("say stage: measure");
     world.tell(
         "say floor_us: 0.07500 | estimate_us: 4.850 exchanges=4 | of_estimate: 80 | throughput_sps: 165210.4 | \
          kernel_us: 6.05 | sm_clock_mhz: 1755 low=1755 high=1980 | memory_clock_mhz: 3201 low=3201 high=3201 | \
@@ -144,7 +175,10 @@ fn build_failed() {
          kernels/rmsnorm/kernel.cu:52:9: error: no matching function for call to 'store4' with a very long list of \
          arguments that does not fit into one line of this pane | build_s: 0.11",
     );
-    check("build_failed", world.tell("end unbuilt kernel.cu does not build: 2 errors"));
+    check(
+        "build_failed",
+        world.tell("end unbuilt kernel.cu does not build: 2 errors"),
+    );
 }
 
 #[test]
@@ -153,14 +187,18 @@ fn crash() {
     world.tell("save").tell(BUILD);
     check(
         "crash",
-        world.tell("end crash an illegal memory access in rmsnorm_f32 (CUDA_ERROR_ILLEGAL_ADDRESS)"),
+        world
+            .tell("end crash an illegal memory access in rmsnorm_f32 (CUDA_ERROR_ILLEGAL_ADDRESS)"),
     );
 }
 
 #[test]
 fn void() {
     let mut world = passed();
-    check("void", world.tell("save; end void kernel.cu changed while the harness ran"));
+    check(
+        "void",
+        world.tell("save; end void kernel.cu changed while the harness ran"),
+    );
 }
 
 #[test]
@@ -195,7 +233,10 @@ fn external() {
 
 #[test]
 fn keep_dialog() {
-    check("keep", experiment().tell("press c; type overlap loads with 漢字"));
+    check(
+        "keep",
+        experiment().tell("press c; type overlap loads with 漢字"),
+    );
 }
 
 #[test]
@@ -221,7 +262,10 @@ fn help() {
 #[test]
 fn palette() {
     check("palette", passed().tell("press :"));
-    check("palette_typed", passed().tell("press :; type pane; press down"));
+    check(
+        "palette_typed",
+        passed().tell("press :; type pane; press down"),
+    );
 }
 
 #[test]
@@ -240,7 +284,10 @@ fn borders_that_were_moved() {
 
 #[test]
 fn a_list_is_searched() {
-    check("search_list", passed().tell("press tab tab /; type warp; press enter"));
+    check(
+        "search_list",
+        passed().tell("press tab tab /; type warp; press enter"),
+    );
 }
 
 #[test]

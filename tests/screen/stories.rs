@@ -15,7 +15,11 @@ pub fn check(story: &str, seen: &[&str]) -> World {
     world.tell(story);
     let words = world.words();
     for text in seen {
-        assert!(words.contains(text), "after `{story}` nobody sees `{text}`:\n{}", world.screen(160, 45));
+        assert!(
+            words.contains(text),
+            "after `{story}` nobody sees `{text}`:\n{}",
+            world.screen(160, 45)
+        );
     }
     world
 }
@@ -31,43 +35,84 @@ fn opening_judges_what_was_never_judged() {
 fn opening_judges_what_was_not_judged_to_the_end() {
     for ending in ["end void it was stopped", "killed"] {
         let mut world = check(&format!("open; {ending}; reopen"), &["run 2 · opened"]);
-        assert!(!world.words().contains("CRASH"), "{}", world.screen(160, 45));
-        assert!(world.model.usable(lab_tui::keymap::Action::Discard).is_err());
+        assert!(
+            !world.words().contains("CRASH"),
+            "{}",
+            world.screen(160, 45)
+        );
+        assert!(
+            world
+                .model
+                .usable(lab_tui::keymap::Action::Discard)
+                .is_err()
+        );
     }
-    check(&format!("open; {PASS}; reopen"), &["run 1 · opened", "● PASS"]);
-    check("open; end crash it hangs; reopen", &["run 1 · opened", "CRASH"]);
+    check(
+        &format!("open; {PASS}; reopen"),
+        &["run 1 · opened", "● PASS"],
+    );
+    check(
+        "open; end crash it hangs; reopen",
+        &["run 1 · opened", "CRASH"],
+    );
 }
 
 #[test]
 fn what_could_not_be_judged_says_why_and_is_not_the_kernels_fault() {
     let why = "problem.toml:3:1: error: no such key";
     let not_judged = format!("end not-judged {why}");
-    let mut world =
-        check(&format!("open; {PASS}; save; {not_judged}"), &["– NOT JUDGED", why, "saved 12:00:00"]);
+    let mut world = check(
+        &format!("open; {PASS}; save; {not_judged}"),
+        &["– NOT JUDGED", why, "saved 12:00:00"],
+    );
     let words = world.words();
-    assert!(!words.contains("CRASH") && !words.contains("run 2"), "{words}");
-    world.model.usable(Action::Keep).expect_err("nothing to keep");
+    assert!(
+        !words.contains("CRASH") && !words.contains("run 2"),
+        "{words}"
+    );
+    world
+        .model
+        .usable(Action::Keep)
+        .expect_err("nothing to keep");
     // Looks at the repository, which knows only run 1, do not replace it.
     world.tell("elsewhere; elsewhere");
-    assert!(world.words().contains("NOT JUDGED"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("NOT JUDGED"),
+        "{}",
+        world.screen(160, 45)
+    );
     // Without another save nothing is judged again; the next run has the number that was free.
     assert!(matches!(world.model.runs.running, Running::No));
     world.tell(&format!("save; {PASS}"));
-    assert!(world.words().contains("run 2 · saved"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("run 2 · saved"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("elsewhere; press c");
     // So it is where no run was judged yet, again and again.
-    let first = format!("open; {not_judged}; save; {not_judged}; press r; {not_judged}; save; {PASS}");
+    let first =
+        format!("open; {not_judged}; save; {not_judged}; press r; {not_judged}; save; {PASS}");
     check(&first, &["● PASS", "run 1 · saved"]);
     // And bytes that were judged before show their verdict once the problem is mended.
-    check(&format!("open; {not_judged}; reopen; {PASS}"), &["● PASS", "run 1 · opened"]);
+    check(
+        &format!("open; {not_judged}; reopen; {PASS}"),
+        &["● PASS", "run 1 · opened"],
+    );
 }
 
 #[test]
 fn another_kernel_of_the_repository_is_chosen_from_a_list() {
-    let story = format!("open; {PASS}; press c; type a first one; press enter; save; {PASS}; press ctrl-o");
+    let story =
+        format!("open; {PASS}; press c; type a first one; press enter; save; {PASS}; press ctrl-o");
     let mut world = check(
         &story,
-        &["Kernels", "▸kernels/rmsnorm/kernel.cu", "this screen, 1 experiment", "kernels/softmax/kernel.cu"],
+        &[
+            "Kernels",
+            "▸kernels/rmsnorm/kernel.cu",
+            "this screen, 1 experiment",
+            "kernels/softmax/kernel.cu",
+        ],
     );
     // Each with its last verdict and the best that was kept.
     check_at("kernels", &mut world, &[(160, 45), (80, 24), (40, 10)]);
@@ -78,14 +123,22 @@ fn another_kernel_of_the_repository_is_chosen_from_a_list() {
     );
     // The present one again changes nothing.
     world.tell("press enter");
-    assert!(world.asked.is_empty() && world.model.overlays.is_empty(), "{:?}", world.asked);
+    assert!(
+        world.asked.is_empty() && world.model.overlays.is_empty(),
+        "{:?}",
+        world.asked
+    );
     world.tell("press ctrl-o; press down; press enter");
     assert_eq!(world.asked, ["OpenKernel(\"kernels/softmax/kernel.cu\")"]);
     // A part of the name is enough, and Esc changes nothing.
     world.asked.clear();
     world.tell("press ctrl-o; type fast; press enter; press ctrl-o; press down esc; press ctrl-o; type zzz; press enter");
     assert_eq!(world.asked, ["OpenKernel(\"kernels/two/fast.cu\")"]);
-    assert!(world.words().contains("nothing fits"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("nothing fits"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -123,10 +176,17 @@ fn a_save_during_a_run_takes_its_place() {
     let mut world = check("open; say stage: verify; save", &["run 2 · saved"]);
     // What the first still had to say comes late, and nobody listens.
     let late = world.model.panes.log.log().len();
-    let batch = lab_core::runner::follow::Batch { lines: Vec::new(), skipped: 9, report: None };
+    let batch = lab_core::runner::follow::Batch {
+        lines: Vec::new(),
+        skipped: 9,
+        report: None,
+    };
     world.send(Event::Run(RunEvent::Progress(RunId(1), batch)));
     assert_eq!(world.model.panes.log.log().len(), late);
-    assert!(world.model.runs.last.is_none(), "a run that was ended by a newer one leaves no verdict");
+    assert!(
+        world.model.runs.last.is_none(),
+        "a run that was ended by a newer one leaves no verdict"
+    );
 }
 
 #[test]
@@ -159,11 +219,23 @@ fn an_untrusted_command_runs_after_a_yes_only() {
 fn kernels_that_cannot_be_confined_run_after_a_yes_only() {
     let mut world = World::new().unconfined();
     world.tell("open");
-    assert!(world.words().contains("Trust this folder?"), "{}", world.screen(160, 45));
-    assert!(world.words().contains("they cannot be kept from your files here"));
+    assert!(
+        world.words().contains("Trust this folder?"),
+        "{}",
+        world.screen(160, 45)
+    );
+    assert!(
+        world
+            .words()
+            .contains("they cannot be kept from your files here")
+    );
     world.tell("press n");
     assert!(matches!(world.model.runs.running, Running::No));
-    assert!(world.words().contains("no verdict: this folder is not trusted"));
+    assert!(
+        world
+            .words()
+            .contains("no verdict: this folder is not trusted")
+    );
     world.tell("press r; press y");
     assert!(matches!(world.model.runs.running, Running::Live(_)));
 }
@@ -182,9 +254,16 @@ fn a_long_command_is_run_once_all_of_its_lines_were_shown() {
         world.tell(&format!("press {key}"));
         let screen = world.screen(100, 30);
         assert!(matches!(world.model.runs.running, Running::No), "{screen}");
-        assert!(screen.contains("Trust this harness?") && !screen.contains("rm -rf"), "{screen}");
+        assert!(
+            screen.contains("Trust this harness?") && !screen.contains("rm -rf"),
+            "{screen}"
+        );
     }
-    assert!(world.words().contains("yes is possible once all of the question was shown"));
+    assert!(
+        world
+            .words()
+            .contains("yes is possible once all of the question was shown")
+    );
     world.tell("press g");
     let mut pages = Vec::new();
     while !world.screen(100, 30).contains("Run it?") {
@@ -214,10 +293,18 @@ fn a_long_command_is_run_once_all_of_its_lines_were_shown() {
 fn what_is_being_typed_answers_no_question() {
     let mut world = World::new().external();
     world.tell("open; press n; press :; save; type y");
-    assert!(matches!(world.model.runs.running, Running::No), "{}", world.screen(160, 45));
+    assert!(
+        matches!(world.model.runs.running, Running::No),
+        "{}",
+        world.screen(160, 45)
+    );
     // The question waits below, and is answered once it is seen.
     world.tell("press esc");
-    assert!(world.words().contains("uv run harness.py"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("uv run harness.py"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press y");
     assert!(matches!(world.model.runs.running, Running::Live(_)));
 }
@@ -228,17 +315,31 @@ fn a_measurement_is_started_by_a_key_and_judges_more_workloads() {
         "open; say correctness: pass | workloads: 3 of=54 when=save; end pass 1000",
         &["● PASS", "3 of 54 workloads"],
     );
-    let story = format!("open; {PASS}; press m; say correctness: pass | workloads: 54 of=54 when=measure");
+    let story =
+        format!("open; {PASS}; press m; say correctness: pass | workloads: 54 of=54 when=measure");
     check(&story, &["run 2 · measure"]);
-    let mut world = check(&format!("{story}; end pass 1000"), &["● PASS", "run 2 · measure"]);
-    assert!(!world.words().contains("of 54 workloads"), "{}", world.screen(160, 45));
+    let mut world = check(
+        &format!("{story}; end pass 1000"),
+        &["● PASS", "run 2 · measure"],
+    );
+    assert!(
+        !world.words().contains("of 54 workloads"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn a_run_can_be_stopped() {
-    let world = check("open; say stage: verify; press x", &["∅ VOID", "it was ended before it was done"]);
+    let world = check(
+        "open; say stage: verify; press x",
+        &["∅ VOID", "it was ended before it was done"],
+    );
     assert!(matches!(world.model.runs.running, Running::No));
-    check(&format!("open; {PASS}; press x"), &["stop: no run in progress"]);
+    check(
+        &format!("open; {PASS}; press x"),
+        &["stop: no run in progress"],
+    );
 }
 
 #[test]
@@ -251,7 +352,10 @@ fn quitting_ends_the_run() {
 fn the_editor_opens_at_the_first_error() {
     let mut world = World::new();
     world.tell("open; say kernels/rmsnorm/kernel.cu(31): error: no; end unbuilt it does not build; press e");
-    assert_eq!(world.asked, ["OpenEditor(Some(Spot { line: 31, column: None }))"]);
+    assert_eq!(
+        world.asked,
+        ["OpenEditor(Some(Spot { line: 31, column: None }))"]
+    );
 }
 
 #[test]
@@ -260,7 +364,10 @@ fn the_editor_opens_at_an_error_that_an_external_harness_shows() {
     world.tell(
         "open; press y; say kernel.cu:2:9: error: no; end crash the harness ended with exit code 1; press e",
     );
-    assert_eq!(world.asked, ["OpenEditor(Some(Spot { line: 2, column: Some(9) }))"]);
+    assert_eq!(
+        world.asked,
+        ["OpenEditor(Some(Spot { line: 2, column: Some(9) }))"]
+    );
     world.tell("save; say correctness: pass; end pass 5; press e");
     assert_eq!(world.asked[1], "OpenEditor(None)");
 }
@@ -282,7 +389,10 @@ fn pasted_text_is_text() {
 
 #[test]
 fn escape_and_ctrl_c_leave_a_dialog_and_not_the_screen() {
-    let world = check(&format!("open; {PASS}; save; {PASS}; press c ctrl-c c esc ? q"), &["● PASS"]);
+    let world = check(
+        &format!("open; {PASS}; save; {PASS}; press c ctrl-c c esc ? q"),
+        &["● PASS"],
+    );
     assert!(world.model.overlays.is_empty());
     assert!(world.asked.is_empty());
 }
@@ -294,7 +404,9 @@ fn what_is_typed_into_the_help_decides_nothing() {
     for close in ["esc", "q", "?", "enter", "f1"] {
         let mut world = check(&story, &["/ undodpx", "Esc ends the search"]);
         world.tell("press esc d p x space tab");
-        assert!(world.words().contains("In the view Bench") && world.words().contains("Esc closes"));
+        assert!(
+            world.words().contains("In the view Bench") && world.words().contains("Esc closes")
+        );
         world.tell(&format!("press {close}"));
         assert!(world.model.overlays.is_empty(), "{close} closes it");
         assert!(world.asked.is_empty() && world.history.is_empty() && !world.model.runs.paused);
@@ -314,8 +426,15 @@ fn an_idle_screen_wants_no_clock() {
 #[test]
 fn a_broken_part_says_so_and_the_rest_goes_on() {
     let mut world = check(&format!("open; {PASS}"), &[]);
-    world.send(Event::WorkerDied { name: "watch".into(), message: "index out of bounds".into() });
-    assert!(world.words().contains("a thread of the lab panicked (watch): index out of bounds"));
+    world.send(Event::WorkerDied {
+        name: "watch".into(),
+        message: "index out of bounds".into(),
+    });
+    assert!(
+        world
+            .words()
+            .contains("a thread of the lab panicked (watch): index out of bounds")
+    );
     world.tell("press r");
     assert!(world.words().contains("run 2 · rerun"));
 }
@@ -329,10 +448,16 @@ fn the_help_says_all_of_it_on_a_small_screen() {
         seen.push_str(&world.screen(80, 24));
         world.tell("press j");
     }
-    let words: Vec<&str> = seen.split(|c: char| c.is_whitespace() || "│╭╮╰╯─".contains(c)).collect();
+    let words: Vec<&str> = seen
+        .split(|c: char| c.is_whitespace() || "│╭╮╰╯─".contains(c))
+        .collect();
     for binding in lab_tui::keymap::TABLE {
         for word in binding.doc.split_whitespace() {
-            assert!(words.contains(&word), "'{word}' of '{}' is cut", binding.doc);
+            assert!(
+                words.contains(&word),
+                "'{word}' of '{}' is cut",
+                binding.doc
+            );
         }
     }
 }
@@ -353,17 +478,28 @@ fn from_the_end_of_the_help_one_goes_back_row_by_row() {
 fn a_commit_of_another_kernel_shows_no_figure() {
     let mut world = World::new().with_history();
     world.tell("open; end pass 5");
-    assert!(world.words().contains("● 61,240 float4 loads"), "{}", world.screen(160, 45));
-    let entry = world.commits.iter_mut().find(|c| c.subject == "float4 loads").unwrap();
+    assert!(
+        world.words().contains("● 61,240 float4 loads"),
+        "{}",
+        world.screen(160, 45)
+    );
+    let entry = world
+        .commits
+        .iter_mut()
+        .find(|c| c.subject == "float4 loads")
+        .unwrap();
     entry.experiment.as_mut().unwrap().kernel = Some("kernels/other/kernel.cu".into());
     world.tell("save; end pass 6");
-    assert!(world.words().contains("float4 loads") && !world.words().contains("61,240 float4 loads"));
+    assert!(
+        world.words().contains("float4 loads") && !world.words().contains("61,240 float4 loads")
+    );
 }
 
 #[test]
 fn a_reason_without_end_leaves_room_for_the_gates() {
     let long = "x".repeat(100_000);
-    let story = format!("open; say out_max_diff: 2 limit=1 | first_failure: {long}; end fail {long}");
+    let story =
+        format!("open; say out_max_diff: 2 limit=1 | first_failure: {long}; end fail {long}");
     check(&story, &["out_max_diff", "x…"]);
 }
 
@@ -374,7 +510,10 @@ fn only_experiments_of_this_device_stand_beside_each_other() {
     world.history[1].device = Some("NVIDIA A100".into());
     world.history[2].kernel = Some("kernels/other/kernel.cu".into());
     world.tell("open; say device: NVIDIA H200; end pass 5");
-    assert_eq!(world.model.repository.comparable().len(), world.history.len() - 3);
+    assert_eq!(
+        world.model.repository.comparable().len(),
+        world.history.len() - 3
+    );
 }
 
 #[test]
@@ -385,7 +524,11 @@ fn what_is_chosen_in_one_pane_is_shown_in_the_others() {
     let screen = world.screen(160, 45);
     assert!(screen.contains("+ the bytes of 9f8e7d4"), "{screen}");
     world.tell("press j; press 1");
-    assert!(world.screen(160, 45).contains("▸ 4 of 8  9f8e7d3"), "{}", world.screen(160, 45));
+    assert!(
+        world.screen(160, 45).contains("▸ 4 of 8  9f8e7d3"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]

@@ -18,7 +18,9 @@ const THREE: &str = "device: NVIDIA H200 | objective: throughput_gbps | \
 fn world() -> World {
     let mut world = World::new();
     world.tell("open; say device: NVIDIA H200; end pass 160000");
-    world.tell(&format!("save; say {THREE} | correctness: pass; end pass 165210.4 0.131"));
+    world.tell(&format!(
+        "save; say {THREE} | correctness: pass; end pass 165210.4 0.131"
+    ));
     world
 }
 
@@ -35,7 +37,11 @@ fn a_mixed_result_names_its_figure_its_aggregate_and_the_worst_workload() {
         "▼",
         "slower",
     ] {
-        assert!(words.contains(wanted), "{wanted}\n{}", world.screen(160, 45));
+        assert!(
+            words.contains(wanted),
+            "{wanted}\n{}",
+            world.screen(160, 45)
+        );
     }
     check_at("workloads_in_bench", &mut world, &[(160, 45), (200, 60)]);
 }
@@ -51,15 +57,24 @@ fn the_workloads_are_sorted_by_keys_and_by_the_mouse_and_searched() {
             "rows=128 cols=4096 T=f32 6.05",
             "rows=4096 cols=4096 T=f32 88.10",
         ];
-        let mut at: Vec<(Option<usize>, &str)> =
-            rows.into_iter().map(|row| (words.find(row), row.split(' ').next().unwrap())).collect();
+        let mut at: Vec<(Option<usize>, &str)> = rows
+            .into_iter()
+            .map(|row| (words.find(row), row.split(' ').next().unwrap()))
+            .collect();
         at.sort_unstable();
-        at.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(" ")
+        at.into_iter()
+            .map(|(_, name)| name)
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     assert_eq!(order(&mut world), "rows=1 rows=128 rows=4096");
     // By the name, then by the time: the longest first.
     world.tell("press o; press o");
-    assert!(world.words().contains("by µs ▼"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("by µs ▼"),
+        "{}",
+        world.screen(160, 45)
+    );
     assert_eq!(order(&mut world), "rows=4096 rows=128 rows=1");
     world.tell("press O");
     assert_eq!(order(&mut world), "rows=1 rows=128 rows=4096");
@@ -72,7 +87,11 @@ fn the_workloads_are_sorted_by_keys_and_by_the_mouse_and_searched() {
 fn a_small_screen_shows_the_workloads_when_they_have_the_focus() {
     let mut world = world();
     world.tell("press tab tab tab");
-    check_at("workloads_on_a_small_screen", &mut world, &[(80, 24), (60, 20), (45, 12)]);
+    check_at(
+        "workloads_on_a_small_screen",
+        &mut world,
+        &[(80, 24), (60, 20), (45, 12)],
+    );
 }
 
 #[test]
@@ -82,10 +101,18 @@ fn one_workload_reads_as_simply_as_ever() {
     world.tell("say workload: n=8 kernel_us=4.1 low_us=4.0 high_us=4.3 gbps=30 ratio=1.02 speed=faster correctness=pass");
     world.tell("say correctness: pass; end pass 1000 0.02; press tab tab tab tab");
     let words = world.words();
-    assert!(!words.contains("Workloads") && !words.contains("mean"), "{}", world.screen(160, 45));
+    assert!(
+        !words.contains("Workloads") && !words.contains("mean"),
+        "{}",
+        world.screen(160, 45)
+    );
     assert!(words.contains("1,000 sps"), "{}", world.screen(160, 45));
     world.tell("press o");
-    assert!(world.words().contains("no run with several workloads"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("no run with several workloads"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
@@ -98,21 +125,41 @@ fn the_workloads_of_an_experiment_stand_beside_its_details() {
         "{}",
         world.screen(160, 45)
     );
-    check_at("workloads_in_results", &mut world, &[(160, 45), (210, 50), (100, 30)]);
+    check_at(
+        "workloads_in_results",
+        &mut world,
+        &[(160, 45), (210, 50), (100, 30)],
+    );
     // `o` sorts the table that has the focus.
     world.tell("press tab tab; press o");
-    assert!(world.words().contains("by workload ▲"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("by workload ▲"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press shift-tab shift-tab; press o");
-    assert!(world.words().contains("by run ▼"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("by run ▼"),
+        "{}",
+        world.screen(160, 45)
+    );
 }
 
 #[test]
 fn while_a_run_goes_on_the_last_workloads_stay() {
     let mut world = world();
     world.tell("save; say device: NVIDIA H200 | stage: build");
-    assert!(world.words().contains("Workloads run 2 · 3"), "{}", world.screen(160, 45));
+    assert!(
+        world.words().contains("Workloads run 2 · 3"),
+        "{}",
+        world.screen(160, 45)
+    );
     // The focus moves on where the pane goes away.
     world.tell("press tab tab tab; say workload: n=1 us=1 | correctness: pass; end pass 1000");
-    assert!(!world.words().contains("Workloads"), "{}", world.screen(160, 45));
+    assert!(
+        !world.words().contains("Workloads"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press j; press tab; press z; press z");
 }

@@ -49,7 +49,15 @@ impl<'a> Day<'a> {
         let lab = bench.open_with(160, 45, &[("EDITOR", Path::new("true"))]);
         lab.see("● PASS");
         let (random, books, done) = (Random(seed), Books::default(), BTreeMap::new());
-        Day { bench, lab, random, number: 1_000, books, rests: 0, done }
+        Day {
+            bench,
+            lab,
+            random,
+            number: 1_000,
+            books,
+            rests: 0,
+            done,
+        }
     }
 
     pub fn pid(&self) -> Pid {
@@ -102,7 +110,11 @@ impl<'a> Day<'a> {
     pub fn end(mut self) -> (String, Books) {
         self.lab.press("q");
         assert_eq!(self.lab.end(), 0);
-        let done: Vec<String> = self.done.iter().map(|(what, times)| format!("{what} {times}")).collect();
+        let done: Vec<String> = self
+            .done
+            .iter()
+            .map(|(what, times)| format!("{what} {times}"))
+            .collect();
         (done.join(", "), self.books)
     }
 
@@ -120,7 +132,10 @@ impl<'a> Day<'a> {
 
     fn save_one(&mut self, word: &'static str) -> Kernel {
         self.number += 1;
-        let kernel = Kernel { word, number: self.number };
+        let kernel = Kernel {
+            word,
+            number: self.number,
+        };
         match self.random.below(2) {
             0 => self.bench.save_in_place(&kernel.text()),
             _ => self.bench.save_by_rename(&kernel.text()),
@@ -131,16 +146,21 @@ impl<'a> Day<'a> {
     /// A screen large enough to see everything, with nothing open on it.
     fn come_to_rest(&mut self) {
         self.lab.resize(160, 45);
-        // Two escapes that come together are one key, and no key after them is taken for one with Alt held down.
+        // Two escapes that come together are one key, and no key after them is taken for one with
+        // Alt held down.
         let escapes = "\x1b".repeat(12);
-        // An escape and letters that came at once may have begun what only these end: a mouse's report, a paste.
+        // An escape and letters that came at once may have begun what only these end: a mouse's
+        // report, a paste.
         let ends = "M\x1b[201~";
-        // What is typed into the palette is seen once every key before it was heard: a save now comes after all of them.
+        // What is typed into the palette is seen once every key before it was heard: a save now
+        // comes after all of them.
         self.rests += 1;
         let mark = format!("777{}", self.rests);
         until("what was typed", &mut self.lab, |lab| {
             lab.press(&format!("{ends}{escapes}1{escapes}:{mark}"));
-            lab.becomes(Duration::from_secs(2), |screen| screen.contents().contains(&format!("› {mark}")))
+            lab.becomes(Duration::from_secs(2), |screen| {
+                screen.contents().contains(&format!("› {mark}"))
+            })
         });
         until("the bench with nothing open", &mut self.lab, |lab| {
             lab.press("\x1b\x1b");
@@ -180,29 +200,37 @@ impl<'a> Day<'a> {
         let description = format!("tried-{}.", kernel.number);
         self.lab.press(&format!("{CLEAR}{description}\r"));
         let before = self.books.ledger();
-        self.see_row(&before, &description, if keeps { "kept as" } else { "discarded" });
+        self.see_row(
+            &before,
+            &description,
+            if keeps { "kept as" } else { "discarded" },
+        );
         self.books.enter(self.bench, kernel, keeps, description);
         if !keeps {
             self.books.replaced.insert(kernel.text());
         }
     }
 
-    /// The dialog before a keep or a discard. The look at disk and git that allows it comes after the verdict.
+    /// The dialog before a keep or a discard. The look at disk and git that allows it comes after
+    /// the verdict.
     fn ask(&mut self, key: &str) {
         until("the dialog", &mut self.lab, |lab| {
             let refused = |screen: &vt100::Screen| screen.contents().contains(": not now");
             let asked = |screen: &vt100::Screen| screen.contents().contains("What did you try?");
-            lab.press(key).wait("an answer to the key", |screen| asked(screen) || refused(screen));
+            lab.press(key).wait("an answer to the key", |screen| {
+                asked(screen) || refused(screen)
+            });
             let open = lab.becomes(Duration::ZERO, asked);
             if !open {
-                lab.press("\x1b\x1b").wait("a closed dialog", |screen| !refused(screen));
+                lab.press("\x1b\x1b")
+                    .wait("a closed dialog", |screen| !refused(screen));
             }
             open
         });
     }
 
-    /// A save in the very moment of a discard is judged or, where it came between the discard's look and its
-    /// writing, kept aside. It is never overlooked.
+    /// A save in the very moment of a discard is judged or, where it came between the discard's
+    /// look and its writing, kept aside. It is never overlooked.
     fn discard_and_save(&mut self) {
         let kernel = self.judge("off");
         self.ask("d");
@@ -210,13 +238,17 @@ impl<'a> Day<'a> {
         self.lab.press(&format!("{CLEAR}{description}\r"));
         std::thread::sleep(Duration::from_millis(self.random.below(8)));
         let (later, bench) = (self.save_one("speed"), self.bench);
-        let is_gone =
-            || ledger(bench).ends_with(&format!("\t{description}\n")) && on_disk(bench) != later.text();
-        self.lab.wait(&format!("what comes of the save of {}", later.number), |screen| {
-            let text = screen.contents();
-            let is_judged = text.contains(&later.verdict()) && !text.contains(" last  ");
-            is_judged || (text.contains("discarded") && is_gone())
-        });
+        let is_gone = || {
+            ledger(bench).ends_with(&format!("\t{description}\n")) && on_disk(bench) != later.text()
+        };
+        self.lab.wait(
+            &format!("what comes of the save of {}", later.number),
+            |screen| {
+                let text = screen.contents();
+                let is_judged = text.contains(&later.verdict()) && !text.contains(" last  ");
+                is_judged || (text.contains("discarded") && is_gone())
+            },
+        );
         self.come_to_rest();
         if ledger(bench).lines().skip(1).count() > self.books.rows.len() {
             self.books.enter(bench, kernel, false, description);
@@ -230,11 +262,13 @@ impl<'a> Day<'a> {
     /// One more row in the ledger, with this description, and this word on the screen.
     fn see_row(&mut self, before: &str, description: &str, word: &str) {
         let bench = self.bench;
-        self.lab.wait(&format!("the row of '{description}'"), |screen| {
-            let text = ledger(bench);
-            let is_new = text.len() > before.len() && text.ends_with(&format!("\t{description}\n"));
-            is_new && screen.contents().contains(word)
-        });
+        self.lab
+            .wait(&format!("the row of '{description}'"), |screen| {
+                let text = ledger(bench);
+                let is_new =
+                    text.len() > before.len() && text.ends_with(&format!("\t{description}\n"));
+                is_new && screen.contents().contains(word)
+            });
     }
 
     /// A wrong kernel that is discarded by nobody's hand.
@@ -245,7 +279,9 @@ impl<'a> Day<'a> {
         let kernel = self.save_one("off");
         let description = format!("auto: {}", kernel.verdict());
         self.see_row(&before, &description, "discarded");
-        self.lab.press("a").wait("auto off", |screen| !screen.contents().contains("auto on"));
+        self.lab
+            .press("a")
+            .wait("auto off", |screen| !screen.contents().contains("auto on"));
         self.books.enter(self.bench, kernel, false, description);
         self.books.replaced.insert(kernel.text());
     }
@@ -264,7 +300,9 @@ impl<'a> Day<'a> {
             let done = ledger(bench) == rows && on_disk(bench) == there;
             done && screen.contents().contains("is undecided again")
         });
-        self.books.replaced.extend((!row.is_kept).then(|| before.text()));
+        self.books
+            .replaced
+            .extend((!row.is_kept).then(|| before.text()));
     }
 
     /// The view Results, with nothing but a row of any experiment; which one it is.
@@ -278,7 +316,9 @@ impl<'a> Day<'a> {
         let escapes = "\x1b".repeat(8);
         self.lab.press(&format!("3{escapes}f\x15commit:{commit}\r"));
         // The filter is one, the row the other.
-        self.lab.wait("the row", |screen| screen.contents().matches(&commit).count() > 1);
+        self.lab.wait("the row", |screen| {
+            screen.contents().matches(&commit).count() > 1
+        });
         at
     }
 
@@ -287,14 +327,20 @@ impl<'a> Day<'a> {
         self.lab.press("E").see("Describe ");
         self.number += 1;
         let description = format!("told-{}.", self.number);
-        self.lab.press(&format!("\x15{description}\r")).see(&format!("is now '{description}'"));
+        self.lab
+            .press(&format!("\x15{description}\r"))
+            .see(&format!("is now '{description}'"));
         self.books.rows[at].description = description;
         assert_eq!(ledger(self.bench), self.books.ledger());
     }
 
     fn restore(&mut self) {
         let at = self.choose();
-        let (bench, before, wanted) = (self.bench, on_disk(self.bench), self.books.rows[at].kernel.text());
+        let (bench, before, wanted) = (
+            self.bench,
+            on_disk(self.bench),
+            self.books.rows[at].kernel.text(),
+        );
         self.lab.press("R").see("Restore?");
         // The words alone may be those of the restore before this one.
         self.lab.press("y").wait("the restore", |screen| {
@@ -319,7 +365,9 @@ impl<'a> Day<'a> {
             self.lab.press("\x1b[B");
         }
         let end = self.random.of(&["\r", "\x1b\x1b"]);
-        self.lab.press(end).wait("no chooser", |screen| !screen.contents().contains(" Themes "));
+        self.lab.press(end).wait("no chooser", |screen| {
+            !screen.contents().contains(" Themes ")
+        });
     }
 }
 

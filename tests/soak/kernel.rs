@@ -20,10 +20,12 @@ echo "correctness: pass"
 "#;
 
 /// Whatever somebody may save.
-pub const WORDS: &[&str] =
-    &["speed", "speed", "flood", "flood", "hangs", "wrong", "off", "broken", "dies", "killed"];
+pub const WORDS: &[&str] = &[
+    "speed", "speed", "flood", "flood", "hangs", "wrong", "off", "broken", "dies", "killed",
+];
 
-/// What can be discarded: its verdict says the kernel's number, so that no older one is taken for it.
+/// What can be discarded: its verdict says the kernel's number, so that no older one is taken for
+/// it.
 pub const UNLUCKY: &[&str] = &["speed", "off", "broken", "dies"];
 
 /// One that was saved. No two have one number.
@@ -39,7 +41,10 @@ impl Kernel {
         let Kernel { word, number } = self;
         let line = |at: u64| {
             let of = number - number % 40 + at * 7 % 40;
-            format!("    x[{at}] = sqrtf({of}.0f) * threadIdx.x; // {}\n", if of <= number { of } else { at })
+            format!(
+                "    x[{at}] = sqrtf({of}.0f) * threadIdx.x; // {}\n",
+                if of <= number { of } else { at }
+            )
         };
         let body: String = (0..30).map(line).collect();
         format!("{word} {number}\n__global__ void k(float* x) {{\n{body}}}\n")
@@ -70,6 +75,10 @@ impl Kernel {
 
     /// What a discard of it is called.
     pub fn fate(self) -> &'static str {
-        if matches!(self.word, "broken" | "dies") { "crash" } else { "discard" }
+        if matches!(self.word, "broken" | "dies") {
+            "crash"
+        } else {
+            "discard"
+        }
     }
 }

@@ -5,14 +5,16 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How much more the last fifth may hold in memory, at its median, than the first two did at their most.
+/// How much more the last fifth may hold in memory, at its median, than the first two did at their
+/// most.
 ///
-/// What the program itself holds was seen by `heaptrack` (its massif output) over 210 s and a thousand runs: 4.5 MB at
-/// first and 5.2 MB at the end, which is under 1 kB a run, what is known of each; and up to 2 MB besides while a flood's
-/// 20,000 lines are in the log, or frozen. The rest of what grows is malloc's: each of twelve threads has an arena that
-/// keeps what it once had. Over ten minutes and 4,500 runs that goes from 21 MB to between 30 and 33 MB, with steps of
-/// some MB up and down, and stays there: hence the limit. A kilobyte that is lost at each of 30,000 keys would be 20 MB
-/// from the second fifth to the last.
+/// What the program itself holds was seen by `heaptrack` (its massif output) over 210 s and a
+/// thousand runs: 4.5 MB at first and 5.2 MB at the end, which is under 1 kB a run, what is known
+/// of each; and up to 2 MB besides while a flood's 20,000 lines are in the log, or frozen. The rest
+/// of what grows is malloc's: each of twelve threads has an arena that keeps what it once had. Over
+/// ten minutes and 4,500 runs that goes from 21 MB to between 30 and 33 MB, with steps of some MB
+/// up and down, and stays there: hence the limit. A kilobyte that is lost at each of 30,000 keys
+/// would be 20 MB from the second fifth to the last.
 const GROWTH_KB: u64 = 12_000;
 
 /// What a process holds besides memory.
@@ -28,7 +30,9 @@ impl Held {
         let folder = format!("/proc/{}", pid.as_raw_nonzero());
         let entries = |name: &str| fs::read_dir(format!("{folder}/{name}")).unwrap();
         let children = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children"));
-        let children = entries("task").flatten().filter_map(|thread| children(thread).ok());
+        let children = entries("task")
+            .flatten()
+            .filter_map(|thread| children(thread).ok());
         Held {
             threads: entries("task").count(),
             descriptors: entries("fd").count(),
@@ -37,14 +41,19 @@ impl Held {
     }
 
     fn fits(&self, most: &Held) -> bool {
-        self.threads <= most.threads && self.descriptors <= most.descriptors && self.children <= most.children
+        self.threads <= most.threads
+            && self.descriptors <= most.descriptors
+            && self.children <= most.children
     }
 
     /// Once what is being read is read.
     pub fn is_no_more_than(mut self, most: &Held, look: impl Fn() -> Held) {
         let began = Instant::now();
         while !self.fits(most) {
-            assert!(began.elapsed() < Duration::from_secs(60), "{self:?} at the end, {most:?} at first");
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "{self:?} at the end, {most:?} at first"
+            );
             std::thread::sleep(Duration::from_millis(10));
             self = look();
         }
@@ -61,7 +70,11 @@ pub struct Memory {
 
 impl Memory {
     pub fn of(pid: Pid) -> Self {
-        Memory { pid, began: Instant::now(), seen: Vec::new() }
+        Memory {
+            pid,
+            began: Instant::now(),
+            seen: Vec::new(),
+        }
     }
 
     pub fn time(&self) -> Duration {
@@ -69,8 +82,12 @@ impl Memory {
     }
 
     pub fn look(&mut self) {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid.as_raw_nonzero())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.pid.as_raw_nonzero())).unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .unwrap();
         let kb = line.split_whitespace().next().unwrap().parse().unwrap();
         self.seen.push((self.began.elapsed(), kb));
     }
@@ -78,7 +95,10 @@ impl Memory {
     /// What was seen in the `n`th fifth of the time, rising.
     fn fifth(&self, n: u32) -> Vec<u64> {
         let whole = self.seen.last().map_or(Duration::ZERO, |(at, _)| *at);
-        let part = self.seen.iter().filter(|(at, _)| (whole / 5 * (n - 1)..=whole / 5 * n).contains(at));
+        let part = self
+            .seen
+            .iter()
+            .filter(|(at, _)| (whole / 5 * (n - 1)..=whole / 5 * n).contains(at));
         let mut part: Vec<u64> = part.map(|(_, kb)| *kb).collect();
         part.sort_unstable();
         part
@@ -101,8 +121,18 @@ impl Memory {
 
 /// Every process that works in this folder, by its command line.
 pub fn processes_in(folder: &Path) -> Vec<String> {
-    let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-    let inside = |path: &Path| fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
-    let words = |path: &Path| fs::read_to_string(path.join("cmdline")).unwrap_or_default().replace('\0', " ");
-    all.filter(|path| inside(path)).map(|path| words(&path)).collect()
+    let all = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path());
+    let inside =
+        |path: &Path| fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
+    let words = |path: &Path| {
+        fs::read_to_string(path.join("cmdline"))
+            .unwrap_or_default()
+            .replace('\0', " ")
+    };
+    all.filter(|path| inside(path))
+        .map(|path| words(&path))
+        .collect()
 }

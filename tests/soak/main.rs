@@ -1,11 +1,16 @@
-//! The screen as somebody uses it for a long time who never looks: saves of every kind, resizes, keys and floods of
-//! output at random, and between them all that decides: keep, discard, undo, describe, restore, decisions by rule. At
-//! the end there is no leak, no process is left, the terminal is as it was, and results.tsv, the branch and `refs/lab`
-//! hold what was decided and nothing else.
+//! The screen as somebody uses it for a long time who never looks: saves of every kind, resizes,
+//! keys and floods of output at random, and between them all that decides: keep, discard, undo,
+//! describe, restore, decisions by rule. At the end there is no leak, no process is left, the
+//! terminal is as it was, and results.tsv, the branch and `refs/lab` hold what was decided and
+//! nothing else.
 //!
-//! In the suite it is short. `LAB_SOAK_SECONDS=600 cargo test --release --test soak -- --nocapture` is the
-//! long one; `LAB_SOAK_SEED` repeats one that failed.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+//! In the suite it is short. `LAB_SOAK_SECONDS=600 cargo test --release --test soak -- --nocapture`
+//! is the long one; `LAB_SOAK_SEED` repeats one that failed.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code)]
@@ -28,7 +33,11 @@ const SECONDS: u64 = 4;
 
 #[test]
 fn a_long_day_ends_as_it_began() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let number = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
     let time = Duration::from_secs(number("LAB_SOAK_SECONDS").unwrap_or(SECONDS));
     let seed = number("LAB_SOAK_SEED").unwrap_or(4);
     println!("a soak of {} s, LAB_SOAK_SEED={seed}", time.as_secs());
@@ -51,6 +60,10 @@ fn a_long_day_ends_as_it_began() {
     println!("{done}; it ended in {} ms", ended.elapsed().as_millis());
 
     memory.see_no_leak();
-    assert_eq!(processes_in(bench.folder.path()), Vec::<String>::new(), "no process is left");
+    assert_eq!(
+        processes_in(bench.folder.path()),
+        Vec::<String>::new(),
+        "no process is left"
+    );
     books.see_kept_by(&bench);
 }

@@ -19,8 +19,9 @@ pub const FILE: &str = "lab.toml";
 /// Most bytes of the file.
 const SIZE_LIMIT: u64 = 1 << 20;
 
-/// Keys that say which kernel is judged, where, and when, but not how. The device is among them because records and ledgers
-/// name it, and `lab run --device` takes another one without a change of the file.
+/// Keys that say which kernel is judged, where, and when, but not how. The device is among them
+/// because records and ledgers name it, and `lab run --device` takes another one without a change
+/// of the file.
 const NOT_JUDGING: [&str; 7] = [
     "kernel",
     "device",
@@ -59,7 +60,8 @@ pub struct Config {
     /// A harness of the user's own. `None` means the built-in harness.
     pub harness: Option<Harness>,
     pub device: Target,
-    /// The Python interpreter: a path relative to lab.toml, or a name that PATH leads to. `None` means python3.
+    /// The Python interpreter: a path relative to lab.toml, or a name that PATH leads to. `None`
+    /// means python3.
     pub python: Option<String>,
     /// Key of the result line that is the measure.
     pub objective: Objective,
@@ -79,7 +81,8 @@ pub struct Config {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProjectConfig {
-    /// Patterns of kernels or their folders, relative to lab.toml; after `!` those to leave out. Empty: the usual ones.
+    /// Patterns of kernels or their folders, relative to lab.toml; after `!` those to leave out.
+    /// Empty: the usual ones.
     pub kernels: Vec<String>,
 }
 
@@ -99,9 +102,11 @@ pub struct AutoConfig {
 pub struct MeasureConfig {
     /// Milliseconds for the timed launches on save and of `lab run`, from 1 to 600,000.
     pub budget_ms: u64,
-    /// Percent, from 0.01 to 50: two speeds count as the same where the interval of their ratio reaches into ± this.
+    /// Percent, from 0.01 to 50: two speeds count as the same where the interval of their ratio
+    /// reaches into ± this.
     pub same_within: f64,
-    /// Percent, from 0.01 to 50: a save stops measuring once the interval's half width is no more than this.
+    /// Percent, from 0.01 to 50: a save stops measuring once the interval's half width is no more
+    /// than this.
     pub narrow: f64,
     /// `lab measure`: untimed launches at the start of each trial.
     pub warm_up: usize,
@@ -169,7 +174,15 @@ impl Default for MeasureConfig {
 
 impl MeasureConfig {
     fn check(&self) -> Result<()> {
-        let MeasureConfig { budget_ms, same_within, narrow, warm_up, iterations, trials, limit_s } = *self;
+        let MeasureConfig {
+            budget_ms,
+            same_within,
+            narrow,
+            warm_up,
+            iterations,
+            trials,
+            limit_s,
+        } = *self;
         if !(1..=600_000).contains(&budget_ms) {
             bail!("measure.budget_ms = {budget_ms}: it must be from 1 to 600000 milliseconds");
         }
@@ -178,15 +191,19 @@ impl MeasureConfig {
                 bail!("measure.{name} = {percent}: it is in percent, from 0.01 to 50");
             }
         }
-        for (name, count, least) in
-            [("warm_up", warm_up, 0), ("iterations", iterations, 2), ("trials", trials, 1)]
-        {
+        for (name, count, least) in [
+            ("warm_up", warm_up, 0),
+            ("iterations", iterations, 2),
+            ("trials", trials, 1),
+        ] {
             if !(least..=100_000).contains(&count) {
                 bail!("measure.{name} = {count}: it must be from {least} to 100000");
             }
         }
         if !(limit_s > 0.0 && limit_s <= 1e6) {
-            bail!("measure.limit_s = {limit_s}: it must be more than 0 and at most 1000000 seconds");
+            bail!(
+                "measure.limit_s = {limit_s}: it must be more than 0 and at most 1000000 seconds"
+            );
         }
         Ok(())
     }
@@ -194,14 +211,20 @@ impl MeasureConfig {
 
 impl Default for WatchConfig {
     fn default() -> Self {
-        WatchConfig { extra: Vec::new(), quiet_ms: 30, ceiling_ms: 500 }
+        WatchConfig {
+            extra: Vec::new(),
+            quiet_ms: 30,
+            ceiling_ms: 500,
+        }
     }
 }
 
 impl Config {
     /// The harness command as a record names it: `built-in` for the built-in harness.
     pub fn harness_command(&self) -> String {
-        self.harness.as_ref().map_or_else(|| "built-in".to_owned(), ToString::to_string)
+        self.harness
+            .as_ref()
+            .map_or_else(|| "built-in".to_owned(), ToString::to_string)
     }
 
     /// The lab.toml of `folder`: the nearest one upwards, no further than `root`.
@@ -214,17 +237,19 @@ impl Config {
             .find(|file| file.symlink_metadata().is_ok_and(|about| !about.is_dir()))
     }
 
-    /// Reads a lab.toml of the work tree at `root`. A link may lead to another place in the work tree. An error names the
-    /// file and the line.
+    /// Reads a lab.toml of the work tree at `root`. A link may lead to another place in the work
+    /// tree. An error names the file and the line.
     pub fn read(file: &Path, root: &Path) -> Result<Config> {
         Config::read_with_content(file, root).map(|(config, _)| config)
     }
 
-    /// [`Config::read`] with the text that was read: trust is in that text, whatever the file holds later.
+    /// [`Config::read`] with the text that was read: trust is in that text, whatever the file holds
+    /// later.
     pub fn read_with_content(file: &Path, root: &Path) -> Result<(Config, String)> {
         let bytes = Root::new(root).read_resolved(file, SIZE_LIMIT);
         let bytes = bytes.with_context(|| format!("cannot read {}", file.display()))?;
-        let text = String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", file.display()))?;
+        let text =
+            String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", file.display()))?;
         Ok((Config::parse(&text, &file.display().to_string())?, text))
     }
 
@@ -233,12 +258,14 @@ impl Config {
         check_options(text, shown_as)?;
         let config: Config = toml::from_str(text)
             .map_err(|error| anyhow::anyhow!(toml_error::explain(text, shown_as, &error)))?;
-        config.check().map_err(|what| anyhow::anyhow!("{shown_as}: {what}"))?;
+        config
+            .check()
+            .map_err(|what| anyhow::anyhow!("{shown_as}: {what}"))?;
         Ok(config)
     }
 
-    /// The keys that change how a kernel is judged and that have another value in `other`, as in `measure.same_within`,
-    /// sorted. Every key is one of them but those of `NOT_JUDGING`.
+    /// The keys that change how a kernel is judged and that have another value in `other`, as in
+    /// `measure.same_within`, sorted. Every key is one of them but those of `NOT_JUDGING`.
     pub fn judging_differences(&self, other: &Config) -> Vec<String> {
         let (ours, theirs) = (self.judging_keys(), other.judging_keys());
         let differs = |key: &&String| ours.get(*key) != theirs.get(*key);
@@ -248,11 +275,17 @@ impl Config {
 
     fn judging_keys(&self) -> BTreeMap<String, serde_json::Value> {
         let mut keys = BTreeMap::new();
-        let Ok(serde_json::Value::Object(all)) = serde_json::to_value(self) else { return keys };
+        let Ok(serde_json::Value::Object(all)) = serde_json::to_value(self) else {
+            return keys;
+        };
         for (name, value) in all {
             match value {
                 serde_json::Value::Object(table) => {
-                    keys.extend(table.into_iter().map(|(key, value)| (format!("{name}.{key}"), value)));
+                    keys.extend(
+                        table
+                            .into_iter()
+                            .map(|(key, value)| (format!("{name}.{key}"), value)),
+                    );
                 }
                 value => drop(keys.insert(name, value)),
             }
@@ -264,19 +297,32 @@ impl Config {
     /// Checks what the types do not: limits of numbers, and that the objective names a result line.
     fn check(&self) -> Result<()> {
         if !(self.time_limit_s.is_finite() && self.time_limit_s > 0.0 && self.time_limit_s <= 1e6) {
-            bail!("time_limit_s = {}: it must be more than 0 and at most 1000000 seconds", self.time_limit_s);
+            bail!(
+                "time_limit_s = {}: it must be more than 0 and at most 1000000 seconds",
+                self.time_limit_s
+            );
         }
         if !(1..=65_536).contains(&self.output_limit_mib) {
-            bail!("output_limit_mib = {}: it must be from 1 to 65536", self.output_limit_mib);
+            bail!(
+                "output_limit_mib = {}: it must be from 1 to 65536",
+                self.output_limit_mib
+            );
         }
         let probe = format!("{}: 0", self.objective);
         if lab_protocol::report::parse(&probe).is_none() {
-            bail!("objective = \"{}\": it names a result line, as in throughput_sps", self.objective);
+            bail!(
+                "objective = \"{}\": it names a result line, as in throughput_sps",
+                self.objective
+            );
         }
         if self.harness.as_ref().is_some_and(Harness::is_empty) {
             bail!("harness is empty: remove the line to use the built-in harness");
         }
-        if self.python.as_ref().is_some_and(|python| python.trim().is_empty()) {
+        if self
+            .python
+            .as_ref()
+            .is_some_and(|python| python.trim().is_empty())
+        {
             bail!(
                 "python is empty: name an interpreter, as in \".venv/bin/python\", or remove the line to use python3"
             );
@@ -298,7 +344,8 @@ impl Config {
     }
 }
 
-/// Checks the compiler's options before the rest of the file, so that an error names the line of the option.
+/// Checks the compiler's options before the rest of the file, so that an error names the line of
+/// the option.
 fn check_options(text: &str, shown_as: &str) -> Result<()> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -311,12 +358,22 @@ fn check_options(text: &str, shown_as: &str) -> Result<()> {
         options: Vec<toml::Spanned<String>>,
     }
     // Whatever else is wrong is the other reader's to say.
-    let Ok(File { compile: Compile { options } }) = toml::from_str(text) else { return Ok(()) };
-    let given: Vec<String> = options.iter().map(|option| option.get_ref().clone()).collect();
+    let Ok(File {
+        compile: Compile { options },
+    }) = toml::from_str(text)
+    else {
+        return Ok(());
+    };
+    let given: Vec<String> = options
+        .iter()
+        .map(|option| option.get_ref().clone())
+        .collect();
     match CompileOptions::parse(&given) {
         Ok(_) => Ok(()),
         Err(refused) => {
-            let at = options.get(refused.index).map_or(0, |option| option.span().start);
+            let at = options
+                .get(refused.index)
+                .map_or(0, |option| option.span().start);
             bail!("{}: {refused}", toml_error::position(text, shown_as, at))
         }
     }

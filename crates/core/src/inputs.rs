@@ -1,7 +1,9 @@
-//! The inputs of a run, which are the files that a verdict depends on: the kernel, its local includes or imports, problem.toml
-//! and the .npy files that it names, the reference, lab.toml with the compile options in it, and the extras that lab.toml names.
+//! The inputs of a run, which are the files that a verdict depends on: the kernel, its local
+//! includes or imports, problem.toml and the .npy files that it names, the reference, lab.toml with
+//! the compile options in it, and the extras that lab.toml names.
 //!
-//! The watcher reads and hashes them once for each save. That value travels to the run and into its record.
+//! The watcher reads and hashes them once for each save. That value travels to the run and into its
+//! record.
 
 mod error;
 mod files;
@@ -48,11 +50,11 @@ const FILE_LIMIT: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Kernel,
-    /// The kernel includes or imports it. A commit holds the kernel alone, so an experiment must not depend on a changed
-    /// include.
+    /// The kernel includes or imports it. A commit holds the kernel alone, so an experiment must
+    /// not depend on a changed include.
     Include,
-    /// It says how the kernel is judged: problem.toml and the .npy files that it names, `reference.*`, peer.py, and what
-    /// these include or import.
+    /// It says how the kernel is judged: problem.toml and the .npy files that it names,
+    /// `reference.*`, peer.py, and what these include or import.
     Rule,
     /// lab.toml: some of its keys say how the kernel is judged.
     Config,
@@ -73,12 +75,22 @@ pub struct OutsideInclude {
 
 impl fmt::Display for OutsideInclude {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OutsideInclude { file, include, is_macro } = self;
+        let OutsideInclude {
+            file,
+            include,
+            is_macro,
+        } = self;
         match is_macro {
             true => {
-                write!(f, "{file} includes a file by the macro {include}, so lab cannot see which file it is")
+                write!(
+                    f,
+                    "{file} includes a file by the macro {include}, so lab cannot see which file it is"
+                )
             }
-            false => write!(f, "{file} includes {include}, which is outside of the repository"),
+            false => write!(
+                f,
+                "{file} includes {include}, which is outside of the repository"
+            ),
         }
     }
 }
@@ -90,8 +102,8 @@ pub struct Source {
     /// Absolute path.
     pub path: PathBuf,
     pub role: Role,
-    /// The compiler reads the file at its own place and not in the copy that is judged: it is outside of the repository,
-    /// or in an include folder of lab.toml's options.
+    /// The compiler reads the file at its own place and not in the copy that is judged: it is
+    /// outside of the repository, or in an include folder of lab.toml's options.
     pub in_place: bool,
     /// `None` where the file does not exist, cannot be read, or is too large.
     pub bytes: Option<Vec<u8>>,
@@ -112,11 +124,17 @@ impl fmt::Debug for Source {
     /// Shows the number of bytes instead of the bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.bytes.as_ref().map(Vec::len);
-        write!(f, "{} ({bytes:?} bytes, {:?})", self.path.display(), self.file.hash)
+        write!(
+            f,
+            "{} ({bytes:?} bytes, {:?})",
+            self.path.display(),
+            self.file.hash
+        )
     }
 }
 
-/// A hash of a kernel's tokens, in hex: the same for kernels that differ only in comments and blanks.
+/// A hash of a kernel's tokens, in hex: the same for kernels that differ only in comments and
+/// blanks.
 pub(crate) fn tokens_of(kernel: &[u8], language: Language) -> String {
     tokens::hash(kernel, language)
 }
@@ -129,22 +147,32 @@ pub(crate) fn token_count(kernel: &[u8], language: Language) -> Option<usize> {
 impl Inputs {
     /// Whether the kernel among them is this project's.
     pub fn is_of(&self, project: &Project) -> bool {
-        self.sources.first().is_some_and(|kernel| kernel.path == plain(&project.kernel))
+        self.sources
+            .first()
+            .is_some_and(|kernel| kernel.path == plain(&project.kernel))
     }
 
     /// The kernel's bytes.
     pub fn kernel(&self) -> &[u8] {
-        self.sources.first().and_then(|s| s.bytes.as_deref()).unwrap_or_default()
+        self.sources
+            .first()
+            .and_then(|s| s.bytes.as_deref())
+            .unwrap_or_default()
     }
 
-    /// A hash of the kernel's tokens, in hex: the same for kernels that differ only in comments and blanks.
+    /// A hash of the kernel's tokens, in hex: the same for kernels that differ only in comments and
+    /// blanks.
     pub(crate) fn tokens(&self) -> String {
-        let language = self.sources.first().map(|kernel| Language::of(&kernel.path)).unwrap_or_default();
+        let language = self
+            .sources
+            .first()
+            .map(|kernel| Language::of(&kernel.path))
+            .unwrap_or_default();
         tokens::hash(self.kernel(), language)
     }
 
-    /// The fingerprint with the kernel's tokens in place of its bytes: the same for inputs that differ only in comments and
-    /// blanks of the kernel.
+    /// The fingerprint with the kernel's tokens in place of its bytes: the same for inputs that
+    /// differ only in comments and blanks of the kernel.
     pub fn token_fingerprint(&self) -> Fingerprint {
         let mut files = self.files();
         if let Some(kernel) = files.first_mut() {
@@ -160,18 +188,28 @@ impl Inputs {
 
     /// problem.toml, if it is an input.
     fn problem(&self) -> Option<&Source> {
-        let is_named = |source: &&Source| source.path.file_name().is_some_and(|name| name == PROBLEM);
-        self.sources.iter().filter(|source| source.role == Role::Rule).find(is_named)
+        let is_named =
+            |source: &&Source| source.path.file_name().is_some_and(|name| name == PROBLEM);
+        self.sources
+            .iter()
+            .filter(|source| source.role == Role::Rule)
+            .find(is_named)
     }
 
     /// The peers that problem.toml names.
     pub fn peer_tables(&self) -> Vec<PeerTable> {
-        self.problem().and_then(|problem| problem.bytes.as_deref()).map(peer_tables).unwrap_or_default()
+        self.problem()
+            .and_then(|problem| problem.bytes.as_deref())
+            .map(peer_tables)
+            .unwrap_or_default()
     }
 
     /// The name of each peer of problem.toml, with its file.
     pub fn peer_sources(&self) -> Vec<(String, PeerSource)> {
-        let folder = self.problem().and_then(|problem| problem.path.parent()).unwrap_or(Path::new("/"));
+        let folder = self
+            .problem()
+            .and_then(|problem| problem.path.parent())
+            .unwrap_or(Path::new("/"));
         let peers = self.peer_tables().into_iter();
         let file = |peer: PeerTable| {
             let path = plain(&folder.join(&peer.file));
@@ -182,13 +220,15 @@ impl Inputs {
         peers.filter_map(file).collect()
     }
 
-    /// Writes every input into the folder `tree` of the repository at its repository-relative path. An input outside the repository is left
-    /// out.
+    /// Writes every input into the folder `tree` of the repository at its repository-relative path.
+    /// An input outside the repository is left out.
     pub fn write(&self, project: &Project, tree: &Path) -> io::Result<()> {
         let files = project.files();
         files.create_dir_all(tree)?;
         for source in &self.sources {
-            let (Some(bytes), Some(name)) = (&source.bytes, project.relative(&source.path)) else { continue };
+            let (Some(bytes), Some(name)) = (&source.bytes, project.relative(&source.path)) else {
+                continue;
+            };
             let path = tree.join(name);
             files.create_dir_all(path.parent().unwrap_or(tree))?;
             files.create(&path)?.write_all(bytes)?;
@@ -197,7 +237,8 @@ impl Inputs {
     }
 }
 
-/// Reads and hashes all inputs of the project. The error is of a kernel that cannot be read; any other file may be missing.
+/// Reads and hashes all inputs of the project. The error is of a kernel that cannot be read; any
+/// other file may be missing.
 pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     let mut set = Set::new(project);
     let kernel = read_kernel(&set.files)?;
@@ -208,7 +249,11 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     // The built-in harness reads problem.toml and a reference: a missing one is an input too.
     let has_python = found.iter().any(|name| name == REFERENCES[1]);
     let judged = ["problem.toml", REFERENCES[usize::from(has_python)]].map(str::to_owned);
-    for name in judged.into_iter().filter(|_| !project.external()).chain(found) {
+    for name in judged
+        .into_iter()
+        .filter(|_| !project.external())
+        .chain(found)
+    {
         set.add(&project.problem_dir.join(name), None, Role::Rule, false)?;
     }
     set.follow_includes(rules, Role::Rule)?;
@@ -226,15 +271,26 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
         set.add(&file, None, Role::Extra, false)?;
     }
     let fingerprint = fingerprint(set.sources.iter().map(|source| &source.file));
-    Ok(Inputs { sources: set.sources, fingerprint, outside: set.outside })
+    Ok(Inputs {
+        sources: set.sources,
+        fingerprint,
+        outside: set.outside,
+    })
 }
 
-/// The files of the repository that the Python scripts among `files` import, and those that these import. What the kernel imports is
-/// none of them, also where a script imports the kernel. The error is of a file that cannot be read.
-pub(crate) fn imported_by(project: &Project, files: &[PathBuf]) -> Result<Vec<PathBuf>, KernelError> {
+/// The files of the repository that the Python scripts among `files` import, and those that these
+/// import. What the kernel imports is none of them, also where a script imports the kernel. The
+/// error is of a file that cannot be read.
+pub(crate) fn imported_by(
+    project: &Project,
+    files: &[PathBuf],
+) -> Result<Vec<PathBuf>, KernelError> {
     let mut set = Set::new(project);
     set.add(&project.kernel, Some(Vec::new()), Role::Kernel, false)?;
-    for script in files.iter().filter(|path| Language::of(path) == Language::Python) {
+    for script in files
+        .iter()
+        .filter(|path| Language::of(path) == Language::Python)
+    {
         let first = set.sources.len();
         set.add(script, None, Role::Extra, false)?;
         set.follow_includes(first, Role::Extra)?;
@@ -247,7 +303,10 @@ fn fingerprint<'f>(files: impl Iterator<Item = &'f InputFile>) -> Fingerprint {
     let mut hash = blake3::Hasher::new();
     for file in files {
         let content = file.hash.as_deref().unwrap_or("missing");
-        hash.update(file.path.as_bytes()).update(b"\0").update(content.as_bytes()).update(b"\0");
+        hash.update(file.path.as_bytes())
+            .update(b"\0")
+            .update(content.as_bytes())
+            .update(b"\0");
     }
     Fingerprint(hash.finalize().to_hex().to_string())
 }
@@ -272,13 +331,15 @@ pub(crate) fn on_disk(project: &Project) -> io::Result<Vec<u8>> {
 /// The references that the built-in harness knows. A folder without any lacks the first.
 const REFERENCES: [&str; 2] = ["reference.cu", "reference.py"];
 
-/// Whether a file of this name beside a kernel says how the kernel is judged: problem.toml, reference.cu, reference.py,
-/// peer.py. The backup of an editor (`reference.cu~`, `reference.cu.orig`) does not.
+/// Whether a file of this name beside a kernel says how the kernel is judged: problem.toml,
+/// reference.cu, reference.py, peer.py. The backup of an editor (`reference.cu~`,
+/// `reference.cu.orig`) does not.
 pub(crate) fn is_rule(name: &str) -> bool {
     let extension = name.strip_prefix("reference.");
     ["problem.toml", "peer.py"].contains(&name)
-        || extension
-            .is_some_and(|e| !e.is_empty() && e.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
+        || extension.is_some_and(|e| {
+            !e.is_empty() && e.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        })
 }
 
 /// The names of the files in a folder that say how its kernel is judged, sorted.
@@ -293,19 +354,34 @@ fn rule_files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The packages that a Python source imports, in their order, without what comes after the first dot: `torch` of `torch.nn`.
+/// The packages that a Python source imports, in their order, without what comes after the first
+/// dot: `torch` of `torch.nn`.
 pub fn imported_packages(source: &[u8]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for import in python::imports(source).into_iter().filter(|import| import.dots == 0) {
-        names.extend(import.module.into_iter().next().filter(|name| !names.contains(name)));
+    for import in python::imports(source)
+        .into_iter()
+        .filter(|import| import.dots == 0)
+    {
+        names.extend(
+            import
+                .module
+                .into_iter()
+                .next()
+                .filter(|name| !names.contains(name)),
+        );
     }
     names
 }
 
-/// The paths whose bytes differ between `then` and `now`, each once, also those that only one of the two has.
+/// The paths whose bytes differ between `then` and `now`, each once, also those that only one of
+/// the two has.
 pub fn differences(then: &[InputFile], now: &[InputFile]) -> Vec<String> {
     let missing_in = |set: &[InputFile], file: &InputFile| !set.contains(file);
-    let mut paths: Vec<String> = then.iter().filter(|f| missing_in(now, f)).map(|f| f.path.clone()).collect();
+    let mut paths: Vec<String> = then
+        .iter()
+        .filter(|f| missing_in(now, f))
+        .map(|f| f.path.clone())
+        .collect();
     for file in now.iter().filter(|f| missing_in(then, f)) {
         if !paths.contains(&file.path) {
             paths.push(file.path.clone());
@@ -316,7 +392,11 @@ pub fn differences(then: &[InputFile], now: &[InputFile]) -> Vec<String> {
 
 /// The hash that [`InputFile`] would have of this file now.
 pub(crate) fn hash(project: &Project, path: &Path) -> Option<String> {
-    InputFiles::of(project).read(path).ok().as_deref().map(in_hex)
+    InputFiles::of(project)
+        .read(path)
+        .ok()
+        .as_deref()
+        .map(in_hex)
 }
 
 fn in_hex(bytes: &[u8]) -> String {
@@ -324,30 +404,38 @@ fn in_hex(bytes: &[u8]) -> String {
 }
 
 fn extras(project: &Project) -> impl Iterator<Item = PathBuf> + '_ {
-    project.config.watch.extra.iter().map(|extra| project.home.join(extra))
+    project
+        .config
+        .watch
+        .extra
+        .iter()
+        .map(|extra| project.home.join(extra))
 }
 
 fn read_kernel(files: &InputFiles) -> Result<Vec<u8>, KernelError> {
     let project = files.project;
     let name = || project.kernel_name.clone();
-    let bytes = files.read(&project.kernel).map_err(|error| match refusal(&error) {
-        Some(Refused::Outside { .. }) => KernelError::LeadsOut(name()),
-        Some(Refused::TooLarge { bytes, .. }) => KernelError::TooLarge(name(), *bytes),
-        Some(_) => KernelError::no_plain_file(name()),
-        // An editor that saves by two renames makes the file disappear for a moment.
-        None if error.kind() == io::ErrorKind::NotFound => {
-            KernelError::Missing(name(), project.argument.clone())
-        }
-        None if error.kind() == io::ErrorKind::IsADirectory => KernelError::Folder(name()),
-        None => KernelError::Unreadable(name(), error),
-    })?;
+    let bytes = files
+        .read(&project.kernel)
+        .map_err(|error| match refusal(&error) {
+            Some(Refused::Outside { .. }) => KernelError::LeadsOut(name()),
+            Some(Refused::TooLarge { bytes, .. }) => KernelError::TooLarge(name(), *bytes),
+            Some(_) => KernelError::no_plain_file(name()),
+            // An editor that saves by two renames makes the file disappear for a moment.
+            None if error.kind() == io::ErrorKind::NotFound => {
+                KernelError::Missing(name(), project.argument.clone())
+            }
+            None if error.kind() == io::ErrorKind::IsADirectory => KernelError::Folder(name()),
+            None => KernelError::Unreadable(name(), error),
+        })?;
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(KernelError::Empty(name()));
     }
     Ok(bytes)
 }
 
-/// Removes `.` and `..` from a path without reading the disk: `a/./b/../c` becomes `a/c`. A link keeps its name.
+/// Removes `.` and `..` from a path without reading the disk: `a/./b/../c` becomes `a/c`. A link
+/// keeps its name.
 pub(crate) fn plain(path: &Path) -> PathBuf {
     use std::path::Component;
     path.components().fold(PathBuf::new(), |mut so_far, part| {
@@ -373,7 +461,10 @@ mod tests {
 
     #[test]
     fn differences_name_each_path_once() {
-        let file = |path: &str, hash: &str| InputFile { path: path.into(), hash: Some(hash.into()) };
+        let file = |path: &str, hash: &str| InputFile {
+            path: path.into(),
+            hash: Some(hash.into()),
+        };
         let then = [file("k", "1"), file("gone", "1"), file("same", "1")];
         let now = [file("k", "2"), file("same", "1"), file("new", "1")];
         assert_eq!(differences(&then, &now), ["k", "gone", "new"]);

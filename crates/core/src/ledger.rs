@@ -1,8 +1,9 @@
 //! The ledger, results.tsv: one row for each experiment, six columns, for people and scripts.
 //!
-//! A row is appended under a lock, in one write. [`replace`] is the one exception: a describe or an undo replaces the
-//! line of one row in one step, and every other byte stays. Lines that somebody wrote by hand stay as they are. A row that
-//! cannot be read is reported and not repaired. Columns after the sixth are the user's own: they are passed over, and stay.
+//! A row is appended under a lock, in one write. [`replace`] is the one exception: a describe or an
+//! undo replaces the line of one row in one step, and every other byte stays. Lines that somebody
+//! wrote by hand stay as they are. A row that cannot be read is reported and not repaired. Columns
+//! after the sixth are the user's own: they are passed over, and stay.
 
 mod edit;
 mod once;
@@ -20,19 +21,32 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// The header line.
-pub const COLUMNS: [&str; 6] =
-    ["commit", "throughput_sps", "kernel_us", "correctness", "status", "description"];
+pub const COLUMNS: [&str; 6] = [
+    "commit",
+    "throughput_sps",
+    "kernel_us",
+    "correctness",
+    "status",
+    "description",
+];
 
-/// Path of the ledger. Rows of the emulated device have a file of their own: their times say nothing about a GPU.
+/// Path of the ledger. Rows of the emulated device have a file of their own: their times say
+/// nothing about a GPU.
 pub fn path(project: &Project, emulated: bool) -> PathBuf {
-    project.base.join(if emulated { "results.cpu.tsv" } else { "results.tsv" })
+    project.base.join(if emulated {
+        "results.cpu.tsv"
+    } else {
+        "results.tsv"
+    })
 }
 
 /// Appends one row, and the header to an empty file. On an error the file is as it was.
 pub fn append(path: &Path, row: &Row) -> Result<()> {
     let fail = |error: io::Error| cannot_append(path, &error);
     let (files, name) = place(path);
-    let mut file = files.wait_for_lock(name, Access::ReadAppend).map_err(fail)?;
+    let mut file = files
+        .wait_for_lock(name, Access::ReadAppend)
+        .map_err(fail)?;
     let length = file.metadata().map_err(fail)?.len();
     let mut text = Vec::new();
     match last_byte(&mut file, length).map_err(fail)? {
@@ -42,11 +56,14 @@ pub fn append(path: &Path, row: &Row) -> Result<()> {
         Some(_) => text.push(b'\n'),
     }
     text.extend(line(&fields(row))?);
-    file.write_all(&text).and_then(|()| file.sync_data()).map_err(|error| {
-        // Removes what was written of the row. If that fails too, the half row is reported when the file is read.
-        let _ = file.set_len(length);
-        fail(error)
-    })
+    file.write_all(&text)
+        .and_then(|()| file.sync_data())
+        .map_err(|error| {
+            // Removes what was written of the row. If that fails too, the half row is reported when
+            // the file is read.
+            let _ = file.set_len(length);
+            fail(error)
+        })
 }
 
 /// Why a row was not appended, and what to do.
@@ -67,7 +84,10 @@ fn cannot_append(path: &Path, error: &io::Error) -> anyhow::Error {
 }
 
 fn append_later(path: &Path, error: &io::Error, remedy: &str) -> anyhow::Error {
-    anyhow!("cannot append to {}: {error}{remedy}, then `lab log --append-missing`", path.display())
+    anyhow!(
+        "cannot append to {}: {error}{remedy}, then `lab log --append-missing`",
+        path.display()
+    )
 }
 
 fn last_byte(file: &mut File, length: u64) -> io::Result<Option<u8>> {
@@ -103,7 +123,8 @@ fn fields(row: &Row) -> [String; 6] {
 /// Most bytes of a ledger that is read: some ten million rows.
 const READ_LIMIT: u64 = 1 << 30;
 
-/// The folder and the name of a ledger. It is opened in the folder, so that a link of that name is not followed.
+/// The folder and the name of a ledger. It is opened in the folder, so that a link of that name is
+/// not followed.
 fn place(path: &Path) -> (Root, &Path) {
     let name = path.file_name().map_or(path, Path::new);
     (Root::new(path.parent().unwrap_or(Path::new("/"))), name)
@@ -116,7 +137,8 @@ pub struct Ledger {
     pub rows: Vec<Row>,
     /// What is wrong with the others, each with file and line.
     pub problems: Vec<String>,
-    /// The commits of whole rows that cannot be read: such a row was changed by hand, and is not missing.
+    /// The commits of whole rows that cannot be read: such a row was changed by hand, and is not
+    /// missing.
     pub unread: Vec<String>,
 }
 
@@ -124,7 +146,10 @@ pub struct Ledger {
 pub fn read(path: &Path) -> Ledger {
     match read_text(path) {
         Ok(text) => parse(&text, &file_name(path)),
-        Err(problem) => Ledger { problems: vec![problem], ..Ledger::default() },
+        Err(problem) => Ledger {
+            problems: vec![problem],
+            ..Ledger::default()
+        },
     }
 }
 
@@ -132,10 +157,8 @@ pub fn read(path: &Path) -> Ledger {
 pub fn read_text(path: &Path) -> Result<String, String> {
     let (files, name) = place(path);
     match files.read(name, READ_LIMIT) {
-        Ok(bytes) => {
-            Ok(String::from_utf8(bytes)
-                .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
-        }
+        Ok(bytes) => Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(format!("cannot read {}: {error}", path.display())),
     }
@@ -143,7 +166,10 @@ pub fn read_text(path: &Path) -> Result<String, String> {
 
 /// The name of a ledger's file, for messages.
 pub fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn parse(text: &str, name: &str) -> Ledger {
@@ -152,8 +178,12 @@ fn parse(text: &str, name: &str) -> Ledger {
         match line.row() {
             Ok(row) => ledger.rows.push(row),
             Err(what) => {
-                ledger.problems.push(format!("{name}:{}: {what}", line.number));
-                ledger.unread.extend(line.is_whole().then(|| line.commit().to_owned()));
+                ledger
+                    .problems
+                    .push(format!("{name}:{}: {what}", line.number));
+                ledger
+                    .unread
+                    .extend(line.is_whole().then(|| line.commit().to_owned()));
             }
         }
     }
@@ -179,10 +209,12 @@ impl<'t> Line<'t> {
         self.text
     }
 
-    /// No field is quoted: a stray quote in one line must not swallow the next line. The file may have been written with
-    /// CR LF.
+    /// No field is quoted: a stray quote in one line must not swallow the next line. The file may
+    /// have been written with CR LF.
     fn fields(&self) -> impl Iterator<Item = &'t str> {
-        self.text.split('\t').map(|field| field.strip_suffix('\r').unwrap_or(field))
+        self.text
+            .split('\t')
+            .map(|field| field.strip_suffix('\r').unwrap_or(field))
     }
 
     /// The first column.
@@ -207,21 +239,33 @@ impl<'t> Line<'t> {
         let mut fields = self.fields();
         let mut columns = [""; COLUMNS.len()];
         // Further columns are the user's own.
-        if columns.iter_mut().any(|column| fields.next().map(|field| *column = field).is_none()) {
-            return Err(anyhow!("{} columns instead of 6; the row is left out", self.fields().count()));
+        if columns
+            .iter_mut()
+            .any(|column| fields.next().map(|field| *column = field).is_none())
+        {
+            return Err(anyhow!(
+                "{} columns instead of 6; the row is left out",
+                self.fields().count()
+            ));
         }
         row(columns)
     }
 }
 
-/// The rows of kept runs with their objectives, newest first. Of the other lines only the columns before the status are looked at.
+/// The rows of kept runs with their objectives, newest first. Of the other lines only the columns
+/// before the status are looked at.
 pub fn kept(text: &str) -> impl Iterator<Item = (Line<'_>, f64)> {
-    text.rsplit('\n').map(Line::again).filter_map(|line| Some((line, line.kept()?)))
+    text.rsplit('\n')
+        .map(Line::again)
+        .filter_map(|line| Some((line, line.kept()?)))
 }
 
 /// The lines of a ledger, without the header and blank ones.
 pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
-    let numbered = text.split('\n').zip(1..).map(|(text, number)| Line { number, text });
+    let numbered = text
+        .split('\n')
+        .zip(1..)
+        .map(|(text, number)| Line { number, text });
     numbered.filter(|line| {
         let is_blank = line.text.trim().is_empty();
         let is_header = || {
@@ -233,20 +277,40 @@ pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-fn row([commit, throughput, kernel_us, correctness, status, description]: [&str; 6]) -> Result<Row> {
+fn row(
+    [
+        commit,
+        throughput,
+        kernel_us,
+        correctness,
+        status,
+        description,
+    ]: [&str; 6],
+) -> Result<Row> {
     let number = |text: &str, column: &str| -> Result<f64> {
         let number = text.trim().parse().ok().filter(|n: &f64| n.is_finite());
-        number
-            .with_context(|| format!("{column} '{}' is no number; the row is left out", sanitise::text(text)))
+        number.with_context(|| {
+            format!(
+                "{column} '{}' is no number; the row is left out",
+                sanitise::text(text)
+            )
+        })
     };
-    let left_out = |column: &str, why: UnknownWord| anyhow!("{column} is {why}; the row is left out");
-    let correctness = correctness.trim().parse().map_err(|why| left_out("correctness", why))?;
+    let left_out =
+        |column: &str, why: UnknownWord| anyhow!("{column} is {why}; the row is left out");
+    let correctness = correctness
+        .trim()
+        .parse()
+        .map_err(|why| left_out("correctness", why))?;
     Ok(Row {
         commit: sanitise::text(commit),
         throughput_sps: number(throughput, COLUMNS[1])?,
         kernel_us: number(kernel_us, COLUMNS[2])?,
         correctness,
-        status: status.trim().parse().map_err(|why| left_out("status", why))?,
+        status: status
+            .trim()
+            .parse()
+            .map_err(|why| left_out("status", why))?,
         description: sanitise::text(description),
     })
 }

@@ -1,7 +1,9 @@
-//! The workbench without a screen: projects, runs, records, the ledger, git, decisions, watching and trust.
+//! The workbench without a screen: projects, runs, records, the ledger, git, decisions, watching
+//! and trust.
 //!
-//! The command line and the screen's threads call this crate. It starts the judge as a child process and reads the
-//! judge's run.log; it links only [`lab_protocol`]. It draws nothing and reads no key.
+//! The command line and the screen's threads call this crate. It starts the judge as a child
+//! process and reads the judge's run.log; it links only [`lab_protocol`]. It draws nothing and
+//! reads no key.
 #![forbid(unsafe_code)]
 // Tests make the files of strangers.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]

@@ -1,7 +1,8 @@
 //! The message of an experiment's commit: a subject and trailers.
 //!
-//! Trailers are git's own (git-interpret-trailers(1)). They are the last paragraph of the message, one `Key: value` in
-//! each line; the further lines of a longer value begin with blanks. `repo::parse_message` reads a message back.
+//! Trailers are git's own (git-interpret-trailers(1)). They are the last paragraph of the message,
+//! one `Key: value` in each line; the further lines of a longer value begin with blanks.
+//! `repo::parse_message` reads a message back.
 
 use crate::text::sanitise;
 use crate::text::suggest::did_you_mean;
@@ -78,8 +79,8 @@ impl TrailerKey {
         }
     }
 
-    /// Returns the value as the trailer holds it, clean, and one of [`TrailerKey::words`] if there are any. The error lists
-    /// these words.
+    /// Returns the value as the trailer holds it, clean, and one of [`TrailerKey::words`] if there
+    /// are any. The error lists these words.
     pub fn value(&self, typed: &str) -> Result<String, String> {
         let typed = clean(typed);
         let words = self.words();
@@ -89,7 +90,10 @@ impl TrailerKey {
         let word = words.iter().find(|word| word.eq_ignore_ascii_case(&typed));
         word.map(|word| (*word).to_owned()).ok_or_else(|| {
             let near = did_you_mean(&typed.to_lowercase(), words.iter().copied());
-            format!("{self}: '{typed}' is none of its words{near}: it is {}", words.join(", "))
+            format!(
+                "{self}: '{typed}' is none of its words{near}: it is {}",
+                words.join(", ")
+            )
         })
     }
 
@@ -103,7 +107,9 @@ impl TrailerKey {
 
 impl From<String> for TrailerKey {
     fn from(word: String) -> TrailerKey {
-        let known = TrailerKey::KNOWN.into_iter().find(|key| key.word().eq_ignore_ascii_case(&word));
+        let known = TrailerKey::KNOWN
+            .into_iter()
+            .find(|key| key.word().eq_ignore_ascii_case(&word));
         known.unwrap_or(TrailerKey::Other(word))
     }
 }
@@ -123,7 +129,8 @@ impl fmt::Display for TrailerKey {
 /// A key and its value, which may have several lines.
 pub type Trailer = (TrailerKey, String);
 
-/// A subject and trailers, made clean on construction: a message that was rendered is read back as the same.
+/// A subject and trailers, made clean on construction: a message that was rendered is read back as
+/// the same.
 ///
 /// ```
 /// use lab_core::message::{Message, TrailerKey};
@@ -145,18 +152,23 @@ impl From<&str> for Message {
 }
 
 impl Message {
-    /// Makes the subject one clean line. Leaves out trailers with an empty value or with a key that git does not accept;
-    /// [`trailer`] says which keys those are.
+    /// Makes the subject one clean line. Leaves out trailers with an empty value or with a key that
+    /// git does not accept; [`trailer`] says which keys those are.
     pub fn new(subject: &str, trailers: impl IntoIterator<Item = Trailer>) -> Message {
-        // git's tools take a line that begins with `---` for the end of the message and the beginning of a patch.
+        // git's tools take a line that begins with `---` for the end of the message and the
+        // beginning of a patch.
         let subject = match sanitise::words(subject) {
             line if line.starts_with("---") => line.trim_start_matches(['-', ' ']).to_owned(),
             line => line,
         };
         let trailers = trailers.into_iter().filter(|(key, _)| key.is_valid());
-        let trailers =
-            trailers.map(|(key, value)| (key, clean(&value))).filter(|(_, value)| !value.is_empty());
-        Message { subject, trailers: trailers.collect() }
+        let trailers = trailers
+            .map(|(key, value)| (key, clean(&value)))
+            .filter(|(_, value)| !value.is_empty());
+        Message {
+            subject,
+            trailers: trailers.collect(),
+        }
     }
 
     /// What was tried, in one line; the description in results.tsv.
@@ -205,22 +217,33 @@ impl Message {
 
 /// Returns the last value of a key; `None` if there is none.
 pub fn last_value<'t>(trailers: &'t [Trailer], key: &TrailerKey) -> Option<&'t str> {
-    trailers.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+    trailers
+        .iter()
+        .rev()
+        .find(|(known, _)| known == key)
+        .map(|(_, value)| value.as_str())
 }
 
 /// Returns a typed text if a trailer can hold it. The error says that there is no text.
 pub fn value(typed: &str) -> Result<String, String> {
     let value = clean(typed);
-    if value.is_empty() { Err("it has no text".to_owned()) } else { Ok(value) }
+    if value.is_empty() {
+        Err("it has no text".to_owned())
+    } else {
+        Ok(value)
+    }
 }
 
 /// Reads a trailer that was typed as `Key: value`. The error says what is wrong with it.
 pub fn trailer(text: &str) -> Result<Trailer, String> {
-    let (key, value) =
-        text.split_once(':').ok_or_else(|| format!("'{text}' is no trailer: it is written 'Key: value'"))?;
+    let (key, value) = text
+        .split_once(':')
+        .ok_or_else(|| format!("'{text}' is no trailer: it is written 'Key: value'"))?;
     let key = TrailerKey::from(key.trim().to_owned());
     if !key.is_valid() {
-        return Err(format!("'{key}' is no key of a trailer: letters, digits and dashes, as in Not-tested"));
+        return Err(format!(
+            "'{key}' is no key of a trailer: letters, digits and dashes, as in Not-tested"
+        ));
     }
     if clean(value).is_empty() {
         return Err(format!("{key}: has no value"));
@@ -229,10 +252,16 @@ pub fn trailer(text: &str) -> Result<Trailer, String> {
     Ok((key, value))
 }
 
-/// Cleans a value: without blank lines, which would end the trailers, and without blanks around a line, which fold it.
+/// Cleans a value: without blank lines, which would end the trailers, and without blanks around a
+/// line, which fold it.
 pub(crate) fn clean(value: &str) -> String {
-    let lines = value.lines().map(|line| sanitise::text(line).trim().to_owned());
-    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    let lines = value
+        .lines()
+        .map(|line| sanitise::text(line).trim().to_owned());
+    lines
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]
@@ -245,7 +274,10 @@ mod tests {
         let message = Message::new(
             " two  rows\na block ",
             [
-                (TrailerKey::Constraint, "48 kB of shared memory\nand 64 registers".into()),
+                (
+                    TrailerKey::Constraint,
+                    "48 kB of shared memory\nand 64 registers".into(),
+                ),
                 (TrailerKey::NotTested, "  ".into()),
                 (TrailerKey::Other("no key".into()), "x".into()),
                 (TrailerKey::Confidence, "high".into()),
@@ -260,22 +292,51 @@ mod tests {
             .clone()
             .with_default(TrailerKey::Confidence, "low")
             .with_default(TrailerKey::Tested, "yes");
-        assert_eq!(defaulted.trailers().last(), Some(&(TrailerKey::Tested, "yes".into())));
+        assert_eq!(
+            defaulted.trailers().last(),
+            Some(&(TrailerKey::Tested, "yes".into()))
+        );
         assert_eq!(defaulted.trailers().len(), 3);
     }
 
     #[test]
     fn a_typed_trailer_is_read_or_refused_with_the_words_it_may_have() {
-        assert_eq!(trailer("not-tested: odd sizes"), Ok((TrailerKey::NotTested, "odd sizes".into())));
-        assert_eq!(trailer("Reviewed-by: x"), Ok((TrailerKey::Other("Reviewed-by".into()), "x".into())));
-        assert!(trailer("no colon").unwrap_err().contains("it is written 'Key: value'"));
-        assert!(trailer("two words: x").unwrap_err().contains("letters, digits and dashes"));
+        assert_eq!(
+            trailer("not-tested: odd sizes"),
+            Ok((TrailerKey::NotTested, "odd sizes".into()))
+        );
+        assert_eq!(
+            trailer("Reviewed-by: x"),
+            Ok((TrailerKey::Other("Reviewed-by".into()), "x".into()))
+        );
+        assert!(
+            trailer("no colon")
+                .unwrap_err()
+                .contains("it is written 'Key: value'")
+        );
+        assert!(
+            trailer("two words: x")
+                .unwrap_err()
+                .contains("letters, digits and dashes")
+        );
         assert!(trailer("Tested: ").unwrap_err().contains("has no value"));
-        assert_eq!(trailer("confidence:  High "), Ok((TrailerKey::Confidence, "high".into())));
+        assert_eq!(
+            trailer("confidence:  High "),
+            Ok((TrailerKey::Confidence, "high".into()))
+        );
         for (wrong, said) in [
-            ("Confidence: certain", "Confidence: 'certain' is none of its words: it is low, medium, high"),
-            ("Scope-risk: borad", "(did you mean broad?): it is narrow, moderate, broad"),
-            ("Reversibility: clean, messy", "it is clean, messy, irreversible"),
+            (
+                "Confidence: certain",
+                "Confidence: 'certain' is none of its words: it is low, medium, high",
+            ),
+            (
+                "Scope-risk: borad",
+                "(did you mean broad?): it is narrow, moderate, broad",
+            ),
+            (
+                "Reversibility: clean, messy",
+                "it is clean, messy, irreversible",
+            ),
             ("Confidence: ", "has no value"),
         ] {
             let error = trailer(wrong).unwrap_err();

@@ -44,7 +44,8 @@ impl Objective {
         }
     }
 
-    /// `TFLOP/s` and `GB/s`; of any other key what follows its last `_`. A key without one is its own unit.
+    /// `TFLOP/s` and `GB/s`; of any other key what follows its last `_`. A key without one is its
+    /// own unit.
     pub fn unit(&self) -> &str {
         match self {
             Objective::Tflops => "TFLOP/s",

@@ -1,5 +1,5 @@
-//! The files that the watcher read are the files that the judge gets and that the record names, also where they change
-//! between the save and the start of the run.
+//! The files that the watcher read are the files that the judge gets and that the record names,
+//! also where they change between the save and the start of the run.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -20,7 +20,10 @@ use support::{Bench, patience};
 const SHOWS: &str = "cat \"$4\" \"$2/problem.toml\"; echo 'correctness: pass'";
 
 fn spec(inputs: &Arc<Inputs>) -> RunSpec {
-    RunSpec { inputs: Some(Arc::clone(inputs)), ..RunSpec::new(Reason::Saved) }
+    RunSpec {
+        inputs: Some(Arc::clone(inputs)),
+        ..RunSpec::new(Reason::Saved)
+    }
 }
 
 /// The texts of kernel.cu and problem.toml; `None` where there is no such file.
@@ -47,22 +50,35 @@ fn judged(bench: &Bench, record: &Record, saved: &Files) {
     let [kernel, problem] = saved.each_ref().map(|text| text.as_deref().unwrap());
     let folder = bench.path(&format!(".lab/runs/{}", record.start.id));
     let log = fs::read_to_string(folder.join("run.log")).unwrap();
-    assert_eq!(log, format!("{kernel}{problem}correctness: pass\n"), "the judge got the saved bytes");
-    assert_eq!(fs::read_to_string(folder.join("kernel.cu")).unwrap(), kernel, "the snapshot");
+    assert_eq!(
+        log,
+        format!("{kernel}{problem}correctness: pass\n"),
+        "the judge got the saved bytes"
+    );
+    assert_eq!(
+        fs::read_to_string(folder.join("kernel.cu")).unwrap(),
+        kernel,
+        "the snapshot"
+    );
     assert_eq!(record.start.fingerprint, fingerprint(saved));
-    assert_eq!(record.inputs[0].hash, Some(blake3::hash(kernel.as_bytes()).to_hex().to_string()));
+    assert_eq!(
+        record.inputs[0].hash,
+        Some(blake3::hash(kernel.as_bytes()).to_hex().to_string())
+    );
     let blob = git2::Oid::hash_object(git2::ObjectType::Blob, kernel.as_bytes()).unwrap();
     assert_eq!(record.start.blob, blob.to_string());
     assert_eq!(bench.recorded(record.start.id.0), *record);
 }
 
 fn saved() -> impl Strategy<Value = Files> {
-    ("[a-z ]{0,20}", "[a-z ]{0,20}").prop_map(|(a, b)| [Some(format!("// {a}\n")), Some(format!("# {b}\n"))])
+    ("[a-z ]{0,20}", "[a-z ]{0,20}")
+        .prop_map(|(a, b)| [Some(format!("// {a}\n")), Some(format!("# {b}\n"))])
 }
 
 fn at_start() -> impl Strategy<Value = Files> {
-    let text =
-        |mark: &'static str| prop::option::of("[a-z ]{0,20}".prop_map(move |t| format!("{mark} {t}\n")));
+    let text = |mark: &'static str| {
+        prop::option::of("[a-z ]{0,20}".prop_map(move |t| format!("{mark} {t}\n")))
+    };
     (text("//"), text("#")).prop_map(|(kernel, problem)| {
         // Without a problem file a run is refused before it starts.
         [kernel, problem.or(Some("# other\n".into()))]
@@ -92,7 +108,10 @@ proptest! {
 fn a_run_by_key_judges_what_is_on_disk_when_it_starts() {
     let bench = Bench::with_standby();
     bench.script(SHOWS);
-    let files = [Some("// by key\n".to_owned()), Some("# problem\n".to_owned())];
+    let files = [
+        Some("// by key\n".to_owned()),
+        Some("# problem\n".to_owned()),
+    ];
     write(&bench, &files);
     let record = bench.run(Reason::Rerun);
     judged(&bench, &record, &files);
@@ -105,12 +124,17 @@ fn what_the_watcher_read_is_what_the_run_records() {
     let (send, events) = channel();
     let sink = Arc::new(move |event| drop(send.send(event)));
     let _watcher = watch::start(Arc::clone(&bench.project), sink).unwrap();
-    let files = [Some("// saved\n".to_owned()), Some("# of the script\n".to_owned())];
+    let files = [
+        Some("// saved\n".to_owned()),
+        Some("# of the script\n".to_owned()),
+    ];
     write(&bench, &files);
     let inputs = loop {
         match events.recv_timeout(patience()).expect("an event comes") {
             WatchEvent::Changed { inputs, .. } => break inputs,
-            WatchEvent::RepositoryChanged | WatchEvent::Profiled | WatchEvent::LoopChanged { .. } => {}
+            WatchEvent::RepositoryChanged
+            | WatchEvent::Profiled
+            | WatchEvent::LoopChanged { .. } => {}
             WatchEvent::Problem(why) => panic!("{why}"),
         }
     };
@@ -139,18 +163,33 @@ fn a_file_of_values_is_an_input() {
     let bench = Bench::new();
     fs::create_dir(bench.path("data")).unwrap();
     fs::write(bench.path("data/x.npy"), "one").unwrap();
-    fs::write(bench.path("problem.toml"), "[[tensor]]\nname = 'x'\nvalues = { npy = 'data/x.npy' }\n")
-        .unwrap();
+    fs::write(
+        bench.path("problem.toml"),
+        "[[tensor]]\nname = 'x'\nvalues = { npy = 'data/x.npy' }\n",
+    )
+    .unwrap();
     let before = inputs::read(&bench.project).unwrap();
-    let named = before.files().into_iter().find(|file| file.path == "data/x.npy").unwrap();
+    let named = before
+        .files()
+        .into_iter()
+        .find(|file| file.path == "data/x.npy")
+        .unwrap();
     assert_eq!(named.hash, Some(blake3::hash(b"one").to_hex().to_string()));
     fs::write(bench.path("data/x.npy"), "two").unwrap();
     let after = inputs::read(&bench.project).unwrap();
     assert_ne!(before.fingerprint, after.fingerprint);
-    after.write(&bench.project, &bench.path(".lab/copy")).unwrap();
-    assert_eq!(fs::read_to_string(bench.path(".lab/copy/data/x.npy")).unwrap(), "two");
+    after
+        .write(&bench.project, &bench.path(".lab/copy"))
+        .unwrap();
+    assert_eq!(
+        fs::read_to_string(bench.path(".lab/copy/data/x.npy")).unwrap(),
+        "two"
+    );
 
-    fs::File::create(bench.path("data/x.npy")).unwrap().set_len((8 << 20) + 1).unwrap();
+    fs::File::create(bench.path("data/x.npy"))
+        .unwrap()
+        .set_len((8 << 20) + 1)
+        .unwrap();
     let error = inputs::read(&bench.project).unwrap_err().to_string();
     assert_eq!(
         error,
@@ -159,5 +198,8 @@ fn a_file_of_values_is_an_input() {
     fs::remove_file(bench.path("data/x.npy")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", bench.path("data/x.npy")).unwrap();
     let error = inputs::read(&bench.project).unwrap_err().to_string();
-    assert!(error.starts_with("data/x.npy is a link that leads out of the repository"), "{error}");
+    assert!(
+        error.starts_with("data/x.npy is a link that leads out of the repository"),
+        "{error}"
+    );
 }

@@ -1,5 +1,5 @@
-//! What an earlier version wrote reads as that version meant it: records, index, ledger, notes, refs, and the intent of a
-//! decision that ended halfway. See `fixtures/lab-0.1/README.md`.
+//! What an earlier version wrote reads as that version meant it: records, index, ledger, notes,
+//! refs, and the intent of a decision that ended halfway. See `fixtures/lab-0.1/README.md`.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use lab_core::decide::policy::{Discard, Keep, NotAllowed};
@@ -36,9 +36,19 @@ impl Folder {
         let folder = Folder { _temp: temp, root };
         let bundle = fixture().join("repository.bundle");
         folder.git(&["init", "-q", "-b", "main"]);
-        folder.git(&["fetch", "-q", "--update-head-ok", bundle.to_str().unwrap(), "refs/*:refs/*"]);
+        folder.git(&[
+            "fetch",
+            "-q",
+            "--update-head-ok",
+            bundle.to_str().unwrap(),
+            "refs/*:refs/*",
+        ]);
         folder.git(&["reset", "-q", "--hard", "main"]);
-        fs::copy(fixture().join("results.tsv"), folder.root.join("results.tsv")).unwrap();
+        fs::copy(
+            fixture().join("results.tsv"),
+            folder.root.join("results.tsv"),
+        )
+        .unwrap();
         folder
     }
 
@@ -47,19 +57,30 @@ impl Folder {
         let folder = Folder::cloned();
         copy(&fixture().join("lab"), &folder.root.join(".lab"));
         fs::copy(fixture().join("harness.py"), folder.root.join("harness.py")).unwrap();
-        fs::copy(fixture().join("lab/runs/7/kernel.cu"), folder.root.join("kernel.cu")).unwrap();
+        fs::copy(
+            fixture().join("lab/runs/7/kernel.cu"),
+            folder.root.join("kernel.cu"),
+        )
+        .unwrap();
         folder
     }
 
     fn git(&self, args: &[&str]) {
         let mut command = Command::new("git");
-        command.args(args).current_dir(&self.root).env("HOME", &self.root).env("GIT_CONFIG_NOSYSTEM", "1");
+        command
+            .args(args)
+            .current_dir(&self.root)
+            .env("HOME", &self.root)
+            .env("GIT_CONFIG_NOSYSTEM", "1");
         for name in ["AUTHOR", "COMMITTER"] {
             command
                 .env(format!("GIT_{name}_NAME"), "A User")
                 .env(format!("GIT_{name}_EMAIL"), "u@example.com");
         }
-        assert!(command.stdin(Stdio::null()).status().unwrap().success(), "git {args:?}");
+        assert!(
+            command.stdin(Stdio::null()).status().unwrap().success(),
+            "git {args:?}"
+        );
     }
 
     fn project(&self) -> Project {
@@ -82,21 +103,29 @@ impl Folder {
     fn unfinished(&self, fixture_name: &str) {
         let path = self.root.join(".lab/unfinished.json");
         fs::copy(fixture().join(fixture_name), &path).unwrap();
-        let (kernel, experiments) = (fs::read(self.root.join("kernel.cu")).unwrap(), self.experiments());
+        let (kernel, experiments) = (
+            fs::read(self.root.join("kernel.cu")).unwrap(),
+            self.experiments(),
+        );
         let refused = decide::resume(&self.project()).unwrap_err().to_string();
         assert!(
             refused.contains("unfinished.json is foreign") && refused.contains("and remove it"),
             "{refused}"
         );
         assert_eq!(
-            (fs::read(self.root.join("kernel.cu")).unwrap(), self.experiments()),
+            (
+                fs::read(self.root.join("kernel.cu")).unwrap(),
+                self.experiments()
+            ),
             (kernel, experiments)
         );
         self.sign_file("unfinished.json", Purpose::Intent);
     }
 
     fn record(&self, run: u64) -> Record {
-        RunStore::new(&self.root.join(".lab")).read(RunId(run)).unwrap()
+        RunStore::new(&self.root.join(".lab"))
+            .read(RunId(run))
+            .unwrap()
     }
 
     fn history(&self) -> History {
@@ -141,21 +170,41 @@ fn the_history_is_the_same() {
     let history = folder.history();
     assert_eq!(history.problems, [""; 0]);
     assert_eq!(folder.experiments(), EXPERIMENTS);
-    let [kept, described, caveated, crashed] = history.experiments.as_slice() else { panic!("four") };
-    assert_eq!((kept.row.correctness, kept.figure()), (Correctness::Pass, Some(1000.0)));
-    assert_eq!((kept.kernel.as_deref(), kept.device.as_deref()), (Some("kernel.cu"), Some("Test GPU")));
+    let [kept, described, caveated, crashed] = history.experiments.as_slice() else {
+        panic!("four")
+    };
+    assert_eq!(
+        (kept.row.correctness, kept.figure()),
+        (Correctness::Pass, Some(1000.0))
+    );
+    assert_eq!(
+        (kept.kernel.as_deref(), kept.device.as_deref()),
+        (Some("kernel.cu"), Some("Test GPU"))
+    );
     let keys: Vec<&TrailerKey> = kept.trailers.iter().map(|(key, _)| key).collect();
-    assert_eq!(keys, [&TrailerKey::Confidence, &TrailerKey::Constraint, &TrailerKey::Tested]);
+    assert_eq!(
+        keys,
+        [
+            &TrailerKey::Confidence,
+            &TrailerKey::Constraint,
+            &TrailerKey::Tested
+        ]
+    );
     let change = described.measured.change.unwrap();
     assert_eq!(change.to_string(), "-10.0 % ± 1.3");
     assert!(caveated.measured.caveated && !kept.measured.caveated);
-    assert_eq!((crashed.row.correctness, crashed.figure()), (Correctness::Fail, None));
+    assert_eq!(
+        (crashed.row.correctness, crashed.figure()),
+        (Correctness::Fail, None)
+    );
 }
 
 #[test]
 fn every_record_is_read_and_written_back_without_a_loss() {
     let folder = Folder::left();
-    let outcomes: Vec<Outcome> = (1..=7).map(|run| folder.record(run).verdict.unwrap().outcome).collect();
+    let outcomes: Vec<Outcome> = (1..=7)
+        .map(|run| folder.record(run).verdict.unwrap().outcome)
+        .collect();
     use Outcome::{Crash, Fail, Pass};
     assert_eq!(outcomes, [Pass, Pass, Pass, Crash, Fail, Pass, Pass]);
     for run in 1..=7 {
@@ -165,12 +214,21 @@ fn every_record_is_read_and_written_back_without_a_loss() {
         assert_eq!(again, old, "run {run}");
     }
     let undone = folder.record(3).undone;
-    assert_eq!((undone.len(), undone[0].status, undone[0].made), (1, Status::Keep, Some(true)));
+    assert_eq!(
+        (undone.len(), undone[0].status, undone[0].made),
+        (1, Status::Keep, Some(true))
+    );
     assert_eq!(folder.record(3).verdict.unwrap().caveats, ["clocks moved"]);
     assert_eq!(folder.record(4).ending, Some(Ending::Signalled(11)));
     let unmeasured = folder.record(6).verdict.unwrap();
-    assert_eq!(unmeasured.unmeasured().as_deref(), Some("nothing was measured"));
-    assert_eq!(unmeasured.caveats, ["nothing was measured: the harness printed no throughput_sps line"]);
+    assert_eq!(
+        unmeasured.unmeasured().as_deref(),
+        Some("nothing was measured")
+    );
+    assert_eq!(
+        unmeasured.caveats,
+        ["nothing was measured: the harness printed no throughput_sps line"]
+    );
 }
 
 /// The index is trusted for runs that are not among the newest: here 64 empty folders are newer.
@@ -181,16 +239,37 @@ fn the_index_is_read() {
         fs::create_dir(folder.root.join(format!(".lab/runs/{run}"))).unwrap();
     }
     for run in 1..=7 {
-        fs::write(folder.root.join(format!(".lab/runs/{run}/record.json")), "{ damaged").unwrap();
+        fs::write(
+            folder.root.join(format!(".lab/runs/{run}/record.json")),
+            "{ damaged",
+        )
+        .unwrap();
     }
     let index = RunIndex::open(&folder.project());
     assert_eq!(index.problems(), [""; 0]);
-    let seen: Vec<_> = index.newest().map(|run| (run.id.0, run.outcome())).collect();
-    let outcomes = [Outcome::Pass, Outcome::Pass, Outcome::Fail, Outcome::Crash, Outcome::Pass];
+    let seen: Vec<_> = index
+        .newest()
+        .map(|run| (run.id.0, run.outcome()))
+        .collect();
+    let outcomes = [
+        Outcome::Pass,
+        Outcome::Pass,
+        Outcome::Fail,
+        Outcome::Crash,
+        Outcome::Pass,
+    ];
     assert_eq!(seen.len(), 7);
-    assert!(seen.iter().zip(outcomes).all(|(seen, outcome)| seen.1 == Some(outcome)), "{seen:?}");
+    assert!(
+        seen.iter()
+            .zip(outcomes)
+            .all(|(seen, outcome)| seen.1 == Some(outcome)),
+        "{seen:?}"
+    );
     let first = index.summary(RunId(1)).unwrap();
-    assert_eq!(first.decision.as_ref().map(|d| d.status), Some(Status::Keep));
+    assert_eq!(
+        first.decision.as_ref().map(|d| d.status),
+        Some(Status::Keep)
+    );
 }
 
 #[test]
@@ -200,29 +279,55 @@ fn the_newest_run_can_be_kept_and_the_last_decision_undone() {
     let repo = Repo::open(&project).unwrap();
     folder.git(&["config", "user.name", "A User"]);
     folder.git(&["config", "user.email", "u@example.com"]);
-    let look = || status::look(&Repo::open(&project).unwrap(), &project, &RunIndex::open(&project)).unwrap();
+    let look = || {
+        status::look(
+            &Repo::open(&project).unwrap(),
+            &project,
+            &RunIndex::open(&project),
+        )
+        .unwrap()
+    };
 
-    // The earlier version signed nothing. What it decided is shown as before, but nothing is decided by its records.
+    // The earlier version signed nothing. What it decided is shown as before, but nothing is
+    // decided by its records.
     let status = look();
-    assert_eq!(status.judged, None, "the present bytes are to be judged again");
-    assert_eq!(status.last.as_ref().map(|record| record.start.id), Some(RunId(7)));
+    assert_eq!(
+        status.judged, None,
+        "the present bytes are to be judged again"
+    );
+    assert_eq!(
+        status.last.as_ref().map(|record| record.start.id),
+        Some(RunId(7))
+    );
     let foreign: Vec<bool> = (1..=7).map(|run| folder.record(run).is_foreign()).collect();
     assert_eq!(foreign, [false, false, false, false, true, true, true]);
     let allowed = status.allowed();
-    let refused = NotAllowed::Foreign { run: RunId(7), argument: String::new() };
+    let refused = NotAllowed::Foreign {
+        run: RunId(7),
+        argument: String::new(),
+    };
     assert!(
-        refused.to_string().contains("or by a version that signed none. Judge the bytes again (`lab run`)")
+        refused
+            .to_string()
+            .contains("or by a version that signed none. Judge the bytes again (`lab run`)")
     );
     assert_eq!(allowed.keep, Err(refused.clone()));
     assert_eq!(allowed.discard, Err(refused));
-    assert!(matches!(allowed.undo, Err(NotAllowed::ForeignDecision { .. })), "{:?}", allowed.undo);
+    assert!(
+        matches!(allowed.undo, Err(NotAllowed::ForeignDecision { .. })),
+        "{:?}",
+        allowed.undo
+    );
 
     // The same records with a signature.
     for run in 1..=7 {
         folder.sign(run);
     }
     let status = look();
-    assert_eq!(status.judged.as_ref().map(|record| record.start.id), Some(RunId(7)));
+    assert_eq!(
+        status.judged.as_ref().map(|record| record.start.id),
+        Some(RunId(7))
+    );
     let allowed = status.allowed();
     assert_eq!(allowed.keep, Ok(Keep::Commit));
     assert_eq!(allowed.discard, Ok(Discard::Run(RunId(7))));
@@ -232,9 +337,18 @@ fn the_newest_run_can_be_kept_and_the_last_decision_undone() {
     // The refs are found where they were put.
     let (commit, _) = repo::resolve(&repo, "2").unwrap();
     assert!(commit.starts_with("175b05b"));
-    assert_eq!(repo::stored_kernel(&repo, &commit).unwrap().as_deref(), Some("kernel.cu"));
-    assert_eq!(repo::bytes_of(&repo, &project, &commit).unwrap(), b"// worse\n");
-    assert_eq!(repo::resolve(&repo, "refs/lab/undone/3").unwrap().1, "float4 stores");
+    assert_eq!(
+        repo::stored_kernel(&repo, &commit).unwrap().as_deref(),
+        Some("kernel.cu")
+    );
+    assert_eq!(
+        repo::bytes_of(&repo, &project, &commit).unwrap(),
+        b"// worse\n"
+    );
+    assert_eq!(
+        repo::resolve(&repo, "refs/lab/undone/3").unwrap().1,
+        "float4 stores"
+    );
 }
 
 #[test]
@@ -244,9 +358,18 @@ fn a_clone_without_runs_has_the_history_by_the_notes() {
     assert_eq!(history.problems, [""; 0]);
     let told = folder.experiments();
     for (told, full) in told.iter().zip(EXPERIMENTS) {
-        assert_eq!(told[..told.len() - 1], full[..full.len() - 1], "but for the run");
+        assert_eq!(
+            told[..told.len() - 1],
+            full[..full.len() - 1],
+            "but for the run"
+        );
     }
-    assert!(history.experiments.iter().all(|e| e.device.as_deref() == Some("Test GPU")));
+    assert!(
+        history
+            .experiments
+            .iter()
+            .all(|e| e.device.as_deref() == Some("Test GPU"))
+    );
     let repo = Repo::open(&folder.project()).unwrap();
     let note: Record = serde_json::from_str(&Notes::of(&repo).note("fe79dc0").unwrap()).unwrap();
     assert_eq!(note, Folder::left().record(1));
@@ -263,7 +386,10 @@ fn a_describe_that_ended_halfway_is_finished() {
     );
     let first = EXPERIMENTS[0].replace("warp", "warp, described again");
     assert_eq!(folder.experiments()[0], first);
-    assert_eq!(folder.record(1).decision.unwrap().description, "two rows a warp, described again");
+    assert_eq!(
+        folder.record(1).decision.unwrap().description,
+        "two rows a warp, described again"
+    );
     assert_eq!(decide::resume(&folder.project()).unwrap(), None);
 }
 
@@ -272,7 +398,10 @@ fn an_undo_that_ended_halfway_is_finished() {
     let folder = Folder::left();
     folder.unfinished("unfinished-undo.json");
     let left = decide::resume(&folder.project()).unwrap().unwrap();
-    assert!(left.ends_with("is left: the record of that run is foreign"), "{left}");
+    assert!(
+        left.ends_with("is left: the record of that run is foreign"),
+        "{left}"
+    );
     assert_eq!(
         (folder.experiments(), folder.record(4).undone.len()),
         (EXPERIMENTS.map(str::to_owned).to_vec(), 0)
@@ -280,8 +409,14 @@ fn an_undo_that_ended_halfway_is_finished() {
     folder.unfinished("unfinished-undo.json");
     folder.sign(4);
     let done = decide::resume(&folder.project()).unwrap().unwrap();
-    assert!(done.starts_with("the undo of run 4 that an earlier lab began is done"), "{done}");
+    assert!(
+        done.starts_with("the undo of run 4 that an earlier lab began is done"),
+        "{done}"
+    );
     assert_eq!(folder.experiments(), EXPERIMENTS[..3]);
     assert_eq!(folder.record(4).undone.len(), 1);
-    assert_eq!(fs::read_to_string(folder.root.join("kernel.cu")).unwrap(), "// crashes\n");
+    assert_eq!(
+        fs::read_to_string(folder.root.join("kernel.cu")).unwrap(),
+        "// crashes\n"
+    );
 }

@@ -1,8 +1,8 @@
-//! Faults after the start of a run. Each test breaks one thing while the harness runs and checks that the run still
-//! ends with its verdict.
+//! Faults after the start of a run. Each test breaks one thing while the harness runs and checks
+//! that the run still ends with its verdict.
 //!
-//! The harness is a shell script that breaks the thing itself: it runs after the run was announced and before the
-//! verdict is recorded.
+//! The harness is a shell script that breaks the thing itself: it runs after the run was announced
+//! and before the verdict is recorded.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -16,11 +16,11 @@ use lab_core::store::RunStore;
 use std::fs;
 use support::Bench;
 
-/// Judges this kernel with a harness that runs `fault` and then passes. Returns the record of `Ended`.
+/// Judges this kernel with a harness that runs `fault` and then passes. Returns the record of
+/// `Ended`.
 #[track_caller]
 fn run(bench: &Bench, kernel: &str, fault: &str) -> Record {
-    let passes =
-        "echo 'device: Test GPU'; echo 'throughput_sps: 100 low=99 high=101'; echo 'correctness: pass'";
+    let passes = "echo 'device: Test GPU'; echo 'throughput_sps: 100 low=99 high=101'; echo 'correctness: pass'";
     fs::write(bench.path("kernel.cu"), kernel).unwrap();
     bench.script(&format!("{fault}\n{passes}\n"));
     bench.run(Reason::Saved)
@@ -31,7 +31,11 @@ fn passes_with_caveat(record: &Record, caveat: &str) {
     let verdict = record.verdict.as_ref().expect("a verdict");
     assert_eq!(verdict.outcome, Outcome::Pass, "{verdict:?}");
     assert!(verdict.objective.is_some(), "{verdict:?}");
-    assert!(verdict.caveats.iter().any(|text| text.contains(caveat)), "'{caveat}': {:?}", verdict.caveats);
+    assert!(
+        verdict.caveats.iter().any(|text| text.contains(caveat)),
+        "'{caveat}': {:?}",
+        verdict.caveats
+    );
 }
 
 #[test]
@@ -42,7 +46,10 @@ fn without_a_fault_there_is_no_caveat_and_the_incumbent_is_compared() {
     let tried = run(&bench, "// tried\n", ":");
     let verdict = tried.verdict.unwrap();
     assert_eq!(verdict.caveats, [""; 0]);
-    assert!(verdict.change.is_some(), "the incumbent's recorded figure is compared");
+    assert!(
+        verdict.change.is_some(),
+        "the incumbent's recorded figure is compared"
+    );
 }
 
 #[test]
@@ -59,8 +66,11 @@ fn a_git_error_costs_the_comparison_and_not_the_verdict() {
 #[test]
 fn a_record_that_cannot_be_written_is_a_caveat() {
     let bench = Bench::new();
-    let record =
-        run(&bench, "// tried\n", "rm .lab/runs/1/record.json; mkdir -p .lab/runs/1/record.json/full");
+    let record = run(
+        &bench,
+        "// tried\n",
+        "rm .lab/runs/1/record.json; mkdir -p .lab/runs/1/record.json/full",
+    );
     passes_with_caveat(&record, "this verdict is not recorded");
 }
 
@@ -86,7 +96,11 @@ fn a_log_that_is_deleted_is_a_caveat() {
 fn an_index_that_cannot_be_read_or_written_changes_nothing() {
     let bench = Bench::new();
     run(&bench, "// kept\n", ":");
-    let record = run(&bench, "// tried\n", "mkdir .lab/runs/index.bin .lab/runs/index.new.bin");
+    let record = run(
+        &bench,
+        "// tried\n",
+        "mkdir .lab/runs/index.bin .lab/runs/index.new.bin",
+    );
     let verdict = record.verdict.as_ref().unwrap();
     assert_eq!(verdict.caveats, [""; 0]);
     assert!(verdict.change.is_some());
@@ -101,9 +115,20 @@ fn a_harness_that_cannot_start_is_a_recorded_ending() {
     assert_eq!(record.ending, Some(Ending::NotStarted));
     let verdict = record.verdict.as_ref().unwrap();
     assert_eq!(verdict.outcome, Outcome::NotJudged);
-    assert!(verdict.why.starts_with("the harness could not be started: "), "{}", verdict.why);
+    assert!(
+        verdict
+            .why
+            .starts_with("the harness could not be started: "),
+        "{}",
+        verdict.why
+    );
     // The record stands beside the runs, and the number is free.
-    assert_eq!(RunStore::new(&bench.project.lab_dir).read_not_judged().unwrap(), record);
+    assert_eq!(
+        RunStore::new(&bench.project.lab_dir)
+            .read_not_judged()
+            .unwrap(),
+        record
+    );
     assert!(!bench.path(".lab/runs/1").exists());
 }
 
@@ -146,15 +171,22 @@ fn why_no_judge_stands_by_is_told_once() {
 fn a_standby_judge_that_does_not_answer_is_told_of_and_the_run_has_its_own() {
     let bench = Bench::with_standby();
     let hangs = "case \"$*\" in *--standby) touch ../hangs; while :; do sleep 1000; done;; esac";
-    support::write_script(&bench.path("../hanging"), &format!("{hangs}\nexec sh ../script \"$@\""));
+    support::write_script(
+        &bench.path("../hanging"),
+        &format!("{hangs}\nexec sh ../script \"$@\""),
+    );
     // The judge that is started after this run hangs.
     run(&bench, "// one\n", "mv ../hanging ../judge");
-    support::until("the judge that hangs has started", || bench.path("../hangs").exists());
+    support::until("the judge that hangs has started", || {
+        bench.path("../hangs").exists()
+    });
     bench.script("echo 'correctness: pass'");
     // Bytes that were just judged would not be judged again.
     fs::write(bench.path("kernel.cu"), "// two\n").unwrap();
     bench.runner().start(Reason::Saved);
-    let RunEvent::Started(start) = bench.event() else { panic!("a run starts") };
+    let RunEvent::Started(start) = bench.event() else {
+        panic!("a run starts")
+    };
     let why = reason(&bench);
     assert!(why.contains("it did not answer within 2 s"), "{why}");
     let record = loop {

@@ -1,5 +1,5 @@
-//! The check before a keep, with a shell script as the judge: the speed on sealed inputs, and further sealed runs after a
-//! check that was failed.
+//! The check before a keep, with a shell script as the judge: the speed on sealed inputs, and
+//! further sealed runs after a check that was failed.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -26,7 +26,10 @@ echo 'speed_ratio: 2.0 low=1.99 high=2.01'; echo 'speed: faster'; echo 'correctn
 /// A bench whose git user has a name.
 fn bench() -> Bench {
     let bench = Bench::new();
-    let mut config = git2::Repository::open(&bench.project.root).unwrap().config().unwrap();
+    let mut config = git2::Repository::open(&bench.project.root)
+        .unwrap()
+        .config()
+        .unwrap();
     config.set_str("user.name", "A User").unwrap();
     config.set_str("user.email", "user@example.com").unwrap();
     bench
@@ -67,23 +70,48 @@ fn keep_until(
     tell: &mut dyn FnMut(RunId, Batch),
 ) -> Result<Decided, Refusal> {
     let program = bench.temp.path().join("judge");
-    asked_by(bench, &mut RunContext { control, program, tell, by_rule: false })
+    asked_by(
+        bench,
+        &mut RunContext {
+            control,
+            program,
+            tell,
+            by_rule: false,
+        },
+    )
 }
 
 fn keep_by_rule(bench: &Bench) -> Result<Decided, Refusal> {
     let (control, program) = (&Control::new().unwrap(), bench.temp.path().join("judge"));
-    asked_by(bench, &mut RunContext { control, program, tell: &mut |_, _| {}, by_rule: true })
+    asked_by(
+        bench,
+        &mut RunContext {
+            control,
+            program,
+            tell: &mut |_, _| {},
+            by_rule: true,
+        },
+    )
 }
 
 fn asked_by(bench: &Bench, context: &mut RunContext) -> Result<Decided, Refusal> {
     let mut index = RunIndex::new(&bench.project);
-    decide::keep(&bench.project, &mut index, None, &Message::from("tried"), context)
+    decide::keep(
+        &bench.project,
+        &mut index,
+        None,
+        &Message::from("tried"),
+        context,
+    )
 }
 
 #[track_caller]
 fn refused(bench: &Bench, why: &str) {
     match keep(bench) {
-        Err(refusal) => assert!(refusal.to_string().contains(why), "'{why}' is not in: {refusal}"),
+        Err(refusal) => assert!(
+            refusal.to_string().contains(why),
+            "'{why}' is not in: {refusal}"
+        ),
         Ok(kept) => panic!("it was kept: {kept:?}"),
     }
 }
@@ -101,30 +129,59 @@ fn the_incumbent_is_timed_too_and_the_row_has_the_sealed_figure() {
     run(&bench, "// tried\n");
     let kept = keep(&bench).unwrap();
     let words = asked(&bench).concat();
-    assert!(words.contains("--held-out") && words.contains("held-out/incumbent/kernel.cu"), "{words}");
-    assert!(!words.contains("--sealed"), "one is what a judge does unasked: {words}");
+    assert!(
+        words.contains("--held-out") && words.contains("held-out/incumbent/kernel.cu"),
+        "{words}"
+    );
+    assert!(
+        !words.contains("--sealed"),
+        "one is what a judge does unasked: {words}"
+    );
     assert!(!bench.path(".lab/runs/1/held-out").exists());
 
     let row = kept.row.clone().unwrap();
     assert_eq!((row.throughput_sps, row.kernel_us), (1900.0, 526.0));
-    assert_eq!(ledger::read(&ledger::path(&bench.project, false)).rows, [row]);
+    assert_eq!(
+        ledger::read(&ledger::path(&bench.project, false)).rows,
+        [row]
+    );
     let notes = kept.notes.join("\n");
-    let in_words = "1 sealed run, 1,900 (1,890 … 1,910), faster +90.0 % (+89.0 … +91.0) vs incumbent";
+    let in_words =
+        "1 sealed run, 1,900 (1,890 … 1,910), faster +90.0 % (+89.0 … +91.0) vs incumbent";
     assert!(
-        notes.contains(&format!("passed on held-out inputs: {in_words}: the row shows this figure")),
+        notes.contains(&format!(
+            "passed on held-out inputs: {in_words}: the row shows this figure"
+        )),
         "{notes}"
     );
-    assert!(notes.contains("held-out check: one run was left in stock"), "{notes}");
+    assert!(
+        notes.contains("held-out check: one run was left in stock"),
+        "{notes}"
+    );
     // The record keeps both.
     let record = bench.recorded(1);
-    assert_eq!(record.verdict.as_ref().unwrap().objective.unwrap().value, 2000.0);
+    assert_eq!(
+        record.verdict.as_ref().unwrap().objective.unwrap().value,
+        2000.0
+    );
     assert_eq!(record.objective().unwrap().value, 1900.0);
     let git = git2::Repository::open(&bench.project.root).unwrap();
-    let message = git.head().unwrap().peel_to_commit().unwrap().message().unwrap().to_owned();
-    assert!(message.contains(&format!("Sealed: {in_words}")), "{message}");
+    let message = git
+        .head()
+        .unwrap()
+        .peel_to_commit()
+        .unwrap()
+        .message()
+        .unwrap()
+        .to_owned();
+    assert!(
+        message.contains(&format!("Sealed: {in_words}")),
+        "{message}"
+    );
     // Lists show the figure of the row with its own interval.
     let opened = repo::Repo::open(&bench.project).unwrap();
-    let experiments = history::look(&opened, &bench.project, &mut RunIndex::open(&bench.project)).experiments;
+    let experiments =
+        history::look(&opened, &bench.project, &mut RunIndex::open(&bench.project)).experiments;
     assert_eq!(experiments[0].measured.objective.unwrap().low, Some(1890.0));
     assert!((experiments[0].measured.change.unwrap().ratio - 0.9).abs() < 1e-9);
 }
@@ -148,9 +205,16 @@ fn a_speed_that_sealed_inputs_do_not_bear_out_is_refused() {
     assert!(bench.recorded(1).decision.is_none());
     // It counts as a check that was failed.
     run(&bench, "// a table of the known inputs, again\n");
-    judge(&bench, &passes("sealed_runs: 8\\nspeed_ratio: 1.99 low=1.98 high=2.0\\nspeed: faster\\n"));
+    judge(
+        &bench,
+        &passes("sealed_runs: 8\\nspeed_ratio: 1.99 low=1.98 high=2.0\\nspeed: faster\\n"),
+    );
     keep(&bench).unwrap();
-    assert!(asked(&bench)[1].contains("--sealed 8"), "{:?}", asked(&bench));
+    assert!(
+        asked(&bench)[1].contains("--sealed 8"),
+        "{:?}",
+        asked(&bench)
+    );
 }
 
 #[test]
@@ -171,9 +235,15 @@ fn a_mixed_check_leaves_a_faster_run_to_a_person() {
              high=1.91\\nspeed: faster\\nsealed_runs: 1\\n"
         )),
     );
-    run(&bench, "// slower at a shape that is only drawn for the check\n");
+    run(
+        &bench,
+        "// slower at a shape that is only drawn for the check\n",
+    );
     let record = bench.recorded(1);
-    assert_eq!(auto::decide(&record, Some("the incumbent's"), false), AutoDecision::Keep);
+    assert_eq!(
+        auto::decide(&record, Some("the incumbent's"), false),
+        AutoDecision::Keep
+    );
     let worst = "1 of 3 workloads is slower, the worst n=2 by -4.9 % (-5.9 … -3.9)";
     let why = format!("the result on held-out inputs is mixed: {worst}");
     for _ in 0..2 {
@@ -182,13 +252,24 @@ fn a_mixed_check_leaves_a_faster_run_to_a_person() {
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(asked(&bench).len(), 1, "the check was passed, so it is not repeated");
+    assert_eq!(
+        asked(&bench).len(),
+        1,
+        "the check was passed, so it is not repeated"
+    );
     let record = bench.recorded(1);
     assert!(record.decision.is_none());
-    assert_eq!(auto::decide(&record, Some("the incumbent's"), false), AutoDecision::Leave(why));
+    assert_eq!(
+        auto::decide(&record, Some("the incumbent's"), false),
+        AutoDecision::Leave(why)
+    );
     // A person may keep it.
     let kept = keep(&bench).unwrap();
-    assert!(kept.notes.contains(&format!("held-out check: {worst}")), "{:?}", kept.notes);
+    assert!(
+        kept.notes.contains(&format!("held-out check: {worst}")),
+        "{:?}",
+        kept.notes
+    );
 }
 
 #[test]
@@ -197,14 +278,22 @@ fn after_a_failed_check_eight_sealed_runs_are_asked_for() {
     let wrong = "echo 'x_diff: 2 limit=1'; echo 'correctness: fail'; exit 1";
     judge(&bench, wrong);
     run(&bench, "int a; // wrong for every other seed\n");
-    refused(&bench, "keep refused: x_diff is 2, its limit 1, on held-out inputs");
+    refused(
+        &bench,
+        "keep refused: x_diff is 2, its limit 1, on held-out inputs",
+    );
     refused(&bench, "keep refused: x_diff is 2");
     assert_eq!(asked(&bench).len(), 1, "this run is not tried again");
 
-    // The same bytes judged anew, with a comment, and changed: none of them is kept by one lucky draw.
-    for (at, kernel) in ["int a; // wrong for every other seed\n", "int a; // once more\n", "int b;\n"]
-        .into_iter()
-        .enumerate()
+    // The same bytes judged anew, with a comment, and changed: none of them is kept by one lucky
+    // draw.
+    for (at, kernel) in [
+        "int a; // wrong for every other seed\n",
+        "int a; // once more\n",
+        "int b;\n",
+    ]
+    .into_iter()
+    .enumerate()
     {
         let run = run(&bench, kernel).start.id;
         // The judge has fewer in stock, and the second batch fails.
@@ -217,12 +306,21 @@ fn after_a_failed_check_eight_sealed_runs_are_asked_for() {
         );
         refused(&bench, "keep refused: x_diff is 2");
         let held_out = bench.recorded(run.0).held_out.unwrap();
-        assert_eq!((held_out.outcome, held_out.sealed_runs), (Outcome::Fail, Some(5)));
+        assert_eq!(
+            (held_out.outcome, held_out.sealed_runs),
+            (Outcome::Fail, Some(5))
+        );
         assert_eq!(asked(&bench).len(), 3 + 2 * at);
     }
     // The count survives a discard, and the loss of either the list or the records.
-    decide::discard(&bench.project, &mut RunIndex::new(&bench.project), None, &Message::from("no"), true)
-        .unwrap();
+    decide::discard(
+        &bench.project,
+        &mut RunIndex::new(&bench.project),
+        None,
+        &Message::from("no"),
+        true,
+    )
+    .unwrap();
     let list = fs::read_to_string(bench.path(".lab/refusals.jsonl")).unwrap();
     for lost in ["list", "records"] {
         match lost {
@@ -234,19 +332,40 @@ fn after_a_failed_check_eight_sealed_runs_are_asked_for() {
         }
         let before = asked(&bench).len();
         run(&bench, &format!("int c; // {lost}\n"));
-        judge(&bench, "echo 'fault: lab'; echo 'stopped: the disk is full'; exit 3");
+        judge(
+            &bench,
+            "echo 'fault: lab'; echo 'stopped: the disk is full'; exit 3",
+        );
         refused(&bench, "the held-out check could not run: the disk is full");
-        assert!(asked(&bench)[before].contains("--sealed 8"), "{lost}: {:?}", asked(&bench));
+        assert!(
+            asked(&bench)[before].contains("--sealed 8"),
+            "{lost}: {:?}",
+            asked(&bench)
+        );
     }
     // A judge that counts no sealed runs makes one each time.
     let before = asked(&bench).len();
     judge(&bench, &passes(""));
     let kept = keep(&bench).unwrap();
     assert_eq!(asked(&bench).len() - before, 8);
-    assert!(kept.notes.join("\n").contains("passed on held-out inputs: 8 sealed runs"), "{:?}", kept.notes);
-    let log = fs::read_to_string(bench.path(".lab/runs").join(kept.run.unwrap().to_string()).join("run.log"))
-        .unwrap();
-    assert!(log.contains("lab: checking held-out inputs before the keep: sealed run 8 of 8"), "{log}");
+    assert!(
+        kept.notes
+            .join("\n")
+            .contains("passed on held-out inputs: 8 sealed runs"),
+        "{:?}",
+        kept.notes
+    );
+    let log = fs::read_to_string(
+        bench
+            .path(".lab/runs")
+            .join(kept.run.unwrap().to_string())
+            .join("run.log"),
+    )
+    .unwrap();
+    assert!(
+        log.contains("lab: checking held-out inputs before the keep: sealed run 8 of 8"),
+        "{log}"
+    );
 
     // Now one is enough again, but never for the source that was refused.
     let before = asked(&bench).len();
@@ -261,30 +380,46 @@ fn after_a_failed_check_eight_sealed_runs_are_asked_for() {
 #[test]
 fn a_passed_check_that_this_users_lab_did_not_note_makes_no_refusal_good() {
     let bench = bench();
-    judge(&bench, "echo 'x_diff: 2 limit=1'; echo 'correctness: fail'; exit 1");
+    judge(
+        &bench,
+        "echo 'x_diff: 2 limit=1'; echo 'correctness: fail'; exit 1",
+    );
     run(&bench, "int a; // wrong\n");
     refused(&bench, "keep refused: x_diff is 2");
     let list = fs::read_to_string(bench.path(".lab/refusals.jsonl")).unwrap();
-    let forged =
-        list.replace("\"passed\":false", "\"passed\":true").replace("\"sealed_runs\":0", "\"sealed_runs\":8");
+    let forged = list
+        .replace("\"passed\":false", "\"passed\":true")
+        .replace("\"sealed_runs\":0", "\"sealed_runs\":8");
     let forged = forged.replace("\"checked\":\"20", "\"checked\":\"29");
     assert_ne!(list, forged);
     let unsigned = forged.split(",\"signature\"").next().unwrap().to_owned() + "}\n";
     // The same in the record of another run.
     let record = fs::read_to_string(bench.path(".lab/runs/1/record.json")).unwrap();
-    let record =
-        record.replace("\"outcome\": \"fail\"", "\"outcome\": \"pass\"").replace("\"id\": 1", "\"id\": 2");
+    let record = record
+        .replace("\"outcome\": \"fail\"", "\"outcome\": \"pass\"")
+        .replace("\"id\": 1", "\"id\": 2");
     let record = record
         .replace("\"sealed_runs\": 0", "\"sealed_runs\": 8")
         .replace("\"checked\": \"20", "\"checked\": \"29");
     fs::create_dir(bench.path(".lab/runs/2")).unwrap();
     fs::write(bench.path(".lab/runs/2/record.json"), record).unwrap();
-    fs::write(bench.path(".lab/refusals.jsonl"), list + &forged + &unsigned).unwrap();
+    fs::write(
+        bench.path(".lab/refusals.jsonl"),
+        list + &forged + &unsigned,
+    )
+    .unwrap();
     let before = asked(&bench).len();
     run(&bench, "int b;\n");
-    judge(&bench, "echo 'fault: lab'; echo 'stopped: the disk is full'; exit 3");
+    judge(
+        &bench,
+        "echo 'fault: lab'; echo 'stopped: the disk is full'; exit 3",
+    );
     refused(&bench, "the disk is full");
-    assert!(asked(&bench)[before].contains("--sealed 8"), "{:?}", asked(&bench));
+    assert!(
+        asked(&bench)[before].contains("--sealed 8"),
+        "{:?}",
+        asked(&bench)
+    );
 }
 
 #[test]
@@ -293,8 +428,15 @@ fn a_list_of_refusals_that_cannot_be_read_stops_a_keep_and_nothing_else() {
     judge(&bench, &passes("sealed_runs: 1\n"));
     run(&bench, "int a;\n");
     std::os::unix::fs::symlink("/dev/zero", bench.path(".lab/refusals.jsonl")).unwrap();
-    refused(&bench, "refusals.jsonl is a link, and lab follows no link there: remove it");
-    assert!(asked(&bench).is_empty(), "no check was made: {:?}", asked(&bench));
+    refused(
+        &bench,
+        "refusals.jsonl is a link, and lab follows no link there: remove it",
+    );
+    assert!(
+        asked(&bench).is_empty(),
+        "no check was made: {:?}",
+        asked(&bench)
+    );
     let index = RunIndex::open(&bench.project);
     let repo = repo::Repo::open(&bench.project).unwrap();
     let status = lab_core::status::look(&repo, &bench.project, &index).unwrap();
@@ -309,13 +451,19 @@ fn a_crash_of_the_kernel_is_a_refusal_and_one_of_the_machine_is_none() {
     judge(&bench, ":");
     run(&bench, "// tried\n");
     for (machine, why) in [
-        ("echo 'fault: lab'; echo 'stopped: the disk is full'; exit 3", "the disk is full"),
+        (
+            "echo 'fault: lab'; echo 'stopped: the disk is full'; exit 3",
+            "the disk is full",
+        ),
         ("kill -9 $$", "the judge was ended by signal 9"),
         (
             "echo 'stopped: the kernel crashed: its process was ended by SIGKILL (killed)'; exit 3",
             "ended by SIGKILL",
         ),
-        ("echo 'stopped: kernel.cu does not build'; exit 2", "does not build"),
+        (
+            "echo 'stopped: kernel.cu does not build'; exit 2",
+            "does not build",
+        ),
         ("exit 101", "the judge ended with exit code 101"),
         (&*passes("sealed_runs: 0\\n"), "no sealed run is in stock"),
     ] {
@@ -324,10 +472,20 @@ fn a_crash_of_the_kernel_is_a_refusal_and_one_of_the_machine_is_none() {
         assert!(bench.recorded(1).held_out.is_none(), "{machine}");
     }
     assert!(!bench.path(".lab/refusals.jsonl").exists());
-    assert!(asked(&bench).iter().all(|words| !words.contains("--sealed")));
+    assert!(
+        asked(&bench)
+            .iter()
+            .all(|words| !words.contains("--sealed"))
+    );
 
-    judge(&bench, "echo 'stopped: the kernel crashed: an illegal address'; exit 3");
-    refused(&bench, "keep refused: the kernel crashed: an illegal address");
+    judge(
+        &bench,
+        "echo 'stopped: the kernel crashed: an illegal address'; exit 3",
+    );
+    refused(
+        &bench,
+        "keep refused: the kernel crashed: an illegal address",
+    );
     run(&bench, "// tried again\n");
     let before = asked(&bench).len();
     judge(&bench, &passes("sealed_runs: 8\\n"));
@@ -344,11 +502,17 @@ fn a_check_that_is_cancelled_after_it_showed_a_failure_is_a_refusal() {
     let cancelled = |line: &'static str| {
         let control = Control::new().unwrap();
         let mut tell = |_, batch: Batch| {
-            if batch.lines.iter().any(|of_judge| of_judge.text.starts_with(line)) {
+            if batch
+                .lines
+                .iter()
+                .any(|of_judge| of_judge.text.starts_with(line))
+            {
                 control.end();
             }
         };
-        keep_until(&bench, &control, &mut tell).unwrap_err().to_string()
+        keep_until(&bench, &control, &mut tell)
+            .unwrap_err()
+            .to_string()
     };
     assert!(cancelled("x_diff").starts_with("cancelled: nothing was kept"));
     assert!(bench.recorded(1).held_out.is_none());

@@ -1,5 +1,6 @@
 //! Replaces a file in one step: a reader sees all of the old bytes or all of the new bytes, also
-//! where this process is killed halfway. [`crate::leftovers`] removes the file that a killed process leaves.
+//! where this process is killed halfway. [`crate::leftovers`] removes the file that a killed
+//! process leaves.
 
 use crate::temporary;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -9,8 +10,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tempfile::{NamedTempFile, TempPath};
 
-/// Replaces the file at `target`, or creates it with the mode that the user's umask leaves of 666. The bytes are on disk
-/// before this returns. On an error the old file is unchanged.
+/// Replaces the file at `target`, or creates it with the mode that the user's umask leaves of 666.
+/// The bytes are on disk before this returns. On an error the old file is unchanged.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -26,8 +27,9 @@ pub fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
     file.replace(target)
 }
 
-/// [`replace`] for a file that can be made again: creates its folder too, and does not wait for the disk. If the machine
-/// loses its power, the file may be damaged, so its reader must check it. Only the user may read the file.
+/// [`replace`] for a file that can be made again: creates its folder too, and does not wait for the
+/// disk. If the machine loses its power, the file may be damaged, so its reader must check it. Only
+/// the user may read the file.
 pub fn replace_in_cache(target: &Path, bytes: &[u8]) -> io::Result<()> {
     std::fs::create_dir_all(folder_of(target))?;
     let mut file = NewFile::beside(target)?;
@@ -38,23 +40,30 @@ pub fn replace_in_cache(target: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// The folder of a file; `.` for a bare name.
 fn folder_of(file: &Path) -> &Path {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    file.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
-/// A file without a name yet, in the folder of the file that it will replace. Dropping it removes it.
+/// A file without a name yet, in the folder of the file that it will replace. Dropping it removes
+/// it.
 #[derive(Debug)]
 pub struct NewFile(NamedTempFile);
 
 impl NewFile {
     /// Creates the file in the folder of `target`, which must exist.
     pub fn beside(target: &Path) -> io::Result<NewFile> {
-        temporary::create(folder_of(target), &temporary::suffix(target), |builder, folder| {
-            // Without this only the user could read the file.
-            builder.permissions(Permissions::from_mode(0o666));
-            let file = builder.tempfile_in(folder)?;
-            let held = file.as_file().try_clone()?;
-            Ok((NewFile(file), held))
-        })
+        temporary::create(
+            folder_of(target),
+            &temporary::suffix(target),
+            |builder, folder| {
+                // Without this only the user could read the file.
+                builder.permissions(Permissions::from_mode(0o666));
+                let file = builder.tempfile_in(folder)?;
+                let held = file.as_file().try_clone()?;
+                Ok((NewFile(file), held))
+            },
+        )
         .map(|(file, _)| file)
     }
 
@@ -74,18 +83,23 @@ impl NewFile {
 
     /// Gives the file its name.
     pub fn replace(self, target: &Path) -> io::Result<()> {
-        self.0.persist(target).map(drop).map_err(|error| error.error)
+        self.0
+            .persist(target)
+            .map(drop)
+            .map_err(|error| error.error)
     }
 
-    /// Gives the file its name and returns the path of the old file, which the caller may still read: it holds what
-    /// was written last under that name. `None` where there was no old file or the file system cannot exchange two
-    /// files; the new file has the name then too.
+    /// Gives the file its name and returns the path of the old file, which the caller may still
+    /// read: it holds what was written last under that name. `None` where there was no old file or
+    /// the file system cannot exchange two files; the new file has the name then too.
     pub fn exchange(self, target: &Path) -> io::Result<Option<TempPath>> {
         let new = self.0.into_temp_path();
         if renameat_with(CWD, &*new, CWD, target, RenameFlags::EXCHANGE).is_ok() {
             return Ok(Some(new));
         }
-        new.persist(target).map(|()| None).map_err(|error| error.error)
+        new.persist(target)
+            .map(|()| None)
+            .map_err(|error| error.error)
     }
 }
 
@@ -127,7 +141,10 @@ mod tests {
             replace_in_cache(&path, text.as_bytes()).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         let count = fs::read_dir(path.parent().unwrap()).unwrap().count();
         assert_eq!(count, 1, "no temporary file is left");
         assert!(replace_in_cache(&path.join("below a file"), b"").is_err());

@@ -1,12 +1,15 @@
-//! A child process that leads a process group of its own, with every process that it starts in turn: signalled, waited for and
-//! reaped in one place.
+//! A child process that leads a process group of its own, with every process that it starts in
+//! turn: signalled, waited for and reaped in one place.
 //!
-//! The id of a process belongs to it until it is reaped. After that another process may get the id. So the group is killed before
-//! its leader is reaped, and the list of groups is locked while a child is started or reaped: a thread that handles signals finds
-//! every child in the list, and no process that reuses the id of a child.
+//! The id of a process belongs to it until it is reaped. After that another process may get the id.
+//! So the group is killed before its leader is reaped, and the list of groups is locked while a
+//! child is started or reaped: a thread that handles signals finds every child in the list, and no
+//! process that reuses the id of a child.
 
 use crate::descendants::{self, Descendant};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process_group, waitid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process_group, waitid,
+};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
@@ -15,7 +18,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The groups whose leaders are not reaped yet.
 static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-/// Locks the list of groups. A list of ids is never half changed, so a panic of another thread does no harm.
+/// Locks the list of groups. A list of ids is never half changed, so a panic of another thread does
+/// no harm.
 fn groups() -> MutexGuard<'static, Vec<Pid>> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -47,7 +51,11 @@ impl ChildGroup {
         let child = command.process_group(0).spawn()?;
         let leader = Pid::from_child(&child);
         groups.push(leader);
-        Ok(ChildGroup { child, leader, status: None })
+        Ok(ChildGroup {
+            child,
+            leader,
+            status: None,
+        })
     }
 
     /// The id of the child, which is its group's too.
@@ -77,13 +85,14 @@ impl ChildGroup {
         }
     }
 
-    /// Kills the whole group, and every process that the child has started and that has left the group. Does nothing once the
-    /// child is reaped.
+    /// Kills the whole group, and every process that the child has started and that has left the
+    /// group. Does nothing once the child is reaped.
     pub fn kill(&self) {
         if self.status.is_some() {
             return;
         }
-        // What a process that has ended had started is below another one by now, and is not found below it.
+        // What a process that has ended had started is below another one by now, and is not found
+        // below it.
         match self.has_ended(WaitIdOptions::NOHANG) {
             Ok(true) => drop(kill_process_group(self.leader, Signal::KILL)),
             _ => kill_with_descendants(self.leader),
@@ -93,7 +102,8 @@ impl ChildGroup {
     /// Whether a signal has stopped the child, as SIGSTOP does.
     pub fn is_stopped(&self) -> bool {
         let now = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        self.status.is_none() && waitid(WaitId::Pid(self.leader), now).is_ok_and(|stopped| stopped.is_some())
+        self.status.is_none()
+            && waitid(WaitId::Pid(self.leader), now).is_ok_and(|stopped| stopped.is_some())
     }
 
     /// The child's status if it has ended. Then its group is killed and the child is reaped.
@@ -113,9 +123,13 @@ impl ChildGroup {
         self.reap()
     }
 
-    /// Whether the child has ended, without reaping it. An error says that it is no child of this process any more.
+    /// Whether the child has ended, without reaping it. An error says that it is no child of this
+    /// process any more.
     fn has_ended(&self, how: WaitIdOptions) -> io::Result<bool> {
-        match waitid(WaitId::Pid(self.leader), how | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+        match waitid(
+            WaitId::Pid(self.leader),
+            how | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+        ) {
             Ok(ended) => Ok(ended.is_some()),
             Err(rustix::io::Errno::INTR) => Ok(false),
             Err(error) => {
@@ -144,16 +158,20 @@ fn kill_with_descendants(leader: Pid) {
     descendants::kill(&started);
 }
 
-/// Kills the processes that were left to this process when their parents ended, if it adopts orphans. They lead groups or sessions
-/// of their own; this process's other children are in its own group.
+/// Kills the processes that were left to this process when their parents ended, if it adopts
+/// orphans. They lead groups or sessions of their own; this process's other children are in its own
+/// group.
 fn kill_orphans(groups: &[Pid]) {
     if !descendants::adopts_orphans() {
         return;
     }
     let own = getpgrp().as_raw_pid();
-    let known = |group: i32| group == own || groups.iter().any(|leader| leader.as_raw_pid() == group);
-    let left: Vec<Descendant> =
-        descendants::of(getpid()).into_iter().filter(|process| !known(process.group)).collect();
+    let known =
+        |group: i32| group == own || groups.iter().any(|leader| leader.as_raw_pid() == group);
+    let left: Vec<Descendant> = descendants::of(getpid())
+        .into_iter()
+        .filter(|process| !known(process.group))
+        .collect();
     descendants::kill(&left);
 }
 
@@ -164,7 +182,9 @@ impl Drop for ChildGroup {
         }
         self.kill();
         let leader = self.leader;
-        let reaper = std::thread::Builder::new().name("reap".into()).spawn(move || reap_killed(leader));
+        let reaper = std::thread::Builder::new()
+            .name("reap".into())
+            .spawn(move || reap_killed(leader));
         if reaper.is_err() {
             // Without a thread the drop itself waits. There is nobody to report a failure to.
             let _ = self.wait();
@@ -172,7 +192,8 @@ impl Drop for ChildGroup {
     }
 }
 
-/// Reaps a child that was killed. If this process ends first, the process that inherits the child reaps it.
+/// Reaps a child that was killed. If this process ends first, the process that inherits the child
+/// reaps it.
 fn reap_killed(leader: Pid) {
     let ended = WaitIdOptions::EXITED;
     // Waits without the lock, and so without reaping.
@@ -183,7 +204,8 @@ fn reap_killed(leader: Pid) {
     kill_orphans(&groups);
 }
 
-/// Kills the group of this child, unless the child is reaped already. For a thread that does not own the [`ChildGroup`].
+/// Kills the group of this child, unless the child is reaped already. For a thread that does not
+/// own the [`ChildGroup`].
 pub fn kill_unreaped(leader: Pid) {
     if groups().contains(&leader) {
         kill_with_descendants(leader);
@@ -210,10 +232,16 @@ mod tests {
     /// A shell that starts a child and prints the child's id.
     fn with_child(then: &str) -> (ChildGroup, Pid) {
         let script = format!("sleep 600 & echo $!; {then}");
-        let mut group =
-            ChildGroup::spawn(Command::new("sh").args(["-c", &script]).stdout(Stdio::piped())).unwrap();
+        let mut group = ChildGroup::spawn(
+            Command::new("sh")
+                .args(["-c", &script])
+                .stdout(Stdio::piped()),
+        )
+        .unwrap();
         let mut line = String::new();
-        BufReader::new(group.take_stdout().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(group.take_stdout().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         (group, Pid::from_raw(line.trim().parse().unwrap()).unwrap())
     }
 
@@ -235,17 +263,27 @@ mod tests {
         let (mut group, child) = with_child("exit 3");
         assert_eq!(group.wait().unwrap().code(), Some(3));
         assert!(is_gone(child));
-        assert_eq!(group.poll().unwrap().unwrap().code(), Some(3), "the status stays known");
+        assert_eq!(
+            group.poll().unwrap().unwrap().code(),
+            Some(3),
+            "the status stays known"
+        );
         assert!(!groups().contains(&group.leader()));
     }
 
     #[test]
     fn a_process_that_has_left_the_group_is_killed_too() {
         let script = "setsid sh -c 'echo $$; sleep 600; echo' & wait";
-        let mut group =
-            ChildGroup::spawn(Command::new("sh").args(["-c", script]).stdout(Stdio::piped())).unwrap();
+        let mut group = ChildGroup::spawn(
+            Command::new("sh")
+                .args(["-c", script])
+                .stdout(Stdio::piped()),
+        )
+        .unwrap();
         let mut line = String::new();
-        BufReader::new(group.take_stdout().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(group.take_stdout().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         let escaped = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
         let below = descendants::of(group.leader());
         let found = below.iter().find(|process| process.id == escaped).unwrap();
@@ -258,18 +296,26 @@ mod tests {
 
     #[test]
     fn a_stopped_child_is_seen_and_can_be_killed() {
-        let mut group = ChildGroup::spawn(Command::new("sh").args(["-c", "kill -STOP $$; exit 7"])).unwrap();
+        let mut group =
+            ChildGroup::spawn(Command::new("sh").args(["-c", "kill -STOP $$; exit 7"])).unwrap();
         let limit = Instant::now() + Duration::from_secs(10);
         while !group.is_stopped() && Instant::now() < limit {
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert!(group.is_stopped() && group.is_stopped(), "looking changes nothing");
+        assert!(
+            group.is_stopped() && group.is_stopped(),
+            "looking changes nothing"
+        );
         group.signal(Signal::CONT);
         assert_eq!(group.wait().unwrap().code(), Some(7));
         assert!(!group.is_stopped());
-        let mut stopped = ChildGroup::spawn(Command::new("sh").args(["-c", "kill -STOP $$"])).unwrap();
+        let mut stopped =
+            ChildGroup::spawn(Command::new("sh").args(["-c", "kill -STOP $$"])).unwrap();
         stopped.kill();
-        assert_eq!(stopped.wait().unwrap().signal(), Some(Signal::KILL.as_raw()));
+        assert_eq!(
+            stopped.wait().unwrap().signal(),
+            Some(Signal::KILL.as_raw())
+        );
     }
 
     #[test]

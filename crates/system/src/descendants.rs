@@ -1,4 +1,5 @@
-//! The processes that a process has started, as `/proc` shows them: also those that have left its process group or session.
+//! The processes that a process has started, as `/proc` shows them: also those that have left its
+//! process group or session.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
@@ -18,21 +19,31 @@ pub struct Descendant {
     pub group: i32,
 }
 
-/// Returns the processes below `root` that have not ended, parents before their children. A process whose parent has ended belongs
-/// to the next subreaper above it, and otherwise to none; see [`adopt_orphans`].
+/// Returns the processes below `root` that have not ended, parents before their children. A process
+/// whose parent has ended belongs to the next subreaper above it, and otherwise to none; see
+/// [`adopt_orphans`].
 pub fn of(root: Pid) -> Vec<Descendant> {
     let mut children: HashMap<i32, Vec<Descendant>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw)
+        let Some(id) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+            .and_then(Pid::from_raw)
         else {
             continue;
         };
         // A process may end while the list is read.
-        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else {
+            continue;
+        };
         if let Some((state, parent, group)) = parse(&stat)
             && !matches!(state, 'Z' | 'X')
         {
-            children.entry(parent).or_default().push(Descendant { id, group });
+            children
+                .entry(parent)
+                .or_default()
+                .push(Descendant { id, group });
         }
     }
     let mut found: Vec<Descendant> = children.remove(&root.as_raw_pid()).unwrap_or_default();
@@ -45,20 +56,24 @@ pub fn of(root: Pid) -> Vec<Descendant> {
     found
 }
 
-/// Makes this process the parent of every process below it whose own parent has ended. So what a kernel or a compiler has started
-/// can be found below this process ([`of`]), and ends with it where a [`crate::child_group::ChildGroup`] is reaped.
+/// Makes this process the parent of every process below it whose own parent has ended. So what a
+/// kernel or a compiler has started can be found below this process ([`of`]), and ends with it
+/// where a [`crate::child_group::ChildGroup`] is reaped.
 pub fn adopt_orphans() -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     ADOPTS.store(true, Ordering::SeqCst);
     Ok(())
 }
 
-/// Waits until a child ends, and reaps every other child that ends meanwhile. Of a process that adopts orphans, nobody else would: who
-/// waits for the end of one by its id would wait as long as this process lives.
+/// Waits until a child ends, and reaps every other child that ends meanwhile. Of a process that
+/// adopts orphans, nobody else would: who waits for the end of one by its id would wait as long as
+/// this process lives.
 pub fn reap_until(child: Pid) -> io::Result<ExitStatus> {
     loop {
         match wait(WaitOptions::empty()) {
-            Ok(Some((ended, status))) if ended == child => return Ok(ExitStatus::from_raw(status.as_raw())),
+            Ok(Some((ended, status))) if ended == child => {
+                return Ok(ExitStatus::from_raw(status.as_raw()));
+            }
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -82,11 +97,16 @@ pub fn kill(processes: &[Descendant]) {
 /// How often [`kill_own`] looks for processes that were started while it killed.
 const ROUNDS: usize = 100;
 
-/// Kills every process below this one. A process that starts others faster than they are found here keeps some.
+/// Kills every process below this one. A process that starts others faster than they are found here
+/// keeps some.
 pub fn kill_own() {
     for _ in 0..ROUNDS {
         let own = getpid();
-        let left = if has_children(own) { of(own) } else { Vec::new() };
+        let left = if has_children(own) {
+            of(own)
+        } else {
+            Vec::new()
+        };
         if left.is_empty() {
             return;
         }
@@ -99,7 +119,8 @@ pub fn threads(process: Pid) -> usize {
     fs::read_dir(format!("/proc/{}/task", process.as_raw_pid())).map_or(0, Iterator::count)
 }
 
-/// The number of threads of a process that are running now, its first one left out. 0 if the process has ended.
+/// The number of threads of a process that are running now, its first one left out. 0 if the
+/// process has ended.
 pub fn busy_threads(process: Pid) -> usize {
     let first = process.as_raw_pid().to_string();
     let tasks = fs::read_dir(format!("/proc/{first}/task"));
@@ -107,7 +128,12 @@ pub fn busy_threads(process: Pid) -> usize {
         let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
         task.file_name() != *first && parse(&stat).is_some_and(|(state, ..)| state == 'R')
     };
-    tasks.into_iter().flatten().flatten().filter(is_busy).count()
+    tasks
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(is_busy)
+        .count()
 }
 
 /// Whether a process has started others that live below it. Costs less than [`of`].
@@ -119,12 +145,16 @@ pub fn has_children(process: Pid) -> bool {
     })
 }
 
-/// Reads state, parent and process group from a line of `/proc/PID/stat`. The name before them is in brackets and may hold any
-/// character.
+/// Reads state, parent and process group from a line of `/proc/PID/stat`. The name before them is
+/// in brackets and may hold any character.
 fn parse(stat: &str) -> Option<(char, i32, i32)> {
     let mut words = stat.rsplit_once(')')?.1.split_whitespace();
     let state = words.next()?.chars().next()?;
-    Some((state, words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    Some((
+        state,
+        words.next()?.parse().ok()?,
+        words.next()?.parse().ok()?,
+    ))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
-//! Locks on files, by which processes of the lab wait for each other. The kernel releases a lock when its process ends,
-//! however the process ends.
+//! Locks on files, by which processes of the lab wait for each other. The kernel releases a lock
+//! when its process ends, however the process ends.
 //!
-//! Another process may replace or remove a file between its opening and its locking. The lock would then protect nothing. So each
-//! function looks once it has the lock whether the name still belongs to the locked file, and begins again if it does not.
+//! Another process may replace or remove a file between its opening and its locking. The lock would
+//! then protect nothing. So each function looks once it has the lock whether the name still belongs
+//! to the locked file, and begins again if it does not.
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
@@ -21,8 +22,9 @@ pub enum Sharing {
 
 /// A file whose lock this process holds. Dropping it releases the lock.
 ///
-/// It releases the lock and does not only close the file. A process that another thread starts has every file open until it
-/// runs its program, and closing alone would leave the lock with that process for so long.
+/// It releases the lock and does not only close the file. A process that another thread starts has
+/// every file open until it runs its program, and closing alone would leave the lock with that
+/// process for so long.
 #[derive(Debug)]
 pub struct LockedFile {
     file: File,
@@ -31,12 +33,16 @@ pub struct LockedFile {
 
 impl LockedFile {
     fn new(file: File) -> LockedFile {
-        LockedFile { file, is_shared: false }
+        LockedFile {
+            file,
+            is_shared: false,
+        }
     }
 
-    /// The same lock for one child, which gets it as a stream (`Command::stdin`): it is released when this is dropped and that
-    /// child, with all that it passes the stream to, has ended. A descriptor that every child inherits would be another matter: a
-    /// child that another thread starts meanwhile would hold the lock as long as it lives.
+    /// The same lock for one child, which gets it as a stream (`Command::stdin`): it is released
+    /// when this is dropped and that child, with all that it passes the stream to, has ended. A
+    /// descriptor that every child inherits would be another matter: a child that another thread
+    /// starts meanwhile would hold the lock as long as it lives.
     pub fn for_child(&mut self) -> io::Result<File> {
         let copy = self.file.try_clone()?;
         self.is_shared = true;
@@ -89,7 +95,8 @@ pub fn wait(path: &Path, how: &OpenOptions) -> io::Result<LockedFile> {
     wait_with(|| how.open(path), || std::fs::metadata(path))
 }
 
-/// [`wait`] for the file that `open` opens; `named` is the metadata of the file that has the name by then.
+/// [`wait`] for the file that `open` opens; `named` is the metadata of the file that has the name
+/// by then.
 pub(crate) fn wait_with(
     open: impl Fn() -> io::Result<File>,
     named: impl Fn() -> io::Result<Metadata>,
@@ -109,7 +116,8 @@ pub fn take(path: &Path, how: &OpenOptions) -> io::Result<Option<LockedFile>> {
     take_with(path, Sharing::Exclusive, |path| how.open(path))
 }
 
-/// Takes the lock of the file that `open` opens at `path`. `None` where another process holds it and does not share it.
+/// Takes the lock of the file that `open` opens at `path`. `None` where another process holds it
+/// and does not share it.
 pub fn take_with(
     path: &Path,
     sharing: Sharing,
@@ -144,7 +152,8 @@ pub(crate) fn take_when(
     Err(io::Error::other("it was removed each time it was opened"))
 }
 
-/// Whether another process, or another handle of this one, holds the lock of this open file. False where that cannot be told.
+/// Whether another process, or another handle of this one, holds the lock of this open file. False
+/// where that cannot be told.
 pub fn is_held_by_others(file: &File) -> bool {
     match file.try_lock_shared() {
         Ok(()) => {
@@ -209,15 +218,21 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
         let mut held = wait(&path, &File::options().create(true).append(true).clone()).unwrap();
-        let sleeping = |stdin: Stdio| Command::new("sleep").arg("600").stdin(stdin).spawn().unwrap();
+        let sleeping = |stdin: Stdio| {
+            Command::new("sleep")
+                .arg("600")
+                .stdin(stdin)
+                .spawn()
+                .unwrap()
+        };
         let mut child = sleeping(held.for_child().unwrap().into());
         let mut other = sleeping(Stdio::null());
         drop(held);
         assert!(is_held(&path));
         child.kill().unwrap();
         child.wait().unwrap();
-        // It waits for children that other tests start: each has a copy until it runs its program. The other child has none,
-        // and has not ended.
+        // It waits for children that other tests start: each has a copy until it runs its program.
+        // The other child has none, and has not ended.
         drop(wait(&path, File::options().read(true)).unwrap());
         other.kill().unwrap();
         other.wait().unwrap();
@@ -228,7 +243,10 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
         let take = |sharing| take_with(&path, sharing, |path| File::create(path)).unwrap();
-        let shared = (take(Sharing::Shared).unwrap(), take(Sharing::Shared).unwrap());
+        let shared = (
+            take(Sharing::Shared).unwrap(),
+            take(Sharing::Shared).unwrap(),
+        );
         assert!(take(Sharing::Exclusive).is_none());
         drop(shared);
         let exclusive = take(Sharing::Exclusive).unwrap();
@@ -263,6 +281,9 @@ mod tests {
             let file = File::create(path)?;
             fs::remove_file(path).map(|()| file)
         });
-        assert_eq!((taken.unwrap_err().kind(), opened.get()), (io::ErrorKind::Other, ATTEMPTS));
+        assert_eq!(
+            (taken.unwrap_err().kind(), opened.get()),
+            (io::ErrorKind::Other, ATTEMPTS)
+        );
     }
 }

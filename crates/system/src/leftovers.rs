@@ -1,5 +1,5 @@
-//! Files and folders that a killed process left under a temporary name. [`sweep`] removes them, and never one that is in use:
-//! see [`crate::temporary`].
+//! Files and folders that a killed process left under a temporary name. [`sweep`] removes them, and
+//! never one that is in use: see [`crate::temporary`].
 
 use crate::file_lock::LockedFile;
 use crate::root::Root;
@@ -30,7 +30,10 @@ impl Leftover {
 
     /// Removes the entry. An entry that is gone already is no error.
     pub fn remove(self) -> io::Result<()> {
-        let is_folder = self.files.metadata(&self.path).is_ok_and(|about| about.is_dir());
+        let is_folder = self
+            .files
+            .metadata(&self.path)
+            .is_ok_and(|about| about.is_dir());
         let removed = if is_folder {
             self.files.remove_dir_all(&self.path)
         } else {
@@ -43,7 +46,8 @@ impl Leftover {
     }
 }
 
-/// The entries of this folder below a root whose creators have ended. A folder that is not there has none.
+/// The entries of this folder below a root whose creators have ended. A folder that is not there
+/// has none.
 pub fn find(files: &Root, folder: &Path) -> io::Result<Vec<Leftover>> {
     let names = match files.entries(folder) {
         Ok(names) => names,
@@ -52,21 +56,31 @@ pub fn find(files: &Root, folder: &Path) -> io::Result<Vec<Leftover>> {
     };
     let mut found = Vec::new();
     for name in names {
-        let Some(target) = name.to_str().and_then(target) else { continue };
+        let Some(target) = name.to_str().and_then(target) else {
+            continue;
+        };
         let path = folder.join(&name);
         // A link, a pipe or a device of that name is not of this program.
         if let Ok(Some(lock)) = files.take_lock_of_any(&path) {
-            found.push(Leftover { files: files.clone(), path, target: target.to_owned(), _lock: lock });
+            found.push(Leftover {
+                files: files.clone(),
+                path,
+                target: target.to_owned(),
+                _lock: lock,
+            });
         }
     }
     Ok(found)
 }
 
-/// Removes the entries of this folder whose creators have ended. Returns how many they were; one that cannot be removed
-/// stays.
+/// Removes the entries of this folder whose creators have ended. Returns how many they were; one
+/// that cannot be removed stays.
 pub fn sweep(files: &Root, folder: &Path) -> usize {
     let found = find(files, folder).unwrap_or_default();
-    found.into_iter().filter_map(|leftover| leftover.remove().ok()).count()
+    found
+        .into_iter()
+        .filter_map(|leftover| leftover.remove().ok())
+        .count()
 }
 
 #[cfg(test)]
@@ -80,7 +94,9 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn names(folder: &Path) -> Vec<String> {
-        let names = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        let names = fs::read_dir(folder)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<String> = names.collect();
         names.sort();
         names
@@ -110,12 +126,22 @@ mod tests {
     fn files_of_the_user_stay_whatever_they_are_called() {
         let temp = tempfile::tempdir().unwrap();
         fs::write(temp.path().join("target"), "mine").unwrap();
-        let users =
-            [".lab-notes", ".lab-new-", ".lab-new-short", ".lab-new-0123456789a.b", ".lab-new-0123456789abc"];
-        users.iter().for_each(|name| fs::write(temp.path().join(name), "mine").unwrap());
+        let users = [
+            ".lab-notes",
+            ".lab-new-",
+            ".lab-new-short",
+            ".lab-new-0123456789a.b",
+            ".lab-new-0123456789abc",
+        ];
+        users
+            .iter()
+            .for_each(|name| fs::write(temp.path().join(name), "mine").unwrap());
         symlink("target", temp.path().join(".lab-new-0123456789ab")).unwrap();
         assert_eq!(sweep(&Root::new(temp.path()), Path::new("")), 0);
         assert_eq!(names(temp.path()).len(), users.len() + 2);
-        assert_eq!(fs::read_to_string(temp.path().join("target")).unwrap(), "mine");
+        assert_eq!(
+            fs::read_to_string(temp.path().join("target")).unwrap(),
+            "mine"
+        );
     }
 }

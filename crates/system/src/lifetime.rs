@@ -1,13 +1,13 @@
 //! Which process ends with which, so that nothing is left running.
 //!
-//! Each child leads a process group of its own ([`crate::child_group`]). If its parent dies, even by SIGKILL, the Linux kernel sends
-//! it the signal that it asked for. A process that must also end its own children asks for a signal that it can handle, and kills
-//! their groups or its own.
+//! Each child leads a process group of its own ([`crate::child_group`]). If its parent dies, even
+//! by SIGKILL, the Linux kernel sends it the signal that it asked for. A process that must also end
+//! its own children asks for a signal that it can handle, and kills their groups or its own.
 
 use crate::child_group;
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getpid, getppid, kill_process_group, set_parent_process_death_signal,
-    setrlimit,
+    Pid, Resource, Rlimit, Signal, getpid, getppid, kill_process_group,
+    set_parent_process_death_signal, setrlimit,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io;
@@ -15,34 +15,44 @@ use std::io;
 /// The signals by which a user or the system ends a process.
 pub const TERMINATION: [i32; 3] = [SIGTERM, SIGINT, SIGHUP];
 
-/// Asks for `signal` when the parent dies. Linux means the parent's *thread*: a child must be started from a thread that lives as
-/// long as the child.
+/// Asks for `signal` when the parent dies. Linux means the parent's *thread*: a child must be
+/// started from a thread that lives as long as the child.
 pub fn die_with_parent(signal: Signal) -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(signal))?)
 }
 
-/// Returns whether `parent` is still the parent. It may have died before [`die_with_parent`] was called.
+/// Returns whether `parent` is still the parent. It may have died before [`die_with_parent`] was
+/// called.
 pub fn parent_is(parent: i32) -> bool {
     getppid().map(Pid::as_raw_pid) == Some(parent)
 }
 
 /// Switches core files off: kernels crash often. If that fails, a crash leaves a core file.
 pub fn no_core_files() {
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let _ = setrlimit(
+        Resource::Core,
+        Rlimit {
+            current: Some(0),
+            maximum: Some(0),
+        },
+    );
 }
 
 /// Calls `act` on another thread for each of these signals. The signals lose their default effect.
 pub fn on_signals(signals: &[i32], mut act: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     let mut signals = signal_hook::iterator::Signals::new(signals)?;
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for signal in signals.forever() {
-            act(signal);
-        }
-    })?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            for signal in signals.forever() {
+                act(signal);
+            }
+        })?;
     Ok(())
 }
 
-/// On [`TERMINATION`]: kills every child's group, calls `last`, then ends this process by that signal.
+/// On [`TERMINATION`]: kills every child's group, calls `last`, then ends this process by that
+/// signal.
 pub fn kill_children_on_signals(last: fn()) -> io::Result<()> {
     on_signals(&TERMINATION, move |signal| {
         child_group::kill_all_and(|| {

@@ -1,7 +1,9 @@
-//! The memory that this process may use: that of the machine, or less where control groups limit it.
+//! The memory that this process may use: that of the machine, or less where control groups limit
+//! it.
 //!
-//! In a container, and for a service or a session with `MemoryMax`, `/proc/meminfo` tells of the machine alone. The process is
-//! ended when its group reaches the group's limit, whatever the machine has free.
+//! In a container, and for a service or a session with `MemoryMax`, `/proc/meminfo` tells of the
+//! machine alone. The process is ended when its group reaches the group's limit, whatever the
+//! machine has free.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,9 +37,15 @@ fn usable_below(root: &Path) -> Option<MemoryBytes> {
     let meminfo = fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let kib = |name: &str| number_after(&meminfo, name).map(|kib| kib.saturating_mul(1024));
     let all = kib("MemTotal:")?;
-    let machine = MemoryBytes { all, free: kib("MemAvailable:").unwrap_or(all).min(all) };
+    let machine = MemoryBytes {
+        all,
+        free: kib("MemAvailable:").unwrap_or(all).min(all),
+    };
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-    let limits = groups.lines().flat_map(|line| Group::of(line, root)).filter_map(|group| group.memory());
+    let limits = groups
+        .lines()
+        .flat_map(|line| Group::of(line, root))
+        .filter_map(|group| group.memory());
     Some(limits.fold(machine, |least, limit| MemoryBytes {
         all: least.all.min(limit.all),
         free: least.free.min(limit.free),
@@ -47,28 +55,48 @@ fn usable_below(root: &Path) -> Option<MemoryBytes> {
 /// A control group with its memory, or one that it is in.
 struct Group {
     folder: PathBuf,
-    /// The names of the files that hold the limit and the use, and what comes before the names in `memory.stat`.
+    /// The names of the files that hold the limit and the use, and what comes before the names in
+    /// `memory.stat`.
     limit: &'static str,
     used: &'static str,
     prefix: &'static str,
 }
 
 impl Group {
-    /// The groups of a line of `/proc/self/cgroup` that count memory: the one of the process, and all that it is in.
+    /// The groups of a line of `/proc/self/cgroup` that count memory: the one of the process, and
+    /// all that it is in.
     fn of(line: &str, root: &Path) -> Vec<Group> {
         let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { return Vec::new() };
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
+            return Vec::new();
+        };
         let (mounts, limit, used, prefix): (&[&str], _, _, _) = match controllers {
-            "" => (&["sys/fs/cgroup", "sys/fs/cgroup/unified"], "memory.max", "memory.current", ""),
-            all if all.split(',').any(|one| one == "memory") => {
-                (&["sys/fs/cgroup/memory"], "memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
-            }
+            "" => (
+                &["sys/fs/cgroup", "sys/fs/cgroup/unified"],
+                "memory.max",
+                "memory.current",
+                "",
+            ),
+            all if all.split(',').any(|one| one == "memory") => (
+                &["sys/fs/cgroup/memory"],
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+                "total_",
+            ),
             _ => return Vec::new(),
         };
         // In a container the path may be that outside of it: then only the top folder is there.
         let groups = Path::new(path.trim_start_matches('/')).ancestors();
-        let folders = groups.flat_map(|group| mounts.iter().map(move |mount| root.join(mount).join(group)));
-        folders.map(|folder| Group { folder, limit, used, prefix }).collect()
+        let folders =
+            groups.flat_map(|group| mounts.iter().map(move |mount| root.join(mount).join(group)));
+        folders
+            .map(|folder| Group {
+                folder,
+                limit,
+                used,
+                prefix,
+            })
+            .collect()
     }
 
     /// Its limit, and what is free below it; `None` if it has none.
@@ -79,9 +107,15 @@ impl Group {
         let stat = read("memory.stat").unwrap_or_default();
         // Linux takes the pages of files back before it ends a process.
         let files = ["inactive_file", "active_file"].map(|name| format!("{}{name}", self.prefix));
-        let files: u64 = files.iter().filter_map(|name| number_after(&stat, name)).sum();
+        let files: u64 = files
+            .iter()
+            .filter_map(|name| number_after(&stat, name))
+            .sum();
         let held = number(self.used).unwrap_or(0).saturating_sub(files);
-        Some(MemoryBytes { all, free: all.saturating_sub(held) })
+        Some(MemoryBytes {
+            all,
+            free: all.saturating_sub(held),
+        })
     }
 }
 
@@ -109,8 +143,10 @@ mod tests {
         usable_below(root.path()).map(|memory| (memory.all / MIB, memory.free / MIB))
     }
 
-    const MEMINFO: (&str, &str) =
-        ("proc/meminfo", "MemTotal:        4096000 kB\nMemFree: 1024 kB\nMemAvailable:    3072000 kB\n");
+    const MEMINFO: (&str, &str) = (
+        "proc/meminfo",
+        "MemTotal:        4096000 kB\nMemFree: 1024 kB\nMemAvailable:    3072000 kB\n",
+    );
 
     #[test]
     fn without_a_limit_it_is_the_machines() {
@@ -124,7 +160,10 @@ mod tests {
         ];
         assert_eq!(usable_with(&none), Some((4000, 3000)));
         let memory = usable().unwrap();
-        assert!(memory.all > 64 * MIB && memory.free <= memory.all, "{memory:?}");
+        assert!(
+            memory.all > 64 * MIB && memory.free <= memory.all,
+            "{memory:?}"
+        );
     }
 
     #[test]
@@ -132,8 +171,14 @@ mod tests {
         let files = [
             MEMINFO,
             ("proc/self/cgroup", "0::/user.slice/lab.service\n"),
-            ("sys/fs/cgroup/user.slice/lab.service/memory.max", "2097152000\n"),
-            ("sys/fs/cgroup/user.slice/lab.service/memory.current", "10485760\n"),
+            (
+                "sys/fs/cgroup/user.slice/lab.service/memory.max",
+                "2097152000\n",
+            ),
+            (
+                "sys/fs/cgroup/user.slice/lab.service/memory.current",
+                "10485760\n",
+            ),
             ("sys/fs/cgroup/user.slice/memory.max", "1048576000\n"),
             ("sys/fs/cgroup/user.slice/memory.current", "629145600\n"),
             // 500 of the 600 MiB are pages of files, which are given back.
@@ -160,11 +205,26 @@ mod tests {
     fn groups_of_the_first_version_count_too() {
         let files = [
             MEMINFO,
-            ("proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/docker/x\n0::/\n"),
-            ("sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes", "1048576000\n"),
-            ("sys/fs/cgroup/memory/docker/x/memory.usage_in_bytes", "209715200\n"),
-            ("sys/fs/cgroup/memory/docker/x/memory.stat", "inactive_file 0\ntotal_inactive_file 104857600\n"),
-            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            (
+                "proc/self/cgroup",
+                "9:name=systemd:/\n4:cpu,memory:/docker/x\n0::/\n",
+            ),
+            (
+                "sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes",
+                "1048576000\n",
+            ),
+            (
+                "sys/fs/cgroup/memory/docker/x/memory.usage_in_bytes",
+                "209715200\n",
+            ),
+            (
+                "sys/fs/cgroup/memory/docker/x/memory.stat",
+                "inactive_file 0\ntotal_inactive_file 104857600\n",
+            ),
+            (
+                "sys/fs/cgroup/memory/memory.limit_in_bytes",
+                "9223372036854771712\n",
+            ),
         ];
         assert_eq!(usable_with(&files), Some((1000, 900)));
     }

@@ -1,8 +1,10 @@
-//! Opens the files of a folder that somebody else may have filled: no link leads out of it, and nothing but plain files is opened.
+//! Opens the files of a folder that somebody else may have filled: no link leads out of it, and
+//! nothing but plain files is opened.
 //!
-//! A clone or an archive can hold links, pipes and very large files under any name. [`Root`] opens each folder of a path on
-//! its own, without following a link, and the file in the folder that is open by then. So no path that it opens lies
-//! outside, also where somebody replaces a folder by a link in the same moment.
+//! A clone or an archive can hold links, pipes and very large files under any name. [`Root`] opens
+//! each folder of a path on its own, without following a link, and the file in the folder that is
+//! open by then. So no path that it opens lies outside, also where somebody replaces a folder by a
+//! link in the same moment.
 
 mod lock;
 mod open_folder;
@@ -15,8 +17,8 @@ pub use refused::{Refused, refusal};
 
 use crate::temporary;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, fdatasync, fstat, linkat, openat,
-    openat2, renameat, renameat_with, statat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, fdatasync, fstat, linkat,
+    openat, openat2, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -73,15 +75,17 @@ pub struct Root {
 impl Root {
     /// The folder at `path`. Links in `path` itself are followed.
     pub fn new(path: &Path) -> Root {
-        Root { path: path.to_owned() }
+        Root {
+            path: path.to_owned(),
+        }
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens a plain file. A file that is written in place must have one name only: bytes written under one name would
-    /// show under the others.
+    /// Opens a plain file. A file that is written in place must have one name only: bytes written
+    /// under one name would show under the others.
     pub fn open(&self, file: &Path, access: Access) -> io::Result<File> {
         let (folder, name) = self.folder_of(file)?;
         let open = || self.open_in(&folder, &name, file, access.flags());
@@ -92,14 +96,20 @@ impl Root {
         Ok(opened)
     }
 
-    /// Opens an empty file of this name, for writing. An older file loses the name; its bytes stay as they are.
+    /// Opens an empty file of this name, for writing. An older file loses the name; its bytes stay
+    /// as they are.
     pub fn create(&self, file: &Path) -> io::Result<File> {
         let (folder, name) = self.folder_of(file)?;
         match unlinkat(&folder, &name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }
-        self.open_in(&folder, &name, file, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)
+        self.open_in(
+            &folder,
+            &name,
+            file,
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
+        )
     }
 
     /// Creates a file. The error is `AlreadyExists` where the name is taken.
@@ -109,12 +119,13 @@ impl Root {
         self.open_in(&folder, &name, file, flags)
     }
 
-    /// Creates a file that has its content at once, and does not wait for the disk. The error is `AlreadyExists` where the name is
-    /// taken.
+    /// Creates a file that has its content at once, and does not wait for the disk. The error is
+    /// `AlreadyExists` where the name is taken.
     pub fn create_whole(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
         let (folder, name) = self.folder_of(file)?;
         let (mut new, path) = self.new_file(&folder, &name)?;
-        let rename = || match renameat_with(&folder, &path, &folder, &name, RenameFlags::NOREPLACE) {
+        let rename = || match renameat_with(&folder, &path, &folder, &name, RenameFlags::NOREPLACE)
+        {
             // Some file systems cannot rename so, but know a second name.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 linkat(&folder, &path, &folder, &name, AtFlags::empty())?;
@@ -131,7 +142,11 @@ impl Root {
 
     /// Reads a plain file of at most `limit` bytes.
     pub fn read(&self, file: &Path, limit: u64) -> io::Result<Vec<u8>> {
-        read_limited(&self.open(file, Access::Read)?, &self.path.join(file), limit)
+        read_limited(
+            &self.open(file, Access::Read)?,
+            &self.path.join(file),
+            limit,
+        )
     }
 
     /// [`Root::read`] of UTF-8 text.
@@ -140,7 +155,8 @@ impl Root {
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    /// Replaces a file in one step, as [`crate::atomic_file::replace`] does. A link of that name is replaced itself.
+    /// Replaces a file in one step, as [`crate::atomic_file::replace`] does. A link of that name is
+    /// replaced itself.
     pub fn replace(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
         self.replace_by(file, |new| {
             new.write_all(bytes)?;
@@ -149,7 +165,12 @@ impl Root {
     }
 
     /// [`Root::replace`] by a file of this mode, whatever the umask is.
-    pub fn replace_keeping_mode(&self, file: &Path, bytes: &[u8], mode: Permissions) -> io::Result<()> {
+    pub fn replace_keeping_mode(
+        &self,
+        file: &Path,
+        bytes: &[u8],
+        mode: Permissions,
+    ) -> io::Result<()> {
         self.replace_by(file, |new| {
             new.set_permissions(mode)?;
             new.write_all(bytes)?;
@@ -157,7 +178,8 @@ impl Root {
         })
     }
 
-    /// Replaces a file in one step by what `write` writes, and does not wait for the disk: for a file that can be made again.
+    /// Replaces a file in one step by what `write` writes, and does not wait for the disk: for a
+    /// file that can be made again.
     pub fn replace_with(
         &self,
         file: &Path,
@@ -170,7 +192,11 @@ impl Root {
         })
     }
 
-    fn replace_by(&self, file: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    fn replace_by(
+        &self,
+        file: &Path,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
         let (folder, name) = self.folder_of(file)?;
         let (mut new, path) = self.new_file(&folder, &name)?;
         let replaced = write(&mut new).and_then(|()| Ok(renameat(&folder, &path, &folder, &name)?));
@@ -180,7 +206,8 @@ impl Root {
         replaced
     }
 
-    /// A new file in an open folder, under a name that nobody uses, to replace the file `target`. See [`temporary`].
+    /// A new file in an open folder, under a name that nobody uses, to replace the file `target`.
+    /// See [`temporary`].
     fn new_file(&self, folder: &OwnedFd, target: &OsStr) -> io::Result<(File, String)> {
         const ATTEMPTS: usize = 16;
         for _ in 0..ATTEMPTS {
@@ -214,9 +241,16 @@ impl Root {
     }
 
     /// Opens a plain file in an open folder. `shown` is its path, for errors.
-    fn open_in(&self, folder: &OwnedFd, name: &OsStr, shown: &Path, flags: OFlags) -> io::Result<File> {
+    fn open_in(
+        &self,
+        folder: &OwnedFd,
+        name: &OsStr,
+        shown: &Path,
+        flags: OFlags,
+    ) -> io::Result<File> {
         let path = || self.path.join(shown);
-        // Opening a device can have effects, so its kind comes first. Without a writer a pipe would wait.
+        // Opening a device can have effects, so its kind comes first. Without a writer a pipe would
+        // wait.
         match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(about) => refuse(FileType::from_raw_mode(about.st_mode), path)?,
             Err(Errno::NOENT) => {}
@@ -224,9 +258,11 @@ impl Root {
         }
         let safe = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let opened =
-            openat(folder, name, flags | safe, Mode::from_raw_mode(0o666)).map_err(|error| match error {
-                Errno::LOOP => Refused::Link(path()).into(),
-                error => io::Error::from(error),
+            openat(folder, name, flags | safe, Mode::from_raw_mode(0o666)).map_err(|error| {
+                match error {
+                    Errno::LOOP => Refused::Link(path()).into(),
+                    error => io::Error::from(error),
+                }
             })?;
         refuse(FileType::from_raw_mode(fstat(&opened)?.st_mode), path)?;
         Ok(File::from(opened))
@@ -247,12 +283,19 @@ impl Root {
     fn descend(&self, names: &[OsString]) -> io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut folder = openat(CWD, &self.path, flags, Mode::empty())?;
-        // Linux goes down the whole path at once, by the same rule. Where it cannot (a kernel before 5.6, a process that is
-        // confined), or refuses, the folders are opened one after the other, which tells which of them is to blame.
+        // Linux goes down the whole path at once, by the same rule. Where it cannot (a kernel
+        // before 5.6, a process that is confined), or refuses, the folders are opened one after the
+        // other, which tells which of them is to blame.
         if let [_, _, ..] = names {
             let below: PathBuf = names.iter().collect();
             let rule = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-            if let Ok(folder) = openat2(&folder, &below, flags | OFlags::NOFOLLOW, Mode::empty(), rule) {
+            if let Ok(folder) = openat2(
+                &folder,
+                &below,
+                flags | OFlags::NOFOLLOW,
+                Mode::empty(),
+                rule,
+            ) {
                 return Ok(folder);
             }
         }
@@ -265,7 +308,9 @@ impl Root {
 
     /// Why a folder could not be opened: Linux reports a link as something that is no folder.
     fn no_folder(&self, parent: &OwnedFd, names: &[OsString], error: Errno) -> io::Error {
-        let about = names.last().map(|name| statat(parent.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW));
+        let about = names
+            .last()
+            .map(|name| statat(parent.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW));
         match about {
             Some(Ok(about)) if FileType::from_raw_mode(about.st_mode) == FileType::Symlink => {
                 Refused::Link(self.path.join(names.iter().collect::<PathBuf>())).into()
@@ -276,7 +321,10 @@ impl Root {
 
     /// The names of a path below the root, without `.`.
     fn names(&self, path: &Path) -> io::Result<Vec<OsString>> {
-        let outside = || Refused::Outside { path: path.to_owned(), root: self.path.clone() };
+        let outside = || Refused::Outside {
+            path: path.to_owned(),
+            root: self.path.clone(),
+        };
         let inside = match path.is_absolute() {
             true => path.strip_prefix(&self.path).map_err(|_| outside())?,
             false => path,
@@ -306,16 +354,24 @@ fn refuse(kind: FileType, path: impl Fn() -> PathBuf) -> io::Result<()> {
 /// Reads a plain file anywhere on this machine, of at most `limit` bytes. Follows links.
 pub fn read_anywhere(file: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let path = || file.to_owned();
-    refuse(FileType::from_raw_mode(statat(CWD, file, AtFlags::empty())?.st_mode), path)?;
+    refuse(
+        FileType::from_raw_mode(statat(CWD, file, AtFlags::empty())?.st_mode),
+        path,
+    )?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened = openat(CWD, file, flags, Mode::empty())?;
     refuse(FileType::from_raw_mode(fstat(&opened)?.st_mode), path)?;
     read_limited(&File::from(opened), file, limit)
 }
 
-/// Reads an open file to its end. Also a file that grows meanwhile does not become more than `limit` bytes.
+/// Reads an open file to its end. Also a file that grows meanwhile does not become more than
+/// `limit` bytes.
 fn read_limited(file: &File, shown: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let too_large = |bytes| Refused::TooLarge { path: shown.to_owned(), bytes, limit };
+    let too_large = |bytes| Refused::TooLarge {
+        path: shown.to_owned(),
+        bytes,
+        limit,
+    };
     let size = file.metadata()?.len();
     if size > limit {
         return Err(too_large(size).into());

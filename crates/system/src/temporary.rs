@@ -1,7 +1,8 @@
 //! Creates files and folders under a name of its own.
 //!
-//! Their creator holds a lock on each of them, which the Linux kernel releases when the process ends, however it ends. So
-//! an entry with such a name and without a lock belongs to nobody, and [`crate::leftovers`] removes it.
+//! Their creator holds a lock on each of them, which the Linux kernel releases when the process
+//! ends, however it ends. So an entry with such a name and without a lock belongs to nobody, and
+//! [`crate::leftovers`] removes it.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -10,8 +11,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use tempfile::{Builder, TempDir};
 
-/// What the name of every such entry begins with; [`RANDOM`] letters and digits follow, and for a file a dot and the name of
-/// the file that it will replace.
+/// What the name of every such entry begins with; [`RANDOM`] letters and digits follow, and for a
+/// file a dot and the name of the file that it will replace.
 const PREFIX: &str = ".lab-new-";
 
 /// How many random letters and digits follow the prefix.
@@ -20,8 +21,8 @@ const RANDOM: usize = 12;
 /// How often an entry is created that a sweep removes before its lock is taken.
 const ATTEMPTS: usize = 8;
 
-/// Creates an entry in `folder` and locks it. `make` creates it with the builder's name and returns it with an open handle.
-/// The lock lasts until the handle and all its clones are dropped.
+/// Creates an entry in `folder` and locks it. `make` creates it with the builder's name and returns
+/// it with an open handle. The lock lasts until the handle and all its clones are dropped.
 pub(crate) fn create<T>(
     folder: &Path,
     suffix: &str,
@@ -35,10 +36,13 @@ pub(crate) fn create<T>(
             return Ok((made, handle));
         }
     }
-    Err(io::Error::other("a new file was removed each time it was created"))
+    Err(io::Error::other(
+        "a new file was removed each time it was created",
+    ))
 }
 
-/// A folder for files that are needed only for a while. Dropping it removes it with everything in it.
+/// A folder for files that are needed only for a while. Dropping it removes it with everything in
+/// it.
 #[derive(Debug)]
 pub struct TemporaryFolder {
     folder: TempDir,
@@ -53,7 +57,10 @@ impl TemporaryFolder {
             let handle = File::open(folder.path())?;
             Ok((folder, handle))
         })?;
-        Ok(TemporaryFolder { folder, _lock: lock })
+        Ok(TemporaryFolder {
+            folder,
+            _lock: lock,
+        })
     }
 
     pub fn path(&self) -> &Path {
@@ -61,28 +68,36 @@ impl TemporaryFolder {
     }
 }
 
-/// The end of a name that [`create`] gives: the name of the file that is replaced. `None` for any other name.
+/// The end of a name that [`create`] gives: the name of the file that is replaced. `None` for any
+/// other name.
 pub(crate) fn target(name: &str) -> Option<&str> {
     let (random, rest) = name.strip_prefix(PREFIX)?.split_at_checked(RANDOM)?;
     let is_ours = random.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    Some(if rest.is_empty() { rest } else { rest.strip_prefix('.')? }).filter(|_| is_ours)
+    Some(if rest.is_empty() {
+        rest
+    } else {
+        rest.strip_prefix('.')?
+    })
+    .filter(|_| is_ours)
 }
 
-/// A name for a file that is to replace the file `target`. Whoever creates the file locks it, and then calls
-/// [`is_still_there`].
+/// A name for a file that is to replace the file `target`. Whoever creates the file locks it, and
+/// then calls [`is_still_there`].
 pub(crate) fn name_for(target: &Path) -> String {
     let number = RandomState::new().hash_one(std::process::id());
     format!("{PREFIX}{:012x}{}", number >> 16, suffix(target))
 }
 
-/// Whether a file that was created and then locked has its name still: a sweep may have come in between.
+/// Whether a file that was created and then locked has its name still: a sweep may have come in
+/// between.
 pub(crate) fn is_still_there(file: &File) -> io::Result<bool> {
     // A file system without locks has none for a sweep either, which then leaves the entry alone.
     let _ = file.lock();
     Ok(file.metadata()?.nlink() > 0)
 }
 
-/// What the name of a new file ends with: a dot and the name of the file that it will replace, which may be cut short.
+/// What the name of a new file ends with: a dot and the name of the file that it will replace,
+/// which may be cut short.
 pub(crate) fn suffix(target: &Path) -> String {
     const LONGEST: usize = 100;
     let name = target.file_name().unwrap_or_default().to_string_lossy();

@@ -1,5 +1,5 @@
-//! The message that is typed before a keep or a discard: the subject of the commit and the trailers below it, which are
-//! folded until the user opens them.
+//! The message that is typed before a keep or a discard: the subject of the commit and the trailers
+//! below it, which are folded until the user opens them.
 
 use lab_core::message::{Message, TrailerKey};
 use lab_core::run::RunId;
@@ -26,7 +26,8 @@ pub struct Draft {
     fields: Vec<Field>,
     at: usize,
     open: bool,
-    /// The text of `Tested` as the last verdict filled it in. A newer verdict replaces it, unless the user changed it.
+    /// The text of `Tested` as the last verdict filled it in. A newer verdict replaces it, unless
+    /// the user changed it.
     tested: String,
     /// Why the message was not accepted.
     pub problem: Option<String>,
@@ -36,10 +37,20 @@ impl Draft {
     /// An empty message about a run. `tested` is the verdict in words, for the trailer `Tested`.
     pub fn new(run: RunId, tested: String) -> Self {
         let trailers = TrailerKey::KNOWN.into_iter().map(|key| {
-            let input = if key == TrailerKey::Tested { Input::new(tested.clone()) } else { Input::default() };
-            Field { key: Some(key), input }
+            let input = if key == TrailerKey::Tested {
+                Input::new(tested.clone())
+            } else {
+                Input::default()
+            };
+            Field {
+                key: Some(key),
+                input,
+            }
         });
-        let subject = Field { key: None, input: Input::default() };
+        let subject = Field {
+            key: None,
+            input: Input::default(),
+        };
         Draft {
             run,
             fields: std::iter::once(subject).chain(trailers).collect(),
@@ -69,7 +80,14 @@ impl Draft {
 
     /// The visible lines, and which of them is typed into.
     pub fn shown(&self) -> (&[Field], usize) {
-        (if self.open { &self.fields } else { &self.fields[..1] }, self.at)
+        (
+            if self.open {
+                &self.fields
+            } else {
+                &self.fields[..1]
+            },
+            self.at,
+        )
     }
 
     pub fn is_open(&self) -> bool {
@@ -82,8 +100,13 @@ impl Draft {
 
     /// The keys of the trailers that are not empty.
     pub fn filled(&self) -> Vec<&str> {
-        let filled = self.fields.iter().filter(|f| !f.input.value().trim().is_empty());
-        filled.filter_map(|f| Some(f.key.as_ref()?.word())).collect()
+        let filled = self
+            .fields
+            .iter()
+            .filter(|f| !f.input.value().trim().is_empty());
+        filled
+            .filter_map(|f| Some(f.key.as_ref()?.word()))
+            .collect()
     }
 
     /// Opens or folds the trailers. Their text stays.
@@ -104,7 +127,8 @@ impl Draft {
         self.at = (self.at + if forward { 1 } else { count - 1 }) % count;
     }
 
-    /// Completes a usual value that was typed in part: `hi` becomes `high` if no other value begins with it.
+    /// Completes a usual value that was typed in part: `hi` becomes `high` if no other value begins
+    /// with it.
     pub fn complete(&mut self) {
         let field = &mut self.fields[self.at];
         let typed = field.input.value().trim().to_lowercase();
@@ -117,17 +141,24 @@ impl Draft {
 
     /// The usual values of the trailer that is typed into.
     pub fn words(&self) -> &'static [&'static str] {
-        self.fields[self.at].key.as_ref().map_or(&[], TrailerKey::words)
+        self.fields[self.at]
+            .key
+            .as_ref()
+            .map_or(&[], TrailerKey::words)
     }
 
-    /// Puts the next or the previous usual value into the line; an empty line follows the last value.
+    /// Puts the next or the previous usual value into the line; an empty line follows the last
+    /// value.
     pub fn choose(&mut self, forward: bool) {
         self.complete();
         let words = self.words();
         let field = &mut self.fields[self.at];
         let places = words.len() + 1;
         // The empty line comes after the last value.
-        let at = words.iter().position(|word| *word == field.input.value()).unwrap_or(words.len());
+        let at = words
+            .iter()
+            .position(|word| *word == field.input.value())
+            .unwrap_or(words.len());
         let next = (at + if forward { 1 } else { places - 1 }) % places;
         if !words.is_empty() {
             field.input = Input::new(words.get(next).copied().unwrap_or_default().to_owned());
@@ -146,8 +177,13 @@ impl Draft {
 
     /// The message; `default_subject` is used if no subject was typed.
     pub fn message(&self, default_subject: &str) -> Message {
-        let subject = if self.subject().is_empty() { default_subject } else { self.subject() };
-        let value = |key: &TrailerKey, typed: &str| key.value(typed).unwrap_or_else(|_| typed.to_owned());
+        let subject = if self.subject().is_empty() {
+            default_subject
+        } else {
+            self.subject()
+        };
+        let value =
+            |key: &TrailerKey, typed: &str| key.value(typed).unwrap_or_else(|_| typed.to_owned());
         let trailers = self.fields.iter().filter_map(|field| {
             let key = field.key.clone()?;
             let value = value(&key, field.input.value());
@@ -157,7 +193,8 @@ impl Draft {
     }
 }
 
-/// Messages that were typed and not used yet. The dialog shows them again after it was closed or the action was refused.
+/// Messages that were typed and not used yet. The dialog shows them again after it was closed or
+/// the action was refused.
 #[derive(Debug, Default)]
 pub struct Drafts {
     keep: Option<Draft>,
@@ -214,7 +251,10 @@ mod tests {
         typed(&mut draft, "  two rows a block ");
         assert_eq!(draft.shown().0.len(), 1);
         assert_eq!(draft.filled(), ["Tested"]);
-        assert_eq!(draft.message("").render(), "two rows a block\n\nTested: NVIDIA H200, 2 of 2 gates\n");
+        assert_eq!(
+            draft.message("").render(),
+            "two rows a block\n\nTested: NVIDIA H200, 2 of 2 gates\n"
+        );
     }
 
     #[test]
@@ -227,18 +267,37 @@ mod tests {
         draft.problem = Some("refused".into());
         drafts.put_keep(draft);
         let mut draft = drafts.keep(RunId(8), "180 sps".into());
-        assert_eq!((draft.run, draft.problem.clone(), draft.is_open()), (RunId(8), None, true));
-        assert_eq!(draft.message("").render(), "two rows\n\nConstraint: 48 kB\nTested: 180 sps\n");
-        draft.input().handle(tui_input::InputRequest::InsertChar('!'));
-        assert_eq!(draft.subject(), "two rows!", "typing goes on at the end of the subject");
-        assert_eq!(drafts.discard(RunId(8), String::new()).subject(), "", "a discard has words of its own");
+        assert_eq!(
+            (draft.run, draft.problem.clone(), draft.is_open()),
+            (RunId(8), None, true)
+        );
+        assert_eq!(
+            draft.message("").render(),
+            "two rows\n\nConstraint: 48 kB\nTested: 180 sps\n"
+        );
+        draft
+            .input()
+            .handle(tui_input::InputRequest::InsertChar('!'));
+        assert_eq!(
+            draft.subject(),
+            "two rows!",
+            "typing goes on at the end of the subject"
+        );
+        assert_eq!(
+            drafts.discard(RunId(8), String::new()).subject(),
+            "",
+            "a discard has words of its own"
+        );
         // What was typed over the verdict's words stays, also where it is nothing.
         draft.step(false);
         draft.step(false);
         typed(&mut draft, "");
         drafts.put_keep(draft);
         let draft = drafts.keep(RunId(9), "190 sps".into());
-        assert_eq!(draft.message("").render(), "two rows!\n\nConstraint: 48 kB\n");
+        assert_eq!(
+            draft.message("").render(),
+            "two rows!\n\nConstraint: 48 kB\n"
+        );
         drafts.clear();
         assert_eq!(drafts.keep(RunId(9), String::new()).subject(), "");
     }
@@ -271,7 +330,10 @@ mod tests {
         typed(&mut draft, "perhaps");
         draft.complete();
         let said = draft.wrong().expect("perhaps is none of its words");
-        assert!(said.starts_with("Reversibility: 'perhaps' is none of its words"), "{said}");
+        assert!(
+            said.starts_with("Reversibility: 'perhaps' is none of its words"),
+            "{said}"
+        );
         typed(&mut draft, "Messy");
         assert_eq!(draft.wrong(), None);
         assert_eq!(draft.message("x").render(), "x\n\nReversibility: messy\n");

@@ -1,5 +1,5 @@
-//! What `update` wants done. `update` does none of it: the executor carries effects out, and the results come back as
-//! events.
+//! What `update` wants done. `update` does none of it: the executor carries effects out, and the
+//! results come back as events.
 
 use crate::request::{
     HighlightRequest, RepositoryRequest, SettingsRequest, Spot, TelemetryRequest, ViewRequest,
@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Start a run of these inputs, or of the files on disk where they were not read yet. A run in progress is ended.
+    /// Start a run of these inputs, or of the files on disk where they were not read yet. A run in
+    /// progress is ended.
     StartRun(Reason, Option<Arc<Inputs>>),
     /// End the run in progress.
     KillRun,
@@ -30,8 +31,8 @@ pub enum Effect {
     Highlight(HighlightRequest),
     /// Open the kernel in the user's editor, at this place if one is known.
     OpenEditor(Option<Spot>),
-    /// Close this screen and open one on the kernel with this path, relative to the repository's root. If that cannot be opened,
-    /// this screen stays.
+    /// Close this screen and open one on the kernel with this path, relative to the repository's
+    /// root. If that cannot be opened, this screen stays.
     OpenKernel(String),
     /// Put this text on the clipboard of the user's terminal.
     Copy(String),

@@ -1,4 +1,5 @@
-//! Everything that can happen to the screen: one enum, one channel, one place that acts on it ([`crate::update()`]).
+//! Everything that can happen to the screen: one enum, one channel, one place that acts on it
+//! ([`crate::update()`]).
 
 use crate::geometry::FrameGeometry;
 use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, SettingsReply, ViewReply};

@@ -1,5 +1,5 @@
-//! The text of numbers, durations, sizes and times. Each is rounded before its form is chosen: 119.97 s reads as 2
-//! minutes, not as 120.0 s.
+//! The text of numbers, durations, sizes and times. Each is rounded before its form is chosen:
+//! 119.97 s reads as 2 minutes, not as 120.0 s.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -29,8 +29,8 @@ pub fn measure(value: f64, ends: Option<(f64, f64)>) -> (String, Option<String>)
     }
 }
 
-/// A duration in seconds: with 2 decimals below 10 s, with 1 decimal below 2 minutes, else in minutes and seconds. `?`
-/// for a number that is not a duration.
+/// A duration in seconds: with 2 decimals below 10 s, with 1 decimal below 2 minutes, else in
+/// minutes and seconds. `?` for a number that is not a duration.
 ///
 /// ```
 /// use lab_tui::format::seconds;
@@ -44,8 +44,8 @@ pub fn seconds(time: f64) -> String {
     }
 }
 
-/// The time since a start, for a clock that ticks ten times a second: with 1 decimal below 2 minutes, else in minutes
-/// and seconds.
+/// The time since a start, for a clock that ticks ten times a second: with 1 decimal below 2
+/// minutes, else in minutes and seconds.
 pub fn elapsed(time: Duration) -> String {
     tenths(time.as_secs_f64())
 }
@@ -87,7 +87,9 @@ pub fn clock(at: Timestamp, zone: &TimeZone) -> String {
 
 /// Date and time in the user's time zone: `2026-05-01 14:03`.
 pub fn date(at: Timestamp, zone: &TimeZone) -> String {
-    at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string()
+    at.to_zoned(zone.clone())
+        .strftime("%Y-%m-%d %H:%M")
+        .to_string()
 }
 
 /// `throughput_sps` measures in `sps`, `kernel_us` in `us`; a key without `_` is its own unit.
@@ -108,7 +110,10 @@ mod tests {
             [9.996, 119.94, 119.96, 179.6].map(seconds),
             ["10.0 s", "119.9 s", "2 min 00 s", "3 min 00 s"]
         );
-        assert_eq!([1023.6, 1024.0 * 1023.96, 5e12].map(bytes), ["1.0 KiB", "1.0 MiB", "4656.6 GiB"]);
+        assert_eq!(
+            [1023.6, 1024.0 * 1023.96, 5e12].map(bytes),
+            ["1.0 KiB", "1.0 MiB", "4656.6 GiB"]
+        );
         assert_eq!([f64::NAN, -1.0].map(seconds), ["?", "?"]);
         assert_eq!(elapsed(Duration::from_millis(12_340)), "12.3 s");
         assert_eq!(percent(0.031), "+3.1 %");

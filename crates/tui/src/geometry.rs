@@ -1,5 +1,5 @@
-//! Where everything was drawn. Drawing returns this value, and the next update uses it: for clicks, for page sizes, and to
-//! store how the panes were scrolled.
+//! Where everything was drawn. Drawing returns this value, and the next update uses it: for clicks,
+//! for page sizes, and to store how the panes were scrolled.
 
 use crate::keymap::Action;
 use crate::overlay::QuestionFit;
@@ -41,15 +41,24 @@ pub struct FrameGeometry {
 
 impl FrameGeometry {
     pub fn pane_at(&self, at: Position) -> Option<(Pane, Rect)> {
-        self.panes.iter().find(|(_, area)| area.contains(at)).copied()
+        self.panes
+            .iter()
+            .find(|(_, area)| area.contains(at))
+            .copied()
     }
 
     pub fn area_of(&self, pane: Pane) -> Option<Rect> {
-        self.panes.iter().find(|(p, _)| *p == pane).map(|(_, area)| *area)
+        self.panes
+            .iter()
+            .find(|(p, _)| *p == pane)
+            .map(|(_, area)| *area)
     }
 
     pub fn button_at(&self, at: Position) -> Option<Action> {
-        self.buttons.iter().find(|(area, _)| area.contains(at)).map(|(_, action)| *action)
+        self.buttons
+            .iter()
+            .find(|(area, _)| area.contains(at))
+            .map(|(_, action)| *action)
     }
 
     pub fn border_at(&self, at: Position) -> Option<&Border> {
@@ -57,14 +66,22 @@ impl FrameGeometry {
     }
 
     pub fn column_at(&self, at: Position) -> Option<Column> {
-        self.column_heads.iter().find(|(area, _)| area.contains(at)).map(|(_, column)| *column)
+        self.column_heads
+            .iter()
+            .find(|(area, _)| area.contains(at))
+            .map(|(_, column)| *column)
     }
 
     pub fn workload_column_at(&self, at: Position) -> Option<workloads::Column> {
-        self.workload_heads.iter().find(|(area, _)| area.contains(at)).map(|(_, column)| *column)
+        self.workload_heads
+            .iter()
+            .find(|(area, _)| area.contains(at))
+            .map(|(_, column)| *column)
     }
 
     pub fn list_at(&self, pane: Pane, at: Position) -> Option<&ListArea> {
-        self.lists.iter().find(|list| list.pane == pane && list.rows.contains(at))
+        self.lists
+            .iter()
+            .find(|list| list.pane == pane && list.rows.contains(at))
     }
 }

@@ -1,8 +1,9 @@
-//! Every action of the screen in one table: its name, what it does and its keys. The help page, the hint bar and
-//! KEYS.md are made from this table, so they cannot disagree. A [`Keymap`] holds the keys of the table as the user's
-//! config changes them.
+//! Every action of the screen in one table: its name, what it does and its keys. The help page, the
+//! hint bar and KEYS.md are made from this table, so they cannot disagree. A [`Keymap`] holds the
+//! keys of the table as the user's config changes them.
 //!
-//! No key takes a count, because a digit shows a view at once. The palette goes to a row by its number (`:120`).
+//! No key takes a count, because a digit shows a view at once. The palette goes to a row by its
+//! number (`:120`).
 
 mod key;
 mod map;
@@ -49,7 +50,8 @@ impl KeyScope {
         }
     }
 
-    /// Its name in the user's config. Empty for [`KeyScope::Screen`], whose keys are in `[keys]` itself.
+    /// Its name in the user's config. Empty for [`KeyScope::Screen`], whose keys are in `[keys]`
+    /// itself.
     pub fn name(self) -> &'static str {
         match self {
             KeyScope::Screen => "",
@@ -66,7 +68,8 @@ impl KeyScope {
 
     /// Whether the action of `binding` can be bound here.
     pub fn accepts(self, binding: &Binding) -> bool {
-        self == binding.scope || matches!((self, binding.scope), (KeyScope::In(_), KeyScope::Screen))
+        self == binding.scope
+            || matches!((self, binding.scope), (KeyScope::In(_), KeyScope::Screen))
     }
 }
 
@@ -195,7 +198,10 @@ actions! {
 impl Action {
     /// Its row of the table.
     pub fn binding(self) -> &'static Binding {
-        TABLE.iter().find(|b| b.action == self).expect("the table and the enum are made by one macro")
+        TABLE
+            .iter()
+            .find(|b| b.action == self)
+            .expect("the table and the enum are made by one macro")
     }
 }
 
@@ -209,14 +215,21 @@ pub fn manual() -> String {
         if TABLE.iter().all(|b| b.scope != scope) {
             continue;
         }
-        out += &format!("\n## {}\n\n| Key | Action | What it does |\n|---|---|---|\n", scope.heading());
+        out += &format!(
+            "\n## {}\n\n| Key | Action | What it does |\n|---|---|---|\n",
+            scope.heading()
+        );
         for binding in TABLE.iter().filter(|b| b.scope == scope) {
             let keys: Vec<String> = binding
                 .keys
                 .iter()
                 .map(|k| format!("`{}`", Key::parse(k).map_or_else(String::new, Key::label)))
                 .collect();
-            let keys = if keys.is_empty() { "(palette)".to_owned() } else { keys.join(" ") };
+            let keys = if keys.is_empty() {
+                "(palette)".to_owned()
+            } else {
+                keys.join(" ")
+            };
             out += &format!("| {keys} | {} | {} |\n", binding.name, binding.doc);
         }
     }
@@ -231,7 +244,11 @@ mod tests {
     fn every_key_of_the_table_is_valid() {
         for binding in TABLE {
             for name in binding.keys {
-                assert!(Key::parse(name).is_some(), "'{name}' is not a key ({})", binding.name);
+                assert!(
+                    Key::parse(name).is_some(),
+                    "'{name}' is not a key ({})",
+                    binding.name
+                );
             }
         }
     }
@@ -239,7 +256,8 @@ mod tests {
     #[test]
     fn every_action_has_its_own_name_and_one_sentence() {
         for binding in TABLE {
-            let is_sentence = binding.doc.starts_with(char::is_uppercase) && !binding.doc.ends_with('.');
+            let is_sentence =
+                binding.doc.starts_with(char::is_uppercase) && !binding.doc.ends_with('.');
             assert!(is_sentence, "{}: '{}'", binding.name, binding.doc);
             let same = TABLE.iter().filter(|b| b.name == binding.name).count();
             assert_eq!(same, 1, "{same} actions are named {}", binding.name);

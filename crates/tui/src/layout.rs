@@ -1,5 +1,5 @@
-//! The layout of the screen that is saved between two sessions of a project: the view, the borders, the theme, the
-//! mouse.
+//! The layout of the screen that is saved between two sessions of a project: the view, the borders,
+//! the theme, the mouse.
 
 use crate::views::View;
 use crate::views::split::Shares;
@@ -30,8 +30,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Parses the JSON text of a layout. Unknown keys are ignored: a later version may have written them. The error
-    /// says what is damaged.
+    /// Parses the JSON text of a layout. Unknown keys are ignored: a later version may have written
+    /// them. The error says what is damaged.
     pub fn parse(text: &str) -> Result<Layout, String> {
         serde_json::from_str(text).map_err(|error| format!("it is damaged ({error})"))
     }
@@ -48,8 +48,17 @@ mod tests {
 
     #[test]
     fn unknown_keys_are_ignored_and_damage_is_reported() {
-        assert_eq!(Layout::parse(r#"{"view":"git","depth":3}"#).map(|l| l.view), Ok(View::Git));
-        for damage in ["", "{", "[1]", r#"{"view":"attic"}"#, r#"{"shares":{"git":-1}}"#] {
+        assert_eq!(
+            Layout::parse(r#"{"view":"git","depth":3}"#).map(|l| l.view),
+            Ok(View::Git)
+        );
+        for damage in [
+            "",
+            "{",
+            "[1]",
+            r#"{"view":"attic"}"#,
+            r#"{"shares":{"git":-1}}"#,
+        ] {
             let error = Layout::parse(damage).expect_err("it is damaged");
             assert!(error.contains("damaged"), "{error}");
         }

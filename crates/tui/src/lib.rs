@@ -37,8 +37,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From the bottom up: [`views`] (which panes there are), [`state`] (what the screen knows), [`widgets`], [`panes`],
-//! [`model`], [`mod@update`] and [`draw`].
+//! From the bottom up: [`views`] (which panes there are), [`state`] (what the screen knows),
+//! [`widgets`], [`panes`], [`model`], [`mod@update`] and [`draw`].
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 

@@ -1,5 +1,5 @@
-//! Lays out a line of source: the text of the line and the styles of its bytes become the visible columns, with tabs
-//! expanded and control characters replaced.
+//! Lays out a line of source: the text of the line and the styles of its bytes become the visible
+//! columns, with tabs expanded and control characters replaced.
 
 use super::text::width;
 use lab_protocol::text::is_visible;
@@ -14,9 +14,10 @@ pub const TAB: usize = 4;
 /// The style of some bytes of a line. A layer is a list of them, in order and without overlap.
 pub type StyledRange = (Range<usize>, Style);
 
-/// The columns `left..left + columns` of a line. The styles of `layers` are patched over `base`, the last layer last.
-/// Tabs become blanks. Characters that a terminal would obey, and those that hide or reorder text, are replaced by a
-/// visible symbol. The text past the last column is not read.
+/// The columns `left..left + columns` of a line. The styles of `layers` are patched over `base`,
+/// the last layer last. Tabs become blanks. Characters that a terminal would obey, and those that
+/// hide or reorder text, are replaced by a visible symbol. The text past the last column is not
+/// read.
 pub fn layout_line(
     text: &str,
     base: Style,
@@ -24,7 +25,12 @@ pub fn layout_line(
     left: usize,
     columns: usize,
 ) -> Vec<Span<'static>> {
-    let mut out = Builder { left, right: left.saturating_add(columns), spans: Vec::new(), column: 0 };
+    let mut out = Builder {
+        left,
+        right: left.saturating_add(columns),
+        spans: Vec::new(),
+        column: 0,
+    };
     let mut next = vec![0; layers.len()];
     for (at, letter) in text.char_indices() {
         if out.column >= out.right {
@@ -110,7 +116,10 @@ mod tests {
     use ratatui::style::Modifier;
 
     fn text(line: &str, left: usize, columns: usize) -> String {
-        layout_line(line, Style::new(), &[], left, columns).iter().map(|span| span.content.as_ref()).collect()
+        layout_line(line, Style::new(), &[], left, columns)
+            .iter()
+            .map(|span| span.content.as_ref())
+            .collect()
     }
 
     #[test]
@@ -130,13 +139,26 @@ mod tests {
     fn the_last_layer_is_on_top() {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         let dim = Style::new().add_modifier(Modifier::DIM);
-        let spans = layout_line("abcdef", Style::new(), &[&[(0..4, bold)], &[(2..3, dim)]], 1, 4);
-        let seen: Vec<(&str, Modifier)> =
-            spans.iter().map(|s| (s.content.as_ref(), s.style.add_modifier)).collect();
+        let spans = layout_line(
+            "abcdef",
+            Style::new(),
+            &[&[(0..4, bold)], &[(2..3, dim)]],
+            1,
+            4,
+        );
+        let seen: Vec<(&str, Modifier)> = spans
+            .iter()
+            .map(|s| (s.content.as_ref(), s.style.add_modifier))
+            .collect();
         let both = Modifier::BOLD | Modifier::DIM;
         assert_eq!(
             seen,
-            [("b", Modifier::BOLD), ("c", both), ("d", Modifier::BOLD), ("e", Modifier::empty())]
+            [
+                ("b", Modifier::BOLD),
+                ("c", both),
+                ("d", Modifier::BOLD),
+                ("e", Modifier::empty())
+            ]
         );
     }
 

@@ -1,4 +1,5 @@
-//! The lines of a run that the screen holds, and which of them are visible: followed, scrolled, frozen.
+//! The lines of a run that the screen holds, and which of them are visible: followed, scrolled,
+//! frozen.
 
 use lab_core::run::RunId;
 use lab_core::text::sanitise::LogLine;
@@ -19,7 +20,10 @@ pub struct Log {
 
 impl Log {
     pub fn of(run: RunId) -> Self {
-        Log { run: Some(run), ..Log::default() }
+        Log {
+            run: Some(run),
+            ..Log::default()
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -37,7 +41,8 @@ impl Log {
     /// Appends lines; returns how many were dropped at the front.
     fn push(&mut self, lines: impl IntoIterator<Item = LogLine>) -> usize {
         for line in lines {
-            // A progress line replaces the one before it: hundreds of them would push everything else away.
+            // A progress line replaces the one before it: hundreds of them would push everything
+            // else away.
             if is_progress(&line) && self.lines.back().is_some_and(|last| is_progress(last)) {
                 self.bytes -= self.lines.pop_back().map_or(0, |line| line.text.len());
             }
@@ -111,10 +116,10 @@ impl LogView {
     }
 
     pub fn push(&mut self, skipped: u64, lines: Vec<LogLine>) {
-        let gap = (skipped > 0)
-            .then(|| LogLine {
-                text: format!("… {skipped} lines more: they are in run.log"), result: false
-            });
+        let gap = (skipped > 0).then(|| LogLine {
+            text: format!("… {skipped} lines more: they are in run.log"),
+            result: false,
+        });
         let dropped = self.live.push(gap.into_iter().chain(lines));
         if self.frozen.is_none() {
             self.top = self.top.saturating_sub(dropped);
@@ -155,7 +160,11 @@ impl LogView {
     /// First visible line of so many.
     pub fn first_of(&self, height: usize) -> usize {
         let last_top = self.log().len().saturating_sub(height);
-        if self.follow { last_top } else { self.top.min(last_top) }
+        if self.follow {
+            last_top
+        } else {
+            self.top.min(last_top)
+        }
     }
 
     /// The lines that were visible at the last frame.
@@ -197,7 +206,8 @@ impl LogView {
         self.marked.unwrap_or_else(|| self.first())
     }
 
-    /// The line that a search or a number went to. It is on top, or below the top near the end of the log.
+    /// The line that a search or a number went to. It is on top, or below the top near the end of
+    /// the log.
     pub fn marked(&self) -> Option<usize> {
         self.marked
     }
@@ -219,11 +229,20 @@ mod tests {
     use super::*;
 
     fn lines(texts: impl IntoIterator<Item = impl ToString>) -> Vec<LogLine> {
-        texts.into_iter().map(|t| LogLine { text: t.to_string(), result: false }).collect()
+        texts
+            .into_iter()
+            .map(|t| LogLine {
+                text: t.to_string(),
+                result: false,
+            })
+            .collect()
     }
 
     fn view(count: usize) -> LogView {
-        let mut view = LogView { height: 10, ..LogView::default() };
+        let mut view = LogView {
+            height: 10,
+            ..LogView::default()
+        };
         view.start(RunId(1));
         view.push(0, lines((0..count).map(|i| format!("line {i}"))));
         view
@@ -262,7 +281,10 @@ mod tests {
         view.scroll(100);
         view.push(7, lines(["a", "b"]));
         assert_eq!(view.log().len(), LINES);
-        assert_eq!(view.log().line(view.first()).map(|l| l.text.as_str()), Some("line 100"));
+        assert_eq!(
+            view.log().line(view.first()).map(|l| l.text.as_str()),
+            Some("line 100")
+        );
         let gap = view.log().line(LINES - 3).map(|l| l.text.as_str());
         assert_eq!(gap, Some("… 7 lines more: they are in run.log"));
     }
@@ -271,20 +293,45 @@ mod tests {
     fn of_long_lines_fewer_are_held() {
         let mut view = view(0);
         for n in 0..20 {
-            view.push(0, lines(std::iter::repeat_n(format!("{n}").repeat(1_000), 1_000)));
+            view.push(
+                0,
+                lines(std::iter::repeat_n(format!("{n}").repeat(1_000), 1_000)),
+            );
         }
         let held = view.log().len();
-        assert!(held * 2_000 <= BYTES && (held + 1) * 2_000 > BYTES, "{held} lines of 2,000 bytes");
-        assert_eq!(view.log().line(held - 1).map(|l| l.text.len()), Some(2_000), "the newest are the ones");
+        assert!(
+            held * 2_000 <= BYTES && (held + 1) * 2_000 > BYTES,
+            "{held} lines of 2,000 bytes"
+        );
+        assert_eq!(
+            view.log().line(held - 1).map(|l| l.text.len()),
+            Some(2_000),
+            "the newest are the ones"
+        );
     }
 
     #[test]
     fn progress_is_one_line_that_moves() {
         let mut view = view(1);
-        let result = |text: &str| LogLine { text: text.to_owned(), result: true };
+        let result = |text: &str| LogLine {
+            text: text.to_owned(),
+            result: true,
+        };
         view.push(0, vec![result("progress: 1/3"), result("progress: 2/3")]);
-        view.push(0, vec![result("progress: 3/3"), result("stage: measure"), result("progress: 1/9")]);
-        let seen: Vec<&str> = (0..9).filter_map(|at| Some(view.log().line(at)?.text.as_str())).collect();
-        assert_eq!(seen, ["line 0", "progress: 3/3", "stage: measure", "progress: 1/9"]);
+        view.push(
+            0,
+            vec![
+                result("progress: 3/3"),
+                result("stage: measure"),
+                result("progress: 1/9"),
+            ],
+        );
+        let seen: Vec<&str> = (0..9)
+            .filter_map(|at| Some(view.log().line(at)?.text.as_str()))
+            .collect();
+        assert_eq!(
+            seen,
+            ["line 0", "progress: 3/3", "stage: measure", "progress: 1/9"]
+        );
     }
 }

@@ -42,7 +42,10 @@ pub struct QuestionFit {
 impl Reading {
     /// Takes note of what was drawn.
     pub fn take(&mut self, fit: QuestionFit) {
-        if self.drawn.is_none_or(|before| (before.total, before.columns) != (fit.total, fit.columns)) {
+        if self
+            .drawn
+            .is_none_or(|before| (before.total, before.columns) != (fit.total, fit.columns))
+        {
             self.read = 0;
         }
         if fit.first <= self.read {
@@ -104,8 +107,8 @@ pub enum Overlay {
         commit: String,
         text: String,
     },
-    /// Why a keep or a discard is not possible. It is a dialog, so that text typed for the expected dialog does not act as
-    /// keys.
+    /// Why a keep or a discard is not possible. It is a dialog, so that text typed for the expected
+    /// dialog does not act as keys.
     Refused {
         title: &'static str,
         text: String,
@@ -175,9 +178,9 @@ impl Overlay {
             Overlay::Describe { input, .. }
             | Overlay::Filter { input, .. }
             | Overlay::Search { input, .. } => Some(input),
-            Overlay::Palette(pick) | Overlay::Themes { pick, .. } | Overlay::Kernels { pick, .. } => {
-                Some(&mut pick.input)
-            }
+            Overlay::Palette(pick)
+            | Overlay::Themes { pick, .. }
+            | Overlay::Kernels { pick, .. } => Some(&mut pick.input),
             Overlay::Help(help) if help.typing => Some(&mut help.search),
             _ => None,
         }
@@ -195,9 +198,9 @@ impl Overlay {
     /// The list below the line.
     pub fn pick(&mut self) -> Option<&mut PickList> {
         match self {
-            Overlay::Palette(pick) | Overlay::Themes { pick, .. } | Overlay::Kernels { pick, .. } => {
-                Some(pick)
-            }
+            Overlay::Palette(pick)
+            | Overlay::Themes { pick, .. }
+            | Overlay::Kernels { pick, .. } => Some(pick),
             _ => None,
         }
     }
@@ -208,7 +211,12 @@ mod tests {
     use super::*;
 
     fn fit(first: usize, columns: usize) -> QuestionFit {
-        QuestionFit { first, rows: 10, total: 25, columns }
+        QuestionFit {
+            first,
+            rows: 10,
+            total: 25,
+            columns,
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The palette: every action by its name, with its key. Actions that cannot be used now say why. A number is a row to go
-//! to, as in vim.
+//! The palette: every action by its name, with its key. Actions that cannot be used now say why. A
+//! number is a row to go to, as in vim.
 
 use crate::keymap::{Binding, KeyScope, TABLE};
 use crate::views::Pane;
@@ -19,8 +19,13 @@ pub struct Offer {
 pub enum PaletteRows {
     /// The actions that match the typed words; `all` counts every action.
     Actions { offers: Vec<Offer>, all: usize },
-    /// The line that the typed number stands for: the pane with its number of rows, or why there is none.
-    Line { number: usize, target: Result<(Pane, usize), String>, all: usize },
+    /// The line that the typed number stands for: the pane with its number of rows, or why there is
+    /// none.
+    Line {
+        number: usize,
+        target: Result<(Pane, usize), String>,
+        all: usize,
+    },
 }
 
 /// The actions that the palette lists.
@@ -39,7 +44,13 @@ pub fn offers(typed: &str, usable: impl Fn(&Binding) -> Result<(), String>) -> V
     let table = actions();
     let texts = table.iter().map(|b| [b.name, b.hint, b.doc]);
     let order = best(typed, texts);
-    order.into_iter().map(|at| Offer { binding: table[at], usable: usable(table[at]) }).collect()
+    order
+        .into_iter()
+        .map(|at| Offer {
+            binding: table[at],
+            usable: usable(table[at]),
+        })
+        .collect()
 }
 
 /// The typed number of a row, counted from 1; `None` where the text is no number.
@@ -50,21 +61,32 @@ pub fn number(typed: &str) -> Option<usize> {
     is_number.then(|| typed.parse().unwrap_or(usize::MAX))
 }
 
-/// Indices of the texts that match, the best first. Each text is a name, which may be abbreviated (`pp` is
-/// `previous-pane`), and words about it, which must contain what was typed.
-pub fn best<'a, const N: usize>(typed: &str, texts: impl Iterator<Item = [&'a str; N]>) -> Vec<usize> {
+/// Indices of the texts that match, the best first. Each text is a name, which may be abbreviated
+/// (`pp` is `previous-pane`), and words about it, which must contain what was typed.
+pub fn best<'a, const N: usize>(
+    typed: &str,
+    texts: impl Iterator<Item = [&'a str; N]>,
+) -> Vec<usize> {
     let mut matcher = Matcher::new(Config::DEFAULT);
     let pattern = |kind| Pattern::new(typed, CaseMatching::Ignore, Normalization::Never, kind);
     let (by_name, by_words) = (pattern(AtomKind::Fuzzy), pattern(AtomKind::Substring));
     let mut letters = Vec::new();
-    let mut score =
-        |pattern: &Pattern, text: &str| pattern.score(Utf32Str::new(text, &mut letters), &mut matcher);
+    let mut score = |pattern: &Pattern, text: &str| {
+        pattern.score(Utf32Str::new(text, &mut letters), &mut matcher)
+    };
     let mut found: Vec<(u32, usize)> = Vec::new();
     for (at, words) in texts.enumerate() {
         // A match in the name precedes any other.
         const NAME: u32 = 100_000;
-        let name = words.first().and_then(|name| score(&by_name, name)).map(|score| score + NAME);
-        let others = words.iter().skip(1).filter_map(|text| score(&by_words, text)).max();
+        let name = words
+            .first()
+            .and_then(|name| score(&by_name, name))
+            .map(|score| score + NAME);
+        let others = words
+            .iter()
+            .skip(1)
+            .filter_map(|text| score(&by_words, text))
+            .max();
         found.extend(name.or(others).map(|score| (score, at)));
     }
     // The sort is stable: equal matches keep the table's order.
@@ -87,7 +109,11 @@ mod tests {
 
     #[test]
     fn a_name_may_be_abbreviated_and_goes_before_words() {
-        let texts = [["keep", "commit the bytes"], ["previous-pane", "focus it"], ["stop", "do not keep on"]];
+        let texts = [
+            ["keep", "commit the bytes"],
+            ["previous-pane", "focus it"],
+            ["stop", "do not keep on"],
+        ];
         let best = |typed: &str| best(typed, texts.into_iter());
         assert_eq!(best(""), [0, 1, 2]);
         assert_eq!(best("keep"), [0, 2]);

@@ -61,7 +61,10 @@ pub enum ViewReply {
 #[derive(Debug)]
 pub enum SettingsReply {
     /// config.toml was read, because it changed or because the user `asked`.
-    Preferences { read: Box<Result<Preferences, String>>, asked: bool },
+    Preferences {
+        read: Box<Result<Preferences, String>>,
+        asked: bool,
+    },
     /// All themes by name.
     Themes(Vec<(String, Theme)>),
 }
@@ -83,7 +86,8 @@ pub struct HighlightReply {
     pub colours: Highlighted,
 }
 
-/// What one look at disk and git found. Each part stands for itself: a damaged ledger does not hide the commits.
+/// What one look at disk and git found. Each part stands for itself: a damaged ledger does not hide
+/// the commits.
 #[derive(Debug)]
 pub struct Overview {
     /// The time of day.

@@ -1,5 +1,5 @@
-//! What `update` asks the workers for: one enum for each worker. The threads that answer are the `lab` binary's; no worker
-//! is known here. [`crate::reply`] holds the answers.
+//! What `update` asks the workers for: one enum for each worker. The threads that answer are the
+//! `lab` binary's; no worker is known here. [`crate::reply`] holds the answers.
 
 use crate::chart::SymbolSet;
 use crate::diff::ContextLines;
@@ -53,8 +53,8 @@ pub enum RepositoryRequest {
     Reopen,
 }
 
-/// A request to the view loader, which answers with a [`crate::reply::ViewReply`]. Of several waiting requests of one kind
-/// only the latest is answered.
+/// A request to the view loader, which answers with a [`crate::reply::ViewReply`]. Of several
+/// waiting requests of one kind only the latest is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ViewRequest {
     /// The details of an experiment.
@@ -86,7 +86,8 @@ pub enum SettingsRequest {
     SaveLayout(Box<Layout>),
 }
 
-/// A request to the telemetry monitor, which answers with a [`crate::reply::DeviceReading`] once a second.
+/// A request to the telemetry monitor, which answers with a [`crate::reply::DeviceReading`] once a
+/// second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TelemetryRequest {
     /// Read the state of the GPU with this UUID.

@@ -15,19 +15,30 @@ pub fn find_all(text: &str, needle: &str) -> Vec<std::ops::Range<usize>> {
         return Vec::new();
     }
     if needle.chars().any(char::is_uppercase) {
-        return text.match_indices(needle).map(|(at, text)| at..at + text.len()).collect();
+        return text
+            .match_indices(needle)
+            .map(|(at, text)| at..at + text.len())
+            .collect();
     }
     // Only ASCII letters are compared without case: then every byte keeps its position.
     let folded = text.to_ascii_lowercase();
-    folded.match_indices(&needle.to_ascii_lowercase()).map(|(at, text)| at..at + text.len()).collect()
+    folded
+        .match_indices(&needle.to_ascii_lowercase())
+        .map(|(at, text)| at..at + text.len())
+        .collect()
 }
 
-/// Returns the line with the matches of `needle` highlighted. A match may cross the borders of the line's spans.
+/// Returns the line with the matches of `needle` highlighted. A match may cross the borders of the
+/// line's spans.
 pub fn mark<'a>(line: Line<'a>, needle: &str, theme: &Theme) -> Line<'a> {
     if needle.is_empty() {
         return line;
     }
-    let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+    let text: String = line
+        .spans
+        .iter()
+        .map(|span| span.content.as_ref())
+        .collect();
     let matches = find_all(&text, needle);
     if matches.is_empty() {
         return line;
@@ -39,7 +50,11 @@ pub fn mark<'a>(line: Line<'a>, needle: &str, theme: &Theme) -> Line<'a> {
         let mut at = begin;
         let mut push = |until: usize, is_match: bool| {
             if at < until {
-                let style = if is_match { span.style.patch(theme.search_match()) } else { span.style };
+                let style = if is_match {
+                    span.style.patch(theme.search_match())
+                } else {
+                    span.style
+                };
                 spans.push(Span::styled(text[at..until].to_owned(), style));
                 at = until;
             }
@@ -70,14 +85,33 @@ mod tests {
         let theme = Theme::plain();
         let line = |parts: &[&str]| Line::from_iter(parts.iter().map(|part| (*part).to_owned()));
         let seen = |line: &Line| -> Vec<(String, bool)> {
-            line.spans.iter().map(|s| (s.content.to_string(), s.style == theme.search_match())).collect()
+            line.spans
+                .iter()
+                .map(|s| (s.content.to_string(), s.style == theme.search_match()))
+                .collect()
         };
         let marked = mark(line(&["one wa", "rp a", " row"]), "Warp", &theme);
-        assert_eq!(marked.to_string(), "one warp a row", "a capital matches only itself");
+        assert_eq!(
+            marked.to_string(),
+            "one warp a row",
+            "a capital matches only itself"
+        );
         let marked = mark(line(&["one wa", "rp a", " row"]), "warp", &theme);
-        let wanted = [("one ", false), ("wa", true), ("rp", true), (" a", false), (" row", false)];
-        assert_eq!(seen(&marked), wanted.map(|(text, is)| (text.to_owned(), is)));
+        let wanted = [
+            ("one ", false),
+            ("wa", true),
+            ("rp", true),
+            (" a", false),
+            (" row", false),
+        ];
+        assert_eq!(
+            seen(&marked),
+            wanted.map(|(text, is)| (text.to_owned(), is))
+        );
         let marked = mark(line(&["aaa"]), "a", &theme);
-        assert_eq!(seen(&marked), [("a", true); 3].map(|(text, is)| (text.to_owned(), is)));
+        assert_eq!(
+            seen(&marked),
+            [("a", true); 3].map(|(text, is)| (text.to_owned(), is))
+        );
     }
 }

@@ -38,7 +38,11 @@ impl StatusLine {
     pub fn say(&mut self, level: MessageLevel, text: impl Into<String>, now: Duration) {
         let expires = (level != MessageLevel::Error).then(|| now + LIFETIME);
         let text = crate::text::printable(&text.into()).into_owned();
-        self.message = Some(StatusMessage { level, text, expires });
+        self.message = Some(StatusMessage {
+            level,
+            text,
+            expires,
+        });
     }
 
     pub fn message(&self) -> Option<&StatusMessage> {
@@ -47,7 +51,10 @@ impl StatusLine {
 
     /// A key was pressed: removes an error. True where there was one.
     pub fn acknowledge(&mut self) -> bool {
-        let is_error = self.message.as_ref().is_some_and(|m| m.level == MessageLevel::Error);
+        let is_error = self
+            .message
+            .as_ref()
+            .is_some_and(|m| m.level == MessageLevel::Error);
         if is_error {
             self.message = None;
         }
@@ -56,7 +63,8 @@ impl StatusLine {
 
     /// Removes the message with this text: it no longer holds.
     pub fn take_back(&mut self, text: &str) {
-        self.message.take_if(|message| message.text == crate::text::printable(text));
+        self.message
+            .take_if(|message| message.text == crate::text::printable(text));
     }
 
     /// When the message expires.

@@ -1,5 +1,6 @@
-//! The table of experiments: which rows are shown, in which order. The rows are filtered and sorted when the history,
-//! the order or the filter changes, so that drawing a frame touches only the rows that it shows.
+//! The table of experiments: which rows are shown, in which order. The rows are filtered and sorted
+//! when the history, the order or the filter changes, so that drawing a frame touches only the rows
+//! that it shows.
 
 mod column;
 mod filter;
@@ -19,11 +20,12 @@ pub struct Sort {
     pub descending: bool,
 }
 
-/// What a row shows beyond its experiment: comparisons with other experiments and with the present kernel and device.
+/// What a row shows beyond its experiment: comparisons with other experiments and with the present
+/// kernel and device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowFacts {
-    /// Its figure divided by the best figure kept before it, minus 1; of the same kernel on the same device, over as many
-    /// workloads. `None` where nothing was kept before.
+    /// Its figure divided by the best figure kept before it, minus 1; of the same kernel on the
+    /// same device, over as many workloads. `None` where nothing was kept before.
     pub over_best: Option<f64>,
     /// It is an experiment with another kernel than the screen's.
     pub of_another_kernel: bool,
@@ -63,14 +65,24 @@ pub struct Table {
     marked: Vec<ExperimentKey>,
 }
 
-/// What two experiments must have in common so that their figures can be compared: the kernel, the device, whether the device
-/// is emulated, the number of judged workloads if some were left out, and the measure that the problem chose.
-type ComparedWith<'a> = (Option<&'a str>, Option<&'a str>, bool, Option<usize>, Option<ChosenMeasure>);
+/// What two experiments must have in common so that their figures can be compared: the kernel, the
+/// device, whether the device is emulated, the number of judged workloads if some were left out,
+/// and the measure that the problem chose.
+type ComparedWith<'a> = (
+    Option<&'a str>,
+    Option<&'a str>,
+    bool,
+    Option<usize>,
+    Option<ChosenMeasure>,
+);
 
 impl Default for Table {
     fn default() -> Self {
         Table {
-            sort: Sort { column: Column::When, descending: true },
+            sort: Sort {
+                column: Column::When,
+                descending: true,
+            },
             filter: Filter::default(),
             is_of_one_problem: false,
             of_others: 0,
@@ -86,7 +98,10 @@ impl Default for Table {
 impl Table {
     /// A table that shows the experiments of the screen's kernel only.
     pub fn of_one_problem() -> Table {
-        Table { is_of_one_problem: true, ..Table::default() }
+        Table {
+            is_of_one_problem: true,
+            ..Table::default()
+        }
     }
 
     pub fn sort(&self) -> Sort {
@@ -97,7 +112,8 @@ impl Table {
         &self.filter
     }
 
-    /// Whether the rows of other problems are left out. A filter that names a kernel chooses among all.
+    /// Whether the rows of other problems are left out. A filter that names a kernel chooses among
+    /// all.
     pub fn is_of_one_problem(&self) -> bool {
         self.is_of_one_problem && !self.filter.names_kernel()
     }
@@ -140,7 +156,9 @@ impl Table {
     /// Whether the facts were computed for this kernel and device.
     pub fn is_for(&self, context: &TableContext) -> bool {
         let (kernel, device, emulated) = &self.context;
-        kernel == context.kernel && device.as_deref() == context.device && *emulated == context.emulated
+        kernel == context.kernel
+            && device.as_deref() == context.device
+            && *emulated == context.emulated
     }
 
     /// Whether no row has a value in this column.
@@ -148,32 +166,58 @@ impl Table {
         self.empty_columns.contains(&column)
     }
 
-    /// Takes a new history, or another kernel or device: computes the facts, the filter and the order again.
+    /// Takes a new history, or another kernel or device: computes the facts, the filter and the
+    /// order again.
     pub fn set_history(&mut self, history: &[Experiment], context: TableContext) {
-        self.context = (context.kernel.to_owned(), context.device.map(str::to_owned), context.emulated);
+        self.context = (
+            context.kernel.to_owned(),
+            context.device.map(str::to_owned),
+            context.emulated,
+        );
         let mut best: HashMap<ComparedWith, f64> = HashMap::new();
         self.facts.clear();
         self.facts.extend(history.iter().map(|experiment| {
             let (kernel, device) = (experiment.kernel.as_deref(), experiment.device.as_deref());
-            let of = (kernel, device, experiment.emulated, experiment.measured.part, experiment.measure());
+            let of = (
+                kernel,
+                device,
+                experiment.emulated,
+                experiment.measured.part,
+                experiment.measure(),
+            );
             let before = best.get(&of).copied();
             let figure = experiment.figure();
             if let Some(figure) = figure.filter(|_| experiment.is_kept()) {
-                let is_best =
-                    before.is_none_or(|before| experiment.goal(context.goal).prefers(figure, before));
+                let is_best = before
+                    .is_none_or(|before| experiment.goal(context.goal).prefers(figure, before));
                 if is_best {
                     best.insert(of, figure);
                 }
             }
             RowFacts {
-                over_best: figure.zip(before).map(|(a, b)| a / b - 1.0).filter(|r| r.is_finite()),
-                of_another_kernel: experiment.kernel.as_deref().is_some_and(|k| k != context.kernel),
+                over_best: figure
+                    .zip(before)
+                    .map(|(a, b)| a / b - 1.0)
+                    .filter(|r| r.is_finite()),
+                of_another_kernel: experiment
+                    .kernel
+                    .as_deref()
+                    .is_some_and(|k| k != context.kernel),
                 on_another_device: experiment.emulated != context.emulated
-                    || experiment.device.as_deref().zip(context.device).is_some_and(|(a, b)| a != b),
-                text: format!("{} {}", experiment.row.commit, experiment.row.description).to_lowercase(),
+                    || experiment
+                        .device
+                        .as_deref()
+                        .zip(context.device)
+                        .is_some_and(|(a, b)| a != b),
+                text: format!("{} {}", experiment.row.commit, experiment.row.description)
+                    .to_lowercase(),
             }
         }));
-        self.of_others = self.facts.iter().filter(|facts| facts.of_another_kernel).count();
+        self.of_others = self
+            .facts
+            .iter()
+            .filter(|facts| facts.of_another_kernel)
+            .count();
         let has_values = |column: Column| {
             let mut rows = history.iter().zip(&self.facts).enumerate();
             rows.any(|(index, (e, facts))| match column {
@@ -182,7 +226,10 @@ impl Table {
                 _ => column.value(index, e, facts).is_some(),
             })
         };
-        self.empty_columns = Column::ALL.into_iter().filter(|column| !has_values(*column)).collect();
+        self.empty_columns = Column::ALL
+            .into_iter()
+            .filter(|column| !has_values(*column))
+            .collect();
         self.marked.retain(|key| history.iter().any(|e| e.is(key)));
         self.arrange(history);
     }
@@ -193,7 +240,8 @@ impl Table {
         self.sort_by(column, column.is_descending(goal), history);
     }
 
-    /// Sorts by this column, its best value first. Reverses the order where the rows are sorted by this column already.
+    /// Sorts by this column, its best value first. Reverses the order where the rows are sorted by
+    /// this column already.
     pub fn sort_by_head(&mut self, column: Column, history: &[Experiment], goal: Goal) {
         if self.sort.column == column {
             self.reverse(history);
@@ -220,15 +268,26 @@ impl Table {
 
     fn arrange(&mut self, history: &[Experiment]) {
         let is_of_one = self.is_of_one_problem();
-        let Table { sort, filter, facts, order, .. } = self;
+        let Table {
+            sort,
+            filter,
+            facts,
+            order,
+            ..
+        } = self;
         order.clear();
         let all = history.iter().zip(facts.iter()).enumerate();
         let all = all.filter(|(_, (_, facts))| !(is_of_one && facts.of_another_kernel));
-        order.extend(all.filter(|(_, (e, facts))| filter.accepts(e, &facts.text)).map(|(index, _)| index));
+        order.extend(
+            all.filter(|(_, (e, facts))| filter.accepts(e, &facts.text))
+                .map(|(index, _)| index),
+        );
         // Of equal rows the newest comes first.
         order.reverse();
         let value = |index: usize| sort.column.value(index, &history[index], &facts[index]);
-        order.sort_by(|a, b| column::compare(value(*a).as_ref(), value(*b).as_ref(), sort.descending));
+        order.sort_by(|a, b| {
+            column::compare(value(*a).as_ref(), value(*b).as_ref(), sort.descending)
+        });
     }
 
     pub fn is_marked(&self, key: &ExperimentKey) -> bool {
@@ -239,8 +298,8 @@ impl Table {
         &self.marked
     }
 
-    /// Marks an experiment for a comparison, or removes its mark. At most two are marked: a third mark removes the
-    /// oldest.
+    /// Marks an experiment for a comparison, or removes its mark. At most two are marked: a third
+    /// mark removes the oldest.
     pub fn mark(&mut self, key: ExperimentKey) {
         if let Some(at) = self.marked.iter().position(|k| *k == key) {
             self.marked.remove(at);

@@ -1,5 +1,6 @@
-//! Text measured in columns of the terminal: widths, cuts that never halve a wide character, wrapping, and a filter for
-//! characters that must not reach a terminal. CJK characters and most emoji are two columns wide, combining marks none.
+//! Text measured in columns of the terminal: widths, cuts that never halve a wide character,
+//! wrapping, and a filter for characters that must not reach a terminal. CJK characters and most
+//! emoji are two columns wide, combining marks none.
 
 use lab_protocol::text::is_visible;
 use std::borrow::Cow;
@@ -46,8 +47,8 @@ pub fn pad_left(text: &str, columns: usize) -> String {
     " ".repeat(missing) + &cut
 }
 
-/// The columns `from..from + columns` of `text`. A wide character that the left edge halves becomes a blank; one that
-/// the right edge halves is left out.
+/// The columns `from..from + columns` of `text`. A wide character that the left edge halves becomes
+/// a blank; one that the right edge halves is left out.
 pub fn slice(text: &str, from: usize, columns: usize) -> Cow<'_, str> {
     if from == 0 {
         return Cow::Borrowed(&text[..end_within(text, columns)]);
@@ -60,7 +61,9 @@ pub fn slice(text: &str, from: usize, columns: usize) -> Cow<'_, str> {
         }
         if at > from {
             let rest = &text[index..];
-            return Cow::Owned(" ".to_owned() + &rest[..end_within(rest, columns.saturating_sub(1))]);
+            return Cow::Owned(
+                " ".to_owned() + &rest[..end_within(rest, columns.saturating_sub(1))],
+            );
         }
         at += letter.width().unwrap_or(0);
     }
@@ -79,8 +82,8 @@ fn end_within(text: &str, columns: usize) -> usize {
     text.len()
 }
 
-/// Breaks `text` at white space into lines of at most `columns` columns. A word that is wider than a line is cut. Runs
-/// of white space count as one blank. Without a word there is no line.
+/// Breaks `text` at white space into lines of at most `columns` columns. A word that is wider than
+/// a line is cut. Runs of white space count as one blank. Without a word there is no line.
 ///
 /// ```
 /// use lab_tui::text::wrap;
@@ -96,7 +99,10 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
         .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit);
-    textwrap::wrap(&words.join(" "), options).into_iter().map(Cow::into_owned).collect()
+    textwrap::wrap(&words.join(" "), options)
+        .into_iter()
+        .map(Cow::into_owned)
+        .collect()
 }
 
 /// [`wrap`] into at most `rows` lines. Where text was cut, the last line ends in `…`.
@@ -115,9 +121,9 @@ pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
     lines
 }
 
-/// `text` without the characters that a terminal would obey or hide (those that are not [visible](is_visible)). Tabs and line
-/// feeds become blanks. Lines of run.log are filtered where they are read; this is for descriptions, paths and foreign
-/// messages.
+/// `text` without the characters that a terminal would obey or hide (those that are not
+/// [visible](is_visible)). Tabs and line feeds become blanks. Lines of run.log are filtered where
+/// they are read; this is for descriptions, paths and foreign messages.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_visible) {
         return Cow::Borrowed(text);
@@ -164,7 +170,10 @@ mod tests {
     #[test]
     fn text_that_does_not_fit_into_the_rows_ends_in_an_ellipsis() {
         assert_eq!(wrap_to("one two three", 7, 2), ["one two", "three"]);
-        assert_eq!(wrap_to("one two three four five", 7, 2), ["one two", "three …"]);
+        assert_eq!(
+            wrap_to("one two three four five", 7, 2),
+            ["one two", "three …"]
+        );
         assert_eq!(wrap_to(&"x".repeat(1000), 3, 2), ["xxx", "xx…"]);
         assert_eq!(wrap_to(&format!("a{}b", " ".repeat(1000)), 9, 2), ["a …"]);
     }

@@ -1,8 +1,9 @@
-//! A builder in the sandbox: it runs on a thread that may read sources and the compiler's own files, write one folder, and start
-//! the compiler's parts. Landlock and seccomp hold for that thread and for the processes that it starts.
+//! A builder in the sandbox: it runs on a thread that may read sources and the compiler's own
+//! files, write one folder, and start the compiler's parts. Landlock and seccomp hold for that
+//! thread and for the processes that it starts.
 //!
-//! The files that all builds share, made from the lab's own sources, are made outside the sandbox, where no source of a user has a
-//! say. The same holds for the [build cache](crate::build_cache).
+//! The files that all builds share, made from the lab's own sources, are made outside the sandbox,
+//! where no source of a user has a say. The same holds for the [build cache](crate::build_cache).
 
 use crate::api::{BuildRequest, Builder, Built, DeviceError, FolderTrust, Image, SharedFiles};
 use crate::sandbox::{self, FileAccess, Policy, SandboxState};
@@ -29,9 +30,13 @@ struct Opened {
 }
 
 impl ConfinedBuilder {
-    /// Opens the builder of a target and confines it to these files and its own. `folder` says whether the compiler may be one of
-    /// the current folder.
-    pub fn open(target: Target, folder: FolderTrust, files: FileAccess) -> Result<Self, DeviceError> {
+    /// Opens the builder of a target and confines it to these files and its own. `folder` says
+    /// whether the compiler may be one of the current folder.
+    pub fn open(
+        target: Target,
+        folder: FolderTrust,
+        files: FileAccess,
+    ) -> Result<Self, DeviceError> {
         let (jobs, receiver) = channel();
         let (say, said) = channel();
         let run = move || {
@@ -42,13 +47,29 @@ impl ConfinedBuilder {
             };
             // The receiver waits below.
             let _ = say.send(opened);
-            builder.into_iter().for_each(|mut builder| work(&mut *builder, &receiver));
+            builder
+                .into_iter()
+                .for_each(|mut builder| work(&mut *builder, &receiver));
         };
-        let started = std::thread::Builder::new().name("builder".into()).spawn(run);
-        started
-            .map_err(|e| DeviceError::Driver(format!("a thread for the compiler cannot be started: {e}")))?;
-        let Opened { version, identity, shared, state } = said.recv().map_err(|_| ended())??;
-        Ok(ConfinedBuilder { jobs, version, identity, shared, state })
+        let started = std::thread::Builder::new()
+            .name("builder".into())
+            .spawn(run);
+        started.map_err(|e| {
+            DeviceError::Driver(format!("a thread for the compiler cannot be started: {e}"))
+        })?;
+        let Opened {
+            version,
+            identity,
+            shared,
+            state,
+        } = said.recv().map_err(|_| ended())??;
+        Ok(ConfinedBuilder {
+            jobs,
+            version,
+            identity,
+            shared,
+            state,
+        })
     }
 
     /// What holds the builder back.
@@ -71,10 +92,22 @@ impl ConfinedBuilder {
 
 /// Takes the rights of the calling thread away.
 fn confine(builder: Box<dyn Builder>, mut files: FileAccess) -> (Box<dyn Builder>, Opened) {
-    let (version, identity, shared) = (builder.version(), builder.identity(), builder.shared_files());
+    let (version, identity, shared) = (
+        builder.version(),
+        builder.identity(),
+        builder.shared_files(),
+    );
     files.execute.extend(builder.own_files());
     let state = sandbox::enter(Policy::Compiler, &files);
-    (builder, Opened { version, identity, shared, state })
+    (
+        builder,
+        Opened {
+            version,
+            identity,
+            shared,
+            state,
+        },
+    )
 }
 
 fn work(builder: &mut dyn Builder, jobs: &Receiver<Job>) {
@@ -98,7 +131,8 @@ impl Builder for ConfinedBuilder {
 
     fn warm(&mut self, request: &BuildRequest) -> bool {
         let own = request.clone();
-        (self.shared)(request).is_ok() && self.run(move |builder| builder.warm(&own)).unwrap_or(false)
+        (self.shared)(request).is_ok()
+            && self.run(move |builder| builder.warm(&own)).unwrap_or(false)
     }
 
     fn key(&self, request: &BuildRequest) -> Option<String> {
@@ -110,8 +144,14 @@ impl Builder for ConfinedBuilder {
         (self.shared)(request)?;
         let own = request.clone();
         let built = self.run(move |builder| builder.build(&own))??;
-        // A part of the compiler may have put a link there, which the judge would follow with its own rights.
-        let is_file = |image: &Image| image.path.symlink_metadata().is_ok_and(|about| about.is_file());
+        // A part of the compiler may have put a link there, which the judge would follow with its
+        // own rights.
+        let is_file = |image: &Image| {
+            image
+                .path
+                .symlink_metadata()
+                .is_ok_and(|about| about.is_file())
+        };
         match &built.image {
             Some(image) if !is_file(image) => Err(DeviceError::Driver(format!(
                 "the compiler wrote no plain file to {}: look at the options in lab.toml",

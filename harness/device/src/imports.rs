@@ -1,9 +1,9 @@
-//! The functions that a built image calls and does not contain. Both devices' images are 64-bit ELF files in little
-//! endian: a cubin lists the device runtime's functions (`malloc`, `vprintf`) as undefined symbols, a shared object those
-//! of the host's libraries.
+//! The functions that a built image calls and does not contain. Both devices' images are 64-bit ELF
+//! files in little endian: a cubin lists the device runtime's functions (`malloc`, `vprintf`) as
+//! undefined symbols, a shared object those of the host's libraries.
 
-/// Functions that allocate memory, on either device. Memory that a kernel allocates lives on after the launch, and on a
-/// GPU even after the module was unloaded.
+/// Functions that allocate memory, on either device. Memory that a kernel allocates lives on after
+/// the launch, and on a GPU even after the module was unloaded.
 const ALLOCATORS: [&str; 12] = [
     "malloc",
     "calloc",
@@ -38,13 +38,19 @@ fn undefined_symbols(file: &[u8]) -> Option<Vec<&[u8]>> {
         return None;
     }
     let sections = integer(file, 40, 8)? as usize;
-    let (size, count) = (integer(file, 58, 2)? as usize, integer(file, 60, 2)? as usize);
+    let (size, count) = (
+        integer(file, 58, 2)? as usize,
+        integer(file, 60, 2)? as usize,
+    );
     let section = |index: usize| -> Option<&[u8]> {
         let start = sections.checked_add(size.checked_mul(index)?)?;
         file.get(start..start.checked_add(size)?)
     };
     let content = |header: &[u8]| -> Option<&[u8]> {
-        let (start, length) = (integer(header, 24, 8)? as usize, integer(header, 32, 8)? as usize);
+        let (start, length) = (
+            integer(header, 24, 8)? as usize,
+            integer(header, 32, 8)? as usize,
+        );
         file.get(start..start.checked_add(length)?)
     };
     let mut names = Vec::new();
@@ -57,7 +63,10 @@ fn undefined_symbols(file: &[u8]) -> Option<Vec<&[u8]>> {
         // A symbol: name (4 bytes), info, other, section (2 bytes), value, size.
         for symbol in content(header)?.chunks_exact(24) {
             let is_undefined = integer(symbol, 6, 2)? == 0;
-            let name = strings.get(integer(symbol, 0, 4)? as usize..)?.split(|byte| *byte == 0).next()?;
+            let name = strings
+                .get(integer(symbol, 0, 4)? as usize..)?
+                .split(|byte| *byte == 0)
+                .next()?;
             if is_undefined && !name.is_empty() {
                 names.push(name);
             }
@@ -69,7 +78,12 @@ fn undefined_symbols(file: &[u8]) -> Option<Vec<&[u8]>> {
 /// The unsigned integer of `size` bytes at an offset.
 fn integer(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
     let bytes = bytes.get(at..at.checked_add(size)?)?;
-    Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    Some(
+        bytes
+            .iter()
+            .rev()
+            .fold(0, |value, byte| value << 8 | u64::from(*byte)),
+    )
 }
 
 #[cfg(test)]

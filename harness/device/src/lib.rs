@@ -1,12 +1,13 @@
-//! Where a kernel runs: [`cuda`] (NVRTC and the driver) or [`cpu`] (the same `kernel.cu`, emulated).
+//! Where a kernel runs: [`cuda`] (NVRTC and the driver) or [`cpu`] (the same `kernel.cu`,
+//! emulated).
 //!
-//! The judge sees a device through two small traits: a [`Builder`] compiles source into an [`Image`] (in the
-//! compiler process), and a [`Driver`] holds memory and launches kernels (in the worker process). Memory is named
-//! by raw device addresses. The worker adds guard zones, poison and the comparison of inputs on top, once for both
-//! devices.
+//! The judge sees a device through two small traits: a [`Builder`] compiles source into an
+//! [`Image`] (in the compiler process), and a [`Driver`] holds memory and launches kernels (in the
+//! worker process). Memory is named by raw device addresses. The worker adds guard zones, poison
+//! and the comparison of inputs on top, once for both devices.
 //!
-//! All unsafe code of the lab is in this crate, in the modules that say `allow(unsafe_code)`. The crate knows no
-//! problem and no result line.
+//! All unsafe code of the lab is in this crate, in the modules that say `allow(unsafe_code)`. The
+//! crate knows no problem and no result line.
 //!
 //! # Example
 //! ```
@@ -58,10 +59,10 @@ pub mod source_places;
 pub mod telemetry;
 
 pub use api::{
-    Arg, BYTE_POISONS, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver,
-    Entry, ExecutionOrder, FLOAT8_POISONS, Finding, FolderTrust, Image, MAP_BYTES, MAX_RANK, MapElement,
-    MemoryRange, Noise, OTHER_PARAMETERS, Occupancy, POISON, POISONS, Sanitizer, Shape, SharedFiles, Step,
-    Submission, TensorMap, digest, is_poison,
+    Arg, BYTE_POISONS, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo,
+    Driver, Entry, ExecutionOrder, FLOAT8_POISONS, Finding, FolderTrust, Image, MAP_BYTES,
+    MAX_RANK, MapElement, MemoryRange, Noise, OTHER_PARAMETERS, Occupancy, POISON, POISONS,
+    Sanitizer, Shape, SharedFiles, Step, Submission, TensorMap, digest, is_poison,
 };
 
 pub use build_cache::own_build;
@@ -71,8 +72,8 @@ pub use imports::allocators;
 
 use lab_protocol::Target;
 
-/// Returns the device that [`Target::Auto`] stands for: the first CUDA device, or the cpu device where there is none.
-/// Returns any other target unchanged.
+/// Returns the device that [`Target::Auto`] stands for: the first CUDA device, or the cpu device
+/// where there is none. Returns any other target unchanged.
 ///
 /// ```
 /// use lab_protocol::Target;
@@ -88,13 +89,17 @@ pub fn resolve(target: Target) -> Target {
     }
 }
 
-/// Returns why [`Target::Auto`] stands for the cpu device although an NVIDIA driver is installed: the driver's fault, and what to
-/// do. `None` for any other target, on a machine without a driver or a GPU, and where the driver works.
+/// Returns why [`Target::Auto`] stands for the cpu device although an NVIDIA driver is installed:
+/// the driver's fault, and what to do. `None` for any other target, on a machine without a driver
+/// or a GPU, and where the driver works.
 pub fn why_not_cuda(target: Target) -> Option<String> {
-    (target == Target::Auto && resolve(target) == Target::Cpu).then(cuda::driver_fault).flatten()
+    (target == Target::Auto && resolve(target) == Target::Cpu)
+        .then(cuda::driver_fault)
+        .flatten()
 }
 
-/// Returns the compiler for a target. Fails with [`DeviceError::Unavailable`] where it is not installed.
+/// Returns the compiler for a target. Fails with [`DeviceError::Unavailable`] where it is not
+/// installed.
 pub fn builder(target: Target) -> Result<Box<dyn Builder>, DeviceError> {
     builder_in(target, FolderTrust::Untrusted)
 }
@@ -107,7 +112,8 @@ pub fn builder_in(target: Target, folder: FolderTrust) -> Result<Box<dyn Builder
     }
 }
 
-/// Opens the device of a target. Fails with [`DeviceError::Unavailable`] where there is no such device.
+/// Opens the device of a target. Fails with [`DeviceError::Unavailable`] where there is no such
+/// device.
 pub fn open(target: Target) -> Result<Box<dyn Driver>, DeviceError> {
     match resolve(target) {
         Target::Cuda(ordinal) => cuda::open(ordinal),

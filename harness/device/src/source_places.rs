@@ -2,26 +2,35 @@
 
 use crate::cpu::lex::{Token, TokenKind, lex};
 
-/// The line, from 1, on which a source begins the parameters of the `__global__` function `kernel`; `None` if no function of this
-/// name is written out, as where a macro makes it.
+/// The line, from 1, on which a source begins the parameters of the `__global__` function `kernel`;
+/// `None` if no function of this name is written out, as where a macro makes it.
 pub fn line_of_kernel(source: &str, kernel: &str) -> Option<u32> {
     let tokens = lex(source);
     let is_of = |at: usize| {
-        let declared = tokens[..at].iter().rev().take_while(|token| !ends_declaration(token));
+        let declared = tokens[..at]
+            .iter()
+            .rev()
+            .take_while(|token| !ends_declaration(token));
         tokens[at].text(source) == kernel
             && tokens.get(at + 1).is_some_and(|next| next.is(b'('))
-            && declared.into_iter().any(|token| token.text(source) == "__global__")
+            && declared
+                .into_iter()
+                .any(|token| token.text(source) == "__global__")
     };
     let at = (0..tokens.len()).find(|at| is_of(*at))?;
     Some(line_of(source, tokens[at].start))
 }
 
-/// The line, from 1, of `LAB_LAUNCH(entry)` or `LAB_LAUNCHES(entry)`; `None` if neither is written out.
+/// The line, from 1, of `LAB_LAUNCH(entry)` or `LAB_LAUNCHES(entry)`; `None` if neither is written
+/// out.
 pub fn line_of_launch_statement(source: &str, entry: &str) -> Option<u32> {
-    launch_statements(source).into_iter().find_map(|(of, line)| (of == entry).then_some(line))
+    launch_statements(source)
+        .into_iter()
+        .find_map(|(of, line)| (of == entry).then_some(line))
 }
 
-/// The entry and the line, from 1, of each `LAB_LAUNCH(entry)` and `LAB_LAUNCHES(entry)` that is written out.
+/// The entry and the line, from 1, of each `LAB_LAUNCH(entry)` and `LAB_LAUNCHES(entry)` that is
+/// written out.
 pub fn launch_statements(source: &str) -> Vec<(&str, u32)> {
     let tokens = lex(source);
     let is_statement = |window: &&[Token]| {
@@ -30,15 +39,24 @@ pub fn launch_statements(source: &str) -> Vec<(&str, u32)> {
             && window[3].is(b')')
     };
     let found = tokens.windows(4).filter(is_statement);
-    found.map(|window| (window[2].text(source), line_of(source, window[0].start))).collect()
+    found
+        .map(|window| (window[2].text(source), line_of(source, window[0].start)))
+        .collect()
 }
 
 fn ends_declaration(token: &Token) -> bool {
-    matches!(token.kind, TokenKind::Punct(b';' | b'{' | b'}') | TokenKind::Directive)
+    matches!(
+        token.kind,
+        TokenKind::Punct(b';' | b'{' | b'}') | TokenKind::Directive
+    )
 }
 
 fn line_of(source: &str, at: usize) -> u32 {
-    source.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() as u32 + 1
+    source.as_bytes()[..at]
+        .iter()
+        .filter(|byte| **byte == b'\n')
+        .count() as u32
+        + 1
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Builds with NVRTC, as a user runs them. These tests need a CUDA toolkit or its wheels, but no GPU, and are
-//! ignored unless they are asked for: `scripts/gpu-tests`, or `cargo test -p lab-device -- --include-ignored`.
+//! Builds with NVRTC, as a user runs them. These tests need a CUDA toolkit or its wheels, but no
+//! GPU, and are ignored unless they are asked for: `scripts/gpu-tests`, or
+//! `cargo test -p lab-device -- --include-ignored`.
 #![allow(clippy::unwrap_used)]
 
 use lab_device::cuda::{self, NvrtcBuilder};
@@ -8,7 +9,8 @@ use lab_protocol::CompileOptions;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// NVRTC maps a precompiled header to a fixed address of the process, so there may be only one builder at a time.
+/// NVRTC maps a precompiled header to a fixed address of the process, so there may be only one
+/// builder at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A folder with sources, and a builder.
@@ -21,8 +23,13 @@ struct NvrtcBench {
 /// Waits for its turn. Fails where NVRTC is missing.
 fn bench() -> NvrtcBench {
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let builder = cuda::nvrtc_builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
-    NvrtcBench { folder: tempfile::tempdir().unwrap(), builder, _turn: turn }
+    let builder =
+        cuda::nvrtc_builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
+    NvrtcBench {
+        folder: tempfile::tempdir().unwrap(),
+        builder,
+        _turn: turn,
+    }
 }
 
 impl NvrtcBench {
@@ -86,7 +93,10 @@ fn a_kernel_is_built_and_its_resources_are_reported() {
     let image = built.image.unwrap();
     assert_eq!(&std::fs::read(image.path).unwrap()[..4], b"\x7fELF");
     assert!(built.registers.unwrap() > 5 && built.seconds > 0.0);
-    assert_eq!((built.spill_bytes, built.shared_bytes), (Some(0), Some(1024)));
+    assert_eq!(
+        (built.spill_bytes, built.shared_bytes),
+        (Some(0), Some(1024))
+    );
 }
 
 #[test]
@@ -96,9 +106,16 @@ fn the_c_librarys_headers_work_with_cudas_in_either_order() {
     let ours = "#include <cstdint>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n";
     let theirs = "#include <cuda/std/cstdint>\n#include <cuda/std/limits>\n#include <cuda_fp16.h>\n#include <cuda/barrier>\n";
     let body = "extern \"C\" __global__ void k(int64_t* x, float* y) { *x = INT64_MAX - CHAR_BIT; *y = FLT_MAX; y[1] = INFINITY; }\n";
-    for text in [format!("{ours}{theirs}{body}"), format!("{theirs}{ours}{body}")] {
+    for text in [
+        format!("{ours}{theirs}{body}"),
+        format!("{theirs}{ours}{body}"),
+    ] {
         let built = bench.build(&text);
-        assert!(built.image.is_some() && built.log.is_empty(), "{}", built.log);
+        assert!(
+            built.image.is_some() && built.log.is_empty(),
+            "{}",
+            built.log
+        );
     }
 }
 
@@ -106,14 +123,21 @@ fn the_c_librarys_headers_work_with_cudas_in_either_order() {
 #[ignore = "needs NVRTC: scripts/gpu-tests"]
 fn an_error_names_the_line_of_the_users_file() {
     let mut bench = bench();
-    let built = bench.build("#include \"lab.h\"\nextern \"C\" __global__ void k(int* x) {\n    *x = y;\n}\n");
+    let built = bench
+        .build("#include \"lab.h\"\nextern \"C\" __global__ void k(int* x) {\n    *x = y;\n}\n");
     assert!(built.image.is_none());
     assert!(
-        built.log.starts_with("kernels/mine/kernel.cu(3): error: identifier \"y\" is undefined"),
+        built
+            .log
+            .starts_with("kernels/mine/kernel.cu(3): error: identifier \"y\" is undefined"),
         "{}",
         built.log
     );
-    assert!(!built.log.contains(bench.folder.path().to_str().unwrap()), "{}", built.log);
+    assert!(
+        !built.log.contains(bench.folder.path().to_str().unwrap()),
+        "{}",
+        built.log
+    );
 }
 
 #[test]
@@ -122,7 +146,13 @@ fn a_warning_is_shown_where_the_build_succeeds() {
     let mut bench = bench();
     let built = bench.build("extern \"C\" __global__ void k() {\n    int unused;\n}\n");
     assert!(built.image.is_some());
-    assert!(built.log.starts_with("kernels/mine/kernel.cu(2): warning #"), "{}", built.log);
+    assert!(
+        built
+            .log
+            .starts_with("kernels/mine/kernel.cu(2): warning #"),
+        "{}",
+        built.log
+    );
     assert!(!built.log.contains("ptxas"), "{}", built.log);
 }
 
@@ -147,7 +177,10 @@ fn spills_are_counted() {
         }"#,
     );
     let options = CompileOptions::parse(&["--maxrregcount=32".to_owned()]).unwrap();
-    let request = BuildRequest { options, ..bench.request() };
+    let request = BuildRequest {
+        options,
+        ..bench.request()
+    };
     let built = bench.builder.build(&request).unwrap();
     assert_eq!(built.registers, Some(32));
     assert!(built.spill_bytes.unwrap() > 100, "{built:?}");
@@ -163,10 +196,17 @@ fn local_headers_are_found_beside_the_source_and_shown_with_the_users_path() {
     assert!(bench.build(text).image.is_some());
     let request = bench.request();
     bench.builder.warm(&request);
-    bench.write("parts/size.cuh", "constexpr int OTHER = 4;\n\nthis is wrong\n");
+    bench.write(
+        "parts/size.cuh",
+        "constexpr int OTHER = 4;\n\nthis is wrong\n",
+    );
     let built = bench.build(text);
     assert!(built.image.is_none(), "the header's change was not seen");
-    assert!(built.log.contains("kernels/mine/parts/size.cuh(3): error:"), "{}", built.log);
+    assert!(
+        built.log.contains("kernels/mine/parts/size.cuh(3): error:"),
+        "{}",
+        built.log
+    );
 }
 
 #[test]
@@ -178,16 +218,34 @@ fn precompiled_headers_change_only_the_time() {
     assert_eq!(bench.builder.warm(&request), bench.builder.can_precompile());
     let again = bench.build(KERNEL);
     // The cubin's symbols may have another order, but the kernel needs the same resources.
-    let needs = |built: &Built| (built.log.clone(), built.registers, built.spill_bytes, built.shared_bytes);
+    let needs = |built: &Built| {
+        (
+            built.log.clone(),
+            built.registers,
+            built.spill_bytes,
+            built.shared_bytes,
+        )
+    };
     assert!(again.image.is_some());
     assert_eq!(needs(&first), needs(&again));
     // Macros and the generated header are read again.
     let other = bench.build(&KERNEL.replace("TILE 4", "TILE nothing"));
-    assert!(other.image.is_none() && other.log.contains("\"nothing\" is undefined"), "{}", other.log);
+    assert!(
+        other.image.is_none() && other.log.contains("\"nothing\" is undefined"),
+        "{}",
+        other.log
+    );
     let problem_header = "struct LabDims { unsigned columns; };\n".to_owned();
-    let request = BuildRequest { problem_header, ..bench.request() };
+    let request = BuildRequest {
+        problem_header,
+        ..bench.request()
+    };
     let built = bench.builder.build(&request).unwrap();
-    assert!(built.image.is_none() && built.log.contains("has no member \"rows\""), "{}", built.log);
+    assert!(
+        built.image.is_none() && built.log.contains("has no member \"rows\""),
+        "{}",
+        built.log
+    );
 }
 
 #[test]
@@ -203,11 +261,20 @@ fn other_headers_replace_the_first_and_only_cubins_are_left() {
     }
     let cache = bench.folder.path().join("cache");
     drop(bench.builder);
-    let left: Vec<_> = std::fs::read_dir(&cache).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let left: Vec<_> = std::fs::read_dir(&cache)
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
     assert_eq!(left, ["images"]);
-    let left: Vec<_> =
-        std::fs::read_dir(cache.join("images")).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert!(left.iter().all(|name| name.to_str().unwrap().ends_with(".cubin")), "{left:?}");
+    let left: Vec<_> = std::fs::read_dir(cache.join("images"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert!(
+        left.iter()
+            .all(|name| name.to_str().unwrap().ends_with(".cubin")),
+        "{left:?}"
+    );
 }
 
 #[test]
@@ -223,9 +290,16 @@ fn the_users_own_options_and_defines_are_used() {
     };
     let built = bench.builder.build(&request).unwrap();
     assert!(built.image.is_some(), "{}", built.log);
-    let request = BuildRequest { options: CompileOptions::parse(&["-std=c++42".into()]).unwrap(), ..request };
+    let request = BuildRequest {
+        options: CompileOptions::parse(&["-std=c++42".into()]).unwrap(),
+        ..request
+    };
     let built = bench.builder.build(&request).unwrap();
-    assert!(built.image.is_none() && built.log.contains("std"), "{}", built.log);
+    assert!(
+        built.image.is_none() && built.log.contains("std"),
+        "{}",
+        built.log
+    );
 }
 
 #[test]
@@ -235,13 +309,25 @@ fn an_impossible_build_is_an_error_with_the_reason() {
     bench.write("kernel.cu", b"int x;\nint\0y;\n");
     let request = bench.request();
     let built = bench.builder.build(&request).unwrap();
-    assert_eq!(built.log, "kernels/mine/kernel.cu(2): error: the source holds a NUL byte. Remove it.\n");
+    assert_eq!(
+        built.log,
+        "kernels/mine/kernel.cu(2): error: the source holds a NUL byte. Remove it.\n"
+    );
     bench.write("kernel.cu", "");
 
-    let request = BuildRequest { arch: "sm_999".into(), ..request };
+    let request = BuildRequest {
+        arch: "sm_999".into(),
+        ..request
+    };
     let error = bench.builder.build(&request).unwrap_err().to_string();
-    assert!(error.contains("not for sm_999") && error.contains("CUDA_HOME"), "{error}");
+    assert!(
+        error.contains("not for sm_999") && error.contains("CUDA_HOME"),
+        "{error}"
+    );
 
-    let request = BuildRequest { source: Path::new("/nowhere/kernel.cu").into(), ..request };
+    let request = BuildRequest {
+        source: Path::new("/nowhere/kernel.cu").into(),
+        ..request
+    };
     assert!(bench.builder.build(&request).is_err());
 }

@@ -1,31 +1,45 @@
-//! Kernels on a real GPU, from source to values. These tests need a CUDA device and NVRTC, and are ignored unless
-//! they are asked for: `scripts/gpu-tests`, or `cargo test -p lab-device -- --include-ignored`.
+//! Kernels on a real GPU, from source to values. These tests need a CUDA device and NVRTC, and are
+//! ignored unless they are asked for: `scripts/gpu-tests`, or
+//! `cargo test -p lab-device -- --include-ignored`.
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{
-    BuildRequest, Builder, COMPARE_CHUNK_BYTES, DeviceError, Driver, Entry, ExecutionOrder, Shape, cuda,
+    BuildRequest, Builder, COMPARE_CHUNK_BYTES, DeviceError, Driver, Entry, ExecutionOrder, Shape,
+    cuda,
 };
 use lab_protocol::CompileOptions;
 
-/// A GPU with one module loaded. The tests share the process's context, so a kernel that breaks the context runs in
-/// a child process: see [`alone`].
+/// A GPU with one module loaded. The tests share the process's context, so a kernel that breaks the
+/// context runs in a child process: see [`alone`].
 struct Gpu {
     driver: Box<dyn Driver>,
     module: u32,
     _folder: tempfile::TempDir,
 }
 
-/// Builds `text`, opens the first GPU and loads the module. Fails where the device or NVRTC is missing.
+/// Builds `text`, opens the first GPU and loads the module. Fails where the device or NVRTC is
+/// missing.
 fn gpu(text: &str) -> Gpu {
-    let mut builder = cuda::builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
-    let mut driver = cuda::open(0).unwrap_or_else(|error| panic!("this test needs a CUDA device: {error}"));
+    let mut builder =
+        cuda::builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
+    let mut driver =
+        cuda::open(0).unwrap_or_else(|error| panic!("this test needs a CUDA device: {error}"));
     let folder = tempfile::tempdir().unwrap();
     let image = build(builder.as_mut(), folder.path(), text, &driver.info().arch);
     let module = driver.load(&image).unwrap();
-    Gpu { driver, module, _folder: folder }
+    Gpu {
+        driver,
+        module,
+        _folder: folder,
+    }
 }
 
-fn build(builder: &mut dyn Builder, folder: &std::path::Path, text: &str, arch: &str) -> std::path::PathBuf {
+fn build(
+    builder: &mut dyn Builder,
+    folder: &std::path::Path,
+    text: &str,
+    arch: &str,
+) -> std::path::PathBuf {
     let source = folder.join("kernel.cu");
     std::fs::write(&source, text).unwrap();
     let request = BuildRequest {
@@ -44,7 +58,13 @@ fn build(builder: &mut dyn Builder, folder: &std::path::Path, text: &str, arch: 
 }
 
 fn shape(grid: u32, block: u32, shared_bytes: u32, cooperative: bool) -> Shape {
-    Shape { grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes, cooperative, ..Shape::default() }
+    Shape {
+        grid: [grid, 1, 1],
+        block: [block, 1, 1],
+        shared_bytes,
+        cooperative,
+        ..Shape::default()
+    }
 }
 
 impl Gpu {
@@ -62,14 +82,17 @@ impl Gpu {
 
     fn read(&mut self, address: u64, count: usize) -> Vec<f32> {
         let mut values = vec![0f32; count];
-        self.driver.download(address, bytemuck::cast_slice_mut(&mut values)).unwrap();
+        self.driver
+            .download(address, bytemuck::cast_slice_mut(&mut values))
+            .unwrap();
         values
     }
 
     fn launch(&mut self, name: &str, shape: Shape, args: &[&[u8]]) -> Result<f64, DeviceError> {
         let entry = self.entry(name);
         let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.to_vec()).collect();
-        self.driver.launch(entry, &shape, &args, ExecutionOrder::Forward)
+        self.driver
+            .launch(entry, &shape, &args, ExecutionOrder::Forward)
     }
 
     fn refused(&mut self, name: &str, shape: Shape, args: &[&[u8]], words: &str) {
@@ -133,7 +156,12 @@ fn two_vectors_are_added() {
     let (x, y) = (gpu.buffer(&x), gpu.buffer(&vec![0.5; n as usize]));
     let sum = gpu.driver.alloc(4 * 1024).unwrap();
     gpu.driver.fill(sum, 4 * 1024, 0x7fff_7fff).unwrap();
-    let args: [&[u8]; 4] = [&x.to_le_bytes(), &y.to_le_bytes(), &sum.to_le_bytes(), &n.to_le_bytes()];
+    let args: [&[u8]; 4] = [
+        &x.to_le_bytes(),
+        &y.to_le_bytes(),
+        &sum.to_le_bytes(),
+        &n.to_le_bytes(),
+    ];
     let seconds = gpu.launch("add", shape(4, 256, 0, false), &args).unwrap();
     assert!(seconds > 0.0 && seconds < 1.0, "{seconds}");
     let out = gpu.read(sum, 1024);
@@ -151,12 +179,19 @@ fn two_vectors_are_added() {
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn memory_is_compared_piece_by_piece() {
     let mut gpu = gpu(KERNELS);
-    let held: Vec<f32> = (0..=(3 * COMPARE_CHUNK_BYTES / 4)).map(|i| i as f32).collect();
+    let held: Vec<f32> = (0..=(3 * COMPARE_CHUNK_BYTES / 4))
+        .map(|i| i as f32)
+        .collect();
     let x = gpu.buffer(&held);
     let held: &[u8] = bytemuck::cast_slice(&held);
     let mut right = held.to_vec();
     assert_eq!(gpu.driver.first_difference(x, &right).unwrap(), None);
-    for at in [held.len() - 1, 2 * COMPARE_CHUNK_BYTES, COMPARE_CHUNK_BYTES - 1, 0] {
+    for at in [
+        held.len() - 1,
+        2 * COMPARE_CHUNK_BYTES,
+        COMPARE_CHUNK_BYTES - 1,
+        0,
+    ] {
         right[at] ^= 1;
         assert_eq!(gpu.driver.first_difference(x, &right).unwrap(), Some(at));
     }
@@ -172,8 +207,13 @@ fn the_launch_statement_runs_on_the_device() {
     let device = [info.sms, info.max_shared_bytes, 0];
     // A LabShape of lab.h.
     let out = gpu.buffer(&[0.0; 478]);
-    let args: [&[u8]; 3] = [&1000u32.to_le_bytes(), bytemuck::cast_slice(&device), &out.to_le_bytes()];
-    gpu.launch("lab_launch_add", shape(1, 1, 0, false), &args).unwrap();
+    let args: [&[u8]; 3] = [
+        &1000u32.to_le_bytes(),
+        bytemuck::cast_slice(&device),
+        &out.to_le_bytes(),
+    ];
+    gpu.launch("lab_launch_add", shape(1, 1, 0, false), &args)
+        .unwrap();
     let words: Vec<u32> = gpu.read(out, 8).iter().map(|v| v.to_bits()).collect();
     assert_eq!(words, [4, 1, 1, 256, 1, 1, 8, 0]);
 }
@@ -184,7 +224,12 @@ fn a_block_reduces_in_shared_memory() {
     let mut gpu = gpu(KERNELS);
     let x = gpu.buffer(&(0..256).map(|i| i as f32).collect::<Vec<_>>());
     let out = gpu.buffer(&[0.0]);
-    gpu.launch("total", shape(1, 256, 0, false), &[&x.to_le_bytes(), &out.to_le_bytes()]).unwrap();
+    gpu.launch(
+        "total",
+        shape(1, 256, 0, false),
+        &[&x.to_le_bytes(), &out.to_le_bytes()],
+    )
+    .unwrap();
     assert_eq!(gpu.read(out, 1), [255.0 * 128.0]);
 }
 
@@ -195,9 +240,13 @@ fn all_blocks_meet_in_a_cooperative_launch() {
     let sms = gpu.driver.info().sms;
     let entry = gpu.entry("turn");
     let blocks = sms * gpu.driver.blocks_per_sm(entry, 128, 0).unwrap();
-    let (words, out) = (gpu.buffer(&vec![0.0; blocks as usize]), gpu.buffer(&vec![0.0; blocks as usize]));
+    let (words, out) = (
+        gpu.buffer(&vec![0.0; blocks as usize]),
+        gpu.buffer(&vec![0.0; blocks as usize]),
+    );
     let args: [&[u8]; 2] = [&words.to_le_bytes(), &out.to_le_bytes()];
-    gpu.launch("turn", shape(blocks, 128, 0, true), &args).unwrap();
+    gpu.launch("turn", shape(blocks, 128, 0, true), &args)
+        .unwrap();
     let expected: Vec<f32> = (1..=blocks).map(|i| (i % blocks) as f32).collect();
     assert_eq!(gpu.read(out, blocks as usize), expected);
     // One block more does not fit. The message holds the numbers.
@@ -210,17 +259,26 @@ fn all_blocks_meet_in_a_cooperative_launch() {
 fn a_block_may_have_all_the_shared_memory_that_the_device_offers() {
     let mut gpu = gpu(KERNELS);
     let most = gpu.driver.info().max_shared_bytes;
-    assert!(most > 48 * 1024, "every device since Volta offers more than 48 KiB");
+    assert!(
+        most > 48 * 1024,
+        "every device since Volta offers more than 48 KiB"
+    );
     let n = most / 4;
     let values: Vec<f32> = (0..n).map(|i| i as f32).collect();
     let x = gpu.buffer(&values);
     let args: [&[u8]; 2] = [&x.to_le_bytes(), &n.to_le_bytes()];
     let entry = gpu.entry("reverse");
     assert_eq!(gpu.driver.blocks_per_sm(entry, 256, most).unwrap(), 1);
-    gpu.launch("reverse", shape(1, 256, most, false), &args).unwrap();
+    gpu.launch("reverse", shape(1, 256, most, false), &args)
+        .unwrap();
     let expected: Vec<f32> = values.into_iter().rev().collect();
     assert_eq!(gpu.read(x, n as usize), expected);
-    gpu.refused("reverse", shape(1, 256, most + 4, false), &args, "bytes of dynamic shared memory");
+    gpu.refused(
+        "reverse",
+        shape(1, 256, most + 4, false),
+        &args,
+        "bytes of dynamic shared memory",
+    );
 }
 
 #[test]
@@ -228,11 +286,36 @@ fn a_block_may_have_all_the_shared_memory_that_the_device_offers() {
 fn an_impossible_launch_is_refused_with_the_reason() {
     let mut gpu = gpu(KERNELS);
     let x = gpu.buffer(&[0.0]).to_le_bytes();
-    gpu.refused("narrow", shape(1, 128, 0, false), &[&x], "a block may have 64 threads");
-    gpu.refused("narrow", shape(1, 2048, 0, false), &[&x], "may be 1 to 1024");
-    gpu.refused("narrow", shape(0, 32, 0, false), &[&x], "launch.grid is [0, 1, 1]");
-    gpu.refused("narrow", shape(1, 32, 0, false), &[], "it has 1, and the problem has 0");
-    gpu.refused("narrow", shape(1, 32, 0, false), &[&[0; 4]], "its parameter 1 has 8 bytes");
+    gpu.refused(
+        "narrow",
+        shape(1, 128, 0, false),
+        &[&x],
+        "a block may have 64 threads",
+    );
+    gpu.refused(
+        "narrow",
+        shape(1, 2048, 0, false),
+        &[&x],
+        "may be 1 to 1024",
+    );
+    gpu.refused(
+        "narrow",
+        shape(0, 32, 0, false),
+        &[&x],
+        "launch.grid is [0, 1, 1]",
+    );
+    gpu.refused(
+        "narrow",
+        shape(1, 32, 0, false),
+        &[],
+        "it has 1, and the problem has 0",
+    );
+    gpu.refused(
+        "narrow",
+        shape(1, 32, 0, false),
+        &[&[0; 4]],
+        "its parameter 1 has 8 bytes",
+    );
     // None of these launches reached the device, which can still be used.
     gpu.launch("narrow", shape(1, 64, 0, false), &[&x]).unwrap();
 }
@@ -241,11 +324,17 @@ fn an_impossible_launch_is_refused_with_the_reason() {
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn the_time_is_measured_on_the_device() {
     let mut gpu = gpu(KERNELS);
-    let mut time = |cycles: u64| gpu.launch("spin", shape(1, 1, 0, false), &[&cycles.to_le_bytes()]).unwrap();
+    let mut time = |cycles: u64| {
+        gpu.launch("spin", shape(1, 1, 0, false), &[&cycles.to_le_bytes()])
+            .unwrap()
+    };
     time(1_000);
     let (short, long) = (time(1_000_000), time(20_000_000));
     // 20 million cycles are 10 ms at 2 GHz; a launch alone takes microseconds.
-    assert!(short > 1e-4 && long > 1e-3 && long / short > 5.0 && long < 1.0, "{short} {long}");
+    assert!(
+        short > 1e-4 && long > 1e-3 && long / short > 5.0 && long < 1.0,
+        "{short} {long}"
+    );
 }
 
 #[test]
@@ -255,7 +344,10 @@ fn a_missing_kernel_is_none_and_an_unloaded_module_an_error() {
     assert_eq!(gpu.driver.entry(gpu.module, "nowhere").unwrap(), None);
     let entry = gpu.entry("add");
     gpu.driver.unload(gpu.module).unwrap();
-    let error = gpu.driver.launch(entry, &shape(1, 1, 0, false), &[], ExecutionOrder::Forward).unwrap_err();
+    let error = gpu
+        .driver
+        .launch(entry, &shape(1, 1, 0, false), &[], ExecutionOrder::Forward)
+        .unwrap_err();
     assert!(error.to_string().contains("not loaded any more"), "{error}");
 }
 
@@ -287,15 +379,22 @@ fn a_file_that_is_no_cubin_is_refused() {
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_missing_device_is_an_error_that_lists_the_devices() {
     assert!(cuda::available(), "this test needs a CUDA device");
-    let Err(error) = cuda::open(99) else { panic!("there is no machine with 100 GPUs") };
-    assert!(error.to_string().contains("no device cuda:99: this machine has cuda:0"), "{error}");
+    let Err(error) = cuda::open(99) else {
+        panic!("there is no machine with 100 GPUs")
+    };
+    assert!(
+        error
+            .to_string()
+            .contains("no device cuda:99: this machine has cuda:0"),
+        "{error}"
+    );
 }
 
 /// Set in the child process that runs one broken kernel.
 const ALONE: &str = "LAB_TEST_ALONE";
 
-/// Runs `scene` in a child process, because it breaks the context. Returns how the child ended; `None` in the child
-/// itself.
+/// Runs `scene` in a child process, because it breaks the context. Returns how the child ended;
+/// `None` in the child itself.
 fn alone(test: &str, text: &str, scene: impl FnOnce(Gpu)) -> Option<std::process::Output> {
     let gpu = gpu(text);
     if std::env::var_os(ALONE).is_some() {
@@ -305,7 +404,13 @@ fn alone(test: &str, text: &str, scene: impl FnOnce(Gpu)) -> Option<std::process
     drop(gpu);
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     // `--include-ignored`: otherwise the child would run no test, and end well.
-    command.args(["--exact", test, "--include-ignored", "--nocapture", "--test-threads=1"]);
+    command.args([
+        "--exact",
+        test,
+        "--include-ignored",
+        "--nocapture",
+        "--test-threads=1",
+    ]);
     Some(command.env(ALONE, "1").output().unwrap())
 }
 
@@ -314,39 +419,73 @@ fn succeeded(output: Option<std::process::Output>) {
     let Some(output) = output else { return };
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
 }
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn an_illegal_address_is_explained_and_the_context_stays_broken() {
     let text = r#"extern "C" __global__ void k(float* x) { x[1ull << 40] = 1; }"#;
-    succeeded(alone("an_illegal_address_is_explained_and_the_context_stays_broken", text, |mut gpu| {
-        let x = gpu.buffer(&[0.0]).to_le_bytes();
-        gpu.refused("k", shape(1, 1, 0, false), &[&x], "an address that belongs to no buffer");
-        let error = gpu.driver.download(u64::from_le_bytes(x), &mut [0; 4]).unwrap_err();
-        assert!(matches!(error, DeviceError::Kernel(_)), "{error:?}");
-    }));
+    succeeded(alone(
+        "an_illegal_address_is_explained_and_the_context_stays_broken",
+        text,
+        |mut gpu| {
+            let x = gpu.buffer(&[0.0]).to_le_bytes();
+            gpu.refused(
+                "k",
+                shape(1, 1, 0, false),
+                &[&x],
+                "an address that belongs to no buffer",
+            );
+            let error = gpu
+                .driver
+                .download(u64::from_le_bytes(x), &mut [0; 4])
+                .unwrap_err();
+            assert!(matches!(error, DeviceError::Kernel(_)), "{error:?}");
+        },
+    ));
 }
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_misaligned_address_is_explained() {
-    let text = r#"extern "C" __global__ void k(char* x) { *(float4*)(x + 4) = float4{1, 2, 3, 4}; }"#;
-    succeeded(alone("a_misaligned_address_is_explained", text, |mut gpu| {
-        let x = gpu.buffer(&[0.0; 8]).to_le_bytes();
-        gpu.refused("k", shape(1, 1, 0, false), &[&x], "not a multiple of the access's size");
-    }));
+    let text =
+        r#"extern "C" __global__ void k(char* x) { *(float4*)(x + 4) = float4{1, 2, 3, 4}; }"#;
+    succeeded(alone(
+        "a_misaligned_address_is_explained",
+        text,
+        |mut gpu| {
+            let x = gpu.buffer(&[0.0; 8]).to_le_bytes();
+            gpu.refused(
+                "k",
+                shape(1, 1, 0, false),
+                &[&x],
+                "not a multiple of the access's size",
+            );
+        },
+    ));
 }
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_failed_assert_is_the_kernels_fault() {
     let text = r#"extern "C" __global__ void k(int one) { assert(one == 2); }"#;
-    succeeded(alone("a_failed_assert_is_the_kernels_fault", text, |mut gpu| {
-        let one = 1u32.to_le_bytes();
-        gpu.refused("k", shape(1, 1, 0, false), &[&one], "an assert in the kernel failed");
-    }));
+    succeeded(alone(
+        "a_failed_assert_is_the_kernels_fault",
+        text,
+        |mut gpu| {
+            let one = 1u32.to_le_bytes();
+            gpu.refused(
+                "k",
+                shape(1, 1, 0, false),
+                &[&one],
+                "an assert in the kernel failed",
+            );
+        },
+    ));
 }
 
 #[test]
@@ -365,7 +504,8 @@ fn a_kernels_output_has_left_the_process_when_the_launch_returns() {
 extern "C" __global__ void k(int x) { printf("thread %d of %d\n", threadIdx.x, x); }"#;
     let test = "a_kernels_output_has_left_the_process_when_the_launch_returns";
     let output = alone(test, text, |mut gpu| {
-        gpu.launch("k", shape(1, 2, 0, false), &[&2u32.to_le_bytes()]).unwrap();
+        gpu.launch("k", shape(1, 2, 0, false), &[&2u32.to_le_bytes()])
+            .unwrap();
         // The process is killed, so that nothing is flushed when it ends.
         let me = rustix::process::getpid();
         rustix::process::kill_process(me, rustix::process::Signal::KILL).unwrap();

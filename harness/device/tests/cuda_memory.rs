@@ -1,6 +1,11 @@
-//! Memory on a real GPU: digests, noise, and the L2 cache. These tests need a CUDA device and NVRTC, and are ignored
-//! unless they are asked for: `scripts/gpu-tests`, or `cargo test -p lab-device -- --include-ignored`.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+//! Memory on a real GPU: digests, noise, and the L2 cache. These tests need a CUDA device and
+//! NVRTC, and are ignored unless they are asked for: `scripts/gpu-tests`, or
+//! `cargo test -p lab-device -- --include-ignored`.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{BuildRequest, Driver, ExecutionOrder, MemoryRange, Noise, Shape, cuda, digest};
@@ -15,18 +20,48 @@ fn gpu() -> Box<dyn Driver> {
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn the_device_computes_the_digests_of_the_host() {
     let mut gpu = gpu();
-    let content: Vec<u8> = (0..3_000_001_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let content: Vec<u8> = (0..3_000_001_u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
     let address = gpu.alloc(content.len()).unwrap();
     gpu.upload(address, &content).unwrap();
-    let ranges =
-        [(0, 3_000_001), (0, 0), (1, 1), (2, 3), (3, 262_144), (4, 262_144), (5, 2_999_990), (262_143, 2)]
-            .map(|(offset, bytes)| MemoryRange { address: address + offset, bytes });
-    let found = gpu.digests(&ranges, 77).unwrap().expect("a GPU computes digests");
+    let ranges = [
+        (0, 3_000_001),
+        (0, 0),
+        (1, 1),
+        (2, 3),
+        (3, 262_144),
+        (4, 262_144),
+        (5, 2_999_990),
+        (262_143, 2),
+    ]
+    .map(|(offset, bytes)| MemoryRange {
+        address: address + offset,
+        bytes,
+    });
+    let found = gpu
+        .digests(&ranges, 77)
+        .unwrap()
+        .expect("a GPU computes digests");
     for (range, found) in ranges.iter().zip(found) {
         let offset = (range.address - address) as usize;
-        assert_eq!(found, digest(&content[offset..][..range.bytes], range.address, 77), "{range:?}");
+        assert_eq!(
+            found,
+            digest(&content[offset..][..range.bytes], range.address, 77),
+            "{range:?}"
+        );
     }
-    assert!(gpu.digests(&[MemoryRange { address: 16, bytes: 4 }], 77).is_err(), "not allocated");
+    assert!(
+        gpu.digests(
+            &[MemoryRange {
+                address: 16,
+                bytes: 4
+            }],
+            77
+        )
+        .is_err(),
+        "not allocated"
+    );
 }
 
 #[test]
@@ -37,7 +72,10 @@ fn many_large_ranges_take_little_time() {
     let address = gpu.alloc(bytes).unwrap();
     gpu.fill(address, bytes, 7).unwrap();
     let ranges: Vec<MemoryRange> = (0..2000)
-        .map(|i| MemoryRange { address: address + 131_072 * i + i % 3, bytes: 131_072 - 8 })
+        .map(|i| MemoryRange {
+            address: address + 131_072 * i + i % 3,
+            bytes: 131_072 - 8,
+        })
         .collect();
     let first = gpu.digests(&ranges, 1).unwrap();
     let began = Instant::now();
@@ -54,11 +92,18 @@ fn the_device_writes_the_noise_of_the_host() {
     let noise = Noise::new(5);
     let bytes = (5 << 20) + 12;
     let address = gpu.alloc(bytes).unwrap();
-    gpu.fill_noise(address + 4, bytes - 4, &noise, 1_000_003).unwrap();
+    gpu.fill_noise(address + 4, bytes - 4, &noise, 1_000_003)
+        .unwrap();
     let mut found = vec![0; bytes - 4];
     gpu.download(address + 4, &mut found).unwrap();
-    assert!(found == noise.bytes(4 * 1_000_003, bytes - 4), "every word is the host's");
-    assert!(gpu.fill_noise(address + 2, 8, &noise, 0).is_err(), "no whole words");
+    assert!(
+        found == noise.bytes(4 * 1_000_003, bytes - 4),
+        "every word is the host's"
+    );
+    assert!(
+        gpu.fill_noise(address + 2, 8, &noise, 0).is_err(),
+        "no whole words"
+    );
 }
 
 const KERNELS: &str = r#"
@@ -112,9 +157,11 @@ fn load_kernels(gpu: &mut dyn Driver) -> u32 {
         arch: gpu.info().arch,
         cache_dir: folder.path().join("cache"),
     };
-    let mut builder = cuda::builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
+    let mut builder =
+        cuda::builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
     let built = builder.build(&request).unwrap();
-    gpu.load(&built.image.unwrap_or_else(|| panic!("{}", built.log)).path).unwrap()
+    gpu.load(&built.image.unwrap_or_else(|| panic!("{}", built.log)).path)
+        .unwrap()
 }
 
 #[test]
@@ -126,14 +173,23 @@ fn shared_memory_holds_nothing_of_an_earlier_launch_after_it_was_wiped() {
     let remember = gpu.entry(module, "remember").unwrap().unwrap();
     let found = gpu.alloc(4).unwrap();
     let shared_bytes = info.max_shared_bytes / 2;
-    let shape = Shape { grid: [info.sms, 1, 1], block: [256, 1, 1], shared_bytes, ..Shape::default() };
+    let shape = Shape {
+        grid: [info.sms, 1, 1],
+        block: [256, 1, 1],
+        shared_bytes,
+        ..Shape::default()
+    };
     let mut launch = |scrubs: bool| {
         if scrubs {
             gpu.scrub().unwrap();
         }
         gpu.fill(found, 4, 0).unwrap();
-        let args = [found.to_le_bytes().to_vec(), (shared_bytes / 4).to_le_bytes().to_vec()];
-        gpu.launch(remember, &shape, &args, ExecutionOrder::Forward).unwrap();
+        let args = [
+            found.to_le_bytes().to_vec(),
+            (shared_bytes / 4).to_le_bytes().to_vec(),
+        ];
+        gpu.launch(remember, &shape, &args, ExecutionOrder::Forward)
+            .unwrap();
         let mut count = [0; 4];
         gpu.download(found, &mut count).unwrap();
         u32::from_le_bytes(count)
@@ -153,26 +209,42 @@ fn lines_that_a_kernel_asked_to_keep_are_gone_after_a_flush() {
 
     let bytes = 8 << 20;
     let scratch_bytes = 4 * info.l2_bytes as usize;
-    let (x, out, scratch) =
-        (gpu.alloc(bytes).unwrap(), gpu.alloc(4).unwrap(), gpu.alloc(scratch_bytes).unwrap());
+    let (x, out, scratch) = (
+        gpu.alloc(bytes).unwrap(),
+        gpu.alloc(4).unwrap(),
+        gpu.alloc(scratch_bytes).unwrap(),
+    );
     gpu.fill(x, bytes, 0).unwrap();
-    let args =
-        [x.to_le_bytes().to_vec(), out.to_le_bytes().to_vec(), (bytes as u32 / 16).to_le_bytes().to_vec()];
-    let shape = Shape { grid: [2 * info.sms, 1, 1], block: [256, 1, 1], ..Shape::default() };
+    let args = [
+        x.to_le_bytes().to_vec(),
+        out.to_le_bytes().to_vec(),
+        (bytes as u32 / 16).to_le_bytes().to_vec(),
+    ];
+    let shape = Shape {
+        grid: [2 * info.sms, 1, 1],
+        block: [256, 1, 1],
+        ..Shape::default()
+    };
     let mut best = |first, flushes: bool| {
         let mut best = f64::INFINITY;
         for _ in 0..20 {
-            gpu.launch(first, &shape, &args, ExecutionOrder::Forward).unwrap();
+            gpu.launch(first, &shape, &args, ExecutionOrder::Forward)
+                .unwrap();
             if flushes {
                 gpu.flush_cache(scratch, scratch_bytes, 1).unwrap();
             } else {
                 gpu.fill(scratch, scratch_bytes, 1).unwrap();
             }
-            best = best.min(gpu.launch(sweep, &shape, &args, ExecutionOrder::Forward).unwrap());
+            best = best.min(
+                gpu.launch(sweep, &shape, &args, ExecutionOrder::Forward)
+                    .unwrap(),
+            );
         }
         best * 1e6
     };
     let (cold, kept, flushed) = (best(sweep, true), best(keep, false), best(keep, true));
-    println!("8 MiB: {cold:.2} µs cold, {kept:.2} µs after lines were kept, {flushed:.2} µs after a flush");
+    println!(
+        "8 MiB: {cold:.2} µs cold, {kept:.2} µs after lines were kept, {flushed:.2} µs after a flush"
+    );
     assert!(flushed > 0.93 * cold, "{flushed} of {cold}");
 }

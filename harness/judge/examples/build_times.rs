@@ -1,12 +1,16 @@
-//! Shows where the time between a save and a verdict goes on a GPU host: NVRTC cold and with precompiled headers,
-//! opening the device, loading the module.
+//! Shows where the time between a save and a verdict goes on a GPU host: NVRTC cold and with
+//! precompiled headers, opening the device, loading the module.
 //!
 //! `cargo run -p lab-judge --release --example build_times [kernels/wavegru/kernel.cu [COMPILER OPTION…]]`
 //!
-//! A file is built as the problem.toml beside it asks for. Without a file, a small kernel that includes
-//! `cooperative_groups.h` and `cuda_bf16.h` is built. Without a GPU, the build is for sm_90, and the steps that need
-//! a GPU are left out.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+//! A file is built as the problem.toml beside it asks for. Without a file, a small kernel that
+//! includes `cooperative_groups.h` and `cuda_bf16.h` is built. Without a GPU, the build is for
+//! sm_90, and the steps that need a GPU are left out.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{BuildRequest, Builder, DeviceInfo, cuda};
@@ -40,12 +44,17 @@ fn main() {
 
     let here = timed("initialise the driver", cuda::available);
     let mut driver = here.then(|| timed("open the device", || cuda::open(0).unwrap()));
-    let info = driver.as_ref().map_or_else(some_device, |driver| driver.info());
+    let info = driver
+        .as_ref()
+        .map_or_else(some_device, |driver| driver.info());
     let home = source.parent().unwrap().to_owned();
     let needs = if home.join("problem.toml").exists() {
         problem::open(&home).unwrap().build_needs(&info)
     } else {
-        BuildNeeds { problem_header: "struct LabDims { unsigned rows; };\n".into(), ..Default::default() }
+        BuildNeeds {
+            problem_header: "struct LabDims { unsigned rows; };\n".into(),
+            ..Default::default()
+        }
     };
     let mut builder = timed("load NVRTC", || cuda::nvrtc_builder().unwrap());
     let text = std::fs::read_to_string(&source).unwrap();
@@ -63,14 +72,21 @@ fn main() {
     };
     let mut build = |builder: &mut cuda::NvrtcBuilder, what: &str, edit: u32| {
         // The text differs in each build, as after an edit.
-        std::fs::write(request().source, format!("{text}\n__device__ int build_times_{edit};\n")).unwrap();
+        std::fs::write(
+            request().source,
+            format!("{text}\n__device__ int build_times_{edit};\n"),
+        )
+        .unwrap();
         let built = builder.build(&request()).unwrap();
         println!("{what}: {:.0} ms", built.seconds * 1e3);
         image = Some(built.image.unwrap_or_else(|| panic!("{}", built.log)).path);
     };
     build(&mut builder, "build, the first of the process", 0);
     let ready = timed("precompile the headers", || builder.warm(&request()));
-    println!("precompiled headers: {}", if ready { "ready" } else { "none" });
+    println!(
+        "precompiled headers: {}",
+        if ready { "ready" } else { "none" }
+    );
     for edit in 1..6 {
         build(&mut builder, "build, warm", edit);
     }

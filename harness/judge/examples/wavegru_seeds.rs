@@ -1,9 +1,14 @@
-//! Finds seeds for `run_seeds`, the published runs of a WaveGRU problem. Computes the reference of each seed on every
-//! core, for the steps of a GPU and of the cpu device, and shows which seeds have the margin, the entropy and the min-p
-//! changes that the tests ask for. Judged runs are not taken from there.
+//! Finds seeds for `run_seeds`, the published runs of a WaveGRU problem. Computes the reference of
+//! each seed on every core, for the steps of a GPU and of the cpu device, and shows which seeds
+//! have the margin, the entropy and the min-p changes that the tests ask for. Judged runs are not
+//! taken from there.
 //!
 //!     cargo run --release -p lab-judge --example wavegru_seeds -- kernels/wavegru/problem.toml [FIRST [COUNT]]
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 
 use lab_judge::problem::wavegru::config::WaveGruConfig;
 use lab_judge::problem::wavegru::reference::{ReferenceModel, ReferenceOutput};
@@ -15,8 +20,11 @@ use std::path::PathBuf;
 fn main() -> Result<(), String> {
     let mut words = std::env::args().skip(1);
     let path = PathBuf::from(words.next().ok_or("which problem.toml?")?);
-    let mut number =
-        |default| words.next().map_or(Ok(default), |w| w.parse().map_err(|_| "FIRST and COUNT are numbers"));
+    let mut number = |default| {
+        words.next().map_or(Ok(default), |w| {
+            w.parse().map_err(|_| "FIRST and COUNT are numbers")
+        })
+    };
     let (first, count): (u64, u64) = (number(1)?, number(32)?);
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let config = WaveGruConfig::read(&path, &text).map_err(|e| e.to_string())?;
@@ -31,7 +39,9 @@ fn main() -> Result<(), String> {
     );
     for ((inputs, long), (_, short)) in long.iter().zip(&short) {
         let tells = short.tells(inputs, &config.ranges());
-        let promises = [long, short].into_iter().all(|run| keeps_its_promises(run, config.hidden));
+        let promises = [long, short]
+            .into_iter()
+            .all(|run| keeps_its_promises(run, config.hidden));
         let good = long.margin >= config.margin && tells && promises;
         let sampling = &inputs.sampling;
         print!(
@@ -59,8 +69,9 @@ fn references(
     seeds: Range<u64>,
     steps: usize,
 ) -> Vec<(RunInputs, ReferenceOutput)> {
-    let inputs: Vec<RunInputs> =
-        seeds.map(|seed| RunInputs::draw(config.hidden, steps, &config.ranges(), seed)).collect();
+    let inputs: Vec<RunInputs> = seeds
+        .map(|seed| RunInputs::draw(config.hidden, steps, &config.ranges(), seed))
+        .collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut percent = None;
     let found = model.run(&inputs, threads, &mut |done, all| {

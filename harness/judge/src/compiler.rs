@@ -1,6 +1,7 @@
 //! The compiler process, and the judge's client for it.
 //!
-//! The compiler builds kernels and holds no device. It is a process of its own, so that a build that never ends can be killed.
+//! The compiler builds kernels and holds no device. It is a process of its own, so that a build
+//! that never ends can be killed.
 
 use crate::outcome::Stop;
 use crate::process::child::{self, Child, LineSink, Program};
@@ -29,9 +30,15 @@ const PREPARE_LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Serialize, Deserialize)]
 enum CompilerRequest {
-    /// Opens the compiler for a target. `parent` is the process id of the judge. Beside its own files the compiler may use only
-    /// `files`. `folder` says whether the compiler may be one of the current folder.
-    Open { target: Target, folder: FolderTrust, parent: i32, files: FileAccess },
+    /// Opens the compiler for a target. `parent` is the process id of the judge. Beside its own
+    /// files the compiler may use only `files`. `folder` says whether the compiler may be one of
+    /// the current folder.
+    Open {
+        target: Target,
+        folder: FolderTrust,
+        parent: i32,
+        files: FileAccess,
+    },
     /// Prepares for builds like this one.
     WarmUp(BuildRequest),
     /// Builds.
@@ -85,9 +92,11 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Starts the process, which loads its compiler while the caller does other things. It lives no longer than the calling thread.
-    /// `folder` says whether the compiler may be one of the current folder. No build may take longer than `time_limit`. The compiler reads its own files, `readable` and the folder [`SNAPSHOTS`] in
-    /// `cache_dir`, and writes to a private folder in `cache_dir`.
+    /// Starts the process, which loads its compiler while the caller does other things. It lives no
+    /// longer than the calling thread. `folder` says whether the compiler may be one of the current
+    /// folder. No build may take longer than `time_limit`. The compiler reads its own files,
+    /// `readable` and the folder [`SNAPSHOTS`] in `cache_dir`, and writes to a private folder in
+    /// `cache_dir`.
     pub fn start(
         program: &Program,
         (target, folder): (Target, FolderTrust),
@@ -97,7 +106,10 @@ impl Compiler {
         forward: LineSink,
     ) -> Result<Compiler, Stop> {
         let (own_folder, files) = files(cache_dir, readable).map_err(|e| {
-            Stop::Lab(format!("folders for the compiler cannot be made in {}: {e}", cache_dir.display()))
+            Stop::Lab(format!(
+                "folders for the compiler cannot be made in {}: {e}",
+                cache_dir.display()
+            ))
         })?;
         // Compilers take `TMPDIR` for temporary files.
         let environment = [
@@ -107,10 +119,18 @@ impl Compiler {
         ]
         .map(|(name, folder)| (name.into(), folder.into()));
         let (child, stream) = Child::start_in(program, &environment, forward).map_err(|e| {
-            Stop::Lab(format!("the compiler process {} cannot be started: {e}", program.path.display()))
+            Stop::Lab(format!(
+                "the compiler process {} cannot be started: {e}",
+                program.path.display()
+            ))
         })?;
         let mut connection = Connection::new(stream, Some(child));
-        let request = CompilerRequest::Open { target, folder, parent: std::process::id() as i32, files };
+        let request = CompilerRequest::Open {
+            target,
+            folder,
+            parent: std::process::id() as i32,
+            files,
+        };
         let opening = Some(connection.ask(&request, &[], PREPARE_LIMIT));
         Ok(Compiler {
             connection,
@@ -161,7 +181,9 @@ impl Compiler {
 
     fn wait_for_warm_up(&mut self) -> Result<(), Stop> {
         self.version()?;
-        let Some(number) = self.warming_up.take() else { return Ok(()) };
+        let Some(number) = self.warming_up.take() else {
+            return Ok(());
+        };
         match self.answer(number, Operation::WarmUp)? {
             CompilerReply::WarmedUp => Ok(()),
             CompilerReply::Opened { .. } | CompilerReply::Built(_) => {
@@ -170,8 +192,8 @@ impl Compiler {
         }
     }
 
-    /// Builds. Compiler errors are part of [`Built`]. Returns [`Stop::Crash`] if the process ended or took longer than the time
-    /// limit, and [`Stop::Lab`] if there is no compiler.
+    /// Builds. Compiler errors are part of [`Built`]. Returns [`Stop::Crash`] if the process ended
+    /// or took longer than the time limit, and [`Stop::Lab`] if there is no compiler.
     pub fn build(&mut self, request: &BuildRequest) -> Result<Built, Stop> {
         self.wait_for_warm_up()?;
         let request = CompilerRequest::Build(request.clone());
@@ -193,29 +215,39 @@ impl Compiler {
     }
 
     fn answer(&mut self, number: u64, operation: Operation) -> Result<CompilerReply, Stop> {
-        let answer = self.connection.answer::<CompilerAnswer>(number, 0, self.limit(operation));
+        let answer = self
+            .connection
+            .answer::<CompilerAnswer>(number, 0, self.limit(operation));
         let (answer, _) = answer.map_err(|e| self.failed(e, operation))?;
         answer.map_err(|error| Stop::Lab(error.to_string()))
     }
 
-    /// Turns a failure of the connection into the reason to stop. The process is of no use after it.
+    /// Turns a failure of the connection into the reason to stop. The process is of no use after
+    /// it.
     fn failed(&mut self, error: FrameError, operation: Operation) -> Stop {
         match error {
-            FrameError::Closed => {
-                Stop::Crash(format!("the compiler process {}", self.connection.describe_end()))
-            }
+            FrameError::Closed => Stop::Crash(format!(
+                "the compiler process {}",
+                self.connection.describe_end()
+            )),
             FrameError::TimedOut => {
                 self.connection.end();
                 let (what, limit) = (operation.describe(), self.limit(operation).as_secs_f64());
-                Stop::Crash(format!("{what} did not end within {limit} s: the compiler was ended"))
+                Stop::Crash(format!(
+                    "{what} did not end within {limit} s: the compiler was ended"
+                ))
             }
             FrameError::Invalid(what) => {
                 self.connection.end();
-                Stop::Lab(format!("the compiler process sent an invalid answer: {what}"))
+                Stop::Lab(format!(
+                    "the compiler process sent an invalid answer: {what}"
+                ))
             }
             FrameError::Io(error) => {
                 self.connection.end();
-                Stop::Lab(format!("the connection to the compiler process failed: {error}"))
+                Stop::Lab(format!(
+                    "the connection to the compiler process failed: {error}"
+                ))
             }
         }
     }
@@ -230,7 +262,14 @@ fn files(cache_dir: &Path, mut readable: Vec<PathBuf>) -> io::Result<(PrivateFol
         readable.push(shared);
     }
     let write = vec![folder.path().to_owned()];
-    Ok((folder, FileAccess { read: readable, write, ..FileAccess::default() }))
+    Ok((
+        folder,
+        FileAccess {
+            read: readable,
+            write,
+            ..FileAccess::default()
+        },
+    ))
 }
 
 fn wrong_kind() -> FrameError {
@@ -239,7 +278,8 @@ fn wrong_kind() -> FrameError {
 
 /// Runs the compiler process: builds for the judge that started it, until the judge ends.
 pub fn main() -> ExitCode {
-    // The death of the judge arrives as SIGTERM rather than SIGKILL, so that the host compiler's children can be killed too.
+    // The death of the judge arrives as SIGTERM rather than SIGKILL, so that the host compiler's
+    // children can be killed too.
     let served = lifetime::kill_own_group_on_signals()
         .and_then(|()| child::adopt(Signal::TERM))
         .map_err(FrameError::Io)
@@ -248,7 +288,16 @@ pub fn main() -> ExitCode {
 }
 
 fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
-    let Some((number, CompilerRequest::Open { target, folder, parent, files }, _)) = rpc::next(&mut stream)?
+    let Some((
+        number,
+        CompilerRequest::Open {
+            target,
+            folder,
+            parent,
+            files,
+        },
+        _,
+    )) = rpc::next(&mut stream)?
     else {
         return Ok(());
     };
@@ -261,9 +310,14 @@ fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
             let sandbox = builder.state().clone();
             (CachedBuilder::new(Box::new(builder)), sandbox)
         }
-        Err(error) => return framing::send(&mut stream, &(number, CompilerAnswer::Err(error)), &[]),
+        Err(error) => {
+            return framing::send(&mut stream, &(number, CompilerAnswer::Err(error)), &[]);
+        }
     };
-    let opened = CompilerAnswer::Ok(CompilerReply::Opened { version: builder.version(), sandbox });
+    let opened = CompilerAnswer::Ok(CompilerReply::Opened {
+        version: builder.version(),
+        sandbox,
+    });
     framing::send(&mut stream, &(number, opened), &[])?;
     while let Some((number, request, _)) = rpc::next(&mut stream)? {
         let answer: CompilerAnswer = match request {

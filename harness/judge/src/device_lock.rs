@@ -1,16 +1,19 @@
 //! A lock on a GPU, so that nothing else runs on it while a kernel is measured, whoever starts it.
 //!
-//! Measuring takes the lock exclusively. Other launches share it: verifying, and work ahead on standby. Building does
-//! not take it. The lock is on a file, so it is free again when the guard is dropped or the process dies.
+//! Measuring takes the lock exclusively. Other launches share it: verifying, and work ahead on
+//! standby. Building does not take it. The lock is on a file, so it is free again when the guard is
+//! dropped or the process dies.
 //!
-//! Several judges on standby would hold a shared lock for ever: one of them always launches. So there is a second file, the
-//! turn. Who waits to measure holds the turn, and nobody begins to launch meanwhile.
+//! Several judges on standby would hold a shared lock for ever: one of them always launches. So
+//! there is a second file, the turn. Who waits to measure holds the turn, and nobody begins to
+//! launch meanwhile.
 //!
-//! The file is named by the GPU's identifier, because CUDA_VISIBLE_DEVICES gives one GPU several ordinals. It lies in
-//! `/tmp`, because two users of one host share neither a cache folder nor XDG_RUNTIME_DIR. Anybody may have put
-//! anything there, so the file is opened only if it is a plain file, never through a link, and it is never written
-//! to; reading permission is enough to lock it. If that fails, a file in the user's own cache folder is used.
-//! Containers with a `/tmp` of their own do not see each other's lock; then the list of processes from NVML shows the
+//! The file is named by the GPU's identifier, because CUDA_VISIBLE_DEVICES gives one GPU several
+//! ordinals. It lies in `/tmp`, because two users of one host share neither a cache folder nor
+//! XDG_RUNTIME_DIR. Anybody may have put anything there, so the file is opened only if it is a
+//! plain file, never through a link, and it is never written to; reading permission is enough to
+//! lock it. If that fails, a file in the user's own cache folder is used. Containers with a `/tmp`
+//! of their own do not see each other's lock; then the list of processes from NVML shows the
 //! others.
 
 use crate::outcome::Stop;
@@ -50,21 +53,37 @@ pub struct LockGuard(#[expect(dead_code, reason = "held, never read")] LockedFil
 impl DeviceLock {
     /// The lock of this device; `None` on the emulated device, whose times mean nothing.
     pub fn of(device: &DeviceInfo, cache_dir: &Path) -> Option<DeviceLock> {
-        let name = if device.uuid.is_empty() { &device.name } else { &device.uuid };
+        let name = if device.uuid.is_empty() {
+            &device.name
+        } else {
+            &device.uuid
+        };
         (!device.emulated).then(|| DeviceLock::in_folders(name, &[Path::new("/tmp"), cache_dir]))
     }
 
     fn in_folders(name: &str, folders: &[&Path]) -> DeviceLock {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        };
         let name: String = name.chars().map(plain).collect();
         let each = |ending: &str| {
-            folders.iter().map(|folder| folder.join(format!("lab-device-{name}{ending}"))).collect()
+            folders
+                .iter()
+                .map(|folder| folder.join(format!("lab-device-{name}{ending}")))
+                .collect()
         };
-        DeviceLock { files: each(".lock"), turns: each(".turn") }
+        DeviceLock {
+            files: each(".lock"),
+            turns: each(".turn"),
+        }
     }
 
-    /// Takes the lock if it is free for this use and nobody waits to measure; `None` if not. Returns an error if no file can be
-    /// locked.
+    /// Takes the lock if it is free for this use and nobody waits to measure; `None` if not.
+    /// Returns an error if no file can be locked.
     pub fn try_take(&self, wanted: DeviceUse) -> Result<Option<LockGuard>, Stop> {
         match try_in(&self.turns, wanted)? {
             Some(_turn) => try_in(&self.files, wanted),
@@ -72,7 +91,8 @@ impl DeviceLock {
         }
     }
 
-    /// Waits for the lock, up to `patience`. Calls `on_wait` once if it has to wait. `None` if the time is up.
+    /// Waits for the lock, up to `patience`. Calls `on_wait` once if it has to wait. `None` if the
+    /// time is up.
     pub fn take(
         &self,
         wanted: DeviceUse,
@@ -126,8 +146,13 @@ fn try_in(files: &[PathBuf], wanted: DeviceUse) -> Result<Option<LockGuard>, Sto
             Err(error) => failed = Some((file, error)),
         }
     }
-    let Some((file, error)) = failed else { return Ok(None) };
-    Err(Stop::Lab(format!("the lock file {} of the device cannot be used: {error}", file.display())))
+    let Some((file, error)) = failed else {
+        return Ok(None);
+    };
+    Err(Stop::Lab(format!(
+        "the lock file {} of the device cannot be used: {error}",
+        file.display()
+    )))
 }
 
 fn try_at(place: &Path, wanted: DeviceUse) -> io::Result<Option<LockGuard>> {
@@ -138,8 +163,8 @@ fn try_at(place: &Path, wanted: DeviceUse) -> io::Result<Option<LockGuard>> {
     Ok(file_lock::take_with(place, sharing, open)?.map(LockGuard))
 }
 
-/// Opens the file, or creates it. Tries without O_CREAT first: in a folder that everybody may write to, Linux refuses
-/// O_CREAT on another user's file (fs.protected_regular).
+/// Opens the file, or creates it. Tries without O_CREAT first: in a folder that everybody may write
+/// to, Linux refuses O_CREAT on another user's file (fs.protected_regular).
 fn open(place: &Path) -> io::Result<File> {
     // NONBLOCK, so that opening a FIFO does not block.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -159,7 +184,11 @@ fn open(place: &Path) -> io::Result<File> {
         other => other,
     };
     let file = File::from(opened?);
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a plain file")) }
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is not a plain file"))
+    }
 }
 
 #[cfg(test)]
@@ -188,7 +217,10 @@ mod tests {
         let other = DeviceLock::in_folders("GPU-another", &[folder.path()]);
         let measuring = lock.try_take(DeviceUse::Measuring).unwrap().unwrap();
         assert!(!is_free(&lock, DeviceUse::Measuring) && !is_free(&lock, DeviceUse::Launching));
-        assert!(is_free(&other, DeviceUse::Measuring), "each device has its own lock");
+        assert!(
+            is_free(&other, DeviceUse::Measuring),
+            "each device has its own lock"
+        );
         drop(measuring);
         let launching = lock.try_take(DeviceUse::Launching).unwrap().unwrap();
         assert!(is_free(&lock, DeviceUse::Launching) && !is_free(&lock, DeviceUse::Measuring));
@@ -206,11 +238,20 @@ mod tests {
             notified += 1;
             Ok(())
         };
-        assert!(lock.take(DeviceUse::Measuring, Duration::from_millis(20), &mut notify).unwrap().is_none());
-        assert!(lock.take_while_idle(|| true).is_none(), "an interrupted launch does not wait");
+        assert!(
+            lock.take(DeviceUse::Measuring, Duration::from_millis(20), &mut notify)
+                .unwrap()
+                .is_none()
+        );
+        assert!(
+            lock.take_while_idle(|| true).is_none(),
+            "an interrupted launch does not wait"
+        );
         let waiting = {
             let lock = lock.clone();
-            std::thread::spawn(move || lock.take(DeviceUse::Measuring, Duration::from_secs(60), || Ok(())))
+            std::thread::spawn(move || {
+                lock.take(DeviceUse::Measuring, Duration::from_secs(60), || Ok(()))
+            })
         };
         drop(held);
         let second = waiting.join().unwrap().unwrap();
@@ -228,15 +269,23 @@ mod tests {
         let measuring = {
             let lock = lock.clone();
             let notify = move || tell.send(()).map_err(io::Error::other);
-            std::thread::spawn(move || lock.take(DeviceUse::Measuring, Duration::from_secs(60), notify))
+            std::thread::spawn(move || {
+                lock.take(DeviceUse::Measuring, Duration::from_secs(60), notify)
+            })
         };
         waits.recv_timeout(Duration::from_secs(20)).unwrap();
-        assert!(!is_free(&lock, DeviceUse::Launching), "a launch would be shared with the first one");
+        assert!(
+            !is_free(&lock, DeviceUse::Launching),
+            "a launch would be shared with the first one"
+        );
         drop(first);
         let measures = measuring.join().unwrap().unwrap();
         assert!(measures.is_some() && !is_free(&lock, DeviceUse::Launching));
         drop(measures);
-        assert!(is_free(&lock, DeviceUse::Launching), "the turn is given back with the lock");
+        assert!(
+            is_free(&lock, DeviceUse::Launching),
+            "the turn is given back with the lock"
+        );
     }
 
     #[test]
@@ -257,10 +306,19 @@ mod tests {
         let target = own.path().join("target");
         symlink(&target, &lock.files[0]).unwrap();
         assert!(is_free(&lock, DeviceUse::Measuring));
-        assert!(!target.exists() && lock.files[1].is_file(), "the user's own folder holds it instead");
+        assert!(
+            !target.exists() && lock.files[1].is_file(),
+            "the user's own folder holds it instead"
+        );
         fs::remove_file(&lock.files[0]).unwrap();
-        rustix::fs::mknodat(rustix::fs::CWD, &lock.files[0], rustix::fs::FileType::Fifo, Mode::RUSR, 0)
-            .unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &lock.files[0],
+            rustix::fs::FileType::Fifo,
+            Mode::RUSR,
+            0,
+        )
+        .unwrap();
         assert!(is_free(&lock, DeviceUse::Measuring));
     }
 
@@ -270,7 +328,10 @@ mod tests {
         let (lock, place) = here(folder.path());
         let held = lock.try_take(DeviceUse::Measuring).unwrap().unwrap();
         fs::remove_file(&place).unwrap();
-        assert!(is_free(&lock, DeviceUse::Measuring), "the file is created again");
+        assert!(
+            is_free(&lock, DeviceUse::Measuring),
+            "the file is created again"
+        );
         drop(held);
     }
 }

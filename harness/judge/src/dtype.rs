@@ -169,8 +169,8 @@ impl Dtype {
         }
     }
 
-    /// The smallest positive number below the normal ones, and how many multiples of it are below them too. `None` for a type
-    /// without such numbers.
+    /// The smallest positive number below the normal ones, and how many multiples of it are below
+    /// them too. `None` for a type without such numbers.
     pub fn subnormals(self) -> Option<(f64, u32)> {
         let multiples = |exponent: i32, digits: u32| Some((2f64.powi(exponent), (1 << digits) - 1));
         match self {
@@ -192,7 +192,9 @@ impl Dtype {
             (Dtype::Bf16, &[a, b]) => float(bf16::from_le_bytes([a, b]).into()),
             (Dtype::F8e4m3, &[a]) => float(Float8::E4m3.decode(a)),
             (Dtype::F8e5m2, &[a]) => float(Float8::E5m2.decode(a)),
-            (Dtype::I32, &[a, b, c, d]) => CellValue::Integer(i32::from_le_bytes([a, b, c, d]).into()),
+            (Dtype::I32, &[a, b, c, d]) => {
+                CellValue::Integer(i32::from_le_bytes([a, b, c, d]).into())
+            }
             (Dtype::I8, &[a]) => CellValue::Integer((a as i8).into()),
             (Dtype::U8 | Dtype::Bool, &[a]) => CellValue::Integer(a.into()),
             (Dtype::I64, &[a, b, c, d, e, f, g, h]) => {
@@ -224,7 +226,8 @@ impl Dtype {
         }
     }
 
-    /// Fills cells with the ones that are nearest to these values. For whole tensors: the type is looked at once.
+    /// Fills cells with the ones that are nearest to these values. For whole tensors: the type is
+    /// looked at once.
     pub fn encode_each(self, cells: &mut [u8], mut values: impl FnMut() -> f64) {
         match self {
             Dtype::F32 => each_cell(cells, || (values() as f32).to_le_bytes()),
@@ -248,8 +251,9 @@ impl Dtype {
         }
     }
 
-    /// The two patterns that outputs of this type are filled with before a launch, in turn. In every cell the two differ, and
-    /// neither is a value that kernels often write, as the ends of a type's range are.
+    /// The two patterns that outputs of this type are filled with before a launch, in turn. In
+    /// every cell the two differ, and neither is a value that kernels often write, as the ends of a
+    /// type's range are.
     pub fn poisons(self) -> [u32; 2] {
         match self {
             Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::I32 | Dtype::I64 => POISONS,
@@ -258,8 +262,8 @@ impl Dtype {
         }
     }
 
-    /// Whether a pattern may also be a value that a kernel writes. An unwritten cell is then known only by two launches,
-    /// before which it held two patterns.
+    /// Whether a pattern may also be a value that a kernel writes. An unwritten cell is then known
+    /// only by two launches, before which it held two patterns.
     pub fn poison_is_a_value(self) -> bool {
         match self {
             // The patterns are NaNs that no operation gives.
@@ -276,13 +280,20 @@ impl Dtype {
             [a] => a == pattern as u8,
             [a, b] => u16::from_le_bytes([a, b]) == pattern as u16,
             [a, b, c, d] => u32::from_le_bytes([a, b, c, d]) == pattern,
-            _ => cell.as_chunks().0.iter().all(|half| u32::from_le_bytes(*half) == pattern),
+            _ => cell
+                .as_chunks()
+                .0
+                .iter()
+                .all(|half| u32::from_le_bytes(*half) == pattern),
         }
     }
 
-    /// Returns whether a cell still holds one of the patterns that outputs are filled with before a launch.
+    /// Returns whether a cell still holds one of the patterns that outputs are filled with before a
+    /// launch.
     pub fn is_poison(self, cell: &[u8]) -> bool {
-        self.poisons().iter().any(|pattern| self.holds(cell, *pattern))
+        self.poisons()
+            .iter()
+            .any(|pattern| self.holds(cell, *pattern))
     }
 
     /// The index of the first cell that still holds one of the patterns.
@@ -294,15 +305,23 @@ impl Dtype {
                 .position(|c| POISONS.contains(&u32::from_le_bytes([c[0], c[1], c[2], c[3]]))),
             2 => {
                 let halves = POISONS.map(|pattern| pattern as u16);
-                cells.chunks_exact(2).position(|c| halves.contains(&u16::from_le_bytes([c[0], c[1]])))
+                cells
+                    .chunks_exact(2)
+                    .position(|c| halves.contains(&u16::from_le_bytes([c[0], c[1]])))
             }
-            size => cells.chunks_exact(size).position(|cell| self.is_poison(cell)),
+            size => cells
+                .chunks_exact(size)
+                .position(|cell| self.is_poison(cell)),
         }
     }
 }
 
 fn each_cell<const SIZE: usize>(cells: &mut [u8], mut cell: impl FnMut() -> [u8; SIZE]) {
-    cells.as_chunks_mut().0.iter_mut().for_each(|to| *to = cell());
+    cells
+        .as_chunks_mut()
+        .0
+        .iter_mut()
+        .for_each(|to| *to = cell());
 }
 
 impl fmt::Display for Dtype {
@@ -333,7 +352,10 @@ mod tests {
             dtype.encode(value, &mut cell);
             assert_eq!(cell.len(), dtype.size());
             let back = dtype.decode(&cell);
-            assert!((back - value).abs() <= value.abs() / 256.0, "{dtype}: {value} became {back}");
+            assert!(
+                (back - value).abs() <= value.abs() / 256.0,
+                "{dtype}: {value} became {back}"
+            );
         }
     }
 
@@ -349,11 +371,20 @@ mod tests {
                 assert!(dtype.integers().is_some(), "{dtype}");
                 continue;
             };
-            assert!((step, back(step / 4.0)) == (back(step), 0.0), "{dtype}: nothing is smaller");
+            assert!(
+                (step, back(step / 4.0)) == (back(step), 0.0),
+                "{dtype}: nothing is smaller"
+            );
             let (largest, normal) = (step * f64::from(count), step * f64::from(count + 1));
-            assert!((back(largest), back(normal)) == (largest, normal), "{dtype}");
+            assert!(
+                (back(largest), back(normal)) == (largest, normal),
+                "{dtype}"
+            );
             // The first normal numbers are as far apart; further ones are not.
-            assert!(back(normal + step) == normal + step && back(2.0 * normal + step) != 2.0 * normal + step);
+            assert!(
+                back(normal + step) == normal + step
+                    && back(2.0 * normal + step) != 2.0 * normal + step
+            );
         }
     }
 
@@ -367,7 +398,12 @@ mod tests {
 
     #[test]
     fn whole_numbers_of_64_bits_are_exact() {
-        for value in [i64::MIN, -9_007_199_254_740_993, 9_007_199_254_740_993, i64::MAX] {
+        for value in [
+            i64::MIN,
+            -9_007_199_254_740_993,
+            9_007_199_254_740_993,
+            i64::MAX,
+        ] {
             let mut cell = Vec::new();
             Dtype::I64.encode_integer(value, &mut cell);
             assert_eq!(Dtype::I64.value(&cell), CellValue::Integer(value));
@@ -401,9 +437,21 @@ mod tests {
                 let filled = pattern.to_le_bytes().repeat(12);
                 cells[4 * size..][..size].copy_from_slice(&filled[4 * size..][..size]);
                 assert_eq!(dtype.first_poison(&cells), Some(4), "{dtype}");
-                assert!(filled.chunks_exact(size).all(|cell| dtype.is_poison(cell)), "{dtype}");
+                assert!(
+                    filled.chunks_exact(size).all(|cell| dtype.is_poison(cell)),
+                    "{dtype}"
+                );
             }
-            for written in [0.0, 1.0, f64::NAN, f64::INFINITY, -1.0, 127.0, -128.0, 255.0] {
+            for written in [
+                0.0,
+                1.0,
+                f64::NAN,
+                f64::INFINITY,
+                -1.0,
+                127.0,
+                -128.0,
+                255.0,
+            ] {
                 let mut cell = Vec::new();
                 dtype.encode(written, &mut cell);
                 assert!(!dtype.is_poison(&cell), "{dtype} {written}");
@@ -414,17 +462,28 @@ mod tests {
         assert!(!Dtype::Bf16.is_poison(&0x7fff_u16.to_le_bytes()));
         assert!(!Dtype::F32.is_poison(&0x7fff_ffff_u32.to_le_bytes()));
         assert!(!Dtype::F8e4m3.is_poison(&[0x7f]) && !Dtype::F8e5m2.is_poison(&[0x7f]));
-        assert!([0x7e, 0xfe, 0xff].iter().all(|nan| !Dtype::F8e5m2.is_poison(&[*nan])));
+        assert!(
+            [0x7e, 0xfe, 0xff]
+                .iter()
+                .all(|nan| !Dtype::F8e5m2.is_poison(&[*nan]))
+        );
     }
 
     #[test]
     fn the_two_patterns_of_a_type_differ_in_every_cell_and_are_numbers_only_where_it_says_so() {
         for dtype in Dtype::ALL {
-            let [one, other] = dtype.poisons().map(|pattern| pattern.to_le_bytes().repeat(8));
-            let cells = one.chunks_exact(dtype.size()).zip(other.chunks_exact(dtype.size()));
+            let [one, other] = dtype
+                .poisons()
+                .map(|pattern| pattern.to_le_bytes().repeat(8));
+            let cells = one
+                .chunks_exact(dtype.size())
+                .zip(other.chunks_exact(dtype.size()));
             for (one, other) in cells {
                 assert_ne!(one, other, "{dtype}");
-                assert!(dtype.poison_is_a_value() || dtype.decode(one).is_nan(), "{dtype}");
+                assert!(
+                    dtype.poison_is_a_value() || dtype.decode(one).is_nan(),
+                    "{dtype}"
+                );
             }
         }
     }

@@ -4,7 +4,8 @@ use crate::dtype::{CellValue, Dtype};
 use lab_protocol::report::Histogram;
 use lab_protocol::report::histogram::{EXPONENTS, exponent_of};
 
-/// How far a cell may be off: `|got − want| ≤ atol + rtol·|want|`, for at least the fraction `matched` of all cells.
+/// How far a cell may be off: `|got − want| ≤ atol + rtol·|want|`, for at least the fraction
+/// `matched` of all cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
     /// The absolute tolerance, in the unit of the cells.
@@ -17,10 +18,14 @@ pub struct Tolerance {
 
 impl Tolerance {
     /// Only equal cells pass.
-    pub const EXACT: Tolerance = Tolerance { atol: 0.0, rtol: 0.0, matched: 1.0 };
+    pub const EXACT: Tolerance = Tolerance {
+        atol: 0.0,
+        rtol: 0.0,
+        matched: 1.0,
+    };
 
-    /// The error in units of what is allowed: 1 is the limit. Infinite if a number is missing. An expected infinity
-    /// or NaN has no error. The difference of integers is exact.
+    /// The error in units of what is allowed: 1 is the limit. Infinite if a number is missing. An
+    /// expected infinity or NaN has no error. The difference of integers is exact.
     fn error(&self, got: CellValue, want: CellValue) -> f64 {
         let difference = match (got, want) {
             (CellValue::Integer(got), CellValue::Integer(want)) => got.abs_diff(want) as f64,
@@ -45,8 +50,8 @@ impl Tolerance {
 pub enum Unwritten<'a> {
     /// It holds a pattern that is no value of its type.
     ByPattern,
-    /// It holds `pattern`, with which the output was filled. In another launch on the same inputs, it holds that launch's
-    /// pattern. For types in which a pattern may also be a value.
+    /// It holds `pattern`, with which the output was filled. In another launch on the same inputs,
+    /// it holds that launch's pattern. For types in which a pattern may also be a value.
     ByTwoLaunches {
         /// What the cells held before the launch.
         pattern: u32,
@@ -62,13 +67,21 @@ pub enum Unwritten<'a> {
 impl<'a> Unwritten<'a> {
     /// For an output of which there is one launch only.
     pub fn of(dtype: Dtype) -> Self {
-        if dtype.poison_is_a_value() { Unwritten::Unknown } else { Unwritten::ByPattern }
+        if dtype.poison_is_a_value() {
+            Unwritten::Unknown
+        } else {
+            Unwritten::ByPattern
+        }
     }
 
     /// The same for the part of the output that `bytes` selects.
     fn part(self, bytes: std::ops::Range<usize>) -> Self {
         match self {
-            Unwritten::ByTwoLaunches { pattern, other, other_pattern } => Unwritten::ByTwoLaunches {
+            Unwritten::ByTwoLaunches {
+                pattern,
+                other,
+                other_pattern,
+            } => Unwritten::ByTwoLaunches {
                 pattern,
                 other: other.get(bytes).unwrap_or_default(),
                 other_pattern,
@@ -81,9 +94,14 @@ impl<'a> Unwritten<'a> {
     fn is_unwritten(self, dtype: Dtype, cell: &[u8], at: usize) -> bool {
         match self {
             Unwritten::ByPattern => dtype.is_poison(cell),
-            Unwritten::ByTwoLaunches { pattern, other, other_pattern } => {
+            Unwritten::ByTwoLaunches {
+                pattern,
+                other,
+                other_pattern,
+            } => {
                 let other: Option<&'a [u8]> = other.get(at..at + cell.len());
-                dtype.holds(cell, pattern) && other.is_some_and(|other| dtype.holds(other, other_pattern))
+                dtype.holds(cell, pattern)
+                    && other.is_some_and(|other| dtype.holds(other, other_pattern))
             }
             Unwritten::Unknown => false,
         }
@@ -142,7 +160,11 @@ pub struct TensorComparison {
 impl TensorComparison {
     /// The fraction of cells beyond the tolerance, from 0 to 1.
     pub fn mismatched_fraction(&self) -> f64 {
-        if self.cells == 0 { 0.0 } else { self.mismatched as f64 / self.cells as f64 }
+        if self.cells == 0 {
+            0.0
+        } else {
+            self.mismatched as f64 / self.cells as f64
+        }
     }
 
     /// Returns whether enough cells are within the tolerance, and none is not finite or unwritten.
@@ -154,7 +176,10 @@ impl TensorComparison {
 
     /// The first wrong cell of the gravest kind.
     pub fn first_wrong(&self) -> Option<&CellMismatch> {
-        self.first_unwritten.as_ref().or(self.first_not_finite.as_ref()).or(self.first_mismatch.as_ref())
+        self.first_unwritten
+            .as_ref()
+            .or(self.first_not_finite.as_ref())
+            .or(self.first_mismatch.as_ref())
     }
 
     /// Joins the results of two neighbouring parts of one tensor.
@@ -163,7 +188,11 @@ impl TensorComparison {
         TensorComparison {
             cells: self.cells + next.cells,
             error: self.error.max(next.error),
-            worst: if next.error > self.error { next.worst } else { self.worst },
+            worst: if next.error > self.error {
+                next.worst
+            } else {
+                self.worst
+            },
             counts: self.counts,
             mismatched: self.mismatched + next.mismatched,
             not_finite: self.not_finite + next.not_finite,
@@ -175,8 +204,8 @@ impl TensorComparison {
     }
 }
 
-/// The largest fraction of mismatched cells that passes. In binary, `1 − 0.999` is not quite 0.001; it is rounded, so
-/// that a tensor exactly at its limit passes.
+/// The largest fraction of mismatched cells that passes. In binary, `1 − 0.999` is not quite 0.001;
+/// it is rounded, so that a tensor exactly at its limit passes.
 pub fn allowed_mismatch(tolerance: &Tolerance) -> f64 {
     ((1.0 - tolerance.matched) * 1e12).round() / 1e12
 }
@@ -193,10 +222,16 @@ pub fn compare(
     const WORTH_A_THREAD: usize = 1 << 18;
     let cells = got.len().max(want.len()) / dtype.size();
     if got.len() != want.len() {
-        // The worker's client returns whole buffers only. Should a length differ all the same, everything counts as
-        // unwritten.
+        // The worker's client returns whole buffers only. Should a length differ all the same,
+        // everything counts as unwritten.
         let error = f64::INFINITY;
-        return TensorComparison { cells, mismatched: cells, unwritten: cells, error, ..Default::default() };
+        return TensorComparison {
+            cells,
+            mismatched: cells,
+            unwritten: cells,
+            error,
+            ..Default::default()
+        };
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = cells.div_ceil(threads).max(WORTH_A_THREAD);
@@ -211,10 +246,14 @@ pub fn compare(
             .map(|(i, (got, want))| {
                 let start = i * share * dtype.size();
                 let unwritten = unwritten.part(start..start + got.len());
-                scope.spawn(move || compare_stretch(dtype, got, want, tolerance, unwritten, i * share))
+                scope.spawn(move || {
+                    compare_stretch(dtype, got, want, tolerance, unwritten, i * share)
+                })
             })
             .collect();
-        let done = running.into_iter().map(|p| p.join().expect("comparing numbers does not panic"));
+        let done = running
+            .into_iter()
+            .map(|p| p.join().expect("comparing numbers does not panic"));
         done.fold(TensorComparison::default(), TensorComparison::join)
     })
 }
@@ -231,12 +270,17 @@ fn compare_stretch(
     start: usize,
 ) -> TensorComparison {
     let size = dtype.size();
-    let mut sum = Comparing { tolerance, exponents: [0; EXPONENTS], sum: TensorComparison::default() };
+    let mut sum = Comparing {
+        tolerance,
+        exponents: [0; EXPONENTS],
+        sum: TensorComparison::default(),
+    };
     let blocks = got.chunks(BLOCK * size).zip(want.chunks(BLOCK * size));
     for (number, (got, want)) in blocks.enumerate().filter(|(_, (got, want))| got != want) {
         let at = number * BLOCK;
         let unwritten = unwritten.part(at * size..at * size + got.len());
-        // With the size of a cell known when this is compiled, a cell is one number and not a list of bytes.
+        // With the size of a cell known when this is compiled, a cell is one number and not a list
+        // of bytes.
         match size {
             1 => sum.add_block::<1>(dtype, got, want, unwritten, start + at),
             2 => sum.add_block::<2>(dtype, got, want, unwritten, start + at),
@@ -244,7 +288,9 @@ fn compare_stretch(
             _ => sum.add_block::<8>(dtype, got, want, unwritten, start + at),
         }
     }
-    let Comparing { exponents, mut sum, .. } = sum;
+    let Comparing {
+        exponents, mut sum, ..
+    } = sum;
     sum.cells = got.len() / size;
     sum.counts = Histogram::of_exponents(&exponents);
     // Equal cells were skipped above. Some of the counted ones are equal too, as 0 and −0.
@@ -270,15 +316,32 @@ impl Comparing<'_> {
         first: usize,
     ) {
         let (got, want) = (got.as_chunks::<SIZE>().0, want.as_chunks::<SIZE>().0);
-        for (i, (g, w)) in got.iter().zip(want).enumerate().filter(|(_, (g, w))| g != w) {
-            let cell = CellMismatch { index: first + i, got: dtype.value(g), want: dtype.value(w) };
+        for (i, (g, w)) in got
+            .iter()
+            .zip(want)
+            .enumerate()
+            .filter(|(_, (g, w))| g != w)
+        {
+            let cell = CellMismatch {
+                index: first + i,
+                got: dtype.value(g),
+                want: dtype.value(w),
+            };
             self.add_cell(cell, unwritten.is_unwritten(dtype, g, i * SIZE));
         }
     }
 
     fn add_cell(&mut self, cell: CellMismatch, is_unwritten: bool) {
-        let Comparing { tolerance, exponents, sum } = self;
-        let error = if is_unwritten { f64::INFINITY } else { tolerance.error(cell.got, cell.want) };
+        let Comparing {
+            tolerance,
+            exponents,
+            sum,
+        } = self;
+        let error = if is_unwritten {
+            f64::INFINITY
+        } else {
+            tolerance.error(cell.got, cell.want)
+        };
         exponents[exponent_of(error)] += 1;
         if error > sum.error {
             (sum.error, sum.worst) = (error, Some(cell.index));
@@ -302,19 +365,33 @@ mod tests {
     use super::*;
     use lab_device::POISON;
 
-    const LOOSE: Tolerance = Tolerance { atol: 0.1, rtol: 0.0, matched: 1.0 };
+    const LOOSE: Tolerance = Tolerance {
+        atol: 0.1,
+        rtol: 0.0,
+        matched: 1.0,
+    };
 
     fn f32s(values: &[f32]) -> Vec<u8> {
         values.iter().flat_map(|v| v.to_le_bytes()).collect()
     }
 
     fn check(got: &[f32], want: &[f32], tolerance: &Tolerance) -> TensorComparison {
-        compare(Dtype::F32, &f32s(got), &f32s(want), tolerance, Unwritten::of(Dtype::F32))
+        compare(
+            Dtype::F32,
+            &f32s(got),
+            &f32s(want),
+            tolerance,
+            Unwritten::of(Dtype::F32),
+        )
     }
 
     #[test]
     fn the_error_is_in_units_of_what_is_allowed() {
-        let tolerance = Tolerance { atol: 0.5, rtol: 0.25, matched: 1.0 };
+        let tolerance = Tolerance {
+            atol: 0.5,
+            rtol: 0.25,
+            matched: 1.0,
+        };
         let sum = check(&[2.5, 1.0, 1.25], &[2.0, 1.0, 1.0], &tolerance);
         assert_eq!((sum.error, sum.mismatched, sum.worst), (0.5, 0, Some(0)));
         assert_eq!(sum.counts.to_string(), "1,1 from=-2 exact=1 not_finite=0");
@@ -338,7 +415,10 @@ mod tests {
 
     #[test]
     fn a_fraction_may_be_off_but_nothing_may_be_missing() {
-        let half = Tolerance { matched: 0.5, ..LOOSE };
+        let half = Tolerance {
+            matched: 0.5,
+            ..LOOSE
+        };
         assert!(check(&[5.0, 1.0], &[1.0, 1.0], &half).passes(&half));
         assert!(!check(&[5.0, 5.0, 1.0], &[1.0; 3], &half).passes(&half));
         let nan = check(&[f32::NAN, 1.0], &[1.0, 1.0], &half);
@@ -352,7 +432,14 @@ mod tests {
     #[test]
     fn infinities_and_nan_are_right_where_they_are_expected() {
         let odd = [f32::NAN, f32::INFINITY];
-        assert!(check(&[f32::from_bits(0x7fc0_0001), f32::INFINITY], &odd, &Tolerance::EXACT).passes(&LOOSE));
+        assert!(
+            check(
+                &[f32::from_bits(0x7fc0_0001), f32::INFINITY],
+                &odd,
+                &Tolerance::EXACT
+            )
+            .passes(&LOOSE)
+        );
         let sum = check(&[0.0, f32::NEG_INFINITY], &odd, &LOOSE);
         assert_eq!((sum.mismatched, sum.not_finite), (2, 0));
     }
@@ -377,26 +464,50 @@ mod tests {
     fn integers_beyond_the_range_of_a_float_are_compared_exactly() {
         let check = |got: i64, want: i64, tolerance: &Tolerance| {
             let (got, want) = (got.to_le_bytes(), want.to_le_bytes());
-            compare(Dtype::I64, &got, &want, tolerance, Unwritten::of(Dtype::I64))
+            compare(
+                Dtype::I64,
+                &got,
+                &want,
+                tolerance,
+                Unwritten::of(Dtype::I64),
+            )
         };
         const BIG: i64 = 1 << 53;
         assert!(check(BIG + 1, BIG + 1, &Tolerance::EXACT).passes(&Tolerance::EXACT));
         let off = check(BIG + 1, BIG, &Tolerance::EXACT);
         assert!(!off.passes(&Tolerance::EXACT));
-        assert_eq!(off.first_mismatch.map(|cell| cell.got.to_string()), Some("9007199254740993".into()));
-        let one = Tolerance { atol: 1.0, rtol: 0.0, matched: 1.0 };
+        assert_eq!(
+            off.first_mismatch.map(|cell| cell.got.to_string()),
+            Some("9007199254740993".into())
+        );
+        let one = Tolerance {
+            atol: 1.0,
+            rtol: 0.0,
+            matched: 1.0,
+        };
         assert!(check(BIG + 1, BIG, &one).passes(&one));
         assert!(!check(BIG + 2, BIG, &one).passes(&one));
-        assert!(!check(i64::MIN, i64::MAX, &one).passes(&one), "the difference does not overflow");
+        assert!(
+            !check(i64::MIN, i64::MAX, &one).passes(&one),
+            "the difference does not overflow"
+        );
     }
 
     #[test]
     fn a_right_value_that_equals_a_pattern_is_not_called_unwritten() {
         let [one, other] = Dtype::U8.poisons();
         let (filled, filled_again) = (one.to_le_bytes()[0], other.to_le_bytes()[0]);
-        let near = Tolerance { atol: 1.0, rtol: 0.0, matched: 1.0 };
+        let near = Tolerance {
+            atol: 1.0,
+            rtol: 0.0,
+            matched: 1.0,
+        };
         let two = |first: [u8; 2], second: [u8; 2], want: [u8; 2]| {
-            let unwritten = Unwritten::ByTwoLaunches { pattern: one, other: &second, other_pattern: other };
+            let unwritten = Unwritten::ByTwoLaunches {
+                pattern: one,
+                other: &second,
+                other_pattern: other,
+            };
             compare(Dtype::U8, &first, &want, &near, unwritten)
         };
         // Written both times, within the tolerance, and equal to the first launch's pattern.
@@ -404,12 +515,24 @@ mod tests {
         assert!(written.passes(&near), "{written:?}");
         // The second cell was never written.
         let missing = two([filled, filled], [filled, filled_again], [filled, 7]);
-        assert_eq!((missing.unwritten, missing.first_unwritten.map(|cell| cell.index)), (1, Some(1)));
+        assert_eq!(
+            (
+                missing.unwritten,
+                missing.first_unwritten.map(|cell| cell.index)
+            ),
+            (1, Some(1))
+        );
         assert!(!missing.passes(&near));
         // Unwritten is unwritten also where the pattern is within the tolerance.
         let close = two([filled, 7], [filled_again, 7], [filled + 1, 7]);
         assert_eq!(close.unwritten, 1);
-        let single = compare(Dtype::U8, &[filled], &[filled + 1], &near, Unwritten::of(Dtype::U8));
+        let single = compare(
+            Dtype::U8,
+            &[filled],
+            &[filled + 1],
+            &near,
+            Unwritten::of(Dtype::U8),
+        );
         assert!(single.passes(&near), "one launch cannot tell");
     }
 
@@ -420,9 +543,22 @@ mod tests {
         let (mut first, mut second) = (vec![3; cells], vec![3; cells]);
         (first[1_100_000], second[1_100_000]) = (one, other);
         let [pattern, other_pattern] = Dtype::U8.poisons();
-        let unwritten = Unwritten::ByTwoLaunches { pattern, other: &second, other_pattern };
-        let sum = compare(Dtype::U8, &first, &vec![3; cells], &Tolerance::EXACT, unwritten);
-        assert_eq!((sum.unwritten, sum.first_unwritten.map(|cell| cell.index)), (1, Some(1_100_000)));
+        let unwritten = Unwritten::ByTwoLaunches {
+            pattern,
+            other: &second,
+            other_pattern,
+        };
+        let sum = compare(
+            Dtype::U8,
+            &first,
+            &vec![3; cells],
+            &Tolerance::EXACT,
+            unwritten,
+        );
+        assert_eq!(
+            (sum.unwritten, sum.first_unwritten.map(|cell| cell.index)),
+            (1, Some(1_100_000))
+        );
     }
 
     #[test]
@@ -433,7 +569,10 @@ mod tests {
         got[900_000] = 1.05;
         let sum = check(&got, &vec![1.0; 1_500_000], &LOOSE);
         assert_eq!((sum.cells, sum.mismatched), (1_500_000, 2));
-        assert_eq!((sum.worst, sum.counts.not_finite, sum.counts.exact), (Some(1_400_000), 1, 1_499_997));
+        assert_eq!(
+            (sum.worst, sum.counts.not_finite, sum.counts.exact),
+            (Some(1_400_000), 1, 1_499_997)
+        );
         assert_eq!(sum.counts.bins().map(|(_, _, n)| n).sum::<u64>(), 2);
         assert_eq!(sum.first_mismatch.map(|c| c.index), Some(700_001));
         assert_eq!(sum.first_not_finite.map(|c| c.index), Some(1_400_000));
@@ -441,7 +580,10 @@ mod tests {
 
     #[test]
     fn a_limit_is_met_exactly() {
-        let tolerance = Tolerance { matched: 0.999, ..LOOSE };
+        let tolerance = Tolerance {
+            matched: 0.999,
+            ..LOOSE
+        };
         let mut got = vec![1.0; 1000];
         got[0] = 5.0;
         assert!(check(&got, &vec![1.0; 1000], &tolerance).passes(&tolerance));

@@ -1,5 +1,6 @@
-//! The judge: builds a kernel.cu, verifies it against an independent reference and measures it, on a CUDA device or on the
-//! emulated cpu device. It writes the result lines of [`lab_protocol::report`].
+//! The judge: builds a kernel.cu, verifies it against an independent reference and measures it, on
+//! a CUDA device or on the emulated cpu device. It writes the result lines of
+//! [`lab_protocol::report`].
 //!
 //! A module uses only modules above it in this table, and modules of its own row:
 //!

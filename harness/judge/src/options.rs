@@ -13,8 +13,8 @@ use lab_protocol::profile::ProfileSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-/// The usual limit for the checks of a peer. With those before it, it is shorter than the limit of a whole run, which would lose its
-/// verdict.
+/// The usual limit for the checks of a peer. With those before it, it is shorter than the limit of
+/// a whole run, which would lose its verdict.
 const PEER_LIMIT: Duration = Duration::from_secs(5 * 60);
 
 /// What to judge, and how.
@@ -26,14 +26,16 @@ pub struct JudgeOptions {
     pub kernel: Option<PathBuf>,
     /// The path that messages show for the kernel; `None` is the kernel's own path.
     pub shown_as: Option<String>,
-    /// Folders in which the kernel's `#include "…"` is looked up, after the kernel's own folder and `folder`.
+    /// Folders in which the kernel's `#include "…"` is looked up, after the kernel's own folder and
+    /// `folder`.
     pub include_dirs: Vec<PathBuf>,
-    /// Folders that stand for the repository: the compiler may read them, so the kernel may include what is in them.
+    /// Folders that stand for the repository: the compiler may read them, so the kernel may include
+    /// what is in them.
     pub roots: Vec<PathBuf>,
     /// Further files and folders that the compiler may read, because a trusted lab.toml names them.
     pub readable: Vec<PathBuf>,
-    /// The folder is trusted: the kernel may run where no sandbox holds it back, and the compiler may come from the folder's own
-    /// `.venv`.
+    /// The folder is trusted: the kernel may run where no sandbox holds it back, and the compiler
+    /// may come from the folder's own `.venv`.
     pub trusted: bool,
     /// The device to run on.
     pub device: Target,
@@ -45,15 +47,16 @@ pub struct JudgeOptions {
     pub arch: Option<String>,
     /// Folder for what outlives a run; `None` is `lab` in the user's cache folder.
     pub cache_dir: Option<PathBuf>,
-    /// The workloads that are checked and timed: those of this occasion and of the ones before it. With `held_out` all are
-    /// checked, and these are timed.
+    /// The workloads that are checked and timed: those of this occasion and of the ones before it.
+    /// With `held_out` all are checked, and these are timed.
     pub when: When,
-    /// Judges on sealed inputs, which no run has launched: what `lab keep` asks for. A GPU is timed too, in turns with
-    /// the incumbent if there is one.
+    /// Judges on sealed inputs, which no run has launched: what `lab keep` asks for. A GPU is timed
+    /// too, in turns with the incumbent if there is one.
     pub held_out: bool,
     /// Sealed inputs that the kernel must pass in a row; at least 1. Only for `held_out`.
     pub sealed: usize,
-    /// Instead of judging, runs the kernel under these tools; an empty list is all tools of the device.
+    /// Instead of judging, runs the kernel under these tools; an empty list is all tools of the
+    /// device.
     pub check: Option<Vec<Tool>>,
     /// Instead of judging, profiles one launch of the kernel.
     pub profile: Option<ProfileRequest>,
@@ -69,15 +72,19 @@ pub struct JudgeOptions {
     pub incumbent: Option<PathBuf>,
     /// Also times the candidate beside the problem's peers.
     pub peers: bool,
-    /// How long a peer may take for its checks. A peer is left out if those before it took twice as long.
+    /// How long a peer may take for its checks. A peer is left out if those before it took twice as
+    /// long.
     pub peer_limit: Duration,
     /// How long to measure.
     pub plan: Plan,
-    /// Measures the candidate alone, with exactly these launches, instead of by `plan`: what `lab bench` asks for.
+    /// Measures the candidate alone, with exactly these launches, instead of by `plan`: what
+    /// `lab bench` asks for.
     pub discipline: Option<Trials>,
-    /// The Python that runs Python kernels and a reference.py: a path, or a name that PATH leads to; `None` is python3.
+    /// The Python that runs Python kernels and a reference.py: a path, or a name that PATH leads
+    /// to; `None` is python3.
     pub python: Option<PathBuf>,
-    /// The socket of a parent on standby that is this Python (`lab_harness.standby`); `None` starts each worker anew.
+    /// The socket of a parent on standby that is this Python (`lab_harness.standby`); `None` starts
+    /// each worker anew.
     pub python_standby: Option<PathBuf>,
     /// Limit for the start of that Python, and for executing a source, which imports its packages.
     pub load_limit: Duration,
@@ -127,7 +134,9 @@ impl JudgeOptions {
 
     /// The file to judge.
     pub fn kernel(&self) -> PathBuf {
-        self.kernel.clone().unwrap_or_else(|| only_kernel(&self.folder))
+        self.kernel
+            .clone()
+            .unwrap_or_else(|| only_kernel(&self.folder))
     }
 
     /// The language of the kernel.
@@ -138,7 +147,8 @@ impl JudgeOptions {
     /// The Python for a worker.
     pub fn interpreter(&self) -> Interpreter {
         let named = self.python.clone().unwrap_or_else(|| "python3".into());
-        // A worker has another current folder. A link stays what it is: it may be the Python of a virtual environment.
+        // A worker has another current folder. A link stays what it is: it may be the Python of a
+        // virtual environment.
         let is_path = named.components().count() > 1;
         let absolute = is_path.then(|| std::path::absolute(&named).ok()).flatten();
         let modules = self.module_folders();
@@ -150,16 +160,24 @@ impl JudgeOptions {
         }
     }
 
-    /// The folders in which Python finds the modules of the repository: the kernel's, and those that stand for the repository,
-    /// or else the git work tree around the problem.
+    /// The folders in which Python finds the modules of the repository: the kernel's, and those
+    /// that stand for the repository, or else the git work tree around the problem.
     fn module_folders(&self) -> Vec<PathBuf> {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let mut folders: Vec<PathBuf> =
-            absolute(&self.kernel()).parent().map(Path::to_owned).into_iter().collect();
+        let mut folders: Vec<PathBuf> = absolute(&self.kernel())
+            .parent()
+            .map(Path::to_owned)
+            .into_iter()
+            .collect();
         folders.extend(self.roots.iter().map(|root| absolute(root)));
         if self.roots.is_empty() {
             let folder = absolute(&self.folder);
-            folders.extend(folder.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned));
+            folders.extend(
+                folder
+                    .ancestors()
+                    .find(|above| above.join(".git").exists())
+                    .map(Path::to_owned),
+            );
         }
         folders.dedup();
         folders
@@ -167,29 +185,45 @@ impl JudgeOptions {
 
     /// The kernel's path in messages.
     pub fn shown_as(&self) -> String {
-        self.shown_as.clone().unwrap_or_else(|| self.kernel().display().to_string())
+        self.shown_as
+            .clone()
+            .unwrap_or_else(|| self.kernel().display().to_string())
     }
 
-    /// Replaces the problem folder's path in `text` by the folder that is shown. What is judged may be a copy in a
-    /// folder that the user does not know.
+    /// Replaces the problem folder's path in `text` by the folder that is shown. What is judged may
+    /// be a copy in a folder that the user does not know.
     pub fn as_shown(&self, text: &str) -> String {
-        let Some(shown) = &self.shown_as else { return text.to_owned() };
+        let Some(shown) = &self.shown_as else {
+            return text.to_owned();
+        };
         // The text of a folder such as `.` stands for much else.
-        if !self.folder.components().any(|part| matches!(part, Component::Normal(_))) {
+        if !self
+            .folder
+            .components()
+            .any(|part| matches!(part, Component::Normal(_)))
+        {
             return text.to_owned();
         }
         let own = |folder: &Path| folder.join("").display().to_string();
-        let folder = Path::new(shown).parent().filter(|p| !p.as_os_str().is_empty());
+        let folder = Path::new(shown)
+            .parent()
+            .filter(|p| !p.as_os_str().is_empty());
         let files = text.replace(&own(&self.folder), &folder.map_or_else(String::new, own));
         // The folder itself, with no file after it.
-        let itself = folder.unwrap_or(Path::new("this folder")).display().to_string();
+        let itself = folder
+            .unwrap_or(Path::new("this folder"))
+            .display()
+            .to_string();
         files.replace(&self.folder.display().to_string(), &itself)
     }
 
     /// Every folder in which the kernel's includes are looked up.
     pub fn all_include_dirs(&self) -> Vec<PathBuf> {
         let kernel = self.kernel();
-        let own = kernel.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let own = kernel
+            .parent()
+            .filter(|p| !p.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         let mut folders = vec![own.to_owned()];
         folders.extend(self.include_dirs_of_problem());
         folders.dedup();
@@ -203,18 +237,26 @@ impl JudgeOptions {
         folders
     }
 
-    /// The incumbent's file. The option names the file, or the folder that holds a kernel of the candidate's language. `None`
-    /// without an incumbent.
+    /// The incumbent's file. The option names the file, or the folder that holds a kernel of the
+    /// candidate's language. `None` without an incumbent.
     pub fn incumbent_source(&self) -> Option<PathBuf> {
         let given = self.incumbent.as_ref()?;
-        Some(if given.is_dir() { given.join(self.language().kernel_name()) } else { given.clone() })
+        Some(if given.is_dir() {
+            given.join(self.language().kernel_name())
+        } else {
+            given.clone()
+        })
     }
 }
 
 /// The kernel.py of a folder that has no kernel.cu, else its kernel.cu, which may be missing.
 fn only_kernel(folder: &Path) -> PathBuf {
     let [cuda, python] = [Language::Cuda, Language::Python].map(|of| folder.join(of.kernel_name()));
-    if python.exists() && !cuda.exists() { python } else { cuda }
+    if python.exists() && !cuda.exists() {
+        python
+    } else {
+        cuda
+    }
 }
 
 /// What to profile, and where the result goes.
@@ -222,7 +264,8 @@ fn only_kernel(folder: &Path) -> PathBuf {
 pub struct ProfileRequest {
     /// The counters.
     pub set: ProfileSet,
-    /// The workload, by the problem's own words or by its number from 1; `None` is the largest timed one.
+    /// The workload, by the problem's own words or by its number from 1; `None` is the largest
+    /// timed one.
     pub workload: Option<String>,
     /// Every timed workload, of which only the duration is read.
     pub all_workloads: bool,
@@ -255,21 +298,36 @@ mod tests {
             (options.kernel(), options.language()),
             (folder.path().join("kernel.py"), Language::Python)
         );
-        let beside = JudgeOptions { incumbent: Some(folder.path().to_owned()), ..options.clone() };
-        assert_eq!(beside.incumbent_source(), Some(folder.path().join("kernel.py")));
+        let beside = JudgeOptions {
+            incumbent: Some(folder.path().to_owned()),
+            ..options.clone()
+        };
+        assert_eq!(
+            beside.incumbent_source(),
+            Some(folder.path().join("kernel.py"))
+        );
         std::fs::write(folder.path().join("kernel.cu"), "").unwrap();
-        assert_eq!((options.kernel(), options.language()), (folder.path().join("kernel.cu"), Language::Cuda));
+        assert_eq!(
+            (options.kernel(), options.language()),
+            (folder.path().join("kernel.cu"), Language::Cuda)
+        );
     }
 
     #[test]
     fn a_relative_path_of_python_holds_in_another_folder_and_a_name_is_looked_up() {
         let named = |python: &str| {
-            let options = JudgeOptions { python: Some(python.into()), ..JudgeOptions::new("x") };
+            let options = JudgeOptions {
+                python: Some(python.into()),
+                ..JudgeOptions::new("x")
+            };
             options.interpreter().program
         };
         assert_eq!(named("python3.12"), Path::new("python3.12"));
         assert!(named(".venv/bin/python").is_absolute() && named("./python").is_absolute());
-        assert_eq!(JudgeOptions::new("x").interpreter().program, Path::new("python3"));
+        assert_eq!(
+            JudgeOptions::new("x").interpreter().program,
+            Path::new("python3")
+        );
     }
 
     #[test]
@@ -278,9 +336,15 @@ mod tests {
         std::fs::create_dir_all(repo.path().join("k/deep")).unwrap();
         std::fs::create_dir(repo.path().join(".git")).unwrap();
         let mut options = JudgeOptions::new(repo.path().join("k"));
-        assert_eq!(options.interpreter().modules, [repo.path().join("k"), repo.path().to_owned()]);
+        assert_eq!(
+            options.interpreter().modules,
+            [repo.path().join("k"), repo.path().to_owned()]
+        );
         options.kernel = Some(repo.path().join("k/deep/kernel.py"));
         options.roots = vec!["/copy".into()];
-        assert_eq!(options.interpreter().modules, [repo.path().join("k/deep"), "/copy".into()]);
+        assert_eq!(
+            options.interpreter().modules,
+            [repo.path().join("k/deep"), "/copy".into()]
+        );
     }
 }

@@ -3,7 +3,8 @@
 /// Why a run ended without a verdict on correctness. The text is written as `stopped:`.
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
-    /// The problem folder is wrong. The text names the file, the place and what to do. Exit code 64.
+    /// The problem folder is wrong. The text names the file, the place and what to do. Exit code
+    /// 64.
     #[error("{0}")]
     Problem(String),
     /// The candidate does not build, or lacks a kernel or a launch statement. Exit code 2.

@@ -16,12 +16,19 @@ pub struct SharedSink {
 impl SharedSink {
     /// A sink whose run starts now.
     pub fn new(sink: impl Write + Send + 'static) -> Self {
-        SharedSink { sink: Arc::new(Mutex::new(Box::new(sink))), clock: Clock::start() }
+        SharedSink {
+            sink: Arc::new(Mutex::new(Box::new(sink))),
+            clock: Clock::start(),
+        }
     }
 
     /// A writer whose lines reach the sink whole: [`Writer`] flushes at the end of each line.
     pub fn writer(&self) -> Writer {
-        Writer::new(LineBuffer { held: Vec::new(), sink: self.sink.clone() }).timed(self.clock.clone())
+        Writer::new(LineBuffer {
+            held: Vec::new(),
+            sink: self.sink.clone(),
+        })
+        .timed(self.clock.clone())
     }
 }
 
@@ -57,7 +64,10 @@ struct Holding {
 impl HeldSink {
     /// Holds back everything that is written, for now.
     pub fn new(sink: impl Write + Send + 'static) -> Self {
-        HeldSink(Arc::new(Mutex::new(Holding { kept: Some(Vec::new()), sink: Box::new(sink) })))
+        HeldSink(Arc::new(Mutex::new(Holding {
+            kept: Some(Vec::new()),
+            sink: Box::new(sink),
+        })))
     }
 
     /// Writes what was held back. From now on everything passes through.
@@ -68,7 +78,8 @@ impl HeldSink {
         holding.sink.flush()
     }
 
-    /// Drops what is held back and everything that follows. Returns false if the sink was released before.
+    /// Drops what is held back and everything that follows. Returns false if the sink was released
+    /// before.
     pub fn discard(&self) -> bool {
         let mut holding = self.lock();
         let held = holding.kept.is_some();
@@ -95,7 +106,11 @@ impl Write for HeldSink {
 
     fn flush(&mut self) -> io::Result<()> {
         let mut holding = self.lock();
-        if holding.kept.is_none() { holding.sink.flush() } else { Ok(()) }
+        if holding.kept.is_none() {
+            holding.sink.flush()
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -114,7 +129,10 @@ mod tests {
         out.line("correctness", "pass").unwrap();
         assert!(!held.discard(), "the sink was released");
         drop((out, held));
-        assert_eq!(io::read_to_string(&mut reader).unwrap(), "stage: build\ncorrectness: pass\n");
+        assert_eq!(
+            io::read_to_string(&mut reader).unwrap(),
+            "stage: build\ncorrectness: pass\n"
+        );
     }
 
     #[test]

@@ -1,13 +1,14 @@
-//! The line of the source that a failure of a launch belongs to, where its text begins with the name of what failed.
+//! The line of the source that a failure of a launch belongs to, where its text begins with the
+//! name of what failed.
 
 use crate::outcome::Stop;
 use crate::worker::{NO_KERNEL, NO_STATEMENT, STATEMENT_OF, TWO_STATEMENTS};
 use lab_device::OTHER_PARAMETERS;
 use lab_device::source_places::{launch_statements, line_of_kernel, line_of_launch_statement};
 
-/// Puts the line before the text of a failure that names a launch statement, or a kernel with other parameters than the problem's,
-/// of this source, and before that of a source that lacks one of both. What a macro makes has no line, and neither has what is in
-/// another file.
+/// Puts the line before the text of a failure that names a launch statement, or a kernel with other
+/// parameters than the problem's, of this source, and before that of a source that lacks one of
+/// both. What a macro makes has no line, and neither has what is in another file.
 pub fn with_line(stop: Stop, source: &str) -> Stop {
     match stop {
         Stop::Crash(text) => Stop::Crash(match line_of(&text, source) {
@@ -27,14 +28,20 @@ fn line_of(text: &str, source: &str) -> Option<u32> {
         return line_of_launch_statement(source, rest.split_whitespace().next()?);
     }
     let (kernel, what) = text.strip_prefix("kernel '")?.split_once('\'')?;
-    what.trim_start().starts_with(OTHER_PARAMETERS).then(|| line_of_kernel(source, kernel)).flatten()
+    what.trim_start()
+        .starts_with(OTHER_PARAMETERS)
+        .then(|| line_of_kernel(source, kernel))
+        .flatten()
 }
 
-/// The line that a missing kernel or launch statement belongs to, and what to change there beside what the text says.
+/// The line that a missing kernel or launch statement belongs to, and what to change there beside
+/// what the text says.
 fn line_of_missing(text: &str, source: &str) -> Option<(u32, String)> {
     let entry_after = |beginning: &str| Some(text.strip_prefix(beginning)?.split_once(':')?.0);
     if let Some(entry) = entry_after(TWO_STATEMENTS) {
-        let mut lines = launch_statements(source).into_iter().filter(|(of, _)| *of == entry);
+        let mut lines = launch_statements(source)
+            .into_iter()
+            .filter(|(of, _)| *of == entry);
         return Some((lines.next_back()?.1, String::new()));
     }
     if let Some(entry) = entry_after(NO_STATEMENT) {
@@ -42,7 +49,10 @@ fn line_of_missing(text: &str, source: &str) -> Option<(u32, String)> {
     }
     let entry = entry_after(NO_KERNEL)?;
     if let Some(line) = line_of_kernel(source, entry) {
-        return Some((line, ". This one is not built, or lacks the extern \"C\"".to_owned()));
+        return Some((
+            line,
+            ". This one is not built, or lacks the extern \"C\"".to_owned(),
+        ));
     }
     let (of, line) = launch_statements(source).into_iter().next()?;
     (of != entry).then(|| (line, format!(". This launch statement is of {of}")))
@@ -58,7 +68,10 @@ mod tests {
         let placed = |text: &str| with_line(Stop::Crash(text.into()), source).to_string();
         for (text, line) in [
             (format!("{STATEMENT_OF} k crashed"), "line 3: "),
-            (format!("kernel 'k' {OTHER_PARAMETERS}: it has 1"), "line 2: "),
+            (
+                format!("kernel 'k' {OTHER_PARAMETERS}: it has 1"),
+                "line 2: ",
+            ),
             (format!("kernel 'other' {OTHER_PARAMETERS}: it has 1"), ""),
             ("kernel 'k': deadlock".into(), ""),
             ("the kernel crashed".into(), ""),
@@ -66,13 +79,17 @@ mod tests {
             assert_eq!(placed(&text), format!("{line}{text}"));
         }
         let stop = with_line(Stop::Problem(format!("{STATEMENT_OF} k crashed")), source);
-        assert!(!stop.to_string().starts_with("line"), "the reference's lines are not the kernel's");
+        assert!(
+            !stop.to_string().starts_with("line"),
+            "the reference's lines are not the kernel's"
+        );
     }
 
     #[test]
     fn a_source_that_lacks_a_kernel_or_its_statement_is_named_at_what_it_has() {
         let source = "\n__global__ void k(int n) {}\nLAB_LAUNCH(k) {}\nLAB_LAUNCHES(k) {}\n";
-        let placed = |text: &str, source: &str| with_line(Stop::Build(text.into()), source).to_string();
+        let placed =
+            |text: &str, source: &str| with_line(Stop::Build(text.into()), source).to_string();
         for (text, line, hint) in [
             (format!("{TWO_STATEMENTS}k: keep one"), "line 4: ", ""),
             (format!("{NO_STATEMENT}k: the source must"), "line 2: ", ""),
@@ -82,7 +99,11 @@ mod tests {
                 "line 2: ",
                 ". This one is not built, or lacks the extern \"C\"",
             ),
-            (format!("{NO_KERNEL}kk: write"), "line 3: ", ". This launch statement is of k"),
+            (
+                format!("{NO_KERNEL}kk: write"),
+                "line 3: ",
+                ". This launch statement is of k",
+            ),
             ("kernel.cu:1: error: x".into(), "", ""),
         ] {
             assert_eq!(placed(&text, source), format!("{line}{text}{hint}"));

@@ -1,4 +1,5 @@
-//! A device for tests that use a fake driver, and the compiled headers for tests that build a kernel.
+//! A device for tests that use a fake driver, and the compiled headers for tests that build a
+//! kernel.
 
 #[path = "../../device/tests/support/headers.rs"]
 pub mod headers;

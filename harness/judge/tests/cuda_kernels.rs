@@ -1,6 +1,10 @@
-//! Judges the kernels in harness/judge/tests/kernels with the whole judge on a GPU. Needs a CUDA device and NVRTC, so every test
-//! is ignored unless scripts/gpu-tests runs it.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+//! Judges the kernels in harness/judge/tests/kernels with the whole judge on a GPU. Needs a CUDA
+//! device and NVRTC, so every test is ignored unless scripts/gpu-tests runs it.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 #![allow(clippy::unwrap_used)]
 
 #[path = "kernels/cases.rs"]

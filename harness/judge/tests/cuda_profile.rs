@@ -1,5 +1,6 @@
-//! `lab profile` on a GPU with the real ncu: counters, findings and lines of source of the committed kernels. Needs a CUDA device, NVRTC,
-//! ncu and the right to read counters, so every test is ignored unless scripts/gpu-tests runs it.
+//! `lab profile` on a GPU with the real ncu: counters, findings and lines of source of the
+//! committed kernels. Needs a CUDA device, NVRTC, ncu and the right to read counters, so every test
+//! is ignored unless scripts/gpu-tests runs it.
 #![allow(clippy::unwrap_used, dead_code)]
 
 #[path = "judge/support.rs"]
@@ -14,10 +15,15 @@ use lab_protocol::{Exit, Target};
 use std::path::{Path, PathBuf};
 use support::{options, run};
 
-/// The folder of a committed kernel: in the source tree that this was built from, or in the repository that it runs in.
+/// The folder of a committed kernel: in the source tree that this was built from, or in the
+/// repository that it runs in.
 fn committed(name: &str) -> PathBuf {
     let built_at = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels"));
-    if built_at.is_dir() { built_at.join(name) } else { Path::new("kernels").join(name) }
+    if built_at.is_dir() {
+        built_at.join(name)
+    } else {
+        Path::new("kernels").join(name)
+    }
 }
 
 /// Profiles a committed kernel into a new folder, with the sandbox.
@@ -35,7 +41,11 @@ fn profiled(name: &str, set: ProfileSet, all_workloads: bool) -> tempfile::TempD
         proof_limit: PROOF_LIMIT,
     };
     let folder = committed(name);
-    let judged = run(JudgeOptions { device: Target::Cuda(0), profile: Some(request), ..options(&folder) });
+    let judged = run(JudgeOptions {
+        device: Target::Cuda(0),
+        profile: Some(request),
+        ..options(&folder)
+    });
     judged.expect(Exit::Passed);
     out
 }
@@ -48,16 +58,35 @@ fn read(out: &tempfile::TempDir) -> Profile {
 #[ignore = "needs a CUDA device and ncu: scripts/gpu-tests"]
 fn on_a_gpu_a_quick_profile_has_every_counter_that_it_asks_for() {
     let profile = read(&profiled("rmsnorm", ProfileSet::Quick, false));
-    assert!(matches!(profile.origin, Origin::Counters { .. }), "{:?}", profile.origin);
+    assert!(
+        matches!(profile.origin, Origin::Counters { .. }),
+        "{:?}",
+        profile.origin
+    );
     assert!(profile.entry.starts_with("rmsnorm"), "{}", profile.entry);
     assert!(profile.metrics["gpu__time_duration.sum"].value > 0.0);
-    // It came to be because a tiny kernel was counted, and it is held against what the workload costs at least.
+    // It came to be because a tiny kernel was counted, and it is held against what the workload
+    // costs at least.
     let least = profile.least.as_ref().unwrap();
     let moved = profile.metrics["dram__bytes_read.sum"].value / least.read_bytes;
-    assert!((0.9..3.0).contains(&moved), "DRAM read {moved} of the least bytes");
-    assert!(profile.differences.iter().any(|text| text.contains("CUDA graph")), "{:?}", profile.differences);
+    assert!(
+        (0.9..3.0).contains(&moved),
+        "DRAM read {moved} of the least bytes"
+    );
+    assert!(
+        profile
+            .differences
+            .iter()
+            .any(|text| text.contains("CUDA graph")),
+        "{:?}",
+        profile.differences
+    );
     // What is missing is only what a quick profile never has.
-    let counters: Vec<_> = profile.missing.iter().filter(|text| text.contains("__")).collect();
+    let counters: Vec<_> = profile
+        .missing
+        .iter()
+        .filter(|text| text.contains("__"))
+        .collect();
     assert!(counters.is_empty(), "{counters:?}");
 }
 
@@ -67,9 +96,21 @@ fn on_a_gpu_a_full_profile_names_hot_lines_of_the_kernels_own_file() {
     let profile = read(&profiled("wavegru", ProfileSet::Full, false));
     assert_eq!(profile.entry, "wavegru");
     assert!(profile.metrics.len() > 500 && !profile.findings.is_empty());
-    let hottest = profile.lines.iter().max_by_key(|line| line.samples).unwrap();
-    assert!(hottest.samples > 0 && !hottest.sass.is_empty(), "{hottest:?}");
-    assert!(profile.lines.iter().any(|line| line.file == "kernel.cu" && line.samples > 0));
+    let hottest = profile
+        .lines
+        .iter()
+        .max_by_key(|line| line.samples)
+        .unwrap();
+    assert!(
+        hottest.samples > 0 && !hottest.sass.is_empty(),
+        "{hottest:?}"
+    );
+    assert!(
+        profile
+            .lines
+            .iter()
+            .any(|line| line.file == "kernel.cu" && line.samples > 0)
+    );
     assert!(profile.image.occupancy.is_some() && profile.image.registers.is_some());
 }
 
@@ -80,7 +121,12 @@ fn on_a_gpu_every_workload_has_a_duration() {
     let text = std::fs::read(out.path().join(file::WORKLOADS)).unwrap();
     let durations: WorkloadDurations = serde_json::from_slice(&text).unwrap();
     assert!(durations.workloads.len() > 1);
-    assert!(durations.workloads.iter().all(|workload| workload.us > 0.0 && !workload.used_fallback_filter));
+    assert!(
+        durations
+            .workloads
+            .iter()
+            .all(|workload| workload.us > 0.0 && !workload.used_fallback_filter)
+    );
 }
 
 #[test]
@@ -94,10 +140,19 @@ fn on_a_gpu_a_tiny_kernel_proves_that_counters_can_be_read_and_the_answer_is_kep
         ..options(&folder)
     };
     let ncu = Ncu::at(ncu::find().expect("an ncu")).unwrap();
-    assert_eq!(lab_judge::judge::counters_are_readable(&options, &ncu), Ok(()));
+    assert_eq!(
+        lab_judge::judge::counters_are_readable(&options, &ncu),
+        Ok(())
+    );
     let kept = std::fs::read_to_string(cache.path().join("counters.json")).unwrap();
     assert!(kept.contains("\"refused\":null"), "{kept}");
     // The kept answer is not written anew.
-    assert_eq!(lab_judge::judge::counters_are_readable(&options, &ncu), Ok(()));
-    assert_eq!(std::fs::read_to_string(cache.path().join("counters.json")).unwrap(), kept);
+    assert_eq!(
+        lab_judge::judge::counters_are_readable(&options, &ncu),
+        Ok(())
+    );
+    assert_eq!(
+        std::fs::read_to_string(cache.path().join("counters.json")).unwrap(),
+        kept
+    );
 }

@@ -1,6 +1,11 @@
-//! The sandbox on a GPU: the worker confines itself once its device is open, and the compiler with NVRTC in it. Needs a CUDA device
-//! and NVRTC, so every test is ignored unless scripts/gpu-tests runs it. `cuda_check` runs compute-sanitizer around such a worker.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+//! The sandbox on a GPU: the worker confines itself once its device is open, and the compiler with
+//! NVRTC in it. Needs a CUDA device and NVRTC, so every test is ignored unless scripts/gpu-tests
+//! runs it. `cuda_check` runs compute-sanitizer around such a worker.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code)]
@@ -15,7 +20,11 @@ use std::path::Path;
 /// The small tensor problem of tests/kernels, with `top` at the top of its kernel.
 fn problem(top: &str) -> tempfile::TempDir {
     let built_at = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/tensor"));
-    let from = if built_at.is_dir() { built_at } else { Path::new("harness/judge/tests/kernels/tensor") };
+    let from = if built_at.is_dir() {
+        built_at
+    } else {
+        Path::new("harness/judge/tests/kernels/tensor")
+    };
     let folder = tempfile::tempdir().unwrap();
     for name in ["problem.toml", "reference.cu"] {
         std::fs::copy(from.join(name), folder.path().join(name)).unwrap();
@@ -26,7 +35,10 @@ fn problem(top: &str) -> tempfile::TempDir {
 }
 
 fn options(folder: &Path) -> JudgeOptions {
-    JudgeOptions { device: Target::Cuda(0), ..support::options(folder) }
+    JudgeOptions {
+        device: Target::Cuda(0),
+        ..support::options(folder)
+    }
 }
 
 /// What `sandbox:` must say here.
@@ -41,7 +53,11 @@ fn a_confined_worker_builds_loads_verifies_and_measures() {
     let judged = support::run(options(folder.path()));
     judged.expect(Exit::Passed);
     assert_eq!(judged.value("sandbox"), expected(), "{}", judged.log);
-    assert!(judged.report.number("throughput_sps").is_some(), "{}", judged.log);
+    assert!(
+        judged.report.number("throughput_sps").is_some(),
+        "{}",
+        judged.log
+    );
 }
 
 #[test]

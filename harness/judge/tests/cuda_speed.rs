@@ -1,6 +1,6 @@
 //! The verdict on speed on a real GPU, through the judge and its processes: a small WaveGRU against
-//! itself, and against a copy that takes 2 % longer; and the discipline of `lab bench`. Needs a CUDA device and NVRTC, so every test is
-//! ignored unless scripts/gpu-tests runs it.
+//! itself, and against a copy that takes 2 % longer; and the discipline of `lab bench`. Needs a
+//! CUDA device and NVRTC, so every test is ignored unless scripts/gpu-tests runs it.
 #![allow(clippy::unwrap_used, dead_code)]
 
 #[path = "judge/support.rs"]
@@ -50,7 +50,10 @@ fn judge(folder: &Folder, kernel: &str, incumbent: Option<&Path>) -> Judged {
 
 fn speed(judged: &Judged) -> (Speed, Measure) {
     judged.expect(Exit::Passed);
-    let comparison = judged.report.comparison().unwrap_or_else(|| panic!("no comparison in\n{}", judged.log));
+    let comparison = judged
+        .report
+        .comparison()
+        .unwrap_or_else(|| panic!("no comparison in\n{}", judged.log));
     (comparison.speed.unwrap(), comparison.ratio)
 }
 
@@ -87,8 +90,16 @@ fn a_kernel_beside_itself_is_the_same_and_one_that_takes_two_percent_longer_is_n
 fn an_incumbent_that_fails_gives_a_caveat_and_the_candidate_is_measured() {
     let folder = folder();
     let cases = [
-        ("no kernel at all", "int x = ;".to_owned(), "it does not build"),
-        ("wrong tokens", KERNEL.replace("logf(run.min_p)", "logf(1e-30f)"), "its own results are wrong"),
+        (
+            "no kernel at all",
+            "int x = ;".to_owned(),
+            "it does not build",
+        ),
+        (
+            "wrong tokens",
+            KERNEL.replace("logf(run.min_p)", "logf(1e-30f)"),
+            "its own results are wrong",
+        ),
     ];
     for (what, text, why) in cases {
         let incumbent = folder.path().join("incumbent.cu");
@@ -96,9 +107,22 @@ fn an_incumbent_that_fails_gives_a_caveat_and_the_candidate_is_measured() {
         let judged = judge(&folder, KERNEL, Some(&incumbent));
         judged.expect(Exit::Passed);
         let caveats = judged.report.caveats();
-        assert!(caveats.iter().any(|c| c.contains(why)), "{what}: {caveats:?}\n{}", judged.log);
+        assert!(
+            caveats.iter().any(|c| c.contains(why)),
+            "{what}: {caveats:?}\n{}",
+            judged.log
+        );
         assert_eq!(judged.report.comparison(), None, "{what}");
-        assert!(judged.report.measure("throughput_sps").unwrap().low.is_some(), "{}", judged.log);
+        assert!(
+            judged
+                .report
+                .measure("throughput_sps")
+                .unwrap()
+                .low
+                .is_some(),
+            "{}",
+            judged.log
+        );
     }
 }
 
@@ -126,26 +150,51 @@ fn twice(waits: &str) -> String {
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn one_slower_workload_beside_a_faster_one_is_mixed() {
-    let folder = Folder::new(&[("problem.toml", TWO_WORKLOADS), ("reference.cu", &twice("false"))]);
+    let folder = Folder::new(&[
+        ("problem.toml", TWO_WORKLOADS),
+        ("reference.cu", &twice("false")),
+    ]);
     let incumbent = folder.path().join("incumbent.cu");
     std::fs::write(&incumbent, twice("n == 1000")).unwrap();
     let judged = judge(&folder, &twice("n == 100000"), Some(&incumbent));
     assert_eq!(speed(&judged).0, Speed::Mixed, "{}", judged.log);
     let workloads = judged.report.workload_figures();
-    let of = |at: usize| (workloads[at].speed, workloads[at].ratio.map(|ratio| ratio.value > 1.0));
+    let of = |at: usize| {
+        (
+            workloads[at].speed,
+            workloads[at].ratio.map(|ratio| ratio.value > 1.0),
+        )
+    };
     assert_eq!(of(0), (Some(Speed::Faster), Some(true)), "{}", judged.log);
     assert_eq!(of(1), (Some(Speed::Slower), Some(false)), "{}", judged.log);
-    assert!(workloads.iter().all(|w| w.us.is_some_and(|us| us.low.is_some()) && w.incumbent_us.is_some()));
-    let worst = judged.report.workload_speeds().and_then(|speeds| speeds.worst).unwrap();
+    assert!(
+        workloads
+            .iter()
+            .all(|w| w.us.is_some_and(|us| us.low.is_some()) && w.incumbent_us.is_some())
+    );
+    let worst = judged
+        .report
+        .workload_speeds()
+        .and_then(|speeds| speeds.worst)
+        .unwrap();
     assert_eq!(worst.name, "n=100000");
-    judged.expect_in("worst_workload", "at=n=100000").expect_in("objective", "kernel_us");
+    judged
+        .expect_in("worst_workload", "at=n=100000")
+        .expect_in("objective", "kernel_us");
     let mean = workloads.iter().map(|w| w.us.unwrap().value).sum::<f64>() / 2.0;
-    assert!((judged.report.number("kernel_us").unwrap() / mean - 1.0).abs() < 2e-3, "{}", judged.log);
+    assert!(
+        (judged.report.number("kernel_us").unwrap() / mean - 1.0).abs() < 2e-3,
+        "{}",
+        judged.log
+    );
 
     // The same kernel is the same in each workload.
     std::fs::write(&incumbent, twice("n == 100000")).unwrap();
     let same = judge(&folder, &twice("n == 100000"), Some(&incumbent));
-    let speeds = same.report.workload_speeds().unwrap_or_else(|| panic!("{}", same.log));
+    let speeds = same
+        .report
+        .workload_speeds()
+        .unwrap_or_else(|| panic!("{}", same.log));
     assert_eq!((speeds.faster, speeds.slower), (0, 0), "{}", same.log);
     assert_ne!(speed(&same).0, Speed::Mixed);
 }
@@ -155,20 +204,48 @@ fn one_slower_workload_beside_a_faster_one_is_mixed() {
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_bench_times_each_of_54_workloads_in_every_trial() {
     let folder = Folder::new(&[
-        ("problem.toml", include_str!("../../../tests/problems/decode54/problem.toml")),
-        ("kernel.cu", include_str!("../../../tests/problems/decode54/kernel.cu")),
-        ("reference.cu", include_str!("../../../tests/problems/decode54/reference.cu")),
+        (
+            "problem.toml",
+            include_str!("../../../tests/problems/decode54/problem.toml"),
+        ),
+        (
+            "kernel.cu",
+            include_str!("../../../tests/problems/decode54/kernel.cu"),
+        ),
+        (
+            "reference.cu",
+            include_str!("../../../tests/problems/decode54/reference.cu"),
+        ),
     ]);
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let discipline = Some(Trials { warm_up: 3, iterations: 10, trials: 2 });
-    let judged =
-        support::run(JudgeOptions { device: Target::Cuda(0), discipline, seed: None, ..folder.options() });
-    judged.expect(Exit::Passed).expect_in("discipline", "3/10/2");
+    let discipline = Some(Trials {
+        warm_up: 3,
+        iterations: 10,
+        trials: 2,
+    });
+    let judged = support::run(JudgeOptions {
+        device: Target::Cuda(0),
+        discipline,
+        seed: None,
+        ..folder.options()
+    });
+    judged
+        .expect(Exit::Passed)
+        .expect_in("discipline", "3/10/2");
     let workloads = judged.report.workloads();
     assert_eq!(workloads.len(), 54, "{}", judged.log);
     for words in &workloads {
-        let value = |key: &str| words.iter().find(|(of, _)| *of == key).map(|(_, value)| *value).unwrap();
-        let trials: Vec<f64> = value("trials_us").split(',').map(|us| us.parse().unwrap()).collect();
+        let value = |key: &str| {
+            words
+                .iter()
+                .find(|(of, _)| *of == key)
+                .map(|(_, value)| *value)
+                .unwrap()
+        };
+        let trials: Vec<f64> = value("trials_us")
+            .split(',')
+            .map(|us| us.parse().unwrap())
+            .collect();
         assert_eq!((value("n"), trials.len()), ("20", 2), "{words:?}");
         let mean = trials.iter().sum::<f64>() / 2.0;
         let us: f64 = value("kernel_us").parse().unwrap();

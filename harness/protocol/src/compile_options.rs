@@ -1,8 +1,10 @@
-//! The compiler options that a lab.toml may give: a list of what passes. Everything else is an error.
+//! The compiler options that a lab.toml may give: a list of what passes. Everything else is an
+//! error.
 //!
-//! lab.toml comes with a folder, maybe a stranger's. Some options of a compiler start programs (`-wrapper`), read files (`@file`,
-//! `-include`) or write files (`-MF`, `-o`). A value of [`CompileOptions`] holds none of them, so whoever gets one can hand it to a
-//! compiler. It says for each device what the device's compiler gets.
+//! lab.toml comes with a folder, maybe a stranger's. Some options of a compiler start programs
+//! (`-wrapper`), read files (`@file`, `-include`) or write files (`-MF`, `-o`). A value of
+//! [`CompileOptions`] holds none of them, so whoever gets one can hand it to a compiler. It says
+//! for each device what the device's compiler gets.
 
 mod known;
 mod refusal;
@@ -63,25 +65,37 @@ pub struct RefusedOption {
 impl fmt::Display for RefusedOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown: String = self.option.chars().take(200).collect();
-        write!(f, "the compiler option {shown:?} is not allowed: {}", self.why)
+        write!(
+            f,
+            "the compiler option {shown:?} is not allowed: {}",
+            self.why
+        )
     }
 }
 
 impl std::error::Error for RefusedOption {}
 
 impl CompileOptions {
-    /// Checks a list of options, each a string of its own. The value of an option may be the next string, as in `"-D", "TILE=32"`.
+    /// Checks a list of options, each a string of its own. The value of an option may be the next
+    /// string, as in `"-D", "TILE=32"`.
     pub fn parse(given: &[String]) -> Result<CompileOptions, RefusedOption> {
         let mut read = Vec::new();
         let mut at = 0;
         while let Some(option) = given.get(at) {
-            let refused = |why: String| RefusedOption { index: at, option: option.clone(), why };
+            let refused = |why: String| RefusedOption {
+                index: at,
+                option: option.clone(),
+                why,
+            };
             let (found, words) =
                 read_option(option, given.get(at + 1).map(String::as_str)).map_err(refused)?;
             read.extend(found);
             at += words;
         }
-        let options = CompileOptions { given: given.to_vec(), read };
+        let options = CompileOptions {
+            given: given.to_vec(),
+            read,
+        };
         match options.architectures().count() {
             0 | 1 => Ok(options),
             _ => Err(RefusedOption {
@@ -103,8 +117,13 @@ impl CompileOptions {
             CompileOption::Define(text) => Some(format!("-D{text}")),
             CompileOption::Undefine(name) => Some(format!("-U{name}")),
             CompileOption::Folder { option, path } => Some(format!("{option}{path}")),
-            CompileOption::Flag { device: Device::Host | Device::Both, text } => Some(text.clone()),
-            CompileOption::Standard(_) | CompileOption::Architecture(_) | CompileOption::Flag { .. } => None,
+            CompileOption::Flag {
+                device: Device::Host | Device::Both,
+                text,
+            } => Some(text.clone()),
+            CompileOption::Standard(_)
+            | CompileOption::Architecture(_)
+            | CompileOption::Flag { .. } => None,
         };
         self.read.iter().filter_map(word).collect()
     }
@@ -116,13 +135,17 @@ impl CompileOptions {
             CompileOption::Undefine(name) => Some(format!("-U{name}")),
             CompileOption::Folder { path, .. } => Some(format!("-I{path}")),
             CompileOption::Standard(name) => Some(format!("--std={name}")),
-            CompileOption::Flag { device: Device::Gpu | Device::Both, text } => Some(text.clone()),
+            CompileOption::Flag {
+                device: Device::Gpu | Device::Both,
+                text,
+            } => Some(text.clone()),
             CompileOption::Architecture(_) | CompileOption::Flag { .. } => None,
         };
         self.read.iter().filter_map(word).collect()
     }
 
-    /// The folders in which includes are looked up, in the order of the options, as they were written.
+    /// The folders in which includes are looked up, in the order of the options, as they were
+    /// written.
     pub fn include_folders(&self) -> impl Iterator<Item = &str> {
         self.read.iter().filter_map(|option| match option {
             CompileOption::Folder { path, .. } => Some(path.as_str()),
@@ -144,7 +167,9 @@ impl CompileOptions {
 
     /// Whether an option names the version of the language for NVRTC.
     pub fn has_standard(&self) -> bool {
-        self.read.iter().any(|option| matches!(option, CompileOption::Standard(_)))
+        self.read
+            .iter()
+            .any(|option| matches!(option, CompileOption::Standard(_)))
     }
 }
 
@@ -164,7 +189,8 @@ impl From<CompileOptions> for Vec<String> {
 /// Checks the value of an option. The error says what to do.
 type ReadValue = fn(&str) -> Result<CompileOption, String>;
 
-/// The options whose value is a text of its own. The longer of two names that begin alike comes first.
+/// The options whose value is a text of its own. The longer of two names that begin alike comes
+/// first.
 const VALUED: &[(&str, ReadValue)] = &[
     ("--define-macro", define),
     ("--undefine-macro", undefine),
@@ -182,13 +208,16 @@ const VALUED: &[(&str, ReadValue)] = &[
     ("-I", |path| folder("-I", path)),
 ];
 
-/// Reads the option that begins here. Returns it, `None` where no compiler needs it, and how many strings it takes.
+/// Reads the option that begins here. Returns it, `None` where no compiler needs it, and how many
+/// strings it takes.
 fn read_option(option: &str, next: Option<&str>) -> Result<(Option<CompileOption>, usize), String> {
     if option.chars().any(char::is_control) {
         return Err("it holds a control character, such as a line break: remove it".into());
     }
     for (name, read) in VALUED {
-        let Some(rest) = option.strip_prefix(name) else { continue };
+        let Some(rest) = option.strip_prefix(name) else {
+            continue;
+        };
         // As in `-DX` and `-isystem/opt`.
         let glued = name.len() == 2 || name.starts_with("-i");
         let (value, words) = match (rest.strip_prefix('=').filter(|_| name.len() > 2), next) {
@@ -211,9 +240,13 @@ fn define(text: &str) -> Result<CompileOption, String> {
     let (macro_name, value) = text.split_once('=').unwrap_or((text, ""));
     let (name, parameters) = macro_name.split_at(macro_name.find('(').unwrap_or(macro_name.len()));
     let parameters_are_names = parameters.is_empty()
-        || parameters.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).is_some_and(|list| {
-            list.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ',' | ' ' | '.'))
-        });
+        || parameters
+            .strip_prefix('(')
+            .and_then(|rest| rest.strip_suffix(')'))
+            .is_some_and(|list| {
+                list.chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ',' | ' ' | '.'))
+            });
     if !is_name(name) || !parameters_are_names || value.chars().any(char::is_control) {
         return Err("a macro is written -DNAME or -DNAME=VALUE: write it so".into());
     }
@@ -229,7 +262,9 @@ fn undefine(name: &str) -> Result<CompileOption, String> {
 
 fn is_name(name: &str) -> bool {
     let mut letters = name.chars();
-    letters.next().is_some_and(|c| c == '_' || c.is_ascii_alphabetic())
+    letters
+        .next()
+        .is_some_and(|c| c == '_' || c.is_ascii_alphabetic())
         && letters.all(|c| c == '_' || c.is_ascii_alphanumeric())
 }
 
@@ -239,13 +274,21 @@ fn folder(option: &'static str, path: &str) -> Result<CompileOption, String> {
     if path.trim().is_empty() || is_special || path.chars().any(char::is_control) {
         return Err("it names no folder: write -Iinclude for the folder include".into());
     }
-    Ok(CompileOption::Folder { option, path: path.to_owned() })
+    Ok(CompileOption::Folder {
+        option,
+        path: path.to_owned(),
+    })
 }
 
 fn standard(name: &str) -> Result<CompileOption, String> {
-    let version = name.strip_prefix("c++").or_else(|| name.strip_prefix("gnu++"));
-    let is_version =
-        |v: &str| v.len() == 2 && v.chars().all(|c| c.is_ascii_digit() || c.is_ascii_lowercase());
+    let version = name
+        .strip_prefix("c++")
+        .or_else(|| name.strip_prefix("gnu++"));
+    let is_version = |v: &str| {
+        v.len() == 2
+            && v.chars()
+                .all(|c| c.is_ascii_digit() || c.is_ascii_lowercase())
+    };
     if !version.is_some_and(is_version) {
         return Err("a version of the language is written -std=c++20: write it so".into());
     }
@@ -253,10 +296,14 @@ fn standard(name: &str) -> Result<CompileOption, String> {
 }
 
 fn architecture(name: &str) -> Result<CompileOption, String> {
-    let number = name.strip_prefix("sm_").map(|rest| rest.trim_end_matches(|c: char| c.is_ascii_lowercase()));
+    let number = name
+        .strip_prefix("sm_")
+        .map(|rest| rest.trim_end_matches(|c: char| c.is_ascii_lowercase()));
     let is_number = |n: &str| (2..=3).contains(&n.len()) && n.chars().all(|c| NUMBERS.contains(c));
     if name.len() > 8 || !number.is_some_and(is_number) {
-        return Err("an architecture is written sm_90: write arch = \"sm_90\" under [compile]".into());
+        return Err(
+            "an architecture is written sm_90: write arch = \"sm_90\" under [compile]".into(),
+        );
     }
     Ok(CompileOption::Architecture(name.to_owned()))
 }

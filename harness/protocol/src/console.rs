@@ -1,22 +1,27 @@
-//! The one writer for stdout and stderr. Every process of the lab prints through it, so that no text from outside (names,
-//! messages, logs, configuration, errors that quote them) can steer a terminal.
+//! The one writer for stdout and stderr. Every process of the lab prints through it, so that no
+//! text from outside (names, messages, logs, configuration, errors that quote them) can steer a
+//! terminal.
 //!
-//! Clippy and `cargo test --test architecture` refuse `println!`, `std::io::stdout` and the like everywhere else. The screen
-//! has its own writer, which draws cells of cleaned text.
-#![expect(clippy::disallowed_methods, reason = "this is the one place that opens stdout and stderr")]
+//! Clippy and `cargo test --test architecture` refuse `println!`, `std::io::stdout` and the like
+//! everywhere else. The screen has its own writer, which draws cells of cleaned text.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that opens stdout and stderr"
+)]
 
 use crate::text::escape_invisible;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::str::from_utf8;
 
-/// Prints one line on stdout. Characters that a terminal does not show, line breaks among them, are printed as their
-/// numbers. A closed pipe (`lab log | head`) is no error.
+/// Prints one line on stdout. Characters that a terminal does not show, line breaks among them, are
+/// printed as their numbers. A closed pipe (`lab log | head`) is no error.
 pub fn say(line: &str) {
     let _ = writeln!(io::stdout().lock(), "{}", escape_invisible(line));
 }
 
-/// Prints many lines on stdout, each as [`say`] does. They are written in few steps, and a closed pipe ends them.
+/// Prints many lines on stdout, each as [`say`] does. They are written in few steps, and a closed
+/// pipe ends them.
 pub fn say_each(lines: impl IntoIterator<Item = String>) {
     let mut out = io::BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     for line in lines {
@@ -27,34 +32,41 @@ pub fn say_each(lines: impl IntoIterator<Item = String>) {
     let _ = out.flush();
 }
 
-/// Prints one line on stdout that the lab itself styled: colours and attributes (`ESC [ … m`) pass, and nothing else that
-/// [`say`] would not print.
+/// Prints one line on stdout that the lab itself styled: colours and attributes (`ESC [ … m`) pass,
+/// and nothing else that [`say`] would not print.
 pub fn say_styled(line: &str) {
     let _ = writeln!(io::stdout().lock(), "{}", escape_all_but_style(line));
 }
 
-/// Prints text of several lines on stdout that the lab itself composed: the answer of a `--json` command, a completion
-/// script. It is cleaned like the rest.
+/// Prints text of several lines on stdout that the lab itself composed: the answer of a `--json`
+/// command, a completion script. It is cleaned like the rest.
 pub fn say_lines(text: &str) {
     let _ = stdout().write_all(format!("{text}\n").as_bytes());
 }
 
-/// Prints a message on stderr, after the name of the program. Further lines of the message are indented, so that none of
-/// them looks like a message of its own.
+/// Prints a message on stderr, after the name of the program. Further lines of the message are
+/// indented, so that none of them looks like a message of its own.
 pub fn complain(program: &str, message: &str) {
-    let _ = io::stderr().lock().write_all(complaint(program, message).as_bytes());
+    let _ = io::stderr()
+        .lock()
+        .write_all(complaint(program, message).as_bytes());
 }
 
 /// [`complain`] without a name, for text of several lines that the lab styled itself.
 pub fn complain_styled(text: &str) {
-    let lines: String = text.lines().map(|line| escape_all_but_style(line).into_owned() + "\n").collect();
+    let lines: String = text
+        .lines()
+        .map(|line| escape_all_but_style(line).into_owned() + "\n")
+        .collect();
     let _ = io::stderr().lock().write_all(lines.as_bytes());
 }
 
-/// Replaces the line that the cursor of stderr's terminal stands in, for progress. The text must be shorter than the terminal is
-/// wide; an empty text removes the line.
+/// Replaces the line that the cursor of stderr's terminal stands in, for progress. The text must be
+/// shorter than the terminal is wide; an empty text removes the line.
 pub fn replace_line(text: &str) {
-    let _ = io::stderr().lock().write_all(format!("\r\x1b[2K{}", escape_invisible(text)).as_bytes());
+    let _ = io::stderr()
+        .lock()
+        .write_all(format!("\r\x1b[2K{}", escape_invisible(text)).as_bytes());
 }
 
 /// Whether stdout is a terminal.
@@ -81,7 +93,11 @@ fn complaint(program: &str, message: &str) -> String {
     let indent = " ".repeat(program.chars().count() + 2);
     let mut text = String::new();
     for (at, line) in message.lines().enumerate() {
-        text += &if at == 0 { format!("{program}: ") } else { indent.clone() };
+        text += &if at == 0 {
+            format!("{program}: ")
+        } else {
+            indent.clone()
+        };
         text += &escape_invisible(line);
         text.push('\n');
     }
@@ -98,8 +114,15 @@ fn escape_all_but_style(line: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find("\x1b[") {
         let (before, from) = rest.split_at(at);
         out += &escape_invisible(before);
-        let end = 2 + from[2..].bytes().take_while(|b| matches!(b, b'0'..=b'9' | b';' | b':')).count();
-        let end = if from[end..].starts_with('m') { end + 1 } else { 0 };
+        let end = 2 + from[2..]
+            .bytes()
+            .take_while(|b| matches!(b, b'0'..=b'9' | b';' | b':'))
+            .count();
+        let end = if from[end..].starts_with('m') {
+            end + 1
+        } else {
+            0
+        };
         out += &from[..end];
         // What is no style is cleaned: its ESC now, the rest with what follows.
         let cleaned = if end == 0 { 1 } else { end };
@@ -110,8 +133,8 @@ fn escape_all_but_style(line: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A stream whose text is cleaned on its way: each character that a terminal does not show is written as its number, each
-/// byte that is not UTF-8 as `\x9b`. Line breaks and tabs stay.
+/// A stream whose text is cleaned on its way: each character that a terminal does not show is
+/// written as its number, each byte that is not UTF-8 as `\x9b`. Line breaks and tabs stay.
 ///
 /// ```
 /// use lab_protocol::console::Cleaned;
@@ -130,13 +153,17 @@ pub struct Cleaned<W: Write> {
 impl<W: Write> Cleaned<W> {
     /// Cleans what is written to `inner`.
     pub fn new(inner: W) -> Self {
-        Cleaned { inner, begun: Vec::new() }
+        Cleaned {
+            inner,
+            begun: Vec::new(),
+        }
     }
 
     fn put(&mut self, text: &str) -> io::Result<()> {
         for part in text.split_inclusive('\n') {
             let line = part.strip_suffix('\n');
-            self.inner.write_all(escape_invisible(line.unwrap_or(part)).as_bytes())?;
+            self.inner
+                .write_all(escape_invisible(line.unwrap_or(part)).as_bytes())?;
             if line.is_some() {
                 self.inner.write_all(b"\n")?;
             }
@@ -148,7 +175,11 @@ impl<W: Write> Cleaned<W> {
 impl<W: Write> Write for Cleaned<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let held = std::mem::take(&mut self.begun);
-        let whole = if held.is_empty() { Cow::Borrowed(bytes) } else { Cow::Owned([&held, bytes].concat()) };
+        let whole = if held.is_empty() {
+            Cow::Borrowed(bytes)
+        } else {
+            Cow::Owned([&held, bytes].concat())
+        };
         let mut rest = whole.as_ref();
         loop {
             match from_utf8(rest) {
@@ -187,7 +218,8 @@ impl<W: Write> Drop for Cleaned<W> {
     }
 }
 
-/// Whether the text is printed as it is: it has characters that a terminal shows, line breaks and tabs alone.
+/// Whether the text is printed as it is: it has characters that a terminal shows, line breaks and
+/// tabs alone.
 pub fn is_clean(text: &str) -> bool {
     text.split('\n').all(|line| escape_invisible(line) == line)
 }
@@ -198,11 +230,15 @@ mod tests {
     use proptest::prelude::*;
 
     /// A title, the clipboard, colours, C1, bidi and zero-width characters.
-    const HOSTILE: &str = "\x1b]0;t\x07\x1b]52;c;eA==\x1b\\\x1b[31m\u{9b}2J\u{202e}\u{200b}\u{feff}\r";
+    const HOSTILE: &str =
+        "\x1b]0;t\x07\x1b]52;c;eA==\x1b\\\x1b[31m\u{9b}2J\u{202e}\u{200b}\u{feff}\r";
 
     #[test]
     fn a_message_of_several_lines_is_one_message() {
-        assert_eq!(complaint("lab", "a\nlab: b\x1b[2J"), "lab: a\n     lab: b\\u{1b}[2J\n");
+        assert_eq!(
+            complaint("lab", "a\nlab: b\x1b[2J"),
+            "lab: a\n     lab: b\\u{1b}[2J\n"
+        );
         assert_eq!(complaint("lab", ""), "");
     }
 
@@ -210,7 +246,15 @@ mod tests {
     fn only_colours_and_attributes_pass_in_styled_text() {
         let style = "\x1b[1;38;2;1;2;3mred\x1b[0m";
         assert_eq!(escape_all_but_style(style), style);
-        for hostile in ["\x1b[2J", "\x1b[", "\x1b[1", "\x1b]52;c;m", "\x1b[?25hm", "\x1b\x1b[H", "\u{9b}1m"] {
+        for hostile in [
+            "\x1b[2J",
+            "\x1b[",
+            "\x1b[1",
+            "\x1b]52;c;m",
+            "\x1b[?25hm",
+            "\x1b\x1b[H",
+            "\u{9b}1m",
+        ] {
             let shown = escape_all_but_style(hostile);
             assert!(is_clean(&shown), "{hostile:?} became {shown:?}");
         }
@@ -226,11 +270,15 @@ mod tests {
         }
         drop(stream);
         let shown = String::from_utf8(shown).expect("text");
-        assert!(shown.starts_with("é漢\\u{1b}]0;t\\u{7}") && is_clean(&shown), "{shown}");
+        assert!(
+            shown.starts_with("é漢\\u{1b}]0;t\\u{7}") && is_clean(&shown),
+            "{shown}"
+        );
     }
 
     proptest! {
-        /// Whatever bytes come, in whatever pieces, a terminal gets characters that it shows, and all of them.
+        /// Whatever bytes come, in whatever pieces, a terminal gets characters that it shows, and
+        /// all of them.
         #[test]
         fn nothing_else_reaches_a_terminal(bytes in proptest::collection::vec(any::<u8>(), 0..64), cut in 0usize..64) {
             let mut pieces = Vec::new();

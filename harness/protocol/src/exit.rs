@@ -29,8 +29,8 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The run ended without a verdict and the kernel is not to blame: a mistake in problem.toml or the reference, no driver,
-    /// no compiler, a full disk.
+    /// The run ended without a verdict and the kernel is not to blame: a mistake in problem.toml or
+    /// the reference, no driver, no compiler, a full disk.
     pub const NOT_JUDGED: Exit = Exit::Usage;
 }
 

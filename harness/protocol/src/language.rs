@@ -24,8 +24,15 @@ pub enum Language {
 impl Language {
     /// The language of the file with this path.
     pub fn of(path: impl AsRef<Path>) -> Language {
-        let is_python = path.as_ref().extension().is_some_and(|extension| extension == "py");
-        if is_python { Language::Python } else { Language::Cuda }
+        let is_python = path
+            .as_ref()
+            .extension()
+            .is_some_and(|extension| extension == "py");
+        if is_python {
+            Language::Python
+        } else {
+            Language::Cuda
+        }
     }
 
     /// The usual name of a kernel's file.

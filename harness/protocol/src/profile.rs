@@ -1,7 +1,9 @@
-//! The profile of one launch: what the counters of a GPU, or only the built image, say about a kernel.
+//! The profile of one launch: what the counters of a GPU, or only the built image, say about a
+//! kernel.
 //!
-//! The judge writes it as `profile.json` into a run's folder. Sets of counters differ by chip and by version of the
-//! profiler, so a metric is looked up by its name and may be missing; nothing is found by its place in a list.
+//! The judge writes it as `profile.json` into a run's folder. Sets of counters differ by chip and
+//! by version of the profiler, so a metric is looked up by its name and may be missing; nothing is
+//! found by its place in a list.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,7 +40,8 @@ pub struct Profile {
     /// When it was made, in seconds since 1970.
     #[serde(default)]
     pub taken_unix_s: Option<u64>,
-    /// The kernels of the launch in order, where it is a list of several. The profile is that of the longest.
+    /// The kernels of the launch in order, where it is a list of several. The profile is that of
+    /// the longest.
     #[serde(default)]
     pub kernels: Vec<ListedKernel>,
     /// What the workload costs at least; `None` in the profile of an older lab.
@@ -58,13 +61,16 @@ pub struct LeastWork {
     pub written_bytes: f64,
     /// Operations, a multiply-add counts as two; `None` where the problem does not say.
     pub flops: Option<f64>,
-    /// The steps of the launch, which follow one another; 1 without steps. A run gives the time of one step.
+    /// The steps of the launch, which follow one another; 1 without steps. A run gives the time of
+    /// one step.
     pub steps: f64,
-    /// No launch takes fewer microseconds. `None` on the cpu device and on a device that was not probed.
+    /// No launch takes fewer microseconds. `None` on the cpu device and on a device that was not
+    /// probed.
     pub floor_us: Option<f64>,
     /// Microseconds of a good implementation of the stated algorithm; `None` as above.
     pub estimate_us: Option<f64>,
-    /// Microseconds of one launch in the run that judged these bytes; `None` if that run timed another workload, or nothing.
+    /// Microseconds of one launch in the run that judged these bytes; `None` if that run timed
+    /// another workload, or nothing.
     pub run_us: Option<f64>,
 }
 
@@ -101,7 +107,8 @@ pub struct WorkloadDuration {
     pub us: f64,
     /// How many kernels the launch has.
     pub kernels: u32,
-    /// Whether every kernel but the lab's own was counted, because the names of the candidate's were not known.
+    /// Whether every kernel but the lab's own was counted, because the names of the candidate's
+    /// were not known.
     pub used_fallback_filter: bool,
 }
 
@@ -247,8 +254,12 @@ impl ProfileSet {
 impl WorkloadDuration {
     /// The parts of a workload's name that are `key=value`.
     pub fn axes_of(name: &str) -> BTreeMap<String, String> {
-        let parts = name.split_whitespace().filter_map(|word| word.split_once('='));
-        parts.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+        let parts = name
+            .split_whitespace()
+            .filter_map(|word| word.split_once('='));
+        parts
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect()
     }
 }
 

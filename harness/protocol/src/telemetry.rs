@@ -70,11 +70,13 @@ impl ThrottleReason {
         match self {
             ThrottleReason::SwPowerCap => Some("it draws as much power as its limit allows"),
             ThrottleReason::HwSlowdown => Some("the hardware slowed it down, for heat or power"),
-            ThrottleReason::SwThermalSlowdown | ThrottleReason::HwThermalSlowdown => Some("it is too hot"),
-            ThrottleReason::HwPowerBrake => Some("the machine's power supply asked for less"),
-            ThrottleReason::SyncBoost | ThrottleReason::ApplicationClocks | ThrottleReason::DisplayClocks => {
-                None
+            ThrottleReason::SwThermalSlowdown | ThrottleReason::HwThermalSlowdown => {
+                Some("it is too hot")
             }
+            ThrottleReason::HwPowerBrake => Some("the machine's power supply asked for less"),
+            ThrottleReason::SyncBoost
+            | ThrottleReason::ApplicationClocks
+            | ThrottleReason::DisplayClocks => None,
         }
     }
 }
@@ -88,10 +90,11 @@ pub struct Process {
     pub name: String,
     /// The process belongs to this lab's own run.
     pub own: bool,
-    /// The process runs this very program, or is a Python worker of it. It launches only with the device's lock.
+    /// The process runs this very program, or is a Python worker of it. It launches only with the
+    /// device's lock.
     pub is_lab: bool,
-    /// The largest share of the multiprocessors' time, in percent, that the process used since the readings began;
-    /// `None` if the device does not tell.
+    /// The largest share of the multiprocessors' time, in percent, that the process used since the
+    /// readings began; `None` if the device does not tell.
     pub busy: Option<u32>,
     /// Bytes of device memory that the process holds; `None` if the device does not tell.
     pub memory: Option<u64>,

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 /// Whether a terminal shows the character and does nothing else.
 ///
-/// False for control characters, for marks that reorder a line, and for characters without width or ink: they could make a
-/// line look like another one. True for a combining accent and a variation selector, which change how the letter before
-/// them is drawn; [`escape_invisible`] writes a variation selector that cannot change its letter as its number.
+/// False for control characters, for marks that reorder a line, and for characters without width or
+/// ink: they could make a line look like another one. True for a combining accent and a variation
+/// selector, which change how the letter before them is drawn; [`escape_invisible`] writes a
+/// variation selector that cannot change its letter as its number.
 ///
 /// ```
 /// use lab_protocol::text::is_visible;
@@ -23,8 +24,8 @@ pub fn is_visible(c: char) -> bool {
         c,
         '\u{061c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
     );
-    // Unicode's Default_Ignorable_Code_Point without the variation selectors, its format characters (Cf), the separators of lines
-    // and paragraphs, and the marks of interlinear annotations.
+    // Unicode's Default_Ignorable_Code_Point without the variation selectors, its format characters
+    // (Cf), the separators of lines and paragraphs, and the marks of interlinear annotations.
     let hides = matches!(
         c,
         '\u{00ad}' | '\u{034f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -36,14 +37,15 @@ pub fn is_visible(c: char) -> bool {
     !c.is_control() && !reorders && !hides
 }
 
-/// Whether the character is a variation selector. It has no ink of its own: after a letter that it does not change, such as one
-/// of ASCII, it could make a name look like another one.
+/// Whether the character is a variation selector. It has no ink of its own: after a letter that it
+/// does not change, such as one of ASCII, it could make a name look like another one.
 fn is_variation_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}')
 }
 
-/// `line` with each character that is not [visible](is_visible) written as its number, as in `\u{1b}`. So is a variation selector
-/// that follows no letter or sign outside of ASCII. Tabs stay; a carriage return becomes `\r`, a line feed `\n`.
+/// `line` with each character that is not [visible](is_visible) written as its number, as in
+/// `\u{1b}`. So is a variation selector that follows no letter or sign outside of ASCII. Tabs stay;
+/// a carriage return becomes `\r`, a line feed `\n`.
 ///
 /// ```
 /// use lab_protocol::text::escape_invisible;
@@ -61,7 +63,11 @@ pub fn escape_invisible(line: &str) -> Cow<'_, str> {
     let mut takes_selector = false;
     for c in line.chars() {
         let is_selector = is_variation_selector(c);
-        let stays = if is_selector { takes_selector } else { c == '\t' || is_visible(c) };
+        let stays = if is_selector {
+            takes_selector
+        } else {
+            c == '\t' || is_visible(c)
+        };
         takes_selector = stays && !is_selector && !c.is_ascii();
         if stays {
             escaped.push(c);

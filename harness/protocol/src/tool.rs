@@ -29,8 +29,14 @@ pub enum Tool {
 
 impl Tool {
     /// Every tool: first those of CUDA devices, then those of the cpu device.
-    pub const ALL: [Tool; 6] =
-        [Tool::Memcheck, Tool::Racecheck, Tool::Initcheck, Tool::Synccheck, Tool::Address, Tool::Race];
+    pub const ALL: [Tool; 6] = [
+        Tool::Memcheck,
+        Tool::Racecheck,
+        Tool::Initcheck,
+        Tool::Synccheck,
+        Tool::Address,
+        Tool::Race,
+    ];
 
     /// The tools of a device. `auto` must be resolved first; it counts as the cpu device here.
     pub fn of(target: Target) -> &'static [Tool] {
@@ -61,19 +67,26 @@ impl Tool {
 impl std::str::FromStr for Tool {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        Tool::ALL.into_iter().find(|tool| tool.name() == text).ok_or_else(|| {
-            format!(
-                "unknown tool '{text}': on cuda it is one of {}, on cpu one of {}",
-                tool_names(&Tool::ALL[..4]),
-                tool_names(&Tool::ALL[4..])
-            )
-        })
+        Tool::ALL
+            .into_iter()
+            .find(|tool| tool.name() == text)
+            .ok_or_else(|| {
+                format!(
+                    "unknown tool '{text}': on cuda it is one of {}, on cpu one of {}",
+                    tool_names(&Tool::ALL[..4]),
+                    tool_names(&Tool::ALL[4..])
+                )
+            })
     }
 }
 
 /// Returns the names of these tools, as in `memcheck, racecheck`.
 pub fn tool_names(tools: &[Tool]) -> String {
-    tools.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", ")
+    tools
+        .iter()
+        .map(|tool| tool.name())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 #[cfg(test)]
@@ -84,11 +97,14 @@ mod tests {
     fn each_tool_is_parsed_from_its_name() {
         for tool in Tool::ALL {
             assert_eq!(tool.name().parse(), Ok(tool));
-            assert_eq!(tool.needs_sanitizer(), !Tool::of(Target::Cpu).contains(&tool));
+            assert_eq!(
+                tool.needs_sanitizer(),
+                !Tool::of(Target::Cpu).contains(&tool)
+            );
         }
         let error = "memchek".parse::<Tool>().err();
-        assert!(
-            error.is_some_and(|e| e.contains("one of memcheck, racecheck, initcheck, synccheck, on cpu"))
-        );
+        assert!(error.is_some_and(|e| {
+            e.contains("one of memcheck, racecheck, initcheck, synccheck, on cpu")
+        }));
     }
 }

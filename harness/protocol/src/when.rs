@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The occasion at which a workload is judged, as problem.toml says it. Each occasion includes the ones before it: a keep judges
-/// every workload.
+/// The occasion at which a workload is judged, as problem.toml says it. Each occasion includes the
+/// ones before it: a keep judges every workload.
 ///
 /// ```
 /// use lab_protocol::When;
@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 /// assert!(When::Save < When::Measure && When::Measure < When::Keep);
 /// assert!("always".parse::<When>().is_err());
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum When {
     /// Each save and `lab run`.

@@ -1,8 +1,9 @@
-//! The Python package `lab_harness`, as the program carries it: a harness of the user's own imports it, and the worker that runs a
-//! Python kernel is a part of it. Its files lie beside this crate, in `lab_harness`.
+//! The Python package `lab_harness`, as the program carries it: a harness of the user's own imports
+//! it, and the worker that runs a Python kernel is a part of it. Its files lie beside this crate,
+//! in `lab_harness`.
 //!
-//! Python gets a copy of the files in a folder that is named in `PYTHONPATH`. So the package needs no installation, and always
-//! fits this version of the program.
+//! Python gets a copy of the files in a folder that is named in `PYTHONPATH`. So the package needs
+//! no installation, and always fits this version of the program.
 
 mod search_path;
 
@@ -21,16 +22,18 @@ pub const FILES: &[PackageFile] = include!(concat!(env!("OUT_DIR"), "/files.rs")
 /// The module that is a worker: `python -m lab_harness.worker`.
 pub const WORKER: &str = "lab_harness.worker";
 
-/// The files that a harness of the user's own imports. The others are the worker of a Python kernel and its parent on standby; they
-/// import from these.
+/// The files that a harness of the user's own imports. The others are the worker of a Python kernel
+/// and its parent on standby; they import from these.
 pub fn harness_files() -> impl Iterator<Item = &'static PackageFile> {
     const MODULES: [&str; 4] = ["__init__.py", "compare.py", "report.py", "turns.py"];
-    FILES
-        .iter()
-        .filter(|(path, _)| path.strip_prefix("lab_harness/").is_some_and(|module| MODULES.contains(&module)))
+    FILES.iter().filter(|(path, _)| {
+        path.strip_prefix("lab_harness/")
+            .is_some_and(|module| MODULES.contains(&module))
+    })
 }
 
-/// Writes the package into this folder, which exists. Returns the error with the path of the file that it concerns.
+/// Writes the package into this folder, which exists. Returns the error with the path of the file
+/// that it concerns.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -43,8 +46,12 @@ pub fn write(folder: &Path) -> io::Result<()> {
         let path = folder.join(name);
         let parent = path.parent().map_or_else(PathBuf::new, Path::to_owned);
         let written = fs::create_dir_all(parent).and_then(|()| fs::write(&path, text));
-        written
-            .map_err(|e| io::Error::new(e.kind(), format!("{} cannot be written: {e}", path.display())))?;
+        written.map_err(|e| {
+            io::Error::new(
+                e.kind(),
+                format!("{} cannot be written: {e}", path.display()),
+            )
+        })?;
     }
     Ok(())
 }
@@ -90,11 +97,20 @@ mod tests {
     fn a_harness_imports_nothing_that_it_does_not_get() {
         let harness: Vec<&PackageFile> = harness_files().collect();
         assert_eq!(harness.len(), 4);
-        let has = |module: &str| harness.iter().any(|(path, _)| *path == format!("lab_harness/{module}.py"));
+        let has = |module: &str| {
+            harness
+                .iter()
+                .any(|(path, _)| *path == format!("lab_harness/{module}.py"))
+        };
         for (path, text) in &harness {
-            let imported = text.lines().filter_map(|line| line.trim().strip_prefix("from ."));
+            let imported = text
+                .lines()
+                .filter_map(|line| line.trim().strip_prefix("from ."));
             for line in imported {
-                let names = line.trim_start_matches(" import ").split(',').map(str::trim);
+                let names = line
+                    .trim_start_matches(" import ")
+                    .split(',')
+                    .map(str::trim);
                 names.for_each(|name| assert!(has(name), "{path} imports {name}"));
             }
         }
@@ -106,6 +122,9 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
         let error = write(&file).unwrap_err().to_string();
-        assert!(error.contains("file/lab_harness/__init__.py cannot be written"), "{error}");
+        assert!(
+            error.contains("file/lab_harness/__init__.py cannot be written"),
+            "{error}"
+        );
     }
 }

@@ -13,21 +13,27 @@ pub enum First {
     Package,
 }
 
-/// The value of PYTHONPATH with which Python finds the package in `folder`, and what the user has named there.
+/// The value of PYTHONPATH with which Python finds the package in `folder`, and what the user has
+/// named there.
 pub fn search_path(folder: &Path, first: First) -> OsString {
     join(folder, first, env::var_os("PYTHONPATH").unwrap_or_default())
 }
 
-/// The same for a worker: the package in `folder` first, then `modules`, folders with modules of the user's sources, then what
-/// the user has named. A folder with a colon in its path cannot be named there and is left out.
+/// The same for a worker: the package in `folder` first, then `modules`, folders with modules of
+/// the user's sources, then what the user has named. A folder with a colon in its path cannot be
+/// named there and is left out.
 pub fn search_path_with(folder: &Path, modules: &[PathBuf]) -> OsString {
     let users = env::var_os("PYTHONPATH").filter(|users| !users.is_empty());
     with_modules(folder, modules, users)
 }
 
-/// The folders that [`search_path_with`] names after the package: for a worker that has the package already.
+/// The folders that [`search_path_with`] names after the package: for a worker that has the package
+/// already.
 pub fn module_path(modules: &[PathBuf]) -> OsString {
-    all_modules(modules, env::var_os("PYTHONPATH").filter(|users| !users.is_empty()))
+    all_modules(
+        modules,
+        env::var_os("PYTHONPATH").filter(|users| !users.is_empty()),
+    )
 }
 
 fn with_modules(folder: &Path, modules: &[PathBuf], users: Option<OsString>) -> OsString {
@@ -36,7 +42,10 @@ fn with_modules(folder: &Path, modules: &[PathBuf], users: Option<OsString>) -> 
 
 fn all_modules(modules: &[PathBuf], users: Option<OsString>) -> OsString {
     let can_stand = |folder: &&PathBuf| !folder.as_os_str().as_encoded_bytes().contains(&b':');
-    let modules = modules.iter().filter(can_stand).map(|folder| folder.as_os_str().to_owned());
+    let modules = modules
+        .iter()
+        .filter(can_stand)
+        .map(|folder| folder.as_os_str().to_owned());
     let all: Vec<OsString> = modules.chain(users).collect();
     all.join(OsStr::new(":"))
 }
@@ -73,7 +82,10 @@ mod tests {
             let modules: Vec<PathBuf> = modules.iter().map(PathBuf::from).collect();
             with_modules(Path::new("/package"), &modules, users.map(OsString::from))
         };
-        assert_eq!(path(&["/k", "/a:b", "/repo"], Some("/u")), "/package:/k:/repo:/u");
+        assert_eq!(
+            path(&["/k", "/a:b", "/repo"], Some("/u")),
+            "/package:/k:/repo:/u"
+        );
         assert_eq!(path(&["/k"], None), "/package:/k");
         assert_eq!(path(&[], None), "/package");
     }

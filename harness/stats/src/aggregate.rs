@@ -36,7 +36,11 @@ pub enum Better {
 
 impl Aggregate {
     /// Every aggregate.
-    pub const ALL: [Aggregate; 3] = [Aggregate::Geometric, Aggregate::Arithmetic, Aggregate::Worst];
+    pub const ALL: [Aggregate; 3] = [
+        Aggregate::Geometric,
+        Aggregate::Arithmetic,
+        Aggregate::Worst,
+    ];
 
     /// Its word in problem.toml and in result lines.
     pub fn word(self) -> &'static str {
@@ -49,7 +53,9 @@ impl Aggregate {
 
     /// The aggregate that a word names.
     pub fn of_word(word: &str) -> Option<Aggregate> {
-        Aggregate::ALL.into_iter().find(|aggregate| aggregate.word() == word)
+        Aggregate::ALL
+            .into_iter()
+            .find(|aggregate| aggregate.word() == word)
     }
 
     /// Its name beside a figure.

@@ -9,8 +9,8 @@
 //! | [`speed`] | the rule that turns a ratio into *faster*, *slower*, *same* or *undecided* |
 //! | [`summary`] | median, spread and interval of a set of times |
 //!
-//! The built-in harness uses them while it measures. `lab-protocol` uses them for the `turns:` lines of a harness of
-//! the user's own. So both follow the same rule.
+//! The built-in harness uses them while it measures. `lab-protocol` uses them for the `turns:`
+//! lines of a harness of the user's own. So both follow the same rule.
 #![forbid(unsafe_code)]
 
 pub mod abba;

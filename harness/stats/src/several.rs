@@ -1,23 +1,25 @@
 //! The verdicts on several workloads that are timed in the same turns.
 //!
-//! Among 54 ratios a few lie far from the truth by chance alone. So the intervals and the verdicts are corrected for the
-//! number of workloads, by the step-down procedure of S. Holm (A Simple Sequentially Rejective Multiple Test Procedure,
-//! Scandinavian Journal of Statistics 6, 1979):
+//! Among 54 ratios a few lie far from the truth by chance alone. So the intervals and the verdicts
+//! are corrected for the number of workloads, by the step-down procedure of S. Holm (A Simple
+//! Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6, 1979):
 //!
-//! 1. Each of the m workloads gets an interval that it misses in 0.05 / m of all measurements. What the [rule](crate::speed)
-//!    says to such an interval stands.
-//! 2. If so many as k have a verdict, each of the others gets the interval for 0.05 / (m − k). What the rule says to it
-//!    stands too. That is repeated until no workload gets a verdict any more.
+//! 1. Each of the m workloads gets an interval that it misses in 0.05 / m of all measurements. What
+//!    the [rule](crate::speed) says to such an interval stands.
+//! 2. If so many as k have a verdict, each of the others gets the interval for 0.05 / (m − k). What
+//!    the rule says to it stands too. That is repeated until no workload gets a verdict any more.
 //!
-//! So in 95 of 100 measurements no word is wrong, for all workloads together, and the more workloads have a verdict the
-//! sooner the others get one.
+//! So in 95 of 100 measurements no word is wrong, for all workloads together, and the more
+//! workloads have a verdict the sooner the others get one.
 //!
-//! The interval that is shown beside a word agrees with it (O. Guilbaud, Simultaneous Confidence Regions Corresponding to
-//! Holm's Step-Down Procedure and Other Closed-Testing Procedures, Biometrical Journal 50, 2008). A workload without a
-//! verdict shows the interval of the last step. One with a verdict shows that of the first step, and where only a further step
-//! gave the verdict, the part of it in which the verdict is true: the end of a *slower* then is the threshold.
+//! The interval that is shown beside a word agrees with it (O. Guilbaud, Simultaneous Confidence
+//! Regions Corresponding to Holm's Step-Down Procedure and Other Closed-Testing Procedures,
+//! Biometrical Journal 50, 2008). A workload without a verdict shows the interval of the last step.
+//! One with a verdict shows that of the first step, and where only a further step gave the verdict,
+//! the part of it in which the verdict is true: the end of a *slower* then is the threshold.
 //!
-//! A single workload has the interval and the verdict of [`Ratio::of`]: there is nothing to correct.
+//! A single workload has the interval and the verdict of [`Ratio::of`]: there is nothing to
+//! correct.
 
 use crate::abba::{DISTURBED, Ratio};
 use crate::centre::{Centre, MISSED};
@@ -37,8 +39,9 @@ pub struct WorkloadSpeed {
     pub speed: Speed,
 }
 
-/// Judges workloads together. A workload without a pair has no verdict and does not count. `same_within` is a fraction,
-/// 0.005 for 0.5 %. If something `disturbed` the measurement, all intervals are twice as wide ([`Ratio::disturbed`]).
+/// Judges workloads together. A workload without a pair has no verdict and does not count.
+/// `same_within` is a fraction, 0.005 for 0.5 %. If something `disturbed` the measurement, all
+/// intervals are twice as wide ([`Ratio::disturbed`]).
 ///
 /// ```
 /// use lab_stats::several;
@@ -50,21 +53,40 @@ pub struct WorkloadSpeed {
 /// assert_eq!(found[1].unwrap().speed, Speed::Slower);
 /// assert_eq!(found[2], None);
 /// ```
-pub fn judge(workloads: &[LogRatios], same_within: f64, disturbed: bool) -> Vec<Option<WorkloadSpeed>> {
-    let count = workloads.iter().filter(|trials| !trials.concat().is_empty()).count();
+pub fn judge(
+    workloads: &[LogRatios],
+    same_within: f64,
+    disturbed: bool,
+) -> Vec<Option<WorkloadSpeed>> {
+    let count = workloads
+        .iter()
+        .filter(|trials| !trials.concat().is_empty())
+        .count();
     let widened = if disturbed { DISTURBED } else { 1.0 };
     let at = |trials: &LogRatios, left: usize| {
         let missed = MISSED / left as f64;
-        let ratio = if count == 1 { Ratio::of(trials) } else { Ratio::of_one_among_several(trials, missed) };
-        ratio.map(|ratio| Ratio { log: widen(ratio.log, widened), ..ratio })
+        let ratio = if count == 1 {
+            Ratio::of(trials)
+        } else {
+            Ratio::of_one_among_several(trials, missed)
+        };
+        ratio.map(|ratio| Ratio {
+            log: widen(ratio.log, widened),
+            ..ratio
+        })
     };
     let word = |ratio: &Ratio| decide(ratio.log, ratio.blocks, same_within).ok();
     let first: Vec<Option<Ratio>> = workloads.iter().map(|trials| at(trials, count)).collect();
     let mut found: Vec<Option<WorkloadSpeed>> = first
         .iter()
-        .map(|ratio| ratio.as_ref().map(|ratio| shown(ratio, word(ratio).unwrap_or(Speed::Undecided))))
+        .map(|ratio| {
+            ratio
+                .as_ref()
+                .map(|ratio| shown(ratio, word(ratio).unwrap_or(Speed::Undecided)))
+        })
         .collect();
-    let is_open = |found: &Option<WorkloadSpeed>| found.is_some_and(|w| w.speed == Speed::Undecided);
+    let is_open =
+        |found: &Option<WorkloadSpeed>| found.is_some_and(|w| w.speed == Speed::Undecided);
     let mut level = count;
     loop {
         let left = found.iter().filter(|found| is_open(found)).count();
@@ -73,7 +95,9 @@ pub fn judge(workloads: &[LogRatios], same_within: f64, disturbed: bool) -> Vec<
         }
         level = left;
         for ((found, trials), first) in found.iter_mut().zip(workloads).zip(&first) {
-            let (true, Some(first), Some(now)) = (is_open(found), first, at(trials, level)) else { continue };
+            let (true, Some(first), Some(now)) = (is_open(found), first, at(trials, level)) else {
+                continue;
+            };
             *found = Some(match word(&now) {
                 Some(speed) => clipped(first, &now, speed, same_within),
                 None => shown(&now, Speed::Undecided),
@@ -83,11 +107,18 @@ pub fn judge(workloads: &[LogRatios], same_within: f64, disturbed: bool) -> Vec<
 }
 
 fn widen(log: Centre, by: f64) -> Centre {
-    Centre { half_width: log.half_width * by, ..log }
+    Centre {
+        half_width: log.half_width * by,
+        ..log
+    }
 }
 
 fn shown(ratio: &Ratio, speed: Speed) -> WorkloadSpeed {
-    WorkloadSpeed { ratio: ratio.value(), interval: ratio.interval(), speed }
+    WorkloadSpeed {
+        ratio: ratio.value(),
+        interval: ratio.interval(),
+        speed,
+    }
 }
 
 /// What a later step decided: the part of the first step's interval in which `speed` is true.
@@ -102,7 +133,11 @@ fn clipped(first: &Ratio, now: &Ratio, speed: Speed, same_within: f64) -> Worklo
         Speed::Same => (low.max(-same), high.min(same)),
         Speed::Undecided | Speed::Mixed => (low, high),
     };
-    WorkloadSpeed { ratio: first.value(), interval: Some((low.exp(), high.exp())), speed }
+    WorkloadSpeed {
+        ratio: first.value(),
+        interval: Some((low.exp(), high.exp())),
+        speed,
+    }
 }
 
 #[cfg(test)]
@@ -120,15 +155,26 @@ mod tests {
     }
 
     fn words(workloads: &[LogRatios]) -> Vec<Speed> {
-        judge(workloads, WITHIN, false).iter().map(|found| found.unwrap().speed).collect()
+        judge(workloads, WITHIN, false)
+            .iter()
+            .map(|found| found.unwrap().speed)
+            .collect()
     }
 
     #[test]
     fn a_single_workload_is_judged_as_ever() {
-        for trials in [about(0.02, 0.01), about(-0.004, 0.004), vec![vec![0.5]], vec![vec![0.1, 0.1, 0.2]]] {
+        for trials in [
+            about(0.02, 0.01),
+            about(-0.004, 0.004),
+            vec![vec![0.5]],
+            vec![vec![0.1, 0.1, 0.2]],
+        ] {
             let ratio = Ratio::of(&trials).unwrap();
             let found = judge(std::slice::from_ref(&trials), WITHIN, false)[0].unwrap();
-            assert_eq!((found.ratio, found.interval), (ratio.value(), ratio.interval()));
+            assert_eq!(
+                (found.ratio, found.interval),
+                (ratio.value(), ratio.interval())
+            );
             assert_eq!(found.speed, ratio.speed(WITHIN));
             let disturbed = judge(&[trials], WITHIN, true)[0].unwrap();
             assert_eq!(disturbed.interval, ratio.disturbed().interval());
@@ -151,11 +197,22 @@ mod tests {
         let mut many = vec![slight];
         many.resize(54, about(0.5, 0.05));
         let found = judge(&many, WITHIN, false);
-        assert_eq!(found[0].unwrap().speed, Speed::Slower, "the 53 others are faster beyond doubt");
+        assert_eq!(
+            found[0].unwrap().speed,
+            Speed::Slower,
+            "the 53 others are faster beyond doubt"
+        );
         let (low, high) = found[0].unwrap().interval.unwrap();
-        assert!((high - 1.0 / 1.005).abs() < 1e-12, "the verdict holds up to the threshold: {high}");
+        assert!(
+            (high - 1.0 / 1.005).abs() < 1e-12,
+            "the verdict holds up to the threshold: {high}"
+        );
         assert!(low < found[0].unwrap().ratio);
-        assert!(found[1..].iter().all(|found| found.unwrap().speed == Speed::Faster));
+        assert!(
+            found[1..]
+                .iter()
+                .all(|found| found.unwrap().speed == Speed::Faster)
+        );
     }
 
     #[test]
@@ -177,14 +234,21 @@ mod tests {
         assert_eq!(judge(&[], WITHIN, false), []);
         assert_eq!(judge(&[vec![], vec![vec![]]], WITHIN, false), [None, None]);
         let two_blocks = vec![vec![0.5, 0.5, 0.5, 0.5]];
-        assert_eq!(words(&[two_blocks.clone(), two_blocks]), [Speed::Undecided; 2]);
+        assert_eq!(
+            words(&[two_blocks.clone(), two_blocks]),
+            [Speed::Undecided; 2]
+        );
         let found = judge(&[vec![vec![0.5]], about(0.5, 0.01)], WITHIN, false);
-        assert_eq!((found[0].unwrap().interval, found[0].unwrap().speed), (None, Speed::Undecided));
+        assert_eq!(
+            (found[0].unwrap().interval, found[0].unwrap().speed),
+            (None, Speed::Undecided)
+        );
         assert_eq!(found[1].unwrap().speed, Speed::Faster);
     }
 
     proptest! {
-        /// The word and the interval beside it never contradict each other, and the interval holds the ratio.
+        /// The word and the interval beside it never contradict each other, and the interval holds
+        /// the ratio.
         #[test]
         fn a_word_agrees_with_its_interval(
             centres in prop::collection::vec((-0.05f64..0.05, 0.0f64..0.05), 1..12), disturbed: bool,
@@ -207,7 +271,8 @@ mod tests {
             }
         }
 
-        /// What has a verdict among few workloads alone has it, or none, among more that show nothing.
+        /// What has a verdict among few workloads alone has it, or none, among more that show
+        /// nothing.
         #[test]
         fn more_workloads_never_turn_a_verdict(
             centres in prop::collection::vec((-0.05f64..0.05, 0.0f64..0.02), 1..6), more in 1usize..40,

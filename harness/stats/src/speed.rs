@@ -1,7 +1,7 @@
 //! The rule that turns the ratio of two speeds into a verdict.
 //!
-//! The rule looks at the 95 % interval of the ratio's logarithm and at θ = ln(1 + `same_within`), the difference that
-//! does not matter:
+//! The rule looks at the 95 % interval of the ratio's logarithm and at θ = ln(1 + `same_within`),
+//! the difference that does not matter:
 //!
 //! | verdict | when |
 //! |---|---|
@@ -10,13 +10,15 @@
 //! | same | the whole interval lies within ± [`SURELY_SAME`]·θ, or it contains 0 and lies within ± [`LIKELY_SAME`]·θ |
 //! | undecided | anything else, and fewer than [`LEAST_BLOCKS`] blocks |
 //!
-//! *Same* is a claim of its own, shown by an interval that excludes any larger difference (an equivalence test: D. J.
-//! Schuirmann, A Comparison of the Two One-Sided Tests Procedure and the Power Approach, Journal of Pharmacokinetics
-//! and Biopharmaceutics 15, 1987). It is not what remains if no difference was found: a wide interval shows nothing,
-//! and is *undecided*. With the usual θ of 0.5 %, *same* excludes differences of 1.5 % and more.
+//! *Same* is a claim of its own, shown by an interval that excludes any larger difference (an
+//! equivalence test: D. J. Schuirmann, A Comparison of the Two One-Sided Tests Procedure and the
+//! Power Approach, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987). It is not what
+//! remains if no difference was found: a wide interval shows nothing, and is *undecided*. With the
+//! usual θ of 0.5 %, *same* excludes differences of 1.5 % and more.
 //!
-//! An interval whose half width is at most θ/2 is always decided: if it is not wholly beyond θ, it ends before 2θ.
-//! A measurement on save goes on until then (`narrow` is half of `same_within` unless lab.toml says otherwise).
+//! An interval whose half width is at most θ/2 is always decided: if it is not wholly beyond θ, it
+//! ends before 2θ. A measurement on save goes on until then (`narrow` is half of `same_within`
+//! unless lab.toml says otherwise).
 
 use crate::centre::Centre;
 use std::fmt;
@@ -42,20 +44,26 @@ pub enum Speed {
     Same,
     /// The measurement shows none of the three.
     Undecided,
-    /// Of several workloads one is slower, and the whole or another workload is not. See [`Speed::of_whole`]. The rule gives
-    /// this verdict to no single ratio.
+    /// Of several workloads one is slower, and the whole or another workload is not. See
+    /// [`Speed::of_whole`]. The rule gives this verdict to no single ratio.
     Mixed,
 }
 
 impl Speed {
     /// Every verdict.
-    pub const ALL: [Speed; 5] = [Speed::Faster, Speed::Slower, Speed::Same, Speed::Undecided, Speed::Mixed];
+    pub const ALL: [Speed; 5] = [
+        Speed::Faster,
+        Speed::Slower,
+        Speed::Same,
+        Speed::Undecided,
+        Speed::Mixed,
+    ];
 
-    /// The verdict on a whole of several workloads: `aggregate` is the verdict on their aggregate, `each` those on the
-    /// workloads.
+    /// The verdict on a whole of several workloads: `aggregate` is the verdict on their aggregate,
+    /// `each` those on the workloads.
     ///
-    /// A slower workload makes the whole *mixed*, unless the aggregate is *slower* too and no workload is *faster*: that
-    /// kernel is plainly slower.
+    /// A slower workload makes the whole *mixed*, unless the aggregate is *slower* too and no
+    /// workload is *faster*: that kernel is plainly slower.
     ///
     /// ```
     /// use lab_stats::speed::Speed::{self, *};
@@ -109,9 +117,17 @@ pub enum Doubt {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Doubt::FewBlocks(0) => write!(f, "no complete ABBA block, and a verdict needs {LEAST_BLOCKS}"),
-            Doubt::FewBlocks(1) => write!(f, "only 1 ABBA block, and a verdict needs {LEAST_BLOCKS}"),
-            Doubt::FewBlocks(n) => write!(f, "only {n} ABBA blocks, and a verdict needs {LEAST_BLOCKS}"),
+            Doubt::FewBlocks(0) => write!(
+                f,
+                "no complete ABBA block, and a verdict needs {LEAST_BLOCKS}"
+            ),
+            Doubt::FewBlocks(1) => {
+                write!(f, "only 1 ABBA block, and a verdict needs {LEAST_BLOCKS}")
+            }
+            Doubt::FewBlocks(n) => write!(
+                f,
+                "only {n} ABBA blocks, and a verdict needs {LEAST_BLOCKS}"
+            ),
             Doubt::Wide { low, high } => {
                 let percent = |ratio: f64| (ratio - 1.0) * 100.0;
                 let (low, high) = (percent(low), percent(high));
@@ -121,8 +137,9 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// Applies the [rule](self). `log` is the centre of the logarithm of the ratio (candidate's speed over incumbent's),
-/// `blocks` the number of complete ABBA blocks, and `same_within` a fraction: 0.005 for 0.5 %.
+/// Applies the [rule](self). `log` is the centre of the logarithm of the ratio (candidate's speed
+/// over incumbent's), `blocks` the number of complete ABBA blocks, and `same_within` a fraction:
+/// 0.005 for 0.5 %.
 ///
 /// ```
 /// use lab_stats::centre::Centre;
@@ -150,7 +167,10 @@ pub fn decide(log: Centre, blocks: usize, same_within: f64) -> Result<Speed, Dou
     } else if within(SURELY_SAME) || (contains_none && within(LIKELY_SAME)) {
         Ok(Speed::Same)
     } else {
-        Err(Doubt::Wide { low: low.exp(), high: high.exp() })
+        Err(Doubt::Wide {
+            low: low.exp(),
+            high: high.exp(),
+        })
     }
 }
 
@@ -165,7 +185,10 @@ mod tests {
     /// The verdict on an interval in percent, of five blocks.
     fn on(low: f64, high: f64) -> Speed {
         let (low, high) = ((low / 100.0).ln_1p(), (high / 100.0).ln_1p());
-        let log = Centre { value: f64::midpoint(low, high), half_width: (high - low) / 2.0 };
+        let log = Centre {
+            value: f64::midpoint(low, high),
+            half_width: (high - low) / 2.0,
+        };
         decide(log, 5, WITHIN).unwrap_or(Speed::Undecided)
     }
 
@@ -174,7 +197,8 @@ mod tests {
         let cases = [
             (0.6, 3.0, Speed::Faster),
             (-3.0, -0.6, Speed::Slower),
-            // Whether it is half a percent or none is not known; that it is less than one percent is.
+            // Whether it is half a percent or none is not known; that it is less than one percent
+            // is.
             (0.1, 0.9, Speed::Same),
             (-0.9, -0.4, Speed::Same),
             (-0.4, 0.4, Speed::Same),
@@ -193,18 +217,37 @@ mod tests {
 
     #[test]
     fn without_blocks_or_an_interval_nothing_is_decided() {
-        let narrow = Centre { value: 0.1, half_width: 1e-6 };
+        let narrow = Centre {
+            value: 0.1,
+            half_width: 1e-6,
+        };
         assert_eq!(decide(narrow, 2, WITHIN), Err(Doubt::FewBlocks(2)));
         assert_eq!(decide(narrow, 3, WITHIN), Ok(Speed::Faster));
-        let none = Centre { value: 0.1, half_width: f64::INFINITY };
+        let none = Centre {
+            value: 0.1,
+            half_width: f64::INFINITY,
+        };
         assert!(decide(none, 3, WITHIN).is_err());
-        assert!(decide(Centre { value: 0.1, half_width: f64::NAN }, 9, WITHIN).is_err());
+        assert!(
+            decide(
+                Centre {
+                    value: 0.1,
+                    half_width: f64::NAN
+                },
+                9,
+                WITHIN
+            )
+            .is_err()
+        );
     }
 
     #[test]
     fn a_doubt_says_what_is_missing() {
         let words = |log, blocks| decide(log, blocks, WITHIN).unwrap_err().to_string();
-        let wide = Centre { value: -0.006, half_width: 0.0121 };
+        let wide = Centre {
+            value: -0.006,
+            half_width: 0.0121,
+        };
         assert_eq!(words(wide, 2), "only 2 ABBA blocks, and a verdict needs 3");
         assert_eq!(words(wide, 4), "the interval -1.79 … +0.61 % is too wide");
     }
@@ -225,8 +268,8 @@ mod tests {
             prop_assert!(decide(log, 3, WITHIN).is_ok());
         }
 
-        /// A wider interval never turns one verdict into another one: it is the same verdict, or undecided, or *same*
-        /// if the narrow one was below twice the threshold.
+        /// A wider interval never turns one verdict into another one: it is the same verdict, or
+        /// undecided, or *same* if the narrow one was below twice the threshold.
         #[test]
         fn a_wider_interval_never_turns_the_direction(
             value in -0.1f64..0.1, half_width in 0.0f64..0.05, more in 0.0f64..0.05,

@@ -1,9 +1,10 @@
 //! The summary of a set of times: median, spread and the interval of the median.
 //!
-//! From six times on, the interval assumes nothing about how the times are distributed: the true median lies between
-//! two order statistics with a probability that only the binomial distribution decides (W. J. Conover, Practical
-//! Nonparametric Statistics, 3rd ed., 3.2; G. J. Hahn and W. Q. Meeker, Statistical Intervals, 5.2). With fewer times
-//! there is no such interval; then it is Student's interval of their logarithms ([`centre`](mod@crate::centre)).
+//! From six times on, the interval assumes nothing about how the times are distributed: the true
+//! median lies between two order statistics with a probability that only the binomial distribution
+//! decides (W. J. Conover, Practical Nonparametric Statistics, 3rd ed., 3.2; G. J. Hahn and W. Q.
+//! Meeker, Statistical Intervals, 5.2). With fewer times there is no such interval; then it is
+//! Student's interval of their logarithms ([`centre`](mod@crate::centre)).
 
 use crate::centre;
 
@@ -23,8 +24,8 @@ pub struct TimingSummary {
     pub median: f64,
     /// Median of the absolute deviations from the median.
     pub mad: f64,
-    /// The ends of an interval that holds the true median with a probability of at least 95 %; `None` for a single
-    /// time.
+    /// The ends of an interval that holds the true median with a probability of at least 95 %;
+    /// `None` for a single time.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -40,11 +41,17 @@ pub fn summarise(times: &[f64]) -> Option<TimingSummary> {
         Some(k) => Some((sorted[k], sorted[sorted.len() - 1 - k])),
         None => interval_of_few(&sorted),
     };
-    Some(TimingSummary { n: sorted.len(), median, mad, interval })
+    Some(TimingSummary {
+        n: sorted.len(),
+        median,
+        mad,
+        interval,
+    })
 }
 
-/// Student's interval of the logarithms, for fewer than six times. It contains the median: the median is never
-/// farther from the mean than one standard deviation, and Student's half width for five or fewer is longer than that.
+/// Student's interval of the logarithms, for fewer than six times. It contains the median: the
+/// median is never farther from the mean than one standard deviation, and Student's half width for
+/// five or fewer is longer than that.
 fn interval_of_few(times: &[f64]) -> Option<(f64, f64)> {
     let logs: Vec<f64> = times.iter().map(|t| t.ln()).collect();
     let centre = centre::centre(&logs).filter(|c| c.half_width.is_finite())?;
@@ -59,11 +66,16 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
 
 fn middle(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) }
+    if sorted.len() % 2 == 1 {
+        sorted[half]
+    } else {
+        f64::midpoint(sorted[half - 1], sorted[half])
+    }
 }
 
-/// The largest `k` for which the k-th smallest and the k-th largest of `n` numbers (counted from 0) enclose the
-/// median with at least 95 %. At most 2.5 % may lie on either side, so P[Bin(n, ½) ≤ k] ≤ 0.025.
+/// The largest `k` for which the k-th smallest and the k-th largest of `n` numbers (counted from 0)
+/// enclose the median with at least 95 %. At most 2.5 % may lie on either side, so P[Bin(n, ½) ≤ k]
+/// ≤ 0.025.
 fn interval_rank(n: usize) -> Option<usize> {
     const SIDE: f64 = 0.025;
     // The logarithm ln C(n, k) − n ln 2, so that a large n does not underflow.
@@ -90,9 +102,21 @@ mod tests {
     #[test]
     fn ranks_are_those_of_the_published_table() {
         // Conover, table A3 (binomial, p = ½): the smallest n with an interval is 6.
-        let ranks: Vec<_> = [5, 6, 8, 9, 10, 15, 20, 30, 50, 100].map(interval_rank).to_vec();
-        let expected =
-            [None, Some(0), Some(0), Some(1), Some(1), Some(3), Some(5), Some(9), Some(17), Some(39)];
+        let ranks: Vec<_> = [5, 6, 8, 9, 10, 15, 20, 30, 50, 100]
+            .map(interval_rank)
+            .to_vec();
+        let expected = [
+            None,
+            Some(0),
+            Some(0),
+            Some(1),
+            Some(1),
+            Some(3),
+            Some(5),
+            Some(9),
+            Some(17),
+            Some(39),
+        ];
         assert_eq!(ranks, expected);
     }
 
@@ -103,7 +127,10 @@ mod tests {
         assert_eq!((calm.median, calm.mad), (3.0, 1.0));
         assert_eq!((wild.median, wild.mad), (3.0, 1.0));
         let (low, high) = calm.interval.unwrap();
-        assert!(low < 1.5 && high > 5.0, "five that differ so much say little: {low} … {high}");
+        assert!(
+            low < 1.5 && high > 5.0,
+            "five that differ so much say little: {low} … {high}"
+        );
         assert_eq!(summarise(&[3.0]).unwrap().interval, None);
     }
 
@@ -117,7 +144,10 @@ mod tests {
     fn many_timings_do_not_underflow() {
         let rank = interval_rank(100_000).unwrap();
         // The normal approximation: n/2 − 1.96·√n/2.
-        assert!((rank as f64 - (50_000.0 - 1.96 * 316.23 / 2.0)).abs() < 3.0, "{rank}");
+        assert!(
+            (rank as f64 - (50_000.0 - 1.96 * 316.23 / 2.0)).abs() < 3.0,
+            "{rank}"
+        );
     }
 
     proptest! {

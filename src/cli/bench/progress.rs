@@ -53,11 +53,18 @@ impl Progress {
             return;
         }
         self.shown = Some(Instant::now());
-        (self.position.elapsed, self.position.part) = (self.began.elapsed().as_secs_f64(), part_done(report));
+        (self.position.elapsed, self.position.part) =
+            (self.began.elapsed().as_secs_f64(), part_done(report));
         // The last column stays free: some terminals begin a new line after it.
-        let columns = crossterm::terminal::size().map_or(USUAL_COLUMNS, |(columns, _)| usize::from(columns));
+        let columns =
+            crossterm::terminal::size().map_or(USUAL_COLUMNS, |(columns, _)| usize::from(columns));
         let text = line(&self.position, run, report);
-        console::replace_line(&text.chars().take(columns.saturating_sub(1)).collect::<String>());
+        console::replace_line(
+            &text
+                .chars()
+                .take(columns.saturating_sub(1))
+                .collect::<String>(),
+        );
     }
 
     /// The runs have ended, and the peers are timed.
@@ -83,7 +90,8 @@ impl Progress {
     }
 }
 
-/// `run 2 of 6 [#####---------------]  27 %  measure 120/500  about 2 min 10 s left`. It has only characters of one column.
+/// `run 2 of 6 [#####---------------]  27 %  measure 120/500  about 2 min 10 s left`. It has only
+/// characters of one column.
 fn line(position: &Position, run: u32, report: &Report) -> String {
     let fraction = position.fraction();
     let full = ((fraction * BAR as f64) as usize).min(BAR);
@@ -108,13 +116,25 @@ mod tests {
 
     #[test]
     fn the_line_says_which_run_how_far_it_is_and_how_long_it_still_takes() {
-        let position = Position { done: 1, wanted: 6, took: vec![60.0], elapsed: 30.0, part: 0.5 };
+        let position = Position {
+            done: 1,
+            wanted: 6,
+            took: vec![60.0],
+            elapsed: 30.0,
+            part: 0.5,
+        };
         let report = Report::read("stage: measure\nprogress: 120/500\n");
         assert_eq!(
             line(&position, 2, &report),
             "run 2 of 6 [#####---------------]  25 %  measure 120/500  about 4 min 30 s left"
         );
-        let first = Position { wanted: 6, ..Position::default() };
-        assert_eq!(line(&first, 1, &Report::default()), "run 1 of 6 [--------------------]   0 %");
+        let first = Position {
+            wanted: 6,
+            ..Position::default()
+        };
+        assert_eq!(
+            line(&first, 1, &Report::default()),
+            "run 1 of 6 [--------------------]   0 %"
+        );
     }
 }

@@ -16,12 +16,23 @@ pub fn run_line(run: &BenchRun, wanted: u32) -> String {
         Some(mean) => format!("mean {} µs", us(mean)),
         None => format!("{}: {}", word(run), run.why),
     };
-    let passed = if run.workloads.is_empty() { String::new() } else { format!(" {},", run.passed_text()) };
-    format!("run {} of {wanted}: {result},{passed} {:.1} s", run.run, run.seconds)
+    let passed = if run.workloads.is_empty() {
+        String::new()
+    } else {
+        format!(" {},", run.passed_text())
+    };
+    format!(
+        "run {} of {wanted}: {result},{passed} {:.1} s",
+        run.run, run.seconds
+    )
 }
 
 fn word(run: &BenchRun) -> &'static str {
-    if run.build_failed { "BUILD ERROR" } else { run.outcome.word() }
+    if run.build_failed {
+        "BUILD ERROR"
+    } else {
+        run.outcome.word()
+    }
 }
 
 /// The whole bench.
@@ -39,14 +50,25 @@ pub fn lines(project: &Project, state: &BenchState) -> Vec<String> {
         ));
         if runs > 1 {
             let spread = mean.spread_pct();
-            lines.push(format!("  spread: the slowest run took {spread:.1} % longer than the fastest"));
+            lines.push(format!(
+                "  spread: the slowest run took {spread:.1} % longer than the fastest"
+            ));
         }
     }
     if let Some([fast, slow]) = &summary.groups {
         let group = |group: &lab_core::bench::summary::Group| {
-            format!("runs {} at {} … {} µs", numbers(&group.runs), us(group.low), us(group.high))
+            format!(
+                "runs {} at {} … {} µs",
+                numbers(&group.runs),
+                us(group.low),
+                us(group.high)
+            )
         };
-        lines.push(format!("  the runs fall into two groups: {}; {}", group(fast), group(slow)));
+        lines.push(format!(
+            "  the runs fall into two groups: {}; {}",
+            group(fast),
+            group(slow)
+        ));
     }
     if summary.workloads.len() > 1 {
         if let Some(mean) = &summary.geometric {
@@ -74,16 +96,28 @@ pub fn lines(project: &Project, state: &BenchState) -> Vec<String> {
     }
     if let Some(of) = &bench.peers {
         lines.extend(peer_lines::lines(&of.peers));
-        lines.extend(of.failure.iter().map(|why| format!("  not compared with the peers: {why}")));
+        lines.extend(
+            of.failure
+                .iter()
+                .map(|why| format!("  not compared with the peers: {why}")),
+        );
     }
-    lines.extend(summary.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
+    lines.extend(
+        summary
+            .caveats
+            .iter()
+            .map(|caveat| format!("  caveat: {caveat}")),
+    );
     lines.extend(what_to_do(project, state));
     lines
 }
 
 fn head(state: &BenchState, summary: &Summary) -> String {
     let (bench, start) = (&state.bench, &state.bench.start);
-    let device = bench.runs.first().and_then(|run| run.device.name.as_deref());
+    let device = bench
+        .runs
+        .first()
+        .and_then(|run| run.device.name.as_deref());
     let (sign, word) = match bench.failed_run() {
         Some(run) if run.build_failed => (Outcome::Fail.sign(), word(run)),
         Some(run) => (run.outcome.sign(), word(run)),
@@ -94,37 +128,64 @@ fn head(state: &BenchState, summary: &Summary) -> String {
     if !summary.workloads.is_empty() {
         text += &format!("  {}", summary.passed_text());
     }
-    text += &format!(" in {} of {}", bench.runs.len(), counted(state.wanted as usize, "run"));
+    text += &format!(
+        " in {} of {}",
+        bench.runs.len(),
+        counted(state.wanted as usize, "run")
+    );
     device.map_or(text.clone(), |device| format!("{text}  {device}"))
 }
 
 /// The times of the workloads, in the order of the problem. Of many, the first ones.
 fn workload_lines(summary: &Summary) -> Vec<String> {
-    let timed: Vec<_> = summary.workloads.iter().filter_map(|w| Some((&w.name, w.us?))).collect();
-    let widest = timed.iter().take(LISTED).map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let timed: Vec<_> = summary
+        .workloads
+        .iter()
+        .filter_map(|w| Some((&w.name, w.us?)))
+        .collect();
+    let widest = timed
+        .iter()
+        .take(LISTED)
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
     let line = |(name, time): &(&String, _)| format!("    {name:widest$}  {}", with_ends(time));
     let mut lines: Vec<String> = timed.iter().take(LISTED).map(line).collect();
     if timed.len() > LISTED {
-        lines.push(format!("    … {} more: --export md lists all", timed.len() - LISTED));
+        lines.push(format!(
+            "    … {} more: --export md lists all",
+            timed.len() - LISTED
+        ));
     }
     lines
 }
 
 fn what_to_do(project: &Project, state: &BenchState) -> Vec<String> {
     let (number, this) = (state.bench.start.bench, &project.argument);
-    let done = format!("{} of {} runs are recorded", state.bench.runs.len(), state.wanted);
+    let done = format!(
+        "{} of {} runs are recorded",
+        state.bench.runs.len(),
+        state.wanted
+    );
     match &state.ended {
         Some(Ended::Interrupted) => {
-            vec![format!("  interrupted: {done}; `lab bench{this} --resume` goes on")]
+            vec![format!(
+                "  interrupted: {done}; `lab bench{this} --resume` goes on"
+            )]
         }
         Some(Ended::NotJudged(why)) => {
-            vec![format!("  not judged: {why}"), format!("  {done}; `lab bench{this} --resume` goes on")]
+            vec![
+                format!("  not judged: {why}"),
+                format!("  {done}; `lab bench{this} --resume` goes on"),
+            ]
         }
         None if BenchStore::new(&project.lab_dir).is_in_progress(number) => {
             vec![format!("  {done}; it goes on in another process")]
         }
         None if !state.is_complete() && state.bench.failed_run().is_none() => {
-            vec![format!("  {done}; `lab bench{this} --resume` goes on, if the bytes are still the same")]
+            vec![format!(
+                "  {done}; `lab bench{this} --resume` goes on, if the bytes are still the same"
+            )]
         }
         _ => vec![format!(
             "  `lab bench{this} --show {number} --export md` (or csv, json, bmf) writes all times"
@@ -134,5 +195,9 @@ fn what_to_do(project: &Project, state: &BenchState) -> Vec<String> {
 
 /// `1 run`, `6 runs`.
 pub fn counted(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+    if number == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{number} {what}s")
+    }
 }

@@ -24,10 +24,18 @@ pub fn terminal() -> Finding {
         );
     }
     let (wide, high) = crossterm::terminal::size().unwrap_or((0, 0));
-    let multiplexer = if env("TMUX").is_empty() { "" } else { ", in tmux" };
+    let multiplexer = if env("TMUX").is_empty() {
+        ""
+    } else {
+        ", in tmux"
+    };
     let says = format!("{term}, {wide}×{high}{multiplexer}");
     if wide < 40 || high < 10 {
-        return note("terminal", says, "the screen needs 40×10; 80×24 shows more, 160×45 everything");
+        return note(
+            "terminal",
+            says,
+            "the screen needs 40×10; 80×24 shows more, 160×45 everything",
+        );
     }
     let rich = matches!(env("COLORTERM").as_str(), "truecolor" | "24bit");
     if rich || !env("NO_COLOR").is_empty() {
@@ -43,7 +51,8 @@ pub fn terminal() -> Finding {
 
 pub fn watching(folder: &Path) -> Finding {
     const SLOW: &str = "saves are still noticed, within a second";
-    // Magic numbers of statfs(2) of file systems that do not report changes made on another machine.
+    // Magic numbers of statfs(2) of file systems that do not report changes made on another
+    // machine.
     const REMOTE: [(u64, &str); 6] = [
         (0x6969, "NFS"),
         (0xff53_4d42, "CIFS"),
@@ -54,19 +63,26 @@ pub fn watching(folder: &Path) -> Finding {
     ];
     let kind = rustix::fs::statfs(folder).map_or(0, |s| s.f_type as u64 & 0xffff_ffff);
     if let Some((_, name)) = REMOTE.iter().find(|(magic, _)| *magic == kind) {
-        return note("watching", format!("this folder is on {name}, which does not report changes"), SLOW);
+        return note(
+            "watching",
+            format!("this folder is on {name}, which does not report changes"),
+            SLOW,
+        );
     }
     let limit = |name: &str| {
         let text = fs::read_to_string(Path::new("/proc/sys/fs/inotify").join(name)).ok()?;
         text.trim().parse::<u64>().ok()
     };
-    match notify::recommended_watcher(|_| {})
-        .and_then(|mut ears| notify::Watcher::watch(&mut ears, folder, notify::RecursiveMode::NonRecursive))
-    {
+    match notify::recommended_watcher(|_| {}).and_then(|mut ears| {
+        notify::Watcher::watch(&mut ears, folder, notify::RecursiveMode::NonRecursive)
+    }) {
         Ok(()) => {
             let number = |name| limit(name).map_or_else(|| "?".to_owned(), |n| n.to_string());
             let (watches, instances) = (number("max_user_watches"), number("max_user_instances"));
-            well("watching", format!("inotify, {watches} watches and {instances} instances a user"))
+            well(
+                "watching",
+                format!("inotify, {watches} watches and {instances} instances a user"),
+            )
         }
         Err(error) => ill(
             "watching",

@@ -1,4 +1,5 @@
-//! What the head of an export says: where the kernel comes from, what was measured, and whose licence it has.
+//! What the head of an export says: where the kernel comes from, what was measured, and whose
+//! licence it has.
 
 use super::files::SIZE_LIMIT;
 use anyhow::Result;
@@ -28,20 +29,37 @@ impl Facts {
         let head = repo::head_with_parent(repo)?;
         let kernel = &project.kernel_name;
         let incumbent = repo::incumbent(repo, project)?;
-        let blob = if on_disk { blob_on_disk(repo, project)? } else { incumbent.clone() };
+        let blob = if on_disk {
+            blob_on_disk(repo, project)?
+        } else {
+            incumbent.clone()
+        };
         let is_incumbent = blob.is_some() && blob == incumbent;
-        let record = blob.map(|blob| record(repo, project, &blob, is_incumbent)).transpose()?.flatten();
-        let by = format!("Written by `lab export` of lab {}.", env!("CARGO_PKG_VERSION"));
+        let record = blob
+            .map(|blob| record(repo, project, &blob, is_incumbent))
+            .transpose()?
+            .flatten();
+        let by = format!(
+            "Written by `lab export` of lab {}.",
+            env!("CARGO_PKG_VERSION")
+        );
         let kept = record.as_ref().and_then(|record| record.decision.as_ref());
         let kept = kept.filter(|decision| decision.status == Status::Keep);
-        let kept =
-            kept.and_then(|decision| Some((decision.commit.as_deref()?, decision.description.as_str())));
-        let held =
-            head.as_ref().filter(|_| is_incumbent).map(|(id, _, subject)| (id.as_str(), subject.as_str()));
+        let kept = kept.and_then(|decision| {
+            Some((decision.commit.as_deref()?, decision.description.as_str()))
+        });
+        let held = head
+            .as_ref()
+            .filter(|_| is_incumbent)
+            .map(|(id, _, subject)| (id.as_str(), subject.as_str()));
         let mut lines = Vec::new();
         let commit = match kept.or(held) {
             Some((id, subject)) => {
-                let beside = if on_disk { ", and the files beside it are those on disk" } else { "" };
+                let beside = if on_disk {
+                    ", and the files beside it are those on disk"
+                } else {
+                    ""
+                };
                 lines.push(format!(
                     "The kernel is {kernel} of the commit {} ({subject}){beside}. {by}",
                     short(id)
@@ -49,31 +67,51 @@ impl Facts {
                 Some(id.to_owned())
             }
             None => {
-                let beside = head
-                    .as_ref()
-                    .map_or_else(String::new, |(id, ..)| format!(" beside the commit {}", short(id)));
+                let beside = head.as_ref().map_or_else(String::new, |(id, ..)| {
+                    format!(" beside the commit {}", short(id))
+                });
                 let judged = not_kept(record.as_ref());
-                lines.push(format!("The kernel is {kernel} as it was on disk{beside}; {judged}. {by}"));
+                lines.push(format!(
+                    "The kernel is {kernel} as it was on disk{beside}; {judged}. {by}"
+                ));
                 None
             }
         };
         lines.extend(measured(record.as_ref(), on_disk));
         lines.push(licence(repo)?);
         let lines = lines.iter().map(|line| sanitise::words(line)).collect();
-        let built_for = record.as_ref().and_then(|record| record.report().built_for().map(str::to_owned));
-        Ok(Facts { lines, commit, run: record.map(|record| record.start.id.0), built_for })
+        let built_for = record
+            .as_ref()
+            .and_then(|record| record.report().built_for().map(str::to_owned));
+        Ok(Facts {
+            lines,
+            commit,
+            run: record.map(|record| record.start.id.0),
+            built_for,
+        })
     }
 }
 
 /// The git blob id of the kernel on disk; `None` if there is none.
 fn blob_on_disk(repo: &Repo, project: &Project) -> Result<Option<String>> {
     // What cannot be read is reported where its text is wanted.
-    let bytes = project.files().read_resolved(&project.kernel, SIZE_LIMIT).ok();
-    bytes.map(|bytes| repo::blob_id(repo, &project.kernel_name, &bytes)).transpose()
+    let bytes = project
+        .files()
+        .read_resolved(&project.kernel, SIZE_LIMIT)
+        .ok();
+    bytes
+        .map(|bytes| repo::blob_id(repo, &project.kernel_name, &bytes))
+        .transpose()
 }
 
-/// The record of these bytes of the kernel: the note of the incumbent's commit, the run that was kept, or the newest run.
-fn record(repo: &Repo, project: &Project, blob: &str, is_incumbent: bool) -> Result<Option<Record>> {
+/// The record of these bytes of the kernel: the note of the incumbent's commit, the run that was
+/// kept, or the newest run.
+fn record(
+    repo: &Repo,
+    project: &Project,
+    blob: &str,
+    is_incumbent: bool,
+) -> Result<Option<Record>> {
     let noted = || serde_json::from_str(&repo::incumbent_note(repo, project)?).ok();
     if let Some(record) = is_incumbent.then(noted).flatten() {
         return Ok(Some(record));
@@ -84,19 +122,28 @@ fn record(repo: &Repo, project: &Project, blob: &str, is_incumbent: bool) -> Res
         let of_kernel = |run: &&RunSummary| run.judges(project) && run.verdict.is_some();
         index.newest_of_blob(blob).filter(of_kernel)
     };
-    let is_kept = |run: &&RunSummary| run.decision.as_ref().is_some_and(|it| it.status == Status::Keep);
+    let is_kept = |run: &&RunSummary| {
+        run.decision
+            .as_ref()
+            .is_some_and(|it| it.status == Status::Keep)
+    };
     let found = runs().find(is_kept).or_else(|| runs().next());
     Ok(found.and_then(|run| store.read(run.id).ok()))
 }
 
 /// What is known of bytes that no keep holds, as the end of a sentence.
 fn not_kept(record: Option<&Record>) -> String {
-    let Some(record) = record else { return "no run here judged these bytes".to_owned() };
+    let Some(record) = record else {
+        return "no run here judged these bytes".to_owned();
+    };
     let run = record.start.id;
     let word = record.verdict.as_ref().map_or("", Verdict::word);
     match &record.decision {
         Some(decision) => {
-            format!("run {run} judged these bytes: {word}, discarded ({})", decision.description)
+            format!(
+                "run {run} judged these bytes: {word}, discarded ({})",
+                decision.description
+            )
         }
         None => format!("run {run} judged these bytes: {word}, not kept"),
     }
@@ -109,24 +156,44 @@ fn measured(record: Option<&Record>, on_disk: bool) -> Option<String> {
     };
     let verdict = record.verdict.as_ref()?;
     let device = record.device.as_deref().unwrap_or("an unknown device");
-    let emulated =
-        if verdict.emulated { ", which is emulated: its times say nothing about a GPU" } else { "" };
-    let kernel_us = record.sealed().and_then(|sealed| sealed.kernel_us).or(verdict.kernel_us);
-    let mut figure: Vec<String> =
-        record.objective().map(|o| format!("{} samples/s", figures::figure(o.value))).into_iter().collect();
+    let emulated = if verdict.emulated {
+        ", which is emulated: its times say nothing about a GPU"
+    } else {
+        ""
+    };
+    let kernel_us = record
+        .sealed()
+        .and_then(|sealed| sealed.kernel_us)
+        .or(verdict.kernel_us);
+    let mut figure: Vec<String> = record
+        .objective()
+        .map(|o| format!("{} samples/s", figures::figure(o.value)))
+        .into_iter()
+        .collect();
     figure.extend(kernel_us.map(|us| format!("{} us a launch", figures::figure(us))));
-    let figure = if figure.is_empty() { "no figure".to_owned() } else { figure.join(", ") };
-    Some(format!("Measured: {figure} on {device}{emulated} (run {}).", record.start.id))
+    let figure = if figure.is_empty() {
+        "no figure".to_owned()
+    } else {
+        figure.join(", ")
+    };
+    Some(format!(
+        "Measured: {figure} on {device}{emulated} (run {}).",
+        record.start.id
+    ))
 }
 
 /// Which licence files the repository has.
 fn licence(repo: &Repo) -> Result<String> {
     let is_licence = |name: &String| {
         let upper = name.to_ascii_uppercase();
-        ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"].iter().any(|word| upper.starts_with(word))
+        ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"]
+            .iter()
+            .any(|word| upper.starts_with(word))
     };
-    let files: Vec<String> =
-        repo::names_in_head(repo, Path::new(""))?.into_iter().filter(is_licence).collect();
+    let files: Vec<String> = repo::names_in_head(repo, Path::new(""))?
+        .into_iter()
+        .filter(is_licence)
+        .collect();
     let theirs = match files.as_slice() {
         [] => "the repository that they come from has no licence file: ask its owners".to_owned(),
         files => format!("that of their repository ({})", files.join(", ")),

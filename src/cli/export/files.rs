@@ -38,9 +38,13 @@ impl Files<'_> {
         }
     }
 
-    /// The repository-relative path of a file beside the kernel. A path that leads out of the repository stays as it is.
+    /// The repository-relative path of a file beside the kernel. A path that leads out of the
+    /// repository stays as it is.
     pub fn beside(project: &Project, name: &str) -> String {
-        let folder = Path::new(&project.kernel_name).parent().and_then(Path::to_str).unwrap_or_default();
+        let folder = Path::new(&project.kernel_name)
+            .parent()
+            .and_then(Path::to_str)
+            .unwrap_or_default();
         let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
         for part in name.split('/') {
             match part {
@@ -64,15 +68,24 @@ impl Files<'_> {
             Files::Head(repo) => repo::bytes_in_head(repo, &repo::behind_links(repo, path)?)?,
             Files::Disk(root) => match root.read_resolved(Path::new(path), SIZE_LIMIT) {
                 Ok(bytes) => Some(bytes),
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+                {
+                    None
+                }
                 Err(error) => return Err(error).with_context(|| format!("cannot read {path}")),
             },
         };
         let Some(bytes) = bytes else { return Ok(None) };
         match String::from_utf8(bytes) {
-            Ok(text) if text.contains('\0') => bail!("{path} {} holds a NUL byte: remove it", self.place()),
+            Ok(text) if text.contains('\0') => {
+                bail!("{path} {} holds a NUL byte: remove it", self.place())
+            }
             Ok(text) => Ok(Some(text)),
-            Err(_) => bail!("{path} {} is not UTF-8 text, and an export is: save it as UTF-8", self.place()),
+            Err(_) => bail!(
+                "{path} {} is not UTF-8 text, and an export is: save it as UTF-8",
+                self.place()
+            ),
         }
     }
 }

@@ -27,7 +27,9 @@ impl PythonSource {
         if fs::metadata(path).ok()?.len() > SIZE_LIMIT {
             return None;
         }
-        Some(PythonSource::of(&String::from_utf8_lossy(&fs::read(path).ok()?)))
+        Some(PythonSource::of(&String::from_utf8_lossy(
+            &fs::read(path).ok()?,
+        )))
     }
 
     fn of(text: &str) -> PythonSource {
@@ -97,24 +99,52 @@ fn triton_kernels(text: &str) -> Vec<(String, Vec<String>)> {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("@triton.jit") {
         rest = after;
-        let Some((_, definition)) = after.split_once("def ") else { break };
-        let Some((name, parameters)) = definition.split_once('(') else { break };
-        let parameters = parameters.split_once("):").map_or("", |(parameters, _)| parameters);
-        let without_comments: String =
-            parameters.lines().map(|line| line.split('#').next().unwrap_or_default()).collect();
-        let runtime = without_comments.split(',').filter(|parameter| !parameter.contains("constexpr"));
-        let names =
-            runtime.map(|parameter| parameter.split([':', '=']).next().unwrap_or_default().trim().to_owned());
-        found.push((name.trim().to_owned(), names.filter(|name| !name.is_empty() && name != "*").collect()));
+        let Some((_, definition)) = after.split_once("def ") else {
+            break;
+        };
+        let Some((name, parameters)) = definition.split_once('(') else {
+            break;
+        };
+        let parameters = parameters
+            .split_once("):")
+            .map_or("", |(parameters, _)| parameters);
+        let without_comments: String = parameters
+            .lines()
+            .map(|line| line.split('#').next().unwrap_or_default())
+            .collect();
+        let runtime = without_comments
+            .split(',')
+            .filter(|parameter| !parameter.contains("constexpr"));
+        let names = runtime.map(|parameter| {
+            parameter
+                .split([':', '='])
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+        });
+        found.push((
+            name.trim().to_owned(),
+            names
+                .filter(|name| !name.is_empty() && name != "*")
+                .collect(),
+        ));
     }
     found
 }
 
 /// The .py files of a folder that hold a kernel by what they import, sorted.
 pub fn kernels_in(folder: &Path) -> Vec<(PathBuf, PythonSource)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let is_python = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         path.is_file() && name.ends_with(".py") && !OTHER_PURPOSE.contains(&name)
     };
     let read = |path: PathBuf| PythonSource::read(&path).map(|source| (path, source));
@@ -138,7 +168,10 @@ mod tests {
     fn a_source_is_told_by_what_it_imports() {
         let parameters = ["x_ptr", "y_ptr", "n"].map(str::to_owned).to_vec();
         let triton = PythonSource::of(TRITON);
-        assert_eq!(triton, PythonSource::Triton(vec![("add_kernel".into(), parameters)]));
+        assert_eq!(
+            triton,
+            PythonSource::Triton(vec![("add_kernel".into(), parameters)])
+        );
         let proposals = triton.proposals("add.py").join("\n");
         assert!(
             proposals.contains("`def add(x_ptr, y_ptr, n): add_kernel[grid](x_ptr, y_ptr, n, …)`"),
@@ -148,7 +181,13 @@ mod tests {
         let inline = "from torch.utils.cpp_extension import load_inline\nm = load_inline(name='x', cuda_sources=[s])\n";
         assert_eq!(PythonSource::of(inline), PythonSource::LoadInline);
         assert!(PythonSource::LoadInline.proposals("m.py")[0].contains("into kernel.cu"));
-        assert_eq!(PythonSource::of("# import triton\nimport numpy as np\n"), PythonSource::Plain);
-        assert_eq!(PythonSource::of("import triton\n@triton.jit"), PythonSource::Triton(Vec::new()));
+        assert_eq!(
+            PythonSource::of("# import triton\nimport numpy as np\n"),
+            PythonSource::Plain
+        );
+        assert_eq!(
+            PythonSource::of("import triton\n@triton.jit"),
+            PythonSource::Triton(Vec::new())
+        );
     }
 }

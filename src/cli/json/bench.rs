@@ -125,10 +125,24 @@ impl BenchReport {
             mean_us: summary.mean.as_ref().map(TimeReport::of),
             geometric_mean_us: summary.geometric.as_ref().map(TimeReport::of),
             slowest_workload: summary.worst.map(|(name, _)| name),
-            groups: summary.groups.iter().flatten().map(GroupReport::of).collect(),
+            groups: summary
+                .groups
+                .iter()
+                .flatten()
+                .map(GroupReport::of)
+                .collect(),
             workloads: summary.workloads.iter().map(WorkloadReport::of).collect(),
-            runs: bench.runs.iter().map(|run| BenchRunReport::of(&store, run)).collect(),
-            peers: bench.peers.iter().flat_map(|of| &of.peers).map(PeerReport::of).collect(),
+            runs: bench
+                .runs
+                .iter()
+                .map(|run| BenchRunReport::of(&store, run))
+                .collect(),
+            peers: bench
+                .peers
+                .iter()
+                .flat_map(|of| &of.peers)
+                .map(PeerReport::of)
+                .collect(),
             peers_failure: bench.peers.as_ref().and_then(|of| of.failure.clone()),
             caveats: summary.caveats,
             folder: store.folder(start.bench).to_string_lossy().into_owned(),
@@ -201,7 +215,11 @@ impl TimeReport {
 
 impl GroupReport {
     fn of(group: &Group) -> Self {
-        GroupReport { runs: group.runs.clone(), low: finite(group.low), high: finite(group.high) }
+        GroupReport {
+            runs: group.runs.clone(),
+            low: finite(group.low),
+            high: finite(group.high),
+        }
     }
 }
 

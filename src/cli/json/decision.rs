@@ -15,8 +15,8 @@ use serde::Serialize;
 /// What stands when a decision is refused.
 #[derive(Serialize)]
 pub struct RefusedDecision {
-    /// Of the run that was meant: `decided`, `undecided`, or `no_run`; `other_completed` if only the decision of a `lab` that
-    /// was killed was completed or taken back.
+    /// Of the run that was meant: `decided`, `undecided`, or `no_run`; `other_completed` if only
+    /// the decision of a `lab` that was killed was completed or taken back.
     pub state: &'static str,
     pub last_decision: Option<LastDecision>,
 }
@@ -99,8 +99,17 @@ pub struct DecisionAnswer {
 impl DecisionAnswer {
     /// The answer of a command that decided. Reads the record.
     pub fn of(project: &Project, index: &RunIndex, decided: &Decided) -> Self {
-        let record = decided.run.and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
-        let report = |record: &Record| Some(RunReport::of(project, index, record, record.verdict.as_ref()?));
+        let record = decided
+            .run
+            .and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
+        let report = |record: &Record| {
+            Some(RunReport::of(
+                project,
+                index,
+                record,
+                record.verdict.as_ref()?,
+            ))
+        };
         DecisionAnswer {
             run: record.as_ref().and_then(report),
             decision: DecisionReport::of(decided, record.as_ref()),
@@ -121,7 +130,9 @@ impl DecisionReport {
             trailers: decision.map(|d| trailers(&d.trailers)).unwrap_or_default(),
             decided: decision.map(|d| d.decided.to_string()),
             row: decided.row.clone(),
-            held_out: record.and_then(|r| r.held_out.as_ref()).map(HeldOutReport::from),
+            held_out: record
+                .and_then(|r| r.held_out.as_ref())
+                .map(HeldOutReport::from),
         }
     }
 
@@ -171,6 +182,9 @@ impl From<&HeldOut> for HeldOutReport {
 
 /// Trailers as a list of keys and values: a key may appear twice.
 pub fn trailers(trailers: &[Trailer]) -> Vec<TrailerReport> {
-    let report = |(key, value): &Trailer| TrailerReport { key: key.to_string(), value: value.clone() };
+    let report = |(key, value): &Trailer| TrailerReport {
+        key: key.to_string(),
+        value: value.clone(),
+    };
     trailers.iter().map(report).collect()
 }

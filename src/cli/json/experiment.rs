@@ -45,8 +45,9 @@ impl ExperimentReport {
         let measured = experiment.measured;
         let change = measured.change.filter(|_| correct);
         let of_trailers = || peers::of_trailers(of_commit);
-        let figures =
-            Some(experiment.peers.clone()).filter(|own| !own.is_empty()).unwrap_or_else(of_trailers);
+        let figures = Some(experiment.peers.clone())
+            .filter(|own| !own.is_empty())
+            .unwrap_or_else(of_trailers);
         ExperimentReport {
             commit: row.commit.clone(),
             status: row.status,

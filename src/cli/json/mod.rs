@@ -1,4 +1,5 @@
-//! The objects that commands print with `--json`. docs/json.md explains them, docs/json.schema.json is their schema.
+//! The objects that commands print with `--json`. docs/json.md explains them, docs/json.schema.json
+//! is their schema.
 
 pub mod bench;
 pub mod decision;
@@ -12,7 +13,8 @@ use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
 
-/// Version of the schema. A new key does not change it; a key that goes, or means something else, does.
+/// Version of the schema. A new key does not change it; a key that goes, or means something else,
+/// does.
 const SCHEMA_VERSION: u32 = 1;
 
 /// An answer: the keys that every one begins with, then those of the command.
@@ -29,8 +31,8 @@ struct Answer<'a, T> {
     rest: T,
 }
 
-/// Writes an answer in several lines. `rest` serializes to an object. Characters that a terminal does not show stand in it as
-/// `\uXXXX`.
+/// Writes an answer in several lines. `rest` serializes to an object. Characters that a terminal
+/// does not show stand in it as `\uXXXX`.
 pub fn write_answer(
     out: impl Write,
     command: Option<&str>,
@@ -38,7 +40,16 @@ pub fn write_answer(
     error: Option<&str>,
     rest: impl Serialize,
 ) -> io::Result<()> {
-    write_value(out, &Answer { schema_version: SCHEMA_VERSION, command, exit_code, error, rest })
+    write_value(
+        out,
+        &Answer {
+            schema_version: SCHEMA_VERSION,
+            command,
+            exit_code,
+            error,
+            rest,
+        },
+    )
 }
 
 /// Writes any value as JSON in several lines, with the same characters escaped.
@@ -54,13 +65,21 @@ pub fn write_value(out: impl Write, value: &impl Serialize) -> io::Result<()> {
 struct Printable(PrettyFormatter<'static>);
 
 impl Formatter for Printable {
-    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
         let mut rest = fragment;
         while let Some(at) = rest.find(|c| !is_visible(c) || matches!(c, '\u{fe00}'..='\u{fe0f}')) {
             let (shown, hidden) = rest.split_at(at);
             out.write_all(shown.as_bytes())?;
             let mut chars = hidden.chars();
-            for unit in chars.next().into_iter().flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec()) {
+            for unit in chars
+                .next()
+                .into_iter()
+                .flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec())
+            {
                 write!(out, "\\u{unit:04x}")?;
             }
             rest = chars.as_str();
@@ -68,7 +87,11 @@ impl Formatter for Printable {
         out.write_all(rest.as_bytes())
     }
 
-    fn write_char_escape<W: Write + ?Sized>(&mut self, out: &mut W, escape: CharEscape) -> io::Result<()> {
+    fn write_char_escape<W: Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        escape: CharEscape,
+    ) -> io::Result<()> {
         self.0.write_char_escape(out, escape)
     }
 
@@ -127,7 +150,11 @@ pub struct Resumed<'a> {
 impl<'a> Resumed<'a> {
     /// What this command asked for is done. `last_decision` is about its kernel.
     pub fn new(resumed: &'a str, last_decision: Option<LastDecision>) -> Self {
-        Resumed { resumed, state: "completed", last_decision }
+        Resumed {
+            resumed,
+            state: "completed",
+            last_decision,
+        }
     }
 }
 
@@ -152,6 +179,9 @@ mod tests {
         let read: Value = serde_json::from_str(&out).expect("JSON");
         assert_eq!((&read["error"], &read["漢"]), (&json!(text), &value["漢"]));
         assert_eq!(read["name\u{202e}\x1b"], value["name\u{202e}\x1b"]);
-        assert!(out.starts_with("{\n  \"schema_version\": 1,\n  \"command\": \"run\""), "{out}");
+        assert!(
+            out.starts_with("{\n  \"schema_version\": 1,\n  \"command\": \"run\""),
+            "{out}"
+        );
     }
 }

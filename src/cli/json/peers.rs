@@ -37,7 +37,11 @@ struct PeerWorkloadReport {
 
 impl PeerReport {
     pub fn of(measured: &MeasuredPeer) -> Self {
-        let MeasuredPeer { peer, measured, source } = measured;
+        let MeasuredPeer {
+            peer,
+            measured,
+            source,
+        } = measured;
         PeerReport {
             name: peer.name.clone(),
             ratio: peer.ratio.map(ratio),
@@ -90,5 +94,9 @@ impl PeerFigureReport {
 }
 
 fn ratio(PeerRatio { value, interval }: PeerRatio) -> Measure {
-    Measure { value, low: interval.map(|ends| ends.0), high: interval.map(|ends| ends.1) }
+    Measure {
+        value,
+        low: interval.map(|ends| ends.0),
+        high: interval.map(|ends| ends.1),
+    }
 }

@@ -107,7 +107,10 @@ struct AggregateReport {
 
 impl From<AggregateOf> for AggregateReport {
     fn from(of: AggregateOf) -> AggregateReport {
-        AggregateReport { name: of.aggregate.word(), workloads: of.workloads }
+        AggregateReport {
+            name: of.aggregate.word(),
+            workloads: of.workloads,
+        }
     }
 }
 
@@ -126,7 +129,8 @@ struct ObjectiveReport {
 pub struct ComparisonReport {
     /// Above 1 the candidate is better; the ends are of the 95 % interval.
     ratio: Option<Measure>,
-    /// `None` of a single workload, where it is the objective's, and where the harness does not say so.
+    /// `None` of a single workload, where it is the objective's, and where the harness does not say
+    /// so.
     ratio_aggregate: Option<AggregateReport>,
     speed: Option<Speed>,
     against: Option<&'static str>,
@@ -171,18 +175,31 @@ impl RunReport {
             },
             why: verdict.why.clone(),
             objective: ObjectiveReport {
-                name: figure.as_ref().map_or(&config.objective, |f| &f.objective).to_string(),
+                name: figure
+                    .as_ref()
+                    .map_or(&config.objective, |f| &f.objective)
+                    .to_string(),
                 goal: verdict.chosen.as_ref().map_or(config.goal, Figure::goal),
                 value: figure.as_ref().map(|f| f.measure.value),
                 low: figure.as_ref().and_then(|f| f.measure.low).and_then(finite),
-                high: figure.as_ref().and_then(|f| f.measure.high).and_then(finite),
+                high: figure
+                    .as_ref()
+                    .and_then(|f| f.measure.high)
+                    .and_then(finite),
             },
-            aggregate: figure.and_then(|figure| figure.aggregate).map(AggregateReport::from),
-            throughput_sps: measure.filter(|_| config.objective == Objective::Throughput).map(|m| m.value),
+            aggregate: figure
+                .and_then(|figure| figure.aggregate)
+                .map(AggregateReport::from),
+            throughput_sps: measure
+                .filter(|_| config.objective == Objective::Throughput)
+                .map(|m| m.value),
             kernel_us: verdict.kernel_us,
-            comparison: verdict.change.as_ref().map_or_else(ComparisonReport::default, |change| {
-                ComparisonReport::of(change, Some(&report), &config.objective, config.goal)
-            }),
+            comparison: verdict
+                .change
+                .as_ref()
+                .map_or_else(ComparisonReport::default, |change| {
+                    ComparisonReport::of(change, Some(&report), &config.objective, config.goal)
+                }),
             registers: resource("registers"),
             spill_bytes: resource("spill_bytes"),
             shared_bytes: resource("shared_bytes"),
@@ -194,7 +211,11 @@ impl RunReport {
             workload_speeds: verdict.workloads.clone(),
             judged_workloads: verdict.judged,
             peers: record.peers.iter().map(PeerReport::of).collect(),
-            last_peers: last.iter().flat_map(|last| &last.peers).map(PeerFigureReport::of).collect(),
+            last_peers: last
+                .iter()
+                .flat_map(|last| &last.peers)
+                .map(PeerFigureReport::of)
+                .collect(),
             gates: gates(&report),
             first_failure: report.value("first_failure").map(str::to_owned),
             diagnostics: diagnostics(&records, start.id, verdict),
@@ -202,7 +223,10 @@ impl RunReport {
             draft: record.draft.as_ref().map(DraftReport::of),
             started: start.started.to_string(),
             seconds: record.seconds,
-            log: records.log_of(start.id, Some(verdict)).to_string_lossy().into_owned(),
+            log: records
+                .log_of(start.id, Some(verdict))
+                .to_string_lossy()
+                .into_owned(),
         }
     }
 
@@ -225,21 +249,36 @@ fn outcome_word(verdict: &Verdict) -> &'static str {
 }
 
 impl ComparisonReport {
-    /// The comparison as a ratio that is above 1 where the candidate is better. Of a measure that is to be small, as a time,
-    /// it is the incumbent's over the candidate's. `report` is of the run, if it is at hand: its figures are not rounded.
+    /// The comparison as a ratio that is above 1 where the candidate is better. Of a measure that
+    /// is to be small, as a time, it is the incumbent's over the candidate's. `report` is of the
+    /// run, if it is at hand: its figures are not rounded.
     pub fn of(change: &Change, report: Option<&Report>, objective: &Objective, goal: Goal) -> Self {
         let in_turns = change.interval.is_some();
-        let measured = report.and_then(Report::comparison).filter(|_| in_turns).map(|c| c.ratio);
+        let measured = report
+            .and_then(Report::comparison)
+            .filter(|_| in_turns)
+            .map(|c| c.ratio);
         let quotient = 1.0 + change.ratio;
         let ends = change.interval.map(|(low, high)| (1.0 + low, 1.0 + high));
-        let ends = ends.or_else(|| change.spread.map(|spread| (quotient - spread, quotient + spread)));
+        let ends = ends.or_else(|| {
+            change
+                .spread
+                .map(|spread| (quotient - spread, quotient + spread))
+        });
         let is_time = matches!(objective, Objective::KernelTime) || goal == Goal::Minimize;
         let (value, ends) = if is_time {
-            (1.0 / quotient, ends.map(|(low, high)| (1.0 / high, 1.0 / low)))
+            (
+                1.0 / quotient,
+                ends.map(|(low, high)| (1.0 / high, 1.0 / low)),
+            )
         } else {
             (quotient, ends)
         };
-        let ratio = measured.unwrap_or(Measure { value, low: ends.map(|e| e.0), high: ends.map(|e| e.1) });
+        let ratio = measured.unwrap_or(Measure {
+            value,
+            low: ends.map(|e| e.0),
+            high: ends.map(|e| e.1),
+        });
         ComparisonReport {
             ratio: Some(ratio),
             ratio_aggregate: change.aggregate.map(AggregateReport::from),
@@ -249,14 +288,19 @@ impl ComparisonReport {
     }
 }
 
-/// The `workload:` lines as objects. A value that is a number is one here; a number that is not finite is null.
+/// The `workload:` lines as objects. A value that is a number is one here; a number that is not
+/// finite is null.
 fn workloads(report: &Report) -> Vec<Map<String, Value>> {
     let typed = |text: &str| match (text.parse::<i64>(), number(text)) {
         (Ok(count), _) => Value::from(count),
         (_, Some(number)) => Value::from(number),
         (_, None) => Value::from(text),
     };
-    let row = |row: &Vec<(&str, &str)>| row.iter().map(|(k, v)| ((*k).to_owned(), typed(v))).collect();
+    let row = |row: &Vec<(&str, &str)>| {
+        row.iter()
+            .map(|(k, v)| ((*k).to_owned(), typed(v)))
+            .collect()
+    };
     report.workloads().iter().map(row).collect()
 }
 
@@ -274,7 +318,10 @@ fn gates(report: &Report) -> Vec<GateReport> {
 fn diagnostics(records: &RunStore, run: RunId, verdict: &Verdict) -> Vec<Diagnostic> {
     let mut report = Report::default();
     let log = records.open_log_of(run, Some(verdict));
-    for line in log.and_then(|log| read_log(log, LOG_LINES)).unwrap_or_default() {
+    for line in log
+        .and_then(|log| read_log(log, LOG_LINES))
+        .unwrap_or_default()
+    {
         report.push_line(&line.text);
         if report.diagnostics().len() >= DIAGNOSTICS {
             break;
@@ -289,26 +336,48 @@ mod tests {
 
     #[track_caller]
     fn ratio(change: Change, objective: Objective, goal: Goal) -> (f64, Option<f64>, Option<f64>) {
-        let Measure { value, low, high } =
-            ComparisonReport::of(&change, None, &objective, goal).ratio.expect("a ratio");
+        let Measure { value, low, high } = ComparisonReport::of(&change, None, &objective, goal)
+            .ratio
+            .expect("a ratio");
         let thousandths = |x: f64| (x * 1e3).round() / 1e3;
-        (thousandths(value), low.map(thousandths), high.map(thousandths))
+        (
+            thousandths(value),
+            low.map(thousandths),
+            high.map(thousandths),
+        )
     }
 
     #[test]
     fn a_ratio_above_one_is_better_whatever_is_measured() {
-        let change = |ratio, spread| Change { ratio, spread, ..Change::default() };
+        let change = |ratio, spread| Change {
+            ratio,
+            spread,
+            ..Change::default()
+        };
         let faster = change(0.25, Some(0.05));
-        assert_eq!(ratio(faster, Objective::Throughput, Goal::Maximize), (1.25, Some(1.2), Some(1.3)));
+        assert_eq!(
+            ratio(faster, Objective::Throughput, Goal::Maximize),
+            (1.25, Some(1.2), Some(1.3))
+        );
         let time = change(-0.2, None);
-        assert_eq!(ratio(time, Objective::KernelTime, Goal::Minimize), (1.25, None, None));
-        let in_turns = Change { interval: Some((0.2, 0.3)), ..faster };
-        assert_eq!(ratio(in_turns, Objective::Throughput, Goal::Maximize), (1.25, Some(1.2), Some(1.3)));
+        assert_eq!(
+            ratio(time, Objective::KernelTime, Goal::Minimize),
+            (1.25, None, None)
+        );
+        let in_turns = Change {
+            interval: Some((0.2, 0.3)),
+            ..faster
+        };
+        assert_eq!(
+            ratio(in_turns, Objective::Throughput, Goal::Maximize),
+            (1.25, Some(1.2), Some(1.3))
+        );
     }
 
     #[test]
     fn numbers_of_a_workload_are_numbers() {
-        let report = Report::read("workload: rows=3 T=f32 kernel_us=4.5 gbps=nan correctness=pass\n");
+        let report =
+            Report::read("workload: rows=3 T=f32 kernel_us=4.5 gbps=nan correctness=pass\n");
         let row = Value::Object(workloads(&report).remove(0));
         let wanted = serde_json::json!({
             "rows": 3, "T": "f32", "kernel_us": 4.5, "gbps": null, "correctness": "pass"

@@ -24,25 +24,38 @@ impl Answer {
         };
         value.insert("summary".to_owned(), summary.into());
         value.insert("next".to_owned(), next.into());
-        Answer { value, is_error: false }
+        Answer {
+            value,
+            is_error: false,
+        }
     }
 
     /// The tool refused or failed; `why` ends with what to do where that is known.
     pub fn error(why: &str, next: &str) -> Answer {
-        Answer { is_error: true, ..Answer::new(why, next, Map::new()) }
+        Answer {
+            is_error: true,
+            ..Answer::new(why, next, Map::new())
+        }
     }
 
     /// Adds a key.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Serialize) -> Answer {
-        self.value.insert(key.to_owned(), serde_json::to_value(value).unwrap_or(Value::Null));
+        self.value.insert(
+            key.to_owned(),
+            serde_json::to_value(value).unwrap_or(Value::Null),
+        );
         self
     }
 
     /// Says one more thing in the summary, and another thing to do next.
     #[must_use]
     pub fn said(self, also: &str, next: &str) -> Answer {
-        let summary = self.value.get("summary").and_then(Value::as_str).unwrap_or_default();
+        let summary = self
+            .value
+            .get("summary")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let summary = format!("{summary}; {also}");
         self.with("summary", summary).with("next", next)
     }
@@ -63,8 +76,8 @@ impl Answer {
         self.value["summary"].as_str().unwrap_or_default()
     }
 
-    /// The answer for a client: clean, within [`limits::ANSWER`] bytes. The text is the same object, for a client that does not
-    /// pass structured content on.
+    /// The answer for a client: clean, within [`limits::ANSWER`] bytes. The text is the same
+    /// object, for a client that does not pass structured content on.
     pub fn into_result(self) -> CallToolResult {
         let mut value = Value::Object(self.value);
         clean(&mut value);
@@ -77,12 +90,20 @@ impl Answer {
     }
 }
 
-/// Makes characters that a terminal does not show visible, in every string. Line breaks and tabs stay.
+/// Makes characters that a terminal does not show visible, in every string. Line breaks and tabs
+/// stay.
 fn clean(value: &mut Value) {
     match value {
         Value::String(text) => {
-            if text.chars().any(|c| !is_visible(c) && !matches!(c, '\n' | '\t')) {
-                *text = text.split('\n').map(escape_invisible).collect::<Vec<_>>().join("\n");
+            if text
+                .chars()
+                .any(|c| !is_visible(c) && !matches!(c, '\n' | '\t'))
+            {
+                *text = text
+                    .split('\n')
+                    .map(escape_invisible)
+                    .collect::<Vec<_>>()
+                    .join("\n");
             }
         }
         Value::Array(values) => values.iter_mut().for_each(clean),
@@ -110,7 +131,10 @@ mod tests {
         let value = result.structured_content.unwrap();
         assert_eq!(value["a"], "\\u{1b}[2J\\u{202e}x\n\ty");
         let text = to_text(&value);
-        assert!(text.starts_with(r#"{"summary":"done","next":"go on","a":"#), "{text}");
+        assert!(
+            text.starts_with(r#"{"summary":"done","next":"go on","a":"#),
+            "{text}"
+        );
         assert!(text.ends_with(r#""b":{"next":1,"a":2}}"#), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }

@@ -49,7 +49,11 @@ struct HistoryReport {
 
 /// Lists experiments of the kernel, newest first.
 pub fn history(project: &Project, arguments: &HistoryArguments) -> Result<Answer> {
-    let wanted = arguments.status.as_deref().map(str::parse::<Status>).transpose();
+    let wanted = arguments
+        .status
+        .as_deref()
+        .map(str::parse::<Status>)
+        .transpose();
     let wanted = match wanted {
         Ok(wanted) => wanted,
         Err(why) => bail!("`status` is {why}"),
@@ -78,10 +82,20 @@ pub fn history(project: &Project, arguments: &HistoryArguments) -> Result<Answer
     }
     let older = matching - matching.min(arguments.offset + experiments.len());
     let undecided_run = log::undecided(&status);
-    let counted: Vec<String> =
-        counts.iter().map(|(word, count): (&&str, &usize)| format!("{count} {word}")).collect();
-    let counted = if counted.is_empty() { "no experiment yet".to_owned() } else { counted.join(", ") };
-    let mut summary = format!("{} at {}: {counted}", project.kernel_name, status.head.label());
+    let counted: Vec<String> = counts
+        .iter()
+        .map(|(word, count): (&&str, &usize)| format!("{count} {word}"))
+        .collect();
+    let counted = if counted.is_empty() {
+        "no experiment yet".to_owned()
+    } else {
+        counted.join(", ")
+    };
+    let mut summary = format!(
+        "{} at {}: {counted}",
+        project.kernel_name,
+        status.head.label()
+    );
     if let Some(run) = undecided_run {
         summary += &format!("; run {run} is undecided");
     }
@@ -90,7 +104,8 @@ pub fn history(project: &Project, arguments: &HistoryArguments) -> Result<Answer
             format!("Decide run {run} with keep or discard, or edit the kernel and call judge.")
         }
         (None, 0) => {
-            "Edit the kernel and call judge. `experiment` shows one in detail, with its diff.".to_owned()
+            "Edit the kernel and call judge. `experiment` shows one in detail, with its diff."
+                .to_owned()
         }
         (None, older) => format!(
             "Edit the kernel and call judge. {older} older experiments: call history with \"offset\": {}.",
@@ -98,7 +113,10 @@ pub fn history(project: &Project, arguments: &HistoryArguments) -> Result<Answer
         ),
     };
     let lessons = arguments.lessons.then(|| {
-        let newest_first = listing.experiments(&index).rev().filter(|e| e.is_about(&project.kernel_name));
+        let newest_first = listing
+            .experiments(&index)
+            .rev()
+            .filter(|e| e.is_about(&project.kernel_name));
         let ideas = lessons::lessons(newest_first, &project.config.objective, project.config.goal);
         let length = |idea: &Idea| serde_json::to_string(idea).unwrap_or_default();
         lessons::fitting(ideas, LESSON_TOKENS, length).0
@@ -135,9 +153,13 @@ fn of_run(project: &Project, index: &RunIndex, run: RunId) -> Result<Answer> {
         let next = "Call experiment again later, or judge to judge the present bytes.";
         return Ok(Answer::new(&format!("run {run} is in progress"), next, ()));
     };
-    let answer =
-        work::judged(&about, index, &record, verdict).with("decision", DecisionReport::recorded(&record));
-    Ok(with_diff(answer, diff_of_run(&about, &record), &format!("lab://run/{run}/diff")))
+    let answer = work::judged(&about, index, &record, verdict)
+        .with("decision", DecisionReport::recorded(&record));
+    Ok(with_diff(
+        answer,
+        diff_of_run(&about, &record),
+        &format!("lab://run/{run}/diff"),
+    ))
 }
 
 fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
@@ -159,16 +181,34 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
         return of_run(project, &index, run);
     }
     let present = Present::of(&repo, listing.without_record(&index))?;
-    let summary = format!("{} {} '{}'", found.row.status.word(), found.row.commit, found.row.description);
+    let summary = format!(
+        "{} {} '{}'",
+        found.row.status.word(),
+        found.row.commit,
+        found.row.description
+    );
     let next = "Its record is not here: `lab fetch` fetches records of other clones. Edit the kernel and call judge.";
-    let answer = Answer::new(&summary, next, log::as_json(&repo, project, &present, &found));
-    Ok(with_diff(answer, repo::change(&repo, project, &found.row.commit, AROUND), "no resource"))
+    let answer = Answer::new(
+        &summary,
+        next,
+        log::as_json(&repo, project, &present, &found),
+    );
+    Ok(with_diff(
+        answer,
+        repo::change(&repo, project, &found.row.commit, AROUND),
+        "no resource",
+    ))
 }
 
-/// The change that a run made to the kernel: by its commit, or, while it is undecided, against the incumbent.
+/// The change that a run made to the kernel: by its commit, or, while it is undecided, against the
+/// incumbent.
 pub fn diff_of_run(project: &Project, record: &Record) -> Result<String> {
     let repo = Repo::open(project)?;
-    if let Some(commit) = record.decision.as_ref().and_then(|decision| decision.commit.as_ref()) {
+    if let Some(commit) = record
+        .decision
+        .as_ref()
+        .and_then(|decision| decision.commit.as_ref())
+    {
         return repo::change(&repo, project, commit, AROUND);
     }
     let judged = RunStore::new(&project.lab_dir).judged_kernel(record.start.id)?;
@@ -185,17 +225,28 @@ pub fn of_kernel(project: &Project, record: &Record) -> Project {
     if *kernel == project.kernel_name {
         return project.clone();
     }
-    Project { kernel: project.root.join(kernel), kernel_name: kernel.clone(), ..project.clone() }
+    Project {
+        kernel: project.root.join(kernel),
+        kernel_name: kernel.clone(),
+        ..project.clone()
+    }
 }
 
 fn with_diff(answer: Answer, diff: Result<String>, resource: &str) -> Answer {
     match diff {
         Ok(diff) if diff.len() > DIFF => {
-            let answer = answer
-                .with("diff_is_cut", format!("the diff has {} bytes: {resource} has more of it", diff.len()));
+            let answer = answer.with(
+                "diff_is_cut",
+                format!(
+                    "the diff has {} bytes: {resource} has more of it",
+                    diff.len()
+                ),
+            );
             answer.with("diff", diff)
         }
         Ok(diff) => answer.with("diff", diff),
-        Err(error) => answer.with("diff", None::<String>).with("diff_is_missing", format!("{error:#}")),
+        Err(error) => answer
+            .with("diff", None::<String>)
+            .with("diff_is_missing", format!("{error:#}")),
     }
 }

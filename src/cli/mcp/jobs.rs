@@ -1,6 +1,8 @@
-//! The work of tool calls as jobs on three threads: one for runs, one for decisions, one for what only reads.
+//! The work of tool calls as jobs on three threads: one for runs, one for decisions, one for what
+//! only reads.
 //!
-//! A job outlives the call that started it, so that a call can be answered before the job has ended.
+//! A job outlives the call that started it, so that a call can be answered before the job has
+//! ended.
 
 use super::answer::Answer;
 use anyhow::{Context, Result, ensure};
@@ -96,7 +98,8 @@ impl Job {
         self.lock().line = line.to_owned();
     }
 
-    /// Gives the job its result before its thread is done with it. A later result does not replace it.
+    /// Gives the job its result before its thread is done with it. A later result does not replace
+    /// it.
     pub fn tell(&self, answer: Answer) {
         self.lock().answer.get_or_insert(answer);
     }
@@ -119,7 +122,10 @@ impl Job {
         // A panic is told on stderr; the server goes on.
         let answer = catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|_| {
             Answer::error(
-                &format!("{} failed: an error of lab itself, told on the server's stderr", self.tool),
+                &format!(
+                    "{} failed: an error of lab itself, told on the server's stderr",
+                    self.tool
+                ),
                 "Call `history` to see what stands, and report the error.",
             )
         });
@@ -152,7 +158,11 @@ impl Jobs {
         let mut threads = Vec::new();
         let mut lane = |name: &str| -> io::Result<Sender<Task>> {
             let (send, tasks) = channel();
-            threads.push(std::thread::Builder::new().name(name.into()).spawn(move || carry_out(&tasks))?);
+            threads.push(
+                std::thread::Builder::new()
+                    .name(name.into())
+                    .spawn(move || carry_out(&tasks))?,
+            );
             Ok(send)
         };
         let lanes = [lane("runs")?, lane("decisions")?, lane("reads")?];
@@ -175,9 +185,20 @@ impl Jobs {
         let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         let lanes = lanes.as_ref().context(CLOSING)?;
-        let open = jobs.iter().filter(|job| job.phase() != Phase::Ended).count();
-        ensure!(open < MOST_JOBS, "{open} jobs have not ended: wait for one of them, or end one");
-        let state = State { phase: Phase::Queued, run: None, line: String::new(), answer: None };
+        let open = jobs
+            .iter()
+            .filter(|job| job.phase() != Phase::Ended)
+            .count();
+        ensure!(
+            open < MOST_JOBS,
+            "{open} jobs have not ended: wait for one of them, or end one"
+        );
+        let state = State {
+            phase: Phase::Queued,
+            run: None,
+            line: String::new(),
+            answer: None,
+        };
         let job = Arc::new(Job {
             id: self.last.fetch_add(1, Ordering::Relaxed) + 1,
             tool,
@@ -202,12 +223,20 @@ impl Jobs {
     /// The numbers of the jobs that have not ended.
     pub fn open(&self) -> Vec<u64> {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        jobs.iter().filter(|job| job.phase() != Phase::Ended).map(|job| job.id).collect()
+        jobs.iter()
+            .filter(|job| job.phase() != Phase::Ended)
+            .map(|job| job.id)
+            .collect()
     }
 
     /// Ends all jobs and takes no further ones. Returns at once. Calling it again changes nothing.
     pub fn close(&self) {
-        drop(self.lanes.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(
+            self.lanes
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         jobs.iter().for_each(|job| job.control.end());
         self.closing.send_replace(true);
@@ -220,7 +249,8 @@ impl Jobs {
 
     /// Waits for the threads, after [`Jobs::close`].
     pub fn join(&self) {
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             let _ = thread.join();
         }
@@ -248,7 +278,10 @@ mod tests {
     use super::*;
 
     fn wait(job: &Job) {
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(job.wait());
+        tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap()
+            .block_on(job.wait());
     }
 
     #[test]
@@ -261,18 +294,28 @@ mod tests {
                 Answer::error("first", "")
             })
             .unwrap();
-        let second = jobs.add(Lane::Runs, "judge", |_| Answer::error("second", "")).unwrap();
-        let other = jobs.add(Lane::Reads, "history", |_| Answer::error("other", "")).unwrap();
+        let second = jobs
+            .add(Lane::Runs, "judge", |_| Answer::error("second", ""))
+            .unwrap();
+        let other = jobs
+            .add(Lane::Reads, "history", |_| Answer::error("other", ""))
+            .unwrap();
         wait(&other);
         assert_eq!((second.phase(), jobs.open()), (Phase::Queued, vec![1, 2]));
         second.control.end();
         go.send(()).unwrap();
         wait(&second);
         assert_eq!(first.answer().unwrap().summary(), "first");
-        assert_eq!(second.answer().unwrap().summary(), "judge was ended before it began: nothing was done");
+        assert_eq!(
+            second.answer().unwrap().summary(),
+            "judge was ended before it began: nothing was done"
+        );
         jobs.close();
         jobs.join();
-        assert!(jobs.add(Lane::Reads, "history", |_| Answer::error("", "")).is_err());
+        assert!(
+            jobs.add(Lane::Reads, "history", |_| Answer::error("", ""))
+                .is_err()
+        );
     }
 
     #[test]
@@ -289,11 +332,19 @@ mod tests {
             };
             jobs.add(Lane::Runs, "judge", work).unwrap();
         }
-        assert!(jobs.add(Lane::Reads, "history", |_| Answer::error("", "")).is_err());
+        assert!(
+            jobs.add(Lane::Reads, "history", |_| Answer::error("", ""))
+                .is_err()
+        );
         drop(go);
         let last = jobs.find(MOST_JOBS as u64).unwrap();
         wait(&last);
-        assert!(last.answer().unwrap().summary().contains("an error of lab itself"));
+        assert!(
+            last.answer()
+                .unwrap()
+                .summary()
+                .contains("an error of lab itself")
+        );
         jobs.close();
         jobs.join();
     }

@@ -4,7 +4,8 @@ use super::wire_text::to_text;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Most bytes of an answer as JSON. A token of such text has at least 2.5 bytes, so this is below 10,000 tokens.
+/// Most bytes of an answer as JSON. A token of such text has at least 2.5 bytes, so this is below
+/// 10,000 tokens.
 pub const ANSWER: usize = 24_000;
 
 /// Most bytes of a resource's text.
@@ -22,8 +23,9 @@ const STRING: usize = 2_000;
 /// Most bytes of `message`, `hypothesis`, `lesson` and the like in a call.
 pub const ARGUMENT: usize = 4_000;
 
-/// Shortens an object until its JSON has at most `limit` bytes: long strings first, then the longest lists, which lose their
-/// ends. `left_out` in the object counts the items that each list lost, by its path.
+/// Shortens an object until its JSON has at most `limit` bytes: long strings first, then the
+/// longest lists, which lose their ends. `left_out` in the object counts the items that each list
+/// lost, by its path.
 pub fn fit(value: &mut Value, limit: usize) {
     cut_strings(value, "");
     let mut lost: BTreeMap<String, usize> = BTreeMap::new();
@@ -39,9 +41,13 @@ pub fn fit(value: &mut Value, limit: usize) {
         longest_list(value, "", &mut found);
         match found {
             Some(Longest { path, .. }) => {
-                let Some(Value::Array(list)) = value.pointer_mut(&path) else { return };
+                let Some(Value::Array(list)) = value.pointer_mut(&path) else {
+                    return;
+                };
                 let kept = list.len() / 2;
-                *lost.entry(path.trim_start_matches('/').to_owned()).or_default() += list.len() - kept;
+                *lost
+                    .entry(path.trim_start_matches('/').to_owned())
+                    .or_default() += list.len() - kept;
                 list.truncate(kept);
             }
             // Every list is empty: only strings and objects are left.
@@ -51,7 +57,9 @@ pub fn fit(value: &mut Value, limit: usize) {
             }
             None => {
                 if let Value::Object(values) = value {
-                    let kept = ["summary", "next"].iter().filter_map(|key| values.remove_entry(*key));
+                    let kept = ["summary", "next"]
+                        .iter()
+                        .filter_map(|key| values.remove_entry(*key));
                     *values = kept.collect::<Map<_, _>>();
                     values.insert("left_out".to_owned(), json!({ "all other keys": 1 }));
                 }
@@ -71,13 +79,20 @@ fn longest_list(value: &Value, path: &str, found: &mut Option<Longest>) {
         Value::Array(list) => {
             let size = to_text(value).len();
             if !list.is_empty() && found.as_ref().is_none_or(|found| size > found.size) {
-                *found = Some(Longest { path: path.to_owned(), size });
+                *found = Some(Longest {
+                    path: path.to_owned(),
+                    size,
+                });
             }
             // A list inside a list goes with it.
         }
         Value::Object(values) => {
             for (key, value) in values.iter().filter(|(key, _)| *key != "left_out") {
-                longest_list(value, &format!("{path}/{}", key.replace('~', "~0").replace('/', "~1")), found);
+                longest_list(
+                    value,
+                    &format!("{path}/{}", key.replace('~', "~0").replace('/', "~1")),
+                    found,
+                );
             }
         }
         _ => {}
@@ -88,7 +103,9 @@ fn cut_strings(value: &mut Value, key: &str) {
     match value {
         Value::String(text) => cut(text, if key == "diff" { DIFF } else { STRING }),
         Value::Array(list) => list.iter_mut().for_each(|value| cut_strings(value, "")),
-        Value::Object(values) => values.iter_mut().for_each(|(key, value)| cut_strings(value, key)),
+        Value::Object(values) => values
+            .iter_mut()
+            .for_each(|(key, value)| cut_strings(value, key)),
         _ => {}
     }
 }
@@ -110,7 +127,8 @@ pub fn cut(text: &mut String, limit: usize) {
     }
 }
 
-/// Text of several lines in at most `limit` bytes: the first quarter and the end. A line between them counts the lines left out.
+/// Text of several lines in at most `limit` bytes: the first quarter and the end. A line between
+/// them counts the lines left out.
 pub fn head_and_tail(lines: &[String], limit: usize) -> String {
     let size = |line: &String| line.len() + 1;
     if lines.iter().map(size).sum::<usize>() <= limit {
@@ -119,15 +137,28 @@ pub fn head_and_tail(lines: &[String], limit: usize) -> String {
     // The line about those that are left out takes less than this.
     let room = limit.saturating_sub(100);
     let mut left = room / 4;
-    let mut fits = |line: &&String| left.checked_sub(size(line)).map(|rest| left = rest).is_some();
+    let mut fits = |line: &&String| {
+        left.checked_sub(size(line))
+            .map(|rest| left = rest)
+            .is_some()
+    };
     let head = lines.iter().take_while(&mut fits).count();
     let mut left = room - room / 4;
-    let mut fits = |line: &&String| left.checked_sub(size(line)).map(|rest| left = rest).is_some();
+    let mut fits = |line: &&String| {
+        left.checked_sub(size(line))
+            .map(|rest| left = rest)
+            .is_some()
+    };
     let tail = lines[head..].iter().rev().take_while(&mut fits).count();
     let end = lines.len() - tail;
-    let mut text: String = lines[..head].iter().map(|line| format!("{line}\n")).collect();
+    let mut text: String = lines[..head]
+        .iter()
+        .map(|line| format!("{line}\n"))
+        .collect();
     text += &format!("… {} lines are left out here …\n", end - head);
-    lines[end..].iter().for_each(|line| text += &format!("{line}\n"));
+    lines[end..]
+        .iter()
+        .for_each(|line| text += &format!("{line}\n"));
     text
 }
 
@@ -144,28 +175,47 @@ mod tests {
         assert!(to_text(&value).len() <= 5_000, "{}", to_text(&value).len());
         assert_eq!(value["b"], json!([1, 2, 3]));
         let kept = value["a"].as_array().map(Vec::len);
-        assert_eq!(value["left_out"]["a"].as_u64(), kept.map(|kept| 1000 - kept as u64));
-        assert!(value["left_out"]["c/d"].as_u64() > Some(0) && value["c"]["d"][0] == 7, "{value}");
+        assert_eq!(
+            value["left_out"]["a"].as_u64(),
+            kept.map(|kept| 1000 - kept as u64)
+        );
+        assert!(
+            value["left_out"]["c/d"].as_u64() > Some(0) && value["c"]["d"][0] == 7,
+            "{value}"
+        );
     }
 
     #[test]
     fn every_object_fits() {
-        let keys: Map<String, Value> =
-            (0..5000).map(|n| (format!("key {n}"), "text\u{1b}".repeat(400).into())).collect();
+        let keys: Map<String, Value> = (0..5000)
+            .map(|n| (format!("key {n}"), "text\u{1b}".repeat(400).into()))
+            .collect();
         let mut value = json!({ "summary": "é".repeat(9000), "next": "n", "keys": keys });
         fit(&mut value, ANSWER);
         assert!(to_text(&value).len() <= ANSWER);
-        assert!(value["summary"].as_str().is_some_and(|text| text.ends_with('…')));
+        assert!(
+            value["summary"]
+                .as_str()
+                .is_some_and(|text| text.ends_with('…'))
+        );
     }
 
     #[test]
     fn a_long_text_keeps_its_beginning_and_its_end() {
         let lines: Vec<String> = (0..10_000).map(|n| format!("line {n}")).collect();
         let text = head_and_tail(&lines, 2_000);
-        assert!(text.len() <= 2_000 && text.starts_with("line 0\n") && text.ends_with("line 9999\n"));
-        let left_out = text.lines().find(|line| line.contains("left out")).unwrap_or_default();
+        assert!(
+            text.len() <= 2_000 && text.starts_with("line 0\n") && text.ends_with("line 9999\n")
+        );
+        let left_out = text
+            .lines()
+            .find(|line| line.contains("left out"))
+            .unwrap_or_default();
         let shown = text.lines().count() - 1;
-        assert_eq!(left_out, format!("… {} lines are left out here …", 10_000 - shown));
+        assert_eq!(
+            left_out,
+            format!("… {} lines are left out here …", 10_000 - shown)
+        );
         assert_eq!(head_and_tail(&lines[..2], 2_000), "line 0\nline 1\n");
     }
 }

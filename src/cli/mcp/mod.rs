@@ -1,6 +1,8 @@
-//! `lab mcp`: an MCP server over stdin and stdout. A client can do through it what a person can do with the keys, and no more.
+//! `lab mcp`: an MCP server over stdin and stdout. A client can do through it what a person can do
+//! with the keys, and no more.
 //!
-//! The protocol and its waiting run on the main thread. The lab's own work blocks, so it runs on the threads of [`jobs`].
+//! The protocol and its waiting run on the main thread. The lab's own work blocks, so it runs on
+//! the threads of [`jobs`].
 
 mod answer;
 mod history;
@@ -33,7 +35,8 @@ pub struct McpArgs {
     kernel: KernelArg,
 }
 
-/// Serves one client until it closes stdin or a signal comes. The runs that the client started end then, each with its record.
+/// Serves one client until it closes stdin or a signal comes. The runs that the client started end
+/// then, each with its record.
 pub fn main(options: &McpArgs) -> Result<ExitCode> {
     let workplace = Workplace::new(here()?, options.kernel.kernel.clone());
     let jobs = Arc::new(Jobs::start().context("cannot start the threads of the server")?);
@@ -47,7 +50,11 @@ pub fn main(options: &McpArgs) -> Result<ExitCode> {
     let server = Server::new(workplace, Arc::clone(&jobs));
     let served = runtime.block_on(async {
         match server.serve(stdio).await {
-            Ok(running) => running.waiting().await.map(drop).map_err(anyhow::Error::from),
+            Ok(running) => running
+                .waiting()
+                .await
+                .map(drop)
+                .map_err(anyhow::Error::from),
             // A client that goes away before it has asked for anything.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(error.into()),
@@ -58,5 +65,7 @@ pub fn main(options: &McpArgs) -> Result<ExitCode> {
     // Runs write their records, and a decision takes its last steps.
     jobs.join();
     output.finish();
-    served.context("the MCP client broke the protocol").map(|()| ExitCode::SUCCESS)
+    served
+        .context("the MCP client broke the protocol")
+        .map(|()| ExitCode::SUCCESS)
 }

@@ -20,7 +20,10 @@ const LINES: usize = 12;
 
 /// Profiles the present bytes.
 pub fn profile(project: &Project, spec: ProfileSpec, job: &Job) -> Result<Answer> {
-    let spec = ProfileSpec { confinement: confinement::missing, ..spec };
+    let spec = ProfileSpec {
+        confinement: confinement::missing,
+        ..spec
+    };
     let mut index = RunIndex::new(project);
     let made = profiling::profile(project, &spec, &mut index, &job.control, |run, batch| {
         job.set_run(run);
@@ -34,7 +37,11 @@ pub fn profile(project: &Project, spec: ProfileSpec, job: &Job) -> Result<Answer
         }
         Err(error) => return Ok(Answer::error(&error.to_string(), AS_TOOLS)),
     };
-    if spec.is_of_all_workloads() { durations(project, &profiled) } else { counters(project, &profiled) }
+    if spec.is_of_all_workloads() {
+        durations(project, &profiled)
+    } else {
+        counters(project, &profiled)
+    }
 }
 
 fn durations(project: &Project, profiled: &Profiled) -> Result<Answer> {
@@ -46,14 +53,18 @@ fn durations(project: &Project, profiled: &Profiled) -> Result<Answer> {
         durations.mean_us
     );
     let next = "Call profile with the workload that is far from what it should be.";
-    Ok(Answer::new(&summary, next, &durations).with("run", profiled.run.0).with("path", shown(profiled)))
+    Ok(Answer::new(&summary, next, &durations)
+        .with("run", profiled.run.0)
+        .with("path", shown(profiled)))
 }
 
 fn counters(project: &Project, profiled: &Profiled) -> Result<Answer> {
     let profile: Profile = read(project, profiled)?;
     let run = profiled.run.0;
     let (summary, next) = match &profile.origin {
-        Origin::Counters { tool, set, took_ms, .. } => (
+        Origin::Counters {
+            tool, set, took_ms, ..
+        } => (
             format!(
                 "run {run}: counters of {} on {}, by {tool}, set {}, in {:.1} s",
                 profile.entry,
@@ -75,7 +86,11 @@ fn counters(project: &Project, profiled: &Profiled) -> Result<Answer> {
         .filter(|(name, _)| known.contains(name))
         .map(|(name, metric)| (name.clone(), json!([metric.value, metric.unit])))
         .collect();
-    let mut hot: Vec<&ProfiledLine> = profile.lines.iter().filter(|line| line.samples > 0).collect();
+    let mut hot: Vec<&ProfiledLine> = profile
+        .lines
+        .iter()
+        .filter(|line| line.samples > 0)
+        .collect();
     hot.sort_by_key(|line| std::cmp::Reverse(line.samples));
     let hot: Vec<Value> = hot
         .into_iter()

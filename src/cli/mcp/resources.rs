@@ -1,4 +1,5 @@
-//! The resources: logs, diffs, the ledger and the contract of `lab auto`, as text with a size limit.
+//! The resources: logs, diffs, the ledger and the contract of `lab auto`, as text with a size
+//! limit.
 
 use super::history::{diff_of_run, of_kernel};
 use super::limits::{RESOURCE, head_and_tail};
@@ -33,7 +34,12 @@ pub fn parse(uri: &str) -> Option<Named> {
         "agent-guide" => Some(Named::Guide),
         other => {
             let (run, name) = other.strip_prefix("run/")?.split_once('/')?;
-            let run = RunId(Some(run).filter(|run| run.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()?);
+            let run = RunId(
+                Some(run)
+                    .filter(|run| run.bytes().all(|b| b.is_ascii_digit()))?
+                    .parse()
+                    .ok()?,
+            );
             match name {
                 "run.log" => Some(Named::Log(run)),
                 "diff" => Some(Named::Diff(run)),
@@ -59,7 +65,9 @@ pub fn list() -> Vec<Resource> {
 pub fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new("lab://run/{run}/run.log", "run.log")
-            .with_description("What the harness printed, result lines and compiler messages among it")
+            .with_description(
+                "What the harness printed, result lines and compiler messages among it",
+            )
             .with_mime_type("text/plain"),
         ResourceTemplate::new("lab://run/{run}/diff", "diff")
             .with_description("What the run changed in the kernel, as a unified diff")
@@ -72,9 +80,15 @@ pub fn read(open: impl FnOnce() -> Result<Project>, named: Named) -> Result<Stri
     let lines = match named {
         Named::Guide => GUIDE.lines().map(str::to_owned).collect(),
         Named::Ledger => {
-            let text = ledger::read_text(&ledger::path(&open()?, false)).map_err(anyhow::Error::msg)?;
+            let text =
+                ledger::read_text(&ledger::path(&open()?, false)).map_err(anyhow::Error::msg)?;
             // A row's columns are parted by tabs, which a clean line has not.
-            let row = |line: &str| line.split('\t').map(sanitise::text).collect::<Vec<_>>().join("\t");
+            let row = |line: &str| {
+                line.split('\t')
+                    .map(sanitise::text)
+                    .collect::<Vec<_>>()
+                    .join("\t")
+            };
             text.lines().map(row).collect()
         }
         Named::Log(run) => {
@@ -90,7 +104,9 @@ pub fn read(open: impl FnOnce() -> Result<Project>, named: Named) -> Result<Stri
             let project = open()?;
             let record = RunStore::new(&project.lab_dir).read(run)?;
             let diff = diff_of_run(&of_kernel(&project, &record), &record)?;
-            diff.lines().map(|line| sanitise::line(line.as_bytes())).collect()
+            diff.lines()
+                .map(|line| sanitise::line(line.as_bytes()))
+                .collect()
         }
     };
     Ok(head_and_tail(&lines, RESOURCE))

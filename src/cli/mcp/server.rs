@@ -1,4 +1,5 @@
-//! The MCP server: takes calls, gives their work to the jobs, waits for the answers, tells progress.
+//! The MCP server: takes calls, gives their work to the jobs, waits for the answers, tells
+//! progress.
 
 mod handler;
 
@@ -56,7 +57,11 @@ enum Waits {
 
 impl Server {
     pub fn new(workplace: Workplace, jobs: Arc<Jobs>) -> Server {
-        Server { workplace, jobs, calls: AtomicUsize::new(0) }
+        Server {
+            workplace,
+            jobs,
+            calls: AtomicUsize::new(0),
+        }
     }
 
     /// Counts a call. `None` where too many are being answered.
@@ -74,7 +79,10 @@ impl Server {
     ) -> Result<Answer, ErrorData> {
         let Some(_call) = self.begin() else {
             let why = format!("{MOST_CALLS} calls are being answered already");
-            return Ok(Answer::error(&why, "Wait for their answers, then call again."));
+            return Ok(Answer::error(
+                &why,
+                "Wait for their answers, then call again.",
+            ));
         };
         let answer = match name {
             "judge" => self.judge(arguments, context).await,
@@ -98,16 +106,30 @@ impl Server {
             }
             "history" => {
                 let arguments = tools::read(name, arguments);
-                self.start(Lane::Reads, "history", None, context, arguments, |workplace, arguments, _| {
-                    workplace.with(|project| history::history(project, &arguments))
-                })
+                self.start(
+                    Lane::Reads,
+                    "history",
+                    None,
+                    context,
+                    arguments,
+                    |workplace, arguments, _| {
+                        workplace.with(|project| history::history(project, &arguments))
+                    },
+                )
                 .await
             }
             "experiment" => {
                 let arguments = tools::read(name, arguments);
-                self.start(Lane::Reads, "experiment", None, context, arguments, |workplace, arguments, _| {
-                    workplace.with(|project| history::experiment(project, &arguments))
-                })
+                self.start(
+                    Lane::Reads,
+                    "experiment",
+                    None,
+                    context,
+                    arguments,
+                    |workplace, arguments, _| {
+                        workplace.with(|project| history::experiment(project, &arguments))
+                    },
+                )
                 .await
             }
             "wait" => match tools::read(name, arguments) {
@@ -124,30 +146,62 @@ impl Server {
         Ok(answer)
     }
 
-    async fn judge(&self, arguments: Option<JsonObject>, context: &RequestContext<RoleServer>) -> Answer {
+    async fn judge(
+        &self,
+        arguments: Option<JsonObject>,
+        context: &RequestContext<RoleServer>,
+    ) -> Answer {
         let read = tools::read::<JudgeArguments>("judge", arguments).and_then(|arguments| {
-            let spec = RunSpec { device: tools::device(arguments.device)?, ..RunSpec::new(Reason::Command) };
+            let spec = RunSpec {
+                device: tools::device(arguments.device)?,
+                ..RunSpec::new(Reason::Command)
+            };
             let unless_known = arguments.unless_known.unwrap_or(true);
-            Ok(Judge { spec, unless_known, max_s: arguments.max_s })
+            Ok(Judge {
+                spec,
+                unless_known,
+                max_s: arguments.max_s,
+            })
         });
         self.run("judge", read, context).await
     }
 
-    async fn measure(&self, arguments: Option<JsonObject>, context: &RequestContext<RoleServer>) -> Answer {
+    async fn measure(
+        &self,
+        arguments: Option<JsonObject>,
+        context: &RequestContext<RoleServer>,
+    ) -> Answer {
         let read = tools::read::<MeasureArguments>("measure", arguments).and_then(|arguments| {
             let device = tools::device(arguments.device)?;
-            let spec = RunSpec { device, peers: !arguments.no_peers, ..RunSpec::new(Reason::Measure) };
-            Ok(Judge { spec, unless_known: false, max_s: arguments.max_s })
+            let spec = RunSpec {
+                device,
+                peers: !arguments.no_peers,
+                ..RunSpec::new(Reason::Measure)
+            };
+            Ok(Judge {
+                spec,
+                unless_known: false,
+                max_s: arguments.max_s,
+            })
         });
         self.run("measure", read, context).await
     }
 
-    async fn profile(&self, arguments: Option<JsonObject>, context: &RequestContext<RoleServer>) -> Answer {
-        let (read, max_s) =
-            tools::profile(arguments).map_or_else(|why| (Err(why), None), |(spec, max_s)| (Ok(spec), max_s));
-        self.start(Lane::Runs, "profile", max_s, context, read, |workplace, spec, job| {
-            workplace.with(|project| profile::profile(project, spec, job))
-        })
+    async fn profile(
+        &self,
+        arguments: Option<JsonObject>,
+        context: &RequestContext<RoleServer>,
+    ) -> Answer {
+        let (read, max_s) = tools::profile(arguments)
+            .map_or_else(|why| (Err(why), None), |(spec, max_s)| (Ok(spec), max_s));
+        self.start(
+            Lane::Runs,
+            "profile",
+            max_s,
+            context,
+            read,
+            |workplace, spec, job| workplace.with(|project| profile::profile(project, spec, job)),
+        )
         .await
     }
 
@@ -164,7 +218,11 @@ impl Server {
             max_s,
             context,
             read,
-            |workplace, Judge { spec, unless_known, .. }, job| {
+            |workplace,
+             Judge {
+                 spec, unless_known, ..
+             },
+             job| {
                 workplace.with(|project| work::judge(project, spec, unless_known, job))
             },
         )
@@ -183,12 +241,19 @@ impl Server {
             false => Ok(arguments),
         });
         let max_s = read.as_ref().ok().and_then(|arguments| arguments.max_s);
-        self.start(Lane::Decisions, tool, max_s, context, read, move |workplace, arguments, job| {
-            workplace.with(|project| match tool {
-                "keep" => work::keep(project, &arguments, job),
-                _ => work::discard(project, &arguments),
-            })
-        })
+        self.start(
+            Lane::Decisions,
+            tool,
+            max_s,
+            context,
+            read,
+            move |workplace, arguments, job| {
+                workplace.with(|project| match tool {
+                    "keep" => work::keep(project, &arguments, job),
+                    _ => work::discard(project, &arguments),
+                })
+            },
+        )
         .await
     }
 
@@ -207,7 +272,10 @@ impl Server {
             Err(why) => return wrong(&why),
         };
         let workplace = self.workplace.clone();
-        match self.jobs.add(lane, tool, move |job| work(&workplace, arguments, job)) {
+        match self
+            .jobs
+            .add(lane, tool, move |job| work(&workplace, arguments, job))
+        {
             Ok(job) => self.follow(&job, max_s, Waits::ForOwn, context).await,
             Err(error) => Answer::error(
                 &format!("{error:#}"),
@@ -217,20 +285,28 @@ impl Server {
         }
     }
 
-    async fn wait(&self, arguments: &WaitArguments, context: &RequestContext<RoleServer>) -> Answer {
+    async fn wait(
+        &self,
+        arguments: &WaitArguments,
+        context: &RequestContext<RoleServer>,
+    ) -> Answer {
         let Some(job) = self.jobs.find(arguments.job) else {
-            let why = format!("there is no job {}, or its result is too old", arguments.job);
+            let why = format!(
+                "there is no job {}, or its result is too old",
+                arguments.job
+            );
             return Answer::error(&why, "Call history to see what was judged and decided.")
                 .with("open_jobs", self.jobs.open());
         };
         if arguments.end {
             job.control.end();
         }
-        self.follow(&job, arguments.max_s, Waits::ForOther, context).await
+        self.follow(&job, arguments.max_s, Waits::ForOther, context)
+            .await
     }
 
-    /// Waits for a job, and tells progress where the client gave a token. Answers with the result, or with the job where it takes
-    /// longer.
+    /// Waits for a job, and tells progress where the client gave a token. Answers with the result,
+    /// or with the job where it takes longer.
     async fn follow(
         &self,
         job: &Job,
@@ -272,14 +348,21 @@ impl Server {
 
 /// An answer about wrong arguments.
 fn wrong(why: &str) -> Answer {
-    Answer::error(why, "Correct the arguments and call the tool again: tools/list has its schema.")
+    Answer::error(
+        why,
+        "Correct the arguments and call the tool again: tools/list has its schema.",
+    )
 }
 
 /// How far a job is, in one line.
 fn progress(job: &Job) -> String {
     let (run, line) = job.progress();
     let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
-    let mut text = if line.is_empty() { format!("{run}{}", job.phase().word()) } else { run + &line };
+    let mut text = if line.is_empty() {
+        format!("{run}{}", job.phase().word())
+    } else {
+        run + &line
+    };
     limits::cut(&mut text, PROGRESS);
     text
 }
@@ -288,8 +371,16 @@ fn progress(job: &Job) -> String {
 fn in_progress(job: &Job) -> Answer {
     let (run, line) = job.progress();
     let seconds = job.started.elapsed().as_secs();
-    let summary = format!("{} goes on as job {}, since {seconds} s: {}", job.tool, job.id, progress(job));
-    let next = format!("Call wait with \"job\": {}. With \"end\": true it is ended.", job.id);
+    let summary = format!(
+        "{} goes on as job {}, since {seconds} s: {}",
+        job.tool,
+        job.id,
+        progress(job)
+    );
+    let next = format!(
+        "Call wait with \"job\": {}. With \"end\": true it is ended.",
+        job.id
+    );
     let rest = json!({
         "job": job.id, "tool": job.tool, "state": job.phase().word(), "run": run, "seconds": seconds, "last_line": line
     });

@@ -1,4 +1,5 @@
-//! The tools: their names, what a model reads about them, and their arguments. No argument is a figure of a result.
+//! The tools: their names, what a model reads about them, and their arguments. No argument is a
+//! figure of a result.
 
 use super::limits::{ARGUMENT, LISTED};
 use lab_core::message::{self, Trailer};
@@ -53,13 +54,26 @@ struct ProfileArguments {
 impl ProfileArguments {
     /// What to profile. The error says which argument is wrong.
     fn spec(&self) -> Result<ProfileSpec, String> {
-        let set = self.set.as_deref().map_or(Ok(ProfileSet::default()), str::parse);
+        let set = self
+            .set
+            .as_deref()
+            .map_or(Ok(ProfileSet::default()), str::parse);
         let set = set.map_err(|why| format!("`set` is wrong: {why}"))?;
-        if self.workload.as_ref().is_some_and(|workload| workload.len() > ARGUMENT) {
-            return Err(format!("`workload` has more than {ARGUMENT} bytes: name it by its number"));
+        if self
+            .workload
+            .as_ref()
+            .is_some_and(|workload| workload.len() > ARGUMENT)
+        {
+            return Err(format!(
+                "`workload` has more than {ARGUMENT} bytes: name it by its number"
+            ));
         }
         let (device, workload) = (device(self.device.clone())?, self.workload.clone());
-        Ok(ProfileSpec { device, workload, ..ProfileSpec::new(set) })
+        Ok(ProfileSpec {
+            device,
+            workload,
+            ..ProfileSpec::new(set)
+        })
     }
 }
 
@@ -115,7 +129,8 @@ pub struct WaitArguments {
 /// Reads the arguments of a tool. The error says what is wrong with them.
 pub fn read<T: DeserializeOwned>(tool: &str, arguments: Option<JsonObject>) -> Result<T, String> {
     let arguments = Value::Object(arguments.unwrap_or_default());
-    serde_json::from_value(arguments).map_err(|error| format!("the arguments of {tool} are wrong: {error}"))
+    serde_json::from_value(arguments)
+        .map_err(|error| format!("the arguments of {tool} are wrong: {error}"))
 }
 
 /// Reads the arguments of profile: what to profile, and how long to wait.
@@ -131,7 +146,10 @@ pub fn wait(max_s: Option<u64>) -> Duration {
 
 /// Reads a device's name, as of `--device`.
 pub fn device(name: Option<String>) -> Result<Option<Target>, String> {
-    let parse = |name: String| name.parse().map_err(|why| format!("`device` is wrong: {why}"));
+    let parse = |name: String| {
+        name.parse()
+            .map_err(|why| format!("`device` is wrong: {why}"))
+    };
     name.map(parse).transpose()
 }
 
@@ -139,10 +157,14 @@ impl DecideArguments {
     /// The trailers: those that were given, then the hypothesis and the lesson.
     pub fn trailers(&self) -> Result<Vec<Trailer>, String> {
         let named = [("Hypothesis", &self.hypothesis), ("Lesson", &self.lesson)].into_iter();
-        let named = named.filter_map(|(key, text)| text.as_ref().map(|text| format!("{key}: {text}")));
+        let named =
+            named.filter_map(|(key, text)| text.as_ref().map(|text| format!("{key}: {text}")));
         let all = self.trailers.iter().cloned().chain(named);
-        let too_long =
-            [&self.message].into_iter().chain(&self.trailers).chain(&self.hypothesis).chain(&self.lesson);
+        let too_long = [&self.message]
+            .into_iter()
+            .chain(&self.trailers)
+            .chain(&self.hypothesis)
+            .chain(&self.lesson);
         if too_long.map(String::len).sum::<usize>() > ARGUMENT {
             return Err(format!(
                 "message, hypothesis, lesson and trailers have more than {ARGUMENT} bytes together: shorten them"
@@ -196,7 +218,10 @@ fn decide(and: &[(&str, Value)]) -> Value {
 
 /// The tools that `lab mcp` lists.
 pub fn all() -> Vec<Tool> {
-    let tool = |name: &'static str, description: &'static str, properties: Value, required: &[&str]| {
+    let tool = |name: &'static str,
+                description: &'static str,
+                properties: Value,
+                required: &[&str]| {
         let schema = json!({
             "type": "object", "properties": properties, "required": required, "additionalProperties": false
         });
@@ -204,7 +229,12 @@ pub fn all() -> Vec<Tool> {
         Tool::new(name, description, schema)
     };
     let reads = || ToolAnnotations::new().read_only(true).open_world(false);
-    let writes = || ToolAnnotations::new().read_only(false).destructive(false).open_world(false);
+    let writes = || {
+        ToolAnnotations::new()
+            .read_only(false)
+            .destructive(false)
+            .open_world(false)
+    };
     vec![
         tool(
             "judge",

@@ -1,4 +1,5 @@
-//! The messages of the protocol on stdin and stdout, one in each line, with a size limit and an answer to what is no message.
+//! The messages of the protocol on stdin and stdout, one in each line, with a size limit and an
+//! answer to what is no message.
 
 use super::jobs::Jobs;
 use super::wire_text::to_text;
@@ -19,7 +20,8 @@ use tokio::sync::mpsc::{Receiver as AsyncReceiver, Sender, channel};
 /// Most bytes of a message. The arguments of a tool have a few thousand at most.
 const MESSAGE: usize = 1 << 20;
 
-/// Messages between the threads and the server. While so many answers wait for the client, no further message is read.
+/// Messages between the threads and the server. While so many answers wait for the client, no
+/// further message is read.
 const WAITING: usize = 64;
 
 /// How long the end of the server waits for a client that does not read its last answers.
@@ -62,23 +64,39 @@ impl Stdio {
         std::thread::Builder::new()
             .name("mcp input".into())
             .spawn(move || read(io::stdin().lock(), &tell))?;
-        std::thread::Builder::new().name("mcp output".into()).spawn(move || {
-            let _done = done;
-            let mut out = console::stdout();
-            while let Some(line) = lines.blocking_recv() {
-                if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
-                    return;
+        std::thread::Builder::new()
+            .name("mcp output".into())
+            .spawn(move || {
+                let _done = done;
+                let mut out = console::stdout();
+                while let Some(line) = lines.blocking_recv() {
+                    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+                        return;
+                    }
                 }
-            }
-        })?;
-        Ok((Stdio { incoming, outgoing: Some(outgoing), jobs, has_begun: false }, Output(written)))
+            })?;
+        Ok((
+            Stdio {
+                incoming,
+                outgoing: Some(outgoing),
+                jobs,
+                has_begun: false,
+            },
+            Output(written),
+        ))
     }
 
     /// The next line; `None` once the client is gone or the server ends.
     async fn next(&mut self) -> Option<Incoming> {
         let outgoing = self.outgoing.clone()?;
         let room = async { outgoing.reserve().await.is_ok() };
-        let next = async { if room.await { self.incoming.recv().await } else { None } };
+        let next = async {
+            if room.await {
+                self.incoming.recv().await
+            } else {
+                None
+            }
+        };
         tokio::select! {
             next = next => next,
             () = self.jobs.closed() => None,
@@ -97,7 +115,11 @@ impl Transport<RoleServer> for Stdio {
         async move {
             let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "the client is gone");
             let line = to_text(&serde_json::to_value(item)?);
-            outgoing.ok_or_else(gone)?.send(line).await.map_err(|_| gone())
+            outgoing
+                .ok_or_else(gone)?
+                .send(line)
+                .await
+                .map_err(|_| gone())
         }
     }
 
@@ -137,7 +159,11 @@ fn read(mut input: impl BufRead, tell: &Sender<Incoming>) {
     let mut line = Vec::new();
     loop {
         line.clear();
-        match input.by_ref().take(MESSAGE as u64 + 1).read_until(b'\n', &mut line) {
+        match input
+            .by_ref()
+            .take(MESSAGE as u64 + 1)
+            .read_until(b'\n', &mut line)
+        {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
@@ -145,7 +171,8 @@ fn read(mut input: impl BufRead, tell: &Sender<Incoming>) {
             if line.last() != Some(&b'\n') && !skip_line(&mut input) {
                 return;
             }
-            let why = format!("the message has more than {MESSAGE} bytes, the most that lab mcp reads");
+            let why =
+                format!("the message has more than {MESSAGE} bytes, the most that lab mcp reads");
             Some(refused(ErrorCode::INVALID_REQUEST, why, None))
         } else {
             message(line.trim_ascii())
@@ -161,7 +188,9 @@ fn read(mut input: impl BufRead, tell: &Sender<Incoming>) {
 /// Skips the rest of a line. False where the input ends with it.
 fn skip_line(input: &mut impl BufRead) -> bool {
     loop {
-        let Ok(bytes) = input.fill_buf() else { return false };
+        let Ok(bytes) = input.fill_buf() else {
+            return false;
+        };
         if bytes.is_empty() {
             return false;
         }
@@ -186,7 +215,9 @@ fn message(line: &[u8]) -> Option<Incoming> {
             return Some(refused(ErrorCode::PARSE_ERROR, why, None));
         }
     };
-    let id = value.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+    let id = value
+        .get("id")
+        .and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
     Some(match serde_json::from_value(value) {
         Ok(message) => Incoming::Message(Box::new(message)),
         Err(_) => {
@@ -197,7 +228,10 @@ fn message(line: &[u8]) -> Option<Incoming> {
 }
 
 fn refused(code: ErrorCode, why: String, id: Option<RequestId>) -> Incoming {
-    Incoming::Refused(Box::new(ServerJsonRpcMessage::error(ErrorData::new(code, why, None), id)))
+    Incoming::Refused(Box::new(ServerJsonRpcMessage::error(
+        ErrorData::new(code, why, None),
+        id,
+    )))
 }
 
 #[cfg(test)]
@@ -221,18 +255,39 @@ mod tests {
 
     #[test]
     fn each_line_is_a_message_or_gets_an_answer() {
-        let mut text = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\nno json\n\xff\n[]\n".to_vec();
+        let mut text =
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\nno json\n\xff\n[]\n".to_vec();
         text.extend(b"{\"jsonrpc\":\"1.0\",\"id\":7,\"method\":\"ping\"}\n");
         text.extend(
-            [b"{\"jsonrpc\":\"2.0\",\"id\":2,\"x\":\"".as_slice(), &[b'y'; 3 * MESSAGE], b"\"}\n"].concat(),
+            [
+                b"{\"jsonrpc\":\"2.0\",\"id\":2,\"x\":\"".as_slice(),
+                &[b'y'; 3 * MESSAGE],
+                b"\"}\n",
+            ]
+            .concat(),
         );
         text.extend(b"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}\n{\"jsonrpc\"");
         let read = read_all(&text);
-        let codes: Vec<Option<i64>> = read.iter().map(|value| value["error"]["code"].as_i64()).collect();
+        let codes: Vec<Option<i64>> = read
+            .iter()
+            .map(|value| value["error"]["code"].as_i64())
+            .collect();
         assert_eq!(
             codes,
-            [None, Some(-32700), Some(-32700), Some(-32600), Some(-32600), Some(-32600), None, Some(-32700)]
+            [
+                None,
+                Some(-32700),
+                Some(-32700),
+                Some(-32600),
+                Some(-32600),
+                Some(-32600),
+                None,
+                Some(-32700)
+            ]
         );
-        assert_eq!((&read[4]["id"], &read[6]["id"]), (&Value::from(7), &Value::from(3)));
+        assert_eq!(
+            (&read[4]["id"], &read[6]["id"]),
+            (&Value::from(7), &Value::from(3))
+        );
     }
 }

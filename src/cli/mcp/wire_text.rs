@@ -1,4 +1,5 @@
-//! A message as the line that the client reads: JSON with the keys for a model first, in characters that a terminal shows.
+//! A message as the line that the client reads: JSON with the keys for a model first, in characters
+//! that a terminal shows.
 
 use lab_protocol::text::is_visible;
 use serde_json::Value;
@@ -6,7 +7,8 @@ use serde_json::Value;
 /// The keys that stand first in every answer, in this order.
 const FIRST: [&str; 2] = ["summary", "next"];
 
-/// Any message as JSON in one line without characters that a terminal does not show. An object's `summary` and `next` stand first.
+/// Any message as JSON in one line without characters that a terminal does not show. An object's
+/// `summary` and `next` stand first.
 pub fn to_text(value: &Value) -> String {
     let mut text = String::new();
     write(&mut text, value);
@@ -17,7 +19,9 @@ fn write(out: &mut String, value: &Value) {
     match value {
         Value::Object(values) => {
             let first = FIRST.iter().filter_map(|key| values.get_key_value(*key));
-            let rest = values.iter().filter(|(key, _)| !FIRST.contains(&key.as_str()));
+            let rest = values
+                .iter()
+                .filter(|(key, _)| !FIRST.contains(&key.as_str()));
             out.push('{');
             for (at, (key, value)) in first.chain(rest).enumerate() {
                 if at > 0 {
@@ -44,8 +48,8 @@ fn write(out: &mut String, value: &Value) {
     }
 }
 
-/// A string in quotes. Each character that a terminal does not show is written as `\uXXXX`, which a program reads as that
-/// character.
+/// A string in quotes. Each character that a terminal does not show is written as `\uXXXX`, which a
+/// program reads as that character.
 fn write_string(out: &mut String, text: &str) {
     let quoted = Value::from(text).to_string();
     if quoted.chars().all(is_visible) {
@@ -56,7 +60,9 @@ fn write_string(out: &mut String, text: &str) {
         if is_visible(c) {
             out.push(c);
         } else {
-            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| *out += &format!("\\u{unit:04x}"));
+            c.encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|unit| *out += &format!("\\u{unit:04x}"));
         }
     }
 }

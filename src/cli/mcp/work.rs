@@ -1,5 +1,5 @@
-//! What the tools do, in plain functions without the protocol: each opens the project anew and returns an answer. They call what
-//! the commands call, so that the same rules hold.
+//! What the tools do, in plain functions without the protocol: each opens the project anew and
+//! returns an answer. They call what the commands call, so that the same rules hold.
 
 use super::answer::Answer;
 use super::jobs::Job;
@@ -62,7 +62,8 @@ impl Workplace {
     }
 }
 
-/// Judges the present bytes as `spec` says. With `unless_known`, a kernel that was judged before gets that verdict.
+/// Judges the present bytes as `spec` says. With `unless_known`, a kernel that was judged before
+/// gets that verdict.
 pub fn judge(project: &Project, spec: RunSpec, unless_known: bool, job: &Job) -> Result<Answer> {
     let resumed = match decide::resume_decision(project) {
         Ok(resumed) => resumed.map(|(text, _)| text),
@@ -70,16 +71,29 @@ pub fn judge(project: &Project, spec: RunSpec, unless_known: bool, job: &Job) ->
     };
     if let Some(answer) = unless_known.then(|| known(project, &spec)).flatten() {
         let resumed = resumed.into_iter().collect::<Vec<_>>();
-        return Ok(if resumed.is_empty() { answer } else { answer.with("notes", resumed) });
+        return Ok(if resumed.is_empty() {
+            answer
+        } else {
+            answer.with("notes", resumed)
+        });
     }
-    let spec = RunSpec { confinement: confinement::missing, ..spec };
+    let spec = RunSpec {
+        confinement: confinement::missing,
+        ..spec
+    };
     let is_measurement = spec.reason == lab_core::run::Reason::Measure;
     let mut index = RunIndex::new(project);
-    let record = execute::execute(project, &spec, &mut index, &job.control, |event| match event {
-        RunEvent::Started(start) | RunEvent::Joined(start) => job.set_run(start.id),
-        RunEvent::Progress(_, batch) => follow(job, &batch),
-        _ => {}
-    });
+    let record = execute::execute(
+        project,
+        &spec,
+        &mut index,
+        &job.control,
+        |event| match event {
+            RunEvent::Started(start) | RunEvent::Joined(start) => job.set_run(start.id),
+            RunEvent::Progress(_, batch) => follow(job, &batch),
+            _ => {}
+        },
+    );
     let record = match record {
         Ok(record) => record,
         Err(NotRun::NeedsTrust(request)) => {
@@ -103,10 +117,17 @@ pub fn judge(project: &Project, spec: RunSpec, unless_known: bool, job: &Job) ->
 pub fn judged(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict) -> Answer {
     let mut summary = run::verdict_line(project, record, verdict);
     let report = record.report();
-    if let Some(failure) = report.value("first_failure").filter(|_| verdict.outcome == Outcome::Fail) {
+    if let Some(failure) = report
+        .value("first_failure")
+        .filter(|_| verdict.outcome == Outcome::Fail)
+    {
         summary += &format!("; {failure}");
     }
-    verdict.caveats.iter().take(3).for_each(|caveat| summary += &format!("; caveat: {caveat}"));
+    verdict
+        .caveats
+        .iter()
+        .take(3)
+        .for_each(|caveat| summary += &format!("; caveat: {caveat}"));
     let answer = Answer::new(
         &summary,
         &next(project, index, record, verdict),
@@ -115,7 +136,13 @@ pub fn judged(project: &Project, index: &RunIndex, record: &Record, verdict: &Ve
     let id = record.start.id;
     match verdict.outcome {
         Outcome::NotJudged => answer,
-        _ => answer.with("resources", [format!("lab://run/{id}/run.log"), format!("lab://run/{id}/diff")]),
+        _ => answer.with(
+            "resources",
+            [
+                format!("lab://run/{id}/run.log"),
+                format!("lab://run/{id}/diff"),
+            ],
+        ),
     }
 }
 
@@ -127,8 +154,14 @@ fn known(project: &Project, spec: &RunSpec) -> Option<Answer> {
     let JudgedBefore { record, same_bytes } = judged_before(project, &index, &present, &target)?;
     let verdict = record.verdict.as_ref()?;
     let id = record.start.id;
-    let same = if same_bytes { "these bytes" } else { "the same kernel, comments and blanks aside" };
-    let known = format!("not judged again, because run {id} judged {same} against the incumbent of its time");
+    let same = if same_bytes {
+        "these bytes"
+    } else {
+        "the same kernel, comments and blanks aside"
+    };
+    let known = format!(
+        "not judged again, because run {id} judged {same} against the incumbent of its time"
+    );
     let answer = judged(project, &index, &record, verdict)
         .with("known_as", json!({ "run": id, "same_bytes": same_bytes }));
     let next = match (same_bytes, record.decision.is_some()) {
@@ -136,7 +169,8 @@ fn known(project: &Project, spec: &RunSpec) -> Option<Answer> {
             "{} To judge it again, call judge with \"unless_known\": false.",
             next(project, &index, &record, verdict)
         ),
-        _ => "Edit the kernel and call judge; \"unless_known\": false judges this one again.".to_owned(),
+        _ => "Edit the kernel and call judge; \"unless_known\": false judges this one again."
+            .to_owned(),
     };
     Some(answer.said(&known, &next))
 }
@@ -177,10 +211,14 @@ fn next(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict)
                 }
                 AutoDecision::Keep => format!("It is correct and faster: call keep with run {id}."),
                 AutoDecision::Discard => {
-                    format!("It is not faster: call discard with run {id}, or keep it for another reason.")
+                    format!(
+                        "It is not faster: call discard with run {id}, or keep it for another reason."
+                    )
                 }
                 AutoDecision::Leave(why) => {
-                    format!("The rule leaves it to you, because {why}: call keep or discard with run {id}.")
+                    format!(
+                        "The rule leaves it to you, because {why}: call keep or discard with run {id}."
+                    )
                 }
             }
         }
@@ -189,17 +227,24 @@ fn next(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict)
 
 /// The blob of the incumbent, and whether the rule keeps the present kernel if it is as fast.
 fn rule_facts(repo: &Repo, project: &Project) -> Result<(Option<String>, bool)> {
-    let at_same =
-        inputs::read(project).is_ok_and(|present| decide::keeps_at_same(repo, project, present.kernel()));
+    let at_same = inputs::read(project)
+        .is_ok_and(|present| decide::keeps_at_same(repo, project, present.kernel()));
     Ok((repo::incumbent(repo, project)?, at_same))
 }
 
 /// Remembers the last line that is not for drawing.
 pub fn follow(job: &Job, batch: &Batch) {
     let is_drawn = |text: &str| {
-        text.split(':').next().is_some_and(|key| key.ends_with("_series") || key.ends_with("_histogram"))
+        text.split(':')
+            .next()
+            .is_some_and(|key| key.ends_with("_series") || key.ends_with("_histogram"))
     };
-    if let Some(line) = batch.lines.iter().rev().find(|line| !line.text.is_empty() && !is_drawn(&line.text)) {
+    if let Some(line) = batch
+        .lines
+        .iter()
+        .rev()
+        .find(|line| !line.text.is_empty() && !is_drawn(&line.text))
+    {
         job.set_line(&line.text);
     }
 }
@@ -208,14 +253,23 @@ pub fn follow(job: &Job, batch: &Batch) {
 pub fn keep(project: &Project, arguments: &DecideArguments, job: &Job) -> Result<Answer> {
     let (mut index, run, message) = match about(project, arguments) {
         Ok(about) => about,
-        Err(why) => return Ok(Answer::error(&why, "Correct the arguments and call keep again.")),
+        Err(why) => {
+            return Ok(Answer::error(
+                &why,
+                "Correct the arguments and call keep again.",
+            ));
+        }
     };
     let mut tell = |id, batch: Batch| {
         job.set_run(id);
         follow(job, &batch);
     };
-    let mut context =
-        RunContext { control: &job.control, program: own_program(), tell: &mut tell, by_rule: false };
+    let mut context = RunContext {
+        control: &job.control,
+        program: own_program(),
+        tell: &mut tell,
+        by_rule: false,
+    };
     let kept = decide::keep(project, &mut index, run, &message, &mut context);
     Ok(decided(project, &index, run, kept))
 }
@@ -224,7 +278,12 @@ pub fn keep(project: &Project, arguments: &DecideArguments, job: &Job) -> Result
 pub fn discard(project: &Project, arguments: &DecideArguments) -> Result<Answer> {
     let (mut index, run, message) = match about(project, arguments) {
         Ok(about) => about,
-        Err(why) => return Ok(Answer::error(&why, "Correct the arguments and call discard again.")),
+        Err(why) => {
+            return Ok(Answer::error(
+                &why,
+                "Correct the arguments and call discard again.",
+            ));
+        }
     };
     let discarded = decide::discard(project, &mut index, run, &message, arguments.unjudged);
     Ok(decided(project, &index, run, discarded))
@@ -238,7 +297,10 @@ fn about(
     let trailers = arguments.trailers()?;
     let repo = Repo::open(project).map_err(|error| format!("{error:#}"))?;
     let mut index = RunIndex::open(project);
-    let run = arguments.run.map(RunId).or_else(|| default_run(project, &index));
+    let run = arguments
+        .run
+        .map(RunId)
+        .or_else(|| default_run(project, &index));
     let message = Message::new(&arguments.message, trailers);
     let message = decide::with_tested(message, &repo, project, &mut index, run);
     Ok((index, run, message))
@@ -253,7 +315,11 @@ fn decided(
     let refusal = match result {
         Ok(decided) => {
             let mut report = DecisionAnswer::of(project, index, &decided);
-            report.notes.extend(Repo::open(project).ok().and_then(|repo| clean::after_a_decision(&repo)));
+            report.notes.extend(
+                Repo::open(project)
+                    .ok()
+                    .and_then(|repo| clean::after_a_decision(&repo)),
+            );
             let next = "Edit the kernel, then call judge.";
             return Answer::new(&decided_line(project, &decided), next, report);
         }
@@ -262,29 +328,43 @@ fn decided(
     refused(project, &refusal).with_all(refused_decision(project, run, &refusal))
 }
 
-/// The answer about a refusal. What an earlier lab began and this call asked for again is done: that is no error.
+/// The answer about a refusal. What an earlier lab began and this call asked for again is done:
+/// that is no error.
 fn refused(project: &Project, refusal: &Refusal) -> Answer {
     match refusal {
-        Refusal::Resumed { text, is_as_asked: true } => Answer::new(
+        Refusal::Resumed {
+            text,
+            is_as_asked: true,
+        } => Answer::new(
             text,
             "It is done. Call history to see what stands.",
             Resumed::new(text, LastDecision::of(project)),
         ),
-        Refusal::Ask(question) => {
-            Answer::error(question, "Call discard again with \"unjudged\": true if that is wanted.")
-        }
+        Refusal::Ask(question) => Answer::error(
+            question,
+            "Call discard again with \"unjudged\": true if that is wanted.",
+        ),
         refusal => Answer::error(&refusal.to_string(), AS_TOOLS),
     }
 }
 
 /// Takes the last decision back, or puts an older kernel on disk.
-pub fn undo_or_restore(project: &Project, arguments: UndoOrRestoreArguments, job: &Job) -> Result<Answer> {
+pub fn undo_or_restore(
+    project: &Project,
+    arguments: UndoOrRestoreArguments,
+    job: &Job,
+) -> Result<Answer> {
     let UndoOrRestoreArguments { restore, run } = arguments;
     let Some(name) = restore else {
-        // Told before it counts as done, so that no second undo follows one that nobody was told of.
+        // Told before it counts as done, so that no second undo follows one that nobody was told
+        // of.
         let tell = |undone: &decide::Undone| {
             let next = "The run is undecided again: keep it, discard it, or edit the kernel and call judge.";
-            job.tell(Answer::new(&undone_line(project, undone), next, UndoAnswer::of(project, undone)));
+            job.tell(Answer::new(
+                &undone_line(project, undone),
+                next,
+                UndoAnswer::of(project, undone),
+            ));
         };
         return Ok(match decide::undo_and_tell(project, run.map(RunId), tell) {
             // The job has its answer.
@@ -304,13 +384,19 @@ pub fn undo_or_restore(project: &Project, arguments: UndoOrRestoreArguments, job
             "{name} is about {kernel}, and this server is about {}: nothing was restored",
             project.kernel_name
         );
-        return Ok(Answer::error(&why, "Call history for the experiments of this kernel."));
+        return Ok(Answer::error(
+            &why,
+            "Call history for the experiments of this kernel.",
+        ));
     }
     Ok(match decide::restore(project, &named.commit) {
         Ok(restored) => {
             let mut summary = restored_line(project, &restored);
             if let Some(saved) = &restored.saved {
-                summary += &format!("; the bytes that were on disk are saved as {}", short(saved));
+                summary += &format!(
+                    "; the bytes that were on disk are saved as {}",
+                    short(saved)
+                );
             }
             Answer::new(
                 &summary,

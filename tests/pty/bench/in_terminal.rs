@@ -30,8 +30,8 @@ pub struct Lab {
 impl Lab {
     /// Starts a command in a terminal of this size.
     pub(super) fn start(columns: u16, rows: u16, command: CommandBuilder) -> Lab {
-        // A terminal is open to every child that starts before it is marked. A screen of another test would hold it, and
-        // closing it here would not hang up.
+        // A terminal is open to every child that starts before it is marked. A screen of another
+        // test would hold it, and closing it here would not hang up.
         static STARTING: Mutex<()> = Mutex::new(());
         let starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let pty = native_pty_system().openpty(size(columns, rows)).unwrap();
@@ -40,7 +40,11 @@ impl Lab {
         drop(pty.slave);
         drop(starting);
         let seen = Arc::new((
-            Mutex::new(vt100::Parser::new(at_least_one(rows), at_least_one(columns), 0)),
+            Mutex::new(vt100::Parser::new(
+                at_least_one(rows),
+                at_least_one(columns),
+                0,
+            )),
             Condvar::new(),
         ));
         let mut reader = pty.master.try_clone_reader().unwrap();
@@ -96,7 +100,12 @@ impl Lab {
     /// How many frames the screen has drawn: each begins a synchronized update.
     pub fn frames(&self) -> usize {
         let begin = b"\x1b[?2026h";
-        self.sent.lock().unwrap().windows(begin.len()).filter(|part| part == begin).count()
+        self.sent
+            .lock()
+            .unwrap()
+            .windows(begin.len())
+            .filter(|part| part == begin)
+            .count()
     }
 
     pub fn pid(&self) -> Pid {
@@ -108,8 +117,17 @@ impl Lab {
     }
 
     pub fn resize(&self, columns: u16, rows: u16) {
-        self.seen.0.lock().unwrap().screen_mut().set_size(at_least_one(rows), at_least_one(columns));
-        self.master.as_ref().unwrap().resize(size(columns, rows)).unwrap();
+        self.seen
+            .0
+            .lock()
+            .unwrap()
+            .screen_mut()
+            .set_size(at_least_one(rows), at_least_one(columns));
+        self.master
+            .as_ref()
+            .unwrap()
+            .resize(size(columns, rows))
+            .unwrap();
     }
 
     /// Waits until the terminal is as wanted.
@@ -136,7 +154,9 @@ impl Lab {
     }
 
     pub fn see(&self, text: &str) -> &Self {
-        self.wait(&format!("'{text}'"), |screen| screen.contents().contains(text));
+        self.wait(&format!("'{text}'"), |screen| {
+            screen.contents().contains(text)
+        });
         self
     }
 
@@ -148,8 +168,13 @@ impl Lab {
 
     /// The same of those that come after the first so many.
     pub fn hear_after(&self, from: usize, bytes: &str) {
-        let is_there = |sent: &[u8]| sent.windows(bytes.len()).any(|part| part == bytes.as_bytes());
-        self.wait(&format!("the bytes {bytes:?}"), |_| is_there(&self.sent.lock().unwrap()[from..]));
+        let is_there = |sent: &[u8]| {
+            sent.windows(bytes.len())
+                .any(|part| part == bytes.as_bytes())
+        };
+        self.wait(&format!("the bytes {bytes:?}"), |_| {
+            is_there(&self.sent.lock().unwrap()[from..])
+        });
     }
 
     /// How many bytes came.
@@ -160,7 +185,9 @@ impl Lab {
     /// All that came, once the program has ended.
     pub fn said(&self) -> String {
         // The master is read to its end: the program was the last that had the other side open.
-        self.wait("the end of the output", |_| self.is_read.load(Ordering::SeqCst));
+        self.wait("the end of the output", |_| {
+            self.is_read.load(Ordering::SeqCst)
+        });
         String::from_utf8_lossy(&self.sent.lock().unwrap()).into_owned()
     }
 
@@ -200,7 +227,8 @@ impl Lab {
         code
     }
 
-    /// Closes the terminal, as closing its window does; waits for the end and returns the exit code.
+    /// Closes the terminal, as closing its window does; waits for the end and returns the exit
+    /// code.
     pub fn close(&mut self) -> u32 {
         self.closing.store(true, Ordering::SeqCst);
         // The frame in the new size is what the reading thread waits for.
@@ -236,7 +264,12 @@ impl Drop for Lab {
 }
 
 fn size(columns: u16, rows: u16) -> PtySize {
-    PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
+    PtySize {
+        rows,
+        cols: columns,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
 }
 
 fn at_least_one(number: u16) -> NonZero<u16> {

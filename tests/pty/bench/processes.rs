@@ -10,8 +10,13 @@ use std::time::{Duration, Instant};
 pub fn wait_until_gone(pid: &str) {
     let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
     // No descriptor: it is gone already.
-    let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return };
-    let timeout = Timespec { tv_sec: patience().as_secs() as i64, tv_nsec: 0 };
+    let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else {
+        return;
+    };
+    let timeout = Timespec {
+        tv_sec: patience().as_secs() as i64,
+        tv_nsec: 0,
+    };
     let ready = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout)).unwrap();
     assert_eq!(ready, 1, "process {pid:?} is still there");
 }
@@ -20,12 +25,23 @@ pub fn wait_until_gone(pid: &str) {
 pub fn children(parent: &str, word: &str) -> Vec<String> {
     let is_wanted = |pid: &String| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let is_child =
-            stat.rsplit(')').next().and_then(|r| r.split_whitespace().nth(1)) == Some(parent.trim());
-        is_child && fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains(word))
+        let is_child = stat
+            .rsplit(')')
+            .next()
+            .and_then(|r| r.split_whitespace().nth(1))
+            == Some(parent.trim());
+        is_child
+            && fs::read_to_string(format!("/proc/{pid}/cmdline"))
+                .is_ok_and(|line| line.contains(word))
     };
-    let names = fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().into_string().ok());
-    names.filter(|name| name.parse::<u32>().is_ok()).filter(is_wanted).collect()
+    let names = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|e| e.file_name().into_string().ok());
+    names
+        .filter(|name| name.parse::<u32>().is_ok())
+        .filter(is_wanted)
+        .collect()
 }
 
 /// The one child with this word, once there is one: a program that was just started has no command
@@ -35,7 +51,10 @@ pub fn child(parent: &str, word: &str) -> String {
     loop {
         match children(parent, word).as_slice() {
             [only] => return only.clone(),
-            others => assert!(Instant::now() < deadline, "children of {parent} with '{word}': {others:?}"),
+            others => assert!(
+                Instant::now() < deadline,
+                "children of {parent} with '{word}': {others:?}"
+            ),
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -44,5 +63,7 @@ pub fn child(parent: &str, word: &str) -> String {
 /// Whether a process is there and not only a zombie that nobody reaps.
 pub fn is_alive(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+    stat.rsplit(')')
+        .next()
+        .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
 }

@@ -1,4 +1,5 @@
-//! What the world does for the screen: it carries out effects as the session would, and answers by events.
+//! What the world does for the screen: it carries out effects as the session would, and answers by
+//! events.
 
 use super::made::{record, themes, void};
 use super::{KERNEL, World};
@@ -38,7 +39,8 @@ impl World {
                     if let Some((start, report)) = self.live.take() {
                         let verdict = void("it was ended before it was done");
                         let record = record(start, &report, Ending::Superseded, verdict);
-                        self.answers.push_back(Event::Run(RunEvent::Ended(Box::new(record))));
+                        self.answers
+                            .push_back(Event::Run(RunEvent::Ended(Box::new(record))));
                     }
                 }
                 Effect::Refresh => self.ask(RepositoryRequest::Look),
@@ -48,12 +50,22 @@ impl World {
                 Effect::Settings(SettingsRequest::SaveLayout(layout)) => self.layout = *layout,
                 Effect::Settings(SettingsRequest::ListThemes) => {
                     let themes = themes(&self.model.appearance.settings);
-                    self.answers.push_back(Event::Settings(SettingsReply::Themes(themes)));
+                    self.answers
+                        .push_back(Event::Settings(SettingsReply::Themes(themes)));
                 }
-                Effect::Highlight(HighlightRequest { which, language, text }) => {
+                Effect::Highlight(HighlightRequest {
+                    which,
+                    language,
+                    text,
+                }) => {
                     let text: Arc<[u8]> = text.into();
-                    let colours = highlighter().highlight(&text, &mut HighlightCache::new(language));
-                    self.answers.push_back(Event::Highlighted(HighlightReply { which, text, colours }));
+                    let colours =
+                        highlighter().highlight(&text, &mut HighlightCache::new(language));
+                    self.answers.push_back(Event::Highlighted(HighlightReply {
+                        which,
+                        text,
+                        colours,
+                    }));
                 }
                 other => self.asked.push(format!("{other:?}")),
             }
@@ -63,29 +75,43 @@ impl World {
     fn ask(&mut self, request: RepositoryRequest) {
         match request {
             RepositoryRequest::Look => {
-                self.answers.push_back(Event::Repository(RepositoryReply::Overview(Box::new(self.facts()))));
+                self.answers
+                    .push_back(Event::Repository(RepositoryReply::Overview(Box::new(
+                        self.facts(),
+                    ))));
             }
             RepositoryRequest::Log(run) => self.load_log(run),
             RepositoryRequest::Keep { run, message, .. } => self.keep(run, &message),
-            RepositoryRequest::Discard { run, message, confirmed } => self.discard(run, &message, confirmed),
+            RepositoryRequest::Discard {
+                run,
+                message,
+                confirmed,
+            } => self.discard(run, &message, confirmed),
             RepositoryRequest::Restore(commit) => self.restore(&commit),
             RepositoryRequest::Undoable => {
                 let undoable = self.undoable();
-                self.answers.push_back(Event::Repository(RepositoryReply::Undoable(undoable)));
+                self.answers
+                    .push_back(Event::Repository(RepositoryReply::Undoable(undoable)));
             }
             RepositoryRequest::Undo(run) => self.undo(run),
-            RepositoryRequest::Describe { commit, description } => self.describe(&commit, description),
+            RepositoryRequest::Describe {
+                commit,
+                description,
+            } => self.describe(&commit, description),
             RepositoryRequest::Trust(_) => {
                 self.trusted = true;
-                self.answers.push_back(Event::Repository(RepositoryReply::Trusted(Ok(()))));
+                self.answers
+                    .push_back(Event::Repository(RepositoryReply::Trusted(Ok(()))));
             }
             RepositoryRequest::Kernels => {
                 let all = self.kernels();
-                self.answers.push_back(Event::Repository(RepositoryReply::Kernels(all)));
+                self.answers
+                    .push_back(Event::Repository(RepositoryReply::Kernels(all)));
             }
             RepositoryRequest::Loop(asked) => {
                 self.asked.push(format!("{request:?}"));
-                self.answers.push_back(Event::Repository(RepositoryReply::LoopAsked(asked, Ok(()))));
+                self.answers
+                    .push_back(Event::Repository(RepositoryReply::LoopAsked(asked, Ok(()))));
             }
             RepositoryRequest::Reopen => self.asked.push(format!("{request:?}")),
         }

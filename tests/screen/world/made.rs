@@ -23,12 +23,20 @@ pub fn noon() -> Timestamp {
 /// As a terminal shows them in so many colours as the config wants.
 pub fn themes(settings: &Settings) -> Vec<(String, Theme)> {
     ["ansi", "lab-dark", "lab-light"]
-        .map(|name| (name.to_owned(), Theme::choose(Some(name), depth(settings)).unwrap()))
+        .map(|name| {
+            (
+                name.to_owned(),
+                Theme::choose(Some(name), depth(settings)).unwrap(),
+            )
+        })
         .into()
 }
 
 fn depth(settings: &Settings) -> ColorDepth {
-    let said = settings.color.as_deref().map(|color| parse_color_depth(color).unwrap());
+    let said = settings
+        .color
+        .as_deref()
+        .map(|color| parse_color_depth(color).unwrap());
     said.flatten().unwrap_or(ColorDepth::Rgb)
 }
 
@@ -36,22 +44,33 @@ fn depth(settings: &Settings) -> ColorDepth {
 pub fn preferences(config: &str) -> Result<Preferences, String> {
     let settings = Settings::parse(&config.replace('|', "\n"), "config.toml")?;
     let theme = Theme::choose(settings.theme.as_deref(), depth(&settings))?;
-    Ok(Preferences { settings, theme, symbols: SymbolSet::default() })
+    Ok(Preferences {
+        settings,
+        theme,
+        symbols: SymbolSet::default(),
+    })
 }
 
 /// The 20th and the 45th of sixty lines are others, as git says it with so much around them.
 pub fn long_diff(around: u32) -> String {
     let old: String = (1..=60).map(|n| format!("line {n}\n")).collect();
-    let new = old.replace("line 20\n", "line 20 is new\n").replace("line 45\n", "line 45 is new\n");
+    let new = old
+        .replace("line 20\n", "line 20 is new\n")
+        .replace("line 45\n", "line 45 is new\n");
     let mut how = git2::DiffOptions::new();
     how.context_lines(around);
-    let patch = git2::Patch::from_buffers(old.as_bytes(), None, new.as_bytes(), None, Some(&mut how));
+    let patch =
+        git2::Patch::from_buffers(old.as_bytes(), None, new.as_bytes(), None, Some(&mut how));
     let text = String::from_utf8(patch.unwrap().to_buf().unwrap().to_vec()).unwrap();
     text[text.find("@@").unwrap()..].to_owned()
 }
 
 pub fn measure(value: f64) -> Measure {
-    Measure { value, low: Some(value * 0.998), high: Some(value * 1.002) }
+    Measure {
+        value,
+        low: Some(value * 0.998),
+        high: Some(value * 1.002),
+    }
 }
 
 pub fn row(commit: &str, value: f64, status: Word, description: &str) -> Row {
@@ -87,20 +106,32 @@ pub fn record(start: RunStart, report: &Report, ending: Ending, verdict: Verdict
         ending: Some(ending),
         verdict: Some(verdict),
         device: report.device().map(str::to_owned),
-        results: report.entries().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+        results: report
+            .entries()
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .collect(),
         workloads: report.workloads().iter().map(|row| in_words(row)).collect(),
         ..Record::begun(start, Vec::new(), "built-in".into())
     }
 }
 
 fn in_words(row: &[(&str, &str)]) -> String {
-    row.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
+    row.iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// A change whose interval is too wide.
 pub fn undecided(ratio: f64) -> Change {
     let interval = Some((ratio - 0.018, ratio + 0.018));
-    Change { ratio, spread: Some(0.018), interval, speed: Some(Speed::Undecided), ..Change::default() }
+    Change {
+        ratio,
+        spread: Some(0.018),
+        interval,
+        speed: Some(Speed::Undecided),
+        ..Change::default()
+    }
 }
 
 /// Half a percent decides the word, and three tenths are the interval's half width.

@@ -69,8 +69,8 @@ pub struct World {
     pub texts: Vec<(String, String)>,
     /// A commit that git does not have any more.
     pub gone: Option<String>,
-    /// So many commits follow those of the graph, and so many of them come at once; the next ones at the step `page`, where
-    /// that is awaited.
+    /// So many commits follow those of the graph, and so many of them come at once; the next ones
+    /// at the step `page`, where that is awaited.
     pub older: usize,
     pub page: usize,
     pub awaits_pages: bool,
@@ -177,7 +177,8 @@ impl World {
     /// What the person sees, with its colours.
     pub fn draw(&mut self, width: u16, height: u16) -> Buffer {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        // The person has had this screen for a while: the keys before were pressed at a frame of this size.
+        // The person has had this screen for a while: the keys before were pressed at a frame of
+        // this size.
         if std::mem::replace(&mut self.size, (width, height)) != (width, height) {
             self.frame(&mut terminal);
         }
@@ -187,7 +188,9 @@ impl World {
 
     fn frame(&mut self, terminal: &mut Terminal<TestBackend>) {
         let mut geometry = FrameGeometry::default();
-        terminal.draw(|frame| geometry = lab_tui::view(&self.model, frame)).unwrap();
+        terminal
+            .draw(|frame| geometry = lab_tui::view(&self.model, frame))
+            .unwrap();
         self.send(Event::Drawn(Box::new(geometry)));
     }
 
@@ -215,6 +218,9 @@ impl World {
 
     /// The same as one line of words, for a story's end.
     pub fn words(&mut self) -> String {
-        self.screen(160, 45).split_whitespace().collect::<Vec<_>>().join(" ")
+        self.screen(160, 45)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }

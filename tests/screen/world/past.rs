@@ -8,9 +8,27 @@ use std::time::Duration;
 
 /// Experiments of another kernel, of another device, and of the emulated one.
 const STRANGERS: [(&str, &str, bool, f64, &str); 3] = [
-    ("kernels/wavegru/kernel.cu", "NVIDIA H200", false, 52_190.2, "four grid.sync() a step"),
-    (KERNEL, "NVIDIA L40S", false, 88_120.0, "on the small machine"),
-    (KERNEL, "cpu (emulated, 2 threads)", true, 12.5, "is it right at all?"),
+    (
+        "kernels/wavegru/kernel.cu",
+        "NVIDIA H200",
+        false,
+        52_190.2,
+        "four grid.sync() a step",
+    ),
+    (
+        KERNEL,
+        "NVIDIA L40S",
+        false,
+        88_120.0,
+        "on the small machine",
+    ),
+    (
+        KERNEL,
+        "cpu (emulated, 2 threads)",
+        true,
+        12.5,
+        "is it right at all?",
+    ),
 ];
 
 impl World {
@@ -29,7 +47,8 @@ impl World {
         self.with_experiments(&past)
     }
 
-    /// Experiments, an hour apart: figure, decision, description. One whose figure is NaN was wrong.
+    /// Experiments, an hour apart: figure, decision, description. One whose figure is NaN was
+    /// wrong.
     pub fn with_experiments(mut self, past: &[(f64, Word, &str)]) -> Self {
         let count = past.len();
         for (at, (value, word, text)) in past.iter().copied().enumerate() {

@@ -1,4 +1,5 @@
-//! The made-up repository: what the reader finds in it, experiments whole, commits, and the kernel's text.
+//! The made-up repository: what the reader finds in it, experiments whole, commits, and the
+//! kernel's text.
 
 use super::made::{commit, long_diff, noon};
 use super::{KERNEL, SOURCE, World};
@@ -7,7 +8,9 @@ use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::history::kernels::{LastRun, ListedKernel};
 use lab_core::message;
 use lab_core::objective::Objective;
-use lab_core::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind, text_diff};
+use lab_core::repo::{
+    ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind, text_diff,
+};
 use lab_core::run::common_workloads::{self, CommonWorkloads};
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Fingerprint, RunId};
@@ -21,15 +24,27 @@ use lab_tui::source::{Base, Baseline, PresentText, SourceRequest, SourceText, So
 use std::sync::Arc;
 
 impl World {
-    /// The kernels of the repository: the present one with its last run, one that failed, one that was never judged.
+    /// The kernels of the repository: the present one with its last run, one that failed, one that
+    /// was never judged.
     pub(super) fn kernels(&self) -> Vec<ListedKernel> {
         let own = self.last().and_then(|record| {
             let decided = record.decision.as_ref().map(|decision| decision.status);
-            Some(LastRun { run: record.start.id, outcome: record.verdict.as_ref()?.outcome, decided })
+            Some(LastRun {
+                run: record.start.id,
+                outcome: record.verdict.as_ref()?.outcome,
+                decided,
+            })
         });
-        let failed = LastRun { run: RunId(7), outcome: Outcome::Fail, decided: None };
-        let kernels =
-            [(KERNEL, own), ("kernels/softmax/kernel.cu", Some(failed)), ("kernels/two/fast.cu", None)];
+        let failed = LastRun {
+            run: RunId(7),
+            outcome: Outcome::Fail,
+            decided: None,
+        };
+        let kernels = [
+            (KERNEL, own),
+            ("kernels/softmax/kernel.cu", Some(failed)),
+            ("kernels/two/fast.cu", None),
+        ];
         let listed = |(name, last): (&str, Option<LastRun>)| ListedKernel {
             name: name.to_owned(),
             objective: "throughput_sps".into(),
@@ -45,40 +60,62 @@ impl World {
                 let records = keys.each_ref().map(|key| self.record(key));
                 let [a, b] = keys.each_ref().map(|key| key.commit.as_str());
                 let short = format!("@@ -1 +1 @@\n-the bytes of {a}\n+the bytes of {b}\n");
-                let diff = Ok(if self.long_diffs { long_diff(around.lines()) } else { short });
+                let diff = Ok(if self.long_diffs {
+                    long_diff(around.lines())
+                } else {
+                    short
+                });
                 let common = match &records {
                     [Some(a), Some(b)] => {
                         common_workloads::compare(&a.report(), &b.report(), &Objective::Throughput)
                     }
                     _ => CommonWorkloads::Same,
                 };
-                self.answers.push_back(Event::View(ViewReply::Comparison(Box::new(Compared {
-                    keys,
-                    records,
-                    diff,
-                    around: around.lines(),
-                    common,
-                    profiles: self.compared_profiles.clone(),
-                }))));
+                self.answers
+                    .push_back(Event::View(ViewReply::Comparison(Box::new(Compared {
+                        keys,
+                        records,
+                        diff,
+                        around: around.lines(),
+                        common,
+                        profiles: self.compared_profiles.clone(),
+                    }))));
             }
             ViewRequest::Source(request) => self.read_source(request),
             ViewRequest::Details(key, around) => {
-                let short = format!("@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n", key.commit);
+                let short = format!(
+                    "@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n",
+                    key.commit
+                );
                 let whole = ExperimentDetails {
                     record: self.record(&key),
                     trailers: vec![
-                        (message::TrailerKey::Constraint, "48 kB of shared memory".into()),
+                        (
+                            message::TrailerKey::Constraint,
+                            "48 kB of shared memory".into(),
+                        ),
                         (message::TrailerKey::Confidence, "high".into()),
-                        (message::TrailerKey::Tested, "NVIDIA H200, 1 of 1 gates".into()),
+                        (
+                            message::TrailerKey::Tested,
+                            "NVIDIA H200, 1 of 1 gates".into(),
+                        ),
                     ],
                     source: Ok("__global__ void rmsnorm() {}\n".into()),
-                    diff: Ok(if self.long_diffs { long_diff(around.lines()) } else { short }),
+                    diff: Ok(if self.long_diffs {
+                        long_diff(around.lines())
+                    } else {
+                        short
+                    }),
                     around: around.lines(),
-                    log: vec![LogLine { text: "the log of its run".into(), result: false }],
+                    log: vec![LogLine {
+                        text: "the log of its run".into(),
+                        result: false,
+                    }],
                     benches: self.benches.clone(),
                     key,
                 };
-                self.answers.push_back(Event::View(ViewReply::Details(Box::new(whole))));
+                self.answers
+                    .push_back(Event::View(ViewReply::Details(Box::new(whole))));
             }
             ViewRequest::Profile(request) => {
                 let run = request.run;
@@ -89,17 +126,24 @@ impl World {
                     incumbent: self.incumbent_profile.clone(),
                     request,
                 };
-                self.answers.push_back(Event::View(ViewReply::Profile(Box::new(view))));
+                self.answers
+                    .push_back(Event::View(ViewReply::Profile(Box::new(view))));
             }
             ViewRequest::Graph => {
                 self.told = 0;
-                let page = GraphPage { is_first: true, is_last: self.older == 0, entries: self.graph() };
-                self.answers.push_back(Event::View(ViewReply::Graph(Ok(page))));
+                let page = GraphPage {
+                    is_first: true,
+                    is_last: self.older == 0,
+                    entries: self.graph(),
+                };
+                self.answers
+                    .push_back(Event::View(ViewReply::Graph(Ok(page))));
             }
             ViewRequest::MoreGraph if self.awaits_pages => {}
             ViewRequest::MoreGraph => self.tell_page(),
             ViewRequest::Loop(_) => {
-                self.answers.push_back(Event::View(ViewReply::Loop(Box::new(self.loops.clone()))));
+                self.answers
+                    .push_back(Event::View(ViewReply::Loop(Box::new(self.loops.clone()))));
             }
             ViewRequest::Commit(id, _) if self.gone.as_ref() == Some(&id) => {
                 self.answers.push_back(Event::View(ViewReply::Commit(
@@ -108,11 +152,15 @@ impl World {
                 )));
             }
             ViewRequest::Commit(id, around) => {
-                let mut details = CommitDetails { around: around.lines(), ..self.details(&id) };
+                let mut details = CommitDetails {
+                    around: around.lines(),
+                    ..self.details(&id)
+                };
                 if self.long_diffs {
                     details.files[0].diff = long_diff(around.lines());
                 }
-                self.answers.push_back(Event::View(ViewReply::Commit(id, Box::new(Ok(details)))));
+                self.answers
+                    .push_back(Event::View(ViewReply::Commit(id, Box::new(Ok(details)))));
             }
         }
     }
@@ -127,13 +175,21 @@ impl World {
             labels: Vec::new(),
         };
         let is_last = self.told == self.older;
-        let page = GraphPage { is_first: false, is_last, entries: numbers.map(entry).collect() };
-        self.answers.push_back(Event::View(ViewReply::Graph(Ok(page))));
+        let page = GraphPage {
+            is_first: false,
+            is_last,
+            entries: numbers.map(entry).collect(),
+        };
+        self.answers
+            .push_back(Event::View(ViewReply::Graph(Ok(page))));
     }
 
     /// HEAD's commits, and a side branch that the newest one merges.
     pub(super) fn graph(&self) -> Vec<GraphEntry> {
-        let label = |kind, name: &str| Label { kind, name: name.into() };
+        let label = |kind, name: &str| Label {
+            kind,
+            name: name.into(),
+        };
         let mut entries: Vec<GraphEntry> = Vec::new();
         for (at, commit) in self.commits.iter().enumerate() {
             let parent = self.commits.get(at + 1).map(|parent| parent.id.clone());
@@ -215,35 +271,44 @@ impl World {
     pub(super) fn read_source(&mut self, request: SourceRequest) {
         let present = match &self.unreadable {
             Some(why) => Err(why.clone()),
-            None => {
-                Ok(PresentText { text: self.text(&self.disk), fingerprint: Fingerprint(self.disk.clone()) })
-            }
+            None => Ok(PresentText {
+                text: self.text(&self.disk),
+                fingerprint: Fingerprint(self.disk.clone()),
+            }),
         };
         let base = match &request.baseline {
             Baseline::Incumbent => Base {
-                name: format!("incumbent {}", self.commits[0].id.get(..7).unwrap_or_default()),
+                name: format!(
+                    "incumbent {}",
+                    self.commits[0].id.get(..7).unwrap_or_default()
+                ),
                 text: self.text(&self.head),
             },
-            Baseline::Experiment(key) => {
-                Base { name: format!("experiment {}", key.commit), text: self.text(&key.commit) }
-            }
+            Baseline::Experiment(key) => Base {
+                name: format!("experiment {}", key.commit),
+                text: self.text(&key.commit),
+            },
         };
         let around = request.around;
         let of = |text: &SourceText| {
             let present = present.as_ref().map_or(text, |p| &p.text);
             Diff::parse(&text_diff(text.whole(), present.whole(), around.lines()).unwrap())
         };
-        let judged = request.runs.iter().filter_map(|run| self.records.iter().find(|r| r.start.id == *run));
+        let judged = request
+            .runs
+            .iter()
+            .filter_map(|run| self.records.iter().find(|r| r.start.id == *run));
         let since = judged.map(|record| (record.start.id, of(&self.text(&record.start.blob))));
         let since = since.filter(|(_, diff)| !diff.is_empty()).collect();
         let diff = Arc::new(of(&base.text));
-        self.answers.push_back(Event::View(ViewReply::Source(Box::new(SourceView {
-            request,
-            present,
-            base: Ok(base),
-            diff,
-            since,
-        }))));
+        self.answers
+            .push_back(Event::View(ViewReply::Source(Box::new(SourceView {
+                request,
+                present,
+                base: Ok(base),
+                diff,
+                since,
+            }))));
     }
 
     /// The kernel that a name of bytes stands for.

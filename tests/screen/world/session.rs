@@ -1,5 +1,5 @@
-//! The made-up session: runs that say what a story says, decisions that are taken at once or late, and what a look
-//! at the disk finds.
+//! The made-up session: runs that say what a story says, decisions that are taken at once or late,
+//! and what a look at the disk finds.
 
 use super::made::{commit, in_turns, measure, noon, record, row, undecided, void};
 use super::{KERNEL, World};
@@ -33,12 +33,19 @@ impl World {
             let mut request = Box::new(TrustRequest::new("/home/me/rmsnorm/lab.toml".into(), mark));
             request.command = self.model.setup.external.clone();
             request.unconfined = self.unconfined.clone();
-            self.answers.push_back(Event::Run(RunEvent::NeedsTrust { reason, request }));
+            self.answers
+                .push_back(Event::Run(RunEvent::NeedsTrust { reason, request }));
             return;
         }
         if let Some((start, report)) = self.live.take() {
-            let record = record(start, &report, Ending::Superseded, void("a newer save ended it"));
-            self.answers.push_back(Event::Run(RunEvent::Ended(Box::new(record))));
+            let record = record(
+                start,
+                &report,
+                Ending::Superseded,
+                void("a newer save ended it"),
+            );
+            self.answers
+                .push_back(Event::Run(RunEvent::Ended(Box::new(record))));
         }
         self.runs += 1;
         let start = RunStart {
@@ -51,7 +58,8 @@ impl World {
             external: self.model.setup.external.is_some(),
         };
         self.live = Some((start.clone(), Report::default()));
-        self.answers.push_back(Event::Run(RunEvent::Started(Box::new(start))));
+        self.answers
+            .push_back(Event::Run(RunEvent::Started(Box::new(start))));
     }
 
     /// Lines of the harness, between `|`.
@@ -61,10 +69,20 @@ impl World {
         let mut batch = Vec::new();
         for text in lines.split('|').map(str::trim) {
             let result = report.push_line(text);
-            batch.push(LogLine { text: text.to_owned(), result });
+            batch.push(LogLine {
+                text: text.to_owned(),
+                result,
+            });
         }
         let report = Some(Arc::new(report.clone()));
-        self.send(Event::Run(RunEvent::Progress(id, Batch { lines: batch, skipped: 0, report })));
+        self.send(Event::Run(RunEvent::Progress(
+            id,
+            Batch {
+                lines: batch,
+                skipped: 0,
+                report,
+            },
+        )));
     }
 
     /// `pass NUMBER [CHANGE [undecided]]`, `fail WHY`, `crash WHY`, `unbuilt WHY`, `void WHY`,
@@ -91,7 +109,11 @@ impl World {
                 verdict.aggregate = report.aggregate_of("throughput_sps");
                 verdict.chosen = Figure::chosen(&report, &self.model.setup.objective);
                 let whole = report.comparison().and_then(|comparison| comparison.speed);
-                if let Some(change) = verdict.change.as_mut().filter(|_| whole == Some(Speed::Mixed)) {
+                if let Some(change) = verdict
+                    .change
+                    .as_mut()
+                    .filter(|_| whole == Some(Speed::Mixed))
+                {
                     change.speed = whole;
                 }
             }
@@ -118,15 +140,23 @@ impl World {
     }
 
     pub(super) fn record(&self, key: &experiment::ExperimentKey) -> Option<Record> {
-        self.records.iter().find(|r| Some(r.start.id) == key.run).cloned()
+        self.records
+            .iter()
+            .find(|r| Some(r.start.id) == key.run)
+            .cloned()
     }
 
     pub(super) fn restore(&mut self, commit: &str) {
         if let Some(why) = self.refusal.take() {
-            self.answers.push_back(Event::Repository(RepositoryReply::Restored(Err(why))));
+            self.answers
+                .push_back(Event::Repository(RepositoryReply::Restored(Err(why))));
             return;
         }
-        let of = |r: &&Record| r.decision.as_ref().is_some_and(|d| d.commit.as_deref() == Some(commit));
+        let of = |r: &&Record| {
+            r.decision
+                .as_ref()
+                .is_some_and(|d| d.commit.as_deref() == Some(commit))
+        };
         let judged = self.records.iter().find(of).map(|r| r.start.blob.clone());
         let blob = judged.unwrap_or_else(|| format!("bytes of {commit}"));
         let before = std::mem::replace(&mut self.disk, blob.clone());
@@ -137,15 +167,35 @@ impl World {
             changed: before != blob,
         };
         self.answers
-            .push_back(Event::Repository(RepositoryReply::Restored(Ok(RestoredKernel { restored, blob }))));
+            .push_back(Event::Repository(RepositoryReply::Restored(Ok(
+                RestoredKernel { restored, blob },
+            ))));
     }
 
     pub(super) fn undoable(&self) -> Result<Undoable, String> {
         self.allowed(None).undo.map_err(|why| why.to_string())?;
-        let last = self.last_decision().expect("the rules allow no undo without a decision");
-        let question = format!("Take back that '{}' was {}?", last.description, last.status.word());
-        let LastDecision { run, status, description, commit, .. } = last;
-        Ok(Undoable { run, status, description, commit, question })
+        let last = self
+            .last_decision()
+            .expect("the rules allow no undo without a decision");
+        let question = format!(
+            "Take back that '{}' was {}?",
+            last.description,
+            last.status.word()
+        );
+        let LastDecision {
+            run,
+            status,
+            description,
+            commit,
+            ..
+        } = last;
+        Ok(Undoable {
+            run,
+            status,
+            description,
+            commit,
+            question,
+        })
     }
 
     pub(super) fn undo(&mut self, run: RunId) {
@@ -153,12 +203,20 @@ impl World {
             Some(why) => Err(why),
             None => self.undoable(),
         };
-        let reply = undone.map_err(Refusal::No).map(|undoable| self.take_back(run, undoable));
-        self.answers.push_back(Event::Repository(RepositoryReply::Undone(reply)));
+        let reply = undone
+            .map_err(Refusal::No)
+            .map(|undoable| self.take_back(run, undoable));
+        self.answers
+            .push_back(Event::Repository(RepositoryReply::Undone(reply)));
     }
 
     fn take_back(&mut self, run: RunId, undoable: Undoable) -> Undone {
-        let Undoable { status, description, commit, .. } = undoable;
+        let Undoable {
+            status,
+            description,
+            commit,
+            ..
+        } = undoable;
         let record = self.records.iter_mut().find(|r| r.start.id == run).unwrap();
         let made = record.decision.take().and_then(|decision| decision.made);
         // Only a discard put other bytes on disk, and only a keep moved HEAD.
@@ -171,22 +229,46 @@ impl World {
             Word::Discard | Word::Crash => self.disk = record.start.blob.clone(),
         }
         self.history.retain(|e| e.run != Some(run));
-        Undone { run, status, description, commit, notes: vec!["the commit stays in git".to_owned()] }
+        Undone {
+            run,
+            status,
+            description,
+            commit,
+            notes: vec!["the commit stays in git".to_owned()],
+        }
     }
 
     pub(super) fn describe(&mut self, commit: &str, description: String) {
-        let experiment = self.history.iter_mut().rev().find(|e| e.row.commit == commit).unwrap();
+        let experiment = self
+            .history
+            .iter_mut()
+            .rev()
+            .find(|e| e.row.commit == commit)
+            .unwrap();
         let before = std::mem::replace(&mut experiment.row.description, description);
-        let described =
-            Described { row: experiment.row.clone(), before, trailers: Vec::new(), notes: Vec::new() };
-        self.answers.push_back(Event::Repository(RepositoryReply::Described(Ok(described))));
+        let described = Described {
+            row: experiment.row.clone(),
+            before,
+            trailers: Vec::new(),
+            notes: Vec::new(),
+        };
+        self.answers
+            .push_back(Event::Repository(RepositoryReply::Described(Ok(described))));
     }
 
     pub(super) fn load_log(&mut self, run: RunId) {
         let record = self.records.iter().find(|r| r.start.id == run).unwrap();
-        let lines = vec![LogLine { text: format!("the log of run {run}"), result: false }];
-        let loaded = RunLog { run, lines, report: Arc::new(record.report()) };
-        self.answers.push_back(Event::Repository(RepositoryReply::Log(Box::new(loaded))));
+        let lines = vec![LogLine {
+            text: format!("the log of run {run}"),
+            result: false,
+        }];
+        let loaded = RunLog {
+            run,
+            lines,
+            report: Arc::new(record.report()),
+        };
+        self.answers
+            .push_back(Event::Repository(RepositoryReply::Log(Box::new(loaded))));
     }
 
     /// What a look at disk and git finds now.
@@ -197,7 +279,10 @@ impl World {
         let is_last = last.as_ref().filter(|last| here(last)).cloned();
         let judged = is_last.or_else(|| self.judging().find(here).cloned());
         let newest = self.records.iter().rev();
-        let check = newest.filter(here).find(|r| r.start.is_check() && !is_void(r)).cloned();
+        let check = newest
+            .filter(here)
+            .find(|r| r.start.is_check() && !is_void(r))
+            .cloned();
         let head = Head {
             branch: Some("exp/rmsnorm".into()),
             commit: self.commits.first().map(|c| c.id.clone()),
@@ -215,7 +300,10 @@ impl World {
                 check,
                 peers: self.peers.clone(),
             }),
-            history: Ok(History { experiments: self.history.clone(), problems: self.problems.clone() }),
+            history: Ok(History {
+                experiments: self.history.clone(),
+                problems: self.problems.clone(),
+            }),
             log: Ok(self.commits.clone()),
         }
     }
@@ -227,12 +315,17 @@ impl World {
 
     /// The runs that judged something, newest first.
     fn judging(&self) -> impl Iterator<Item = &Record> {
-        self.records.iter().rev().filter(|r| !r.start.is_check() && r.ending.is_some())
+        self.records
+            .iter()
+            .rev()
+            .filter(|r| !r.start.is_check() && r.ending.is_some())
     }
 
     /// The last run. A void one is passed over.
     pub(super) fn last(&self) -> Option<&Record> {
-        self.judging().find(|r| !is_void(r)).or_else(|| self.judging().next())
+        self.judging()
+            .find(|r| !is_void(r))
+            .or_else(|| self.judging().next())
     }
 
     /// What the rules of keep, discard and undo look at. `run` is the one that a decision names.
@@ -247,10 +340,14 @@ impl World {
         let named = run.and_then(|run| self.judging().find(|r| r.start.id == run));
         let bytes = self.present_bytes();
         let of_present = |r: &&Record| bytes == Some(r.start.blob.as_str()) && !is_void(r);
-        let record = named.or_else(|| self.judging().find(of_present)).or_else(|| self.last());
+        let record = named
+            .or_else(|| self.judging().find(of_present))
+            .or_else(|| self.last());
         // A record of a story names no files: its kernel is the only one.
-        let candidate = record
-            .map(|record| Candidate { inputs: self.inputs(&record.start.blob), ..Candidate::from(record) });
+        let candidate = record.map(|record| Candidate {
+            inputs: self.inputs(&record.start.blob),
+            ..Candidate::from(record)
+        });
         Snapshot {
             kernel: self.model.setup.kernel.clone(),
             argument: String::new(),
@@ -271,26 +368,43 @@ impl World {
     }
 
     fn kept(&self) -> Vec<Kept> {
-        let of_head = self.records.iter().rev().filter(|record| record.start.blob == self.head);
+        let of_head = self
+            .records
+            .iter()
+            .rev()
+            .filter(|record| record.start.blob == self.head);
         let keeps = of_head.filter_map(|record| {
-            let decision = record.decision.as_ref().filter(|decision| decision.status == Word::Keep)?;
+            let decision = record
+                .decision
+                .as_ref()
+                .filter(|decision| decision.status == Word::Keep)?;
             let (fingerprint, device) = (record.start.fingerprint.clone(), record.device.clone());
-            Some(Kept { run: record.start.id, commit: decision.commit.clone()?, fingerprint, device })
+            Some(Kept {
+                run: record.start.id,
+                commit: decision.commit.clone()?,
+                fingerprint,
+                device,
+            })
         });
         keeps.collect()
     }
 
     fn last_decision(&self) -> Option<LastDecision> {
-        let decided = self.records.iter().filter_map(|r| Some((r.start.id, r.decision.as_ref()?)));
-        decided.max_by_key(|(run, d)| (d.decided, *run)).map(|(run, d)| LastDecision {
-            run,
-            status: d.status,
-            description: d.description.clone(),
-            commit: d.commit.clone().unwrap_or_default(),
-            made: d.made,
-            is_foreign: false,
-            later_work: LaterWork::Unknown,
-        })
+        let decided = self
+            .records
+            .iter()
+            .filter_map(|r| Some((r.start.id, r.decision.as_ref()?)));
+        decided
+            .max_by_key(|(run, d)| (d.decided, *run))
+            .map(|(run, d)| LastDecision {
+                run,
+                status: d.status,
+                description: d.description.clone(),
+                commit: d.commit.clone().unwrap_or_default(),
+                made: d.made,
+                is_foreign: false,
+                later_work: LaterWork::Unknown,
+            })
     }
 
     /// What core's rules allow in this world.
@@ -300,7 +414,10 @@ impl World {
 
     /// The files that a verdict on these bytes depends on.
     fn inputs(&self, bytes: &str) -> Vec<InputFile> {
-        vec![InputFile { path: self.model.setup.kernel.clone(), hash: Some(bytes.to_owned()) }]
+        vec![InputFile {
+            path: self.model.setup.kernel.clone(),
+            hash: Some(bytes.to_owned()),
+        }]
     }
 
     pub(super) fn keep(&mut self, run: RunId, message: &Message) {
@@ -341,7 +458,13 @@ impl World {
         self.disk = self.head.clone();
         self.unreadable = None;
         let notes = vec!["the bytes that were on disk are kept as 5a7ed00".to_owned()];
-        Decided { run: None, status: Word::Discard, commit: "5a7ed00".into(), row: None, notes }
+        Decided {
+            run: None,
+            status: Word::Discard,
+            commit: "5a7ed00".into(),
+            row: None,
+            notes,
+        }
     }
 
     /// Carries a decision out that the rules allow.
@@ -360,7 +483,12 @@ impl World {
             Some(false) => self.commits[0].id.chars().take(7).collect(),
             _ => format!("{:07x}", 0xc0ffee0 + run.0),
         };
-        let row = row(&id, verdict.objective.map_or(0.0, |m| m.value), status, &description);
+        let row = row(
+            &id,
+            verdict.objective.map_or(0.0, |m| m.value),
+            status,
+            &description,
+        );
         record.decision = Some(Decision {
             status,
             description: description.clone(),
@@ -388,8 +516,10 @@ impl World {
         self.history.push(experiment.clone());
         match made {
             Some(true) => {
-                self.head_before.push(std::mem::replace(&mut self.head, blob));
-                self.commits.insert(0, commit(&id, &description, Some(experiment)));
+                self.head_before
+                    .push(std::mem::replace(&mut self.head, blob));
+                self.commits
+                    .insert(0, commit(&id, &description, Some(experiment)));
             }
             Some(false) => {}
             None => {
@@ -397,10 +527,19 @@ impl World {
                 self.unreadable = None;
             }
         }
-        Decided { run: Some(run), status, commit: id, row: Some(row), notes: Vec::new() }
+        Decided {
+            run: Some(run),
+            status,
+            commit: id,
+            row: Some(row),
+            notes: Vec::new(),
+        }
     }
 }
 
 fn is_void(record: &Record) -> bool {
-    record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void)
+    record
+        .verdict
+        .as_ref()
+        .is_some_and(|verdict| verdict.outcome == Outcome::Void)
 }

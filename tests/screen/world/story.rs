@@ -61,7 +61,8 @@ impl World {
             "touch" => self.send(self.changed()),
             // In another terminal: `lab profile` has made one.
             "profiled-elsewhere" => self.send(Event::Watch(WatchEvent::Profiled)),
-            // In another terminal: `elsewhere` alone tells that something changed, with words they are a commit's.
+            // In another terminal: `elsewhere` alone tells that something changed, with words they
+            // are a commit's.
             "elsewhere" => {
                 if !rest.is_empty() {
                     self.commits.insert(0, commit("e15e3e4e", rest, None));
@@ -78,16 +79,30 @@ impl World {
                 let mut report = Report::default();
                 let lines = rest.split('|').map(str::trim).map(|text| {
                     let result = report.push_line(text);
-                    LogLine { text: text.to_owned(), result }
+                    LogLine {
+                        text: text.to_owned(),
+                        result,
+                    }
                 });
-                let batch = Batch { lines: lines.collect(), skipped: 0, report: Some(Arc::new(report)) };
-                self.send(Event::Repository(RepositoryReply::HeldOut(RunId(self.runs), batch)));
+                let batch = Batch {
+                    lines: lines.collect(),
+                    skipped: 0,
+                    report: Some(Arc::new(report)),
+                };
+                self.send(Event::Repository(RepositoryReply::HeldOut(
+                    RunId(self.runs),
+                    batch,
+                )));
             }
             "press" => {
                 for key in rest.split_whitespace() {
                     // A person answers a question that is on the screen.
                     if matches!(self.model.overlays.last(), Some(Overlay::Trust { .. })) {
-                        let (width, height) = if self.size == (0, 0) { (160, 45) } else { self.size };
+                        let (width, height) = if self.size == (0, 0) {
+                            (160, 45)
+                        } else {
+                            self.size
+                        };
                         self.draw(width, height);
                     }
                     let key = Key::parse(key).unwrap_or_else(|| panic!("'{key}' is no key"));
@@ -100,7 +115,8 @@ impl World {
                     self.send(Event::Input(UserInput::Key(key.event())));
                 }
             }
-            // `down 10 5`, `drag 10 5`, `up 10 5`, `wheel-up 10 5`, `wheel-down 10 5`: column and row.
+            // `down 10 5`, `drag 10 5`, `up 10 5`, `wheel-up 10 5`, `wheel-down 10 5`: column and
+            // row.
             "down" | "drag" | "up" | "wheel-up" | "wheel-down" => self.mouse(verb, rest),
             "click" => {
                 self.mouse("down", rest);
@@ -133,7 +149,9 @@ impl World {
     }
 
     fn mouse(&mut self, verb: &str, place: &str) {
-        let mut numbers = place.split_whitespace().map(|number| number.parse().unwrap());
+        let mut numbers = place
+            .split_whitespace()
+            .map(|number| number.parse().unwrap());
         let (column, row) = (numbers.next().unwrap(), numbers.next().unwrap());
         let kind = match verb {
             "down" => MouseEventKind::Down(MouseButton::Left),

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// Most bytes of the file.
 pub(super) const LIMIT: u64 = 64 << 10;
 
-/// The object that a command may write into the file `LAB_ANSWER`. No figure of a kernel is among its keys.
+/// The object that a command may write into the file `LAB_ANSWER`. No figure of a kernel is among
+/// its keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Answer {
@@ -23,12 +24,12 @@ pub struct Answer {
 impl Answer {
     /// Reads an answer. The error says what is wrong with it.
     pub(super) fn parse(bytes: &[u8]) -> Result<Answer, String> {
-        let answer: Answer =
-            serde_json::from_slice(bytes).map_err(|error| format!("LAB_ANSWER is not read: {error}"))?;
+        let answer: Answer = serde_json::from_slice(bytes)
+            .map_err(|error| format!("LAB_ANSWER is not read: {error}"))?;
         match answer.cost {
-            Some(cost) if !cost.is_finite() || cost < 0.0 => {
-                Err(format!("LAB_ANSWER is not read: cost is {cost}, and it must be 0 or more"))
-            }
+            Some(cost) if !cost.is_finite() || cost < 0.0 => Err(format!(
+                "LAB_ANSWER is not read: cost is {cost}, and it must be 0 or more"
+            )),
             _ => Ok(answer),
         }
     }
@@ -36,16 +37,22 @@ impl Answer {
     /// The message of the experiment. Without a description the hypothesis is the subject.
     pub(super) fn message(&self, turn: u64) -> Message {
         let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-        let trailer =
-            |key: TrailerKey, text: &Option<String>| -> Option<Trailer> { Some((key, said(text)?)) };
+        let trailer = |key: TrailerKey, text: &Option<String>| -> Option<Trailer> {
+            Some((key, said(text)?))
+        };
         let subject = said(&self.description).or_else(|| said(&self.hypothesis));
         let subject = subject.unwrap_or_else(|| format!("lab auto, turn {turn}"));
-        let trailers =
-            [trailer(TrailerKey::Hypothesis, &self.hypothesis), trailer(TrailerKey::Lesson, &self.lesson)];
+        let trailers = [
+            trailer(TrailerKey::Hypothesis, &self.hypothesis),
+            trailer(TrailerKey::Lesson, &self.lesson),
+        ];
         let message = Message::new(&subject, trailers.clone().into_iter().flatten());
         // Cleaning may leave nothing of a subject.
         if message.subject().is_empty() {
-            return Message::new(&format!("lab auto, turn {turn}"), trailers.into_iter().flatten());
+            return Message::new(
+                &format!("lab auto, turn {turn}"),
+                trailers.into_iter().flatten(),
+            );
         }
         message
     }
@@ -57,11 +64,18 @@ mod tests {
 
     #[test]
     fn an_answer_gives_the_message_and_a_bad_one_says_why() {
-        let answer = Answer::parse(br#"{"hypothesis": "fewer loads", "lesson": "rows help", "cost": 0.5}"#);
+        let answer =
+            Answer::parse(br#"{"hypothesis": "fewer loads", "lesson": "rows help", "cost": 0.5}"#);
         let message = answer.expect("a good answer").message(3);
-        assert_eq!(message.render(), "fewer loads\n\nHypothesis: fewer loads\nLesson: rows help\n");
+        assert_eq!(
+            message.render(),
+            "fewer loads\n\nHypothesis: fewer loads\nLesson: rows help\n"
+        );
         assert_eq!(Answer::default().message(7).subject(), "lab auto, turn 7");
-        let only_dashes = Answer { description: Some("---".into()), ..Answer::default() };
+        let only_dashes = Answer {
+            description: Some("---".into()),
+            ..Answer::default()
+        };
         assert_eq!(only_dashes.message(2).subject(), "lab auto, turn 2");
         for (text, said) in [
             ("{", "LAB_ANSWER is not read: EOF"),

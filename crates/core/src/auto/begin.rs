@@ -8,7 +8,8 @@ use crate::repo::{self, Repo};
 use crate::runner::execute::{NotRun, inputs_of};
 use anyhow::{Result, bail};
 
-/// Checks that the loop can work, completes what an earlier lab began, and returns the state to go on from.
+/// Checks that the loop can work, completes what an earlier lab began, and returns the state to go
+/// on from.
 pub(super) fn begin(auto: &Auto) -> Result<State> {
     let project = auto.project;
     decide::resume_decision(project)?;
@@ -27,11 +28,25 @@ pub(super) fn begin(auto: &Auto) -> Result<State> {
     }
     let budget = auto.options.budget.clone();
     Ok(match read_state(project)? {
-        // It was killed, or a signal ended it while a kernel was judged. The same budget goes on; another one begins.
+        // It was killed, or a signal ended it while a kernel was judged. The same budget goes on;
+        // another one begins.
         Some(old) if old.ended.is_none() || old.candidate.is_some() => {
-            let counts = if old.budget == budget { old.counts.clone() } else { Counts::default() };
-            let counts = Counts { failures_in_a_row: 0, ..counts };
-            State { process: std::process::id(), budget, counts, ended: None, ..old }
+            let counts = if old.budget == budget {
+                old.counts.clone()
+            } else {
+                Counts::default()
+            };
+            let counts = Counts {
+                failures_in_a_row: 0,
+                ..counts
+            };
+            State {
+                process: std::process::id(),
+                budget,
+                counts,
+                ended: None,
+                ..old
+            }
         }
         Some(old) => State {
             last_turn: old.last_turn,

@@ -1,5 +1,5 @@
-//! Judges and decides the kernel that a command left. Every step can be repeated after a kill: what was judged is found in
-//! the records, and is not judged again.
+//! Judges and decides the kernel that a command left. Every step can be repeated after a kill: what
+//! was judged is found in the records, and is not judged again.
 
 use super::files::Files;
 use super::judged_by::JudgedBy;
@@ -24,7 +24,8 @@ use anyhow::{Context, Result};
 /// What came of a candidate.
 pub(super) enum Came {
     Ended(LastTurn),
-    /// The rule decided, and the decision failed or was refused: the same may succeed the next time.
+    /// The rule decided, and the decision failed or was refused: the same may succeed the next
+    /// time.
     Undecided(LastTurn),
     /// The loop was ended before the candidate was decided.
     Stopped,
@@ -72,14 +73,17 @@ impl Judging<'_> {
                 if !self.put(&repo, &bytes, candidate.told.turn)? {
                     return Ok(Came::Person);
                 }
-                // That may have waited for somebody else's decision, and a short run may end before the request is seen.
+                // That may have waited for somebody else's decision, and a short run may end before
+                // the request is seen.
                 if self.files.ends_turn(candidate.told.turn) {
                     self.control.end();
                     return Ok(Came::Stopped);
                 }
                 if let Some(known) = self.judged_before(index) {
                     told.run = Some(known.record.start.id);
-                    return Ok(Came::Ended(told.ended(TurnOutcome::Known, in_words(&known))));
+                    return Ok(Came::Ended(
+                        told.ended(TurnOutcome::Known, in_words(&known)),
+                    ));
                 }
                 self.judged_by.look_before_run(project);
                 let (spec, standby) = (self.ready.spec(self.spec), self.ready.take());
@@ -87,7 +91,9 @@ impl Judging<'_> {
                 match execute_by(standby, project, &spec, index, self.control, |_| {}) {
                     Ok(record) => record,
                     Err(NotRun::Kernel(why)) => {
-                        return Ok(Came::Ended(told.ended(TurnOutcome::Failed, why.to_string())));
+                        return Ok(Came::Ended(
+                            told.ended(TurnOutcome::Failed, why.to_string()),
+                        ));
                     }
                     Err(other) => return Ok(Came::Trouble(other.to_string())),
                 }
@@ -97,22 +103,37 @@ impl Judging<'_> {
         self.decide(index, &record, candidate, told)
     }
 
-    /// The newest run of this loop after `after` that judged these bytes. Another lane may have judged them on its device, too.
+    /// The newest run of this loop after `after` that judged these bytes. Another lane may have
+    /// judged them on its device, too.
     fn judged_already(&self, index: &RunIndex, blob: &str, after: RunId) -> Result<Option<Record>> {
         let project = self.project;
         let is_judged = |run: &&RunSummary| {
             run.id > after && run.judges(project) && run.outcome().is_some_and(Outcome::is_verdict)
         };
-        let target = self.spec.device.unwrap_or(project.config.device).to_string();
-        let is_own = |record: &Record| project.lane.is_none() || record.target.as_ref() == Some(&target);
-        let mut records = index.newest_of_blob(blob).filter(is_judged).map(|run| index.store().read(run.id));
-        records.find(|record| record.as_ref().map_or(true, is_own)).transpose()
+        let target = self
+            .spec
+            .device
+            .unwrap_or(project.config.device)
+            .to_string();
+        let is_own =
+            |record: &Record| project.lane.is_none() || record.target.as_ref() == Some(&target);
+        let mut records = index
+            .newest_of_blob(blob)
+            .filter(is_judged)
+            .map(|run| index.store().read(run.id));
+        records
+            .find(|record| record.as_ref().map_or(true, is_own))
+            .transpose()
     }
 
     /// The earlier run that judged the kernel that is on disk now.
     fn judged_before(&self, index: &RunIndex) -> Option<JudgedBefore> {
         let present = inputs::read(self.project).ok()?;
-        let target = self.spec.device.unwrap_or(self.project.config.device).to_string();
+        let target = self
+            .spec
+            .device
+            .unwrap_or(self.project.config.device)
+            .to_string();
         judged_before(self.project, index, &present, &target)
     }
 
@@ -128,7 +149,9 @@ impl Judging<'_> {
             return Ok(Came::Trouble("the run has no verdict".to_owned()));
         };
         if let Some(decision) = &record.decision {
-            return Ok(Came::Ended(told.ended(outcome(decision.status), verdict.why.clone())));
+            return Ok(Came::Ended(
+                told.ended(outcome(decision.status), verdict.why.clone()),
+            ));
         }
         match (verdict.outcome, self.judged_by.changed(project)) {
             (Outcome::Crash | Outcome::Pass | Outcome::Fail, Some(changed)) => {
@@ -141,7 +164,10 @@ impl Judging<'_> {
             }
             (Outcome::NotJudged, None) => return Ok(Came::Trouble(verdict.why.clone())),
             (Outcome::Void, _) => {
-                return Ok(Came::Trouble(format!("run {}: {}", record.start.id, verdict.why)));
+                return Ok(Came::Trouble(format!(
+                    "run {}: {}",
+                    record.start.id, verdict.why
+                )));
             }
             (Outcome::Crash | Outcome::Pass | Outcome::Fail, None) => {}
         }
@@ -150,25 +176,37 @@ impl Judging<'_> {
         let repo = Repo::open(project)?;
         let message = decide::with_tested(message, &repo, project, index, run);
         if verdict.outcome == Outcome::Crash {
-            return Ok(match decide::discard(project, index, run, &message, false) {
-                Ok(decided) => Came::Ended(told.ended(outcome(decided.status), verdict.why.clone())),
-                Err(refusal) => Came::Undecided(told.ended(TurnOutcome::Left, refusal.to_string())),
-            });
+            return Ok(
+                match decide::discard(project, index, run, &message, false) {
+                    Ok(decided) => {
+                        Came::Ended(told.ended(outcome(decided.status), verdict.why.clone()))
+                    }
+                    Err(refusal) => {
+                        Came::Undecided(told.ended(TurnOutcome::Left, refusal.to_string()))
+                    }
+                },
+            );
         }
         let mut tell = |_: RunId, _| {};
-        let mut asked =
-            RunContext { control: self.control, program: own_program(), tell: &mut tell, by_rule: true };
+        let mut asked = RunContext {
+            control: self.control,
+            program: own_program(),
+            tell: &mut tell,
+            by_rule: true,
+        };
         let ruling = decide::by_rule(&repo, project, index, record, &message, &mut asked);
         Ok(match ruling {
             _ if self.control.is_ended() && !matches!(ruling, Ruling::Decided(_)) => Came::Stopped,
-            Ruling::Decided(decided) => Came::Ended(told.ended(outcome(decided.status), verdict.why.clone())),
+            Ruling::Decided(decided) => {
+                Came::Ended(told.ended(outcome(decided.status), verdict.why.clone()))
+            }
             Ruling::Left(why) => Came::Ended(told.ended(TurnOutcome::Left, why)),
             Ruling::Failed(why) => Came::Undecided(told.ended(TurnOutcome::Left, why)),
         })
     }
 
-    /// Puts the bytes into the kernel's file in place of the incumbent. Returns false where the file holds neither: it is
-    /// a person's.
+    /// Puts the bytes into the kernel's file in place of the incumbent. Returns false where the
+    /// file holds neither: it is a person's.
     fn put(&self, repo: &Repo, bytes: &[u8], turn: u64) -> Result<bool> {
         match inputs::on_disk(self.project) {
             Ok(present) if present == bytes => return Ok(true),
@@ -187,21 +225,26 @@ impl Judging<'_> {
         let is_candidate =
             present.is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == candidate.hash);
         if is_candidate && !is_incumbent(self.project)? {
-            let head = repo::head(&Repo::open(self.project)?)?.commit.context("HEAD is on no commit")?;
+            let head = repo::head(&Repo::open(self.project)?)?
+                .commit
+                .context("HEAD is on no commit")?;
             decide::restore_commit(self.project, &head)?;
         }
         Ok(())
     }
 }
 
-/// Keeps the kernel of a turn that a person ended under `refs/lab/auto/TURN`, and tells it, unless it is the incumbent's.
+/// Keeps the kernel of a turn that a person ended under `refs/lab/auto/TURN`, and tells it, unless
+/// it is the incumbent's.
 pub(super) fn keep_ended(
     project: &Project,
     files: &Files,
     candidate: &Candidate,
     told: &mut LastTurn,
 ) -> Result<()> {
-    let Some(bytes) = files.candidate(&candidate.hash) else { return Ok(()) };
+    let Some(bytes) = files.candidate(&candidate.hash) else {
+        return Ok(());
+    };
     let repo = Repo::open(project)?;
     let blob = repo::blob_id(&repo, &project.kernel_name, &bytes)?;
     if repo::incumbent(&repo, project)?.as_deref() == Some(&blob) {
@@ -211,7 +254,9 @@ pub(super) fn keep_ended(
     let mut line = format!("changed {}", project.kernel_name);
     match &told.ignored_ref {
         // It holds the other files that the command changed.
-        Some(others) if *others != kernel.reference => line += &format!(" (in {})", kernel.reference),
+        Some(others) if *others != kernel.reference => {
+            line += &format!(" (in {})", kernel.reference)
+        }
         _ => told.ignored_ref = Some(kernel.reference),
     }
     told.ignored.insert(0, line);
@@ -221,8 +266,15 @@ pub(super) fn keep_ended(
 /// What is known of a kernel, for its command.
 fn in_words(known: &JudgedBefore) -> String {
     let record = &known.record;
-    let how = record.decision.as_ref().map_or("left undecided", |decision| decision.status.word());
-    let same = if known.same_bytes { "these bytes" } else { "the same kernel, comments and blanks aside," };
+    let how = record
+        .decision
+        .as_ref()
+        .map_or("left undecided", |decision| decision.status.word());
+    let same = if known.same_bytes {
+        "these bytes"
+    } else {
+        "the same kernel, comments and blanks aside,"
+    };
     format!("run {} judged {same} before: {how}", record.start.id)
 }
 
@@ -230,7 +282,8 @@ fn in_words(known: &JudgedBefore) -> String {
 const NO_HEAD: &str =
     "HEAD is on no commit any more, so there is no incumbent: `git reflog` shows where it was";
 
-/// Whether the kernel's file holds the incumbent's bytes. An error where HEAD cannot be read or is on no commit.
+/// Whether the kernel's file holds the incumbent's bytes. An error where HEAD cannot be read or is
+/// on no commit.
 pub(super) fn is_incumbent(project: &Project) -> Result<bool> {
     let repo = Repo::open(project)?;
     let head = repo::head(&repo)?.commit.context(NO_HEAD)?;

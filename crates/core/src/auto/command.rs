@@ -1,4 +1,5 @@
-//! One run of the user's command: its work tree, its environment, its limits, and the kernel that it left.
+//! One run of the user's command: its work tree, its environment, its limits, and the kernel that
+//! it left.
 
 use super::answer::{self, Answer};
 use super::files::Files;
@@ -29,8 +30,8 @@ pub(super) const TURN_ENDED: &str = "a person ended the turn";
 /// Lines of the output's end that the state holds.
 const OUTPUT_LINES: usize = 20;
 
-/// Most bytes of files other than the kernel that are kept in git of one turn; of all turns together; and of a turn when that is
-/// spent.
+/// Most bytes of files other than the kernel that are kept in git of one turn; of all turns
+/// together; and of a turn when that is spent.
 const KEPT_OF_A_TURN: u64 = 64 << 20;
 const KEPT_IN_ALL: u64 = 1 << 30;
 const KEPT_AT_LEAST: u64 = 16 << 10;
@@ -84,9 +85,16 @@ impl Edit<'_> {
         // The command of an earlier turn may have removed them.
         self.files.create()?;
         let before_it = UsersRepository::look(&repo, self.project)?;
-        let tree =
-            AgentTree::create(&repo, self.project, &self.files.user.join("tree"), self.turn, self.from)?;
-        let before = tree.read_kernel().context("cannot read the kernel in the work tree of the command")?;
+        let tree = AgentTree::create(
+            &repo,
+            self.project,
+            &self.files.user.join("tree"),
+            self.turn,
+            self.from,
+        )?;
+        let before = tree
+            .read_kernel()
+            .context("cannot read the kernel in the work tree of the command")?;
         let [state, answer] = ["state.json", "answer.json"].map(|name| self.files.user.join(name));
         user.replace_with(&state, |out| out.write_all(self.state))
             .with_context(|| format!("cannot write {}", state.display()))?;
@@ -107,32 +115,42 @@ impl Edit<'_> {
         if self.whole.is_ended() {
             keep_others(&tree, &repo?, self.files, &mut told, true)?;
             end_turn(self.files)?;
-            return Ok(Edited::Stopped(
-                told.ended(TurnOutcome::Failed, "the loop was ended while the command edited"),
-            ));
+            return Ok(Edited::Stopped(told.ended(
+                TurnOutcome::Failed,
+                "the loop was ended while the command edited",
+            )));
         }
-        let lines = self.project.files().open(&log_path, lab_system::root::Access::Read);
-        let lines = lines.and_then(|file| read_log(file, OUTPUT_LINES)).unwrap_or_default();
+        let lines = self
+            .project
+            .files()
+            .open(&log_path, lab_system::root::Access::Read);
+        let lines = lines
+            .and_then(|file| read_log(file, OUTPUT_LINES))
+            .unwrap_or_default();
         told.output = lines.into_iter().map(|line| line.text).collect();
         let (said, answer_error) = match user.read(&answer, answer::LIMIT) {
-            Ok(bytes) => {
-                Answer::parse(&bytes).map_or_else(|why| (Answer::default(), Some(why)), |a| (a, None))
-            }
+            Ok(bytes) => Answer::parse(&bytes)
+                .map_or_else(|why| (Answer::default(), Some(why)), |a| (a, None)),
             Err(error) if error.kind() == ErrorKind::NotFound => (Answer::default(), None),
-            Err(error) => (Answer::default(), Some(format!("LAB_ANSWER is not read: {error}"))),
+            Err(error) => (
+                Answer::default(),
+                Some(format!("LAB_ANSWER is not read: {error}")),
+            ),
         };
         told.answer_error = answer_error;
         let kernel = match ending {
-            Ending::Exited(0) => {
-                tree.read_kernel().map_err(|error| format!("its kernel is not taken: {error}"))
-            }
+            Ending::Exited(0) => tree
+                .read_kernel()
+                .map_err(|error| format!("its kernel is not taken: {error}")),
             Ending::Superseded => Err(told.command.clone()),
             _ => Err(format!("the command failed: {}", told.command)),
         };
         // The kernel of a command that failed is not judged, and it is not lost.
         match (repo, &kernel) {
             (Ok(repo), _) => keep_others(&tree, &repo, self.files, &mut told, kernel.is_err())?,
-            (Err(why), Ok(_)) => told.ignored.push(format!("other files are not kept: {why:#}")),
+            (Err(why), Ok(_)) => told
+                .ignored
+                .push(format!("other files are not kept: {why:#}")),
             (Err(why), Err(_)) => return Err(why),
         }
         if kernel.as_ref().map_or(true, |bytes| *bytes == before) {
@@ -140,12 +158,22 @@ impl Edit<'_> {
         }
         let cost = said.cost.unwrap_or(0.0);
         Ok(match kernel {
-            Err(why) => Edited::Without { told: told.ended(TurnOutcome::Failed, why), cost },
+            Err(why) => Edited::Without {
+                told: told.ended(TurnOutcome::Failed, why),
+                cost,
+            },
             Ok(bytes) if bytes == before => {
                 let why = "the command did not change the kernel";
-                Edited::Without { told: told.ended(TurnOutcome::Nothing, why), cost }
+                Edited::Without {
+                    told: told.ended(TurnOutcome::Nothing, why),
+                    cost,
+                }
             }
-            Ok(bytes) => Edited::Kernel { bytes, answer: said, told },
+            Ok(bytes) => Edited::Kernel {
+                bytes,
+                answer: said,
+                told,
+            },
         })
     }
 
@@ -154,14 +182,27 @@ impl Edit<'_> {
         let line = format!("exec {}", words.join(" "));
         let mut command = Command::new(own_program());
         let own = std::process::id().to_string();
-        command.arg0("lab").args(["supervise", "--parent", &own, "--", &line]);
+        command
+            .arg0("lab")
+            .args(["supervise", "--parent", &own, "--", &line]);
         let kernel = tree.kernel();
         command.current_dir(kernel.parent().unwrap_or(tree.path()));
-        command.env("LAB_AUTO_STATE", state).env("LAB_ANSWER", answer).env("LAB_KERNEL", &kernel);
+        command
+            .env("LAB_AUTO_STATE", state)
+            .env("LAB_ANSWER", answer)
+            .env("LAB_KERNEL", &kernel);
         command.env("LAB_DEVICE", self.device);
-        command.env("LAB_TURN", self.turn.to_string()).env("LAB_ATTEMPT", self.attempt.to_string());
+        command
+            .env("LAB_TURN", self.turn.to_string())
+            .env("LAB_ATTEMPT", self.attempt.to_string());
         // git in the work tree is about the work tree, whoever started the lab.
-        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"] {
+        for name in [
+            "GIT_DIR",
+            "GIT_WORK_TREE",
+            "GIT_INDEX_FILE",
+            "GIT_COMMON_DIR",
+            "GIT_OBJECT_DIRECTORY",
+        ] {
             command.env_remove(name);
         }
         command
@@ -170,15 +211,21 @@ impl Edit<'_> {
     fn follow(&self, command: Command, log: File) -> Result<Ending> {
         let mut follow = Follow::new(log, OUTPUT_LIMIT);
         let running = process::start(command, Stdio::null()).context("cannot start the command")?;
-        let ending = process::follow(running, Limits { time: self.limit }, self.control, &mut follow, |_| {});
+        let ending = process::follow(
+            running,
+            Limits { time: self.limit },
+            self.control,
+            &mut follow,
+            |_| {},
+        );
         // The log is for reading only: the turn goes on without it.
         let _ = follow.finish();
         Ok(ending)
     }
 }
 
-/// Keeps in git what a command had done in a turn that did not end: the loop was killed, or its files could not be written. `None`
-/// if every turn ended, or the command had changed nothing.
+/// Keeps in git what a command had done in a turn that did not end: the loop was killed, or its
+/// files could not be written. `None` if every turn ended, or the command had changed nothing.
 pub(super) fn keep_half_done(project: &Project, files: &Files) -> Result<Option<LastTurn>> {
     let repo = Repo::open(project)?;
     let Some((tree, turn)) = AgentTree::find(&repo, project, &files.user.join("tree"))? else {
@@ -188,10 +235,14 @@ pub(super) fn keep_half_done(project: &Project, files: &Files) -> Result<Option<
     keep_others(&tree, &repo, files, &mut told, true)?;
     end_turn(files)?;
     let why = "the loop was ended while the command edited";
-    Ok(told.ignored_ref.is_some().then(|| told.ended(TurnOutcome::Failed, why)))
+    Ok(told
+        .ignored_ref
+        .is_some()
+        .then(|| told.ended(TurnOutcome::Failed, why)))
 }
 
-/// Notes that nothing of the work tree is needed any more. Call it once the command's kernel is stored elsewhere.
+/// Notes that nothing of the work tree is needed any more. Call it once the command's kernel is
+/// stored elsewhere.
 pub(super) fn end_turn(files: &Files) -> Result<()> {
     AgentTree::forget(&files.user.join("tree")).context("cannot end the turn of the command")
 }
@@ -205,7 +256,9 @@ fn keep_others(
     with_kernel: bool,
 ) -> Result<()> {
     let kept = files.kept_bytes();
-    let most = KEPT_IN_ALL.saturating_sub(kept).clamp(KEPT_AT_LEAST, KEPT_OF_A_TURN);
+    let most = KEPT_IN_ALL
+        .saturating_sub(kept)
+        .clamp(KEPT_AT_LEAST, KEPT_OF_A_TURN);
     let others = tree.keep_others(repo, told.turn, with_kernel, most)?;
     if others.bytes > 0 {
         files.write_kept_bytes(kept.saturating_add(others.bytes))?;
@@ -220,8 +273,14 @@ fn in_words(ending: Ending, limit: Duration) -> String {
         Ending::Exited(127) => "exit code 127: there is no such program".to_owned(),
         Ending::Exited(code) => format!("exit code {code}"),
         Ending::Signalled(number) => format!("it was ended by {}", signal::name(number)),
-        Ending::TimedOut => format!("it was ended after {} s (--turn-limit)", limit.as_secs_f64()),
-        Ending::Flooded => format!("it was ended: it printed more than {} MiB", OUTPUT_LIMIT >> 20),
+        Ending::TimedOut => format!(
+            "it was ended after {} s (--turn-limit)",
+            limit.as_secs_f64()
+        ),
+        Ending::Flooded => format!(
+            "it was ended: it printed more than {} MiB",
+            OUTPUT_LIMIT >> 20
+        ),
         // With the loop no turn is told.
         Ending::Superseded => TURN_ENDED.to_owned(),
         Ending::NotStarted | Ending::Unknown => "nobody knows how it ended".to_owned(),

@@ -1,4 +1,5 @@
-//! What a loop takes on disk, and how that stays bounded: a kernel may print up to lab.toml's `output_limit_mib` in each run.
+//! What a loop takes on disk, and how that stays bounded: a kernel may print up to lab.toml's
+//! `output_limit_mib` in each run.
 
 use crate::project::Project;
 use crate::repo::{self, ObjectFiles, Repo};
@@ -27,19 +28,25 @@ pub struct DiskUse {
 
 /// Measures what runs and git take. Looks at every file of `.lab/runs`.
 pub fn disk_use(project: &Project) -> Result<DiskUse> {
-    let ObjectFiles { bytes: git_bytes, .. } = repo::object_files(&Repo::open(project)?);
-    let entries = |folder: &std::path::Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let ObjectFiles {
+        bytes: git_bytes, ..
+    } = repo::object_files(&Repo::open(project)?);
+    let entries =
+        |folder: &std::path::Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut runs_bytes = 0;
     for run in entries(RunStore::new(&project.lab_dir).runs()) {
         for file in entries(&run.path()).chain([run]) {
             runs_bytes += file.metadata().map_or(0, |found| found.blocks() * 512);
         }
     }
-    Ok(DiskUse { runs_bytes, git_bytes })
+    Ok(DiskUse {
+        runs_bytes,
+        git_bytes,
+    })
 }
 
-/// Cuts the run.log of each discarded run that is newer than `cut` and older than the newest 100 to its first and last 32 KiB.
-/// Returns the newest run that was looked at. What cannot be cut stays.
+/// Cuts the run.log of each discarded run that is newer than `cut` and older than the newest 100 to
+/// its first and last 32 KiB. Returns the newest run that was looked at. What cannot be cut stays.
 pub(super) fn cut_logs(project: &Project, index: &RunIndex, cut: RunId) -> RunId {
     let newest = index.newest().next().map_or(RunId(0), |run| run.id);
     let last = RunId(newest.0.saturating_sub(WHOLE_LOGS));
@@ -63,7 +70,8 @@ fn cut_log(project: &Project, store: &RunStore, run: RunId) -> std::io::Result<(
     log.by_ref().take(LOG_END).read_to_end(&mut bytes)?;
     let left_out = length - 2 * LOG_END;
     bytes.extend(
-        format!("\nlab: {left_out} bytes are left out here: the run is an old one of lab auto\n").bytes(),
+        format!("\nlab: {left_out} bytes are left out here: the run is an old one of lab auto\n")
+            .bytes(),
     );
     log.seek(SeekFrom::End(-(LOG_END as i64)))?;
     log.take(LOG_END).read_to_end(&mut bytes)?;

@@ -1,4 +1,5 @@
-//! The files of the loop: `.lab/auto/` in the work tree, and a folder of the user's for the command's work tree.
+//! The files of the loop: `.lab/auto/` in the work tree, and a folder of the user's for the
+//! command's work tree.
 
 use super::state::{Phase, State};
 use crate::disk::space;
@@ -25,8 +26,9 @@ pub(super) struct Files {
     pub user: PathBuf,
 }
 
-/// The locks of a running loop. By the one in `.lab` other labs see that it runs. The one beside the command's folder keeps a second loop
-/// out of that folder also where `.lab` is removed, as `git clean -fdx` does.
+/// The locks of a running loop. By the one in `.lab` other labs see that it runs. The one beside
+/// the command's folder keeps a second loop out of that folder also where `.lab` is removed, as
+/// `git clean -fdx` does.
 pub(super) struct Locks([LockedFile; 2]);
 
 impl Files {
@@ -34,13 +36,20 @@ impl Files {
         let place = format!("{}\n{}", project.root.display(), project.kernel_name);
         let key = blake3::hash(place.as_bytes()).to_hex().to_string();
         let user = trust::state_folder()?.join("auto").join(&key[..16]);
-        Ok(Files { root: project.files(), folder: folder(project), user })
+        Ok(Files {
+            root: project.files(),
+            folder: folder(project),
+            user,
+        })
     }
 
     /// Creates the folders.
     pub fn create(&self) -> Result<()> {
         let failed = |path: &Path| format!("cannot create {}", path.display());
-        let made = self.root.create_dir_all(&self.folder).with_context(|| failed(&self.folder));
+        let made = self
+            .root
+            .create_dir_all(&self.folder)
+            .with_context(|| failed(&self.folder));
         made.map_err(|error| space::explain(error, "no loop could start"))?;
         #[allow(clippy::disallowed_methods)] // The folder is the user's own.
         std::fs::create_dir_all(&self.user).with_context(|| failed(&self.user))
@@ -67,20 +76,29 @@ impl Files {
         Ok(Locks([hold(user)?, hold(lab)?]))
     }
 
-    /// Whether the locks keep a second loop away: not where somebody has removed their files, and perhaps locked new ones.
+    /// Whether the locks keep a second loop away: not where somebody has removed their files, and
+    /// perhaps locked new ones.
     pub fn are_held(&self, locks: &Locks) -> bool {
-        self.lock_files().iter().zip(&locks.0).all(|((root, path), lock)| root.is_name_of(path, lock))
+        self.lock_files()
+            .iter()
+            .zip(&locks.0)
+            .all(|((root, path), lock)| root.is_name_of(path, lock))
     }
 
-    /// The files of [`Locks`]. That of the user's is the first: who does not get it touches nothing in `.lab`.
+    /// The files of [`Locks`]. That of the user's is the first: who does not get it touches nothing
+    /// in `.lab`.
     fn lock_files(&self) -> [(Root, PathBuf); 2] {
         let user = self.user.with_extension("lock");
-        [(Root::new(user.parent().unwrap_or(&user)), user), (self.root.clone(), self.folder.join("lock"))]
+        [
+            (Root::new(user.parent().unwrap_or(&user)), user),
+            (self.root.clone(), self.folder.join("lock")),
+        ]
     }
 
-    /// Replaces the state in one step. With a kernel that is to be judged it is on disk before this returns. Without one nobody waits for the
-    /// disk. A power failure then loses what the state alone says of the last turns: their numbers, costs and failures, and the last
-    /// patch. What was judged and decided is in the records.
+    /// Replaces the state in one step. With a kernel that is to be judged it is on disk before this
+    /// returns. Without one nobody waits for the disk. A power failure then loses what the state
+    /// alone says of the last turns: their numbers, costs and failures, and the last patch. What
+    /// was judged and decided is in the records.
     pub fn write_state(&self, state: &State) -> Result<()> {
         let path = self.folder.join("state.json");
         let bytes = serde_json::to_vec_pretty(state)?;
@@ -102,7 +120,8 @@ impl Files {
         written.map_err(|error| space::explain(error, "the loop ended"))
     }
 
-    /// Does a step once more, with new folders, if somebody has removed them: `git clean -fdx` removes `.lab`.
+    /// Does a step once more, with new folders, if somebody has removed them: `git clean -fdx`
+    /// removes `.lab`.
     fn again_if_gone<T>(&self, step: impl Fn() -> std::io::Result<T>) -> std::io::Result<T> {
         match step() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -120,7 +139,10 @@ impl Files {
 
     /// The bytes that are to be judged; `None` unless they have this hash.
     pub fn candidate(&self, hash: &str) -> Option<Vec<u8>> {
-        let bytes = self.root.read(&self.folder.join("candidate"), crate::inputs::SIZE_LIMIT).ok()?;
+        let bytes = self
+            .root
+            .read(&self.folder.join("candidate"), crate::inputs::SIZE_LIMIT)
+            .ok()?;
         (blake3::hash(&bytes).to_hex().as_str() == hash).then_some(bytes)
     }
 
@@ -135,7 +157,9 @@ impl Files {
     /// Bytes of files other than the kernel that were kept of all turns.
     pub fn kept_bytes(&self) -> u64 {
         let text = self.root.read_text(&self.folder.join("kept_bytes"), 64);
-        text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+        text.ok()
+            .and_then(|text| text.trim().parse().ok())
+            .unwrap_or(0)
     }
 
     pub fn write_kept_bytes(&self, bytes: u64) -> Result<()> {
@@ -154,7 +178,9 @@ impl Files {
 
     pub fn write_request(&self, word: &str) -> Result<()> {
         let path = self.folder.join("request");
-        self.root.replace(&path, word.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+        self.root
+            .replace(&path, word.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// What a person asked the loop for, and the loop has not read yet.
@@ -166,7 +192,9 @@ impl Files {
     pub fn write_end_of_turn(&self, turn: u64) -> Result<()> {
         let path = self.folder.join("end-turn");
         let text = turn.to_string();
-        self.root.replace(&path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+        self.root
+            .replace(&path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Whether a person asked for the end of this turn.
@@ -187,7 +215,10 @@ impl Files {
 }
 
 fn is_taken(project: &Project) -> Error {
-    let process = read_state(project).ok().flatten().map(|state| format!(" (process {})", state.process));
+    let process = read_state(project)
+        .ok()
+        .flatten()
+        .map(|state| format!(" (process {})", state.process));
     anyhow!(
         "a `lab auto` works on {} already{}: `lab auto status{}` shows it, `lab auto stop{}` ends it",
         project.kernel_name,
@@ -197,8 +228,8 @@ fn is_taken(project: &Project) -> Error {
     )
 }
 
-/// Reads the state of a kernel's loop. `None` if there was none, or a power failure left nothing of it: some file systems then hold a file
-/// without bytes, or with zeros in their place.
+/// Reads the state of a kernel's loop. `None` if there was none, or a power failure left nothing of
+/// it: some file systems then hold a file without bytes, or with zeros in their place.
 pub fn read_state(project: &Project) -> Result<Option<State>> {
     read_state_in(project, &folder(project))
 }
@@ -214,7 +245,9 @@ pub(super) fn read_state_in(project: &Project, folder: &Path) -> Result<Option<S
         return Ok(None);
     }
     let state = serde_json::from_slice(&bytes);
-    state.map(Some).with_context(|| format!("{} is damaged: remove it", path.display()))
+    state
+        .map(Some)
+        .with_context(|| format!("{} is damaged: remove it", path.display()))
 }
 
 /// Whether a loop works on the kernel now.

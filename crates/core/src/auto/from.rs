@@ -1,5 +1,5 @@
-//! `lab auto --from COMMIT`: the loop starts at an older kernel, on a branch of its own. The branch that was checked out stays as
-//! it is, and so does every experiment.
+//! `lab auto --from COMMIT`: the loop starts at an older kernel, on a branch of its own. The branch
+//! that was checked out stays as it is, and so does every experiment.
 
 use super::files::{Files, read_state};
 use crate::decide;
@@ -8,8 +8,8 @@ use crate::repo::{self, Repo, Switched, short};
 use crate::store::DecisionLock;
 use anyhow::{Result, bail};
 
-/// Checks out the branch `lab/auto/SHORT`, which starts at a commit; returns what was done, in a sentence. Open the project anew
-/// afterwards: its files are other ones.
+/// Checks out the branch `lab/auto/SHORT`, which starts at a commit; returns what was done, in a
+/// sentence. Open the project anew afterwards: its files are other ones.
 pub fn start_from(project: &Project, name: &str) -> Result<String> {
     let files = Files::of(project)?;
     files.create()?;
@@ -19,11 +19,18 @@ pub fn start_from(project: &Project, name: &str) -> Result<String> {
     let head = repo::head(&repo)?;
     let (commit, subject) = repo::resolve(&repo, name)?;
     if repo::bytes_of(&repo, project, &commit).is_err() {
-        bail!("{} '{subject}' does not hold {}: name another commit", short(&commit), project.kernel_name);
+        bail!(
+            "{} '{subject}' does not hold {}: name another commit",
+            short(&commit),
+            project.kernel_name
+        );
     }
     let branch = format!("lab/auto/{}", short(&commit));
     let is_there = head.branch.as_ref() == Some(&branch);
-    if let Some(candidate) = read_state(project)?.and_then(|state| state.candidate).filter(|_| !is_there) {
+    if let Some(candidate) = read_state(project)?
+        .and_then(|state| state.candidate)
+        .filter(|_| !is_there)
+    {
         bail!(
             "the kernel of turn {} is not decided yet: `lab auto` without --from decides it first",
             candidate.told.turn
@@ -38,7 +45,10 @@ pub fn start_from(project: &Project, name: &str) -> Result<String> {
     };
     Ok(match switched {
         Switched::There => format!("on the branch {branch} already"),
-        Switched::New => format!("on the new branch {branch} at {} '{subject}'; {back}", short(&commit)),
+        Switched::New => format!(
+            "on the new branch {branch} at {} '{subject}'; {back}",
+            short(&commit)
+        ),
         Switched::Again => format!("on the branch {branch}, which was there before; {back}"),
     })
 }

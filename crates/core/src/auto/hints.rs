@@ -90,11 +90,24 @@ pub(super) struct Told<'a> {
 }
 
 /// Returns the object as JSON.
-pub(super) fn of(project: &Project, index: &RunIndex, state: &State, told: &Told) -> Result<Vec<u8>> {
+pub(super) fn of(
+    project: &Project,
+    index: &RunIndex,
+    state: &State,
+    told: &Told,
+) -> Result<Vec<u8>> {
     let repo = Repo::open(project)?;
-    let read = |id: RunId| index.store().read(id).ok().map(|record| (told.report)(index, &record));
+    let read = |id: RunId| {
+        index
+            .store()
+            .read(id)
+            .ok()
+            .map(|record| (told.report)(index, &record))
+    };
     let blob = repo::incumbent(&repo, project)?.unwrap_or_default();
-    let own = index.newest_of_blob(&blob).find(|run| run.judges(project) && run.verdict.is_some());
+    let own = index
+        .newest_of_blob(&blob)
+        .find(|run| run.judges(project) && run.verdict.is_some());
     let decided = index.newest_of_kernel(&project.kernel_name, |_| true);
     let past = |run: &crate::store::RunSummary| {
         let decision = run.decision.as_ref()?;
@@ -103,7 +116,11 @@ pub(super) fn of(project: &Project, index: &RunIndex, state: &State, told: &Told
             status: decision.status.word().to_owned(),
             description: decision.description.clone(),
             commit: decision.commit.clone(),
-            trailers: decision.trailers.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
+            trailers: decision
+                .trailers
+                .iter()
+                .map(|(key, value)| (key.to_string(), value.clone()))
+                .collect(),
             change: run.verdict.as_ref().and_then(|verdict| verdict.change),
         })
     };
@@ -113,7 +130,10 @@ pub(super) fn of(project: &Project, index: &RunIndex, state: &State, told: &Told
         kernel: &project.kernel_name,
         attempt: state.counts.mended,
         attempts: told.mend,
-        incumbent: Incumbent { commit: repo::head(&repo)?.commit, run: own.and_then(|run| read(run.id)) },
+        incumbent: Incumbent {
+            commit: repo::head(&repo)?.commit,
+            run: own.and_then(|run| read(run.id)),
+        },
         last_turn: state.last_turn.as_ref(),
         last_run: state.last_turn.as_ref().and_then(|turn| read(turn.run?)),
         best: state.best.as_ref(),

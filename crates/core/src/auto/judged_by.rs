@@ -1,5 +1,5 @@
-//! The files of a harness of the user's own. The loop decides nothing by a harness that changed since the loop began: the command may
-//! have changed what judges it.
+//! The files of a harness of the user's own. The loop decides nothing by a harness that changed
+//! since the loop began: the command may have changed what judges it.
 
 use crate::config::Harness;
 use crate::inputs::{self, KernelError};
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// Most bytes of a file that is compared. A script is shorter.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The hashes of the files, by path; `None` for one that cannot be read. Empty for the built-in harness, whose rules a keep compares
-/// with HEAD.
+/// The hashes of the files, by path; `None` for one that cannot be read. Empty for the built-in
+/// harness, whose rules a keep compares with HEAD.
 type Hashes = BTreeMap<PathBuf, Option<blake3::Hash>>;
 
 /// The harness as it was when the loop began, and as the run of the present kernel found it.
@@ -25,12 +25,17 @@ pub(super) struct JudgedBy {
 }
 
 impl JudgedBy {
-    /// The files as they are now: those that the harness's command line names, or its script, what these import, and those of
-    /// `watch.extra`. The error is of a file that no run could read either.
+    /// The files as they are now: those that the harness's command line names, or its script, what
+    /// these import, and those of `watch.extra`. The error is of a file that no run could read
+    /// either.
     pub fn now(project: &Project) -> Result<JudgedBy, KernelError> {
         let named = named(project);
         let at_first = hashes(project, &named)?;
-        Ok(JudgedBy { named, at_first, changed_before_run: None })
+        Ok(JudgedBy {
+            named,
+            at_first,
+            changed_before_run: None,
+        })
     }
 
     /// Notes that the next kernel is another one, which no run judged yet.
@@ -38,15 +43,19 @@ impl JudgedBy {
         self.changed_before_run = None;
     }
 
-    /// Looks at the files before a run. Its verdict is that of a changed harness also if the harness is as at first when the run ends: a
-    /// person may put it back meanwhile, and a script may do so itself.
+    /// Looks at the files before a run. Its verdict is that of a changed harness also if the
+    /// harness is as at first when the run ends: a person may put it back meanwhile, and a script
+    /// may do so itself.
     pub fn look_before_run(&mut self, project: &Project) {
         self.changed_before_run = self.difference(project);
     }
 
-    /// Why nothing is decided by the harness: what is not as it was, or was not when the last run began.
+    /// Why nothing is decided by the harness: what is not as it was, or was not when the last run
+    /// began.
     pub fn changed(&self, project: &Project) -> Option<String> {
-        self.changed_before_run.clone().or_else(|| self.difference(project))
+        self.changed_before_run
+            .clone()
+            .or_else(|| self.difference(project))
     }
 
     fn difference(&self, project: &Project) -> Option<String> {
@@ -56,7 +65,9 @@ impl JudgedBy {
         };
         let mut paths = self.at_first.keys().chain(now.keys());
         let path = paths.find(|path| self.at_first.get(*path) != now.get(*path))?;
-        let name = project.relative(path).unwrap_or_else(|| path.display().to_string());
+        let name = project
+            .relative(path)
+            .unwrap_or_else(|| path.display().to_string());
         let is_there = |hashes: &Hashes| hashes.get(path).is_some_and(Option::is_some);
         let (what, mend) = match (is_there(&self.at_first), path.symlink_metadata().is_ok()) {
             (false, true) => ("is new", "remove it"),
@@ -69,10 +80,12 @@ impl JudgedBy {
     }
 }
 
-/// The files that lab.toml names. A word of a command line that is no file when the loop begins is none of the harness: it may be what
-/// the harness builds.
+/// The files that lab.toml names. A word of a command line that is no file when the loop begins is
+/// none of the harness: it may be what the harness builds.
 fn named(project: &Project) -> Vec<PathBuf> {
-    let Some(harness) = &project.config.harness else { return Vec::new() };
+    let Some(harness) = &project.config.harness else {
+        return Vec::new();
+    };
     let mut named: Vec<PathBuf> = match harness {
         // Shells separate words by these.
         Harness::Command(line) => line
@@ -83,8 +96,19 @@ fn named(project: &Project) -> Vec<PathBuf> {
             .collect(),
         Harness::Python { python } => vec![project.home.join(python)],
     };
-    named.extend(project.config.watch.extra.iter().map(|extra| project.home.join(extra)));
-    named.into_iter().map(|path| inputs::plain(&path)).filter(|path| *path != project.kernel).collect()
+    named.extend(
+        project
+            .config
+            .watch
+            .extra
+            .iter()
+            .map(|extra| project.home.join(extra)),
+    );
+    named
+        .into_iter()
+        .map(|path| inputs::plain(&path))
+        .filter(|path| *path != project.kernel)
+        .collect()
 }
 
 fn hashes(project: &Project, named: &[PathBuf]) -> Result<Hashes, KernelError> {
@@ -94,5 +118,7 @@ fn hashes(project: &Project, named: &[PathBuf]) -> Result<Hashes, KernelError> {
 }
 
 fn hash(path: &Path) -> Option<blake3::Hash> {
-    read_anywhere(path, MOST_BYTES).ok().map(|bytes| blake3::hash(&bytes))
+    read_anywhere(path, MOST_BYTES)
+        .ok()
+        .map(|bytes| blake3::hash(&bytes))
 }

@@ -48,7 +48,10 @@ impl LaneView {
 
     /// Its loop waits until a person asks it to go on.
     pub fn is_paused(&self) -> bool {
-        self.running && self.known().is_some_and(|state| state.phase == Phase::Paused)
+        self.running
+            && self
+                .known()
+                .is_some_and(|state| state.phase == Phase::Paused)
     }
 
     /// Experiments an hour since the budget began. `None` before the first one.
@@ -57,8 +60,8 @@ impl LaneView {
     }
 }
 
-/// What a watcher looks at to know when [`LaneView::read_all`] would read something else: of each lane whether its loop runs, and the
-/// stamp of its state.
+/// What a watcher looks at to know when [`LaneView::read_all`] would read something else: of each
+/// lane whether its loop runs, and the stamp of its state.
 pub(super) fn stamps(project: &Project) -> Vec<(bool, Option<Stamp>)> {
     if project.lane.is_some() {
         return Vec::new();
@@ -66,7 +69,10 @@ pub(super) fn stamps(project: &Project) -> Vec<(bool, Option<Stamp>)> {
     let files = project.files();
     let look = |name: String| {
         let folder = loop_claim::folder_of_lane(project, &name);
-        (loop_claim::is_running_in(project, &folder), stamp(&files, &folder.join("state.json")))
+        (
+            loop_claim::is_running_in(project, &folder),
+            stamp(&files, &folder.join("state.json")),
+        )
     };
     names(project).into_iter().map(look).collect()
 }

@@ -1,13 +1,13 @@
-//! Lanes: loops side by side, one for each device. Each has a work tree, a branch and an incumbent of its own; the records and
-//! the ledgers are those of the work tree that the lanes were made for.
+//! Lanes: loops side by side, one for each device. Each has a work tree, a branch and an incumbent
+//! of its own; the records and the ledgers are those of the work tree that the lanes were made for.
 
 use crate::project::Project;
 use crate::repo::{self, Repo};
 use anyhow::{Context, Result, bail};
 use lab_protocol::Target;
 
-/// Makes the lane of a device where it is not there yet, and opens the kernel in it. A lane of a trusted folder is trusted where its
-/// lab.toml is the same.
+/// Makes the lane of a device where it is not there yet, and opens the kernel in it. A lane of a
+/// trusted folder is trusted where its lab.toml is the same.
 pub fn open_lane(project: &Project, device: Target) -> Result<Project> {
     if let Some(lane) = &project.lane {
         bail!(
@@ -38,21 +38,33 @@ pub fn lanes(project: &Project) -> Vec<Project> {
     if project.lane.is_some() {
         return Vec::new();
     }
-    let lanes = names(project).into_iter().filter_map(|name| open(project, &name).ok());
-    lanes.filter(|lane| lane.lane.is_some() && lane.kernel_name == project.kernel_name).collect()
+    let lanes = names(project)
+        .into_iter()
+        .filter_map(|name| open(project, &name).ok());
+    lanes
+        .filter(|lane| lane.lane.is_some() && lane.kernel_name == project.kernel_name)
+        .collect()
 }
 
 /// The names of the lanes of this kernel's folder.
 pub(super) fn names(project: &Project) -> Vec<String> {
     let kernel = format!("{}-", folder_name(project));
-    project.lanes().into_iter().filter(|name| name.starts_with(&kernel)).collect()
+    project
+        .lanes()
+        .into_iter()
+        .filter(|name| name.starts_with(&kernel))
+        .collect()
 }
 
 /// The device of a lane, as [`device_name`] writes it.
 pub(super) fn device_of(project: &Project, name: &str) -> String {
-    let device = name.strip_prefix(&format!("{}-", folder_name(project))).unwrap_or(name);
+    let device = name
+        .strip_prefix(&format!("{}-", folder_name(project)))
+        .unwrap_or(name);
     match device.rsplit_once('-') {
-        Some((device, number)) if number.bytes().all(|b| b.is_ascii_digit()) => format!("{device}:{number}"),
+        Some((device, number)) if number.bytes().all(|b| b.is_ascii_digit()) => {
+            format!("{device}:{number}")
+        }
         _ => device.to_owned(),
     }
 }
@@ -60,7 +72,8 @@ pub(super) fn device_of(project: &Project, name: &str) -> String {
 fn open(project: &Project, name: &str) -> Result<Project> {
     let root = project.lane_root(name);
     let kernel = root.join(&project.kernel_name);
-    let lane = Project::open(&root, Some(&kernel)).with_context(|| format!("cannot open the lane {name}"))?;
+    let lane = Project::open(&root, Some(&kernel))
+        .with_context(|| format!("cannot open the lane {name}"))?;
     if lane.lane.is_none() || lane.lab_dir != project.lab_dir {
         bail!("{} is no work tree of a lane: move it away", root.display());
     }
@@ -69,7 +82,11 @@ fn open(project: &Project, name: &str) -> Result<Project> {
 
 /// The name of a lane: the kernel's folder and the device, as a branch may be named.
 fn name_of(project: &Project, device: Target) -> String {
-    format!("{}-{}", folder_name(project), device_name(device).replace(':', "-"))
+    format!(
+        "{}-{}",
+        folder_name(project),
+        device_name(device).replace(':', "-")
+    )
 }
 
 /// The device with its number: `cuda:0`.
@@ -81,8 +98,18 @@ pub fn device_name(device: Target) -> String {
 }
 
 fn folder_name(project: &Project) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let letter = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            c
+        } else {
+            '-'
+        }
+    };
     let name: String = project.name().chars().map(letter).collect();
     let name = name.trim_matches('-');
-    if name.is_empty() { "kernel".to_owned() } else { name.to_owned() }
+    if name.is_empty() {
+        "kernel".to_owned()
+    } else {
+        name.to_owned()
+    }
 }

@@ -1,9 +1,10 @@
-//! The loop of `lab auto`: a command edits the kernel, the lab judges and decides by rule, and tells the command what came of
-//! it, until a budget is spent or a person ends it.
+//! The loop of `lab auto`: a command edits the kernel, the lab judges and decides by rule, and
+//! tells the command what came of it, until a budget is spent or a person ends it.
 //!
-//! One turn is: the command runs in a work tree of its own, its kernel's bytes are taken, judged, decided and recorded. The
-//! file `.lab/auto/KEY/state.json` is replaced before and after each step. A loop that was killed goes on from there: the bytes
-//! that were taken are judged once, and a decision that was begun is completed.
+//! One turn is: the command runs in a work tree of its own, its kernel's bytes are taken, judged,
+//! decided and recorded. The file `.lab/auto/KEY/state.json` is replaced before and after each
+//! step. A loop that was killed goes on from there: the bytes that were taken are judged once, and
+//! a decision that was begun is completed.
 
 mod answer;
 mod begin;

@@ -1,12 +1,14 @@
-//! An editor without a model, for tests and benchmarks: one seeded change of a kernel. It changes a number, swaps two statements
-//! that look independent of each other, or changes the count of a `#pragma unroll`. Such a kernel is seldom better and often
-//! wrong, and that is its use: the loop has to judge it.
+//! An editor without a model, for tests and benchmarks: one seeded change of a kernel. It changes a
+//! number, swaps two statements that look independent of each other, or changes the count of a
+//! `#pragma unroll`. Such a kernel is seldom better and often wrong, and that is its use: the loop
+//! has to judge it.
 
 use super::source_code::{Code, Span};
 use crate::inputs;
 use lab_protocol::Language;
 
-/// Attempts with one change, then as many with two, and so on, until a kernel is found that was not tried.
+/// Attempts with one change, then as many with two, and so on, until a kernel is found that was not
+/// tried.
 const ATTEMPTS: u64 = 64;
 
 /// Most changes of one kernel.
@@ -32,9 +34,9 @@ pub(super) struct Draw<'a> {
     pub turn: u64,
 }
 
-/// Returns a changed copy of a kernel whose tokens differ from the kernel's. The same kernel and draw give the same
-/// copy as long as `is_tried` answers the same; a copy for which it says true is returned only if no other is found soon.
-/// `None` if there is nothing to change.
+/// Returns a changed copy of a kernel whose tokens differ from the kernel's. The same kernel and
+/// draw give the same copy as long as `is_tried` answers the same; a copy for which it says true is
+/// returned only if no other is found soon. `None` if there is nothing to change.
 pub(super) fn mutate(
     kernel: &[u8],
     language: Language,
@@ -45,11 +47,17 @@ pub(super) fn mutate(
     let mut tried = None;
     for attempt in 0..ATTEMPTS * MOST_CHANGES {
         let mut chance = Chance::new(draw, attempt);
-        let mut found = Mutation { bytes: kernel.to_vec(), what: String::new() };
+        let mut found = Mutation {
+            bytes: kernel.to_vec(),
+            what: String::new(),
+        };
         for _ in 0..=attempt / ATTEMPTS {
             let (bytes, what) = change(&found.bytes, language, &mut chance)?;
             let join = if found.what.is_empty() { "" } else { "; " };
-            found = Mutation { bytes, what: format!("{}{join}{what}", found.what) };
+            found = Mutation {
+                bytes,
+                what: format!("{}{join}{what}", found.what),
+            };
         }
         if found.bytes.len() as u64 > inputs::SIZE_LIMIT
             || inputs::tokens_of(&found.bytes, language) == tokens
@@ -76,7 +84,9 @@ impl Chance {
             hasher.update(&part.to_le_bytes());
         }
         hasher.update(draw.lane.unwrap_or_default().as_bytes());
-        Chance { bytes: hasher.finalize_xof() }
+        Chance {
+            bytes: hasher.finalize_xof(),
+        }
     }
 
     /// A number below `count`, which is not 0.
@@ -87,7 +97,11 @@ impl Chance {
     }
 
     fn one_of<'t, T>(&mut self, all: &'t [T]) -> Option<&'t T> {
-        if all.is_empty() { None } else { all.get(self.below(all.len())) }
+        if all.is_empty() {
+            None
+        } else {
+            all.get(self.below(all.len()))
+        }
     }
 }
 
@@ -122,14 +136,24 @@ fn change(kernel: &[u8], language: Language, chance: &mut Chance) -> Option<(Vec
             let at = chance.one_of(numbers)?;
             let old = text(kernel, at);
             let new = chance.one_of(&variants(old))?.clone();
-            Some((replaced(kernel, at, new.as_bytes()), format!("line {}: {old} to {new}", line(at.start))))
+            Some((
+                replaced(kernel, at, new.as_bytes()),
+                format!("line {}: {old} to {new}", line(at.start)),
+            ))
         }
         Places::Unrolls(unrolls) => {
             let at = chance.one_of(unrolls)?;
             let old = text(kernel, at).trim();
-            let others: Vec<&&str> = UNROLL_COUNTS.iter().filter(|count| **count != old).collect();
+            let others: Vec<&&str> = UNROLL_COUNTS
+                .iter()
+                .filter(|count| **count != old)
+                .collect();
             let new = chance.one_of(&others)?;
-            let said = if old.is_empty() { "unroll".to_owned() } else { format!("unroll {old}") };
+            let said = if old.is_empty() {
+                "unroll".to_owned()
+            } else {
+                format!("unroll {old}")
+            };
             let with_blank = format!(" {new}");
             Some((
                 replaced(kernel, at, with_blank.as_bytes()),
@@ -143,14 +167,24 @@ fn change(kernel: &[u8], language: Language, chance: &mut Chance) -> Option<(Vec
             bytes.extend_from_slice(&kernel[first.end..second.start]);
             bytes.extend_from_slice(&kernel[first.clone()]);
             bytes.extend_from_slice(&kernel[second.end..]);
-            Some((bytes, format!("lines {} and {} swapped", line(first.start), line(second.start))))
+            Some((
+                bytes,
+                format!(
+                    "lines {} and {} swapped",
+                    line(first.start),
+                    line(second.start)
+                ),
+            ))
         }
     }
 }
 
 /// The text of a number or a count; empty if it is no UTF-8.
 fn text<'k>(kernel: &'k [u8], at: &Span) -> &'k str {
-    kernel.get(at.clone()).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+    kernel
+        .get(at.clone())
+        .and_then(|bytes| std::str::from_utf8(bytes).ok())
+        .unwrap_or_default()
 }
 
 fn replaced(kernel: &[u8], at: &Span, new: &[u8]) -> Vec<u8> {
@@ -166,15 +200,26 @@ fn variants(number: &str) -> Vec<String> {
         None => (10, lower.as_str()),
     };
     let is_float = radix == 10 && digits.contains(['.', 'e']);
-    let suffix_letters: &[char] = if radix == 16 { &['u', 'l'] } else { &['u', 'l', 'f', 'z'] };
+    let suffix_letters: &[char] = if radix == 16 {
+        &['u', 'l']
+    } else {
+        &['u', 'l', 'f', 'z']
+    };
     let body = digits.trim_end_matches(suffix_letters);
     let suffix = &plain[plain.len() - (digits.len() - body.len())..];
     let mut found: Vec<String> = Vec::new();
     if is_float || suffix.contains(['f', 'F']) {
-        let Ok(value) = body.parse::<f64>() else { return found };
-        let values =
-            if value == 0.0 { vec![1.0] } else { vec![value * 2.0, value * 0.5, value * 1.25, value / 1.25] };
-        let other = values.into_iter().filter(|other| other.is_finite() && *other != value && *other != 0.0);
+        let Ok(value) = body.parse::<f64>() else {
+            return found;
+        };
+        let values = if value == 0.0 {
+            vec![1.0]
+        } else {
+            vec![value * 2.0, value * 0.5, value * 1.25, value / 1.25]
+        };
+        let other = values
+            .into_iter()
+            .filter(|other| other.is_finite() && *other != value && *other != 0.0);
         // Six digits: 0.1 * 3 is to be 0.3.
         let short = |value: f64| format!("{value:.5e}").parse().unwrap_or(value);
         found.extend(other.map(|other| format!("{:?}{suffix}", short(other))));
@@ -184,10 +229,21 @@ fn variants(number: &str) -> Vec<String> {
     if radix == 10 && body.len() > 1 && body.starts_with('0') {
         return found;
     }
-    let Ok(value) = u64::from_str_radix(body, radix) else { return found };
-    let values = [value.checked_add(1), value.checked_sub(1), value.checked_mul(2), Some(value / 2)];
+    let Ok(value) = u64::from_str_radix(body, radix) else {
+        return found;
+    };
+    let values = [
+        value.checked_add(1),
+        value.checked_sub(1),
+        value.checked_mul(2),
+        Some(value / 2),
+    ];
     for other in values.into_iter().flatten().filter(|other| *other != value) {
-        let written = if radix == 16 { format!("0x{other:x}{suffix}") } else { format!("{other}{suffix}") };
+        let written = if radix == 16 {
+            format!("0x{other:x}{suffix}")
+        } else {
+            format!("{other}{suffix}")
+        };
         if !found.contains(&written) {
             found.push(written);
         }

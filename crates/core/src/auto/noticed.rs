@@ -1,4 +1,5 @@
-//! What changes in the user's own repository while the command of a turn works: the command did it, or a person. It is told.
+//! What changes in the user's own repository while the command of a turn works: the command did it,
+//! or a person. It is told.
 
 use super::files::Files;
 use crate::config;
@@ -9,7 +10,8 @@ use anyhow::Result;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Most files of git's index that are looked at after a command. In a larger repository only the kernel's folder is.
+/// Most files of git's index that are looked at after a command. In a larger repository only the
+/// kernel's folder is.
 const MOST_FILES: usize = 1_000;
 
 /// Most files that are named.
@@ -26,10 +28,15 @@ pub(super) struct UsersRepository {
 impl UsersRepository {
     pub fn look(repo: &Repo, project: &Project) -> Result<UsersRepository> {
         let has_runs = RunStore::new(&project.lab_dir).runs().exists();
-        Ok(UsersRepository { head: repo::head(repo)?, has_runs, began: SystemTime::now() })
+        Ok(UsersRepository {
+            head: repo::head(repo)?,
+            has_runs,
+            began: SystemTime::now(),
+        })
     }
 
-    /// What changed since, one line each. What cannot be read of it now is a line too: the turn is not to blame.
+    /// What changed since, one line each. What cannot be read of it now is a line too: the turn is
+    /// not to blame.
     pub fn changes(&self, project: &Project, files: &Files) -> Vec<String> {
         let mut lines = Vec::new();
         if let Err(error) = self.changes_in_git(project, &mut lines) {
@@ -44,7 +51,8 @@ impl UsersRepository {
     /// What was removed of the lab's own files.
     fn removed(&self, project: &Project, files: &Files) -> Option<String> {
         let store = RunStore::new(&project.lab_dir);
-        let (has_lost_runs, has_lock) = (self.has_runs && !store.runs().exists(), files.is_locked());
+        let (has_lost_runs, has_lock) =
+            (self.has_runs && !store.runs().exists(), files.is_locked());
         let gone = match (has_lost_runs, has_lock) {
             (false, true) => return None,
             (false, false) => {
@@ -66,16 +74,34 @@ impl UsersRepository {
         let repo = Repo::open_anew(project)?;
         lines.extend(moved(&self.head, &repo::head(&repo)?));
         let began = self.began.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let began = (began.as_secs().try_into().unwrap_or(i64::MAX), began.subsec_nanos().into());
+        let began = (
+            began.as_secs().try_into().unwrap_or(i64::MAX),
+            began.subsec_nanos().into(),
+        );
         let changed = repo::changed_since(&repo, project, began, MOST_FILES)?;
         if changed.is_empty() {
             return Ok(());
         }
-        let names = changed.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let names = changed
+            .iter()
+            .take(MOST_NAMES)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", ");
         let more = changed.len().saturating_sub(MOST_NAMES);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let settings = changed.iter().any(|name| Path::new(name).ends_with(config::FILE));
-        let settings = if settings { "; the loop reads lab.toml when it starts" } else { "" };
+        let more = if more == 0 {
+            String::new()
+        } else {
+            format!(" and {more} more")
+        };
+        let settings = changed
+            .iter()
+            .any(|name| Path::new(name).ends_with(config::FILE));
+        let settings = if settings {
+            "; the loop reads lab.toml when it starts"
+        } else {
+            ""
+        };
         lines.push(format!(
             "files of your repository changed while the command worked: {names}{more}; the next turns read them as they are \
              now{settings}"
@@ -88,7 +114,10 @@ impl UsersRepository {
 fn moved(before: &Head, now: &Head) -> Option<String> {
     let place = |head: &Head| {
         let commit = head.commit.as_deref().map_or("no commit", short);
-        format!("{commit} on {}", head.branch.as_deref().unwrap_or("no branch"))
+        format!(
+            "{commit} on {}",
+            head.branch.as_deref().unwrap_or("no branch")
+        )
     };
     let is_same = before.branch == now.branch && before.commit == now.commit;
     (!is_same).then(|| {

@@ -45,7 +45,8 @@ pub struct Auto<'a> {
     pub options: &'a Options,
     pub spec: &'a RunSpec,
     pub control: &'a Control,
-    /// The newest run whose log was looked at, to cut it. All lanes have the same, so that each log is looked at once.
+    /// The newest run whose log was looked at, to cut it. All lanes have the same, so that each log
+    /// is looked at once.
     pub cut: &'a Mutex<RunId>,
     /// Returns a record as `lab run --json` prints it.
     pub report: &'a dyn Fn(&RunIndex, &Record) -> Value,

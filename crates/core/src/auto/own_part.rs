@@ -1,5 +1,6 @@
-//! The lab's own part of a turn: its time without the command, without what harness and check before a keep take, and without
-//! waits. Whatever happens between two turns belongs to the later one, such as packing git's objects.
+//! The lab's own part of a turn: its time without the command, without what harness and check
+//! before a keep take, and without waits. Whatever happens between two turns belongs to the later
+//! one, such as packing git's objects.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -27,7 +28,11 @@ pub(super) struct OwnTime {
 
 impl OwnTime {
     pub fn new() -> OwnTime {
-        OwnTime { since: Instant::now(), away: Duration::ZERO, newest: VecDeque::new() }
+        OwnTime {
+            since: Instant::now(),
+            away: Duration::ZERO,
+            newest: VecDeque::new(),
+        }
     }
 
     /// Takes a time out of the present turn.
@@ -43,7 +48,8 @@ impl OwnTime {
         came
     }
 
-    /// Ends the present turn, and begins the next one. Returns the milliseconds of the one that ended.
+    /// Ends the present turn, and begins the next one. Returns the milliseconds of the one that
+    /// ended.
     pub fn end_turn(&mut self) -> f64 {
         let now = Instant::now();
         let own = (now - self.since).saturating_sub(self.away);
@@ -61,7 +67,11 @@ impl OwnTime {
         let mut sorted: Vec<f64> = self.newest.iter().copied().collect();
         sorted.sort_by(f64::total_cmp);
         let (median, longest) = (*sorted.get(sorted.len() / 2)?, *sorted.last()?);
-        Some(OwnPart { turns: sorted.len(), median_ms: median, longest_ms: longest })
+        Some(OwnPart {
+            turns: sorted.len(),
+            median_ms: median,
+            longest_ms: longest,
+        })
     }
 }
 
@@ -85,6 +95,13 @@ mod tests {
             time.leave_out(Duration::from_secs(1));
             time.end_turn();
         });
-        assert_eq!(time.part(), Some(OwnPart { turns: TURNS, median_ms: 0.0, longest_ms: 0.0 }));
+        assert_eq!(
+            time.part(),
+            Some(OwnPart {
+                turns: TURNS,
+                median_ms: 0.0,
+                longest_ms: 0.0
+            })
+        );
     }
 }

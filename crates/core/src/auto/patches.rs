@@ -1,4 +1,5 @@
-//! An editor without a model: each turn applies the next `*.patch` of a folder to the kernel in HEAD.
+//! An editor without a model: each turn applies the next `*.patch` of a folder to the kernel in
+//! HEAD.
 
 use super::answer::Answer;
 use super::command::Edited;
@@ -10,12 +11,16 @@ use anyhow::{Context, Result};
 use lab_system::root::Root;
 use std::path::Path;
 
-/// Returns the name of the first patch in a folder that comes after `last`, by name. `None` after the last one.
+/// Returns the name of the first patch in a folder that comes after `last`, by name. `None` after
+/// the last one.
 pub(super) fn next(folder: &Path, last: Option<&str>) -> Result<Option<String>> {
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let patches =
-        names.filter(|name| name.ends_with(".patch") && last.is_none_or(|last| name.as_str() > last));
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let names = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
+    let patches = names
+        .filter(|name| name.ends_with(".patch") && last.is_none_or(|last| name.as_str() > last));
     Ok(patches.min())
 }
 
@@ -28,16 +33,25 @@ pub(super) fn apply(project: &Project, folder: &Path, name: &str, turn: u64) -> 
     let repo = Repo::open(project)?;
     match read.and_then(|patch| repo::apply_patch(&repo, project, &patch)) {
         Err(error) => {
-            let told = told.ended(TurnOutcome::Failed, format!("{name} does not apply: {error:#}"));
+            let told = told.ended(
+                TurnOutcome::Failed,
+                format!("{name} does not apply: {error:#}"),
+            );
             Ok(Edited::Without { told, cost: 0.0 })
         }
         Ok(patched) => {
-            told.ignored =
-                patched.others.iter().map(|path| format!("changed {path} (it is in the patch)")).collect();
+            told.ignored = patched
+                .others
+                .iter()
+                .map(|path| format!("changed {path} (it is in the patch)"))
+                .collect();
             let description = Some(name.trim_end_matches(".patch").to_owned());
             Ok(Edited::Kernel {
                 bytes: patched.kernel,
-                answer: Answer { description, ..Answer::default() },
+                answer: Answer {
+                    description,
+                    ..Answer::default()
+                },
                 told,
             })
         }

@@ -1,5 +1,5 @@
-//! Where a loop stands: the best kept experiment, the incumbent's time beside the floor, and older kept kernels to start from.
-//! Every figure is of a record.
+//! Where a loop stands: the best kept experiment, the incumbent's time beside the floor, and older
+//! kept kernels to start from. Every figure is of a record.
 
 use crate::project::Project;
 use crate::repo::{self, Repo};
@@ -30,7 +30,8 @@ pub struct Best {
     pub device: Option<String>,
 }
 
-/// The incumbent's time beside the time that the device cannot beat, and beside the estimate of a good implementation.
+/// The incumbent's time beside the time that the device cannot beat, and beside the estimate of a
+/// good implementation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {
     pub run: RunId,
@@ -52,11 +53,25 @@ pub struct KeptPoint {
     pub description: String,
 }
 
-/// Whether a run is of the loop's own device, given as [`RunSummary::target`] names it. Only lanes have to ask: their records are in one
-/// place.
-pub(super) fn is_of_lane(project: &Project, index: &RunIndex, run: &RunSummary, target: &str) -> bool {
-    let of_record = || index.store().read(run.id).is_ok_and(|run| run.target.as_deref() == Some(target));
-    project.lane.is_none() || run.target.as_deref().map_or_else(of_record, |of_run| of_run == target)
+/// Whether a run is of the loop's own device, given as [`RunSummary::target`] names it. Only lanes
+/// have to ask: their records are in one place.
+pub(super) fn is_of_lane(
+    project: &Project,
+    index: &RunIndex,
+    run: &RunSummary,
+    target: &str,
+) -> bool {
+    let of_record = || {
+        index
+            .store()
+            .read(run.id)
+            .is_ok_and(|run| run.target.as_deref() == Some(target))
+    };
+    project.lane.is_none()
+        || run
+            .target
+            .as_deref()
+            .map_or_else(of_record, |of_run| of_run == target)
 }
 
 /// The kept runs of a kernel that this user's lab judged, the newest first; of a lane its own.
@@ -68,12 +83,17 @@ fn kept<'i>(
     let is_kept = move |run: &&RunSummary| {
         let decision = run.decision.as_ref();
         run.origin == Origin::Own
-            && decision.is_some_and(|decision| decision.status == Status::Keep && decision.commit.is_some())
+            && decision.is_some_and(|decision| {
+                decision.status == Status::Keep && decision.commit.is_some()
+            })
             && is_of_lane(project, index, run, target)
     };
-    let may_be =
-        |keys: &Keys| keys.is(Fact::IsDecided) && (keys.is(Fact::IsKept) || !keys.is(Fact::TellsKept));
-    index.newest_of_kernel(&project.kernel_name, may_be).filter(is_kept)
+    let may_be = |keys: &Keys| {
+        keys.is(Fact::IsDecided) && (keys.is(Fact::IsKept) || !keys.is(Fact::TellsKept))
+    };
+    index
+        .newest_of_kernel(&project.kernel_name, may_be)
+        .filter(is_kept)
 }
 
 /// Returns the best kept experiment. Call [`RunIndex::refresh`] first.
@@ -83,12 +103,21 @@ pub(super) fn best(project: &Project, index: &RunIndex, target: &str) -> Option<
     let goal = chosen.map_or(project.config.goal, ChosenMeasure::goal);
     let comparable = kept(project, index, target)
         .filter(|run| run.device == newest.device && alike(run) == (part, chosen));
-    let (best, measure) = comparable.filter_map(|run| Some((run, figure(run)?))).reduce(|best, other| {
-        // Of equal ones the oldest counts, and the newest comes first.
-        if goal.prefers(best.1.value, other.1.value) { best } else { other }
-    })?;
+    let (best, measure) = comparable
+        .filter_map(|run| Some((run, figure(run)?)))
+        .reduce(|best, other| {
+            // Of equal ones the oldest counts, and the newest comes first.
+            if goal.prefers(best.1.value, other.1.value) {
+                best
+            } else {
+                other
+            }
+        })?;
     let decision = best.decision.as_ref()?;
-    let objective = chosen.map_or_else(|| project.config.objective.clone(), ChosenMeasure::objective);
+    let objective = chosen.map_or_else(
+        || project.config.objective.clone(),
+        ChosenMeasure::objective,
+    );
     Some(Best {
         run: best.id,
         commit: decision.commit.clone()?,
@@ -104,7 +133,9 @@ pub(super) fn best(project: &Project, index: &RunIndex, target: &str) -> Option<
 /// The figure of a run that was timed on a real device.
 fn figure(run: &RunSummary) -> Option<Measure> {
     let is_emulated = run.verdict.is_none_or(|verdict| verdict.emulated);
-    run.measured().shown().filter(|measure| !is_emulated && measure.value.is_finite() && measure.value > 0.0)
+    run.measured()
+        .shown()
+        .filter(|measure| !is_emulated && measure.value.is_finite() && measure.value > 0.0)
 }
 
 /// What runs must have in common to be compared.
@@ -113,7 +144,8 @@ fn alike(run: &RunSummary) -> (Option<usize>, Option<ChosenMeasure>) {
     (measured.part, measured.chosen.map(|chosen| chosen.of))
 }
 
-/// Returns the bounds of the newest run of the incumbent's bytes that tells a floor. `None` if no run does.
+/// Returns the bounds of the newest run of the incumbent's bytes that tells a floor. `None` if no
+/// run does.
 pub(super) fn bounds(project: &Project, index: &RunIndex, target: &str) -> Option<Bounds> {
     let blob = repo::incumbent(&Repo::open(project).ok()?, project).ok()??;
     let own = |run: &&RunSummary| {
@@ -122,17 +154,28 @@ pub(super) fn bounds(project: &Project, index: &RunIndex, target: &str) -> Optio
             && run.verdict.is_some()
             && is_of_lane(project, index, run, target)
     };
-    index.newest_of_blob(&blob).filter(own).take(LOOK_AT).find_map(|run| {
-        let record = index.store().read(run.id).ok()?;
-        let report = record.report();
-        let positive = |value: f64| (value.is_finite() && value > 0.0).then_some(value);
-        let kernel_us = record.verdict.as_ref()?.kernel_us.and_then(positive)?;
-        let floor_us = report.number("floor_us").and_then(positive)?;
-        let estimate_us = report.number("estimate_us").and_then(positive);
-        let of = |time: f64| time / kernel_us * 100.0;
-        let (of_floor, of_estimate) = (of(floor_us), estimate_us.map(of));
-        Some(Bounds { run: run.id, kernel_us, floor_us, of_floor, estimate_us, of_estimate })
-    })
+    index
+        .newest_of_blob(&blob)
+        .filter(own)
+        .take(LOOK_AT)
+        .find_map(|run| {
+            let record = index.store().read(run.id).ok()?;
+            let report = record.report();
+            let positive = |value: f64| (value.is_finite() && value > 0.0).then_some(value);
+            let kernel_us = record.verdict.as_ref()?.kernel_us.and_then(positive)?;
+            let floor_us = report.number("floor_us").and_then(positive)?;
+            let estimate_us = report.number("estimate_us").and_then(positive);
+            let of = |time: f64| time / kernel_us * 100.0;
+            let (of_floor, of_estimate) = (of(floor_us), estimate_us.map(of));
+            Some(Bounds {
+                run: run.id,
+                kernel_us,
+                floor_us,
+                of_floor,
+                estimate_us,
+                of_estimate,
+            })
+        })
 }
 
 /// Most records that are read for the bounds.
@@ -141,13 +184,27 @@ const LOOK_AT: usize = 8;
 /// Kept kernels other than the incumbent, the newest first.
 pub(super) fn older_kept(project: &Project, index: &RunIndex, target: &str) -> Vec<KeptPoint> {
     let repo = Repo::open(project);
-    let head = repo.as_ref().ok().and_then(|repo| repo::head(repo).ok()?.commit);
-    let incumbent = repo.as_ref().ok().and_then(|repo| repo::incumbent(repo, project).ok()?);
-    let points =
-        kept(project, index, target).filter(|run| Some(&run.blob) != incumbent.as_ref()).filter_map(|run| {
+    let head = repo
+        .as_ref()
+        .ok()
+        .and_then(|repo| repo::head(repo).ok()?.commit);
+    let incumbent = repo
+        .as_ref()
+        .ok()
+        .and_then(|repo| repo::incumbent(repo, project).ok()?);
+    let points = kept(project, index, target)
+        .filter(|run| Some(&run.blob) != incumbent.as_ref())
+        .filter_map(|run| {
             let decision = run.decision.as_ref()?;
-            let commit = decision.commit.clone().filter(|commit| Some(commit) != head.as_ref())?;
-            Some(KeptPoint { run: run.id, commit, description: decision.description.clone() })
+            let commit = decision
+                .commit
+                .clone()
+                .filter(|commit| Some(commit) != head.as_ref())?;
+            Some(KeptPoint {
+                run: run.id,
+                commit,
+                description: decision.description.clone(),
+            })
         });
     points.take(KEPT_POINTS).collect()
 }

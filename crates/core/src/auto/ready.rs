@@ -1,7 +1,9 @@
-//! The judges that are started before their kernels, so that a kernel waits for no device to open and for no input to be drawn.
+//! The judges that are started before their kernels, so that a kernel waits for no device to open
+//! and for no input to be drawn.
 //!
-//! One gets ready while the command edits. Where edits take less time than that, and the machine has cores for it, further ones get
-//! ready while a kernel is judged. The device's lock keeps their launches away from what is measured.
+//! One gets ready while the command edits. Where edits take less time than that, and the machine
+//! has cores for it, further ones get ready while a kernel is judged. The device's lock keeps their
+//! launches away from what is measured.
 
 use crate::project::Project;
 use crate::runner::execute::inputs_of;
@@ -14,18 +16,21 @@ use std::collections::VecDeque;
 /// Seconds in which most judges get ready. A loop with quicker edits has [`MOST`] of them.
 const SOON: f64 = 4.0;
 
-/// Most judges that get ready or are ready. Wrong kernels are judged in a fraction of the time in which a judge gets ready.
+/// Most judges that get ready or are ready. Wrong kernels are judged in a fraction of the time in
+/// which a judge gets ready.
 const MOST: usize = 3;
 
 /// Cores for each judge that gets ready beside one that judges.
 const CORES: usize = 5;
 
-/// Judges on standby, and the Python that their workers are forked from, as far as the project has them.
+/// Judges on standby, and the Python that their workers are forked from, as far as the project has
+/// them.
 #[derive(Default)]
 pub(super) struct Ready {
     /// The oldest first.
     standbys: VecDeque<Standby>,
-    /// How many were started. Their folders have numbers in turn, so that none gets the folder of the one that judges.
+    /// How many were started. Their folders have numbers in turn, so that none gets the folder of
+    /// the one that judges.
     started: usize,
     python: Option<PythonStandby>,
     /// Whether edits are quicker than a judge gets ready.
@@ -38,22 +43,31 @@ impl Ready {
         self.edits_are_quick = seconds < SOON;
     }
 
-    /// Starts the judges that are missing, for a kernel in place of the present one. Where none can be started, the run starts its
-    /// own, and says why that fails.
+    /// Starts the judges that are missing, for a kernel in place of the present one. Where none can
+    /// be started, the run starts its own, and says why that fails.
     pub fn prepare(&mut self, project: &Project, spec: &RunSpec) {
-        if !self.python.as_mut().is_some_and(|python| python.fits(project)) {
+        if !self
+            .python
+            .as_mut()
+            .is_some_and(|python| python.fits(project))
+        {
             // The old one ends before the new one gets its folder.
             drop(self.python.take());
         }
-        let Ok(inputs) = inputs_of(project, spec) else { return };
+        let Ok(inputs) = inputs_of(project, spec) else {
+            return;
+        };
         if self.python.is_none() {
             self.python = PythonStandby::start(project, Owner::Loop(0)).ok().flatten();
         }
         let spec = self.spec(spec);
-        self.standbys.retain_mut(|standby| standby.fits(project, &spec));
+        self.standbys
+            .retain_mut(|standby| standby.fits(project, &spec));
         while self.standbys.len() < self.wanted(project, &spec) {
             let owner = Owner::Loop(self.started % (MOST + 1));
-            let Ok(Some(standby)) = Standby::start(project, &spec, &inputs, owner) else { return };
+            let Ok(Some(standby)) = Standby::start(project, &spec, &inputs, owner) else {
+                return;
+            };
             self.started += 1;
             self.standbys.push_back(standby);
         }
@@ -68,16 +82,27 @@ impl Ready {
 
     fn wanted(&self, project: &Project, spec: &RunSpec) -> usize {
         let is_gpu = spec.device.unwrap_or(project.config.device) != Target::Cpu;
-        // The workers are forks of the Python on standby, whose use of the device another run takes for a stranger's.
+        // The workers are forks of the Python on standby, whose use of the device another run takes
+        // for a stranger's.
         let is_forked = self.python.is_some();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        if self.edits_are_quick && is_gpu && !is_forked { (cores / CORES).clamp(1, MOST) } else { 1 }
+        if self.edits_are_quick && is_gpu && !is_forked {
+            (cores / CORES).clamp(1, MOST)
+        } else {
+            1
+        }
     }
 
     /// The run that the judges were started for.
     pub fn spec(&self, spec: &RunSpec) -> RunSpec {
-        let socket = self.python.as_ref().map(|python| python.socket().to_owned());
-        RunSpec { python_standby: socket, ..spec.clone() }
+        let socket = self
+            .python
+            .as_ref()
+            .map(|python| python.socket().to_owned());
+        RunSpec {
+            python_standby: socket,
+            ..spec.clone()
+        }
     }
 
     /// Gives a judge away. It judges once.

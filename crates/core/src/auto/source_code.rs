@@ -1,4 +1,5 @@
-//! Where the numbers, the plain statements and the unroll counts of a source are, outside of comments and strings.
+//! Where the numbers, the plain statements and the unroll counts of a source are, outside of
+//! comments and strings.
 
 use lab_protocol::Language;
 use std::collections::BTreeSet;
@@ -95,8 +96,8 @@ impl<'s> Code<'s> {
                 && matches!(before, Some(b'e' | b'E' | b'p' | b'P'))
                 && !self.plain[at..end].starts_with(b"0x")
                 && !self.plain[at..end].starts_with(b"0X");
-            let goes_on =
-                is_name(byte) || (is_number && (byte == b'.' || is_signed || (byte == b'\'' && end > at)));
+            let goes_on = is_name(byte)
+                || (is_number && (byte == b'.' || is_signed || (byte == b'\'' && end > at)));
             if !goes_on {
                 break;
             }
@@ -110,16 +111,21 @@ impl<'s> Code<'s> {
         let mut found = Vec::new();
         for line in self.lines() {
             let code = &self.plain[line.clone()];
-            let Some(rest) = after(code, &[b"#", b"pragma", b"unroll"]) else { continue };
+            let Some(rest) = after(code, &[b"#", b"pragma", b"unroll"]) else {
+                continue;
+            };
             let count = code[rest..].trim_ascii();
             if count.iter().all(u8::is_ascii_digit) {
-                found.push(line.start + rest..line.start + rest + code[rest..].trim_ascii_end().len());
+                found.push(
+                    line.start + rest..line.start + rest + code[rest..].trim_ascii_end().len(),
+                );
             }
         }
         found
     }
 
-    /// Pairs of neighbouring lines that each hold whole statements, of which neither writes a name that the other mentions.
+    /// Pairs of neighbouring lines that each hold whole statements, of which neither writes a name
+    /// that the other mentions.
     pub fn swaps(&self) -> Vec<(Span, Span)> {
         let lines = self.lines();
         let pairs = lines.windows(2).filter_map(|pair| {
@@ -141,10 +147,17 @@ impl<'s> Code<'s> {
 fn hidden_end(source: &[u8], at: usize, language: Language) -> usize {
     let rest = &source[at..];
     let past = |from: usize, what: &[u8]| {
-        let found = rest.get(from..).and_then(|rest| rest.windows(what.len()).position(|w| w == what));
+        let found = rest
+            .get(from..)
+            .and_then(|rest| rest.windows(what.len()).position(|w| w == what));
         found.map_or(source.len(), |found| at + from + found + what.len())
     };
-    let end_of_line = || at + rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+    let end_of_line = || {
+        at + rest
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .unwrap_or(rest.len())
+    };
     match (language, rest) {
         (Language::Python, [b'#', ..]) | (Language::Cuda, [b'/', b'/', ..]) => end_of_line(),
         (Language::Cuda, [b'/', b'*', ..]) => past(2, b"*/"),
@@ -195,17 +208,27 @@ fn after(line: &[u8], words: &[&[u8]]) -> Option<usize> {
 /// The names in a piece of code.
 fn names(code: &[u8]) -> BTreeSet<&[u8]> {
     let words = code.split(|byte| !is_name(*byte));
-    words.filter(|word| word.first().is_some_and(|first| !first.is_ascii_digit())).collect()
+    words
+        .filter(|word| word.first().is_some_and(|first| !first.is_ascii_digit()))
+        .collect()
 }
 
-/// The names that a line of assignments or declarations mentions left of its signs of assignment. `None` for any other line.
+/// The names that a line of assignments or declarations mentions left of its signs of assignment.
+/// `None` for any other line.
 fn written(line: &[u8]) -> Option<BTreeSet<&[u8]>> {
     let code = line.trim_ascii();
-    let first = code.split(|byte| !is_name(*byte)).next().unwrap_or_default();
-    let is_plain = code.strip_suffix(b";").is_some_and(|code| !code.ends_with(b"\\"))
+    let first = code
+        .split(|byte| !is_name(*byte))
+        .next()
+        .unwrap_or_default();
+    let is_plain = code
+        .strip_suffix(b";")
+        .is_some_and(|code| !code.ends_with(b"\\"))
         && !code.starts_with(b"#")
         && !FLOW.contains(&first)
-        && !code.iter().any(|byte| matches!(byte, b'{' | b'}' | b':' | b'\\'))
+        && !code
+            .iter()
+            .any(|byte| matches!(byte, b'{' | b'}' | b':' | b'\\'))
         && balance(code)
         && !names(code)
             .iter()
@@ -214,12 +237,20 @@ fn written(line: &[u8]) -> Option<BTreeSet<&[u8]>> {
         return None;
     }
     let mut written = BTreeSet::new();
-    for statement in code.split(|byte| *byte == b';').filter(|statement| !statement.trim_ascii().is_empty()) {
+    for statement in code
+        .split(|byte| *byte == b';')
+        .filter(|statement| !statement.trim_ascii().is_empty())
+    {
         let equals = statement.iter().position(|byte| *byte == b'=')?;
         let left = names(&statement[..equals]);
-        // The last name before the first bracket or sign is the one that is written; the others are its type.
-        let target = statement[..equals].split(|byte| matches!(byte, b'[' | b'.' | b'-')).next()?;
-        let name = target.split(|byte| !is_name(*byte)).rfind(|word| !word.is_empty())?;
+        // The last name before the first bracket or sign is the one that is written; the others are
+        // its type.
+        let target = statement[..equals]
+            .split(|byte| matches!(byte, b'[' | b'.' | b'-'))
+            .next()?;
+        let name = target
+            .split(|byte| !is_name(*byte))
+            .rfind(|word| !word.is_empty())?;
         if !left.contains(name) || statement[..equals].contains(&b'(') {
             return None;
         }

@@ -8,7 +8,8 @@ use crate::run::RunId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Version of the state's form. A new key does not change it; a key that goes, or means something else, does.
+/// Version of the state's form. A new key does not change it; a key that goes, or means something
+/// else, does.
 pub const VERSION: u32 = 1;
 
 /// What the loop is doing.
@@ -81,7 +82,8 @@ pub struct Counts {
     pub mended: u32,
 }
 
-/// A kernel that was taken and is not decided yet. Its bytes are in the file `candidate` beside the state.
+/// A kernel that was taken and is not decided yet. Its bytes are in the file `candidate` beside the
+/// state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// BLAKE3 of the bytes, hex.
@@ -111,7 +113,8 @@ pub struct LastTurn {
     pub ignored: Vec<String>,
     /// The ref that holds what is in `ignored`.
     pub ignored_ref: Option<String>,
-    /// What changed in the user's repository while the command worked: HEAD, files, the lab's own folder. The command did it, or a person.
+    /// What changed in the user's repository while the command worked: HEAD, files, the lab's own
+    /// folder. The command did it, or a person.
     #[serde(default)]
     pub noticed: Vec<String>,
     /// The lab's own part of the turn, in milliseconds.
@@ -131,8 +134,15 @@ impl LastTurn {
             TurnOutcome::Nothing => "nothing changed",
             TurnOutcome::Failed => "failed",
         };
-        let run = self.run.map(|run| format!(" run {run}")).unwrap_or_default();
-        let why = if self.why.is_empty() { String::new() } else { format!(": {}", self.why) };
+        let run = self
+            .run
+            .map(|run| format!(" run {run}"))
+            .unwrap_or_default();
+        let why = if self.why.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", self.why)
+        };
         format!("turn {}: {word}{run}{why}", self.turn)
     }
 
@@ -276,7 +286,11 @@ impl State {
             TurnOutcome::Failed => &mut counts.failed,
         } += 1;
         let is_failure = matches!(told.outcome, TurnOutcome::Nothing | TurnOutcome::Failed);
-        counts.failures_in_a_row = if is_failure { counts.failures_in_a_row + 1 } else { 0 };
+        counts.failures_in_a_row = if is_failure {
+            counts.failures_in_a_row + 1
+        } else {
+            0
+        };
         counts.discards_in_a_row = match told.outcome {
             TurnOutcome::Kept => 0,
             _ if is_failure => counts.discards_in_a_row,
@@ -287,7 +301,11 @@ impl State {
         self.plateau = counts.discards_in_a_row >= plateau;
         self.trouble = None;
         self.last_turn = Some(told);
-        self.mending = self.candidate.take().filter(|_| is_mended_next).map(|candidate| candidate.hash);
+        self.mending = self
+            .candidate
+            .take()
+            .filter(|_| is_mended_next)
+            .map(|candidate| candidate.hash);
     }
 
     /// Seconds of the budget that are spent at `now`.
@@ -298,14 +316,27 @@ impl State {
 
     /// Experiments an hour since the budget began. `None` before the first one.
     pub(super) fn rate(&self, is_running: bool, now: Timestamp) -> Option<f64> {
-        let (experiments, hours) = (self.counts.experiments, self.seconds(is_running, now) / 3600.0);
+        let (experiments, hours) = (
+            self.counts.experiments,
+            self.seconds(is_running, now) / 3600.0,
+        );
         (experiments > 0 && hours > 0.0).then(|| experiments as f64 / hours)
     }
 
     /// Why the budget is spent; `None` while it is not.
     pub(super) fn spent(&self) -> Option<String> {
-        let Counts { experiments, seconds, cost, .. } = &self.counts;
-        let Budget { experiments: most, hours, cost: most_cost, until_floor } = &self.budget;
+        let Counts {
+            experiments,
+            seconds,
+            cost,
+            ..
+        } = &self.counts;
+        let Budget {
+            experiments: most,
+            hours,
+            cost: most_cost,
+            until_floor,
+        } = &self.budget;
         if let Some(most) = most.filter(|most| experiments >= most) {
             return Some(format!("the budget of {most} experiments is spent"));
         }
@@ -313,7 +344,10 @@ impl State {
             return Some(format!("the budget of {hours} hours is spent"));
         }
         let floor = self.bounds.as_ref().map(|bounds| bounds.of_floor);
-        if let Some((percent, floor)) = until_floor.zip(floor).filter(|(percent, floor)| floor >= percent) {
+        if let Some((percent, floor)) = until_floor
+            .zip(floor)
+            .filter(|(percent, floor)| floor >= percent)
+        {
             return Some(format!(
                 "the floor is {floor:.1} % of the incumbent's time (--until-floor {percent})"
             ));

@@ -30,10 +30,12 @@ const DECISION_TRIES: u32 = 3;
 /// Turns between two clean-ups.
 const CLEAN_EVERY: u64 = 16;
 
-/// Summaries of runs in memory from which on a clean-up frees them. The digest for a command reads the newest 1,000.
+/// Summaries of runs in memory from which on a clean-up frees them. The digest for a command reads
+/// the newest 1,000.
 const MOST_SUMMARIES: usize = 3_000;
 
-/// Runs the loop until it ends. An error means that it could not start, or could not write its own files.
+/// Runs the loop until it ends. An error means that it could not start, or could not write its own
+/// files.
 pub fn run(auto: &mut Auto) -> Result<Ended> {
     let files = Files::of(auto.project)?;
     files.create()?;
@@ -96,9 +98,14 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Takes the locks again where somebody removed their files. The error says that another loop has begun since.
+    /// Takes the locks again where somebody removed their files. The error says that another loop
+    /// has begun since.
     fn hold_locks(&mut self, auto: &Auto) -> Result<()> {
-        if self.locks.as_ref().is_some_and(|locks| self.files.are_held(locks)) {
+        if self
+            .locks
+            .as_ref()
+            .is_some_and(|locks| self.files.are_held(locks))
+        {
             return Ok(());
         }
         self.files.create()?;
@@ -116,7 +123,12 @@ impl Running<'_> {
         (self.state.phase, self.state.since) = (phase, Timestamp::now());
         self.state.counts.seconds = self.earlier + self.began.elapsed().as_secs_f64();
         self.files.write_state(&self.state)?;
-        if is_new && matches!(phase, Phase::WaitingForPerson | Phase::BackingOff | Phase::Paused) {
+        if is_new
+            && matches!(
+                phase,
+                Phase::WaitingForPerson | Phase::BackingOff | Phase::Paused
+            )
+        {
             (auto.tell)(&self.state);
         }
         Ok(())
@@ -160,17 +172,24 @@ impl Running<'_> {
     /// Reads where the loop stands, if HEAD moved since.
     fn look(&mut self, auto: &Auto, index: &mut RunIndex) {
         let (project, target) = (auto.project, target(auto).to_string());
-        let head = Repo::open(project).ok().and_then(|repo| repo::head(&repo).ok()?.commit);
+        let head = Repo::open(project)
+            .ok()
+            .and_then(|repo| repo::head(&repo).ok()?.commit);
         index.refresh();
         // A disk that was full may have room again; else the next turn tries.
         let _ = decide::append_owed(project, index);
         if self.head.is_none() || self.head != head {
-            (self.state.best, self.state.bounds) =
-                (progress::best(project, index, &target), progress::bounds(project, index, &target));
+            (self.state.best, self.state.bounds) = (
+                progress::best(project, index, &target),
+                progress::bounds(project, index, &target),
+            );
             self.head = head;
         }
-        self.state.older_kept =
-            if self.state.plateau { progress::older_kept(project, index, &target) } else { Vec::new() };
+        self.state.older_kept = if self.state.plateau {
+            progress::older_kept(project, index, &target)
+        } else {
+            Vec::new()
+        };
     }
 
     /// Takes the candidate to its end. Returns how the loop ended, if it did.
@@ -186,18 +205,31 @@ impl Running<'_> {
         }
         let (project, files, spec, ready) = (auto.project, self.files, auto.spec, &mut self.ready);
         let judged_by = &mut self.judged_by;
-        let turn::Step { came, is_ended, followed } =
-            turn::endable(files, self.state.turn, auto.control, |control| {
-                let mut judging = Judging { project, files, spec, ready, judged_by, control };
-                let came = judging.finish(index, candidate);
-                came.and_then(|came| judging.put_back(candidate).map(|()| came))
-            })?;
+        let turn::Step {
+            came,
+            is_ended,
+            followed,
+        } = turn::endable(files, self.state.turn, auto.control, |control| {
+            let mut judging = Judging {
+                project,
+                files,
+                spec,
+                ready,
+                judged_by,
+                control,
+            };
+            let came = judging.finish(index, candidate);
+            came.and_then(|came| judging.put_back(candidate).map(|()| came))
+        })?;
         self.own.leave_out(followed);
         let came = came.map(|came| self.repeated(came));
         let came = came.and_then(|came| self.leave(auto, candidate, &came).map(|()| came));
         match came {
             Ok(Came::Stopped | Came::Trouble(_)) if is_ended && !auto.control.is_ended() => {
-                let mut told = candidate.told.clone().ended(TurnOutcome::Failed, TURN_ENDED);
+                let mut told = candidate
+                    .told
+                    .clone()
+                    .ended(TurnOutcome::Failed, TURN_ENDED);
                 if let Err(error) = keep_ended(project, files, candidate, &mut told) {
                     return self.trouble(auto, &format!("{error:#}"));
                 }
@@ -220,12 +252,18 @@ impl Running<'_> {
         }
     }
 
-    /// Counts a turn that has ended, writes the state, and then tells it. A turn that `counts_as_failure` may be one of those after
-    /// which the loop gives up.
-    fn end_turn(&mut self, auto: &mut Auto, mut told: LastTurn, counts_as_failure: bool) -> Result<()> {
+    /// Counts a turn that has ended, writes the state, and then tells it. A turn that
+    /// `counts_as_failure` may be one of those after which the loop gives up.
+    fn end_turn(
+        &mut self,
+        auto: &mut Auto,
+        mut told: LastTurn,
+        counts_as_failure: bool,
+    ) -> Result<()> {
         told.own_ms = Some(self.own.end_turn());
         self.state.own_part = self.own.part();
-        self.state.count(told, auto.options.mend, auto.options.plateau);
+        self.state
+            .count(told, auto.options.mend, auto.options.plateau);
         if !counts_as_failure {
             self.state.counts.failures_in_a_row = 0;
         }
@@ -234,7 +272,8 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// A decision that failed is tried again, as long as that may help. After that the run is left to a person.
+    /// A decision that failed is tried again, as long as that may help. After that the run is left
+    /// to a person.
     fn repeated(&self, came: Came) -> Came {
         match came {
             Came::Undecided(told) if self.state.counts.failures_in_a_row < DECISION_TRIES => {
@@ -247,12 +286,20 @@ impl Running<'_> {
 
     /// Keeps what the command said of a run that is left to a person.
     fn leave(&mut self, auto: &Auto, candidate: &Candidate, came: &Came) -> Result<()> {
-        let Came::Ended(told) = came else { return Ok(()) };
-        let Some(run) = told.run.filter(|_| told.outcome == TurnOutcome::Left) else { return Ok(()) };
+        let Came::Ended(told) = came else {
+            return Ok(());
+        };
+        let Some(run) = told.run.filter(|_| told.outcome == TurnOutcome::Left) else {
+            return Ok(());
+        };
         let message = candidate.answer.message(told.turn);
         decide::leave(auto.project, run, &message)?;
         let (description, why) = (message.subject().to_owned(), told.why.clone());
-        self.state.note_left(LeftRun { run, description, why });
+        self.state.note_left(LeftRun {
+            run,
+            description,
+            why,
+        });
         Ok(())
     }
 
@@ -288,7 +335,8 @@ impl Running<'_> {
             Editor::Mutator(seed) => {
                 let (project, target) = (auto.project, target(auto).to_string());
                 let turn = self.state.turn;
-                self.own.without(|| mutator::edit(project, index, *seed, turn, &target))
+                self.own
+                    .without(|| mutator::edit(project, index, *seed, turn, &target))
             }
             Editor::Patches(folder) => match patches::next(folder, self.state.patch.as_deref())? {
                 None => {
@@ -297,7 +345,9 @@ impl Running<'_> {
                 }
                 Some(name) => {
                     let turn = self.state.turn;
-                    let edited = self.own.without(|| patches::apply(auto.project, folder, &name, turn));
+                    let edited = self
+                        .own
+                        .without(|| patches::apply(auto.project, folder, &name, turn));
                     self.state.patch = Some(name);
                     edited
                 }
@@ -309,13 +359,22 @@ impl Running<'_> {
                 self.state.last_turn = Some(told);
                 Ok(Some(Ended::Stopped))
             }
-            Ok(Edited::Kernel { bytes, answer, told }) => {
+            Ok(Edited::Kernel {
+                bytes,
+                answer,
+                told,
+            }) => {
                 self.hold_locks(auto)?;
                 self.files.write_candidate(&bytes)?;
                 let hash = blake3::hash(&bytes).to_hex().to_string();
                 index.refresh();
                 let after = index.newest().next().map_or(RunId(0), |run| run.id);
-                self.state.candidate = Some(Candidate { hash, after, answer, told });
+                self.state.candidate = Some(Candidate {
+                    hash,
+                    after,
+                    answer,
+                    told,
+                });
                 self.judged_by.next_kernel();
                 Ok(None)
             }
@@ -344,9 +403,17 @@ impl Running<'_> {
         control: &Control,
     ) -> Result<Edited> {
         let options = auto.options;
-        let crashed = self.state.mending.as_deref().and_then(|hash| self.files.candidate(hash));
+        let crashed = self
+            .state
+            .mending
+            .as_deref()
+            .and_then(|hash| self.files.candidate(hash));
         let turn_limit_s = options.turn_limit.as_secs_f64();
-        let told = Told { mend: options.mend, turn_limit_s, report: auto.report };
+        let told = Told {
+            mend: options.mend,
+            turn_limit_s,
+            report: auto.report,
+        };
         let state = hints::of(auto.project, index, &self.state, &told)?;
         let edit = Edit {
             project: auto.project,

@@ -19,7 +19,8 @@ pub(super) struct Step<T> {
     pub followed: Duration,
 }
 
-/// Runs a step with a control of its own. It ends with the loop, and where a person asks for the end of the turn.
+/// Runs a step with a control of its own. It ends with the loop, and where a person asks for the
+/// end of the turn.
 pub(super) fn endable<T>(
     files: &Files,
     turn: u64,
@@ -44,6 +45,10 @@ pub(super) fn endable<T>(
         });
         let came = step(&control);
         drop(done);
-        Step { came, is_ended: watch.join().unwrap_or(false), followed: control.followed() }
+        Step {
+            came,
+            is_ended: watch.join().unwrap_or(false),
+            followed: control.followed(),
+        }
     }))
 }

@@ -1,4 +1,5 @@
-//! What a screen shows of a loop: read from the loop's files, the records and git. Nothing here changes anything.
+//! What a screen shows of a loop: read from the loop's files, the records and git. Nothing here
+//! changes anything.
 
 use super::candidate::is_incumbent;
 use super::files::{Files, read_state};
@@ -35,24 +36,28 @@ pub struct LoopView {
     pub running: bool,
     /// `None` if there was no loop yet.
     pub state: Option<State>,
-    /// What a person asked for, and the loop has not done yet: after the present turn, and about the present turn.
+    /// What a person asked for, and the loop has not done yet: after the present turn, and about
+    /// the present turn.
     pub asked: Option<Request>,
     pub ends_turn: bool,
     /// What is in the kernel's file.
     pub on_disk: OnDisk,
-    /// What the present edit, or the last one, changes in the incumbent: the hunks of a unified diff.
+    /// What the present edit, or the last one, changes in the incumbent: the hunks of a unified
+    /// diff.
     pub edit: Result<String, String>,
     /// The end of the command's output, clean.
     pub output: Vec<String>,
     /// The incumbent's newest run.
     pub incumbent: Option<LoopRun>,
-    /// The newest runs of the kernel, the newest first: the loop's, and those of a person beside it.
+    /// The newest runs of the kernel, the newest first: the loop's, and those of a person beside
+    /// it.
     pub runs: Vec<LoopRun>,
     /// The newest run's device.
     pub device: Option<String>,
     /// The branch that the loop's keeps go to; `None` if HEAD is detached.
     pub branch: Option<String>,
-    /// How a command names this kernel, with a blank before it: `--kernel kernels/rmsnorm`. Empty where it need not.
+    /// How a command names this kernel, with a blank before it: `--kernel kernels/rmsnorm`. Empty
+    /// where it need not.
     pub kernel_option: String,
     /// The lanes of the kernel, by name.
     pub lanes: Vec<LaneView>,
@@ -102,7 +107,8 @@ impl LoopRun {
 }
 
 impl LoopView {
-    /// Reads everything. `index` is refreshed; `context` is the number of unchanged lines around each change of the edit.
+    /// Reads everything. `index` is refreshed; `context` is the number of unchanged lines around
+    /// each change of the edit.
     pub fn read(project: &Project, index: &mut RunIndex, context: u32) -> Result<LoopView> {
         let files = Files::of(project)?;
         let running = loop_claim::is_running(project);
@@ -111,15 +117,28 @@ impl LoopView {
         let repo = Repo::open(project)?;
         let blob = repo::incumbent(&repo, project)?.unwrap_or_default();
         let has_verdict = |run: &&RunSummary| run.judges(project) && run.verdict.is_some();
-        let incumbent = index.newest_of_blob(&blob).find(has_verdict).map(LoopRun::of);
+        let incumbent = index
+            .newest_of_blob(&blob)
+            .find(has_verdict)
+            .map(LoopRun::of);
         let of_kernel = || index.newest_of_kernel(&project.kernel_name, |_| true);
-        let runs = of_kernel().filter(|run| run.judges(project)).take(RUNS).map(LoopRun::of).collect();
+        let runs = of_kernel()
+            .filter(|run| run.judges(project))
+            .take(RUNS)
+            .map(LoopRun::of)
+            .collect();
         let device = of_kernel().find_map(|run| run.device.clone());
         let log = files.shown()[3].clone();
-        let log = project.files().open(&log, Access::Read).and_then(|log| read_log(log, OUTPUT_LINES));
+        let log = project
+            .files()
+            .open(&log, Access::Read)
+            .and_then(|log| read_log(log, OUTPUT_LINES));
         let candidate = state.as_ref().and_then(|state| state.candidate.as_ref());
         let on_disk = match inputs::on_disk(project) {
-            Ok(present) if candidate.is_some_and(|c| c.hash == blake3::hash(&present).to_hex().as_str()) => {
+            Ok(present)
+                if candidate
+                    .is_some_and(|c| c.hash == blake3::hash(&present).to_hex().as_str()) =>
+            {
                 OnDisk::Candidate
             }
             _ if is_incumbent(project)? => OnDisk::Incumbent,
@@ -129,11 +148,20 @@ impl LoopView {
         Ok(LoopView {
             at: Timestamp::now(),
             running,
-            asked: files.waiting_request().as_deref().and_then(Request::parse).filter(|_| running),
+            asked: files
+                .waiting_request()
+                .as_deref()
+                .and_then(Request::parse)
+                .filter(|_| running),
             ends_turn: running && turn.is_some_and(|turn| files.ends_turn(turn)),
             on_disk,
-            edit: edit(project, &repo, &files, state.as_ref(), context).map_err(|error| format!("{error:#}")),
-            output: log.unwrap_or_default().into_iter().map(|line| line.text).collect(),
+            edit: edit(project, &repo, &files, state.as_ref(), context)
+                .map_err(|error| format!("{error:#}")),
+            output: log
+                .unwrap_or_default()
+                .into_iter()
+                .map(|line| line.text)
+                .collect(),
             incumbent,
             runs,
             device,
@@ -152,20 +180,25 @@ impl LoopView {
         self.running || self.lanes.iter().any(|lane| lane.running)
     }
 
-    /// Whether the command edits or its kernel is judged, here or in a lane, so that the turn can be ended.
+    /// Whether the command edits or its kernel is judged, here or in a lane, so that the turn can
+    /// be ended.
     pub fn is_in_turn(&self) -> bool {
         let phase = self.state.as_ref().map(|state| state.phase);
         self.running && matches!(phase, Some(Phase::Editing | Phase::Judging))
             || self.lanes.iter().any(LaneView::is_in_turn)
     }
 
-    /// The loop waits, or will wait after this turn, until a person asks it to go on. Where only lanes run, all of them wait.
+    /// The loop waits, or will wait after this turn, until a person asks it to go on. Where only
+    /// lanes run, all of them wait.
     pub fn is_pausing(&self) -> bool {
         let mut lanes = self.lanes.iter().filter(|lane| lane.running).peekable();
         if !self.running && lanes.peek().is_some() {
             return lanes.all(LaneView::is_paused);
         }
-        let is_paused = self.state.as_ref().is_some_and(|state| state.phase == Phase::Paused);
+        let is_paused = self
+            .state
+            .as_ref()
+            .is_some_and(|state| state.phase == Phase::Paused);
         self.running
             && match self.asked {
                 Some(Request::Pause) => true,
@@ -176,7 +209,9 @@ impl LoopView {
 
     /// Seconds of the budget that are spent at `now`.
     pub fn seconds(&self, now: Timestamp) -> f64 {
-        self.state.as_ref().map_or(0.0, |state| state.seconds(self.running, now))
+        self.state
+            .as_ref()
+            .map_or(0.0, |state| state.seconds(self.running, now))
     }
 
     /// Experiments an hour since the budget began. `None` before the first one.
@@ -185,7 +220,8 @@ impl LoopView {
     }
 }
 
-/// The hunks of what the command changes in the incumbent: as it is in the work tree, or as it was taken.
+/// The hunks of what the command changes in the incumbent: as it is in the work tree, or as it was
+/// taken.
 fn edit(
     project: &Project,
     repo: &Repo,
@@ -193,8 +229,13 @@ fn edit(
     state: Option<&State>,
     context: u32,
 ) -> Result<String> {
-    let Some(state) = state else { return Ok(String::new()) };
-    let taken = state.candidate.as_ref().and_then(|candidate| files.candidate(&candidate.hash));
+    let Some(state) = state else {
+        return Ok(String::new());
+    };
+    let taken = state
+        .candidate
+        .as_ref()
+        .and_then(|candidate| files.candidate(&candidate.hash));
     let edited = match taken {
         Some(bytes) => bytes,
         None => match Root::new(&files.user).read(&files.edited(project), inputs::SIZE_LIMIT) {
@@ -208,7 +249,8 @@ fn edit(
     repo::text_diff(&old, &new, context)
 }
 
-/// What a watcher looks at, to know when [`LoopView`] would read something else. Two equal ones show the same.
+/// What a watcher looks at, to know when [`LoopView`] would read something else. Two equal ones
+/// show the same.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LoopSnapshot {
     pub running: bool,
@@ -220,16 +262,29 @@ pub struct LoopSnapshot {
 impl LoopSnapshot {
     /// Reads no file, and takes microseconds.
     pub fn take(project: &Project) -> LoopSnapshot {
-        let Ok(files) = Files::of(project) else { return LoopSnapshot::default() };
+        let Ok(files) = Files::of(project) else {
+            return LoopSnapshot::default();
+        };
         let root = project.files();
         let lanes = lane_view::stamps(project);
-        let mut stamps: Vec<Option<Stamp>> = files.shown().iter().map(|path| stamp(&root, path)).collect();
+        let mut stamps: Vec<Option<Stamp>> = files
+            .shown()
+            .iter()
+            .map(|path| stamp(&root, path))
+            .collect();
         if stamps[0].is_none() {
             // There was no loop yet in this work tree.
-            return LoopSnapshot { lanes, ..LoopSnapshot::default() };
+            return LoopSnapshot {
+                lanes,
+                ..LoopSnapshot::default()
+            };
         }
         stamps.push(stamp(&Root::new(&files.user), &files.edited(project)));
-        LoopSnapshot { running: loop_claim::is_running(project), files: stamps, lanes }
+        LoopSnapshot {
+            running: loop_claim::is_running(project),
+            files: stamps,
+            lanes,
+        }
     }
 
     /// There is a loop, or there was one.
@@ -249,7 +304,10 @@ mod tests {
     use super::*;
 
     fn view(phase: Phase, asked: Option<Request>) -> LoopView {
-        let state = State { phase, ..State::new("kernel.cu", Budget::default(), 3) };
+        let state = State {
+            phase,
+            ..State::new("kernel.cu", Budget::default(), 3)
+        };
         LoopView {
             at: state.since,
             running: true,
@@ -274,7 +332,10 @@ mod tests {
         assert!(view(Phase::Editing, Some(Request::Pause)).is_pausing());
         assert!(view(Phase::Paused, None).is_pausing());
         assert!(!view(Phase::Paused, Some(Request::Resume)).is_pausing());
-        let killed = LoopView { running: false, ..view(Phase::Paused, None) };
+        let killed = LoopView {
+            running: false,
+            ..view(Phase::Paused, None)
+        };
         assert!(!killed.is_pausing() && !killed.is_in_turn());
     }
 
@@ -287,6 +348,10 @@ mod tests {
         (state.counts.experiments, state.counts.seconds) = (10, 1200.0);
         assert_eq!((view.seconds(now), view.rate(now)), (1800.0, Some(20.0)));
         view.running = false;
-        assert_eq!((view.seconds(now), view.rate(now)), (1200.0, Some(30.0)), "a loop that ended");
+        assert_eq!(
+            (view.seconds(now), view.rate(now)),
+            (1200.0, Some(30.0)),
+            "a loop that ended"
+        );
     }
 }

@@ -42,8 +42,15 @@ impl Running<'_> {
     fn requests(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
         let mut is_paused = false;
         loop {
-            match self.files.take_request().as_deref().and_then(Request::parse) {
-                Some(Request::Stop) => return Ok(Some(Ended::Done("a person stopped it".to_owned()))),
+            match self
+                .files
+                .take_request()
+                .as_deref()
+                .and_then(Request::parse)
+            {
+                Some(Request::Stop) => {
+                    return Ok(Some(Ended::Done("a person stopped it".to_owned())));
+                }
                 Some(Request::Pause) => {
                     is_paused = true;
                     self.enter(auto, Phase::Paused)?;
@@ -67,7 +74,8 @@ impl Running<'_> {
             match is_incumbent(auto.project) {
                 Ok(true) => return Ok(None),
                 Ok(false) => {}
-                // A command may damage the user's repository. A loop that ended without its limit of failures would look like a crash.
+                // A command may damage the user's repository. A loop that ended without its limit
+                // of failures would look like a crash.
                 Err(error) => match self.trouble(auto, &format!("{error:#}"))? {
                     Some(ended) => return Ok(Some(ended)),
                     None => continue,
@@ -89,10 +97,15 @@ impl Running<'_> {
     pub(super) fn back_off(&mut self, auto: &mut Auto, why: &str) -> Result<Option<Ended>> {
         let failures = self.state.counts.failures_in_a_row;
         if failures >= auto.options.give_up {
-            return Ok(Some(Ended::GaveUp(format!("{failures} failures in a row, the last: {why}"))));
+            return Ok(Some(Ended::GaveUp(format!(
+                "{failures} failures in a row, the last: {why}"
+            ))));
         }
         self.enter(auto, Phase::BackingOff)?;
-        let wait = auto.options.back_off.saturating_mul(1 << failures.saturating_sub(1).min(16));
+        let wait = auto
+            .options
+            .back_off
+            .saturating_mul(1 << failures.saturating_sub(1).min(16));
         let until = Instant::now() + wait.min(LONGEST_WAIT);
         // Some failures last until a person ends the loop.
         loop {

@@ -50,18 +50,30 @@ impl fmt::Display for BenchDigest {
             write!(f, "{} over ", with_ends(mean))?;
         }
         let plural = if self.runs == 1 { "" } else { "s" };
-        write!(f, "{} run{plural}, passed {}/{}", self.runs, self.passed, self.workloads)?;
+        write!(
+            f,
+            "{} run{plural}, passed {}/{}",
+            self.runs, self.passed, self.workloads
+        )?;
         if let Some(device) = &self.device {
             write!(f, ", {device}")?;
         }
-        if self.foreign { write!(f, ", foreign") } else { Ok(()) }
+        if self.foreign {
+            write!(f, ", foreign")
+        } else {
+            Ok(())
+        }
     }
 }
 
-/// The benches of these bytes and rules that have a run, newest first. Those that cannot be read are left out.
+/// The benches of these bytes and rules that have a run, newest first. Those that cannot be read
+/// are left out.
 pub fn benches(store: &BenchStore, kernel: &str, fingerprint: &Fingerprint) -> Vec<BenchDigest> {
     let of_them = store.all(|start| start.kernel == kernel && start.fingerprint == *fingerprint);
-    of_them.filter(|bench| !bench.runs.is_empty()).map(|bench| BenchDigest::of(&bench)).collect()
+    of_them
+        .filter(|bench| !bench.runs.is_empty())
+        .map(|bench| BenchDigest::of(&bench))
+        .collect()
 }
 
 #[cfg(test)]
@@ -71,8 +83,10 @@ mod tests {
 
     #[test]
     fn a_bench_reads_as_one_line() {
-        let digest =
-            BenchDigest::of(&bench(&[&[("b=1", 7.0), ("b=2", 9.0)], &[("b=1", 8.0), ("b=2", 10.0)]]));
+        let digest = BenchDigest::of(&bench(&[
+            &[("b=1", 7.0), ("b=2", 9.0)],
+            &[("b=1", 8.0), ("b=2", 10.0)],
+        ]));
         let wanted = "bench 3: 8.500 µs (8.000 … 9.000) over 2 runs, passed 2/2, NVIDIA H200";
         assert_eq!(digest.to_string(), wanted);
     }

@@ -6,8 +6,9 @@ use crate::run::peers::MeasuredPeer;
 use lab_protocol::text::escape_invisible;
 use serde_json::{Map, Value, json};
 
-/// One line for each workload and run: `bench,kernel,device,run,workload,outcome,kernel_us,trials_us`. The trials' times are
-/// separated by blanks.
+/// One line for each workload and run:
+/// `bench,kernel,device,run,workload,outcome,kernel_us,trials_us`. The trials' times are separated
+/// by blanks.
 pub fn csv(bench: &Bench) -> String {
     let mut text = "bench,kernel,device,run,workload,outcome,kernel_us,trials_us\n".to_owned();
     for run in &bench.runs {
@@ -30,7 +31,8 @@ pub fn csv(bench: &Bench) -> String {
     text
 }
 
-/// A cell of a CSV file (RFC 4180). A cell that a spreadsheet would take for a formula gets an apostrophe before it.
+/// A cell of a CSV file (RFC 4180). A cell that a spreadsheet would take for a formula gets an
+/// apostrophe before it.
 fn csv_cell(text: &str) -> String {
     let clean = escape_invisible(text);
     let guarded = match clean.starts_with(['=', '+', '-', '@']) {
@@ -38,24 +40,52 @@ fn csv_cell(text: &str) -> String {
         false => clean.into_owned(),
     };
     let needs_quotes = guarded.contains([',', '"', '\n', '\r']);
-    if needs_quotes { format!("\"{}\"", guarded.replace('"', "\"\"")) } else { guarded }
+    if needs_quotes {
+        format!("\"{}\"", guarded.replace('"', "\"\""))
+    } else {
+        guarded
+    }
 }
 
 /// A table of the runs and one of the workloads.
 pub fn markdown(bench: &Bench) -> String {
     let (start, summary) = (&bench.start, Summary::of(bench));
-    let device = bench.runs.first().and_then(|run| run.device.name.as_deref()).unwrap_or("no device");
+    let device = bench
+        .runs
+        .first()
+        .and_then(|run| run.device.name.as_deref())
+        .unwrap_or("no device");
     let discipline = start.discipline.map_or_else(
         || format!("as `{}` measures", start.command),
         |d| {
-            let trials = if d.trials == 1 { "1 trial".to_owned() } else { format!("{} trials", d.trials) };
-            format!("{} untimed and {} timed launches, {trials}", d.warm_up, d.iterations)
+            let trials = if d.trials == 1 {
+                "1 trial".to_owned()
+            } else {
+                format!("{} trials", d.trials)
+            };
+            format!(
+                "{} untimed and {} timed launches, {trials}",
+                d.warm_up, d.iterations
+            )
         },
     );
     let mut text = format!("# Bench {} of {}\n\n", start.bench, plain(&start.kernel));
-    text += &format!("- device: {}\n- discipline: {}\n", plain(device), plain(&discipline));
-    text += &format!("- bytes: `{}`, fingerprint `{}`\n", start.blob, start.fingerprint.short());
-    text += &format!("- {}, {} of {} runs\n", summary.passed_text(), summary.passed_runs, start.runs);
+    text += &format!(
+        "- device: {}\n- discipline: {}\n",
+        plain(device),
+        plain(&discipline)
+    );
+    text += &format!(
+        "- bytes: `{}`, fingerprint `{}`\n",
+        start.blob,
+        start.fingerprint.short()
+    );
+    text += &format!(
+        "- {}, {} of {} runs\n",
+        summary.passed_text(),
+        summary.passed_runs,
+        start.runs
+    );
     if let Some(mean) = &summary.mean {
         text += &format!("- mean: {}\n", with_ends(mean));
     }
@@ -64,7 +94,12 @@ pub fn markdown(bench: &Bench) -> String {
     }
     if let Some(groups) = &summary.groups {
         let [fast, slow] = groups.each_ref().map(|group| {
-            format!("runs {} at {} to {} µs", numbers(&group.runs), us(group.low), us(group.high))
+            format!(
+                "runs {} at {} to {} µs",
+                numbers(&group.runs),
+                us(group.low),
+                us(group.high)
+            )
         });
         text += &format!("- two groups of runs: {fast}; {slow}\n");
     }
@@ -82,11 +117,29 @@ pub fn markdown(bench: &Bench) -> String {
     text += "| workload | µs | fastest | slowest | spread | outcome |\n|---|---|---|---|---|---|\n";
     for workload in &summary.workloads {
         let cells = workload.us.map_or_else(
-            || ["–".to_owned(), "–".to_owned(), "–".to_owned(), "–".to_owned()],
-            |time| [us(time.mean), us(time.low), us(time.high), format!("{:.1} %", time.spread_pct())],
+            || {
+                [
+                    "–".to_owned(),
+                    "–".to_owned(),
+                    "–".to_owned(),
+                    "–".to_owned(),
+                ]
+            },
+            |time| {
+                [
+                    us(time.mean),
+                    us(time.low),
+                    us(time.high),
+                    format!("{:.1} %", time.spread_pct()),
+                ]
+            },
         );
-        text +=
-            &format!("| {} | {} | {} |\n", plain(&workload.name), cells.join(" | "), workload.outcome.word());
+        text += &format!(
+            "| {} | {} | {} |\n",
+            plain(&workload.name),
+            cells.join(" | "),
+            workload.outcome.word()
+        );
     }
     text
 }
@@ -95,25 +148,38 @@ pub fn markdown(bench: &Bench) -> String {
 fn peer_row(measured: &MeasuredPeer) -> String {
     let peer = &measured.peer;
     let figure = match (&peer.ratio, &peer.failure) {
-        (Some(ratio), _) => peer.part.map_or_else(|| ratio.to_string(), |part| format!("{ratio}, {part}")),
+        (Some(ratio), _) => peer
+            .part
+            .map_or_else(|| ratio.to_string(), |part| format!("{ratio}, {part}")),
         (None, Some(why)) => format!("not compared, {}", plain(why)),
         (None, None) => "not compared".to_owned(),
     };
-    let details = [&peer.versions, &peer.call].into_iter().filter(|text| !text.is_empty());
+    let details = [&peer.versions, &peer.call]
+        .into_iter()
+        .filter(|text| !text.is_empty());
     let details: String = details.map(|text| format!(", {}", plain(text))).collect();
     format!("- beside {}: {figure}{details}\n", plain(&peer.name))
 }
 
 fn run_row(run: &BenchRun) -> String {
     let mean = run.mean_us().map_or_else(|| "–".to_owned(), us);
-    format!("| {} | {mean} | {}/{} | {:.1} |\n", run.run, run.passed(), run.workloads.len(), run.seconds)
+    format!(
+        "| {} | {mean} | {}/{} | {:.1} |\n",
+        run.run,
+        run.passed(),
+        run.workloads.len(),
+        run.seconds
+    )
 }
 
 /// Text in a cell of Markdown: nothing in it has a meaning of its own.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in escape_invisible(text).chars() {
-        if matches!(c, '|' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '\\' | '#' | '&') {
+        if matches!(
+            c,
+            '|' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '\\' | '#' | '&'
+        ) {
             out.push('\\');
         }
         out.push(c);
@@ -121,9 +187,9 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Bencher Metric Format (<https://bencher.dev/docs/reference/bencher-metric-format/>): for each workload, and for the mean of all,
-/// the measure `latency` in nanoseconds. The bounds are those of the fastest and the slowest run. A workload that did not pass in
-/// every run is left out.
+/// Bencher Metric Format (<https://bencher.dev/docs/reference/bencher-metric-format/>): for each
+/// workload, and for the mean of all, the measure `latency` in nanoseconds. The bounds are those of
+/// the fastest and the slowest run. A workload that did not pass in every run is left out.
 pub fn bmf(bench: &Bench) -> Value {
     let summary = Summary::of(bench);
     let metric = |time: &TimeOverRuns| {
@@ -156,7 +222,12 @@ pub fn us(value: f64) -> String {
 
 /// `13.615 µs (11.095 … 15.953)`.
 pub fn with_ends(time: &TimeOverRuns) -> String {
-    format!("{} µs ({} … {})", us(time.mean), us(time.low), us(time.high))
+    format!(
+        "{} µs ({} … {})",
+        us(time.mean),
+        us(time.low),
+        us(time.high)
+    )
 }
 
 /// A number as it was recorded.
@@ -172,8 +243,10 @@ mod tests {
 
     #[test]
     fn bmf_has_a_value_with_bounds_for_each_workload_and_for_the_mean() {
-        let read =
-            bmf(&bench(&[&[("batch=1", 7.0), ("batch=64", 31.0)], &[("batch=1", 9.0), ("batch=64", 33.0)]]));
+        let read = bmf(&bench(&[
+            &[("batch=1", 7.0), ("batch=64", 31.0)],
+            &[("batch=1", 9.0), ("batch=64", 33.0)],
+        ]));
         let wanted = json!({
             "kernel.cu mean": { "latency": { "value": 20000.0, "lower_value": 19000.0, "upper_value": 21000.0 } },
             "kernel.cu batch=1": { "latency": { "value": 8000.0, "lower_value": 7000.0, "upper_value": 9000.0 } },
@@ -184,17 +257,26 @@ mod tests {
 
     #[test]
     fn a_workload_that_failed_in_one_run_is_no_metric() {
-        let mut made = bench(&[&[("batch=1", 7.0), ("batch=4", 8.0)], &[("batch=1", 7.0), ("batch=4", 8.0)]]);
+        let mut made = bench(&[
+            &[("batch=1", 7.0), ("batch=4", 8.0)],
+            &[("batch=1", 7.0), ("batch=4", 8.0)],
+        ]);
         made.runs[1].workloads[1].outcome = WorkloadOutcome::Fail;
         let read = bmf(&made);
-        assert!(read.get("kernel.cu batch=1").is_some() && read.get("kernel.cu batch=4").is_none(), "{read}");
+        assert!(
+            read.get("kernel.cu batch=1").is_some() && read.get("kernel.cu batch=4").is_none(),
+            "{read}"
+        );
     }
 
     #[test]
     fn csv_has_a_line_for_each_workload_of_each_run() {
         let text = csv(&bench(&[&[("batch=1", 7.25)], &[("batch=1", 7.5)]]));
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "bench,kernel,device,run,workload,outcome,kernel_us,trials_us");
+        assert_eq!(
+            lines[0],
+            "bench,kernel,device,run,workload,outcome,kernel_us,trials_us"
+        );
         assert_eq!(
             lines[1..],
             [
@@ -211,12 +293,18 @@ mod tests {
         assert_eq!(csv_cell("a\nb\u{1b}"), "a\\nb\\u{1b}");
         assert_eq!(plain("a|b<c>\u{202e}"), "a\\|b\\<c\\>\\\\u{202e}");
         let text = markdown(&bench(&[&[("n=1|2", 7.0)]]));
-        assert!(text.contains("| n=1\\|2 | 7.000 | 7.000 | 7.000 | 0.0 % | pass |\n"), "{text}");
+        assert!(
+            text.contains("| n=1\\|2 | 7.000 | 7.000 | 7.000 | 0.0 % | pass |\n"),
+            "{text}"
+        );
     }
 
     #[test]
     fn markdown_has_the_mean_of_each_run_and_what_they_say_together() {
-        let text = markdown(&bench(&[&[("b=1", 7.0), ("b=2", 9.0)], &[("b=1", 8.0), ("b=2", 10.0)]]));
+        let text = markdown(&bench(&[
+            &[("b=1", 7.0), ("b=2", 9.0)],
+            &[("b=1", 8.0), ("b=2", 10.0)],
+        ]));
         for line in [
             "# Bench 3 of kernel.cu",
             "- device: NVIDIA H200",
@@ -226,7 +314,10 @@ mod tests {
             "| 1 | 8.000 | 2/2 | 40.0 |",
             "| b=2 | 9.500 | 9.000 | 10.000 | 11.1 % | pass |",
         ] {
-            assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+            assert!(
+                text.lines().any(|found| found == line),
+                "{line} is not in\n{text}"
+            );
         }
     }
 }

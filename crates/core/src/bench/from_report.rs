@@ -6,8 +6,9 @@ use lab_protocol::report::workloads::{self, Words, Workload};
 use lab_protocol::report::{Report, first_word, number};
 use std::collections::HashMap;
 
-/// The workloads of a run, in the order of their lines; of at most [`workloads::MOST`], as everywhere. A run without such lines has one workload, named `whole`. A kernel that
-/// does not build has none: nobody looked at them.
+/// The workloads of a run, in the order of their lines; of at most [`workloads::MOST`], as
+/// everywhere. A run without such lines has one workload, named `whole`. A kernel that does not
+/// build has none: nobody looked at them.
 pub fn workloads(report: &Report, verdict: &Verdict, whole: &str) -> Vec<WorkloadRun> {
     if verdict.build_failed {
         return Vec::new();
@@ -18,8 +19,15 @@ pub fn workloads(report: &Report, verdict: &Verdict, whole: &str) -> Vec<Workloa
     }
     if rows.is_empty() {
         let outcome = whole_outcome(verdict);
-        let us = report.number("kernel_us").filter(|us| is_time(*us) && outcome == WorkloadOutcome::Pass);
-        rows.push(WorkloadRun { name: whole.to_owned(), outcome, us, trials_us: Vec::new() });
+        let us = report
+            .number("kernel_us")
+            .filter(|us| is_time(*us) && outcome == WorkloadOutcome::Pass);
+        rows.push(WorkloadRun {
+            name: whole.to_owned(),
+            outcome,
+            us,
+            trials_us: Vec::new(),
+        });
     }
     number_repeated(&mut rows);
     rows
@@ -35,12 +43,21 @@ fn row(words: &Words, verdict: &Verdict, whole: &str) -> WorkloadRun {
         |word| WorkloadOutcome::of_word(word).unwrap_or(WorkloadOutcome::Fail),
     );
     let us = Workload::of(words, named).us.map(|us| us.value);
-    let trials = value("trials_us").into_iter().flat_map(|trials| trials.split(','));
+    let trials = value("trials_us")
+        .into_iter()
+        .flat_map(|trials| trials.split(','));
     WorkloadRun {
-        name: if name.is_empty() { whole.to_owned() } else { name },
+        name: if name.is_empty() {
+            whole.to_owned()
+        } else {
+            name
+        },
         outcome,
         us: us.filter(|us| is_time(*us) && outcome == WorkloadOutcome::Pass),
-        trials_us: trials.filter_map(|us| number(first_word(us))).filter(|us| us.is_finite()).collect(),
+        trials_us: trials
+            .filter_map(|us| number(first_word(us)))
+            .filter(|us| us.is_finite())
+            .collect(),
     }
 }
 
@@ -77,7 +94,9 @@ mod tests {
     fn of(log: &str, outcome: Outcome) -> Vec<(String, WorkloadOutcome, Option<f64>)> {
         let verdict = Verdict::bare(outcome, "");
         let rows = workloads(&Report::read(log), &verdict, "scale");
-        rows.into_iter().map(|row| (row.name, row.outcome, row.us)).collect()
+        rows.into_iter()
+            .map(|row| (row.name, row.outcome, row.us))
+            .collect()
     }
 
     #[test]
@@ -91,14 +110,22 @@ mod tests {
         assert_eq!(rows[1], ("batch=1 T=f32 nr=2".into(), pass, Some(7.17)));
         assert_eq!(rows[2], ("scale".into(), pass, Some(3.0)));
         let verdict = Verdict::bare(Outcome::Pass, "");
-        assert_eq!(workloads(&Report::read(log), &verdict, "scale")[0].trials_us, [7.0, 7.02]);
+        assert_eq!(
+            workloads(&Report::read(log), &verdict, "scale")[0].trials_us,
+            [7.0, 7.02]
+        );
     }
 
     #[test]
     fn a_harness_of_the_users_own_may_use_other_words_and_units() {
-        let rows =
-            of("workload: shape=1x8 ms=0.5 ok=pass\nworkload: shape=2x8 us=nan ok=no\n", Outcome::Pass);
-        assert_eq!(rows[0], ("shape=1x8".into(), WorkloadOutcome::Pass, Some(500.0)));
+        let rows = of(
+            "workload: shape=1x8 ms=0.5 ok=pass\nworkload: shape=2x8 us=nan ok=no\n",
+            Outcome::Pass,
+        );
+        assert_eq!(
+            rows[0],
+            ("shape=1x8".into(), WorkloadOutcome::Pass, Some(500.0))
+        );
         assert_eq!(rows[1], ("shape=2x8".into(), WorkloadOutcome::Fail, None));
     }
 
@@ -121,13 +148,22 @@ mod tests {
             of("kernel_us: 4.5\n", Outcome::Pass),
             [("scale".into(), WorkloadOutcome::Pass, Some(4.5))]
         );
-        assert_eq!(of("kernel_us: nan\n", Outcome::Fail), [("scale".into(), WorkloadOutcome::Fail, None)]);
-        assert_eq!(of("", Outcome::Crash), [("scale".into(), WorkloadOutcome::Crash, None)]);
+        assert_eq!(
+            of("kernel_us: nan\n", Outcome::Fail),
+            [("scale".into(), WorkloadOutcome::Fail, None)]
+        );
+        assert_eq!(
+            of("", Outcome::Crash),
+            [("scale".into(), WorkloadOutcome::Crash, None)]
+        );
     }
 
     #[test]
     fn no_time_stands_beside_a_failure() {
-        let rows = of("workload: rows=3 kernel_us=1 correctness=fail\n", Outcome::Fail);
+        let rows = of(
+            "workload: rows=3 kernel_us=1 correctness=fail\n",
+            Outcome::Fail,
+        );
         assert_eq!(rows, [("rows=3".into(), WorkloadOutcome::Fail, None)]);
     }
 }

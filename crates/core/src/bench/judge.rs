@@ -21,8 +21,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a judge may take. Builds and launches have their own limit, which the judge applies, and a discipline takes as long
-/// as its launches do: the terminal shows the time that is left.
+/// How long a judge may take. Builds and launches have their own limit, which the judge applies,
+/// and a discipline takes as long as its launches do: the terminal shows the time that is left.
 const JUDGE_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// What all runs of a bench share.
@@ -58,13 +58,17 @@ impl Judged<'_> {
         let (started, began) = (Timestamp::now(), Instant::now());
         let log = open.create_log(number)?;
         let config = &self.project.config;
-        let mut follow = Follow::new(log, config.output_limit_mib << 20).judging_by(&config.measure);
+        let mut follow =
+            Follow::new(log, config.output_limit_mib << 20).judging_by(&config.measure);
         let mut difference = None;
         let ending = match self.start(open, &mut follow, false) {
             Ok(running) => process::follow(running, self.limits(), control, &mut follow, |batch| {
                 let Some(report) = batch.report else { return };
                 if difference.is_none() {
-                    difference = self.device.as_ref().and_then(|device| device.difference(&report));
+                    difference = self
+                        .device
+                        .as_ref()
+                        .and_then(|device| device.difference(&report));
                     if difference.is_some() {
                         control.end();
                     }
@@ -78,8 +82,10 @@ impl Judged<'_> {
         };
         let changed = self.changed();
         open.remove_copies();
-        let incomplete =
-            follow.finish().err().map(|error| format!("the log of the run is incomplete: {error}"));
+        let incomplete = follow
+            .finish()
+            .err()
+            .map(|error| format!("the log of the run is incomplete: {error}"));
         // A short run may have ended before its lines were told.
         let difference = difference.or_else(|| self.device.as_ref()?.difference(follow.report()));
         if let Some(difference) = difference {
@@ -102,22 +108,19 @@ impl Judged<'_> {
         Ok(match verdict.outcome {
             Outcome::Void if ending == Ending::Superseded => JudgedRun::Interrupted,
             Outcome::Void | Outcome::NotJudged => JudgedRun::NotJudged(verdict.why),
-            Outcome::Pass | Outcome::Fail | Outcome::Crash => JudgedRun::Ended(Box::new(self.record(
-                number,
-                started,
-                began.elapsed(),
-                follow.report(),
-                verdict,
-            ))),
+            Outcome::Pass | Outcome::Fail | Outcome::Crash => JudgedRun::Ended(Box::new(
+                self.record(number, started, began.elapsed(), follow.report(), verdict),
+            )),
         })
     }
 
-    /// Times the kernel beside the problem's peers, in a process of its own. `None` if somebody ended it. An error is of the
-    /// disk.
+    /// Times the kernel beside the problem's peers, in a process of its own. `None` if somebody
+    /// ended it. An error is of the disk.
     pub fn beside_peers(&self, open: &OpenBench, control: &Control) -> Result<Option<BenchPeers>> {
         let config = &self.project.config;
         let log = open.create_peers_log()?;
-        let mut follow = Follow::new(log, config.output_limit_mib << 20).judging_by(&config.measure);
+        let mut follow =
+            Follow::new(log, config.output_limit_mib << 20).judging_by(&config.measure);
         let ending = match self.start(open, &mut follow, true) {
             Ok(running) => process::follow(running, self.limits(), control, &mut follow, |_| ()),
             Err(error) => {
@@ -133,18 +136,40 @@ impl Judged<'_> {
         }
         let report = follow.report();
         let (device, benched) = (report.device().map(str::to_owned), &self.device);
-        let difference = benched.as_ref().and_then(|device| device.difference(report));
+        let difference = benched
+            .as_ref()
+            .and_then(|device| device.difference(report));
         let peers = match &difference {
             Some(_) => Vec::new(),
             None => MeasuredPeer::of_report(report, &self.inputs.peer_sources(), Timestamp::now()),
         };
-        let nothing = || format!("the harness named no peer: see {}", open.peers_log().display());
-        let is_wrong = report.value("correctness").is_some_and(|word| first_word(word) == "fail");
-        let wrong =
-            || format!("a launch of the kernel was wrong in these turns: see {}", open.peers_log().display());
-        let failure = difference.or_else(|| is_wrong.then(wrong)).or_else(|| peers.is_empty().then(nothing));
+        let nothing = || {
+            format!(
+                "the harness named no peer: see {}",
+                open.peers_log().display()
+            )
+        };
+        let is_wrong = report
+            .value("correctness")
+            .is_some_and(|word| first_word(word) == "fail");
+        let wrong = || {
+            format!(
+                "a launch of the kernel was wrong in these turns: see {}",
+                open.peers_log().display()
+            )
+        };
+        let failure = difference
+            .or_else(|| is_wrong.then(wrong))
+            .or_else(|| peers.is_empty().then(nothing));
         let (bench, fingerprint) = (self.start.bench, self.start.fingerprint.clone());
-        Ok(Some(BenchPeers { origin: own_origin(), bench, fingerprint, device, peers, failure }))
+        Ok(Some(BenchPeers {
+            origin: own_origin(),
+            bench,
+            fingerprint,
+            device,
+            peers,
+            failure,
+        }))
     }
 
     fn record(
@@ -175,7 +200,10 @@ impl Judged<'_> {
             caveats: verdict.caveats,
         };
         if made.outcome == Outcome::Pass && made.passed() < made.workloads.len() {
-            (made.outcome, made.why) = (Outcome::Fail, format!("failed: {}", made.failed().join(", ")));
+            (made.outcome, made.why) = (
+                Outcome::Fail,
+                format!("failed: {}", made.failed().join(", ")),
+            );
         }
         if made.outcome == Outcome::Pass && made.times().is_none() {
             let untimed = made.workloads.iter().find(|workload| workload.us.is_none());
@@ -190,11 +218,22 @@ impl Judged<'_> {
 
     fn limits(&self) -> Limits {
         let time_limit = Duration::from_secs_f64(self.project.config.time_limit_s);
-        Limits { time: if self.project.external() { time_limit } else { JUDGE_LIMIT } }
+        Limits {
+            time: if self.project.external() {
+                time_limit
+            } else {
+                JUDGE_LIMIT
+            },
+        }
     }
 
     /// Starts the harness: for a run, or to time the kernel `beside_peers`.
-    fn start(&self, open: &OpenBench, follow: &mut Follow, beside_peers: bool) -> io::Result<RunningProcess> {
+    fn start(
+        &self,
+        open: &OpenBench,
+        follow: &mut Follow,
+        beside_peers: bool,
+    ) -> io::Result<RunningProcess> {
         let (project, spec, tree) = (self.project, self.spec, open.tree());
         if let Some(line) = &project.harness_line() {
             // The folder exists, as that of a run would: the harness may write into it.
@@ -207,9 +246,12 @@ impl Judged<'_> {
         if let Some(text) = withheld(project) {
             follow.say(&text);
         }
-        self.inputs
-            .write(project, &tree)
-            .map_err(|e| io::Error::new(e.kind(), format!("cannot write the snapshot of the files: {e}")))?;
+        self.inputs.write(project, &tree).map_err(|e| {
+            io::Error::new(
+                e.kind(),
+                format!("cannot write the snapshot of the files: {e}"),
+            )
+        })?;
         let mut command = spec.judge(project, &tree);
         // A bench is about every workload, whatever occasion problem.toml gives it.
         command.arg(format!("--when={}", When::Keep));
@@ -224,13 +266,13 @@ impl Judged<'_> {
         process::start(command, Stdio::null())
     }
 
-    /// Paths of the inputs that were not what this bench is about while the run read them. The built-in harness reads a copy
-    /// of most inputs, which nobody changes.
+    /// Paths of the inputs that were not what this bench is about while the run read them. The
+    /// built-in harness reads a copy of most inputs, which nobody changes.
     fn changed(&self) -> Vec<String> {
         if !self.project.external() {
             let in_place = self.inputs.sources.iter().filter(|source| source.in_place);
-            let changed =
-                in_place.filter(|source| inputs::hash(self.project, &source.path) != source.file.hash);
+            let changed = in_place
+                .filter(|source| inputs::hash(self.project, &source.path) != source.file.hash);
             return changed.map(|source| source.file.path.clone()).collect();
         }
         match inputs::read(self.project) {

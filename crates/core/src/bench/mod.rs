@@ -1,7 +1,8 @@
 //! `lab bench`: several independent runs of one kernel by a fixed discipline, over all workloads.
 //!
-//! A bench is a folder `.lab/bench/N` with what is measured and a record for each run that has ended. It belongs to bytes,
-//! rules and device: only then may it be resumed. It decides nothing and has no row in the ledger.
+//! A bench is a folder `.lab/bench/N` with what is measured and a record for each run that has
+//! ended. It belongs to bytes, rules and device: only then may it be resumed. It decides nothing
+//! and has no row in the ledger.
 //!
 //! | file | what it does |
 //! |---|---|

@@ -38,7 +38,11 @@ pub struct Discipline {
 
 impl Default for Discipline {
     fn default() -> Self {
-        Discipline { warm_up: 3, iterations: 100, trials: 5 }
+        Discipline {
+            warm_up: 3,
+            iterations: 100,
+            trials: 5,
+        }
     }
 }
 
@@ -126,11 +130,16 @@ impl BenchedDevice {
     pub fn of(report: &Report) -> Self {
         let value = |key: &str| report.value(key).map(str::to_owned);
         let [name, uuid, driver, compiler] = Self::KEYS.map(|(key, _)| value(key));
-        BenchedDevice { name, uuid, driver, compiler }
+        BenchedDevice {
+            name,
+            uuid,
+            driver,
+            compiler,
+        }
     }
 
-    /// What a report names differently, in words: `the driver was 550 and is 560`. `None` if nothing differs so far: a report
-    /// of a run in progress may lack lines.
+    /// What a report names differently, in words: `the driver was 550 and is 560`. `None` if
+    /// nothing differs so far: a report of a run in progress may lack lines.
     pub fn difference(&self, report: &Report) -> Option<String> {
         let known = [&self.name, &self.uuid, &self.driver, &self.compiler];
         known.iter().zip(Self::KEYS).find_map(|(was, (key, what))| {
@@ -143,7 +152,8 @@ impl BenchedDevice {
 /// What a workload came to in one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadRun {
-    /// The dims and the type, as in `batch=8 T=f32`. Unique within a run: a second one of the same dims ends with ` nr=2`.
+    /// The dims and the type, as in `batch=8 T=f32`. Unique within a run: a second one of the same
+    /// dims ends with ` nr=2`.
     pub name: String,
     pub outcome: WorkloadOutcome,
     /// Microseconds of a launch: the mean of `trials_us`. `None` unless it passed and was timed.
@@ -213,7 +223,8 @@ pub struct BenchRun {
 }
 
 impl BenchRun {
-    /// The arithmetic mean of the workloads' times in µs. `None` unless every workload passed and was timed.
+    /// The arithmetic mean of the workloads' times in µs. `None` unless every workload passed and
+    /// was timed.
     pub fn mean_us(&self) -> Option<f64> {
         let times = self.times()?;
         Some(times.iter().sum::<f64>() / times.len() as f64)
@@ -227,7 +238,10 @@ impl BenchRun {
 
     /// Workloads that passed.
     pub fn passed(&self) -> usize {
-        self.workloads.iter().filter(|w| w.outcome == WorkloadOutcome::Pass).count()
+        self.workloads
+            .iter()
+            .filter(|w| w.outcome == WorkloadOutcome::Pass)
+            .count()
     }
 
     /// `passed 54/54`.
@@ -235,10 +249,16 @@ impl BenchRun {
         format!("passed {}/{}", self.passed(), self.workloads.len())
     }
 
-    /// The workloads that did not pass, with what each came to: `batch=8 fail`. Those that were not launched are left out.
+    /// The workloads that did not pass, with what each came to: `batch=8 fail`. Those that were not
+    /// launched are left out.
     pub fn failed(&self) -> Vec<String> {
-        let failed = |w: &&WorkloadRun| matches!(w.outcome, WorkloadOutcome::Fail | WorkloadOutcome::Crash);
-        self.workloads.iter().filter(failed).map(|w| format!("{} {}", w.name, w.outcome.word())).collect()
+        let failed =
+            |w: &&WorkloadRun| matches!(w.outcome, WorkloadOutcome::Fail | WorkloadOutcome::Crash);
+        self.workloads
+            .iter()
+            .filter(failed)
+            .map(|w| format!("{} {}", w.name, w.outcome.word()))
+            .collect()
     }
 }
 
@@ -259,7 +279,8 @@ pub struct BenchPeers {
     pub failure: Option<String>,
 }
 
-/// A bench: what it measures, the runs that have ended, in order, and what was timed beside the peers.
+/// A bench: what it measures, the runs that have ended, in order, and what was timed beside the
+/// peers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bench {
     pub start: BenchStart,
@@ -286,12 +307,22 @@ mod tests {
 
     #[test]
     fn a_device_differs_by_its_name_its_identifier_its_driver_or_its_compiler() {
-        let of =
-            |driver: &str| Report::read(&format!("device: H200\ndevice_uuid: GPU-1\ndriver: {driver}\n"));
+        let of = |driver: &str| {
+            Report::read(&format!(
+                "device: H200\ndevice_uuid: GPU-1\ndriver: {driver}\n"
+            ))
+        };
         let device = BenchedDevice::of(&of("550"));
         assert_eq!(device.difference(&of("550")), None);
-        assert_eq!(device.difference(&of("560")).as_deref(), Some("the driver was 550 and is 560"));
-        assert_eq!(device.difference(&Report::read("device: H200\n")), None, "the rest is not printed yet");
+        assert_eq!(
+            device.difference(&of("560")).as_deref(),
+            Some("the driver was 550 and is 560")
+        );
+        assert_eq!(
+            device.difference(&Report::read("device: H200\n")),
+            None,
+            "the rest is not printed yet"
+        );
         let other = Report::read("device: H200\ndevice_uuid: GPU-2\n");
         assert_eq!(
             device.difference(&other).as_deref(),

@@ -109,7 +109,11 @@ impl BenchState {
     /// A bench that is only shown.
     pub fn found(bench: Bench) -> Self {
         let wanted = bench.start.runs.max(bench.runs.len() as u32);
-        BenchState { bench, wanted, ended: None }
+        BenchState {
+            bench,
+            wanted,
+            ended: None,
+        }
     }
 
     /// Whether there are as many runs as there are to be.
@@ -133,28 +137,55 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Begins a bench, or opens the one that is to be resumed. Checks first what a run needs.
-    pub fn begin(project: &'a Project, spec: RunSpec, request: &BenchRequest) -> Result<Self, NotBenched> {
+    pub fn begin(
+        project: &'a Project,
+        spec: RunSpec,
+        request: &BenchRequest,
+    ) -> Result<Self, NotBenched> {
         let inputs = execute::inputs_of(project, &spec)?;
         if project.external() && request.gives_discipline() {
-            let line = project.config.harness.as_ref().map(ToString::to_string).unwrap_or_default();
+            let line = project
+                .config
+                .harness
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             return Err(NotBenched::Refused(format!(
                 "this kernel is judged by `{line}`, which has a discipline of its own: leave --warm-up, --iterations and \
                  --trials out"
             )));
         }
         let store = BenchStore::new(&project.lab_dir);
-        let spec = RunSpec { inputs: Some(Arc::clone(&inputs)), ..spec };
+        let spec = RunSpec {
+            inputs: Some(Arc::clone(&inputs)),
+            ..spec
+        };
         let (bench, open) = match request.resume {
             true => resumed(project, &spec, &inputs, &store, request)?,
             false => begun(project, &spec, &inputs, &store, request)?,
         };
-        let wanted = request.runs.unwrap_or(bench.start.runs).max(bench.runs.len() as u32);
-        Ok(Session { project, spec, inputs, open, bench, wanted, times_peers: request.peers })
+        let wanted = request
+            .runs
+            .unwrap_or(bench.start.runs)
+            .max(bench.runs.len() as u32);
+        Ok(Session {
+            project,
+            spec,
+            inputs,
+            open,
+            bench,
+            wanted,
+            times_peers: request.peers,
+        })
     }
 
-    /// Makes the runs that are missing. Ends with the first one that does not pass. An error is of the disk: the run that it
-    /// names is not recorded.
-    pub fn run(&mut self, control: &Control, tell: &mut dyn FnMut(BenchEvent)) -> anyhow::Result<Ended> {
+    /// Makes the runs that are missing. Ends with the first one that does not pass. An error is of
+    /// the disk: the run that it names is not recorded.
+    pub fn run(
+        &mut self,
+        control: &Control,
+        tell: &mut dyn FnMut(BenchEvent),
+    ) -> anyhow::Result<Ended> {
         if self.bench.failed_run().is_some() {
             return Ok(Ended::Failed);
         }
@@ -163,10 +194,18 @@ impl<'a> Session<'a> {
             if control.is_ended() {
                 return Ok(Ended::Interrupted);
             }
-            let number = self.bench.runs.last().map_or(0, |run| run.run).saturating_add(1);
+            let number = self
+                .bench
+                .runs
+                .last()
+                .map_or(0, |run| run.run)
+                .saturating_add(1);
             tell(BenchEvent::Began(number));
             let mut progress = |report| tell(BenchEvent::Progress(number, report));
-            let run = match self.judged().run(number, &self.open, control, &mut progress)? {
+            let run = match self
+                .judged()
+                .run(number, &self.open, control, &mut progress)?
+            {
                 JudgedRun::Ended(run) => *run,
                 JudgedRun::Interrupted => return Ok(Ended::Interrupted),
                 JudgedRun::NotJudged(why) => return Ok(Ended::NotJudged(why)),
@@ -232,13 +271,29 @@ fn begun(
     let (start, open) = store.create(|id| BenchStart {
         origin: own_origin(),
         inputs: inputs.files(),
-        command: project.config.harness.as_ref().map_or_else(|| "built-in".to_owned(), ToString::to_string),
+        command: project
+            .config
+            .harness
+            .as_ref()
+            .map_or_else(|| "built-in".to_owned(), ToString::to_string),
         target: spec.target(project),
         discipline: (!project.external()).then(|| request.discipline(Discipline::default())),
         runs: request.runs.unwrap_or(RUNS),
-        ..BenchStart::now(id, project.kernel_name.clone(), blob, inputs.fingerprint.clone())
+        ..BenchStart::now(
+            id,
+            project.kernel_name.clone(),
+            blob,
+            inputs.fingerprint.clone(),
+        )
     })?;
-    Ok((Bench { start, runs: Vec::new(), peers: None }, open))
+    Ok((
+        Bench {
+            start,
+            runs: Vec::new(),
+            peers: None,
+        },
+        open,
+    ))
 }
 
 fn resumed(
@@ -260,12 +315,16 @@ fn resumed(
     };
     let id = found.start.bench;
     let Some(open) = store.open(id)? else {
-        return Err(NotBenched::Refused(format!("bench {id} goes on in another process: wait for its end")));
+        return Err(NotBenched::Refused(format!(
+            "bench {id} goes on in another process: wait for its end"
+        )));
     };
     // Another process may have added runs before the lock was there.
     let bench = store.read(id)?;
     let refusal = why_not(&bench, inputs, request);
-    refusal.map_or(Ok((bench, open)), |why| Err(NotBenched::Refused(format!("bench {id} {why}: {begin}"))))
+    refusal.map_or(Ok((bench, open)), |why| {
+        Err(NotBenched::Refused(format!("bench {id} {why}: {begin}")))
+    })
 }
 
 /// Why a bench cannot be resumed; `None` if it can.
@@ -276,16 +335,32 @@ fn why_not(bench: &Bench, inputs: &Inputs, request: &BenchRequest) -> Option<Str
     }
     if start.fingerprint != inputs.fingerprint {
         let paths = crate::inputs::differences(&start.inputs, &inputs.files());
-        return Some(format!("is of other bytes or rules: {} changed since", paths.join(", ")));
+        return Some(format!(
+            "is of other bytes or rules: {} changed since",
+            paths.join(", ")
+        ));
     }
     if start.lab != env!("CARGO_PKG_VERSION") {
-        return Some(format!("was begun by lab {}, and this is {}", start.lab, env!("CARGO_PKG_VERSION")));
+        return Some(format!(
+            "was begun by lab {}, and this is {}",
+            start.lab,
+            env!("CARGO_PKG_VERSION")
+        ));
     }
-    let wanted = start.discipline.map(|discipline| request.discipline(discipline));
+    let wanted = start
+        .discipline
+        .map(|discipline| request.discipline(discipline));
     if let (Some(was), Some(wanted)) = (start.discipline, wanted)
         && was != wanted
     {
-        return Some(format!("has the discipline {was}, and {wanted} was asked for"));
+        return Some(format!(
+            "has the discipline {was}, and {wanted} was asked for"
+        ));
     }
-    bench.failed_run().map(|run| format!("ended with run {}, which did not pass ({})", run.run, run.why))
+    bench.failed_run().map(|run| {
+        format!(
+            "ended with run {}, which did not pass ({})",
+            run.run, run.why
+        )
+    })
 }

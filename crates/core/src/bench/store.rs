@@ -1,5 +1,6 @@
-//! The folder `.lab/bench`: one folder a bench, with `bench.json`, a line in `runs.jsonl` for each run that has ended, and the log
-//! of each run. Both files are only added to, and signed as the records of runs are.
+//! The folder `.lab/bench`: one folder a bench, with `bench.json`, a line in `runs.jsonl` for each
+//! run that has ended, and the log of each run. Both files are only added to, and signed as the
+//! records of runs are.
 
 use crate::bench::record::{Bench, BenchId, BenchPeers, BenchRun, BenchStart};
 use crate::disk::space;
@@ -42,7 +43,10 @@ impl BenchStore {
     /// The store in this `.lab` folder. Creates nothing.
     pub fn new(lab_dir: &Path) -> Self {
         let files = Root::new(lab_dir.parent().unwrap_or(lab_dir));
-        BenchStore { files, benches: lab_dir.join("bench") }
+        BenchStore {
+            files,
+            benches: lab_dir.join("bench"),
+        }
     }
 
     pub fn files(&self) -> &Root {
@@ -60,22 +64,37 @@ impl BenchStore {
 
     /// All benches, newest first.
     pub fn ids(&self) -> Vec<BenchId> {
-        let names = self.files.entries(&self.benches).unwrap_or_default().into_iter();
-        let mut ids: Vec<BenchId> =
-            names.filter_map(|name| name.to_str()?.parse().ok().map(BenchId)).collect();
+        let names = self
+            .files
+            .entries(&self.benches)
+            .unwrap_or_default()
+            .into_iter();
+        let mut ids: Vec<BenchId> = names
+            .filter_map(|name| name.to_str()?.parse().ok().map(BenchId))
+            .collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));
         ids
     }
 
-    /// Makes the folder of a new bench and writes `bench.json`; `start` gets the number. Two processes at once get two
-    /// numbers.
-    pub fn create(&self, start: impl FnOnce(BenchId) -> BenchStart) -> Result<(BenchStart, OpenBench)> {
-        let failed = || format!("cannot make a folder for the bench in {}", self.benches.display());
+    /// Makes the folder of a new bench and writes `bench.json`; `start` gets the number. Two
+    /// processes at once get two numbers.
+    pub fn create(
+        &self,
+        start: impl FnOnce(BenchId) -> BenchStart,
+    ) -> Result<(BenchStart, OpenBench)> {
+        let failed = || {
+            format!(
+                "cannot make a folder for the bench in {}",
+                self.benches.display()
+            )
+        };
         let id = self.new_folder().with_context(failed);
         let id = id.map_err(|error| space::explain(error, "no bench could start"))?;
         let start = start(id);
         let begin = || -> Result<OpenBench> {
-            let open = self.open(id)?.context("another process took the new bench")?;
+            let open = self
+                .open(id)?
+                .context("another process took the new bench")?;
             let path = self.folder(id).join(START);
             let text = signed(Purpose::Bench, &start)?;
             self.files
@@ -93,7 +112,11 @@ impl BenchStore {
         self.files.create_dir_all(&self.benches)?;
         let mut newest = self.ids().first().map_or(0, |id| id.0);
         loop {
-            let id = BenchId(newest.checked_add(1).ok_or_else(|| io::Error::other("no number is left"))?);
+            let id = BenchId(
+                newest
+                    .checked_add(1)
+                    .ok_or_else(|| io::Error::other("no number is left"))?,
+            );
             match self.files.create_dir(&self.folder(id)) {
                 Ok(()) => return Ok(id),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => newest = id.0,
@@ -102,12 +125,17 @@ impl BenchStore {
         }
     }
 
-    /// Takes the lock of a bench; `None` if another process adds runs to it. Removes what a killed process left in the folder.
+    /// Takes the lock of a bench; `None` if another process adds runs to it. Removes what a killed
+    /// process left in the folder.
     pub fn open(&self, id: BenchId) -> Result<Option<OpenBench>> {
         let path = self.folder(id).join(RUNS);
         let runs = self.files.take_lock(&path, Access::ReadAppend);
         let runs = runs.with_context(|| format!("cannot open {}", path.display()))?;
-        let open = runs.map(|runs| OpenBench { store: self.clone(), id, runs });
+        let open = runs.map(|runs| OpenBench {
+            store: self.clone(),
+            id,
+            runs,
+        });
         if let Some(open) = &open {
             leftovers::sweep(&self.files, &self.folder(id));
             open.remove_copies();
@@ -120,20 +148,23 @@ impl BenchStore {
         self.files.is_locked(&self.folder(id).join(RUNS))
     }
 
-    /// Reads a bench. Lines that cannot be read, and those of another bench, are left out: the process that wrote one may have
-    /// been killed halfway, and the run is then made again.
+    /// Reads a bench. Lines that cannot be read, and those of another bench, are left out: the
+    /// process that wrote one may have been killed halfway, and the run is then made again.
     pub fn read(&self, id: BenchId) -> Result<Bench> {
         let start = self.read_start(id)?;
         let path = self.folder(id).join(RUNS);
         let text = match self.files.read(&path, READ_LIMIT) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {}", path.display()));
+            }
         };
         let text = String::from_utf8_lossy(&text);
         let mut runs: Vec<BenchRun> = Vec::new();
         for line in text.lines() {
-            let Ok((run, origin)) = signature::read::<BenchRun>(Purpose::BenchRun, line.as_bytes()) else {
+            let Ok((run, origin)) = signature::read::<BenchRun>(Purpose::BenchRun, line.as_bytes())
+            else {
                 continue;
             };
             let is_of_it = run.bench == id && run.fingerprint == start.fingerprint;
@@ -142,25 +173,38 @@ impl BenchStore {
             }
         }
         runs.sort_by_key(|run| run.run);
-        let peers = self.read_peers(id).filter(|peers| peers.fingerprint == start.fingerprint);
+        let peers = self
+            .read_peers(id)
+            .filter(|peers| peers.fingerprint == start.fingerprint);
         Ok(Bench { start, runs, peers })
     }
 
     /// What was timed beside the peers; `None` if nothing was, or it cannot be read.
     fn read_peers(&self, id: BenchId) -> Option<BenchPeers> {
-        let text = self.files.read(&self.folder(id).join(PEERS), READ_LIMIT).ok()?;
+        let text = self
+            .files
+            .read(&self.folder(id).join(PEERS), READ_LIMIT)
+            .ok()?;
         let (peers, origin) = signature::read::<BenchPeers>(Purpose::BenchPeers, &text).ok()?;
         (peers.bench == id).then_some(BenchPeers { origin, ..peers })
     }
 
-    /// The newest bench of these bytes and rules on this device that timed the peers, and that this user's lab wrote.
-    pub fn newest_peers(&self, fingerprint: &Fingerprint, device: Option<&str>) -> Option<BenchPeers> {
-        self.ids().into_iter().filter_map(|id| self.read_peers(id)).find(|peers| {
-            peers.fingerprint == *fingerprint
-                && peers.device.as_deref() == device
-                && peers.origin == Origin::Own
-                && !peers.peers.is_empty()
-        })
+    /// The newest bench of these bytes and rules on this device that timed the peers, and that this
+    /// user's lab wrote.
+    pub fn newest_peers(
+        &self,
+        fingerprint: &Fingerprint,
+        device: Option<&str>,
+    ) -> Option<BenchPeers> {
+        self.ids()
+            .into_iter()
+            .filter_map(|id| self.read_peers(id))
+            .find(|peers| {
+                peers.fingerprint == *fingerprint
+                    && peers.device.as_deref() == device
+                    && peers.origin == Origin::Own
+                    && !peers.peers.is_empty()
+            })
     }
 
     fn read_start(&self, id: BenchId) -> Result<BenchStart> {
@@ -173,7 +217,12 @@ impl BenchStore {
         };
         let (start, origin) = signature::read::<BenchStart>(Purpose::Bench, &text)
             .with_context(|| format!("{} is damaged", path.display()))?;
-        ensure!(start.bench == id, "{} is of bench {}, not of bench {id}", path.display(), start.bench);
+        ensure!(
+            start.bench == id,
+            "{} is of bench {}, not of bench {id}",
+            path.display(),
+            start.bench
+        );
         ensure!(
             is_inside(&start.kernel),
             "{} names a kernel outside of the repository: {}",
@@ -190,8 +239,10 @@ impl BenchStore {
 
     /// The benches for which `wanted` holds, among those that can be read, newest first.
     pub fn all(&self, wanted: impl Fn(&BenchStart) -> bool) -> impl Iterator<Item = Bench> {
-        let ids =
-            self.ids().into_iter().filter(move |id| self.read_start(*id).is_ok_and(|start| wanted(&start)));
+        let ids = self
+            .ids()
+            .into_iter()
+            .filter(move |id| self.read_start(*id).is_ok_and(|start| wanted(&start)));
         ids.filter_map(|id| self.read(id).ok())
     }
 }
@@ -210,9 +261,14 @@ impl OpenBench {
             self.runs.write_all(format!("\n{line}\n").as_bytes())?;
             self.runs.sync_data()
         };
-        append().with_context(|| format!("cannot write {}", path.display())).map_err(|error| {
-            space::explain(error, &format!("run {} of bench {} was not recorded", run.run, self.id))
-        })
+        append()
+            .with_context(|| format!("cannot write {}", path.display()))
+            .map_err(|error| {
+                space::explain(
+                    error,
+                    &format!("run {} of bench {} was not recorded", run.run, self.id),
+                )
+            })
     }
 
     /// Replaces what was timed beside the peers.
@@ -259,12 +315,17 @@ impl OpenBench {
     }
 }
 
-/// The JSON text on one line. Without a key it is written unsigned: it can be read, and not resumed.
+/// The JSON text on one line. Without a key it is written unsigned: it can be read, and not
+/// resumed.
 fn signed<T: serde::Serialize>(purpose: Purpose, value: &T) -> Result<String> {
     signature::signed_line(purpose, value).or_else(|_| Ok(serde_json::to_string(value)?))
 }
 
 /// The origin of what this process writes: without a key it is unsigned.
 pub fn own_origin() -> Origin {
-    if signature::key_problem().is_some() { Origin::Unsigned } else { Origin::Own }
+    if signature::key_problem().is_some() {
+        Origin::Unsigned
+    } else {
+        Origin::Own
+    }
 }

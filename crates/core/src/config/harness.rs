@@ -25,7 +25,8 @@ impl Harness {
     }
 }
 
-/// What a record and the screen call it: the command, or `python harness.py`, whichever interpreter that is.
+/// What a record and the screen call it: the command, or `python harness.py`, whichever interpreter
+/// that is.
 impl fmt::Display for Harness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -63,6 +64,8 @@ impl<'de> Visitor<'de> for HarnessVisitor {
             }
             python = Some(map.next_value()?);
         }
-        python.map(|python| Harness::Python { python }).ok_or_else(|| de::Error::missing_field("python"))
+        python
+            .map(|python| Harness::Python { python })
+            .ok_or_else(|| de::Error::missing_field("python"))
     }
 }

@@ -2,25 +2,44 @@
 use super::*;
 
 fn error(text: &str) -> String {
-    Config::parse(text, "lab.toml").expect_err("it must be refused").to_string()
+    Config::parse(text, "lab.toml")
+        .expect_err("it must be refused")
+        .to_string()
 }
 
 #[test]
 fn a_harness_is_a_command_or_a_script() {
-    let harness =
-        |text: &str| Config::parse(text, "lab.toml").expect("a lab.toml").harness.expect("a harness");
-    assert_eq!(harness("harness = \"uv run x.py\""), Harness::Command("uv run x.py".into()));
-    for text in
-        ["harness = { python = \"x.py\" }", "harness.python = \"x.py\"", "[harness]\npython = \"x.py\""]
-    {
+    let harness = |text: &str| {
+        Config::parse(text, "lab.toml")
+            .expect("a lab.toml")
+            .harness
+            .expect("a harness")
+    };
+    assert_eq!(
+        harness("harness = \"uv run x.py\""),
+        Harness::Command("uv run x.py".into())
+    );
+    for text in [
+        "harness = { python = \"x.py\" }",
+        "harness.python = \"x.py\"",
+        "[harness]\npython = \"x.py\"",
+    ] {
         let script = harness(text);
         assert_eq!(
             (&script, script.to_string().as_str()),
-            (&Harness::Python { python: "x.py".into() }, "python x.py")
+            (
+                &Harness::Python {
+                    python: "x.py".into()
+                },
+                "python x.py"
+            )
         );
     }
     let script = Config::parse("harness.python = \"x.py\"", "lab.toml").expect("a lab.toml");
-    assert_eq!(script.judging_differences(&Config::default()), ["harness", "harness.python"]);
+    assert_eq!(
+        script.judging_differences(&Config::default()),
+        ["harness", "harness.python"]
+    );
 }
 
 #[test]
@@ -33,7 +52,9 @@ fn an_empty_file_is_the_defaults() {
 #[test]
 fn the_keys_that_change_a_verdict_are_told_from_the_others() {
     let differences = |text: &str| {
-        Config::parse(text, "lab.toml").expect("a lab.toml").judging_differences(&Config::default())
+        Config::parse(text, "lab.toml")
+            .expect("a lab.toml")
+            .judging_differences(&Config::default())
     };
     let none = "kernel = \"a.cu\"\ndevice = \"cpu\"\n[auto]\ndecide = true\nkeep_shorter = true\n[watch]\nquiet_ms = 9\nceiling_ms = 99\n\
                 [project]\nkernels = [\"kernels/*\", \"!kernels/old\"]\n";
@@ -69,14 +90,18 @@ fn a_mistyped_key_gets_its_line_and_a_suggestion() {
 #[test]
 fn wrong_values_say_what_is_right() {
     assert!(
-        error("device = \"gpu\"").contains("lab.toml:1:10: unknown device 'gpu': it is one of auto, cpu")
+        error("device = \"gpu\"")
+            .contains("lab.toml:1:10: unknown device 'gpu': it is one of auto, cpu")
     );
     assert_eq!(
         error("goal = \"bigger\""),
         "lab.toml:1:8: unknown value 'bigger': it is one of maximize, minimize"
     );
     assert!(error("time_limit_s = -1").contains("more than 0"));
-    assert_eq!(error("\ntime_limit_s = \"long\""), "lab.toml:2:16: expected a number, found string \"long\"");
+    assert_eq!(
+        error("\ntime_limit_s = \"long\""),
+        "lab.toml:2:16: expected a number, found string \"long\""
+    );
     assert!(error("output_limit_mib = 0").contains("from 1"));
     assert!(error("objective = \"Throughput SPS\"").contains("names a result line"));
     assert!(error("harness = \" \"").contains("built-in harness"));
@@ -87,15 +112,20 @@ fn wrong_values_say_what_is_right() {
         "lab.toml:1:11: expected a command, or { python = \"harness.py\" }, found integer 3"
     );
     let other = error("harness = { pyton = \"harness.py\" }");
-    assert!(other.contains("unknown key 'pyton' (did you mean 'python'?)"), "{other}");
     assert!(
-        error("[measure]\nsame_within = 0.005").contains("measure.same_within = 0.005: it is in percent")
+        other.contains("unknown key 'pyton' (did you mean 'python'?)"),
+        "{other}"
+    );
+    assert!(
+        error("[measure]\nsame_within = 0.005")
+            .contains("measure.same_within = 0.005: it is in percent")
     );
     assert!(error("[measure]\ntrials = 0").contains("from 1 to 100000"));
     assert!(error("[measure]\nbudget_ms = 0").contains("from 1 to 600000"));
     assert!(error("[measure]\nlimit_s = nan").contains("more than 0"));
     assert!(
-        error("[project]\nkernels = [\"/abs\"]").contains("project.kernels = [\"/abs\"]: it is relative")
+        error("[project]\nkernels = [\"/abs\"]")
+            .contains("project.kernels = [\"/abs\"]: it is relative")
     );
 }
 
@@ -106,15 +136,29 @@ fn a_compiler_option_that_is_not_on_the_list_is_named_with_its_line() {
         "lab.toml:4:3: the compiler option \"-wrapper\" is not allowed: it starts other programs, or gives options to them: \
          remove it"
     );
-    for option in
-        ["@options", "-include", "-MFx", "-dumpdir", "-oX", "-B.", "-specs=x", "-fplugin=x.so", "-Wl,-T,x"]
-    {
+    for option in [
+        "@options",
+        "-include",
+        "-MFx",
+        "-dumpdir",
+        "-oX",
+        "-B.",
+        "-specs=x",
+        "-fplugin=x.so",
+        "-Wl,-T,x",
+    ] {
         let text = format!("device = \"cpu\"\ncompile.options = [\"-O2\", \"{option}\"]\n");
         let said = error(&text);
-        assert!(said.starts_with(&format!("lab.toml:2:27: the compiler option \"{option}\"")), "{said}");
+        assert!(
+            said.starts_with(&format!("lab.toml:2:27: the compiler option \"{option}\"")),
+            "{said}"
+        );
     }
-    let config =
-        Config::parse("[compile]\noptions = [\"-O3\", \"-D\", \"X=1\"]\n", "lab.toml").expect("a lab.toml");
+    let config = Config::parse(
+        "[compile]\noptions = [\"-O3\", \"-D\", \"X=1\"]\n",
+        "lab.toml",
+    )
+    .expect("a lab.toml");
     assert_eq!(config.compile.options.for_host(), ["-O3", "-DX=1"]);
 }
 

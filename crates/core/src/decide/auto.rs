@@ -1,5 +1,5 @@
-//! Decides a run by rule, if the user asked for that (`[auto] decide = true`, or `lab run --decide`). The rule decides only
-//! clear cases and leaves the rest to the user.
+//! Decides a run by rule, if the user asked for that (`[auto] decide = true`, or
+//! `lab run --decide`). The rule decides only clear cases and leaves the rest to the user.
 
 use crate::config::AutoConfig;
 use crate::run::record::{HeldOut, Origin, Record};
@@ -17,7 +17,11 @@ const RULE_KEEP_SHORTER: &str = "auto-decide: keeps what is correct and faster, 
 
 /// The rule in one line, as lab.toml sets it.
 pub fn rule(config: &AutoConfig) -> &'static str {
-    if config.keep_shorter { RULE_KEEP_SHORTER } else { RULE }
+    if config.keep_shorter {
+        RULE_KEEP_SHORTER
+    } else {
+        RULE
+    }
 }
 
 /// The rule's decision about a run.
@@ -29,8 +33,9 @@ pub enum AutoDecision {
     Leave(String),
 }
 
-/// Applies the rule. `incumbent` is the git blob id of the kernel in HEAD; `keeps_at_same` says that a kernel of the same speed
-/// is to be kept, because it is shorter ([`keeps_at_same`](super::keeps_at_same)).
+/// Applies the rule. `incumbent` is the git blob id of the kernel in HEAD; `keeps_at_same` says
+/// that a kernel of the same speed is to be kept, because it is shorter
+/// ([`keeps_at_same`](super::keeps_at_same)).
 pub fn decide(record: &Record, incumbent: Option<&str>, keeps_at_same: bool) -> AutoDecision {
     let leave = |why: &str| AutoDecision::Leave(why.to_owned());
     if record.start.is_check() {
@@ -42,7 +47,9 @@ pub fn decide(record: &Record, incumbent: Option<&str>, keeps_at_same: bool) -> 
     if record.origin != Origin::Own {
         return leave("its record is foreign");
     }
-    let Some(verdict) = &record.verdict else { return leave("the run is still in progress") };
+    let Some(verdict) = &record.verdict else {
+        return leave("the run is still in progress");
+    };
     match verdict.outcome {
         Outcome::Void => return leave("no verdict belongs to these bytes"),
         Outcome::NotJudged => return leave("it was not judged"),
@@ -52,10 +59,13 @@ pub fn decide(record: &Record, incumbent: Option<&str>, keeps_at_same: bool) -> 
     }
     match incumbent {
         None => return leave("there is no incumbent yet"),
-        Some(held) if held == record.start.blob => return leave("these are the incumbent's own bytes"),
+        Some(held) if held == record.start.blob => {
+            return leave("these are the incumbent's own bytes");
+        }
         Some(_) => {}
     }
-    // A caveat weakens a time, or says that less was checked. What failed a check is wrong all the same.
+    // A caveat weakens a time, or says that less was checked. What failed a check is wrong all the
+    // same.
     if verdict.outcome == Outcome::Fail {
         return AutoDecision::Discard;
     }
@@ -70,13 +80,16 @@ pub fn decide(record: &Record, incumbent: Option<&str>, keeps_at_same: bool) -> 
         None => leave("it was not timed in turns with the incumbent"),
         Some(Speed::Slower) => AutoDecision::Discard,
         Some(Speed::Same) if !keeps_at_same => AutoDecision::Discard,
-        Some(Speed::Faster | Speed::Same) => match record.held_out.as_ref().and_then(mixed_on_held_out) {
-            Some(why) => AutoDecision::Leave(why),
-            None => AutoDecision::Keep,
-        },
-        Some(Speed::Mixed) => {
-            AutoDecision::Leave(format!("the result is mixed: {}", verdict.mixed().unwrap_or_default()))
+        Some(Speed::Faster | Speed::Same) => {
+            match record.held_out.as_ref().and_then(mixed_on_held_out) {
+                Some(why) => AutoDecision::Leave(why),
+                None => AutoDecision::Keep,
+            }
         }
+        Some(Speed::Mixed) => AutoDecision::Leave(format!(
+            "the result is mixed: {}",
+            verdict.mixed().unwrap_or_default()
+        )),
         Some(Speed::Undecided) => {
             leave("the verdict on speed is undecided: measure longer with `lab measure`")
         }
@@ -85,7 +98,10 @@ pub fn decide(record: &Record, incumbent: Option<&str>, keeps_at_same: bool) -> 
 
 /// Why the held-out check leaves a run to the user whose own result was *faster*.
 pub(super) fn mixed_on_held_out(held_out: &HeldOut) -> Option<String> {
-    held_out.mixed.as_ref().map(|slower| format!("the result on held-out inputs is mixed: {slower}"))
+    held_out
+        .mixed
+        .as_ref()
+        .map(|slower| format!("the result on held-out inputs is mixed: {slower}"))
 }
 
 #[cfg(test)]
@@ -100,9 +116,20 @@ mod tests {
 
     /// A correct run, timed in turns.
     fn run(speed: Option<Speed>, interval: Option<(f64, f64)>) -> Record {
-        let change = Some(Change { ratio: 0.02, interval, speed, ..Change::default() });
-        let verdict = Verdict { change, ..Verdict::bare(Outcome::Pass, "") };
-        Record { verdict: Some(verdict), ..record(RunId(1)) }
+        let change = Some(Change {
+            ratio: 0.02,
+            interval,
+            speed,
+            ..Change::default()
+        });
+        let verdict = Verdict {
+            change,
+            ..Verdict::bare(Outcome::Pass, "")
+        };
+        Record {
+            verdict: Some(verdict),
+            ..record(RunId(1))
+        }
     }
 
     fn with(speed: Speed, change: impl FnOnce(&mut Verdict)) -> Record {
@@ -143,7 +170,9 @@ mod tests {
         decides(&with(Speed::Faster, wrong_and_caveated), "discard");
         // Wrong is wrong on an emulated device too.
         decides(
-            &with(Speed::Faster, |v| (v.outcome, v.change, v.emulated) = (Outcome::Fail, None, true)),
+            &with(Speed::Faster, |v| {
+                (v.outcome, v.change, v.emulated) = (Outcome::Fail, None, true)
+            }),
             "discard",
         );
     }
@@ -154,28 +183,73 @@ mod tests {
         decides_of(&with(Speed::Slower, |_| {}), true, "discard");
         let caveated = with(Speed::Same, |v| v.caveats.push("heat".into()));
         decides_of(&caveated, true, "the result is caveated: heat");
-        decides_of(&with(Speed::Same, |v| (v.outcome, v.change) = (Outcome::Fail, None)), true, "discard");
+        decides_of(
+            &with(Speed::Same, |v| {
+                (v.outcome, v.change) = (Outcome::Fail, None)
+            }),
+            true,
+            "discard",
+        );
         let undecided = "the verdict on speed is undecided: measure longer with `lab measure`";
         decides_of(&with(Speed::Undecided, |_| {}), true, undecided);
-        let rule = |keep_shorter| rule(&AutoConfig { keep_shorter, ..AutoConfig::default() });
+        let rule = |keep_shorter| {
+            rule(&AutoConfig {
+                keep_shorter,
+                ..AutoConfig::default()
+            })
+        };
         assert!(rule(true).contains("shorter in tokens") && !rule(false).contains("shorter"));
     }
 
     #[test]
     fn everything_else_is_left_to_the_user() {
         let fast = |change: fn(&mut Verdict)| with(Speed::Faster, change);
-        decides(&fast(|v| v.outcome = Outcome::Void), "no verdict belongs to these bytes");
-        decides(&fast(|v| v.outcome = Outcome::NotJudged), "it was not judged");
+        decides(
+            &fast(|v| v.outcome = Outcome::Void),
+            "no verdict belongs to these bytes",
+        );
+        decides(
+            &fast(|v| v.outcome = Outcome::NotJudged),
+            "it was not judged",
+        );
         decides(&fast(|v| v.outcome = Outcome::Crash), "it crashed");
-        decides(&fast(|v| (v.outcome, v.build_failed) = (Outcome::Crash, true)), "it does not build");
-        decides(&fast(|v| v.caveats.push("clocks moved".into())), "the result is caveated: clocks moved");
-        decides(&fast(|v| v.emulated = true), "the times of an emulated device are no verdict on speed");
-        decides(&fast(|v| v.change = None), "it was not timed in turns with the incumbent");
-        decides(&with(Speed::Mixed, |_| {}), "the result is mixed: some workloads are slower");
+        decides(
+            &fast(|v| (v.outcome, v.build_failed) = (Outcome::Crash, true)),
+            "it does not build",
+        );
+        decides(
+            &fast(|v| v.caveats.push("clocks moved".into())),
+            "the result is caveated: clocks moved",
+        );
+        decides(
+            &fast(|v| v.emulated = true),
+            "the times of an emulated device are no verdict on speed",
+        );
+        decides(
+            &fast(|v| v.change = None),
+            "it was not timed in turns with the incumbent",
+        );
+        decides(
+            &with(Speed::Mixed, |_| {}),
+            "the result is mixed: some workloads are slower",
+        );
         let mixed = |v: &mut Verdict| {
-            let ratio = Measure { value: 0.951, low: Some(0.94), high: Some(0.962) };
-            let worst = Some(WorstWorkload { name: "rows=1 cols=8".into(), ratio });
-            v.workloads = Some(WorkloadSpeeds { faster: 50, same: 2, slower: 1, undecided: 1, worst });
+            let ratio = Measure {
+                value: 0.951,
+                low: Some(0.94),
+                high: Some(0.962),
+            };
+            let worst = Some(WorstWorkload {
+                name: "rows=1 cols=8".into(),
+                ratio,
+            });
+            v.workloads = Some(WorkloadSpeeds {
+                faster: 50,
+                same: 2,
+                slower: 1,
+                undecided: 1,
+                worst,
+            });
         };
         decides(
             &with(Speed::Mixed, mixed),
@@ -183,17 +257,41 @@ mod tests {
         );
         let undecided = "the verdict on speed is undecided: measure longer with `lab measure`";
         decides(&with(Speed::Undecided, |_| {}), undecided);
-        decides(&run(Some(Speed::Faster), None), "it was not timed in turns with the incumbent");
-        decides(&run(None, Some((0.1, 0.2))), "it was not timed in turns with the incumbent");
+        decides(
+            &run(Some(Speed::Faster), None),
+            "it was not timed in turns with the incumbent",
+        );
+        decides(
+            &run(None, Some((0.1, 0.2))),
+            "it was not timed in turns with the incumbent",
+        );
         let mut own = fast(|_| {});
         own.start.blob = HELD.into();
         decides(&own, "these are the incumbent's own bytes");
         let mut check = fast(|_| {});
         check.start.reason = Reason::Check;
         decides(&check, "a check judges nothing");
-        decides(&Record { origin: Origin::Unsigned, ..fast(|_| {}) }, "its record is foreign");
-        decides(&Record { origin: Origin::Foreign, ..fast(|_| {}) }, "its record is foreign");
-        decides(&Record { verdict: None, ..fast(|_| {}) }, "the run is still in progress");
+        decides(
+            &Record {
+                origin: Origin::Unsigned,
+                ..fast(|_| {})
+            },
+            "its record is foreign",
+        );
+        decides(
+            &Record {
+                origin: Origin::Foreign,
+                ..fast(|_| {})
+            },
+            "its record is foreign",
+        );
+        decides(
+            &Record {
+                verdict: None,
+                ..fast(|_| {})
+            },
+            "the run is still in progress",
+        );
         assert_eq!(
             decide(&fast(|_| {}), None, false),
             AutoDecision::Leave("there is no incumbent yet".into())

@@ -1,4 +1,5 @@
-//! A decision by rule: `lab run --decide`, the screen with `[auto] decide`, and `lab auto` decide a run here.
+//! A decision by rule: `lab run --decide`, the screen with `[auto] decide`, and `lab auto` decide a
+//! run here.
 
 use super::auto::{self, AutoDecision};
 use super::{Decided, Refusal, discard, is_undecided, judged_bytes, keep, keeps_at_same};
@@ -32,7 +33,8 @@ pub fn by_rule(
 ) -> Ruling {
     let run = Some(record.start.id);
     let incumbent = repo::incumbent(repo, project).unwrap_or_default();
-    let at_same = judged_bytes(index.store(), record).is_ok_and(|bytes| keeps_at_same(repo, project, &bytes));
+    let at_same =
+        judged_bytes(index.store(), record).is_ok_and(|bytes| keeps_at_same(repo, project, &bytes));
     let decided = match auto::decide(record, incumbent.as_deref(), at_same) {
         AutoDecision::Keep => keep(project, index, run, message, asked),
         AutoDecision::Discard => discard(project, index, run, message, false),
@@ -45,7 +47,8 @@ pub fn by_rule(
     }
 }
 
-/// Returns the message with the trailer `Tested`, filled in from the run's verdict. Without a verdict it is unchanged.
+/// Returns the message with the trailer `Tested`, filled in from the run's verdict. Without a
+/// verdict it is unchanged.
 pub fn with_tested(
     message: Message,
     repo: &Repo,

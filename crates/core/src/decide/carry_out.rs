@@ -10,7 +10,8 @@ use crate::repo;
 use anyhow::{Error, Result};
 use std::result::Result as StdResult;
 
-/// A decision that is carried out. Its intent is still on disk: [`Carried::close`] removes it, once the user may know.
+/// A decision that is carried out. Its intent is still on disk: [`Carried::close`] removes it, once
+/// the user may know.
 pub(super) struct Carried {
     pub intent: Intent,
     /// What the user should know besides.
@@ -18,25 +19,31 @@ pub(super) struct Carried {
 }
 
 impl Carried {
-    /// Removes the intent. Until then the next lab says that the decision is done, and decides nothing else.
+    /// Removes the intent. Until then the next lab says that the decision is done, and decides
+    /// nothing else.
     pub(super) fn close(self, project: &Project, locked: &Locked) -> Result<Vec<String>> {
         close(project, locked, self.intent.owed)?;
         Ok(self.notes)
     }
 }
 
-/// Leaves the steps that are owed for the next command, and removes the intent where there are none.
+/// Leaves the steps that are owed for the next command, and removes the intent where there are
+/// none.
 pub(super) fn close(project: &Project, locked: &Locked, owed: Vec<Step>) -> Result<()> {
     locked.lock.end();
     if owed.is_empty() {
         return intent::remove(project);
     }
-    let only_owed = Intent { owed, ..Intent::empty() };
+    let only_owed = Intent {
+        owed,
+        ..Intent::empty()
+    };
     only_owed.write(project)
 }
 
-/// Writes an intent and takes its steps. `nothing` says what a full disk means as long as no step has changed anything:
-/// "nothing was kept". On an error nothing was changed, or the next lab goes on.
+/// Writes an intent and takes its steps. `nothing` says what a full disk means as long as no step
+/// has changed anything: "nothing was kept". On an error nothing was changed, or the next lab goes
+/// on.
 pub(super) fn carry_out(
     project: &Project,
     locked: &Locked,
@@ -54,11 +61,17 @@ pub(super) fn carry_out(
             withdraw(project, locked)?;
             no(format!("{at}: nothing was changed, so try again"))
         }
-        Err(Failure { error, is_begun: false }) => {
+        Err(Failure {
+            error,
+            is_begun: false,
+        }) => {
             withdraw(project, locked)?;
             Err(space::explain(error, nothing).into())
         }
-        Err(Failure { error, is_begun: true }) => Err(unfinished(&intent, error).into()),
+        Err(Failure {
+            error,
+            is_begun: true,
+        }) => Err(unfinished(&intent, error).into()),
     }
 }
 

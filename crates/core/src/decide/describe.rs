@@ -1,5 +1,6 @@
-//! Describe: gives an experiment another description or other trailers, in its record and its git note. Its line of
-//! results.tsv gets the description. The commit keeps its message: other commits are built on it.
+//! Describe: gives an experiment another description or other trailers, in its record and its git
+//! note. Its line of results.tsv gets the description. The commit keeps its message: other commits
+//! are built on it.
 
 use super::carry_out::carry_out;
 use super::intent::{Asked, Intent, What};
@@ -30,17 +31,27 @@ pub struct Changes<'a> {
 impl<'a> Changes<'a> {
     /// Another description alone.
     pub fn of_description(description: &'a str) -> Self {
-        Changes { description: Some(description), trailers: &[] }
+        Changes {
+            description: Some(description),
+            trailers: &[],
+        }
     }
 
     /// Changes a record that has a decision.
     fn apply(&self, record: &mut Record) {
-        let Some(decision) = &mut record.decision else { return };
+        let Some(decision) = &mut record.decision else {
+            return;
+        };
         if let Some(description) = self.description {
             decision.description = description.to_owned();
-            decision.row.iter_mut().for_each(|row| row.description = description.to_owned());
+            decision
+                .row
+                .iter_mut()
+                .for_each(|row| row.description = description.to_owned());
         }
-        decision.trailers.retain(|(known, _)| !self.trailers.iter().any(|(key, _)| key == known));
+        decision
+            .trailers
+            .retain(|(known, _)| !self.trailers.iter().any(|(key, _)| key == known));
         decision.trailers.extend(self.trailers.iter().cloned());
     }
 }
@@ -58,13 +69,24 @@ pub struct Described {
     pub notes: Vec<String>,
 }
 
-/// Gives the experiment that `commit` holds another description or other trailers. `commit` is a prefix of an id, another name
-/// that git knows, or the number of a discarded run.
-pub fn describe(project: &Project, commit: &str, changes: &Changes) -> StdResult<Described, Refusal> {
+/// Gives the experiment that `commit` holds another description or other trailers. `commit` is a
+/// prefix of an id, another name that git knows, or the number of a discarded run.
+pub fn describe(
+    project: &Project,
+    commit: &str,
+    changes: &Changes,
+) -> StdResult<Described, Refusal> {
     let description = changes.description.map(sanitise::words);
-    let message = Message::new(description.as_deref().unwrap_or_default(), changes.trailers.iter().cloned());
+    let message = Message::new(
+        description.as_deref().unwrap_or_default(),
+        changes.trailers.iter().cloned(),
+    );
     let text = format!("{commit} {}", message.render());
-    let asked = Asked { what: What::Describe, kernel: "", text: &text };
+    let asked = Asked {
+        what: What::Describe,
+        kernel: "",
+        text: &text,
+    };
     let locked = begin(project, &asked)?;
     if description.as_ref().is_some_and(String::is_empty) {
         return no("say in a few words what was tried (`-m TEXT`)");
@@ -74,11 +96,21 @@ pub fn describe(project: &Project, commit: &str, changes: &Changes) -> StdResult
             "say what is to change: a description (`-m TEXT`), `--hypothesis TEXT` or `--lesson TEXT`",
         );
     }
-    let changes = Changes { description: description.as_deref(), trailers: message.trailers() };
-    let Experiment { row, run, emulated, .. } = find(project, &locked, commit)?;
+    let changes = Changes {
+        description: description.as_deref(),
+        trailers: message.trailers(),
+    };
+    let Experiment {
+        row, run, emulated, ..
+    } = find(project, &locked, commit)?;
     let intent = plan(project, &locked, &asked, run, &row, emulated, &changes)?;
     // A row has no place for trailers.
-    if !changes.trailers.is_empty() && !intent.steps.iter().any(|step| matches!(step, Step::Note { .. })) {
+    if !changes.trailers.is_empty()
+        && !intent
+            .steps
+            .iter()
+            .any(|step| matches!(step, Step::Note { .. }))
+    {
         return no(format!(
             "the experiment of {} has neither a record nor a git note here, and its row holds no trailers: `lab fetch` \
              brings the records of other clones",
@@ -88,8 +120,16 @@ pub fn describe(project: &Project, commit: &str, changes: &Changes) -> StdResult
     let nothing = "the experiment was not changed";
     let notes = carry_out(project, &locked, intent, nothing)?.close(project, &locked)?;
     let before = row.description.clone();
-    let row = Row { description: changes.description.unwrap_or(&before).to_owned(), ..row };
-    Ok(Described { row, before, trailers: changes.trailers.to_vec(), notes })
+    let row = Row {
+        description: changes.description.unwrap_or(&before).to_owned(),
+        ..row
+    };
+    Ok(Described {
+        row,
+        before,
+        trailers: changes.trailers.to_vec(),
+        notes,
+    })
 }
 
 /// The newest experiment that a commit holds.
@@ -104,7 +144,9 @@ fn find(project: &Project, locked: &Locked, name: &str) -> StdResult<Experiment,
     let at = match repo::commits_named(&locked.repo, name)?.is_empty() {
         true if named.is_empty() => None,
         // The commit is of another clone and was not fetched: its row still has a description.
-        true if named.len() == 1 => experiments.iter().rposition(|e| named.contains(e.row.commit.as_str())),
+        true if named.len() == 1 => experiments
+            .iter()
+            .rposition(|e| named.contains(e.row.commit.as_str())),
         _ => {
             let commit = resolve_name(&locked.repo, project, name)?.commit;
             experiments.iter().rposition(|e| holds(&commit, e))
@@ -112,7 +154,9 @@ fn find(project: &Project, locked: &Locked, name: &str) -> StdResult<Experiment,
     };
     match at {
         Some(at) => Ok(experiments.swap_remove(at)),
-        None => no(format!("'{name}' is the commit of no experiment: `lab log --all` lists them")),
+        None => no(format!(
+            "'{name}' is the commit of no experiment: `lab log --all` lists them"
+        )),
     }
 }
 
@@ -127,13 +171,24 @@ pub(super) fn plan(
     changes: &Changes,
 ) -> Result<Intent> {
     let mut intent = Intent::new(asked, project, &format!("of {}", row.commit));
-    let note = |text| Step::Note { commit: row.commit.clone(), run, text };
+    let note = |text| Step::Note {
+        commit: row.commit.clone(),
+        run,
+        text,
+    };
     match run {
         Some(id) => {
             let mut record = locked.lock.store.read(id)?;
             changes.apply(&mut record);
             let (decision, undone) = (record.decision.map(Box::new), record.undone);
-            intent.steps.extend([Step::Decision { run: id, decision, undone }, note(None)]);
+            intent.steps.extend([
+                Step::Decision {
+                    run: id,
+                    decision,
+                    undone,
+                },
+                note(None),
+            ]);
         }
         None => {
             let text = Notes::of(&locked.repo).note(&row.commit).and_then(|text| {
@@ -145,8 +200,14 @@ pub(super) fn plan(
         }
     }
     if let Some(description) = changes.description {
-        let change = RowChange::Describe { description: description.to_owned() };
-        intent.steps.push(Step::Row { emulated, row: row.clone(), change });
+        let change = RowChange::Describe {
+            description: description.to_owned(),
+        };
+        intent.steps.push(Step::Row {
+            emulated,
+            row: row.clone(),
+            change,
+        });
     }
     Ok(intent)
 }

@@ -20,9 +20,9 @@ use crate::{inputs, repo};
 use anyhow::{Context, Result};
 use std::result::Result as StdResult;
 
-/// Puts the incumbent's kernel back on disk; the attempt stays under `refs/lab/discarded/`. Bytes that are newer than the
-/// verdict are saved too, once the user has confirmed that: [`Refusal::Ask`] is the question. `index` is the caller's, which
-/// need not be up to date.
+/// Puts the incumbent's kernel back on disk; the attempt stays under `refs/lab/discarded/`. Bytes
+/// that are newer than the verdict are saved too, once the user has confirmed that:
+/// [`Refusal::Ask`] is the question. `index` is the caller's, which need not be up to date.
 pub fn discard(
     project: &Project,
     index: &mut RunIndex,
@@ -30,7 +30,11 @@ pub fn discard(
     message: &Message,
     confirmed: bool,
 ) -> StdResult<Decided, Refusal> {
-    let asked = Asked { what: What::Discard, kernel: &project.kernel_name, text: message.subject() };
+    let asked = Asked {
+        what: What::Discard,
+        kernel: &project.kernel_name,
+        text: message.subject(),
+    };
     let locked = begin(project, &asked)?;
     require_subject(message)?;
     let (records, name) = (&locked.lock.store, &project.kernel_name);
@@ -38,7 +42,14 @@ pub fn discard(
     index.refresh();
     let present = inputs::read(project);
     let picked = pick(project, records, index, run, &present)?;
-    let discard = allowed(&snapshot(&locked.repo, project, index, &present, picked.as_ref())?).discard?;
+    let discard = allowed(&snapshot(
+        &locked.repo,
+        project,
+        index,
+        &present,
+        picked.as_ref(),
+    )?)
+    .discard?;
     if !confirmed && let Some(question) = discard.question(name, &project.argument) {
         return Err(Refusal::Ask(question));
     }
@@ -58,8 +69,8 @@ pub fn discard(
     let message = &with_draft(message, &record);
     record.decision = Some(new_decision(index, status, message));
     let full = |error| space::explain(error, NOT_REPLACED);
-    let stored =
-        repo::prepare_discarded(&locked.repo, project, id, &bytes, &message.render()).map_err(full)?;
+    let stored = repo::prepare_discarded(&locked.repo, project, id, &bytes, &message.render())
+        .map_err(full)?;
     let mut notes = vec![format!(
         "the attempt is kept as {} (`lab restore {}`)",
         stored.reference,
@@ -80,20 +91,41 @@ pub fn discard(
     let mut intent = Intent::new(&asked, project, &format!("of run {id}"));
     intent.commit = Some(stored.id.clone());
     let commit = stored.id.clone();
-    intent.steps.push(Step::Name { stored, why: "lab discard".to_owned() });
+    intent.steps.push(Step::Name {
+        stored,
+        why: "lab discard".to_owned(),
+    });
     intent.steps.push(put_back(&locked, on_disk.as_deref())?);
-    intent.steps.extend(last_steps(project, &mut record, &commit));
-    intent.steps.extend(repo::has_many_loose_refs(&locked.repo).then_some(Step::PackRefs));
-    decide(project, &locked, index, &record, intent, NOT_REPLACED, notes)
+    intent
+        .steps
+        .extend(last_steps(project, &mut record, &commit));
+    intent
+        .steps
+        .extend(repo::has_many_loose_refs(&locked.repo).then_some(Step::PackRefs));
+    decide(
+        project,
+        &locked,
+        index,
+        &record,
+        intent,
+        NOT_REPLACED,
+        notes,
+    )
 }
 
 /// The step that puts the incumbent on disk, in place of these bytes.
 fn put_back(locked: &Locked, on_disk: Option<&[u8]>) -> Result<Step> {
-    let head = repo::head(&locked.repo)?.commit.context("HEAD is on no commit")?;
-    Ok(Step::Kernel { commit: head, found: on_disk.map(on_disk::hash) })
+    let head = repo::head(&locked.repo)?
+        .commit
+        .context("HEAD is on no commit")?;
+    Ok(Step::Kernel {
+        commit: head,
+        found: on_disk.map(on_disk::hash),
+    })
 }
 
-/// Puts the incumbent back in place of bytes whose run was decided already: a commit holds them, and they have their row.
+/// Puts the incumbent back in place of bytes whose run was decided already: a commit holds them,
+/// and they have their row.
 fn put_incumbent_back(
     project: &Project,
     locked: &Locked,
@@ -102,7 +134,9 @@ fn put_incumbent_back(
     asked: &Asked,
 ) -> StdResult<Decided, Refusal> {
     let decision = record.decision.as_ref();
-    let commit = decision.and_then(|decision| decision.commit.clone()).unwrap_or_default();
+    let commit = decision
+        .and_then(|decision| decision.commit.clone())
+        .unwrap_or_default();
     let (run, short) = (record.start.id, repo::short(&commit));
     let status = decision.map_or(Status::Discard, |decision| decision.status);
     // The commit may be gone: a fetch can move its ref.
@@ -115,7 +149,11 @@ fn put_incumbent_back(
     intent.steps.push(put_back(locked, on_disk)?);
     intent.commit = Some(commit.clone());
     let mut notes = carry_out(project, locked, intent, NOT_REPLACED)?.close(project, locked)?;
-    let decided = if status == Status::Keep { "kept" } else { "discarded" };
+    let decided = if status == Status::Keep {
+        "kept"
+    } else {
+        "discarded"
+    };
     let description = decision.map_or("", |decision| &decision.description);
     notes.push(format!(
         "the bytes that were on disk are those of run {run}, which was {decided} already as {short} \
@@ -123,7 +161,13 @@ fn put_incumbent_back(
     ));
     notes.extend(saved.map(|saved| saved_note(&saved.id)));
     notes.extend(link_note(project));
-    Ok(Decided { run: Some(run), status: Status::Discard, commit, row: None, notes })
+    Ok(Decided {
+        run: Some(run),
+        status: Status::Discard,
+        commit,
+        row: None,
+        notes,
+    })
 }
 
 /// Discards bytes without a verdict: they are saved, and there is neither an experiment nor a row.
@@ -144,11 +188,26 @@ fn discard_unjudged(
     let commit = saved.as_ref().map_or(head, |saved| saved.id.clone());
     intent.commit = Some(commit.clone());
     let mut notes = carry_out(project, locked, intent, NOT_REPLACED)?.close(project, locked)?;
-    notes.extend(saved.map(|saved| saved_note(&saved.id)).into_iter().chain(link_note(project)));
-    Ok(Decided { run: None, status: Status::Discard, commit, row: None, notes })
+    notes.extend(
+        saved
+            .map(|saved| saved_note(&saved.id))
+            .into_iter()
+            .chain(link_note(project)),
+    );
+    Ok(Decided {
+        run: None,
+        status: Status::Discard,
+        commit,
+        row: None,
+        notes,
+    })
 }
 
 fn link_note(project: &Project) -> Option<String> {
     let target = repo::link_target(project)?;
-    Some(format!("{} is a link and stays one: {} was written", project.kernel_name, target.display()))
+    Some(format!(
+        "{} is a link and stays one: {} was written",
+        project.kernel_name,
+        target.display()
+    ))
 }

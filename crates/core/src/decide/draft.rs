@@ -1,5 +1,5 @@
-//! What the author of a run said of it before anybody decided it. A run that `lab auto` leaves to a person keeps that, and its
-//! bytes get a ref.
+//! What the author of a run said of it before anybody decided it. A run that `lab auto` leaves to a
+//! person keeps that, and its bytes get a ref.
 
 use super::judged_bytes;
 use crate::message::{Message, TrailerKey};
@@ -10,8 +10,8 @@ use crate::run::record::{Draft, Record};
 use crate::store::DecisionLock;
 use anyhow::Result;
 
-/// Writes the message of an undecided run into its record, and names its bytes `refs/lab/left/RUN`. Does nothing twice, and
-/// nothing about a decided run.
+/// Writes the message of an undecided run into its record, and names its bytes `refs/lab/left/RUN`.
+/// Does nothing twice, and nothing about a decided run.
 pub fn leave(project: &Project, run: RunId, message: &Message) -> Result<()> {
     let lock = DecisionLock::take(project)?;
     let mut record = lock.store.read(run)?;
@@ -23,15 +23,22 @@ pub fn leave(project: &Project, run: RunId, message: &Message) -> Result<()> {
     let bytes = judged_bytes(&lock.store, &record)?;
     repo::name_left(&repo, project, run, &bytes, &message.render())?;
     let (description, trailers) = (message.subject().to_owned(), message.trailers().to_vec());
-    record.draft = Some(Draft { description, trailers });
+    record.draft = Some(Draft {
+        description,
+        trailers,
+    });
     lock.write(&record)?;
     lock.end();
     Ok(())
 }
 
-/// The message with the hypothesis and the lesson of the run's author, where it has none of its own.
+/// The message with the hypothesis and the lesson of the run's author, where it has none of its
+/// own.
 pub(super) fn with_draft(message: &Message, record: &Record) -> Message {
     let said = record.draft.iter().flat_map(|draft| &draft.trailers);
-    let learned = said.filter(|(key, _)| matches!(key, TrailerKey::Hypothesis | TrailerKey::Lesson));
-    learned.fold(message.clone(), |message, (key, value)| message.with_default(key.clone(), value))
+    let learned =
+        said.filter(|(key, _)| matches!(key, TrailerKey::Hypothesis | TrailerKey::Lesson));
+    learned.fold(message.clone(), |message, (key, value)| {
+        message.with_default(key.clone(), value)
+    })
 }

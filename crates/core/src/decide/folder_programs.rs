@@ -4,7 +4,8 @@ use super::{Refusal, no};
 use crate::project::{Project, trust};
 use crate::repo::{self, Repo};
 
-/// Refuses a commit that would start a hook or another program of the folder, unless the user trusts the folder.
+/// Refuses a commit that would start a hook or another program of the folder, unless the user
+/// trusts the folder.
 pub(super) fn require_trust(repo: &Repo, project: &Project) -> Result<(), Refusal> {
     match repo::folder_programs(repo)? {
         // Without a place to remember trust, nothing is trusted.

@@ -1,7 +1,8 @@
-//! The intent of a decision: a file that is written before the first step and removed after the last.
+//! The intent of a decision: a file that is written before the first step and removed after the
+//! last.
 //!
-//! It holds every step that is to be taken, worked out beforehand. A lab that is killed leaves the file, and the next lab
-//! takes the steps again (`resume.rs`). Every step can be taken twice.
+//! It holds every step that is to be taken, worked out beforehand. A lab that is killed leaves the
+//! file, and the next lab takes the steps again (`resume.rs`). Every step can be taken twice.
 
 use super::step::{RowChange, Step};
 use crate::disk::space;
@@ -45,7 +46,8 @@ pub(super) struct Intent {
     pub subject: String,
     /// Full id of the commit that holds the bytes. `None` until the git program has made it.
     pub commit: Option<String>,
-    /// In the order in which they are taken. Empty once all of them are taken and only [`Intent::owed`] is left.
+    /// In the order in which they are taken. Empty once all of them are taken and only
+    /// [`Intent::owed`] is left.
     pub steps: Vec<Step>,
     /// Steps that failed and change nothing for the decision: the next command tries them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -56,9 +58,21 @@ pub(super) struct Intent {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
 pub(super) enum OlderIntent {
-    Describe { run: Option<RunId>, row: Row, emulated: bool, description: String },
-    Rules { head: Option<String>, subject: String, emulated: bool },
-    Undo { run: RunId, on_disk: Option<String> },
+    Describe {
+        run: Option<RunId>,
+        row: Row,
+        emulated: bool,
+        description: String,
+    },
+    Rules {
+        head: Option<String>,
+        subject: String,
+        emulated: bool,
+    },
+    Undo {
+        run: RunId,
+        on_disk: Option<String>,
+    },
 }
 
 /// The file, of whatever version of the lab.
@@ -103,18 +117,27 @@ pub(super) fn exists(project: &Project) -> bool {
 
 /// When the intent was written; `None` if there is none.
 pub(super) fn written_at(project: &Project) -> Option<SystemTime> {
-    project.files().metadata(&path(project)).and_then(|about| about.modified()).ok()
+    project
+        .files()
+        .metadata(&path(project))
+        .and_then(|about| about.modified())
+        .ok()
 }
 
-/// Reads the intent that a lab left behind, if any. One that this user's lab did not write is an error.
+/// Reads the intent that a lab left behind, if any. One that this user's lab did not write is an
+/// error.
 pub(super) fn read(project: &Project) -> Result<Option<Unfinished>> {
     let path = path(project);
     match project.files().read(&path, READ_LIMIT) {
-        // Only a restore's intent does not wait for the disk. After a power cut it can be empty, and then nothing was begun.
+        // Only a restore's intent does not wait for the disk. After a power cut it can be empty,
+        // and then nothing was begun.
         Ok(text) if text.is_empty() => remove(project).map(|()| None),
         Ok(text) => {
             let (intent, origin) = signature::read(Purpose::Intent, &text).with_context(|| {
-                format!("{} is damaged: read it, finish by hand what it says, and remove it", path.display())
+                format!(
+                    "{} is damaged: read it, finish by hand what it says, and remove it",
+                    path.display()
+                )
             })?;
             ensure!(
                 origin == Origin::Own,
@@ -176,21 +199,27 @@ impl Intent {
         }
     }
 
-    /// Writes the intent. It is on disk before this returns, but for a restore: that replaces one file in one step, so after a power cut
-    /// there is nothing to complete. Steps that are owed wait for the disk with any command.
+    /// Writes the intent. It is on disk before this returns, but for a restore: that replaces one
+    /// file in one step, so after a power cut there is nothing to complete. Steps that are owed
+    /// wait for the disk with any command.
     pub(super) fn write(&self, project: &Project) -> Result<()> {
         let write = || -> Result<()> {
             let (path, bytes) = (path(project), signature::signed(Purpose::Intent, self)?);
             let written = match self.what {
-                What::Restore if self.owed.is_empty() => {
-                    project.files().replace_with(&path, |out| out.write_all(&bytes))
-                }
+                What::Restore if self.owed.is_empty() => project
+                    .files()
+                    .replace_with(&path, |out| out.write_all(&bytes)),
                 _ => project.files().replace(&path, &bytes),
             };
             Ok(written?)
         };
         write()
-            .with_context(|| format!("cannot write {} (nothing was changed)", path(project).display()))
+            .with_context(|| {
+                format!(
+                    "cannot write {} (nothing was changed)",
+                    path(project).display()
+                )
+            })
             .map_err(|error| space::explain(error, "nothing was changed"))
     }
 
@@ -200,11 +229,19 @@ impl Intent {
         for step in &mut self.steps {
             match step {
                 Step::Row { row, .. } if row.commit.is_empty() => row.commit = short(id).to_owned(),
-                Step::Decision { decision: Some(decision), .. } if decision.commit.is_none() => {
+                Step::Decision {
+                    decision: Some(decision),
+                    ..
+                } if decision.commit.is_none() => {
                     decision.commit = Some(id.to_owned());
-                    decision.row.iter_mut().for_each(|row| row.commit = short(id).to_owned());
+                    decision
+                        .row
+                        .iter_mut()
+                        .for_each(|row| row.commit = short(id).to_owned());
                 }
-                Step::Note { commit, .. } | Step::JudgedBytes { commit, .. } if commit.is_empty() => {
+                Step::Note { commit, .. } | Step::JudgedBytes { commit, .. }
+                    if commit.is_empty() =>
+                {
                     id.clone_into(commit);
                 }
                 _ => {}
@@ -215,22 +252,30 @@ impl Intent {
     /// The row that the intent appends, if it does.
     pub(super) fn row(&self) -> Option<&Row> {
         self.steps.iter().find_map(|step| match step {
-            Step::Row { row, change: RowChange::Append { .. }, .. } => Some(row),
+            Step::Row {
+                row,
+                change: RowChange::Append { .. },
+                ..
+            } => Some(row),
             _ => None,
         })
     }
 
     /// Whether the git program is still to make the commit.
     pub(super) fn is_by_program(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Commit { .. }))
+        self.steps
+            .iter()
+            .any(|step| matches!(step, Step::Commit { .. }))
     }
 
     /// The commit and the new description of an experiment that is described.
     pub(super) fn described(&self) -> Option<(&str, &str)> {
         self.steps.iter().find_map(|step| match step {
-            Step::Row { row, change: RowChange::Describe { description }, .. } => {
-                Some((row.commit.as_str(), description.as_str()))
-            }
+            Step::Row {
+                row,
+                change: RowChange::Describe { description },
+                ..
+            } => Some((row.commit.as_str(), description.as_str())),
             _ => None,
         })
     }

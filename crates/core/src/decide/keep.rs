@@ -1,5 +1,5 @@
-//! Keep: commits the judged bytes, once they have passed the held-out check. The first keep of a problem also commits its
-//! rules.
+//! Keep: commits the judged bytes, once they have passed the held-out check. The first keep of a
+//! problem also commits its rules.
 
 use super::auto;
 use super::draft::with_draft;
@@ -8,7 +8,9 @@ use super::folder_programs;
 use super::intent::{Asked, Intent, What};
 use super::policy::{Keep, allowed};
 use super::step::Step;
-use super::{Decided, Locked, Refusal, begin, judged_bytes, no, pick, refusals, require_subject, snapshot};
+use super::{
+    Decided, Locked, Refusal, begin, judged_bytes, no, pick, refusals, require_subject, snapshot,
+};
 use crate::disk::space;
 use crate::history::last_peers;
 use crate::history::tested;
@@ -28,8 +30,9 @@ use lab_protocol::report::Measure;
 use std::path::Path;
 use std::result::Result as StdResult;
 
-/// Commits the bytes that `run` (`None`: [`default_run`](super::default_run)) judged, and writes their row, once they
-/// have passed the held-out check. `index` is the caller's, which need not be up to date.
+/// Commits the bytes that `run` (`None`: [`default_run`](super::default_run)) judged, and writes
+/// their row, once they have passed the held-out check. `index` is the caller's, which need not be
+/// up to date.
 pub fn keep(
     project: &Project,
     index: &mut RunIndex,
@@ -37,7 +40,11 @@ pub fn keep(
     message: &Message,
     asked: &mut held_out::RunContext,
 ) -> StdResult<Decided, Refusal> {
-    let asked_for = Asked { what: What::Keep, kernel: &project.kernel_name, text: message.subject() };
+    let asked_for = Asked {
+        what: What::Keep,
+        kernel: &project.kernel_name,
+        text: message.subject(),
+    };
     let mut locked = begin(project, &asked_for)?;
     require_subject(message)?;
     folder_programs::require_trust(&locked.repo, project)?;
@@ -47,7 +54,10 @@ pub fn keep(
     let (mut next, mut rules) = may_keep(&locked.repo, project, index, &present, picked.as_ref())?;
     // The rules allow a keep only with a run and with inputs that were read.
     let (Some(mut record), Ok(inputs)) = (picked, &present) else {
-        return no(format!("no verdict belongs to the present bytes: `lab run{}` first", project.argument));
+        return no(format!(
+            "no verdict belongs to the present bytes: `lab run{}` first",
+            project.argument
+        ));
     };
     let bytes = judged_bytes(&locked.lock.store, &record)?;
     if let Next::Check { sealed_runs } = next {
@@ -58,14 +68,25 @@ pub fn keep(
         (next, rules) = may_keep(&locked.repo, project, index, &present, Some(&record))?;
     }
     if let Next::Check { .. } = next {
-        return no("another check was failed meanwhile, so more sealed runs are to be passed: keep again");
+        return no(
+            "another check was failed meanwhile, so more sealed runs are to be passed: keep again",
+        );
     }
-    let left = record.held_out.as_ref().and_then(auto::mixed_on_held_out).filter(|_| asked.by_rule);
+    let left = record
+        .held_out
+        .as_ref()
+        .and_then(auto::mixed_on_held_out)
+        .filter(|_| asked.by_rule);
     if let Some(why) = left {
         return Err(Refusal::Left(why));
     }
     let rules = rule_files(inputs, &rules);
-    let message = &with_peers(with_sealed(&with_draft(message, &record), &record), project, index, &record);
+    let message = &with_peers(
+        with_sealed(&with_draft(message, &record), &record),
+        project,
+        index,
+        &record,
+    );
     let text = message.render();
     let blob = &record.start.blob;
     let prepared = repo::prepare_kernel(&locked.repo, project, &bytes, blob, &rules, &text);
@@ -78,7 +99,9 @@ pub fn keep(
     match prepared {
         ToCommit::Already(commit) => {
             let short = repo::short(&commit);
-            notes.push(format!("HEAD holds these bytes already: the row names commit {short}"));
+            notes.push(format!(
+                "HEAD holds these bytes already: the row names commit {short}"
+            ));
             intent.commit = Some(commit);
         }
         ToCommit::New(prepared) => {
@@ -88,28 +111,63 @@ pub fn keep(
     }
     if !rules.is_empty() {
         let names: Vec<&str> = rules.iter().map(|(name, _)| name.as_str()).collect();
-        notes.push(format!("this first keep also commits the rules of the problem: {}", names.join(", ")));
+        notes.push(format!(
+            "this first keep also commits the rules of the problem: {}",
+            names.join(", ")
+        ));
     }
     let commit = intent.commit.clone().unwrap_or_default();
-    intent.steps.push(Step::JudgedBytes { commit: commit.clone(), run: record.start.id });
-    intent.steps.extend(last_steps(project, &mut record, &commit));
-    let mut decided = decide(project, &locked, index, &record, intent, "nothing was kept", notes)?;
+    intent.steps.push(Step::JudgedBytes {
+        commit: commit.clone(),
+        run: record.start.id,
+    });
+    intent
+        .steps
+        .extend(last_steps(project, &mut record, &commit));
+    let mut decided = decide(
+        project,
+        &locked,
+        index,
+        &record,
+        intent,
+        "nothing was kept",
+        notes,
+    )?;
     decided.notes.extend(sealed_notes(&record));
-    decided.notes.extend(context_notes(&locked.repo, project, &record));
+    decided
+        .notes
+        .extend(context_notes(&locked.repo, project, &record));
     Ok(decided)
 }
 
 /// The steps of a commit: HEAD and the index move together.
 pub(super) fn commit_steps(prepared: Prepared, message: &str) -> Vec<Step> {
-    let Prepared { reference, head, files, commit } = prepared;
-    let kind = if head.is_some() { "commit" } else { "commit (initial)" };
+    let Prepared {
+        reference,
+        head,
+        files,
+        commit,
+    } = prepared;
+    let kind = if head.is_some() {
+        "commit"
+    } else {
+        "commit (initial)"
+    };
     let subject = message.lines().next().unwrap_or_default();
     let is_made = commit.is_some();
-    let branch =
-        Move { reference, from: head, to: commit, why: format!("{kind}: {subject}"), files: files.clone() };
+    let branch = Move {
+        reference,
+        from: head,
+        to: commit,
+        why: format!("{kind}: {subject}"),
+        files: files.clone(),
+    };
     let commit = match is_made {
         true => Step::MoveHead { branch },
-        false => Step::Commit { branch, message: message.to_owned() },
+        false => Step::Commit {
+            branch,
+            message: message.to_owned(),
+        },
     };
     vec![Step::LockIndex, commit, Step::Stage { files }]
 }
@@ -120,7 +178,8 @@ enum Next {
     Commit,
 }
 
-/// Asks the rules, with a fresh look at git. Returns also how the problem's rules compare with HEAD's.
+/// Asks the rules, with a fresh look at git. Returns also how the problem's rules compare with
+/// HEAD's.
 fn may_keep(
     repo: &Repo,
     project: &Project,
@@ -132,7 +191,9 @@ fn may_keep(
     let keep = allowed(&snapshot).keep?;
     let present = snapshot.present.map_err(Refusal::No)?;
     let next = match keep {
-        Keep::CheckHeldOut => Next::Check { sealed_runs: present.sealed_runs },
+        Keep::CheckHeldOut => Next::Check {
+            sealed_runs: present.sealed_runs,
+        },
         Keep::Commit => Next::Commit,
     };
     Ok((next, present.rules))
@@ -140,40 +201,81 @@ fn may_keep(
 
 /// The files of the rules that a first keep commits, with the bytes that were judged.
 fn rule_files(inputs: &Inputs, rules: &Rules) -> Vec<ChangedFile> {
-    let bytes = |path: &String| inputs.sources.iter().find(|s| s.file.path == *path)?.bytes.clone();
-    rules.first.iter().map(|path| (path.clone(), bytes(path))).filter(|(_, bytes)| bytes.is_some()).collect()
+    let bytes = |path: &String| {
+        inputs
+            .sources
+            .iter()
+            .find(|s| s.file.path == *path)?
+            .bytes
+            .clone()
+    };
+    rules
+        .first
+        .iter()
+        .map(|path| (path.clone(), bytes(path)))
+        .filter(|(_, bytes)| bytes.is_some())
+        .collect()
 }
 
-/// The commit's message, with what the sealed runs measured, and how many workloads the check judged.
+/// The commit's message, with what the sealed runs measured, and how many workloads the check
+/// judged.
 fn with_sealed(message: &Message, record: &Record) -> Message {
     let key = TrailerKey::Other("Sealed".to_owned());
     let message = message.clone();
-    let message = message.with_changed(&TrailerKey::Tested, |text| tested::with_check(text, record));
-    match record.held_out.as_ref().filter(|held_out| held_out.measured.is_some()) {
+    let message =
+        message.with_changed(&TrailerKey::Tested, |text| tested::with_check(text, record));
+    match record
+        .held_out
+        .as_ref()
+        .filter(|held_out| held_out.measured.is_some())
+    {
         Some(held_out) => message.with_default(key, &in_words(held_out)),
         None => message,
     }
 }
 
-/// The message with what the kernel was timed beside, if that is known of these bytes. A message that names peers is left as
-/// it is.
+/// The message with what the kernel was timed beside, if that is known of these bytes. A message
+/// that names peers is left as it is.
 fn with_peers(message: Message, project: &Project, index: &RunIndex, record: &Record) -> Message {
     let start = &record.start;
     let last = last_peers::of(project, index, &start.fingerprint, record.device.as_deref());
     let Some(last) = last.filter(|_| peers::of_trailers(message.trailers()).is_empty()) else {
         return message;
     };
-    let trailers = message.trailers().iter().cloned().chain(peers::trailers(&last.peers));
+    let trailers = message
+        .trailers()
+        .iter()
+        .cloned()
+        .chain(peers::trailers(&last.peers));
     Message::new(message.subject(), trailers)
 }
 
 /// Tells the user what the held-out check came to.
 fn sealed_notes(record: &Record) -> Vec<String> {
-    let Some(held_out) = &record.held_out else { return Vec::new() };
-    let row = if held_out.measured.is_some() { ": the row shows this figure" } else { "" };
-    let mut notes = vec![format!("passed on held-out inputs: {}{row}", in_words(held_out))];
-    notes.extend(held_out.mixed.iter().map(|slower| format!("held-out check: {slower}")));
-    notes.extend(held_out.caveats.iter().map(|caveat| format!("held-out check: {caveat}")));
+    let Some(held_out) = &record.held_out else {
+        return Vec::new();
+    };
+    let row = if held_out.measured.is_some() {
+        ": the row shows this figure"
+    } else {
+        ""
+    };
+    let mut notes = vec![format!(
+        "passed on held-out inputs: {}{row}",
+        in_words(held_out)
+    )];
+    notes.extend(
+        held_out
+            .mixed
+            .iter()
+            .map(|slower| format!("held-out check: {slower}")),
+    );
+    notes.extend(
+        held_out
+            .caveats
+            .iter()
+            .map(|caveat| format!("held-out check: {caveat}")),
+    );
     notes
 }
 
@@ -188,7 +290,11 @@ fn in_words(held_out: &HeldOut) -> String {
         text.push_str(&format!(", {}", figures::figure(value)));
         text.extend(chosen.map(|chosen| format!(" {}", chosen.of.objective().unit())));
         if let Some((low, high)) = low.zip(high) {
-            text.push_str(&format!(" ({} … {})", figures::figure(low), figures::figure(high)));
+            text.push_str(&format!(
+                " ({} … {})",
+                figures::figure(low),
+                figures::figure(high)
+            ));
         }
         text.extend(change.map(|change| format!(", {change} vs {}", change.against())));
     }
@@ -205,8 +311,12 @@ fn check_held_out(
     asked: &mut held_out::RunContext,
 ) -> StdResult<(), Refusal> {
     refusals::require_list(project)?;
-    let Some(came) = held_out::check(project, &locked.repo, record, present, sealed_runs, asked)? else {
-        return no(format!("cancelled: nothing was kept, and run {} is undecided", record.start.id));
+    let Some(came) = held_out::check(project, &locked.repo, record, present, sealed_runs, asked)?
+    else {
+        return no(format!(
+            "cancelled: nothing was kept, and run {} is undecided",
+            record.start.id
+        ));
     };
     // Each of the two remembers a refusal, so neither failure keeps the other from being tried.
     let noted = refusals::note(project, record, &came);
@@ -215,12 +325,21 @@ fn check_held_out(
     Ok(noted?)
 }
 
-/// Names the inputs besides the kernel that HEAD does not hold: the commit alone does not repeat the measurement.
+/// Names the inputs besides the kernel that HEAD does not hold: the commit alone does not repeat
+/// the measurement.
 fn context_notes(repo: &Repo, project: &Project, record: &Record) -> Vec<String> {
     let mut notes = Vec::new();
-    for file in record.inputs.iter().skip(1).filter(|file| file.hash.is_some()) {
+    for file in record
+        .inputs
+        .iter()
+        .skip(1)
+        .filter(|file| file.hash.is_some())
+    {
         // Of a file outside HEAD can hold nothing.
-        let bytes = project.tree_files().read_resolved(Path::new(&file.path), inputs::SIZE_LIMIT).ok();
+        let bytes = project
+            .tree_files()
+            .read_resolved(Path::new(&file.path), inputs::SIZE_LIMIT)
+            .ok();
         if !repo::in_head(repo, &file.path, bytes.as_deref()).unwrap_or(true) {
             notes.push(format!(
                 "{} is not as in HEAD: the commit alone does not repeat this measure",

@@ -1,7 +1,9 @@
-//! Decisions: keep or discard a run, undo the last decision, describe an experiment anew, restore a kernel.
+//! Decisions: keep or discard a run, undo the last decision, describe an experiment anew, restore a
+//! kernel.
 //!
-//! Every decision is worked out first, as a list of steps. The list is written down (`intent`) before the first step is
-//! taken. If a lab is killed in between, the next one takes the steps again, says so, and decides nothing else.
+//! Every decision is worked out first, as a list of steps. The list is written down (`intent`)
+//! before the first step is taken. If a lab is killed in between, the next one takes the steps
+//! again, says so, and decides nothing else.
 
 pub mod auto;
 pub mod policy;
@@ -88,7 +90,8 @@ pub enum Refusal {
     /// The automatic rule leaves the run to the user; the text says why.
     #[error("{0}")]
     Left(String),
-    /// An earlier lab was killed during a decision. That one was completed or taken back, and nothing else was done.
+    /// An earlier lab was killed during a decision. That one was completed or taken back, and
+    /// nothing else was done.
     #[error("{text}{}", if *is_as_asked { "" } else { "; nothing else was done: repeat the command if it is still wanted" })]
     Resumed {
         /// What was done.
@@ -126,7 +129,11 @@ fn pick(
 ) -> Result<Option<Record>> {
     match run {
         Some(id) => records.read(id).map(Some),
-        None => Ok(default_run(project, index, present.as_ref().ok().map(|inputs| &inputs.fingerprint))),
+        None => Ok(default_run(
+            project,
+            index,
+            present.as_ref().ok().map(|inputs| &inputs.fingerprint),
+        )),
     }
 }
 
@@ -148,23 +155,33 @@ impl Locked {
 
     /// The same without waiting: `None` while another process decides.
     fn try_take(project: &Project) -> Result<Option<Locked>> {
-        DecisionLock::try_take(project)?.map(|lock| Locked::with(project, lock)).transpose()
+        DecisionLock::try_take(project)?
+            .map(|lock| Locked::with(project, lock))
+            .transpose()
     }
 
     fn with(project: &Project, lock: DecisionLock) -> Result<Locked> {
-        Ok(Locked { repo: Repo::open(project)?, lock, owed: Vec::new(), said: Vec::new() })
+        Ok(Locked {
+            repo: Repo::open(project)?,
+            lock,
+            owed: Vec::new(),
+            said: Vec::new(),
+        })
     }
 }
 
-/// Takes the decision lock. If a lab was killed during a decision, that one is completed or taken back, and the new one is
-/// refused: its user could not know what it would come on top of.
+/// Takes the decision lock. If a lab was killed during a decision, that one is completed or taken
+/// back, and the new one is refused: its user could not know what it would come on top of.
 fn begin(project: &Project, asked: &Asked) -> StdResult<Locked, Refusal> {
     let mut locked = Locked::take(project)?;
     match resume::resume_locked(project, &mut locked)? {
         None => Ok(locked),
         Some(resumed) => {
             let is_as_asked = resumed.is_as_asked(asked);
-            Err(Refusal::Resumed { text: resumed.text, is_as_asked })
+            Err(Refusal::Resumed {
+                text: resumed.text,
+                is_as_asked,
+            })
         }
     }
 }
@@ -177,7 +194,8 @@ fn require_subject(message: &Message) -> StdResult<(), Refusal> {
     Ok(())
 }
 
-/// The bytes that a run judged, from its folder. An error if they are not those that its record names.
+/// The bytes that a run judged, from its folder. An error if they are not those that its record
+/// names.
 fn judged_bytes(records: &RunStore, record: &Record) -> Result<Vec<u8>> {
     let path = records.kernel(record.start.id);
     let bytes = records
@@ -185,6 +203,10 @@ fn judged_bytes(records: &RunStore, record: &Record) -> Result<Vec<u8>> {
         .with_context(|| format!("the judged bytes are gone: cannot read {}", path.display()))?;
     let hash = blake3::hash(&bytes).to_hex().to_string();
     let known = record.inputs.first().and_then(|file| file.hash.as_deref());
-    anyhow::ensure!(known == Some(hash.as_str()), "{} is not what was judged: judge again", path.display());
+    anyhow::ensure!(
+        known == Some(hash.as_str()),
+        "{} is not what was judged: judge again",
+        path.display()
+    );
     Ok(bytes)
 }

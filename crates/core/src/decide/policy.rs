@@ -1,8 +1,9 @@
 //! The rules of keep, discard and undo: one pure function over plain data.
 //!
-//! [`allowed`] reads no disk, no git and no clock. The status line, the keys, the commands and the commit itself build a
-//! [`Snapshot`] and ask it, so they cannot disagree. [`super::snapshot()`] builds one from disk. The screen builds one
-//! from its last status and from what it knows better: the watched bytes, its own run, its own decision.
+//! [`allowed`] reads no disk, no git and no clock. The status line, the keys, the commands and the
+//! commit itself build a [`Snapshot`] and ask it, so they cannot disagree. [`super::snapshot()`]
+//! builds one from disk. The screen builds one from its last status and from what it knows better:
+//! the watched bytes, its own run, its own decision.
 
 mod not_allowed;
 mod snapshot;
@@ -39,8 +40,8 @@ pub enum Discard {
     Run(RunId),
     /// Discards this run and also removes newer bytes, after saving them. Ask first.
     AlsoNewer(RunId, Newer),
-    /// Removes the bytes of a run that was decided already: a restore put them on disk. A commit holds them, so nothing is
-    /// saved and no row is written. Needs no question.
+    /// Removes the bytes of a run that was decided already: a restore put them on disk. A commit
+    /// holds them, so nothing is saved and no row is written. Needs no question.
     Decided(RunId, Status),
     /// Removes bytes without a verdict, after saving them, and writes no row. Ask first.
     Unjudged {
@@ -67,7 +68,9 @@ impl Discard {
                 newer.since(*run)
             )),
             Discard::Unjudged { running, .. } => {
-                let running = running.map(|id| format!(" (run {id} is in progress)")).unwrap_or_default();
+                let running = running
+                    .map(|id| format!(" (run {id} is in progress)"))
+                    .unwrap_or_default();
                 Some(format!(
                     "no verdict belongs to the present bytes of {kernel}{running}: `lab discard{argument} -m TEXT \
                      --unjudged` saves them and puts the incumbent back all the same, without a row"
@@ -89,7 +92,10 @@ pub enum Newer {
 impl Newer {
     fn since(&self, run: RunId) -> String {
         match self {
-            Newer::Changed(files) => format!("{} changed after the verdict of run {run}", files.join(", ")),
+            Newer::Changed(files) => format!(
+                "{} changed after the verdict of run {run}",
+                files.join(", ")
+            ),
             Newer::Unreadable(why) => why.clone(),
         }
     }
@@ -119,35 +125,60 @@ impl Newer {
 /// assert_eq!(keep.to_string(), "no run yet: `lab run` first");
 /// ```
 pub fn allowed(snapshot: &Snapshot) -> Allowed {
-    Allowed { keep: keep(snapshot), discard: discard(snapshot), undo: undo(snapshot) }
+    Allowed {
+        keep: keep(snapshot),
+        discard: discard(snapshot),
+        undo: undo(snapshot),
+    }
 }
 
 fn keep(snapshot: &Snapshot) -> Result<Keep, NotAllowed> {
     snapshot.idle()?;
     let argument = || snapshot.argument.clone();
-    let Some(run) = &snapshot.candidate else { return Err(NotAllowed::NoRun { argument: argument() }) };
+    let Some(run) = &snapshot.candidate else {
+        return Err(NotAllowed::NoRun {
+            argument: argument(),
+        });
+    };
     run.decidable(snapshot)?;
-    let no_pass = NotAllowed::NoPass { run: run.id, word: run.word };
+    let no_pass = NotAllowed::NoPass {
+        run: run.id,
+        word: run.word,
+    };
     match run.outcome {
         None => return Err(NotAllowed::RunInProgress(run.id)),
         Some(Outcome::Void) => return Err(no_pass),
         Some(Outcome::NotJudged) => {
-            return Err(NotAllowed::NotJudged { kernel: snapshot.kernel.clone(), argument: argument() });
+            return Err(NotAllowed::NotJudged {
+                kernel: snapshot.kernel.clone(),
+                argument: argument(),
+            });
         }
         Some(Outcome::Pass | Outcome::Fail | Outcome::Crash) => {}
     }
-    // The rules below are about the judged bytes. Newer bytes come first: nothing below is about them.
+    // The rules below are about the judged bytes. Newer bytes come first: nothing below is about
+    // them.
     match run.newer(&snapshot.present) {
         None => {}
         Some(Newer::Changed(files)) => {
-            return Err(NotAllowed::Changed { run: run.id, files, argument: argument() });
+            return Err(NotAllowed::Changed {
+                run: run.id,
+                files,
+                argument: argument(),
+            });
         }
         Some(Newer::Unreadable(why)) => {
-            return Err(NotAllowed::Unreadable { kernel: snapshot.kernel.clone(), why });
+            return Err(NotAllowed::Unreadable {
+                kernel: snapshot.kernel.clone(),
+                why,
+            });
         }
     }
     if let Some(status) = run.decided {
-        return Err(NotAllowed::Decided { run: run.id, status });
+        return Err(NotAllowed::Decided {
+            run: run.id,
+            status,
+        });
     }
     if run.outcome != Some(Outcome::Pass) {
         return Err(no_pass);
@@ -157,15 +188,31 @@ fn keep(snapshot: &Snapshot) -> Result<Keep, NotAllowed> {
     if let Some((_, why)) = held_out.filter(|(outcome, _)| *outcome != Outcome::Pass) {
         return Err(NotAllowed::HeldOut { why: why.clone() });
     }
-    if let Some(kept) = snapshot.kept.iter().find(|kept| run.repeats(kept, snapshot)) {
-        return Err(NotAllowed::KeptAlready { run: kept.run, commit: short(&kept.commit).to_owned() });
+    if let Some(kept) = snapshot
+        .kept
+        .iter()
+        .find(|kept| run.repeats(kept, snapshot))
+    {
+        return Err(NotAllowed::KeptAlready {
+            run: kept.run,
+            commit: short(&kept.commit).to_owned(),
+        });
     }
     if let Some(why) = &run.unmeasured {
-        return Err(NotAllowed::Unmeasured { why: why.clone(), argument: argument() });
+        return Err(NotAllowed::Unmeasured {
+            why: why.clone(),
+            argument: argument(),
+        });
     }
     let present = snapshot.present.as_ref().ok();
-    if let Some(changed) = present.map(|p| &p.rules.changed).filter(|changed| !changed.is_empty()) {
-        return Err(NotAllowed::Rules { changed: changed.clone(), argument: argument() });
+    if let Some(changed) = present
+        .map(|p| &p.rules.changed)
+        .filter(|changed| !changed.is_empty())
+    {
+        return Err(NotAllowed::Rules {
+            changed: changed.clone(),
+            argument: argument(),
+        });
     }
     if let Some(outside) = present.and_then(|p| p.outside.first()) {
         return Err(NotAllowed::OutsideInclude(outside.clone()));
@@ -179,7 +226,11 @@ fn keep(snapshot: &Snapshot) -> Result<Keep, NotAllowed> {
     }
     let wanted = present.map_or(1, |p| p.sealed_runs);
     let is_checked = held_out.is_some() && run.sealed_runs >= wanted;
-    Ok(if snapshot.external || is_checked { Keep::Commit } else { Keep::CheckHeldOut })
+    Ok(if snapshot.external || is_checked {
+        Keep::Commit
+    } else {
+        Keep::CheckHeldOut
+    })
 }
 
 fn discard(snapshot: &Snapshot) -> Result<Discard, NotAllowed> {
@@ -191,9 +242,14 @@ fn discard(snapshot: &Snapshot) -> Result<Discard, NotAllowed> {
         return Err(NotAllowed::NoIncumbent { kernel: kernel() });
     };
     // A verdict on the incumbent's own bytes says nothing about newer ones.
-    let of_others = |run: &&Candidate| run.blob != *incumbent || run.newer(&snapshot.present).is_none();
+    let of_others =
+        |run: &&Candidate| run.blob != *incumbent || run.newer(&snapshot.present).is_none();
     let Some(run) = candidate.filter(|run| run.is_undecided()).filter(of_others) else {
-        let blob = snapshot.present.as_ref().ok().and_then(|present| present.blob.as_ref());
+        let blob = snapshot
+            .present
+            .as_ref()
+            .ok()
+            .and_then(|present| present.blob.as_ref());
         if blob == Some(incumbent) {
             return Err(NotAllowed::IncumbentOnDisk { kernel: kernel() });
         }
@@ -206,8 +262,13 @@ fn discard(snapshot: &Snapshot) -> Result<Discard, NotAllowed> {
             }
             return Ok(Discard::Decided(run.id, status));
         }
-        let running = candidate.filter(|run| run.outcome.is_none()).map(|run| run.id);
-        return Ok(Discard::Unjudged { running, unreadable: snapshot.present.is_err() });
+        let running = candidate
+            .filter(|run| run.outcome.is_none())
+            .map(|run| run.id);
+        return Ok(Discard::Unjudged {
+            running,
+            unreadable: snapshot.present.is_err(),
+        });
     };
     if run.blob == *incumbent {
         return Err(NotAllowed::IncumbentJudged { run: run.id });
@@ -224,25 +285,34 @@ fn undo(snapshot: &Snapshot) -> Result<(), NotAllowed> {
         return Err(NotAllowed::Damaged { run });
     }
     let Some(last) = &snapshot.last_decision else {
-        return Err(NotAllowed::NothingDecided { kernel: snapshot.kernel.clone() });
+        return Err(NotAllowed::NothingDecided {
+            kernel: snapshot.kernel.clone(),
+        });
     };
     if last.is_foreign {
-        return Err(NotAllowed::ForeignDecision { subject: last.subject() });
+        return Err(NotAllowed::ForeignDecision {
+            subject: last.subject(),
+        });
     }
     if let Some(obstacle) = &snapshot.obstacle {
         return Err(NotAllowed::Git(obstacle.clone()));
     }
     match (last.status, last.made) {
-        (Status::Keep, None) => Err(NotAllowed::OlderLab { subject: last.subject() }),
+        (Status::Keep, None) => Err(NotAllowed::OlderLab {
+            subject: last.subject(),
+        }),
         (Status::Keep, Some(true)) => match &last.later_work {
-            LaterWork::Found(work) => {
-                Err(NotAllowed::LaterWork { subject: last.subject(), work: work.clone() })
-            }
+            LaterWork::Found(work) => Err(NotAllowed::LaterWork {
+                subject: last.subject(),
+                work: work.clone(),
+            }),
             LaterWork::Unknown | LaterWork::None => Ok(()),
         },
         (Status::Keep, Some(false)) | (Status::Discard | Status::Crash, _) => Ok(()),
         // Of no run.
-        (Status::Rules, _) => Err(NotAllowed::NothingDecided { kernel: snapshot.kernel.clone() }),
+        (Status::Rules, _) => Err(NotAllowed::NothingDecided {
+            kernel: snapshot.kernel.clone(),
+        }),
     }
 }
 

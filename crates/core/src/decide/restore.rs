@@ -22,18 +22,27 @@ pub struct Restored {
     pub changed: bool,
 }
 
-/// Puts the kernel of any commit or experiment on disk, by any name that [`resolve_name`] knows. The bytes on disk are saved
-/// first.
+/// Puts the kernel of any commit or experiment on disk, by any name that [`resolve_name`] knows.
+/// The bytes on disk are saved first.
 pub fn restore(project: &Project, name: &str) -> StdResult<Restored, Refusal> {
-    let asked = Asked { what: What::Restore, kernel: &project.kernel_name, text: name };
+    let asked = Asked {
+        what: What::Restore,
+        kernel: &project.kernel_name,
+        text: name,
+    };
     let locked = begin(project, &asked)?;
     let commit = resolve_name(&locked.repo, project, name)?.commit;
     put_on_disk(project, &locked, &asked, &commit)
 }
 
-/// [`restore`] of a commit by its full id. Reads no history: its time does not grow with the number of experiments.
+/// [`restore`] of a commit by its full id. Reads no history: its time does not grow with the number
+/// of experiments.
 pub(crate) fn restore_commit(project: &Project, commit: &str) -> StdResult<Restored, Refusal> {
-    let asked = Asked { what: What::Restore, kernel: &project.kernel_name, text: commit };
+    let asked = Asked {
+        what: What::Restore,
+        kernel: &project.kernel_name,
+        text: commit,
+    };
     put_on_disk(project, &begin(project, &asked)?, &asked, commit)
 }
 
@@ -47,13 +56,29 @@ fn put_on_disk(
     let before = on_disk::read(project)?;
     let wanted = repo::bytes_of(&locked.repo, project, &commit)?;
     if before.as_deref() == Some(&wanted) {
-        return Ok(Restored { commit, subject, saved: None, changed: false });
+        return Ok(Restored {
+            commit,
+            subject,
+            saved: None,
+            changed: false,
+        });
     }
-    let saved = before.as_deref().map(|bytes| save(project, locked, bytes, ON_DISK)).transpose()?;
+    let saved = before
+        .as_deref()
+        .map(|bytes| save(project, locked, bytes, ON_DISK))
+        .transpose()?;
     let mut intent = Intent::new(asked, project, &format!("of {}", repo::short(&commit)));
     intent.commit = Some(commit.clone());
     let found = before.as_deref().map(on_disk::hash);
-    intent.steps.push(Step::Kernel { commit: commit.clone(), found });
+    intent.steps.push(Step::Kernel {
+        commit: commit.clone(),
+        found,
+    });
     carry_out(project, locked, intent, NOT_REPLACED)?.close(project, locked)?;
-    Ok(Restored { commit, subject, saved: saved.map(|saved| saved.id), changed: true })
+    Ok(Restored {
+        commit,
+        subject,
+        saved: saved.map(|saved| saved.id),
+        changed: true,
+    })
 }

@@ -1,5 +1,5 @@
-//! Commits a change of the rules on its own, as a row that everybody sees: the rows before and after it were judged by
-//! different rules.
+//! Commits a change of the rules on its own, as a row that everybody sees: the rows before and
+//! after it were judged by different rules.
 
 use super::carry_out::carry_out;
 use super::folder_programs;
@@ -30,7 +30,11 @@ pub fn read_rules(project: &Project) -> StdResult<Rules, Refusal> {
 
 /// Commits the rules as they are on disk, and nothing else, and writes a row for the change.
 pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, Refusal> {
-    let asked = Asked { what: What::Rules, kernel: &project.kernel_name, text: message.subject() };
+    let asked = Asked {
+        what: What::Rules,
+        kernel: &project.kernel_name,
+        text: message.subject(),
+    };
     let locked = begin(project, &asked)?;
     require_subject(message)?;
     folder_programs::require_trust(&locked.repo, project)?;
@@ -47,9 +51,17 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
         return Err(NotAllowed::Git(obstacle).into());
     }
     let description = message.subject().trim_start_matches(PREFIX).to_owned();
-    let what: Vec<String> = rules.changed.iter().map(ToString::to_string).chain(rules.first).collect();
-    let commit_message = Message::new(&format!("{PREFIX}{description}"), message.trailers().iter().cloned())
-        .with_default(TrailerKey::Other("Rules".to_owned()), &what.join("; "));
+    let what: Vec<String> = rules
+        .changed
+        .iter()
+        .map(ToString::to_string)
+        .chain(rules.first)
+        .collect();
+    let commit_message = Message::new(
+        &format!("{PREFIX}{description}"),
+        message.trailers().iter().cloned(),
+    )
+    .with_default(TrailerKey::Other("Rules".to_owned()), &what.join("; "));
     let text = commit_message.render();
     let prepared = repo::prepare_rules(&locked.repo, project, &files, &text);
     let prepared = prepared.map_err(|error| space::explain(error, "nothing was committed"))?;
@@ -57,16 +69,31 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
     intent.commit.clone_from(&prepared.commit);
     let row = row(prepared.commit.as_deref().unwrap_or_default(), &description);
     intent.steps.extend(commit_steps(prepared, &text));
-    intent.steps.push(append(project, row, is_emulated(project)));
+    intent
+        .steps
+        .push(append(project, row, is_emulated(project)));
     let carried = carry_out(project, &locked, intent, "nothing was committed")?;
-    let (commit, row) = (carried.intent.commit.clone().unwrap_or_default(), carried.intent.row().cloned());
+    let (commit, row) = (
+        carried.intent.commit.clone().unwrap_or_default(),
+        carried.intent.row().cloned(),
+    );
     let notes = carried.close(project, &locked)?;
-    Ok(Decided { run: None, status: Status::Rules, commit, row, notes })
+    Ok(Decided {
+        run: None,
+        status: Status::Rules,
+        commit,
+        row,
+        notes,
+    })
 }
 
 fn append(project: &Project, row: Row, emulated: bool) -> Step {
     let from = ledger::length(&ledger::path(project, emulated));
-    Step::Row { emulated, row, change: RowChange::Append { from } }
+    Step::Row {
+        emulated,
+        row,
+        change: RowChange::Append { from },
+    }
 }
 
 /// The row that an older lab owes that ended halfway; `None` if it did not make the commit.
@@ -83,7 +110,11 @@ pub(super) fn plan_older(
     Ok(made.map(|(commit, ..)| {
         let row = row(&commit, subject.trim_start_matches(PREFIX));
         let mut intent = Intent::new(asked, project, &format!("in {}", row.commit));
-        intent.steps.push(Step::Row { emulated, row, change: RowChange::Append { from: 0 } });
+        intent.steps.push(Step::Row {
+            emulated,
+            row,
+            change: RowChange::Append { from: 0 },
+        });
         intent.commit = Some(commit);
         intent
     }))
@@ -91,8 +122,19 @@ pub(super) fn plan_older(
 
 /// The files to commit, with their bytes on disk; `None` for a file that is gone.
 fn files(inputs: &Inputs, rules: &Rules) -> Vec<ChangedFile> {
-    let paths = rules.changed.iter().map(|change| &change.path).chain(&rules.first);
-    let bytes = |path: &String| inputs.sources.iter().find(|s| s.file.path == *path)?.bytes.clone();
+    let paths = rules
+        .changed
+        .iter()
+        .map(|change| &change.path)
+        .chain(&rules.first);
+    let bytes = |path: &String| {
+        inputs
+            .sources
+            .iter()
+            .find(|s| s.file.path == *path)?
+            .bytes
+            .clone()
+    };
     paths.map(|path| (path.clone(), bytes(path))).collect()
 }
 
@@ -108,8 +150,12 @@ fn row(commit: &str, description: &str) -> Row {
     }
 }
 
-/// Whether the row belongs to the ledger of the emulated device: the last run of this kernel was there.
+/// Whether the row belongs to the ledger of the emulated device: the last run of this kernel was
+/// there.
 fn is_emulated(project: &Project) -> bool {
     let index = RunIndex::open(project);
-    index.newest().find(|summary| summary.judges(project)).is_some_and(RunSummary::emulated)
+    index
+        .newest()
+        .find(|summary| summary.judges(project))
+        .is_some_and(RunSummary::emulated)
 }

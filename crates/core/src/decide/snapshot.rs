@@ -16,8 +16,9 @@ use anyhow::Result;
 use std::path::Path;
 use std::result::Result as StdResult;
 
-/// Reads everything that the rules look at. `present` are the inputs on disk, `candidate` is the run that a decision
-/// would be about. What was built on the last keep stays [`LaterWork::Unknown`]: that walks every branch.
+/// Reads everything that the rules look at. `present` are the inputs on disk, `candidate` is the
+/// run that a decision would be about. What was built on the last keep stays
+/// [`LaterWork::Unknown`]: that walks every branch.
 pub fn snapshot(
     repo: &Repo,
     project: &Project,
@@ -49,19 +50,39 @@ pub fn snapshot(
 
 /// The keeps of the bytes that HEAD holds, the newest first.
 fn kept(project: &Project, index: &RunIndex, incumbent: Option<&str>) -> Vec<Kept> {
-    let of_blob = incumbent.into_iter().flat_map(|blob| index.newest_of_blob(blob));
-    let keeps = of_blob.filter(|run| run.judges(project) && run.origin == Origin::Own).filter_map(|run| {
-        let decision = run.decision.as_ref().filter(|decision| decision.status == Status::Keep)?;
-        let (fingerprint, device) = (run.fingerprint.clone(), run.device.clone());
-        Some(Kept { run: run.id, commit: decision.commit.clone()?, fingerprint, device })
-    });
+    let of_blob = incumbent
+        .into_iter()
+        .flat_map(|blob| index.newest_of_blob(blob));
+    let keeps = of_blob
+        .filter(|run| run.judges(project) && run.origin == Origin::Own)
+        .filter_map(|run| {
+            let decision = run
+                .decision
+                .as_ref()
+                .filter(|decision| decision.status == Status::Keep)?;
+            let (fingerprint, device) = (run.fingerprint.clone(), run.device.clone());
+            Some(Kept {
+                run: run.id,
+                commit: decision.commit.clone()?,
+                fingerprint,
+                device,
+            })
+        });
     keeps.collect()
 }
 
-fn read_present(repo: &Repo, project: &Project, index: &RunIndex, inputs: &Inputs) -> Result<Present> {
+fn read_present(
+    repo: &Repo,
+    project: &Project,
+    index: &RunIndex,
+    inputs: &Inputs,
+) -> Result<Present> {
     let mut uncommitted_includes = Vec::new();
     let inside = |path: &Path| project.relative(path).is_some();
-    for include in inputs.sources.iter().filter(|source| source.role == Role::Include && inside(&source.path))
+    for include in inputs
+        .sources
+        .iter()
+        .filter(|source| source.role == Role::Include && inside(&source.path))
     {
         if !repo::in_head(repo, &include.file.path, include.bytes.as_deref())? {
             uncommitted_includes.push(include.file.path.clone());
@@ -75,12 +96,16 @@ fn read_present(repo: &Repo, project: &Project, index: &RunIndex, inputs: &Input
         outside: inputs.outside.clone(),
         rules: rules::compare(repo, project, inputs)?,
         keeps_at_same: keeps_at_same(repo, project, inputs.kernel()),
-        sealed_runs: if project.external() { 1 } else { refusals::sealed_runs(project, index, inputs) },
+        sealed_runs: if project.external() {
+            1
+        } else {
+            refusals::sealed_runs(project, index, inputs)
+        },
     })
 }
 
-/// The newest decision about this kernel that a commit holds. A foreign one is the last only if there is none of this user's:
-/// a folder could bring decisions of any date.
+/// The newest decision about this kernel that a commit holds. A foreign one is the last only if
+/// there is none of this user's: a folder could bring decisions of any date.
 fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
     let summary = index.last_decided(&project.kernel_name)?;
     let decision = summary.decision.as_ref()?;
@@ -96,8 +121,8 @@ fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
     })
 }
 
-/// A run whose record is damaged, and which may have been decided after the run `last`. The list of records that decisions
-/// wrote tells; where it does not go back so far, a newer run counts.
+/// A run whose record is damaged, and which may have been decided after the run `last`. The list of
+/// records that decisions wrote tells; where it does not go back so far, a newer run counts.
 fn damaged(project: &Project, index: &RunIndex, last: Option<RunId>) -> Option<RunId> {
     let damaged: Vec<RunId> = index.damaged().collect();
     if damaged.is_empty() {
@@ -114,26 +139,34 @@ fn damaged(project: &Project, index: &RunIndex, last: Option<RunId>) -> Option<R
     damaged.into_iter().find(is_later)
 }
 
-/// The run that a decision without a number is about: the newest ended run that judged exactly the present bytes. A run
-/// of the same bytes that is still in progress (of a screen that is open beside) counts only if none has ended. If the
-/// present bytes were never judged, use the last run; its decision tells what is newer.
-pub fn default_run(project: &Project, index: &RunIndex, present: Option<&Fingerprint>) -> Option<Record> {
-    let ours = |summary: &RunSummary| summary.judges(project) && Some(&summary.fingerprint) == present;
+/// The run that a decision without a number is about: the newest ended run that judged exactly the
+/// present bytes. A run of the same bytes that is still in progress (of a screen that is open
+/// beside) counts only if none has ended. If the present bytes were never judged, use the last run;
+/// its decision tells what is newer.
+pub fn default_run(
+    project: &Project,
+    index: &RunIndex,
+    present: Option<&Fingerprint>,
+) -> Option<Record> {
+    let ours =
+        |summary: &RunSummary| summary.judges(project) && Some(&summary.fingerprint) == present;
     let find = |wanted: &dyn Fn(&RunSummary) -> bool| {
         index.find_of(present?, |summary| ours(summary) && wanted(summary))
     };
     // A record without an ending is of a lab that died before the run ended.
-    let judged =
-        |summary: &RunSummary| summary.ending.is_some() && summary.outcome().is_none_or(Outcome::is_verdict);
+    let judged = |summary: &RunSummary| {
+        summary.ending.is_some() && summary.outcome().is_none_or(Outcome::is_verdict)
+    };
     let ended = find(&judged);
     let in_progress = || find(&|summary| summary.verdict.is_none());
     ended.or_else(in_progress).or_else(|| last(project, index))
 }
 
-/// The last run of this kernel. A run without a verdict (a newer save ended it, or nothing was judged) is passed over for
-/// the last verdict before it, if there is any.
+/// The last run of this kernel. A run without a verdict (a newer save ended it, or nothing was
+/// judged) is passed over for the last verdict before it, if there is any.
 pub fn last(project: &Project, index: &RunIndex) -> Option<Record> {
     let ours = |summary: &RunSummary| summary.judges(project);
-    let judged = index.find(|summary| ours(summary) && summary.outcome().is_none_or(Outcome::is_verdict));
+    let judged =
+        index.find(|summary| ours(summary) && summary.outcome().is_none_or(Outcome::is_verdict));
     judged.or_else(|| index.find(ours))
 }

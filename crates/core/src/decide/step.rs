@@ -6,7 +6,8 @@ use crate::run::experiment::Row;
 use crate::run::record::Decision;
 use serde::{Deserialize, Serialize};
 
-/// One step, with everything that it needs: taking it reads nothing that may have changed since it was worked out.
+/// One step, with everything that it needs: taking it reads nothing that may have changed since it
+/// was worked out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "kebab-case")]
 pub(super) enum Step {
@@ -25,7 +26,8 @@ pub(super) enum Step {
         stored: StoredCommit,
         why: String,
     },
-    /// Puts the kernel of a commit on disk, if the bytes there are still those that were found (BLAKE3, hex).
+    /// Puts the kernel of a commit on disk, if the bytes there are still those that were found
+    /// (BLAKE3, hex).
     Kernel {
         commit: String,
         found: Option<String>,
@@ -34,7 +36,8 @@ pub(super) enum Step {
     Stage {
         files: Vec<CommitFile>,
     },
-    /// Remembers the bytes that a run judged for the commit that holds them, where git would put others on disk.
+    /// Remembers the bytes that a run judged for the commit that holds them, where git would put
+    /// others on disk.
     JudgedBytes {
         commit: String,
         run: RunId,
@@ -45,7 +48,8 @@ pub(super) enum Step {
         row: Row,
         change: RowChange,
     },
-    /// Writes the decision into the run's record. Whether its row is written follows from the step before.
+    /// Writes the decision into the run's record. Whether its row is written follows from the step
+    /// before.
     Decision {
         run: RunId,
         decision: Option<Box<Decision>>,

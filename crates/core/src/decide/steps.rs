@@ -26,8 +26,13 @@ pub(super) struct Failure {
     pub is_begun: bool,
 }
 
-/// Takes the steps of an intent that is on disk. Steps that failed and can wait are in `intent.owed` afterwards.
-pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> Result<Came, Failure> {
+/// Takes the steps of an intent that is on disk. Steps that failed and can wait are in
+/// `intent.owed` afterwards.
+pub(super) fn take(
+    project: &Project,
+    locked: &Locked,
+    intent: &mut Intent,
+) -> Result<Came, Failure> {
     let (mut notes, mut is_begun, mut is_row_missing) = (Vec::new(), false, false);
     for at in 0..intent.steps.len() {
         let failed = |error| Failure { error, is_begun };
@@ -41,8 +46,15 @@ pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> R
                         is_begun = true;
                         notes.extend(repo::detached_note(&locked.repo, &id));
                         intent.set_commit(&id);
-                        intent.steps[at] = Step::MoveHead { branch: Move { to: Some(id), ..branch } };
-                        intent.write(project).map_err(|error| Failure { error, is_begun })?;
+                        intent.steps[at] = Step::MoveHead {
+                            branch: Move {
+                                to: Some(id),
+                                ..branch
+                            },
+                        };
+                        intent
+                            .write(project)
+                            .map_err(|error| Failure { error, is_begun })?;
                     }
                 }
             }
@@ -51,13 +63,19 @@ pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> R
                     Moved::Elsewhere(at) if !is_begun => return Ok(Came::TakenBack(at)),
                     Moved::Elsewhere(at) => notes.push(at),
                     Moved::Done | Moved::Already if intent.what != What::Undo => {
-                        notes.extend(branch.to.and_then(|to| repo::detached_note(&locked.repo, &to)));
+                        notes.extend(
+                            branch
+                                .to
+                                .and_then(|to| repo::detached_note(&locked.repo, &to)),
+                        );
                     }
                     Moved::Done | Moved::Already => {}
                 }
                 is_begun = true;
             }
-            Step::Name { stored, why } => repo::name_commit(&locked.repo, &stored, &why).map_err(failed)?,
+            Step::Name { stored, why } => {
+                repo::name_commit(&locked.repo, &stored, &why).map_err(failed)?
+            }
             Step::Kernel { commit, found } => {
                 let put = on_disk::put(project, locked, &commit, found.as_deref());
                 notes.extend(put.map_err(failed)?);
@@ -68,7 +86,11 @@ pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> R
                 notes.extend(pack_refs(project, locked).filter(|_| intent.what == What::PackRefs));
             }
             Step::Stage { files } => notes.extend(repo::stage(&locked.repo, &files)),
-            Step::Row { emulated, row, change } => {
+            Step::Row {
+                emulated,
+                row,
+                change,
+            } => {
                 let path = ledger::path(project, emulated);
                 match change {
                     RowChange::Append { from } => {
@@ -81,15 +103,23 @@ pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> R
                         ledger::replace(&path, &row, Edit::TakeOut).map_err(failed)?;
                     }
                     RowChange::Describe { description } => {
-                        if !ledger::replace(&path, &row, Edit::Describe(&description)).map_err(failed)? {
+                        if !ledger::replace(&path, &row, Edit::Describe(&description))
+                            .map_err(failed)?
+                        {
                             let path = path.display();
-                            notes.push(format!("its row is not in {path}: nothing was changed there"));
+                            notes.push(format!(
+                                "its row is not in {path}: nothing was changed there"
+                            ));
                         }
                     }
                 }
                 is_begun = true;
             }
-            Step::Decision { run, decision, undone } => {
+            Step::Decision {
+                run,
+                decision,
+                undone,
+            } => {
                 let write = || -> Result<()> {
                     let mut record = locked.lock.store.read(run)?;
                     let before = record.clone();
@@ -98,10 +128,16 @@ pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> R
                         decision.row_written &= !is_row_missing;
                     }
                     record.undone = undone;
-                    if record == before { Ok(()) } else { locked.lock.write(&record) }
+                    if record == before {
+                        Ok(())
+                    } else {
+                        locked.lock.write(&record)
+                    }
                 };
                 let refs = intent.steps[..at].iter().filter_map(Step::reference);
-                repo::refs_on_disk(&locked.repo, refs).and_then(|()| write()).map_err(failed)?;
+                repo::refs_on_disk(&locked.repo, refs)
+                    .and_then(|()| write())
+                    .map_err(failed)?;
                 is_begun = true;
             }
             step @ (Step::Note { .. } | Step::JudgedBytes { .. }) => {
@@ -130,7 +166,8 @@ fn pack_refs(project: &Project, locked: &Locked) -> Option<String> {
 
 /// Tries the steps that failed before. Returns those that fail again.
 pub(super) fn retry(project: &Project, locked: &Locked, owed: Vec<Step>) -> Vec<Step> {
-    let fails = |step: &Step| add_to_commit(project, locked, step).is_err() && can_wait(locked, step);
+    let fails =
+        |step: &Step| add_to_commit(project, locked, step).is_err() && can_wait(locked, step);
     owed.into_iter().filter(fails).collect()
 }
 
@@ -145,7 +182,12 @@ fn add_to_commit(project: &Project, locked: &Locked, step: &Step) -> Result<()> 
                 .then(|| Project::open(&project.root, Some(Path::new(&record.start.kernel))))
                 .transpose()?;
             let bytes = judged_bytes(&locked.lock.store, &record)?;
-            repo::remember_bytes(&locked.repo, of_record.as_ref().unwrap_or(project), commit, &bytes)
+            repo::remember_bytes(
+                &locked.repo,
+                of_record.as_ref().unwrap_or(project),
+                commit,
+                &bytes,
+            )
         }
         _ => Ok(()),
     }
@@ -153,7 +195,9 @@ fn add_to_commit(project: &Project, locked: &Locked, step: &Step) -> Result<()> 
 
 /// Writes the note of a [`Step::Note`].
 fn note(locked: &Locked, step: &Step) -> Result<()> {
-    let Step::Note { commit, run, text } = step else { return Ok(()) };
+    let Step::Note { commit, run, text } = step else {
+        return Ok(());
+    };
     match (run, text) {
         (Some(run), _) => {
             let text = serde_json::to_string_pretty(&locked.lock.store.read(*run)?)?;
@@ -169,12 +213,14 @@ fn write_note(locked: &Locked, commit: &str, text: &str) -> Result<()> {
         .map_err(|error| space::explain(error, "the git note of the commit was not written"))
 }
 
-/// Whether a step that failed can be taken later: its commit is here, and so are the bytes of its run.
+/// Whether a step that failed can be taken later: its commit is here, and so are the bytes of its
+/// run.
 fn can_wait(locked: &Locked, step: &Step) -> bool {
     match step {
         Step::Note { commit, .. } => repo::resolve(&locked.repo, commit).is_ok(),
         Step::JudgedBytes { commit, run } => {
-            repo::resolve(&locked.repo, commit).is_ok() && locked.lock.store.judged_kernel(*run).is_ok()
+            repo::resolve(&locked.repo, commit).is_ok()
+                && locked.lock.store.judged_kernel(*run).is_ok()
         }
         _ => false,
     }

@@ -2,13 +2,16 @@
 
 use anyhow::{Error, anyhow};
 
-/// The operating system's messages for a full disk. libgit2 passes on these words and no error code.
+/// The operating system's messages for a full disk. libgit2 passes on these words and no error
+/// code.
 const WORDS: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
 
-/// libgit2's message for an object that it failed to write a moment before without reporting an error.
+/// libgit2's message for an object that it failed to write a moment before without reporting an
+/// error.
 const LATE: &str = "target OID for the reference doesn't exist";
 
-/// libgit2's message where it failed to write an object and noted no reason. That was seen on full disks only.
+/// libgit2's message where it failed to write an object and noted no reason. That was seen on full
+/// disks only.
 const SILENT: &str = "no error";
 
 /// The operating system's message for a file system that is mounted read-only.
@@ -20,8 +23,9 @@ const DENIED: &str = "Permission denied";
 /// How the message about missing rights begins.
 const NOT_ALLOWED: &str = "you may not write there";
 
-/// Replaces an error of a full disk by a message that says so, adds what to do to one of a disk that may not be written, and
-/// returns any other error unchanged. `what` is what did not happen: "nothing was kept".
+/// Replaces an error of a full disk by a message that says so, adds what to do to one of a disk
+/// that may not be written, and returns any other error unchanged. `what` is what did not happen:
+/// "nothing was kept".
 pub fn explain(error: Error, what: &str) -> Error {
     let text = format!("{error:#}");
     if text.contains(NOT_ALLOWED) {
@@ -68,20 +72,45 @@ mod tests {
             explain(full, "nothing was kept").to_string(),
             "the disk is full, and nothing was kept: make room on the disk, then try again"
         );
-        let late =
-            anyhow!("target OID for the reference doesn't exist on the repository; class=Reference (4)");
-        assert!(explain(late, "nothing was kept").to_string().contains("Is the disk full? Make room on it"));
-        let silent = explain(anyhow!("no error").context("cannot write x"), "nothing was kept").to_string();
-        assert!(silent.contains("gave no reason, and nothing was kept. Is the disk full?"), "{silent}");
+        let late = anyhow!(
+            "target OID for the reference doesn't exist on the repository; class=Reference (4)"
+        );
+        assert!(
+            explain(late, "nothing was kept")
+                .to_string()
+                .contains("Is the disk full? Make room on it")
+        );
+        let silent = explain(
+            anyhow!("no error").context("cannot write x"),
+            "nothing was kept",
+        )
+        .to_string();
+        assert!(
+            silent.contains("gave no reason, and nothing was kept. Is the disk full?"),
+            "{silent}"
+        );
         for (code, said) in [
-            (30, "the file system is read-only, and nothing was kept: make it writable"),
-            (13, "you may not write there, and nothing was kept: make the files writable if they are yours"),
+            (
+                30,
+                "the file system is read-only, and nothing was kept: make it writable",
+            ),
+            (
+                13,
+                "you may not write there, and nothing was kept: make the files writable if they are yours",
+            ),
         ] {
-            let error = Error::new(std::io::Error::from_raw_os_error(code)).context("cannot write x");
+            let error =
+                Error::new(std::io::Error::from_raw_os_error(code)).context("cannot write x");
             let text = explain(error, "nothing was kept").to_string();
-            assert!(text.contains(said) && text.contains("(cannot write x: "), "{text}");
+            assert!(
+                text.contains(said) && text.contains("(cannot write x: "),
+                "{text}"
+            );
         }
         let other = anyhow!("no such thing").context("cannot write x");
-        assert_eq!(format!("{:#}", explain(other, "nothing was kept")), "cannot write x: no such thing");
+        assert_eq!(
+            format!("{:#}", explain(other, "nothing was kept")),
+            "cannot write x: no such thing"
+        );
     }
 }

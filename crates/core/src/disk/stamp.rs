@@ -5,12 +5,12 @@ use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Inode, size in bytes, and the time of the last write: seconds since 1970 and nanoseconds. Files with the same stamp
-/// are taken to hold the same bytes.
+/// Inode, size in bytes, and the time of the last write: seconds since 1970 and nanoseconds. Files
+/// with the same stamp are taken to hold the same bytes.
 pub type Stamp = (u64, u64, i64, i64);
 
-/// Returns the stamp of a file or folder below `files`; `None` where there is nothing, or its metadata cannot be read. A
-/// link has a stamp of its own.
+/// Returns the stamp of a file or folder below `files`; `None` where there is nothing, or its
+/// metadata cannot be read. A link has a stamp of its own.
 pub fn stamp(files: &Root, path: &Path) -> Option<Stamp> {
     let m = files.metadata(path).ok()?;
     Some((m.ino(), m.size(), m.mtime(), m.mtime_nsec()))

@@ -1,4 +1,5 @@
-//! One experiment in detail, and two experiments compared: more than fits into memory for all of them.
+//! One experiment in detail, and two experiments compared: more than fits into memory for all of
+//! them.
 
 use crate::bench::{BenchDigest, BenchStore, digest};
 use crate::message::Trailer;
@@ -18,8 +19,9 @@ use std::borrow::Cow;
 /// Lines of run.log that are read at most, the last ones.
 const LOG_LINES: usize = 20_000;
 
-/// An experiment with its record, source, diff and log. Each part may be missing: the run.log of an experiment of another
-/// clone is not here, and neither is the source of a commit that was not fetched.
+/// An experiment with its record, source, diff and log. Each part may be missing: the run.log of an
+/// experiment of another clone is not here, and neither is the source of a commit that was not
+/// fetched.
 #[derive(Clone, Debug)]
 pub struct ExperimentDetails {
     pub key: ExperimentKey,
@@ -39,15 +41,21 @@ pub struct ExperimentDetails {
     pub benches: Vec<BenchDigest>,
 }
 
-/// Reads an experiment in detail, with `around` unchanged lines around each change. Reads disk and git: not for the
-/// screen's own thread.
-pub fn experiment_details(project: &Project, key: &ExperimentKey, around: u32) -> ExperimentDetails {
+/// Reads an experiment in detail, with `around` unchanged lines around each change. Reads disk and
+/// git: not for the screen's own thread.
+pub fn experiment_details(
+    project: &Project,
+    key: &ExperimentKey,
+    around: u32,
+) -> ExperimentDetails {
     let repo = Repo::open(project);
     let records = RunStore::new(&project.lab_dir);
     let record = record(&repo, project, key);
     let project = project_of(project, record.as_ref());
-    let log =
-        key.run.and_then(|run| read_log(records.open_log(run).ok()?, LOG_LINES).ok()).unwrap_or_default();
+    let log = key
+        .run
+        .and_then(|run| read_log(records.open_log(run).ok()?, LOG_LINES).ok())
+        .unwrap_or_default();
     let benches = record.as_ref().map(|record| {
         let (store, start) = (BenchStore::new(&project.lab_dir), &record.start);
         digest::benches(&store, &start.kernel, &start.fingerprint)
@@ -57,7 +65,9 @@ pub fn experiment_details(project: &Project, key: &ExperimentKey, around: u32) -
         record,
         trailers: with(&repo, |repo| repo::trailers_of(repo, &key.commit)).unwrap_or_default(),
         source: with(&repo, |repo| repo::show(repo, &project, &key.commit)),
-        diff: with(&repo, |repo| repo::change(repo, &project, &key.commit, around)),
+        diff: with(&repo, |repo| {
+            repo::change(repo, &project, &key.commit, around)
+        }),
         around,
         log,
         key: key.clone(),
@@ -65,7 +75,10 @@ pub fn experiment_details(project: &Project, key: &ExperimentKey, around: u32) -
 }
 
 /// Reads from the repository; the error, also that of opening it, is one line of text.
-fn with<T>(repo: &anyhow::Result<Repo>, read: impl FnOnce(&Repo) -> anyhow::Result<T>) -> Result<T, String> {
+fn with<T>(
+    repo: &anyhow::Result<Repo>,
+    read: impl FnOnce(&Repo) -> anyhow::Result<T>,
+) -> Result<T, String> {
     match repo {
         Ok(repo) => read(repo).map_err(|error| format!("{error:#}")),
         Err(error) => Err(format!("{error:#}")),
@@ -75,12 +88,17 @@ fn with<T>(repo: &anyhow::Result<Repo>, read: impl FnOnce(&Repo) -> anyhow::Resu
 /// The record of an experiment: its run's here or, in another clone, the note of its commit.
 fn record(repo: &anyhow::Result<Repo>, project: &Project, key: &ExperimentKey) -> Option<Record> {
     let noted = || serde_json::from_str(&Notes::of(repo.as_ref().ok()?).note(&key.commit)?).ok();
-    key.run.and_then(|run| RunStore::new(&project.lab_dir).read(run).ok()).or_else(noted)
+    key.run
+        .and_then(|run| RunStore::new(&project.lab_dir).read(run).ok())
+        .or_else(noted)
 }
 
 /// The project with the kernel that the record is about.
 fn project_of<'p>(project: &'p Project, record: Option<&Record>) -> Cow<'p, Project> {
-    match record.map(|r| &r.start.kernel).filter(|kernel| **kernel != project.kernel_name) {
+    match record
+        .map(|r| &r.start.kernel)
+        .filter(|kernel| **kernel != project.kernel_name)
+    {
         None => Cow::Borrowed(project),
         Some(kernel) => Cow::Owned(Project {
             kernel: project.root.join(kernel),
@@ -114,38 +132,72 @@ pub enum ComparedProfiles {
     /// One has none, or one cannot be read: why there is no comparison.
     Not(String),
     /// What moved, and why the figures may say little about one another.
-    Moved { moved: Vec<Moved>, caution: Option<String> },
+    Moved {
+        moved: Vec<Moved>,
+        caution: Option<String>,
+    },
 }
 
 /// Compares two experiments, the older first. Reads disk and git: not for the screen's own thread.
 pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Compared {
     let repo = Repo::open(project);
-    let mut records = [record(&repo, project, &keys[0]), record(&repo, project, &keys[1])];
+    let mut records = [
+        record(&repo, project, &keys[0]),
+        record(&repo, project, &keys[1]),
+    ];
     // The two may name one kernel before and after its folder was renamed.
     for record in records.iter_mut().flatten() {
         let start = &mut record.start;
         let is_gone = project.root.join(&start.kernel).symlink_metadata().is_err();
-        let renamed = repo.as_ref().ok().filter(|_| is_gone).and_then(|r| repo::renamed_to(r, &start.kernel));
+        let renamed = repo
+            .as_ref()
+            .ok()
+            .filter(|_| is_gone)
+            .and_then(|r| repo::renamed_to(r, &start.kernel));
         start.kernel = renamed.unwrap_or_else(|| start.kernel.clone());
     }
-    let kernels = records.each_ref().map(|r| r.as_ref().map(|r| r.start.kernel.as_str()));
+    let kernels = records
+        .each_ref()
+        .map(|r| r.as_ref().map(|r| r.start.kernel.as_str()));
     let diff = match kernels {
-        [Some(a), Some(b)] if a != b => Err(format!("{a} and {b} are kernels of different problems")),
+        [Some(a), Some(b)] if a != b => {
+            Err(format!("{a} and {b} are kernels of different problems"))
+        }
         _ => {
             let project = project_of(project, records.iter().flatten().next());
-            with(&repo, |repo| repo::diff(repo, &project, &keys[0].commit, Some(&keys[1].commit), around))
+            with(&repo, |repo| {
+                repo::diff(
+                    repo,
+                    &project,
+                    &keys[0].commit,
+                    Some(&keys[1].commit),
+                    around,
+                )
+            })
         }
     };
     let common = match &records {
-        [Some(a), Some(b)] => common_workloads::compare(&a.report(), &b.report(), &project.config.objective),
+        [Some(a), Some(b)] => {
+            common_workloads::compare(&a.report(), &b.report(), &project.config.objective)
+        }
         _ => CommonWorkloads::Same,
     };
     let profiles = profiles(project, &keys);
-    Compared { keys, records, diff, around, common, profiles }
+    Compared {
+        keys,
+        records,
+        diff,
+        around,
+        common,
+        profiles,
+    }
 }
 
 fn profiles(project: &Project, keys: &[ExperimentKey; 2]) -> ComparedProfiles {
-    let read = |key: &ExperimentKey| key.run.map_or(Ok(None), |run| profile::read::of_run(project, run));
+    let read = |key: &ExperimentKey| {
+        key.run
+            .map_or(Ok(None), |run| profile::read::of_run(project, run))
+    };
     match (read(&keys[0]), read(&keys[1])) {
         (Ok(Some(before)), Ok(Some(after))) => ComparedProfiles::Moved {
             moved: profile::compare::moved(&before, &after),
@@ -159,8 +211,8 @@ fn profiles(project: &Project, keys: &[ExperimentKey; 2]) -> ComparedProfiles {
 }
 
 impl Compared {
-    /// The second objective over the first. The two were not timed in turns, so the ratio holds every difference between
-    /// the two runs. The error says why they cannot be compared.
+    /// The second objective over the first. The two were not timed in turns, so the ratio holds
+    /// every difference between the two runs. The error says why they cannot be compared.
     pub fn ratio(&self) -> Result<Change, String> {
         let [Some(a), Some(b)] = &self.records else {
             return Err("the record of one of them is not here".to_owned());
@@ -193,8 +245,12 @@ impl Compared {
 fn difference(a: &Record, b: &Record, common: CommonWorkloads) -> Option<String> {
     let is_trials = |r: &Record| r.start.reason == Reason::Measure;
     // Besides the kernel, only problem.toml decides what is measured.
-    let problem =
-        |r: &Record| r.inputs.iter().find(|f| f.path.ends_with("problem.toml")).map(|f| f.hash.clone());
+    let problem = |r: &Record| {
+        r.inputs
+            .iter()
+            .find(|f| f.path.ends_with("problem.toml"))
+            .map(|f| f.hash.clone())
+    };
     if a.start.kernel != b.start.kernel {
         return Some("they are kernels of different problems".to_owned());
     }
@@ -224,13 +280,28 @@ mod tests {
     use lab_protocol::report::Measure;
 
     fn measured(value: f64) -> Record {
-        let objective = Some(Measure { value, low: Some(value * 0.99), high: Some(value * 1.01) });
-        let verdict = Verdict { objective, ..Verdict::bare(Outcome::Pass, "") };
-        Record { verdict: Some(verdict), device: Some("H200".into()), ..record(RunId(1)) }
+        let objective = Some(Measure {
+            value,
+            low: Some(value * 0.99),
+            high: Some(value * 1.01),
+        });
+        let verdict = Verdict {
+            objective,
+            ..Verdict::bare(Outcome::Pass, "")
+        };
+        Record {
+            verdict: Some(verdict),
+            device: Some("H200".into()),
+            ..record(RunId(1))
+        }
     }
 
     fn ratio(a: Record, b: Record) -> Result<String, String> {
-        let key = ExperimentKey { commit: "a".into(), run: None, decided: None };
+        let key = ExperimentKey {
+            commit: "a".into(),
+            run: None,
+            decided: None,
+        };
         let keys = [key.clone(), key];
         let common = common_workloads::compare(&a.report(), &b.report(), &Objective::Throughput);
         Compared {
@@ -254,14 +325,23 @@ mod tests {
         let saved = of(&["n=1 kernel_us=10"]);
         let mut longer = of(&["n=1 kernel_us=5", "n=2 kernel_us=900"]);
         longer.start.reason = Reason::Measure;
-        assert_eq!(ratio(saved.clone(), longer.clone()), Ok("+100.0 %".to_owned()));
+        assert_eq!(
+            ratio(saved.clone(), longer.clone()),
+            Ok("+100.0 %".to_owned())
+        );
         longer.workloads.remove(0);
-        assert_eq!(ratio(saved, longer), Err("no workload was timed by both".to_owned()));
+        assert_eq!(
+            ratio(saved, longer),
+            Err("no workload was timed by both".to_owned())
+        );
     }
 
     #[test]
     fn two_that_were_measured_in_the_same_way_have_a_ratio_with_its_interval() {
-        assert_eq!(ratio(measured(100.0), measured(110.0)), Ok("+10.0 % ± 1.6".to_owned()));
+        assert_eq!(
+            ratio(measured(100.0), measured(110.0)),
+            Ok("+10.0 % ± 1.6".to_owned())
+        );
         let said = |change: fn(&mut Record)| {
             let mut other = measured(110.0);
             change(&mut other);

@@ -1,4 +1,5 @@
-//! Experiments whose commits are not in this clone: how many they are, and where `lab fetch` finds them.
+//! Experiments whose commits are not in this clone: how many they are, and where `lab fetch` finds
+//! them.
 
 use super::Listing;
 use crate::project::{Project, trust};
@@ -20,7 +21,8 @@ pub struct Elsewhere {
 /// Where to fetch from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Bundles that hold some of the commits, or records: their paths, relative to the work tree where they are in it.
+    /// Bundles that hold some of the commits, or records: their paths, relative to the work tree
+    /// where they are in it.
     Bundles(Vec<PathBuf>),
     /// A remote; nobody looked there.
     Remote(String),
@@ -35,7 +37,9 @@ impl Elsewhere {
         index: &RunIndex,
     ) -> Result<Option<Elsewhere>> {
         let present = Present::of(repo, listing.without_record(index))?;
-        let missing = listing.without_record(index).filter(|commit| !present.holds(commit));
+        let missing = listing
+            .without_record(index)
+            .filter(|commit| !present.holds(commit));
         // A ledger may name a million commits.
         let (mut rows, mut commits) = (0, BTreeSet::new());
         for commit in missing {
@@ -45,7 +49,10 @@ impl Elsewhere {
         if rows == 0 {
             return Ok(None);
         }
-        Ok(Some(Elsewhere { rows, source: source(repo, project, Some(&commits)) }))
+        Ok(Some(Elsewhere {
+            rows,
+            source: source(repo, project, Some(&commits)),
+        }))
     }
 
     /// One or two sentences: how many rows, and the command.
@@ -57,7 +64,9 @@ impl Elsewhere {
         let what = format!("{rows} neither record nor commit here: {have} of another clone");
         match &self.source {
             Some(source) => format!("{what}. {}: `lab fetch` fetches {them}", source.text()),
-            None => format!("{what}. `lab fetch FROM` fetches {them} from a bundle, a remote or that clone"),
+            None => format!(
+                "{what}. `lab fetch FROM` fetches {them} from a bundle, a remote or that clone"
+            ),
         }
     }
 }
@@ -66,16 +75,23 @@ impl Source {
     fn text(&self) -> String {
         match self {
             Source::Bundles(paths) => {
-                let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+                let names: Vec<String> = paths
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect();
                 let hold = if names.len() == 1 { "holds" } else { "hold" };
-                format!("{} {hold} commits and records of experiments", names.join(", "))
+                format!(
+                    "{} {hold} commits and records of experiments",
+                    names.join(", ")
+                )
             }
             Source::Remote(name) => format!("The remote {name} may have them"),
         }
     }
 }
 
-/// Where `lab fetch` would look: bundles that hold one of these commits or records (without `commits`: any), else a remote.
+/// Where `lab fetch` would look: bundles that hold one of these commits or records (without
+/// `commits`: any), else a remote.
 pub fn source(repo: &Repo, project: &Project, commits: Option<&BTreeSet<&str>>) -> Option<Source> {
     let folders = [project.root.as_path(), &project.home, &project.problem_dir];
     let none = BTreeSet::new();
@@ -83,18 +99,26 @@ pub fn source(repo: &Repo, project: &Project, commits: Option<&BTreeSet<&str>>) 
     let bundles: Vec<PathBuf> = repo::bundles(repo, &folders)
         .into_iter()
         .filter(is_wanted)
-        .map(|bundle| bundle.path.strip_prefix(&project.root).map_or(bundle.path.clone(), Path::to_path_buf))
+        .map(|bundle| {
+            bundle
+                .path
+                .strip_prefix(&project.root)
+                .map_or(bundle.path.clone(), Path::to_path_buf)
+        })
         .collect();
     if !bundles.is_empty() {
         return Some(Source::Bundles(bundles));
     }
     let remotes = repo::remotes(repo);
-    let usual = remotes.iter().find(|name| *name == "origin").or(remotes.first());
+    let usual = remotes
+        .iter()
+        .find(|name| *name == "origin")
+        .or(remotes.first());
     usual.map(|name| Source::Remote(name.clone()))
 }
 
-/// Fetches commits and records from `from`: a bundle, a remote or another repository. Without it, from where
-/// [`source()`] finds them. Returns what each source brought.
+/// Fetches commits and records from `from`: a bundle, a remote or another repository. Without it,
+/// from where [`source()`] finds them. Returns what each source brought.
 pub fn fetch(
     repo: &Repo,
     project: &Project,
@@ -105,9 +129,10 @@ pub fn fetch(
     let sources: Vec<String> = match from {
         Some(from) => vec![from.to_owned()],
         None => match source(repo, project, None) {
-            Some(Source::Bundles(paths)) => {
-                paths.iter().map(|path| project.root.join(path).display().to_string()).collect()
-            }
+            Some(Source::Bundles(paths)) => paths
+                .iter()
+                .map(|path| project.root.join(path).display().to_string())
+                .collect(),
             Some(Source::Remote(name)) => vec![name],
             None => bail!(
                 "there is neither a bundle with experiments here nor a remote: `lab fetch FROM` names one"
@@ -116,15 +141,29 @@ pub fn fetch(
     };
     let mut brought = Vec::new();
     for from in sources {
-        let bundle = [here, &project.root].iter().find_map(|folder| Bundle::read(&folder.join(&from)));
+        let bundle = [here, &project.root]
+            .iter()
+            .find_map(|folder| Bundle::read(&folder.join(&from)));
         let (path, name) = match &bundle {
             Some(bundle) => (bundle.path.display().to_string(), name_of(bundle)),
             None if repo::remotes(repo).contains(&from) => (from.clone(), plain(&from)),
             None => {
                 let path = here.join(&from);
                 let is_folder = path.is_dir();
-                let path = if is_folder { path.display().to_string() } else { from.clone() };
-                (path, plain(from.trim_end_matches('/').rsplit('/').next().unwrap_or(&from)))
+                let path = if is_folder {
+                    path.display().to_string()
+                } else {
+                    from.clone()
+                };
+                (
+                    path,
+                    plain(
+                        from.trim_end_matches('/')
+                            .rsplit('/')
+                            .next()
+                            .unwrap_or(&from),
+                    ),
+                )
             }
         };
         brought.push((from, repo::fetch(repo, &path, &name)?));
@@ -132,7 +171,8 @@ pub fn fetch(
     Ok(brought)
 }
 
-/// Refuses a fetch that would start a program which the folder names, unless the user trusts the folder.
+/// Refuses a fetch that would start a program which the folder names, unless the user trusts the
+/// folder.
 fn require_trust(repo: &Repo, project: &Project) -> Result<()> {
     match repo::fetch_programs(repo)? {
         // Without a place to remember trust, nothing is trusted.
@@ -143,18 +183,40 @@ fn require_trust(repo: &Repo, project: &Project) -> Result<()> {
     }
 }
 
-/// A name for a bundle's refs. Another content has another name: what was fetched before keeps its refs.
+/// A name for a bundle's refs. Another content has another name: what was fetched before keeps its
+/// refs.
 fn name_of(bundle: &Bundle) -> String {
-    let stem = bundle.path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let refs: String = bundle.refs.iter().map(|(id, name)| format!("{id} {name}\n")).collect();
-    format!("{}-{}", plain(&stem), &blake3::hash(refs.as_bytes()).to_hex()[..8])
+    let stem = bundle
+        .path
+        .file_stem()
+        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let refs: String = bundle
+        .refs
+        .iter()
+        .map(|(id, name)| format!("{id} {name}\n"))
+        .collect();
+    format!(
+        "{}-{}",
+        plain(&stem),
+        &blake3::hash(refs.as_bytes()).to_hex()[..8]
+    )
 }
 
 /// A text as one part of a ref's name.
 fn plain(text: &str) -> String {
     let name: String = text
         .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
+                c
+            } else {
+                '-'
+            }
+        })
         .collect();
-    if name.is_empty() { "experiments".to_owned() } else { name }
+    if name.is_empty() {
+        "experiments".to_owned()
+    } else {
+        name
+    }
 }

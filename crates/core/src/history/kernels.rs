@@ -31,8 +31,8 @@ pub struct LastRun {
     pub decided: Option<Status>,
 }
 
-/// Lists the kernels of the repository, and the present one if the list leaves it out. Call [`RunIndex::refresh`] first. Reads
-/// the disk.
+/// Lists the kernels of the repository, and the present one if the list leaves it out. Call
+/// [`RunIndex::refresh`] first. Reads the disk.
 pub fn list(project: &Project, index: &RunIndex) -> Vec<ListedKernel> {
     let mut names = KernelList::of(&project.root, &project.problem_dir).find();
     if let Err(at) = names.binary_search(&project.kernel_name) {
@@ -42,14 +42,21 @@ pub fn list(project: &Project, index: &RunIndex) -> Vec<ListedKernel> {
     let is_judged = |keys: &Keys| keys.is(Fact::HasVerdict) && !keys.is(Fact::IsCheck);
     let former = index.kernels();
     let listed = |name: String| {
-        let was = former.iter().filter(|former| index.kernel_names().present(former) == name);
+        let was = former
+            .iter()
+            .filter(|former| index.kernel_names().present(former) == name);
         let runs = was
             .map(String::as_str)
             .chain([name.as_str()])
             .filter_map(|kernel| index.newest_of_kernel(kernel, is_judged).next());
         let last = runs.max_by_key(|summary| summary.id).and_then(LastRun::of);
         let config = config_of(project, &name);
-        ListedKernel { objective: config.objective, goal: config.goal, last, name }
+        ListedKernel {
+            objective: config.objective,
+            goal: config.goal,
+            last,
+            name,
+        }
     };
     names.into_iter().map(listed).collect()
 }
@@ -57,13 +64,22 @@ pub fn list(project: &Project, index: &RunIndex) -> Vec<ListedKernel> {
 impl LastRun {
     fn of(summary: &RunSummary) -> Option<LastRun> {
         let decided = summary.decision.as_ref().map(|decision| decision.status);
-        Some(LastRun { run: summary.id, outcome: summary.outcome()?, decided })
+        Some(LastRun {
+            run: summary.id,
+            outcome: summary.outcome()?,
+            decided,
+        })
     }
 }
 
-/// The settings that a kernel has. A lab.toml that cannot be read has the defaults: opening the kernel reports it.
+/// The settings that a kernel has. A lab.toml that cannot be read has the defaults: opening the
+/// kernel reports it.
 fn config_of(project: &Project, kernel: &str) -> Config {
     let kernel = project.root.join(kernel);
-    let file = Config::find(kernel.parent().unwrap_or_else(|| Path::new("")), &project.root);
-    file.and_then(|file| Config::read(&file, &project.root).ok()).unwrap_or_default()
+    let file = Config::find(
+        kernel.parent().unwrap_or_else(|| Path::new("")),
+        &project.root,
+    );
+    file.and_then(|file| Config::read(&file, &project.root).ok())
+        .unwrap_or_default()
 }

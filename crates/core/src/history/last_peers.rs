@@ -1,7 +1,7 @@
 //! The last figures beside the problem's peers: of the present bytes, or of the incumbent.
 //!
-//! A save does not time the peers. A figure that an earlier run or bench measured still holds while bytes, rules and device are the
-//! same.
+//! A save does not time the peers. A figure that an earlier run or bench measured still holds while
+//! bytes, rules and device are the same.
 
 use crate::bench::BenchStore;
 use crate::inputs;
@@ -24,9 +24,17 @@ pub struct LastPeers {
 }
 
 impl LastPeers {
-    fn new(fingerprint: &Fingerprint, device: Option<&str>, peers: Vec<PeerFigure>) -> Option<LastPeers> {
+    fn new(
+        fingerprint: &Fingerprint,
+        device: Option<&str>,
+        peers: Vec<PeerFigure>,
+    ) -> Option<LastPeers> {
         peers::fastest(&peers)?;
-        Some(LastPeers { fingerprint: fingerprint.clone(), device: device.map(str::to_owned), peers })
+        Some(LastPeers {
+            fingerprint: fingerprint.clone(),
+            device: device.map(str::to_owned),
+            peers,
+        })
     }
 
     /// When it was measured.
@@ -35,7 +43,8 @@ impl LastPeers {
     }
 }
 
-/// The newest figures of these bytes and rules on this device, by a run or a bench of this user's lab.
+/// The newest figures of these bytes and rules on this device, by a run or a bench of this user's
+/// lab.
 pub fn of(
     project: &Project,
     index: &RunIndex,
@@ -45,15 +54,20 @@ pub fn of(
     let runs = index.newest_of(fingerprint).filter(|run| {
         run.fingerprint == *fingerprint && run.device.as_deref() == device && !run.is_foreign()
     });
-    let of_run =
-        runs.map(|run| run.peers.clone()).find_map(|peers| LastPeers::new(fingerprint, device, peers));
+    let of_run = runs
+        .map(|run| run.peers.clone())
+        .find_map(|peers| LastPeers::new(fingerprint, device, peers));
     let benched = BenchStore::new(&project.lab_dir).newest_peers(fingerprint, device);
     let of_bench =
         benched.and_then(|bench| LastPeers::new(fingerprint, device, peers::figures(&bench.peers)));
-    of_run.into_iter().chain(of_bench).max_by_key(LastPeers::measured)
+    of_run
+        .into_iter()
+        .chain(of_bench)
+        .max_by_key(LastPeers::measured)
 }
 
-/// The newest attempt to time the peers beside these bytes on this device, by the same rules, also one in which no peer has a figure.
+/// The newest attempt to time the peers beside these bytes on this device, by the same rules, also
+/// one in which no peer has a figure.
 pub fn tried(
     project: &Project,
     index: &RunIndex,
@@ -74,8 +88,8 @@ pub fn tried(
     attempts.max_by_key(LastPeers::measured)
 }
 
-/// The newest figures of the incumbent, judged by the present rules. `present` are the inputs on disk, the kernel first. `None`
-/// where HEAD does not hold the kernel or cannot be read.
+/// The newest figures of the incumbent, judged by the present rules. `present` are the inputs on
+/// disk, the kernel first. `None` where HEAD does not hold the kernel or cannot be read.
 pub fn of_incumbent(
     repo: &Repo,
     project: &Project,
@@ -85,5 +99,10 @@ pub fn of_incumbent(
 ) -> Option<LastPeers> {
     let path = repo::behind_links(repo, &project.kernel_name).ok()?;
     let kernel = repo::bytes_in_head(repo, &path).ok()??;
-    of(project, index, &inputs::fingerprint_with(&kernel, present), device)
+    of(
+        project,
+        index,
+        &inputs::fingerprint_with(&kernel, present),
+        device,
+    )
 }

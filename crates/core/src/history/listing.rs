@@ -1,5 +1,5 @@
-//! The rows of both ledgers in the order of their decisions, with their runs. The experiments themselves are made one by
-//! one, so that a million rows need not be in memory as experiments.
+//! The rows of both ledgers in the order of their decisions, with their runs. The experiments
+//! themselves are made one by one, so that a million rows need not be in memory as experiments.
 
 use super::{missing_rows, owed, problems};
 use crate::ledger::{self, Line};
@@ -15,7 +15,8 @@ pub struct Listing {
     /// The texts of results.tsv and results.cpu.tsv.
     texts: [String; 2],
     rows: Vec<Place>,
-    /// A sentence for each damaged record, each row that cannot be read, and the missing rows of each ledger.
+    /// A sentence for each damaged record, each row that cannot be read, and the missing rows of
+    /// each ledger.
     pub problems: Vec<String>,
     /// Decided runs whose rows are not in their ledger.
     pub(super) missing: Vec<RunId>,
@@ -79,31 +80,50 @@ impl Listing {
                     let at = line.text().as_ptr() as usize - text.as_ptr() as usize;
                     let length = line.text().len() as u32;
                     runs.push(&row);
-                    self.rows.push(Place { decided: None, emulated, at, length, run: None });
+                    self.rows.push(Place {
+                        decided: None,
+                        emulated,
+                        at,
+                        length,
+                        run: None,
+                    });
                 }
                 Err(what) => {
-                    self.problems.push(format!("{name}:{}: {what}", line.number));
+                    self.problems
+                        .push(format!("{name}:{}: {what}", line.number));
                     unread.extend(line.is_whole().then(|| line.commit().to_owned()));
                 }
             }
         }
         self.texts[usize::from(emulated)] = text;
         let gone = runs.join(&mut self.rows[first..]);
-        let without_run = || self.rows[first..].iter().filter(|place| place.run.is_none());
+        let without_run = || {
+            self.rows[first..]
+                .iter()
+                .filter(|place| place.run.is_none())
+        };
         let commit = |place: &Place| self.line(place).commit();
         index.read_notes(notes, without_run().map(commit));
         // A row whose description somebody changed by hand is not missing.
-        let missed: HashSet<&str> = gone.iter().filter_map(|id| commit_of(index.summary(*id)?)).collect();
-        let mut there: HashSet<&str> =
-            without_run().map(commit).filter(|commit| missed.contains(commit)).collect();
+        let missed: HashSet<&str> = gone
+            .iter()
+            .filter_map(|id| commit_of(index.summary(*id)?))
+            .collect();
+        let mut there: HashSet<&str> = without_run()
+            .map(commit)
+            .filter(|commit| missed.contains(commit))
+            .collect();
         there.extend(unread.iter().map(String::as_str));
         let gone = gone.into_iter().filter_map(|id| index.summary(id));
-        let gone = gone.filter(|summary| commit_of(summary).is_some_and(|commit| !there.contains(commit)));
+        let gone =
+            gone.filter(|summary| commit_of(summary).is_some_and(|commit| !there.contains(commit)));
         let owed = owed(repo, project, emulated, gone.collect());
         self.problems.extend(missing_rows(project, emulated, &owed));
         self.missing.extend(owed.iter().map(|summary| summary.id));
-        let times: Vec<Option<(i64, u64)>> =
-            self.rows[first..].iter().map(|place| self.decided(index, positions, place)).collect();
+        let times: Vec<Option<(i64, u64)>> = self.rows[first..]
+            .iter()
+            .map(|place| self.decided(index, positions, place))
+            .collect();
         let mut last = None;
         for (place, decided) in self.rows[first..].iter_mut().zip(times) {
             last = decided.or(last);
@@ -113,10 +133,18 @@ impl Listing {
 
     fn line(&self, place: &Place) -> Line<'_> {
         let text = &self.texts[usize::from(place.emulated)];
-        Line::again(text.get(place.at..place.at + place.length as usize).unwrap_or_default())
+        Line::again(
+            text.get(place.at..place.at + place.length as usize)
+                .unwrap_or_default(),
+        )
     }
 
-    fn decided(&self, index: &RunIndex, positions: &Positions, place: &Place) -> Option<(i64, u64)> {
+    fn decided(
+        &self,
+        index: &RunIndex,
+        positions: &Positions,
+        place: &Place,
+    ) -> Option<(i64, u64)> {
         match place.run {
             Some(run) => positions.get(&run).copied(),
             None => {
@@ -144,21 +172,32 @@ impl Listing {
             let row = self.line(place).row().ok()?;
             let summary = match place.run {
                 Some(id) => index.summary(id),
-                None => index.summary_in_note(&row.commit).filter(|noted| noted.emulated() == place.emulated),
+                None => index
+                    .summary_in_note(&row.commit)
+                    .filter(|noted| noted.emulated() == place.emulated),
             };
-            Some(Experiment::new(row, place.run, place.emulated, summary, index.kernel_names()))
+            Some(Experiment::new(
+                row,
+                place.run,
+                place.emulated,
+                summary,
+                index.kernel_names(),
+            ))
         })
     }
 
     /// The rows as they stand in the ledgers, with their runs, oldest first.
     pub fn rows(&self) -> impl DoubleEndedIterator<Item = (Row, Option<RunId>)> + '_ {
-        self.rows.iter().filter_map(|place| Some((self.line(place).row().ok()?, place.run)))
+        self.rows
+            .iter()
+            .filter_map(|place| Some((self.line(place).row().ok()?, place.run)))
     }
 
     /// The commits of the rows that have neither a record nor a note here.
     pub fn without_record<'l>(&'l self, index: &'l RunIndex) -> impl Iterator<Item = &'l str> {
         let bare = self.rows.iter().filter(|place| place.run.is_none());
-        bare.map(|place| self.line(place).commit()).filter(|commit| index.summary_in_note(commit).is_none())
+        bare.map(|place| self.line(place).commit())
+            .filter(|commit| index.summary_in_note(commit).is_none())
     }
 }
 
@@ -169,8 +208,8 @@ fn commit_of(summary: &RunSummary) -> Option<&str> {
 
 /// The decided runs of one ledger, to be joined with its rows.
 struct Runs {
-    /// By the hash of their rows, the newest first: a commit that was kept twice has two rows, and the record of the older
-    /// may be gone.
+    /// By the hash of their rows, the newest first: a commit that was kept twice has two rows, and
+    /// the record of the older may be gone.
     recorded: HashMap<u64, VecDeque<RunId>>,
     hashes: Vec<u64>,
 }
@@ -181,7 +220,10 @@ impl Runs {
         for (run, hash) in index.rows(emulated) {
             recorded.entry(hash).or_default().push_back(run);
         }
-        Runs { recorded, hashes: Vec::new() }
+        Runs {
+            recorded,
+            hashes: Vec::new(),
+        }
     }
 
     /// Takes the next row of the ledger.

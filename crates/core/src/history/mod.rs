@@ -28,7 +28,8 @@ use crate::store::{KernelNames, RunIndex, RunSummary};
 pub struct History {
     /// Oldest first.
     pub experiments: Vec<Experiment>,
-    /// A sentence for each damaged record, each row that cannot be read, and the missing rows of each ledger.
+    /// A sentence for each damaged record, each row that cannot be read, and the missing rows of
+    /// each ledger.
     pub problems: Vec<String>,
 }
 
@@ -43,20 +44,26 @@ pub fn look(repo: &Repo, project: &Project, index: &mut RunIndex) -> History {
     let problems = std::mem::take(&mut listing.problems);
     let mut experiments = Vec::with_capacity(listing.len());
     experiments.extend(listing.experiments(index));
-    History { experiments, problems }
+    History {
+        experiments,
+        problems,
+    }
 }
 
 /// Decided runs whose rows are not in their ledger, in the order in which they were decided.
 pub fn missing(repo: &Repo, project: &Project) -> Vec<Record> {
     let mut index = RunIndex::open(project);
     let runs = Listing::read(repo, project, &mut index).missing;
-    let mut missing: Vec<Record> = runs.into_iter().filter_map(|id| index.store().read(id).ok()).collect();
+    let mut missing: Vec<Record> = runs
+        .into_iter()
+        .filter_map(|id| index.store().read(id).ok())
+        .collect();
     missing.sort_by_key(|r| r.decision.as_ref().map(Decision::position));
     missing
 }
 
-/// Filters the decided runs without a row by whether the ledger lacks the row. If git tracks the ledger, a row that was
-/// written once may stand in the ledger of another branch.
+/// Filters the decided runs without a row by whether the ledger lacks the row. If git tracks the
+/// ledger, a row that was written once may stand in the ledger of another branch.
 fn owed<'b>(
     repo: &Repo,
     project: &Project,
@@ -64,8 +71,11 @@ fn owed<'b>(
     gone: Vec<&'b RunSummary>,
 ) -> Vec<&'b RunSummary> {
     let written = |b: &&RunSummary| b.decision.as_ref().is_some_and(|d| d.row_written);
-    let tracked = gone.iter().any(written) && repo::tracked(repo, project, &ledger::path(project, emulated));
-    gone.into_iter().filter(|b| !(tracked && written(b))).collect()
+    let tracked =
+        gone.iter().any(written) && repo::tracked(repo, project, &ledger::path(project, emulated));
+    gone.into_iter()
+        .filter(|b| !(tracked && written(b)))
+        .collect()
 }
 
 /// A sentence that names the runs whose rows are missing; `None` if there are none.
@@ -77,12 +87,20 @@ fn missing_rows(project: &Project, emulated: bool, missing: &[&RunSummary]) -> O
         [run] => (format!("the row of run {run} is"), "it"),
         few if few.len() <= NAMED => (format!("the rows of runs {} are", few.join(", ")), "them"),
         many => (
-            format!("the rows of {} runs from {} to {} are", many.len(), many[0], many[many.len() - 1]),
+            format!(
+                "the rows of {} runs from {} to {} are",
+                many.len(),
+                many[0],
+                many[many.len() - 1]
+            ),
             "them",
         ),
     };
     let path = ledger::path(project, emulated);
-    Some(format!("{what} missing in {}: `lab log --append-missing` adds {them}", path.display()))
+    Some(format!(
+        "{what} missing in {}: `lab log --append-missing` adds {them}",
+        path.display()
+    ))
 }
 
 impl Experiment {
@@ -96,16 +114,22 @@ impl Experiment {
     ) -> Self {
         let decision = summary.and_then(|b| b.decision.as_ref());
         let recorded = summary.map(|b| b.kernel.as_str());
-        let kernel = recorded.map(|kernel| names.present(kernel)).or_else(|| names.of_commit(&row.commit));
+        let kernel = recorded
+            .map(|kernel| names.present(kernel))
+            .or_else(|| names.of_commit(&row.commit));
         let trailers = decision.map(|d| d.trailers.clone()).unwrap_or_default();
-        let own = summary.map(|summary| summary.peers.clone()).filter(|own| !own.is_empty());
+        let own = summary
+            .map(|summary| summary.peers.clone())
+            .filter(|own| !own.is_empty());
         let of_trailers = match summary {
             Some(_) => peers::of_trailers(&trailers),
             None => names.peers_of(&row.commit).to_vec(),
         };
         Experiment {
             peers: own.unwrap_or(of_trailers),
-            renamed_from: recorded.filter(|recorded| kernel != Some(recorded)).map(str::to_owned),
+            renamed_from: recorded
+                .filter(|recorded| kernel != Some(recorded))
+                .map(str::to_owned),
             kernel: kernel.map(str::to_owned),
             device: match summary {
                 Some(summary) => summary.device.clone(),

@@ -15,20 +15,27 @@ use std::fmt::Write;
 pub struct Named {
     /// Full id.
     pub commit: String,
-    /// Path of the kernel that the commit is about: an experiment's, or that of saved bytes. `None` for any other commit.
+    /// Path of the kernel that the commit is about: an experiment's, or that of saved bytes. `None`
+    /// for any other commit.
     pub kernel: Option<String>,
 }
 
-/// The commit that a name means. `name` is a prefix of an id, another name that git knows, or the number of a discarded
-/// run. A name that means several commits is refused with the candidates: commits in git, this repository's own run of that
-/// number, and rows whose commit is not here.
+/// The commit that a name means. `name` is a prefix of an id, another name that git knows, or the
+/// number of a discarded run. A name that means several commits is refused with the candidates:
+/// commits in git, this repository's own run of that number, and rows whose commit is not here.
 pub fn resolve_name(repo: &Repo, project: &Project, name: &str) -> Result<Named> {
     let mut commits = repo::commits_named(repo, name)?;
-    let is_stored = commits.iter().flat_map(|c| &c.refs).any(|reference| reference.starts_with("refs/lab/"));
+    let is_stored = commits
+        .iter()
+        .flat_map(|c| &c.refs)
+        .any(|reference| reference.starts_with("refs/lab/"));
     if !is_stored && !name.bytes().all(|b| b.is_ascii_hexdigit()) {
         // A name like `HEAD` says nothing about a kernel.
         let (commit, _) = repo::resolve(repo, name)?;
-        return Ok(Named { commit, kernel: None });
+        return Ok(Named {
+            commit,
+            kernel: None,
+        });
     }
     let mut index = RunIndex::open(project);
     let history = history::look(repo, project, &mut index);
@@ -39,11 +46,20 @@ pub fn resolve_name(repo: &Repo, project: &Project, name: &str) -> Result<Named>
     others.extend(rows_without_commit(&history, name, &commits));
     match (commits.as_slice(), others.as_slice()) {
         ([only], []) => {
-            let mut of = history.experiments.iter().rev().filter(|e| holds(&only.id, e));
+            let mut of = history
+                .experiments
+                .iter()
+                .rev()
+                .filter(|e| holds(&only.id, e));
             let known = of.find_map(|e| e.kernel.clone());
-            let kernel =
-                known.map_or_else(|| repo::stored_kernel(repo, &only.id), |kernel| Ok(Some(kernel)))?;
-            Ok(Named { commit: only.id.clone(), kernel })
+            let kernel = known.map_or_else(
+                || repo::stored_kernel(repo, &only.id),
+                |kernel| Ok(Some(kernel)),
+            )?;
+            Ok(Named {
+                commit: only.id.clone(),
+                kernel,
+            })
         }
         ([], []) => bail!(repo::unknown(name)),
         ([], [only]) => {
@@ -58,7 +74,9 @@ pub fn resolve_name(repo: &Repo, project: &Project, name: &str) -> Result<Named>
             for commit in &commits {
                 let _ = write!(text, "\n  {commit}");
             }
-            others.iter().for_each(|other| text.push_str(&format!("\n  {other}")));
+            others
+                .iter()
+                .for_each(|other| text.push_str(&format!("\n  {other}")));
             bail!(text)
         }
     }
@@ -72,19 +90,33 @@ pub fn holds(commit: &str, experiment: &Experiment) -> bool {
     short.len() >= 4 && commit.starts_with(short.as_str())
 }
 
-/// Puts this repository's own run of that number among the candidates. A run that no commit holds comes back in words.
+/// Puts this repository's own run of that number among the candidates. A run that no commit holds
+/// comes back in words.
 fn own_run(
     repo: &Repo,
     index: &RunIndex,
     run: RunId,
     commits: &mut Vec<NamedCommit>,
 ) -> Result<Option<String>> {
-    let Ok(record) = index.store().read(run) else { return Ok(None) };
-    let decided = record.decision.as_ref().and_then(|decision| decision.commit.clone());
-    let was: Vec<&str> = record.undone.iter().filter_map(|decision| decision.commit.as_deref()).collect();
+    let Ok(record) = index.store().read(run) else {
+        return Ok(None);
+    };
+    let decided = record
+        .decision
+        .as_ref()
+        .and_then(|decision| decision.commit.clone());
+    let was: Vec<&str> = record
+        .undone
+        .iter()
+        .filter_map(|decision| decision.commit.as_deref())
+        .collect();
     let Some(decided) = decided else {
         // A discard that was undone left its ref: it is of this run.
-        if commits.iter().any(|commit| was.contains(&commit.id.as_str())) || record.start.is_check() {
+        if commits
+            .iter()
+            .any(|commit| was.contains(&commit.id.as_str()))
+            || record.start.is_check()
+        {
             return Ok(None);
         }
         return Ok(Some(format!(
@@ -98,7 +130,10 @@ fn own_run(
     if !commits.iter().any(|commit| commit.id == decided) {
         match repo::commits_named(repo, &decided)?.pop() {
             Some(own) => {
-                commits.push(NamedCommit { refs: vec![format!("run {run} of this repository")], ..own });
+                commits.push(NamedCommit {
+                    refs: vec![format!("run {run} of this repository")],
+                    ..own
+                });
             }
             None => {
                 return Ok(Some(format!(
@@ -116,7 +151,12 @@ fn rows_without_commit(history: &History, digits: &str, commits: &[NamedCommit])
     for experiment in &history.experiments {
         let is_named = digits.len() >= 4 && experiment.row.commit.starts_with(digits);
         let is_here = commits.iter().any(|commit| holds(&commit.id, experiment));
-        if is_named && !is_here && !rows.iter().any(|row| row.row.commit == experiment.row.commit) {
+        if is_named
+            && !is_here
+            && !rows
+                .iter()
+                .any(|row| row.row.commit == experiment.row.commit)
+        {
             rows.push(experiment);
         }
     }

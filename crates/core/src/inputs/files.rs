@@ -1,5 +1,5 @@
-//! Opens the files that a verdict depends on. A link may lead to another place in the repository; a link out of it is
-//! followed only in a folder that the user trusts.
+//! Opens the files that a verdict depends on. A link may lead to another place in the repository; a
+//! link out of it is followed only in a folder that the user trusts.
 
 use super::SIZE_LIMIT;
 use crate::project::{Project, trust};
@@ -18,11 +18,16 @@ pub(crate) struct InputFiles<'a> {
 
 impl<'a> InputFiles<'a> {
     pub(crate) fn of(project: &'a Project) -> InputFiles<'a> {
-        InputFiles { project, root: project.tree_files(), is_trusted: OnceCell::new() }
+        InputFiles {
+            project,
+            root: project.tree_files(),
+            is_trusted: OnceCell::new(),
+        }
     }
 
-    /// The bytes of a plain file of at most [`SIZE_LIMIT`]. The error of a path that leads out of the repository, by its names
-    /// or by a link, is [`Refused::Outside`], unless the user trusts the folder.
+    /// The bytes of a plain file of at most [`SIZE_LIMIT`]. The error of a path that leads out of
+    /// the repository, by its names or by a link, is [`Refused::Outside`], unless the user trusts
+    /// the folder.
     pub(super) fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.read_up_to(path, SIZE_LIMIT)
     }
@@ -47,10 +52,15 @@ impl<'a> InputFiles<'a> {
 
     /// The metadata of the file that a path means. The error is as in [`InputFiles::read`].
     pub(crate) fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        self.inside_or_trusted(path, |path| self.root.metadata_resolved(path), |path| std::fs::metadata(path))
+        self.inside_or_trusted(
+            path,
+            |path| self.root.metadata_resolved(path),
+            |path| std::fs::metadata(path),
+        )
     }
 
-    /// Whether there is anything but a folder. A link out of the repository counts: reading it is an error that says so.
+    /// Whether there is anything but a folder. A link out of the repository counts: reading it is
+    /// an error that says so.
     pub(super) fn is_there(&self, path: &Path) -> bool {
         match self.metadata(path) {
             Ok(about) => !about.is_dir(),
@@ -65,7 +75,10 @@ impl<'a> InputFiles<'a> {
         outside: impl Fn(&Path) -> io::Result<T>,
     ) -> io::Result<T> {
         match inside(path) {
-            Err(error) if matches!(refusal(&error), Some(Refused::Outside { .. })) && self.is_trusted() => {
+            Err(error)
+                if matches!(refusal(&error), Some(Refused::Outside { .. }))
+                    && self.is_trusted() =>
+            {
                 outside(path)
             }
             read => read,
@@ -74,6 +87,8 @@ impl<'a> InputFiles<'a> {
 
     /// Where trust cannot be read, nobody has given it.
     fn is_trusted(&self) -> bool {
-        *self.is_trusted.get_or_init(|| trust::is_granted(self.project).unwrap_or(false))
+        *self
+            .is_trusted
+            .get_or_init(|| trust::is_granted(self.project).unwrap_or(false))
     }
 }

@@ -1,7 +1,8 @@
 //! Finds the `#include` lines of a source, and the files that they mean.
 //!
-//! The scan takes too many lines rather than too few: also those in block comments and in branches that are not compiled.
-//! A line that the scan missed would name a file that is judged and stands in no commit.
+//! The scan takes too many lines rather than too few: also those in block comments and in branches
+//! that are not compiled. A line that the scan missed would name a file that is judged and stands
+//! in no commit.
 
 use lab_protocol::CompileOptions;
 use std::collections::HashSet;
@@ -23,18 +24,27 @@ pub(crate) fn includes(source: &[u8]) -> Vec<Include> {
     let text = spliced(&String::from_utf8_lossy(source));
     // A block comment may end before the `#`.
     let starts = text.lines().flat_map(|line| {
-        let after_comments = line.match_indices("*/").map(|(at, end)| &line[at + end.len()..]);
+        let after_comments = line
+            .match_indices("*/")
+            .map(|(at, end)| &line[at + end.len()..]);
         std::iter::once(line).chain(after_comments.collect::<Vec<_>>())
     });
     let mut seen = HashSet::new();
-    starts.filter_map(operand).filter(|include| seen.insert(include.clone())).collect()
+    starts
+        .filter_map(operand)
+        .filter(|include| seen.insert(include.clone()))
+        .collect()
 }
 
-/// Joins lines that end with a backslash, as a compiler does. Compilers allow blanks behind the backslash.
+/// Joins lines that end with a backslash, as a compiler does. Compilers allow blanks behind the
+/// backslash.
 fn spliced(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     for line in text.split('\n') {
-        match line.trim_end_matches([' ', '\t', '\r', '\x0b', '\x0c']).strip_suffix('\\') {
+        match line
+            .trim_end_matches([' ', '\t', '\r', '\x0b', '\x0c'])
+            .strip_suffix('\\')
+        {
             Some(start) => joined.push_str(start),
             None => {
                 joined.push_str(line);
@@ -49,7 +59,9 @@ fn spliced(text: &str) -> String {
 fn operand(line: &str) -> Option<Include> {
     let line = past_blanks(line);
     // `%:` and `??=` are other spellings of `#`.
-    let directive = ["#", "%:", "??="].iter().find_map(|sign| line.strip_prefix(sign))?;
+    let directive = ["#", "%:", "??="]
+        .iter()
+        .find_map(|sign| line.strip_prefix(sign))?;
     let directive = past_blanks(directive);
     let names = ["include_next", "include", "import", "embed"];
     let rest = names.iter().find_map(|name| directive.strip_prefix(name))?;
@@ -73,7 +85,10 @@ fn operand(line: &str) -> Option<Include> {
 fn past_blanks(mut text: &str) -> &str {
     loop {
         text = text.trim_start();
-        match text.strip_prefix("/*").and_then(|comment| comment.split_once("*/")) {
+        match text
+            .strip_prefix("/*")
+            .and_then(|comment| comment.split_once("*/"))
+        {
             Some((_, rest)) => text = rest,
             None => return text,
         }
@@ -88,10 +103,15 @@ pub(crate) struct IncludeDirs {
 }
 
 impl IncludeDirs {
-    /// Reads the compiler's options. Relative paths are relative to `root`, where the compiler runs.
+    /// Reads the compiler's options. Relative paths are relative to `root`, where the compiler
+    /// runs.
     pub fn of(options: &CompileOptions, root: &Path) -> IncludeDirs {
-        let dirs = options.include_folders().map(|folder| super::plain(&root.join(folder.trim())));
-        IncludeDirs { dirs: dirs.collect() }
+        let dirs = options
+            .include_folders()
+            .map(|folder| super::plain(&root.join(folder.trim())));
+        IncludeDirs {
+            dirs: dirs.collect(),
+        }
     }
 }
 
@@ -115,24 +135,38 @@ mod tests {
             ("#include_next \"a.h\"", quoted("a.h")),
             ("#import \"a.h\"", quoted("a.h")),
             ("#embed \"a.bin\" limit(3)", quoted("a.bin")),
-            ("#include TILE_H // by an option", Include::Macro("TILE_H".into())),
+            (
+                "#include TILE_H // by an option",
+                Include::Macro("TILE_H".into()),
+            ),
             ("#include NAME(a, b)", Include::Macro("NAME(a, b)".into())),
         ] {
             assert_eq!(includes(source.as_bytes()), [wanted], "{source}");
         }
-        for source in
-            ["//#include \"no.h\"", "#included \"no.h\"", "#include \"\"", "#define include \"no.h\""]
-        {
+        for source in [
+            "//#include \"no.h\"",
+            "#included \"no.h\"",
+            "#include \"\"",
+            "#define include \"no.h\"",
+        ] {
             assert_eq!(includes(source.as_bytes()), [], "{source}");
         }
     }
 
     #[test]
     fn include_folders_are_read_from_the_compilers_options() {
-        let options = "-O3 -Icommon -I /opt/a --include-path=b -isystem c -DX=1 -isystem/d -iquote=e";
+        let options =
+            "-O3 -Icommon -I /opt/a --include-path=b -isystem c -DX=1 -isystem/d -iquote=e";
         let options: Vec<String> = options.split(' ').map(str::to_owned).collect();
-        let found = IncludeDirs::of(&CompileOptions::parse(&options).expect("options"), Path::new("/r")).dirs;
+        let found = IncludeDirs::of(
+            &CompileOptions::parse(&options).expect("options"),
+            Path::new("/r"),
+        )
+        .dirs;
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
-        assert_eq!(found, paths(&["/r/common", "/opt/a", "/r/b", "/r/c", "/d", "/r/e"]));
+        assert_eq!(
+            found,
+            paths(&["/r/common", "/opt/a", "/r/b", "/r/c", "/d", "/r/e"])
+        );
     }
 }

@@ -17,8 +17,8 @@ pub struct PeerTable {
     pub function: Option<String>,
 }
 
-/// The peers of a problem.toml, in its order. A table that the judge refuses, for instance because its file leads out of the
-/// folder, is left out.
+/// The peers of a problem.toml, in its order. A table that the judge refuses, for instance because
+/// its file leads out of the folder, is left out.
 pub fn tables(problem: &[u8]) -> Vec<PeerTable> {
     let table = String::from_utf8_lossy(problem).parse::<Table>().ok();
     let Some(Value::Array(peers)) = table.as_ref().and_then(|table| table.get("peer")) else {
@@ -32,7 +32,11 @@ pub fn tables(problem: &[u8]) -> Vec<PeerTable> {
             (None, Some(kernel)) => kernel,
             _ => return None,
         };
-        stays_below(&file).then_some(PeerTable { name, file, function })
+        stays_below(&file).then_some(PeerTable {
+            name,
+            file,
+            function,
+        })
     };
     peers.iter().take(MOST_PEERS).filter_map(read).collect()
 }
@@ -49,7 +53,10 @@ mod tests {
         );
         let files: Vec<&str> = read.iter().map(|peer| peer.file.as_str()).collect();
         assert_eq!(files, ["peer.py", "t.py", "old/kernel.cu"]);
-        assert_eq!((read[1].function.as_deref(), read[2].function.as_deref()), (Some("f"), None));
+        assert_eq!(
+            (read[1].function.as_deref(), read[2].function.as_deref()),
+            (Some("f"), None)
+        );
     }
 
     #[test]

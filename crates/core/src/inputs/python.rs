@@ -1,7 +1,9 @@
-//! Finds the `import` statements of a Python source, and the files of the repository that they may mean.
+//! Finds the `import` statements of a Python source, and the files of the repository that they may
+//! mean.
 //!
-//! The scan takes too many imports rather than too few: also those in functions and in branches that do not run. A module that
-//! it missed would not be in the copy of the files that is judged, so that the run would fail and say so.
+//! The scan takes too many imports rather than too few: also those in functions and in branches
+//! that do not run. A module that it missed would not be in the copy of the files that is judged,
+//! so that the run would fail and say so.
 
 mod lexer;
 
@@ -13,7 +15,8 @@ use std::path::{Path, PathBuf};
 /// A module that a source imports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Import {
-    /// The dots before the name: 0 for an absolute import, 1 for one from the package of the file itself.
+    /// The dots before the name: 0 for an absolute import, 1 for one from the package of the file
+    /// itself.
     pub dots: usize,
     /// The parts of the name, as in `a.b`.
     pub module: Vec<String>,
@@ -22,8 +25,9 @@ pub(crate) struct Import {
 }
 
 impl Import {
-    /// The files that the import may mean if it is looked for in `base`, a folder of the search path, or for an import with
-    /// dots the folder of the importing file. Each package on the way counts, because Python runs its `__init__.py`.
+    /// The files that the import may mean if it is looked for in `base`, a folder of the search
+    /// path, or for an import with dots the folder of the importing file. Each package on the way
+    /// counts, because Python runs its `__init__.py`.
     pub fn candidates(&self, base: &Path) -> Vec<PathBuf> {
         let mut folder = base.to_path_buf();
         for _ in 1..self.dots {
@@ -48,19 +52,24 @@ impl Import {
     }
 }
 
-/// The folders in which Python looks for the modules of a kernel: the kernel's own, the one above its outermost package where
-/// the folder is a package, and the root of the repository. `is_there` tells whether a file exists. The paths may be absolute or
-/// relative to the repository, whose root is `root`.
+/// The folders in which Python looks for the modules of a kernel: the kernel's own, the one above
+/// its outermost package where the folder is a package, and the root of the repository. `is_there`
+/// tells whether a file exists. The paths may be absolute or relative to the repository, whose root
+/// is `root`.
 pub(crate) fn search_path(
     kernel_folder: &Path,
     root: &Path,
     is_there: impl Fn(&Path) -> bool,
 ) -> Vec<PathBuf> {
-    let is_package =
-        |folder: &&Path| folder.starts_with(root) && *folder != root && is_there(&folder.join("__init__.py"));
+    let is_package = |folder: &&Path| {
+        folder.starts_with(root) && *folder != root && is_there(&folder.join("__init__.py"))
+    };
     let outermost = kernel_folder.ancestors().take_while(is_package).last();
     let mut folders = vec![kernel_folder.to_path_buf()];
-    for folder in [outermost.and_then(Path::parent), Some(root)].into_iter().flatten() {
+    for folder in [outermost.and_then(Path::parent), Some(root)]
+        .into_iter()
+        .flatten()
+    {
         if !folders.iter().any(|known| known == folder) {
             folders.push(folder.to_path_buf());
         }
@@ -108,21 +117,32 @@ fn plain_imports(mut rest: &[Token]) -> Vec<Import> {
         if module.is_empty() {
             return found;
         }
-        found.push(Import { dots: 0, module, names: Vec::new() });
+        found.push(Import {
+            dots: 0,
+            module,
+            names: Vec::new(),
+        });
         let after = match after {
             [Token::Word("as"), Token::Word(_), after @ ..] => after,
             after => after,
         };
-        let [Token::Sign(','), after @ ..] = after else { return found };
+        let [Token::Sign(','), after @ ..] = after else {
+            return found;
+        };
         rest = after;
     }
 }
 
 /// What follows `from`: `..a.b import c as d, e`.
 fn from_import(rest: &[Token]) -> Option<Import> {
-    let dots = rest.iter().take_while(|token| **token == Token::Sign('.')).count();
+    let dots = rest
+        .iter()
+        .take_while(|token| **token == Token::Sign('.'))
+        .count();
     let (module, after) = dotted_name(&rest[dots..]);
-    let [Token::Word("import"), after @ ..] = after else { return None };
+    let [Token::Word("import"), after @ ..] = after else {
+        return None;
+    };
     let mut names = Vec::new();
     let mut is_name = true;
     for token in after {
@@ -138,17 +158,29 @@ fn from_import(rest: &[Token]) -> Option<Import> {
             _ => break,
         }
     }
-    (dots > 0 || !module.is_empty()).then_some(Import { dots, module, names })
+    (dots > 0 || !module.is_empty()).then_some(Import {
+        dots,
+        module,
+        names,
+    })
 }
 
-/// What follows `importlib.import_module` or `__import__`: `("a.b")`. A name that is no literal cannot be followed.
+/// What follows `importlib.import_module` or `__import__`: `("a.b")`. A name that is no literal
+/// cannot be followed.
 fn by_function(rest: &[Token]) -> Option<Import> {
-    let [Token::Sign('('), Token::Quote(_), Token::Text(name), ..] = rest else { return None };
+    let [Token::Sign('('), Token::Quote(_), Token::Text(name), ..] = rest else {
+        return None;
+    };
     let dots = name.len() - name.trim_start_matches('.').len();
     let module: Vec<String> = name[dots..].split('.').map(str::to_owned).collect();
-    let is_name =
-        module.iter().all(|part| !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric()));
-    is_name.then_some(Import { dots, module, names: Vec::new() })
+    let is_name = module
+        .iter()
+        .all(|part| !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric()));
+    is_name.then_some(Import {
+        dots,
+        module,
+        names: Vec::new(),
+    })
 }
 
 fn dotted_name<'t, 's>(mut rest: &'t [Token<'s>]) -> (Vec<String>, &'t [Token<'s>]) {
@@ -175,9 +207,16 @@ mod tests {
     /// `..a.b:c,d` for `from ..a.b import c, d`.
     fn found(source: &str) -> Vec<String> {
         let shown = |import: Import| {
-            let names =
-                if import.names.is_empty() { String::new() } else { format!(":{}", import.names.join(",")) };
-            format!("{}{}{names}", ".".repeat(import.dots), import.module.join("."))
+            let names = if import.names.is_empty() {
+                String::new()
+            } else {
+                format!(":{}", import.names.join(","))
+            };
+            format!(
+                "{}{}{names}",
+                ".".repeat(import.dots),
+                import.module.join(".")
+            )
         };
         imports(source.as_bytes()).into_iter().map(shown).collect()
     }
@@ -189,13 +228,22 @@ mod tests {
             ("import a.b as c, d", &["a.b", "d"]),
             ("import a; import b", &["a", "b"]),
             ("from a.b import c as d, e", &["a.b:c,e"]),
-            ("from a import (b,\n  c as d, # x\n  e,)\nimport f", &["a:b,c,e", "f"]),
+            (
+                "from a import (b,\n  c as d, # x\n  e,)\nimport f",
+                &["a:b,c,e", "f"],
+            ),
             ("from . import a", &[".:a"]),
             ("from ...a import *", &["...a"]),
             ("from a import \\\n  b", &["a:b"]),
-            ("try:\n    import a\nexcept ImportError: import b", &["a", "b"]),
+            (
+                "try:\n    import a\nexcept ImportError: import b",
+                &["a", "b"],
+            ),
             ("def f():\n\tif x: from a import b\n", &["a:b"]),
-            ("x = importlib.import_module('a.b')\ny = __import__(\"c\")", &["a.b", "c"]),
+            (
+                "x = importlib.import_module('a.b')\ny = __import__(\"c\")",
+                &["a.b", "c"],
+            ),
             ("import a\nimport a", &["a"]),
         ] {
             assert_eq!(found(source), wanted, "{source}");
@@ -221,25 +269,39 @@ mod tests {
     #[test]
     fn an_import_means_modules_and_the_packages_around_them() {
         let candidates = |source: &str, base: &str| -> Vec<String> {
-            let all =
-                imports(source.as_bytes()).into_iter().flat_map(|import| import.candidates(Path::new(base)));
-            all.map(|path| path.to_string_lossy().into_owned()).collect()
+            let all = imports(source.as_bytes())
+                .into_iter()
+                .flat_map(|import| import.candidates(Path::new(base)));
+            all.map(|path| path.to_string_lossy().into_owned())
+                .collect()
         };
         assert_eq!(
             candidates("import a.b", "k"),
             ["k/a/__init__.py", "k/a.py", "k/a/b/__init__.py", "k/a/b.py"]
         );
-        assert_eq!(candidates("from a import b", "k"), candidates("import a.b", "k"));
-        assert_eq!(candidates("from ..a import *", "p/k"), ["p/a/__init__.py", "p/a.py"]);
-        assert_eq!(candidates("from . import a", "k"), ["k/a/__init__.py", "k/a.py", "k/__init__.py"]);
+        assert_eq!(
+            candidates("from a import b", "k"),
+            candidates("import a.b", "k")
+        );
+        assert_eq!(
+            candidates("from ..a import *", "p/k"),
+            ["p/a/__init__.py", "p/a.py"]
+        );
+        assert_eq!(
+            candidates("from . import a", "k"),
+            ["k/a/__init__.py", "k/a.py", "k/__init__.py"]
+        );
         assert!(candidates("from ....a import b", "k").is_empty());
     }
 
     #[test]
     fn modules_are_looked_for_in_the_folder_above_the_packages_and_in_the_root() {
         let path = |packages: &[&str]| {
-            let there =
-                |file: &Path| packages.iter().any(|package| *file == Path::new(package).join("__init__.py"));
+            let there = |file: &Path| {
+                packages
+                    .iter()
+                    .any(|package| *file == Path::new(package).join("__init__.py"))
+            };
             search_path(Path::new("/r/src/pkg/k"), Path::new("/r"), there)
         };
         assert_eq!(path(&[]), ["/r/src/pkg/k", "/r"].map(PathBuf::from));
@@ -247,8 +309,14 @@ mod tests {
             path(&["/r/src/pkg/k", "/r/src/pkg"]),
             ["/r/src/pkg/k", "/r/src", "/r"].map(PathBuf::from)
         );
-        assert_eq!(path(&["/r/src/pkg"]), ["/r/src/pkg/k", "/r"].map(PathBuf::from));
-        assert_eq!(search_path(Path::new(""), Path::new(""), |_| true), [PathBuf::new()]);
+        assert_eq!(
+            path(&["/r/src/pkg"]),
+            ["/r/src/pkg/k", "/r"].map(PathBuf::from)
+        );
+        assert_eq!(
+            search_path(Path::new(""), Path::new(""), |_| true),
+            [PathBuf::new()]
+        );
     }
 
     proptest! {

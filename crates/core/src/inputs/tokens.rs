@@ -1,5 +1,6 @@
-//! A hash of a source's tokens: the same for sources that differ only in comments and blanks. Of a source that says more
-//! than its tokens, the hash is of its bytes: such a source is the same as itself only.
+//! A hash of a source's tokens: the same for sources that differ only in comments and blanks. Of a
+//! source that says more than its tokens, the hash is of its bytes: such a source is the same as
+//! itself only.
 
 mod cuda;
 
@@ -10,7 +11,8 @@ use lab_protocol::Language;
 pub(super) fn hash(source: &[u8], language: Language) -> String {
     let mut hash = blake3::Hasher::new();
     let cut = cut(source, language, &mut |token: &[u8]| {
-        hash.update(&(token.len() as u64).to_le_bytes()).update(token);
+        hash.update(&(token.len() as u64).to_le_bytes())
+            .update(token);
     });
     match cut {
         Some(()) => hash.finalize(),
@@ -37,15 +39,27 @@ fn cut(source: &[u8], language: Language, tell: &mut dyn FnMut(&[u8])) -> Option
 }
 
 /// Names by which Python code can see its own source or line numbers.
-const POSITIONS: [&str; 8] =
-    ["__file__", "inspect", "linecache", "traceback", "tokenize", "f_lineno", "tb_lineno", "co_firstlineno"];
+const POSITIONS: [&str; 8] = [
+    "__file__",
+    "inspect",
+    "linecache",
+    "traceback",
+    "tokenize",
+    "f_lineno",
+    "tb_lineno",
+    "co_firstlineno",
+];
 
-/// Lines and their indentation count in Python. `None` where the source says more than its tokens, or the cut is not sure: a
-/// coding line, a string that does not end, an f-string with quotes in it.
+/// Lines and their indentation count in Python. `None` where the source says more than its tokens,
+/// or the cut is not sure: a coding line, a string that does not end, an f-string with quotes in
+/// it.
 fn cut_python(source: &[u8], tell: &mut dyn FnMut(&[u8])) -> Option<()> {
     let text = std::str::from_utf8(source).ok()?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let is_coding = text.lines().take(2).any(|line| line.contains('#') && line.contains("coding"));
+    let is_coding = text
+        .lines()
+        .take(2)
+        .any(|line| line.contains('#') && line.contains("coding"));
     let has_lone_return = text.replace("\r\n", "\n").contains('\r');
     if is_coding || has_lone_return || text.contains(['\0', '\x0c']) {
         return None;
@@ -60,9 +74,11 @@ fn cut_python(source: &[u8], tell: &mut dyn FnMut(&[u8])) -> Option<()> {
                 tell(begin.as_bytes());
             }
             Token::Text(string) => {
-                let is_formatted = quote.contains(['f', 'F', 't', 'T']) && string.contains(['{', '}']);
+                let is_formatted =
+                    quote.contains(['f', 'F', 't', 'T']) && string.contains(['{', '}']);
                 let marks = quote.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-                let is_sure = !is_formatted || (is_balanced(string) && !string.contains(['"', '\'', '#']));
+                let is_sure =
+                    !is_formatted || (is_balanced(string) && !string.contains(['"', '\'', '#']));
                 if !is_sure || !ends(text, string, marks) {
                     return None;
                 }
@@ -85,7 +101,9 @@ fn is_balanced(string: &str) -> bool {
 /// Whether the quotes of a string of this source stand behind it.
 fn ends(source: &str, string: &str, marks: &str) -> bool {
     let end = string.as_ptr() as usize - source.as_ptr() as usize + string.len();
-    source.get(end..).is_some_and(|rest| rest.starts_with(marks))
+    source
+        .get(end..)
+        .is_some_and(|rest| rest.starts_with(marks))
 }
 
 #[cfg(test)]

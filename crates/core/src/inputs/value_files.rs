@@ -3,8 +3,9 @@
 use std::path::{Component, Path};
 use toml::{Table, Value};
 
-/// The paths that a problem.toml names as `values = { npy = "…" }` of a tensor or a workload, each once, sorted.
-/// Relative to its folder. A path that leads out of the folder is left out: the judge refuses it.
+/// The paths that a problem.toml names as `values = { npy = "…" }` of a tensor or a workload, each
+/// once, sorted. Relative to its folder. A path that leads out of the folder is left out: the judge
+/// refuses it.
 pub(super) fn named_in(problem: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(problem);
     let mut names = Vec::new();
@@ -21,7 +22,9 @@ fn collect(value: &Value, names: &mut Vec<String>) {
         Value::Table(table) => {
             for (key, inner) in table {
                 match inner {
-                    Value::String(name) if key == "npy" && stays_below(name) && !names.contains(name) => {
+                    Value::String(name)
+                        if key == "npy" && stays_below(name) && !names.contains(name) =>
+                    {
                         names.push(name.clone());
                     }
                     _ => collect(inner, names),
@@ -35,7 +38,9 @@ fn collect(value: &Value, names: &mut Vec<String>) {
 
 pub(super) fn stays_below(name: &str) -> bool {
     !name.is_empty()
-        && Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        && Path::new(name)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 #[cfg(test)]
@@ -59,14 +64,23 @@ values.x.npy = "data/x.npy"
 [[keep]]
 values = { x = { npy = "keep.npy" } }
 "#;
-        assert_eq!(named_in(problem), ["data/x.npy", "keep.npy", "small.npy"].map(str::to_owned).as_slice());
+        assert_eq!(
+            named_in(problem),
+            ["data/x.npy", "keep.npy", "small.npy"]
+                .map(str::to_owned)
+                .as_slice()
+        );
     }
 
     #[test]
     fn what_is_no_file_below_the_folder_is_left_out() {
-        for problem in
-            ["values.npy = \"../x.npy\"", "values.npy = \"/etc/passwd\"", "values.npy = 3", "npy", "\u{0}"]
-        {
+        for problem in [
+            "values.npy = \"../x.npy\"",
+            "values.npy = \"/etc/passwd\"",
+            "values.npy = 3",
+            "npy",
+            "\u{0}",
+        ] {
             assert!(named_in(problem.as_bytes()).is_empty(), "{problem}");
         }
         assert!(named_in(b"\xff\xfe").is_empty());

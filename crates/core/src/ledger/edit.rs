@@ -16,16 +16,19 @@ pub enum Edit<'a> {
     TakeOut,
 }
 
-/// Edits the line of this row in one step, under the ledger's lock: a reader sees the file before the edit or after it.
-/// Returns false if there is no such line; of several it edits the last. The mode stays. The same edit
-/// done again changes nothing.
+/// Edits the line of this row in one step, under the ledger's lock: a reader sees the file before
+/// the edit or after it. Returns false if there is no such line; of several it edits the last. The
+/// mode stays. The same edit done again changes nothing.
 pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
     let fail = |error: io::Error| {
         let error = match error.kind() {
             io::ErrorKind::IsADirectory => "it is no plain file".to_owned(),
             _ => error.to_string(),
         };
-        anyhow!("cannot change {}: {error}; nothing in it was changed", path.display())
+        anyhow!(
+            "cannot change {}: {error}; nothing in it was changed",
+            path.display()
+        )
     };
     let (files, name) = place(path);
     let file = match files.wait_for_lock(name, Access::Read) {
@@ -35,16 +38,25 @@ pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
     };
     let about = file.metadata().map_err(fail)?;
     let mut bytes = Vec::new();
-    (&*file).take(READ_LIMIT + 1).read_to_end(&mut bytes).map_err(fail)?;
+    (&*file)
+        .take(READ_LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(fail)?;
     if bytes.len() as u64 > READ_LIMIT {
-        return Err(fail(io::Error::other(format!("it has more than {READ_LIMIT} bytes"))));
+        return Err(fail(io::Error::other(format!(
+            "it has more than {READ_LIMIT} bytes"
+        ))));
     }
-    let Some(edited) = edited(&bytes, row, edit) else { return Ok(false) };
+    let Some(edited) = edited(&bytes, row, edit) else {
+        return Ok(false);
+    };
     if edited == bytes {
         return Ok(true);
     }
     // The old file stays locked until the new one has its name.
-    files.replace_keeping_mode(name, &edited, about.permissions()).map_err(fail)?;
+    files
+        .replace_keeping_mode(name, &edited, about.permissions())
+        .map_err(fail)?;
     drop(file);
     Ok(true)
 }
@@ -68,7 +80,8 @@ pub(super) fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
         Edit::TakeOut => None,
     });
     let at = at.or_else(|| {
-        // Somebody changed the description by hand: the row must be the only one of its commit and status.
+        // Somebody changed the description by hand: the row must be the only one of its commit and
+        // status.
         let mut candidates = (0..lines.len()).filter(|&at| is(lines[at], &same));
         candidates.next().filter(|_| candidates.next().is_none())
     })?;
@@ -78,11 +91,23 @@ pub(super) fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
         Edit::Describe(text) => {
             let tabs = line.iter().enumerate().filter(|(_, b)| **b == b'\t');
             let columns = tabs.map(|(at, _)| at).nth(COLUMNS.len() - 2)?;
-            let end = line.len() - line.iter().rev().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+            let end = line.len()
+                - line
+                    .iter()
+                    .rev()
+                    .take_while(|b| matches!(b, b'\r' | b'\n'))
+                    .count();
             // Further columns stay.
-            let own =
-                line[columns + 1..end].iter().position(|b| *b == b'\t').map_or(end, |at| columns + 1 + at);
-            [&line[..=columns], sanitise::words(text).as_bytes(), &line[own..]].concat()
+            let own = line[columns + 1..end]
+                .iter()
+                .position(|b| *b == b'\t')
+                .map_or(end, |at| columns + 1 + at);
+            [
+                &line[..=columns],
+                sanitise::words(text).as_bytes(),
+                &line[own..],
+            ]
+            .concat()
         }
     };
     Some([lines[..at].concat(), new, lines[at + 1..].concat()].concat())

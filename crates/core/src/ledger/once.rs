@@ -12,8 +12,8 @@ pub fn length(path: &Path) -> u64 {
     files.metadata(name).map_or(0, |about| about.len())
 }
 
-/// Appends a row, unless it stands behind the first `from` bytes: that was the size of the ledger when the row was decided.
-/// A row of which only the beginning was written is written whole.
+/// Appends a row, unless it stands behind the first `from` bytes: that was the size of the ledger
+/// when the row was decided. A row of which only the beginning was written is written whole.
 pub fn append_once(path: &Path, row: &Row, from: u64) -> Result<()> {
     if is_there(path, row, from).with_context(|| format!("cannot read {}", path.display()))? {
         return Ok(());
@@ -23,12 +23,17 @@ pub fn append_once(path: &Path, row: &Row, from: u64) -> Result<()> {
 
 fn is_there(path: &Path, row: &Row, from: u64) -> Result<bool> {
     let (files, name) = place(path);
-    // What keeps the ledger from being opened keeps the row from being appended, and that error names a remedy. A ledger that
-    // did not grow does not hold the row.
-    if files.metadata(name).map_or(true, |about| about.len() == from) {
+    // What keeps the ledger from being opened keeps the row from being appended, and that error
+    // names a remedy. A ledger that did not grow does not hold the row.
+    if files
+        .metadata(name)
+        .map_or(true, |about| about.len() == from)
+    {
         return Ok(false);
     }
-    let Ok(mut file) = files.wait_for_lock(name, Access::ReadAppend) else { return Ok(false) };
+    let Ok(mut file) = files.wait_for_lock(name, Access::ReadAppend) else {
+        return Ok(false);
+    };
     let length = file.metadata()?.len();
     // Somebody took lines out meanwhile.
     let from = if length < from { 0 } else { from };
@@ -39,12 +44,19 @@ fn is_there(path: &Path, row: &Row, from: u64) -> Result<bool> {
     let mut tail = Vec::new();
     file.read_to_end(&mut tail)?;
     let wanted = line(&fields(row))?;
-    if tail.split_inclusive(|byte| *byte == b'\n').any(|found| found == wanted) {
+    if tail
+        .split_inclusive(|byte| *byte == b'\n')
+        .any(|found| found == wanted)
+    {
         return Ok(true);
     }
     // The beginning of what `append` writes, whatever stood before it.
     let header = line(&COLUMNS.map(str::to_owned))?;
-    let texts = [wanted.clone(), [b"\n".as_slice(), &wanted].concat(), [header, wanted].concat()];
+    let texts = [
+        wanted.clone(),
+        [b"\n".as_slice(), &wanted].concat(),
+        [header, wanted].concat(),
+    ];
     if texts.iter().any(|text| text.starts_with(&tail)) {
         file.set_len(from)?;
     }

@@ -13,7 +13,8 @@ pub struct Moved {
     /// With its unit; `-` where a profile lacks it.
     pub before: String,
     pub after: String,
-    /// How far it moved: the second over the first, or their difference where it is a percentage. `None` where one is missing.
+    /// How far it moved: the second over the first, or their difference where it is a percentage.
+    /// `None` where one is missing.
     pub by: Option<By>,
 }
 
@@ -54,11 +55,21 @@ struct Named {
 }
 
 fn plain(what: &str, value: Option<f64>, form: impl Fn(f64) -> String) -> Option<Named> {
-    value.map(|value| Named { what: what.to_owned(), value, says: form(value), is_percent: false })
+    value.map(|value| Named {
+        what: what.to_owned(),
+        value,
+        says: form(value),
+        is_percent: false,
+    })
 }
 
 fn share(what: &str, value: Option<f64>) -> Option<Named> {
-    value.map(|value| Named { what: what.to_owned(), value, says: percent(value), is_percent: true })
+    value.map(|value| Named {
+        what: what.to_owned(),
+        value,
+        says: percent(value),
+        is_percent: true,
+    })
 }
 
 /// The figures that are compared.
@@ -66,19 +77,37 @@ fn figures(profile: &Profile) -> Vec<Named> {
     let value = |metric: &str| profile.value(metric);
     let occupancy = facts::occupancy(profile);
     let mut all = vec![
-        plain("time", facts::microseconds(profile), |us| format!("{} µs", figure(us))),
+        plain("time", facts::microseconds(profile), |us| {
+            format!("{} µs", figure(us))
+        }),
         share("warps active", occupancy.achieved),
         share("warps that fit", occupancy.possible),
         plain("registers", occupancy.registers, |n| format!("{n:.0}")),
-        plain("spilled bytes", profile.image.spill_bytes.map(f64::from), |n| format!("{n:.0} B")),
+        plain(
+            "spilled bytes",
+            profile.image.spill_bytes.map(f64::from),
+            |n| format!("{n:.0} B"),
+        ),
         plain("DRAM read", value("dram__bytes_read.sum"), bytes),
         plain("DRAM written", value("dram__bytes_write.sum"), bytes),
         share("L2 hits", value("lts__t_sector_hit_rate.pct")),
         share("L1 hits", value("l1tex__t_sector_hit_rate.pct")),
         share("Tensor Cores", facts::tensor_pipe(profile)),
-        plain("instructions a cycle", value("sm__inst_executed.avg.per_cycle_active"), |n| format!("{n:.2}")),
-        plain("FLOP for each byte", roofline::of(profile).map(|found| found.intensity), figure),
-        plain("bank conflicts", value("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"), count),
+        plain(
+            "instructions a cycle",
+            value("sm__inst_executed.avg.per_cycle_active"),
+            |n| format!("{n:.2}"),
+        ),
+        plain(
+            "FLOP for each byte",
+            roofline::of(profile).map(|found| found.intensity),
+            figure,
+        ),
+        plain(
+            "bank conflicts",
+            value("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"),
+            count,
+        ),
     ];
     all.extend(
         facts::loads(profile)
@@ -93,14 +122,23 @@ fn figures(profile: &Profile) -> Vec<Named> {
     all.into_iter().flatten().collect()
 }
 
-/// What moved from `before` to `after`, the time first, then the largest moves. What is the same in both is left out.
+/// What moved from `before` to `after`, the time first, then the largest moves. What is the same in
+/// both is left out.
 pub fn moved(before: &Profile, after: &Profile) -> Vec<Moved> {
     let (before, mut after) = (figures(before), figures(after));
     let mut all: Vec<Moved> = Vec::new();
     for old in before {
-        let new = after.iter().position(|new| new.what == old.what).map(|at| after.remove(at));
+        let new = after
+            .iter()
+            .position(|new| new.what == old.what)
+            .map(|at| after.remove(at));
         let Some(new) = new else {
-            all.push(Moved { what: old.what, before: old.says, after: "-".into(), by: None });
+            all.push(Moved {
+                what: old.what,
+                before: old.says,
+                after: "-".into(),
+                by: None,
+            });
             continue;
         };
         if old.says == new.says {
@@ -110,7 +148,12 @@ pub fn moved(before: &Profile, after: &Profile) -> Vec<Moved> {
             true => Some(By::Points(new.value - old.value)),
             false => (old.value != 0.0).then(|| By::Factor(new.value / old.value)),
         };
-        all.push(Moved { what: old.what, before: old.says, after: new.says, by });
+        all.push(Moved {
+            what: old.what,
+            before: old.says,
+            after: new.says,
+            by,
+        });
     }
     all.extend(after.into_iter().map(|new| Moved {
         what: new.what,
@@ -127,15 +170,21 @@ pub fn moved(before: &Profile, after: &Profile) -> Vec<Moved> {
 /// Why two profiles say little about one another; `None` where they may be compared.
 pub fn caution(before: &Profile, after: &Profile) -> Option<String> {
     if before.workload != after.workload {
-        return Some(format!("other workloads: {} and {}", before.workload, after.workload));
+        return Some(format!(
+            "other workloads: {} and {}",
+            before.workload, after.workload
+        ));
     }
     if before.device != after.device {
-        return Some(format!("other devices: {} and {}", before.device, after.device));
+        return Some(format!(
+            "other devices: {} and {}",
+            before.device, after.device
+        ));
     }
     match (facts::clock_mhz(before), facts::clock_mhz(after)) {
-        (Some(a), Some(b)) if (a / b - 1.0).abs() > CLOCK => {
-            Some(format!("other clocks: {a:.0} and {b:.0} MHz, so the times differ by that, too"))
-        }
+        (Some(a), Some(b)) if (a / b - 1.0).abs() > CLOCK => Some(format!(
+            "other clocks: {a:.0} and {b:.0} MHz, so the times differ by that, too"
+        )),
         _ => None,
     }
 }

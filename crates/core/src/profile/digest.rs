@@ -21,8 +21,10 @@ const FINDING: usize = 220;
 pub fn digest(profile: &Profile) -> Vec<String> {
     let mut all = vec![headline(profile)];
     all.extend(origin(profile));
-    let loads: Vec<String> =
-        facts::loads(profile).iter().map(|load| format!("{} {}", load.part, percent(load.percent))).collect();
+    let loads: Vec<String> = facts::loads(profile)
+        .iter()
+        .map(|load| format!("{} {}", load.part, percent(load.percent)))
+        .collect();
     if !loads.is_empty() {
         all.push(format!("of what it can sustain: {}", loads.join(", ")));
     }
@@ -37,8 +39,10 @@ pub fn digest(profile: &Profile) -> Vec<String> {
     if !stalls.is_empty() {
         all.push(format!("warps: {}", stalls.join(", ")));
     }
-    let memory: Vec<String> =
-        facts::memory(profile).iter().map(|row| format!("{} {}", row.what, row.says)).collect();
+    let memory: Vec<String> = facts::memory(profile)
+        .iter()
+        .map(|row| format!("{} {}", row.what, row.says))
+        .collect();
     if !memory.is_empty() {
         all.push(format!("memory: {}", memory.join(", ")));
     }
@@ -47,14 +51,32 @@ pub fn digest(profile: &Profile) -> Vec<String> {
     }
     all.extend(image_lines(profile));
     for hot in hottest(profile).iter().take(HOT_LINES) {
-        all.push(format!("{}:{}  {}", hot.line.file, hot.line.line, lines::words(hot)));
+        all.push(format!(
+            "{}:{}  {}",
+            hot.line.file,
+            hot.line.line,
+            lines::words(hot)
+        ));
     }
-    let mut findings: Vec<&Finding> = profile.findings.iter().filter(|found| found.is_advice).collect();
-    findings.sort_by(|a, b| b.estimated_gain.unwrap_or(0.0).total_cmp(&a.estimated_gain.unwrap_or(0.0)));
+    let mut findings: Vec<&Finding> = profile
+        .findings
+        .iter()
+        .filter(|found| found.is_advice)
+        .collect();
+    findings.sort_by(|a, b| {
+        b.estimated_gain
+            .unwrap_or(0.0)
+            .total_cmp(&a.estimated_gain.unwrap_or(0.0))
+    });
     for found in findings.iter().take(FINDINGS) {
         all.push(finding(found));
     }
-    all.extend(profile.differences.iter().map(|text| format!("not as in a run: {text}")));
+    all.extend(
+        profile
+            .differences
+            .iter()
+            .map(|text| format!("not as in a run: {text}")),
+    );
     if !profile.missing.is_empty() {
         all.push(format!("not in the report: {}", profile.missing.join("; ")));
     }
@@ -64,38 +86,73 @@ pub fn digest(profile: &Profile) -> Vec<String> {
 
 /// The kernel, the workload, the device and the time.
 fn headline(profile: &Profile) -> String {
-    let time = facts::microseconds(profile).map(|us| format!(": {} µs", figure(us))).unwrap_or_default();
+    let time = facts::microseconds(profile)
+        .map(|us| format!(": {} µs", figure(us)))
+        .unwrap_or_default();
     let clock = facts::clock_mhz(profile)
         .map(|mhz| format!(" at {} MHz", thousands(mhz.round())))
         .unwrap_or_default();
-    let Profile { entry, workload, device, arch, .. } = profile;
+    let Profile {
+        entry,
+        workload,
+        device,
+        arch,
+        ..
+    } = profile;
     // The image of the cpu device has no target.
-    let arch = if arch.is_empty() { String::new() } else { format!(" ({arch})") };
+    let arch = if arch.is_empty() {
+        String::new()
+    } else {
+        format!(" ({arch})")
+    };
     format!("{entry}, {workload}, {device}{arch}{time}{clock}")
 }
 
 fn origin(profile: &Profile) -> Vec<String> {
     match &profile.origin {
-        Origin::Counters { tool, set, passes, took_ms, .. } => {
-            let passes = passes.map(|passes| format!(", {passes} passes")).unwrap_or_default();
-            let mut all =
-                vec![format!("{tool}, set {}{passes}, {:.1} s", set.name(), *took_ms as f64 / 1000.0)];
+        Origin::Counters {
+            tool,
+            set,
+            passes,
+            took_ms,
+            ..
+        } => {
+            let passes = passes
+                .map(|passes| format!(", {passes} passes"))
+                .unwrap_or_default();
+            let mut all = vec![format!(
+                "{tool}, set {}{passes}, {:.1} s",
+                set.name(),
+                *took_ms as f64 / 1000.0
+            )];
             if profile.kernels.len() > 1 {
                 let each = profile.kernels.iter().map(|kernel| {
-                    let us = kernel.us.map(|us| format!(" {} µs", figure(us))).unwrap_or_default();
+                    let us = kernel
+                        .us
+                        .map(|us| format!(" {} µs", figure(us)))
+                        .unwrap_or_default();
                     format!("{}{us}", kernel.entry)
                 });
-                all.push(format!("the launch is a list: {}", each.collect::<Vec<_>>().join(", ")));
+                all.push(format!(
+                    "the launch is a list: {}",
+                    each.collect::<Vec<_>>().join(", ")
+                ));
             }
             all
         }
-        Origin::Image { why } => vec![format!("nothing ran, this is what the built image says: {why}")],
+        Origin::Image { why } => vec![format!(
+            "nothing ran, this is what the built image says: {why}"
+        )],
     }
 }
 
 fn roofline_line(profile: &Profile) -> Option<String> {
     let found = roofline::of(profile)?;
-    let roof = if found.is_memory_bound() { "DRAM" } else { &*found.pipe };
+    let roof = if found.is_memory_bound() {
+        "DRAM"
+    } else {
+        &*found.pipe
+    };
     Some(format!(
         "roofline: {} FLOP for each byte of DRAM; {}, {} of the {} that {roof} allows; DRAM {}/s of {}/s",
         figure(found.intensity),
@@ -110,12 +167,24 @@ fn roofline_line(profile: &Profile) -> Option<String> {
 fn occupancy_line(profile: &Profile) -> Option<String> {
     let found = facts::occupancy(profile);
     let mut parts = Vec::new();
-    parts.extend(found.achieved.map(|achieved| format!("{} of the warps active", percent(achieved))));
-    parts.extend(found.possible.map(|possible| format!("{} fit at once", percent(possible))));
+    parts.extend(
+        found
+            .achieved
+            .map(|achieved| format!("{} of the warps active", percent(achieved))),
+    );
+    parts.extend(
+        found
+            .possible
+            .map(|possible| format!("{} fit at once", percent(possible))),
+    );
     if !found.limiters.is_empty() {
         parts.push(format!("limited by {}", found.limiters.join(" and ")));
     }
-    parts.extend(found.registers.map(|registers| format!("{registers:.0} registers")));
+    parts.extend(
+        found
+            .registers
+            .map(|registers| format!("{registers:.0} registers")),
+    );
     parts.extend(found.waves.map(|waves| format!("{waves:.2} waves")));
     (!parts.is_empty()).then(|| format!("occupancy: {}", parts.join(", ")))
 }
@@ -128,11 +197,18 @@ fn image_lines(profile: &Profile) -> Vec<String> {
         all.push(format!("each thread spills {spilled} bytes"));
     }
     if matches!(profile.origin, Origin::Image { .. }) && !image.mix.is_empty() {
-        let mix: Vec<String> =
-            image.mix.iter().take(8).map(|(kind, count)| format!("{kind} {count}")).collect();
+        let mix: Vec<String> = image
+            .mix
+            .iter()
+            .take(8)
+            .map(|(kind, count)| format!("{kind} {count}"))
+            .collect();
         all.push(format!("instructions: {}", mix.join(", ")));
         all.extend(image.loops.iter().take(6).map(|found| {
-            let place = found.line.map(|line| format!(" at line {line}")).unwrap_or_default();
+            let place = found
+                .line
+                .map(|line| format!(" at line {line}"))
+                .unwrap_or_default();
             format!("a loop of {} instructions{place}", found.instructions.len())
         }));
     }

@@ -15,15 +15,26 @@ pub struct Load {
 /// The parts of the chip in the order in which they are shown, with their metrics.
 const LOADS: [(&str, &str); 5] = [
     ("SM", "sm__throughput.avg.pct_of_peak_sustained_elapsed"),
-    ("memory", "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"),
-    ("DRAM", "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"),
+    (
+        "memory",
+        "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+    ),
+    (
+        "DRAM",
+        "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+    ),
     ("L2", "lts__throughput.avg.pct_of_peak_sustained_elapsed"),
     ("L1", "l1tex__throughput.avg.pct_of_peak_sustained_active"),
 ];
 
 /// How near each part of the chip is to its limit ("speed of light").
 pub fn loads(profile: &Profile) -> Vec<Load> {
-    let load = |(part, metric)| Some(Load { part, percent: profile.value(metric)? });
+    let load = |(part, metric)| {
+        Some(Load {
+            part,
+            percent: profile.value(metric)?,
+        })
+    };
     LOADS.into_iter().filter_map(load).collect()
 }
 
@@ -61,10 +72,18 @@ const LIMITS: [(&str, &str); 4] = [
 
 /// The occupancy, of the counters if there are some, else of the image.
 pub fn occupancy(profile: &Profile) -> Occupancy {
-    let limits: Vec<(&str, f64)> =
-        LIMITS.into_iter().filter_map(|(what, metric)| Some((what, profile.value(metric)?))).collect();
-    let least = limits.iter().map(|(_, blocks)| *blocks).fold(f64::INFINITY, f64::min);
-    let counted = limits.iter().filter(|(_, blocks)| *blocks == least).map(|(what, _)| (*what).to_owned());
+    let limits: Vec<(&str, f64)> = LIMITS
+        .into_iter()
+        .filter_map(|(what, metric)| Some((what, profile.value(metric)?)))
+        .collect();
+    let least = limits
+        .iter()
+        .map(|(_, blocks)| *blocks)
+        .fold(f64::INFINITY, f64::min);
+    let counted = limits
+        .iter()
+        .filter(|(_, blocks)| *blocks == least)
+        .map(|(what, _)| (*what).to_owned());
     let mut limiters: Vec<String> = counted.collect();
     let of_image = profile.image.occupancy.as_ref();
     if let (true, Some(of_image)) = (limiters.is_empty(), of_image) {
@@ -72,9 +91,13 @@ pub fn occupancy(profile: &Profile) -> Occupancy {
     }
     Occupancy {
         achieved: profile.value("sm__warps_active.avg.pct_of_peak_sustained_active"),
-        possible: profile.value("sm__maximum_warps_per_active_cycle_pct").or(of_image.map(|o| o.percent)),
+        possible: profile
+            .value("sm__maximum_warps_per_active_cycle_pct")
+            .or(of_image.map(|o| o.percent)),
         limiters,
-        registers: profile.value("launch__registers_per_thread").or(profile.image.registers.map(f64::from)),
+        registers: profile
+            .value("launch__registers_per_thread")
+            .or(profile.image.registers.map(f64::from)),
         waves: profile.value("launch__waves_per_multiprocessor"),
     }
 }
@@ -88,14 +111,18 @@ pub struct Stall {
     pub percent: f64,
 }
 
-/// Why warps waited, by share, the most frequent first. `selected` is the cycle in which a warp issues.
+/// Why warps waited, by share, the most frequent first. `selected` is the cycle in which a warp
+/// issues.
 pub fn stalls(profile: &Profile) -> Vec<Stall> {
     let cycles: Vec<(&str, f64)> = profile
         .metrics
         .iter()
         .filter_map(|(name, metric)| {
             let reason = name.strip_prefix("smsp__average_warps_issue_stalled_")?;
-            Some((reason.strip_suffix("_per_issue_active.ratio")?, metric.value))
+            Some((
+                reason.strip_suffix("_per_issue_active.ratio")?,
+                metric.value,
+            ))
         })
         // These metrics exist for parts of a reason, too.
         .filter(|(reason, _)| !reason.contains('.') && !reason.ends_with("_not_issued"))
@@ -104,14 +131,17 @@ pub fn stalls(profile: &Profile) -> Vec<Stall> {
     let mut shares: Vec<Stall> = cycles
         .into_iter()
         .filter(|(_, cycles)| sum > 0.0 && *cycles > 0.0)
-        .map(|(reason, cycles)| Stall { reason: reason.to_owned(), percent: 100.0 * cycles / sum })
+        .map(|(reason, cycles)| Stall {
+            reason: reason.to_owned(),
+            percent: 100.0 * cycles / sum,
+        })
         .collect();
     shares.sort_by(|a, b| b.percent.total_cmp(&a.percent));
     shares
 }
 
-/// What a reason means and what helps, in a few words; `None` for a reason that the lab does not know. From the chapter "Statistical
-/// Sampler" of the manual of Nsight Compute.
+/// What a reason means and what helps, in a few words; `None` for a reason that the lab does not
+/// know. From the chapter "Statistical Sampler" of the manual of Nsight Compute.
 pub fn meaning(reason: &str) -> Option<&'static str> {
     Some(match reason {
         "barrier" => "waits at a barrier for other warps of the block",
@@ -136,7 +166,8 @@ pub fn meaning(reason: &str) -> Option<&'static str> {
     })
 }
 
-/// The word of a stall's metric for the shorter one in the columns of the source page, as `short_scoreboard` for `short_sb`.
+/// The word of a stall's metric for the shorter one in the columns of the source page, as
+/// `short_scoreboard` for `short_sb`.
 pub fn reason(column: &str) -> &str {
     match column {
         "branch_resolve" => "branch_resolving",
@@ -169,16 +200,29 @@ pub fn memory(profile: &Profile) -> Vec<MemoryRow> {
     let rows = [
         ("DRAM read", value("dram__bytes_read.sum").map(bytes)),
         ("DRAM written", value("dram__bytes_write.sum").map(bytes)),
-        ("DRAM rate", value("dram__bytes.sum.per_second").map(|rate| format!("{}/s", bytes(rate)))),
+        (
+            "DRAM rate",
+            value("dram__bytes.sum.per_second").map(|rate| format!("{}/s", bytes(rate))),
+        ),
         ("L2 hits", value("lts__t_sector_hit_rate.pct").map(percent)),
-        ("L1 hits", value("l1tex__t_sector_hit_rate.pct").map(percent)),
+        (
+            "L1 hits",
+            value("l1tex__t_sector_hit_rate.pct").map(percent),
+        ),
         (
             "shared memory bank conflicts",
             value("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum").map(count),
         ),
-        ("spilled loads", value("smsp__sass_inst_executed_op_local_ld.sum").filter(|n| *n > 0.0).map(count)),
+        (
+            "spilled loads",
+            value("smsp__sass_inst_executed_op_local_ld.sum")
+                .filter(|n| *n > 0.0)
+                .map(count),
+        ),
     ];
-    rows.into_iter().filter_map(|(what, says)| Some(MemoryRow { what, says: says? })).collect()
+    rows.into_iter()
+        .filter_map(|(what, says)| Some(MemoryRow { what, says: says? }))
+        .collect()
 }
 
 /// How busy the pipe of the Tensor Cores was, in percent of its peak.
@@ -198,12 +242,20 @@ pub fn bytes(value: f64) -> String {
 
 /// Operations, with a unit.
 pub fn operations(value: f64) -> String {
-    with_unit(value, &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"])
+    with_unit(
+        value,
+        &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"],
+    )
 }
 
 /// Operations in a second, with a unit.
 pub fn flops(value: f64) -> String {
-    with_unit(value, &["FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"])
+    with_unit(
+        value,
+        &[
+            "FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s",
+        ],
+    )
 }
 
 fn with_unit(mut value: f64, units: &[&str]) -> String {
@@ -216,5 +268,12 @@ fn with_unit(mut value: f64, units: &[&str]) -> String {
 
 /// A percentage as it is shown.
 pub fn percent(value: f64) -> String {
-    format!("{} %", if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") })
+    format!(
+        "{} %",
+        if value < 9.95 {
+            format!("{value:.1}")
+        } else {
+            format!("{value:.0}")
+        }
+    )
 }

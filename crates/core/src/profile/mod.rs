@@ -1,7 +1,8 @@
-//! What a profile says: its figures by name, the roofline, a digest, and two profiles beside one another. Everything but [`read`] is
-//! a pure function over [`lab_protocol::profile::Profile`].
+//! What a profile says: its figures by name, the roofline, a digest, and two profiles beside one
+//! another. Everything but [`read`] is a pure function over [`lab_protocol::profile::Profile`].
 //!
-//! A report holds what its chip, its version and its set have. So each figure is an `Option`, and what is missing is left out.
+//! A report holds what its chip, its version and its set have. So each figure is an `Option`, and
+//! what is missing is left out.
 
 pub mod compare;
 pub mod digest;

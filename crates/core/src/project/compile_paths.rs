@@ -1,5 +1,6 @@
-//! The files and folders that lab.toml's compiler options name, such as include roots. A confined compiler may read those inside the
-//! repository; those outside only where the user trusts this lab.toml.
+//! The files and folders that lab.toml's compiler options name, such as include roots. A confined
+//! compiler may read those inside the repository; those outside only where the user trusts this
+//! lab.toml.
 
 use super::Project;
 use std::path::{Path, PathBuf};
@@ -11,14 +12,19 @@ pub struct CompilePaths {
     pub outside: Vec<PathBuf>,
 }
 
-/// Returns what exists of the paths that the project's compiler options name. A relative path counts from the repository's root,
-/// where the compiler runs.
+/// Returns what exists of the paths that the project's compiler options name. A relative path
+/// counts from the repository's root, where the compiler runs.
 pub fn of(project: &Project) -> CompilePaths {
     let mut found = CompilePaths::default();
-    let root = project.root.canonicalize().unwrap_or_else(|_| project.root.clone());
+    let root = project
+        .root
+        .canonicalize()
+        .unwrap_or_else(|_| project.root.clone());
     let folders = project.config.compile.options.include_folders();
     for path in folders.filter_map(|text| root.join(text).canonicalize().ok()) {
-        let records = [".git", ".lab"].iter().any(|name| path.starts_with(root.join(name)));
+        let records = [".git", ".lab"]
+            .iter()
+            .any(|name| path.starts_with(root.join(name)));
         // The root itself holds the records.
         let list = if path.starts_with(&root) && path != root && !records {
             &mut found.inside
@@ -60,6 +66,9 @@ mod tests {
         let found = of(&Project::open(&root, None).unwrap());
         let real = |path: &Path| path.canonicalize().unwrap();
         assert_eq!(found.inside, [real(&root.join("inc"))]);
-        assert_eq!(found.outside, [real(&out.join("inc")), real(&out), real(&root.join(".lab"))]);
+        assert_eq!(
+            found.outside,
+            [real(&out.join("inc")), real(&out), real(&root.join(".lab"))]
+        );
     }
 }

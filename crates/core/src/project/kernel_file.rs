@@ -25,20 +25,23 @@ pub fn in_folder(folder: &Path) -> FolderKernel {
     }
 }
 
-/// Why a command that names only this folder cannot be carried out. `shown` is the folder's path for the user; empty for the
-/// current folder.
+/// Why a command that names only this folder cannot be carried out. `shown` is the folder's path
+/// for the user; empty for the current folder.
 pub fn both(shown: &Path) -> String {
     let [cuda, python] = NAMES.map(|name| shown.join(name).display().to_string());
-    let place =
-        if shown.as_os_str().is_empty() { "this folder".to_owned() } else { shown.display().to_string() };
+    let place = if shown.as_os_str().is_empty() {
+        "this folder".to_owned()
+    } else {
+        shown.display().to_string()
+    };
     format!(
         "{place} holds kernel.cu and kernel.py: name one of them, {cuda} or {python}, or name one with `kernel = \"…\"` in \
          lab.toml"
     )
 }
 
-/// The .cu files of a folder, sorted, without reference.cu, which is no kernel to work on. A .py file has many purposes, so
-/// that only kernel.py counts without being named.
+/// The .cu files of a folder, sorted, without reference.cu, which is no kernel to work on. A .py
+/// file has many purposes, so that only kernel.py counts without being named.
 pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
@@ -62,10 +65,16 @@ mod tests {
         assert_eq!(in_folder(folder.path()), FolderKernel::None);
         std::fs::write(file("reference.py"), "").unwrap();
         std::fs::write(file("kernel.py"), "").unwrap();
-        assert_eq!(in_folder(folder.path()), FolderKernel::One(file("kernel.py")));
+        assert_eq!(
+            in_folder(folder.path()),
+            FolderKernel::One(file("kernel.py"))
+        );
         std::os::unix::fs::symlink("nowhere", file("kernel.cu")).unwrap();
         assert_eq!(in_folder(folder.path()), FolderKernel::Both);
         std::fs::remove_file(file("kernel.py")).unwrap();
-        assert_eq!(in_folder(folder.path()), FolderKernel::One(file("kernel.cu")));
+        assert_eq!(
+            in_folder(folder.path()),
+            FolderKernel::One(file("kernel.cu"))
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The kernel that a loop of `lab auto` judges now: a screen beside the loop leaves its judging to the loop.
+//! The kernel that a loop of `lab auto` judges now: a screen beside the loop leaves its judging to
+//! the loop.
 
 use super::Project;
 use serde::Deserialize;
@@ -25,7 +26,10 @@ pub(crate) fn folder(project: &Project) -> PathBuf {
 
 /// The folder of the loop's files of a lane of the project.
 pub(crate) fn folder_of_lane(project: &Project, lane: &str) -> PathBuf {
-    project.lab_dir.join("auto").join(project.kernel_key_in(Some(lane)))
+    project
+        .lab_dir
+        .join("auto")
+        .join(project.kernel_key_in(Some(lane)))
 }
 
 /// Whether a loop works on the kernel now.
@@ -40,11 +44,17 @@ pub(crate) fn is_running_in(project: &Project, folder: &Path) -> bool {
 
 /// Whether a running loop has put these bytes into the kernel's file, to judge them.
 pub(crate) fn judges(project: &Project, kernel: &[u8]) -> bool {
-    let Ok(state) = project.files().read(&folder(project).join("state.json"), STATE_LIMIT) else {
+    let Ok(state) = project
+        .files()
+        .read(&folder(project).join("state.json"), STATE_LIMIT)
+    else {
         return false;
     };
-    let claim = serde_json::from_slice::<Claim>(&state).ok().and_then(|claim| claim.candidate);
-    claim.is_some_and(|claimed| claimed.hash == blake3::hash(kernel).to_hex().as_str()) && is_running(project)
+    let claim = serde_json::from_slice::<Claim>(&state)
+        .ok()
+        .and_then(|claim| claim.candidate);
+    claim.is_some_and(|claimed| claimed.hash == blake3::hash(kernel).to_hex().as_str())
+        && is_running(project)
 }
 
 #[cfg(test)]
@@ -67,11 +77,17 @@ mod tests {
         files.create_dir_all(&auto).expect("a folder");
         let hash = blake3::hash(b"mine").to_hex().to_string();
         let state = format!(r#"{{"phase": "judging", "candidate": {{"hash": "{hash}"}}}}"#);
-        files.replace(&auto.join("state.json"), state.as_bytes()).expect("a state");
+        files
+            .replace(&auto.join("state.json"), state.as_bytes())
+            .expect("a state");
         assert!(!judges(&project, b"mine"), "the loop was killed");
-        let lock = files.take_lock(&auto.join("lock"), Access::ReadWrite).expect("a lock");
+        let lock = files
+            .take_lock(&auto.join("lock"), Access::ReadWrite)
+            .expect("a lock");
         assert!(judges(&project, b"mine") && !judges(&project, b"yours"));
-        files.replace(&auto.join("state.json"), br#"{"candidate": null}"#).expect("a state");
+        files
+            .replace(&auto.join("state.json"), br#"{"candidate": null}"#)
+            .expect("a state");
         assert!(!judges(&project, b"mine"), "the loop has decided it");
         drop(lock);
     }

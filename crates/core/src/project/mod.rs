@@ -28,13 +28,14 @@ use std::path::{Path, PathBuf};
 /// Name of the folder at the root of the work tree in which the lab keeps its runs.
 const LAB_DIR: &str = ".lab";
 
-/// Where everything of one kernel is. Opened once by a command, and again by the screen when lab.toml changes.
+/// Where everything of one kernel is. Opened once by a command, and again by the screen when
+/// lab.toml changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Project {
     /// The git work tree.
     pub root: PathBuf,
-    /// The work tree whose `.lab` and ledgers are this project's: `root`, except in a lane, which shares those of the work tree
-    /// that it was made for.
+    /// The work tree whose `.lab` and ledgers are this project's: `root`, except in a lane, which
+    /// shares those of the work tree that it was made for.
     pub base: PathBuf,
     /// The name of the lane, if `root` is the work tree of one.
     pub lane: Option<String>,
@@ -53,16 +54,18 @@ pub struct Project {
     pub config: Config,
     /// Names the trust in this folder and in lab.toml as it was read for `config`.
     pub trust_mark: TrustMark,
-    /// The argument that makes a command mean this kernel, with a blank before it. Empty where the command means it
-    /// without an argument.
+    /// The argument that makes a command mean this kernel, with a blank before it. Empty where the
+    /// command means it without an argument.
     pub argument: String,
 }
 
 impl Project {
-    /// Opens the project that the folder `from` lies in. `kernel` goes before lab.toml; it is a file, or a folder with a
-    /// kernel.cu or a kernel.py. Errors say what to do.
+    /// Opens the project that the folder `from` lies in. `kernel` goes before lab.toml; it is a
+    /// file, or a folder with a kernel.cu or a kernel.py. Errors say what to do.
     pub fn open(from: &Path, kernel: Option<&Path>) -> Result<Project> {
-        let from = from.canonicalize().with_context(|| format!("cannot open {}", from.display()))?;
+        let from = from
+            .canonicalize()
+            .with_context(|| format!("cannot open {}", from.display()))?;
         let given = kernel.map(|path| from.join(path));
         // A kernel given by its path may lie in another repository than the current folder.
         let start = match &given {
@@ -70,19 +73,26 @@ impl Project {
             None => from.clone(),
         };
         let root = work_tree(&start).map_err(|error| match &given {
-            Some(path) if path.symlink_metadata().is_err() => anyhow!("there is no {}", path.display()),
+            Some(path) if path.symlink_metadata().is_err() => {
+                anyhow!("there is no {}", path.display())
+            }
             _ => error,
         })?;
         let config_file = Config::find(&start, &root);
         let (config, trust_mark) = match &config_file {
             Some(file) => {
                 let (config, content) = Config::read_with_content(file, &root)?;
-                (config, TrustMark::of_config(file.parent().unwrap_or(&root), content.as_bytes()))
+                (
+                    config,
+                    TrustMark::of_config(file.parent().unwrap_or(&root), content.as_bytes()),
+                )
             }
             None => (Config::default(), TrustMark::of_folder(&root)),
         };
-        let home =
-            config_file.as_deref().and_then(Path::parent).map_or_else(|| root.clone(), Path::to_path_buf);
+        let home = config_file
+            .as_deref()
+            .and_then(Path::parent)
+            .map_or_else(|| root.clone(), Path::to_path_buf);
         let named = config.kernel.as_ref().map(|named| home.join(named));
         let wanted = match given {
             Some(path) if path.is_dir() => {
@@ -96,7 +106,11 @@ impl Project {
         let kernel = canonical(&wanted)?;
         let argument = argument(&from, given, &kernel);
         let Ok(inside) = kernel.strip_prefix(&root) else {
-            bail!("{} lies outside the git work tree {}", wanted.display(), root.display());
+            bail!(
+                "{} lies outside the git work tree {}",
+                wanted.display(),
+                root.display()
+            );
         };
         let kernel_name = inside
             .to_str()
@@ -126,8 +140,8 @@ impl Project {
         })
     }
 
-    /// Opens the project for a command that needs no kernel. Where no kernel is named or found, it takes the path of a
-    /// kernel.cu in this folder, which need not exist.
+    /// Opens the project for a command that needs no kernel. Where no kernel is named or found, it
+    /// takes the path of a kernel.cu in this folder, which need not exist.
     pub fn of_any(from: &Path) -> Result<Project> {
         Project::open(from, None)
             .or_else(|why| Project::open(from, Some(Path::new("kernel.cu"))).map_err(|_| why))
@@ -140,12 +154,15 @@ impl Project {
 
     /// The kernel's name on the screen: that of its folder.
     pub fn name(&self) -> String {
-        let folder = self.problem_dir.file_name().unwrap_or(self.problem_dir.as_os_str());
+        let folder = self
+            .problem_dir
+            .file_name()
+            .unwrap_or(self.problem_dir.as_os_str());
         folder.to_string_lossy().into_owned()
     }
 
-    /// A name for files that belong to this kernel in this work tree alone: 16 hexadecimal digits that depend on the kernel's
-    /// path and the lane.
+    /// A name for files that belong to this kernel in this work tree alone: 16 hexadecimal digits
+    /// that depend on the kernel's path and the lane.
     pub fn kernel_key(&self) -> String {
         self.kernel_key_in(self.lane.as_deref())
     }
@@ -153,18 +170,25 @@ impl Project {
     /// [`Project::kernel_key`] of the same kernel in a lane.
     pub(crate) fn kernel_key_in(&self, lane: Option<&str>) -> String {
         let lane = lane.map(|lane| format!("\0{lane}")).unwrap_or_default();
-        let mut key = blake3::hash(format!("{}{lane}", self.kernel_name).as_bytes()).to_hex().to_string();
+        let mut key = blake3::hash(format!("{}{lane}", self.kernel_name).as_bytes())
+            .to_hex()
+            .to_string();
         key.truncate(16);
         key
     }
 
-    /// The command line for `sh -c` that runs the user's own harness, in `home`. `None` for the built-in harness.
+    /// The command line for `sh -c` that runs the user's own harness, in `home`. `None` for the
+    /// built-in harness.
     pub fn harness_line(&self) -> Option<String> {
         Some(match self.config.harness.as_ref()? {
             Harness::Command(line) => line.clone(),
             Harness::Python { python } => {
                 let program = Interpreter::of(self).program;
-                format!("exec {} {}", quote(&program.to_string_lossy()), quote(python))
+                format!(
+                    "exec {} {}",
+                    quote(&program.to_string_lossy()),
+                    quote(python)
+                )
             }
         })
     }
@@ -194,24 +218,37 @@ impl Project {
 
     /// The path relative to `root`, with `/`. `None` where it lies outside or is no UTF-8.
     pub fn relative(&self, path: &Path) -> Option<String> {
-        path.strip_prefix(&self.root).ok()?.to_str().map(str::to_owned)
+        path.strip_prefix(&self.root)
+            .ok()?
+            .to_str()
+            .map(str::to_owned)
     }
 }
 
 /// The canonical path of a folder, or of a file's folder. The file itself need not exist.
 fn existing_folder(path: &Path) -> Result<PathBuf> {
-    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
-    folder.canonicalize().with_context(|| format!("there is no folder {}", folder.display()))
+    let folder = if path.is_dir() {
+        path
+    } else {
+        path.parent().unwrap_or(path)
+    };
+    folder
+        .canonicalize()
+        .with_context(|| format!("there is no folder {}", folder.display()))
 }
 
-/// The path with its folder made canonical. The file itself may be missing, or a link, which stays a link.
+/// The path with its folder made canonical. The file itself may be missing, or a link, which stays
+/// a link.
 fn canonical(path: &Path) -> Result<PathBuf> {
-    let name = path.file_name().with_context(|| format!("{} names no file", path.display()))?;
+    let name = path
+        .file_name()
+        .with_context(|| format!("{} names no file", path.display()))?;
     Ok(existing_folder(path.parent().unwrap_or(path))?.join(name))
 }
 
-/// The kernel of a folder. `named` is the one that lab.toml names; `shown` is the folder's path in messages. Where the
-/// folder holds no kernel, the one that HEAD holds there is meant, else a kernel.cu that is not there yet.
+/// The kernel of a folder. `named` is the one that lab.toml names; `shown` is the folder's path in
+/// messages. Where the folder holds no kernel, the one that HEAD holds there is meant, else a
+/// kernel.cu that is not there yet.
 fn of_folder(folder: &Path, shown: &Path, root: &Path, named: Option<&Path>) -> Result<PathBuf> {
     match kernel_file::in_folder(folder) {
         FolderKernel::One(only) => Ok(only),
@@ -232,15 +269,30 @@ fn of_folder(folder: &Path, shown: &Path, root: &Path, named: Option<&Path>) -> 
                     .and_then(|file| file.strip_prefix(root).ok())
                     .is_some_and(|f| work_tree::head_holds(root, f))
             };
-            Ok(if !held(&cuda) && held(&python) { python } else { cuda })
+            Ok(if !held(&cuda) && held(&python) {
+                python
+            } else {
+                cuda
+            })
         }
     }
 }
 
-/// The kernel of a command that names none: that of the current folder, if the folder lies below lab.toml's and has a
-/// kernel of its own; else the one that lab.toml names; else the only one that is found.
-fn default_kernel(from: &Path, home: &Path, root: &Path, named: Option<PathBuf>) -> Result<PathBuf> {
-    let own = || NAMES.iter().chain(&["problem.toml"]).any(|name| from.join(name).symlink_metadata().is_ok());
+/// The kernel of a command that names none: that of the current folder, if the folder lies below
+/// lab.toml's and has a kernel of its own; else the one that lab.toml names; else the only one that
+/// is found.
+fn default_kernel(
+    from: &Path,
+    home: &Path,
+    root: &Path,
+    named: Option<PathBuf>,
+) -> Result<PathBuf> {
+    let own = || {
+        NAMES
+            .iter()
+            .chain(&["problem.toml"])
+            .any(|name| from.join(name).symlink_metadata().is_ok())
+    };
     match named {
         Some(named) if from != home && own() => of_folder(from, Path::new(""), root, Some(&named)),
         Some(named) => Ok(named),
@@ -250,18 +302,29 @@ fn default_kernel(from: &Path, home: &Path, root: &Path, named: Option<PathBuf>)
 
 /// See [`Project::argument`]. `kernel` is what `given` means.
 fn argument(from: &Path, given: Option<&Path>, kernel: &Path) -> String {
-    let Some(given) = given else { return String::new() };
+    let Some(given) = given else {
+        return String::new();
+    };
     let meant = Project::open(from, None).is_ok_and(|project| project.kernel == kernel);
-    if meant { String::new() } else { format!(" {}", quote(&given.to_string_lossy())) }
+    if meant {
+        String::new()
+    } else {
+        format!(" {}", quote(&given.to_string_lossy()))
+    }
 }
 
-/// The kernel that nobody named: kernel.cu or kernel.py here or beside lab.toml, or the only .cu file here.
+/// The kernel that nobody named: kernel.cu or kernel.py here or beside lab.toml, or the only .cu
+/// file here.
 fn only_kernel(from: &Path, home: &Path, root: &Path) -> Result<PathBuf> {
     for folder in [from, home] {
         match kernel_file::in_folder(folder) {
             FolderKernel::One(only) => return Ok(only),
             FolderKernel::Both => {
-                let shown = if folder == from { Path::new("") } else { folder };
+                let shown = if folder == from {
+                    Path::new("")
+                } else {
+                    folder
+                };
                 bail!("{}", kernel_file::both(shown))
             }
             FolderKernel::None => {}
@@ -277,8 +340,11 @@ fn only_kernel(from: &Path, home: &Path, root: &Path) -> Result<PathBuf> {
             kernels::listed(root, from)
         ),
         several => {
-            let names: Vec<_> =
-                several.iter().filter_map(|p| p.file_name()).map(|n| n.to_string_lossy()).collect();
+            let names: Vec<_> = several
+                .iter()
+                .filter_map(|p| p.file_name())
+                .map(|n| n.to_string_lossy())
+                .collect();
             bail!(
                 "{} .cu files in {} ({}): name one, or write `kernel = \"…\"` into lab.toml",
                 several.len(),

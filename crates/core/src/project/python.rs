@@ -39,8 +39,8 @@ impl NamedBy {
 /// The interpreter of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interpreter {
-    /// Absolute; or a name, where PATH leads to no such program. A link stays what it is: it may be the interpreter of a
-    /// virtual environment. The file need not exist.
+    /// Absolute; or a name, where PATH leads to no such program. A link stays what it is: it may be
+    /// the interpreter of a virtual environment. The file need not exist.
     pub program: PathBuf,
     pub named_by: NamedBy,
     /// The program, or the link that leads to it, lies in the work tree.
@@ -58,19 +58,32 @@ impl Interpreter {
             (None, None) => (located(OsStr::new(USUAL), &project.home), NamedBy::Path),
         };
         let is_inside = lies_in(&program, &project.root);
-        Interpreter { program, named_by, is_inside }
+        Interpreter {
+            program,
+            named_by,
+            is_inside,
+        }
     }
 
     /// The interpreter where there is no project: that of the environment.
     pub fn without_project(folder: &Path) -> Interpreter {
         let named = env::var_os(VARIABLE).filter(|named| !named.is_empty());
-        let named_by = if named.is_some() { NamedBy::Environment } else { NamedBy::Path };
+        let named_by = if named.is_some() {
+            NamedBy::Environment
+        } else {
+            NamedBy::Path
+        };
         let program = located(&named.unwrap_or_else(|| USUAL.into()), folder);
-        Interpreter { is_inside: lies_in(&program, folder), program, named_by }
+        Interpreter {
+            is_inside: lies_in(&program, folder),
+            program,
+            named_by,
+        }
     }
 }
 
-/// The path of a program: a name without `/` is looked up in PATH, and a relative path counts from `folder`.
+/// The path of a program: a name without `/` is looked up in PATH, and a relative path counts from
+/// `folder`.
 fn located(named: &OsStr, folder: &Path) -> PathBuf {
     match Path::new(named).components().count() > 1 {
         true => lexical(&folder.join(named)),
@@ -80,12 +93,18 @@ fn located(named: &OsStr, folder: &Path) -> PathBuf {
 
 /// Whether a program, or the file that it links to, lies below a folder.
 fn lies_in(program: &Path, root: &Path) -> bool {
-    let folder = program.parent().and_then(|folder| folder.canonicalize().ok());
-    [folder, program.canonicalize().ok()].into_iter().flatten().any(|path| path.starts_with(root))
+    let folder = program
+        .parent()
+        .and_then(|folder| folder.canonicalize().ok());
+    [folder, program.canonicalize().ok()]
+        .into_iter()
+        .flatten()
+        .any(|path| path.starts_with(root))
 }
 
-/// The source that Python runs for a project, relative to the work tree: the kernel, its reference.py, or the script that is
-/// its harness. `None` if there is none, or if a command judges.
+/// The source that Python runs for a project, relative to the work tree: the kernel, its
+/// reference.py, or the script that is its harness. `None` if there is none, or if a command
+/// judges.
 pub fn source(project: &Project) -> Option<String> {
     match &project.config.harness {
         Some(Harness::Command(_)) => return None,
@@ -101,41 +120,56 @@ pub fn source(project: &Project) -> Option<String> {
     is_reference.then(|| project.relative(&python)).flatten()
 }
 
-/// Why the script that lab.toml names as the harness cannot run, and what to do. `None` if it is there, and for another harness.
+/// Why the script that lab.toml names as the harness cannot run, and what to do. `None` if it is
+/// there, and for another harness.
 pub fn missing_script(project: &Project) -> Option<String> {
     let script = project.harness_script()?;
     let path = lexical(&project.home.join(script));
     if path.is_file() {
         return None;
     }
-    let config = project.config_file.as_ref().and_then(|file| project.relative(file));
+    let config = project
+        .config_file
+        .as_ref()
+        .and_then(|file| project.relative(file));
     Some(format!(
         "{} names {script} as the harness, and there is no such file: write it, or correct `harness` there",
         config.as_deref().unwrap_or(config::FILE)
     ))
 }
 
-/// The path of a harness's script, which lab.toml names relative to itself; relative to the work tree where it lies in it.
+/// The path of a harness's script, which lab.toml names relative to itself; relative to the work
+/// tree where it lies in it.
 fn script_name(project: &Project, script: &str) -> String {
     let path = lexical(&project.home.join(script));
-    project.relative(&path).unwrap_or_else(|| path.to_string_lossy().into_owned())
+    project
+        .relative(&path)
+        .unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
 /// Most bytes of a problem.toml.
 const SIZE_LIMIT: u64 = 8 << 20;
 
-/// The Python files of the peers that problem.toml names, relative to the work tree, each once. Empty if a command judges.
+/// The Python files of the peers that problem.toml names, relative to the work tree, each once.
+/// Empty if a command judges.
 pub fn peers(project: &Project) -> Vec<String> {
     if project.config.harness.is_some() {
         return Vec::new();
     }
     let table = problem(project).unwrap_or_default();
-    let Some(toml::Value::Array(peers)) = table.get("peer") else { return Vec::new() };
+    let Some(toml::Value::Array(peers)) = table.get("peer") else {
+        return Vec::new();
+    };
     let mut sources: Vec<String> = Vec::new();
     for peer in peers.iter().filter(|peer| peer.get("function").is_some()) {
-        let file =
-            project.problem_dir.join(peer.get("file").and_then(toml::Value::as_str).unwrap_or("peer.py"));
-        let shown = project.relative(&file).unwrap_or_else(|| file.to_string_lossy().into_owned());
+        let file = project.problem_dir.join(
+            peer.get("file")
+                .and_then(toml::Value::as_str)
+                .unwrap_or("peer.py"),
+        );
+        let shown = project
+            .relative(&file)
+            .unwrap_or_else(|| file.to_string_lossy().into_owned());
         if !sources.contains(&shown) {
             sources.push(shown);
         }
@@ -143,15 +177,20 @@ pub fn peers(project: &Project) -> Vec<String> {
     sources
 }
 
-/// Whether the problem has a reference among its files. A problem.toml that cannot be read counts, because the judge, which
-/// says what is wrong, decides by its own reading.
+/// Whether the problem has a reference among its files. A problem.toml that cannot be read counts,
+/// because the judge, which says what is wrong, decides by its own reading.
 fn is_tensor_problem(project: &Project) -> bool {
-    problem(project).and_then(|table| Some(table.get("kind")?.as_str()? == "tensor")).unwrap_or(true)
+    problem(project)
+        .and_then(|table| Some(table.get("kind")?.as_str()? == "tensor"))
+        .unwrap_or(true)
 }
 
 /// The problem.toml of a project; `None` if it cannot be read.
 fn problem(project: &Project) -> Option<toml::Table> {
-    let text = project.files().read_resolved(&project.problem_dir.join("problem.toml"), SIZE_LIMIT).ok()?;
+    let text = project
+        .files()
+        .read_resolved(&project.problem_dir.join("problem.toml"), SIZE_LIMIT)
+        .ok()?;
     String::from_utf8(text).ok()?.parse().ok()
 }
 
@@ -175,7 +214,11 @@ mod tests {
         fs::write(venv.join("own"), "").unwrap();
         symlink(venv.join("own"), temp.join("bin/own")).unwrap();
         let located = |named: &str| located(OsStr::new(named), &root);
-        assert_eq!(located(".venv/bin/python"), venv.join("python"), "a link stays one");
+        assert_eq!(
+            located(".venv/bin/python"),
+            venv.join("python"),
+            "a link stays one"
+        );
         for (named, is_inside) in [
             (".venv/bin/python", true),
             ("../bin/python3", false),
@@ -185,7 +228,10 @@ mod tests {
         ] {
             assert_eq!(lies_in(&located(named), &root), is_inside, "{named}");
         }
-        assert_eq!(located("no-such-program-1234"), Path::new("no-such-program-1234"));
+        assert_eq!(
+            located("no-such-program-1234"),
+            Path::new("no-such-program-1234")
+        );
         assert!(located("sh").is_absolute());
     }
 }

@@ -17,10 +17,15 @@ pub struct PythonRequest {
 impl PythonRequest {
     pub(super) fn of(project: &Project) -> Option<PythonRequest> {
         let source = python::source(project)?;
-        Some(PythonRequest { source, others: Vec::new(), interpreter: Interpreter::of(project) })
+        Some(PythonRequest {
+            source,
+            others: Vec::new(),
+            interpreter: Interpreter::of(project),
+        })
     }
 
-    /// The sources of all kernels that the trust in this project's lab.toml, or in its repository, is about.
+    /// The sources of all kernels that the trust in this project's lab.toml, or in its repository,
+    /// is about.
     pub(super) fn of_all(project: &Project) -> Option<PythonRequest> {
         let own = PythonRequest::of(project);
         if project.external() {
@@ -34,15 +39,21 @@ impl PythonRequest {
         }
         let mut sources = sources.into_iter();
         let (source, others) = (sources.next()?, sources.collect());
-        Some(PythonRequest { source, others, interpreter: Interpreter::of(project) })
+        Some(PythonRequest {
+            source,
+            others,
+            interpreter: Interpreter::of(project),
+        })
     }
 }
 
 /// The other projects that the trust in this project's lab.toml, or in its repository, is about.
 fn others_of(project: &Project) -> impl Iterator<Item = Project> {
-    let listed = KernelList::of(&project.root, &project.home).find().into_iter();
-    let below =
-        listed.filter_map(|kernel| Project::open(&project.root, Some(&project.root.join(kernel))).ok());
+    let listed = KernelList::of(&project.root, &project.home)
+        .find()
+        .into_iter();
+    let below = listed
+        .filter_map(|kernel| Project::open(&project.root, Some(&project.root.join(kernel))).ok());
     below.filter(|other| other.config_file == project.config_file && !other.external())
 }
 
@@ -59,7 +70,8 @@ impl PeersRequest {
         PeersRequest::new(project, python::peers(project))
     }
 
-    /// The peers of all kernels that the trust in this project's lab.toml, or in its repository, is about.
+    /// The peers of all kernels that the trust in this project's lab.toml, or in its repository, is
+    /// about.
     pub(super) fn of_all(project: &Project) -> Option<PeersRequest> {
         let mut sources = python::peers(project);
         if !project.external() {
@@ -73,7 +85,10 @@ impl PeersRequest {
     }
 
     fn new(project: &Project, sources: Vec<String>) -> Option<PeersRequest> {
-        (!sources.is_empty()).then(|| PeersRequest { sources, interpreter: Interpreter::of(project) })
+        (!sources.is_empty()).then(|| PeersRequest {
+            sources,
+            interpreter: Interpreter::of(project),
+        })
     }
 }
 

@@ -15,7 +15,9 @@ pub struct ScreenLock {
 }
 
 fn path_of(project: &Project) -> PathBuf {
-    project.lab_dir.join(format!("screen-{}.lock", project.kernel_key()))
+    project
+        .lab_dir
+        .join(format!("screen-{}.lock", project.kernel_key()))
 }
 
 /// Takes the lock. The error says which process holds it, and what to do.
@@ -24,22 +26,32 @@ pub fn take(project: &Project) -> Result<ScreenLock> {
     let failed = || format!("cannot write {}", path.display());
     let files = project.files();
     let lock = || -> Result<_> {
-        files.create_dir_all(&project.lab_dir).with_context(failed)?;
+        files
+            .create_dir_all(&project.lab_dir)
+            .with_context(failed)?;
         let taken = files.take_lock(&path, Access::ReadWrite);
         taken.with_context(|| format!("cannot lock {}", path.display()))
     };
-    let taken = lock().map_err(|error| space::explain(error, "no screen was opened; `lab log` only reads"));
+    let taken =
+        lock().map_err(|error| space::explain(error, "no screen was opened; `lab log` only reads"));
     let Some(mut file) = taken? else {
         // The file may hold anything; a process is a number.
-        let owner = files.read_text(&path, 64).ok().and_then(|text| text.trim().parse::<u32>().ok());
+        let owner = files
+            .read_text(&path, 64)
+            .ok()
+            .and_then(|text| text.trim().parse::<u32>().ok());
         bail!(
             "a screen is open on {} already{}: use that one, or quit it. `lab run`, `lab keep` and the others work \
              beside it, and so does a screen on another kernel",
             project.kernel.display(),
-            owner.map(|owner| format!(" (process {owner})")).unwrap_or_default()
+            owner
+                .map(|owner| format!(" (process {owner})"))
+                .unwrap_or_default()
         )
     };
-    file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())).with_context(failed)?;
+    file.set_len(0)
+        .and_then(|()| write!(file, "{}", std::process::id()))
+        .with_context(failed)?;
     Ok(ScreenLock { _file: file })
 }
 
@@ -67,7 +79,10 @@ mod tests {
         let held = take(&project).unwrap();
         let refused = take(&project).unwrap_err().to_string();
         assert!(
-            refused.contains(&format!("already (process {}): use that one", std::process::id())),
+            refused.contains(&format!(
+                "already (process {}): use that one",
+                std::process::id()
+            )),
             "{refused}"
         );
         drop(held);
@@ -81,7 +96,10 @@ mod tests {
         fs::create_dir(&project.lab_dir).unwrap();
         symlink("../../bashrc", &lock).unwrap();
         let refused = format!("{:#}", take(&project).unwrap_err());
-        assert!(refused.contains(".lock is a link, and lab follows no link there: remove it"), "{refused}");
+        assert!(
+            refused.contains(".lock is a link, and lab follows no link there: remove it"),
+            "{refused}"
+        );
         fs::remove_file(&lock).unwrap();
         fs::hard_link(&outside, &lock).unwrap();
         let refused = format!("{:#}", take(&project).unwrap_err());

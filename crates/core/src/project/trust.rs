@@ -1,8 +1,11 @@
-//! What a user is asked to trust, and whether it is trusted: the harness command of a lab.toml, kernels, references and peers in Python,
-//! and kernels where Linux cannot confine them. The user trusts by `lab init`, which writes the file, by `lab trust`, or on the screen.
+//! What a user is asked to trust, and whether it is trusted: the harness command of a lab.toml,
+//! kernels, references and peers in Python, and kernels where Linux cannot confine them. The user
+//! trusts by `lab init`, which writes the file, by `lab trust`, or on the screen.
 //!
-//! With the built-in harness trust is not needed for CUDA C++, as long as Linux can confine the kernel's process. In a trusted folder kernels may
-//! run without a sandbox too, peers in Python run (elsewhere a measurement leaves them out), and the compiler may read paths outside the repository that lab.toml names.
+//! With the built-in harness trust is not needed for CUDA C++, as long as Linux can confine the
+//! kernel's process. In a trusted folder kernels may run without a sandbox too, peers in Python run
+//! (elsewhere a measurement leaves them out), and the compiler may read paths outside the
+//! repository that lab.toml names.
 
 pub use super::python_request::{PeersRequest, PythonRequest};
 pub use super::trust_mark::{STATE_DIR, TrustMark, state_folder};
@@ -23,16 +26,20 @@ pub enum Trust {
     Needed(Box<TrustRequest>),
 }
 
-/// What a user is asked to trust. Trust belongs to exactly this: [`grant`] looks at no file for what it grants.
+/// What a user is asked to trust. Trust belongs to exactly this: [`grant`] looks at no file for
+/// what it grants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustRequest {
     /// The lab.toml in its real folder, or the repository where there is none.
     pub place: PathBuf,
-    /// The harness command, which `sh -c` runs in the folder of lab.toml; for a script in Python its program and its path.
+    /// The harness command, which `sh -c` runs in the folder of lab.toml; for a script in Python
+    /// its program and its path.
     pub command: Option<String>,
-    /// Paths outside the repository's sources that the compiler may read, because lab.toml names them.
+    /// Paths outside the repository's sources that the compiler may read, because lab.toml names
+    /// them.
     pub outside: Vec<PathBuf>,
-    /// Why Linux cannot confine a kernel here. `None` where it can, or where no kernel runs on the cpu device.
+    /// Why Linux cannot confine a kernel here. `None` where it can, or where no kernel runs on the
+    /// cpu device.
     pub unconfined: Option<String>,
     /// The Python that would run. `None` where none would.
     pub python: Option<PythonRequest>,
@@ -51,12 +58,14 @@ const LISTED: usize = 20;
 pub enum TrustLine {
     /// A sentence. It may be wrapped at its blanks.
     Sentence(String),
-    /// A line of a command, or a path: each character counts. Characters that a terminal does not show stand in it by their number.
+    /// A line of a command, or a path: each character counts. Characters that a terminal does not
+    /// show stand in it by their number.
     Literal(String),
 }
 
 impl TrustRequest {
-    /// A request that asks for nothing yet. `place` is a lab.toml in its real folder, or a repository without one.
+    /// A request that asks for nothing yet. `place` is a lab.toml in its real folder, or a
+    /// repository without one.
     pub fn new(place: PathBuf, mark: TrustMark) -> TrustRequest {
         TrustRequest {
             place,
@@ -72,37 +81,55 @@ impl TrustRequest {
 
     /// What a project needs trust for, or would get with it.
     pub fn of(project: &Project, unconfined: Option<String>) -> TrustRequest {
-        let place = project.config_file.clone().unwrap_or_else(|| project.root.clone());
+        let place = project
+            .config_file
+            .clone()
+            .unwrap_or_else(|| project.root.clone());
         TrustRequest {
             command: command(project),
             outside: compile_paths::of(project).outside,
             unconfined,
             python: PythonRequest::of(project),
             peers: PeersRequest::of(project),
-            config: project.config_file.clone().map(|file| (file, project.root.clone())),
+            config: project
+                .config_file
+                .clone()
+                .map(|file| (file, project.root.clone())),
             ..TrustRequest::new(place, project.trust_mark.clone())
         }
     }
 
-    /// [`TrustRequest::of`] for a user who names no kernel: it lists the Python of every kernel that the trust is about.
+    /// [`TrustRequest::of`] for a user who names no kernel: it lists the Python of every kernel
+    /// that the trust is about.
     pub fn of_folder(project: &Project) -> TrustRequest {
         let python = PythonRequest::of_all(project);
         let peers = PeersRequest::of_all(project);
-        TrustRequest { python, peers, ..TrustRequest::of(project, None) }
+        TrustRequest {
+            python,
+            peers,
+            ..TrustRequest::of(project, None)
+        }
     }
 
     /// What is not trusted yet, as the subject of a sentence.
     pub fn subject(&self) -> &'static str {
-        if self.command.is_some() { "the harness command" } else { "this folder" }
+        if self.command.is_some() {
+            "the harness command"
+        } else {
+            "this folder"
+        }
     }
 
     /// The whole of what is asked, without the question.
     pub fn lines(&self) -> Vec<TrustLine> {
         let sentence = |text: &str| TrustLine::Sentence(text.to_owned());
-        let path = |path: &Path| TrustLine::Literal(format!("    {}", visible(&path.to_string_lossy())));
+        let path =
+            |path: &Path| TrustLine::Literal(format!("    {}", visible(&path.to_string_lossy())));
         let mut lines = vec![path(&self.place)];
         if let Some(command) = &self.command {
-            lines.push(sentence("wants to run a command that you have not trusted yet:"));
+            lines.push(sentence(
+                "wants to run a command that you have not trusted yet:",
+            ));
             lines.extend(numbered(command).into_iter().map(TrustLine::Literal));
             lines.push(sentence("It runs with your rights at every save."));
             if let Some(python) = &self.python {
@@ -111,25 +138,54 @@ impl TrustRequest {
             }
         }
         if let (None, Some(python)) = (&self.command, &self.python) {
-            lines.push(sentence("wants to run Python that you have not trusted yet:"));
+            lines.push(sentence(
+                "wants to run Python that you have not trusted yet:",
+            ));
             lines.push(path(Path::new(&python.source)));
-            lines.extend(python.others.iter().take(LISTED).map(|source| path(Path::new(source))));
-            if let Some(more) = python.others.len().checked_sub(LISTED).filter(|more| *more > 0) {
+            lines.extend(
+                python
+                    .others
+                    .iter()
+                    .take(LISTED)
+                    .map(|source| path(Path::new(source))),
+            );
+            if let Some(more) = python
+                .others
+                .len()
+                .checked_sub(LISTED)
+                .filter(|more| *more > 0)
+            {
                 lines.push(TrustLine::Sentence(format!("and {more} more.")));
             }
             lines.push(sentence(match python.others.is_empty() {
                 true => "It runs with your rights at every save: nothing keeps it from your files.",
-                false => "They run with your rights at every save: nothing keeps them from your files.",
+                false => {
+                    "They run with your rights at every save: nothing keeps them from your files."
+                }
             }));
             lines.push(sentence(interpreter_in_words(&python.interpreter)));
             lines.push(path(&python.interpreter.program));
         }
         if let Some(peers) = &self.peers {
-            lines
-                .push(sentence("A measurement also runs the peers in these Python files, with your rights:"));
-            lines.extend(peers.sources.iter().take(LISTED).map(|source| path(Path::new(source))));
-            if let Some(more) = peers.sources.len().checked_sub(LISTED).filter(|more| *more > 0) {
-                lines.push(TrustLine::Sentence(format!("and {more} more files of peers.")));
+            lines.push(sentence(
+                "A measurement also runs the peers in these Python files, with your rights:",
+            ));
+            lines.extend(
+                peers
+                    .sources
+                    .iter()
+                    .take(LISTED)
+                    .map(|source| path(Path::new(source))),
+            );
+            if let Some(more) = peers
+                .sources
+                .len()
+                .checked_sub(LISTED)
+                .filter(|more| *more > 0)
+            {
+                lines.push(TrustLine::Sentence(format!(
+                    "and {more} more files of peers."
+                )));
             }
             if self.python.is_none() {
                 lines.push(sentence(interpreter_in_words(&peers.interpreter)));
@@ -148,7 +204,9 @@ impl TrustRequest {
             ));
         }
         if !self.outside.is_empty() {
-            lines.push(sentence("The compiler may read, outside the repository's sources:"));
+            lines.push(sentence(
+                "The compiler may read, outside the repository's sources:",
+            ));
             lines.extend(self.outside.iter().map(|outside| path(outside)));
         }
         lines.push(sentence(
@@ -173,7 +231,11 @@ impl std::fmt::Display for TrustRequest {
         let place = visible(&self.place.to_string_lossy());
         if let (None, Some(python)) = (&self.command, &self.python) {
             let program = visible(&python.interpreter.program.to_string_lossy());
-            let whose = if python.interpreter.is_inside { ", a program of this folder," } else { "" };
+            let whose = if python.interpreter.is_inside {
+                ", a program of this folder,"
+            } else {
+                ""
+            };
             return write!(
                 f,
                 "{} is Python, which {program}{whose} would run with your rights, and {place} is not trusted: look at it, then \
@@ -217,14 +279,26 @@ fn command(project: &Project) -> Option<String> {
 
 /// The lines of a command, each behind its number.
 fn numbered(command: &str) -> Vec<String> {
-    let lines = command.strip_suffix('\n').unwrap_or(command).split('\n').enumerate();
-    lines.map(|(index, line)| format!("{:>5} │ {}", index + 1, visible(line))).collect()
+    let lines = command
+        .strip_suffix('\n')
+        .unwrap_or(command)
+        .split('\n')
+        .enumerate();
+    lines
+        .map(|(index, line)| format!("{:>5} │ {}", index + 1, visible(line)))
+        .collect()
 }
 
-/// Text in which nothing is hidden: letters, digits and plain ASCII stay, and every other character stands by its number.
+/// Text in which nothing is hidden: letters, digits and plain ASCII stay, and every other character
+/// stands by its number.
 fn visible(text: &str) -> String {
     // Letters without ink.
-    let blank = |c: char| matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}');
+    let blank = |c: char| {
+        matches!(
+            c,
+            '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}'
+        )
+    };
     let stays = |c: char| matches!(c, ' '..='~') || (c.is_alphanumeric() && !blank(c));
     text.chars().fold(String::new(), |mut out, c| {
         if stays(c) {
@@ -236,20 +310,28 @@ fn visible(text: &str) -> String {
     })
 }
 
-/// Returns whether a run of the project may start. `unconfined` says why Linux cannot confine the kernel, where it cannot; it is
-/// asked only where that matters. The error is of a missing home folder.
+/// Returns whether a run of the project may start. `unconfined` says why Linux cannot confine the
+/// kernel, where it cannot; it is asked only where that matters. The error is of a missing home
+/// folder.
 pub fn check(project: &Project, unconfined: impl FnOnce() -> Option<String>) -> Result<Trust> {
     if is_granted(project)? {
         return Ok(Trust::Given);
     }
-    let unconfined = if project.external() { None } else { unconfined() };
+    let unconfined = if project.external() {
+        None
+    } else {
+        unconfined()
+    };
     if !project.external() && unconfined.is_none() && python::source(project).is_none() {
         return Ok(Trust::Given);
     }
-    Ok(Trust::Needed(Box::new(TrustRequest::of(project, unconfined))))
+    Ok(Trust::Needed(Box::new(TrustRequest::of(
+        project, unconfined,
+    ))))
 }
 
-/// Returns whether the user trusts the folder of a project: its lab.toml as it was read, or the repository where there is none.
+/// Returns whether the user trusts the folder of a project: its lab.toml as it was read, or the
+/// repository where there is none.
 pub fn is_granted(project: &Project) -> Result<bool> {
     project.trust_mark.is_granted()
 }
@@ -259,7 +341,11 @@ pub fn grant(request: &TrustRequest) -> Result<()> {
     if let Some((file, root)) = &request.config {
         let (_, content) = Config::read_with_content(file, root)?;
         if TrustMark::of_config(file.parent().unwrap_or(root), content.as_bytes()) != request.mark {
-            let what = if request.command.is_some() { "its harness command" } else { "it" };
+            let what = if request.command.is_some() {
+                "its harness command"
+            } else {
+                "it"
+            };
             bail!("{} changed just now: look at {what} again", file.display());
         }
     }
@@ -292,7 +378,10 @@ mod tests {
         let second = r"    2 │ \u{202e}\u{200b}x\t\u{1b}[2J\u{a0}\u{3164}é漢;\r rm -rf ~";
         assert!(text.contains(second), "{text}");
         let refusal = request(hidden).to_string();
-        assert!(refusal.contains("a command of 2 lines") && refusal.contains(second), "{refusal}");
+        assert!(
+            refusal.contains("a command of 2 lines") && refusal.contains(second),
+            "{refusal}"
+        );
         let one = request("uv run harness.py").to_string();
         assert_eq!(
             one,
@@ -307,14 +396,22 @@ mod tests {
             named_by: NamedBy::Config,
             is_inside: true,
         };
-        let python = PythonRequest { source: "k/kernel.py".into(), others: Vec::new(), interpreter };
-        let mut asked = TrustRequest::new("/clone".into(), TrustMark::of_folder(Path::new("/clone")));
+        let python = PythonRequest {
+            source: "k/kernel.py".into(),
+            others: Vec::new(),
+            interpreter,
+        };
+        let mut asked =
+            TrustRequest::new("/clone".into(), TrustMark::of_folder(Path::new("/clone")));
         asked.python = Some(python);
         let text = asked.text();
-        let wanted = "    /clone\nwants to run Python that you have not trusted yet:\n    k/kernel.py\n";
+        let wanted =
+            "    /clone\nwants to run Python that you have not trusted yet:\n    k/kernel.py\n";
         assert!(text.starts_with(wanted), "{text}");
         assert!(
-            text.contains("The interpreter is a program of this folder:\n    /clone/.venv/bin/python\n"),
+            text.contains(
+                "The interpreter is a program of this folder:\n    /clone/.venv/bin/python\n"
+            ),
             "{text}"
         );
         assert_eq!(
@@ -323,16 +420,28 @@ mod tests {
              /clone is not trusted: look at it, then `lab trust`"
         );
         asked.python.as_mut().expect("Python").interpreter.is_inside = false;
-        assert!(asked.text().contains("The interpreter is the one that lab.toml names:"), "{}", asked.text());
+        assert!(
+            asked
+                .text()
+                .contains("The interpreter is the one that lab.toml names:"),
+            "{}",
+            asked.text()
+        );
     }
 
     #[test]
     fn peers_in_python_are_named_with_their_interpreter() {
-        let interpreter =
-            Interpreter { program: "/usr/bin/python3".into(), named_by: NamedBy::Path, is_inside: false };
-        let mut asked = TrustRequest::new("/clone".into(), TrustMark::of_folder(Path::new("/clone")));
-        asked.peers =
-            Some(PeersRequest { sources: vec!["k/peer.py".into(), "k/t\u{202e}.py".into()], interpreter });
+        let interpreter = Interpreter {
+            program: "/usr/bin/python3".into(),
+            named_by: NamedBy::Path,
+            is_inside: false,
+        };
+        let mut asked =
+            TrustRequest::new("/clone".into(), TrustMark::of_folder(Path::new("/clone")));
+        asked.peers = Some(PeersRequest {
+            sources: vec!["k/peer.py".into(), "k/t\u{202e}.py".into()],
+            interpreter,
+        });
         let text = asked.text();
         let wanted = "A measurement also runs the peers in these Python files, with your rights:\n    k/peer.py\n    \
                       k/t\\u{202e}.py\nThe interpreter is python3 on your PATH:\n    /usr/bin/python3\n";

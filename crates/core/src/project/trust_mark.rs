@@ -1,10 +1,14 @@
 //! The mark of a folder that its user trusts: a file in the user's state folder.
 //!
 //! The file is named by a hash of the real folder of lab.toml, its name and its content as it was
-//! read; where there is no lab.toml, of the repository's path. The same text in another clone needs trust of its own, because its
-//! command starts another script. That also holds for a lab.toml that is a link: what it leads to is in another folder.
+//! read; where there is no lab.toml, of the repository's path. The same text in another clone needs
+//! trust of its own, because its command starts another script. That also holds for a lab.toml that
+//! is a link: what it leads to is in another folder.
 
-#![allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the state folder is the user's own"
+)]
 
 use crate::config::{self, Config};
 use anyhow::{Context, Result, bail};
@@ -23,14 +27,17 @@ impl TrustMark {
     pub fn of_config(folder: &Path, content: &[u8]) -> TrustMark {
         let mut hash = blake3::Hasher::new();
         let path = folder.join(config::FILE);
-        hash.update(path.as_os_str().as_encoded_bytes()).update(b"\0").update(content);
+        hash.update(path.as_os_str().as_encoded_bytes())
+            .update(b"\0")
+            .update(content);
         TrustMark(hash.finalize().to_hex().to_string())
     }
 
     /// The mark of a repository without a lab.toml. `root` is its real folder.
     pub fn of_folder(root: &Path) -> TrustMark {
         let mut hash = blake3::Hasher::new();
-        hash.update(b"folder\0").update(root.as_os_str().as_encoded_bytes());
+        hash.update(b"folder\0")
+            .update(root.as_os_str().as_encoded_bytes());
         TrustMark(hash.finalize().to_hex().to_string())
     }
 
@@ -48,10 +55,12 @@ impl TrustMark {
     }
 }
 
-/// Whether the user trusts a repository with the lab.toml that is in it now: asked before git opens the repository. A lab.toml in
-/// a folder below does not count.
+/// Whether the user trusts a repository with the lab.toml that is in it now: asked before git opens
+/// the repository. A lab.toml in a folder below does not count.
 pub(super) fn is_granted_before_opening(root: &Path) -> bool {
-    let Ok(root) = root.canonicalize() else { return false };
+    let Ok(root) = root.canonicalize() else {
+        return false;
+    };
     let mark = match Config::read_with_content(&root.join(config::FILE), &root) {
         Ok((_, content)) => TrustMark::of_config(&root, content.as_bytes()),
         Err(_) if root.join(config::FILE).symlink_metadata().is_ok() => return false,
@@ -70,12 +79,18 @@ pub fn state_folder() -> Result<PathBuf> {
         let given = PathBuf::from(given);
         // A relative one would be a folder of whatever repository the command runs in.
         if !given.is_absolute() {
-            bail!("{STATE_DIR} is {}: give it an absolute path", given.display());
+            bail!(
+                "{STATE_DIR} is {}: give it an absolute path",
+                given.display()
+            );
         }
         return Ok(given);
     }
-    let names =
-        AppStrategyArgs { top_level_domain: String::new(), author: String::new(), app_name: "lab".into() };
+    let names = AppStrategyArgs {
+        top_level_domain: String::new(),
+        author: String::new(),
+        app_name: "lab".into(),
+    };
     let folders = etcetera::app_strategy::Xdg::new(names)
         .with_context(|| format!("no home folder is known: set HOME or {STATE_DIR}"))?;
     Ok(folders.state_dir().unwrap_or_else(|| folders.data_dir()))
@@ -90,7 +105,10 @@ mod tests {
         let mark = TrustMark::of_config(Path::new("/a"), b"x");
         assert_ne!(mark, TrustMark::of_config(Path::new("/b"), b"x"));
         assert_ne!(mark, TrustMark::of_config(Path::new("/a"), b"y"));
-        assert_ne!(TrustMark::of_folder(Path::new("/a")), TrustMark::of_config(Path::new("/a"), b""));
+        assert_ne!(
+            TrustMark::of_folder(Path::new("/a")),
+            TrustMark::of_config(Path::new("/a"), b"")
+        );
         // As earlier versions named it.
         let earlier = blake3::hash(b"/a/lab.toml\0x").to_hex().to_string();
         assert_eq!(mark, TrustMark(earlier));

@@ -1,5 +1,5 @@
-//! Finds the git work tree that a folder lies in, and says why a repository cannot be opened. Everything else that calls
-//! git is in [`crate::repo`], which needs a project first.
+//! Finds the git work tree that a folder lies in, and says why a repository cannot be opened.
+//! Everything else that calls git is in [`crate::repo`], which needs a project first.
 
 use super::{LAB_DIR, trust_mark};
 use crate::disk::special_files;
@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use git2::{ErrorCode, Repository};
 use std::path::{Path, PathBuf};
 
-/// Returns the canonical path of the work tree that `from` lies in. The error says what to do: there is no repository,
-/// another user owns it, it is bare, or its `.lab` is not the lab's own.
+/// Returns the canonical path of the work tree that `from` lies in. The error says what to do:
+/// there is no repository, another user owns it, it is bare, or its `.lab` is not the lab's own.
 pub fn work_tree(from: &Path) -> Result<PathBuf> {
     special_files::refuse_in_repository(from, trust_mark::is_granted_before_opening)?;
     let repo = match Repository::discover(from) {
@@ -36,15 +36,20 @@ pub fn work_tree(from: &Path) -> Result<PathBuf> {
             repo.path().display()
         )
     })?;
-    let root = root.canonicalize().with_context(|| format!("cannot find {}", root.display()))?;
+    let root = root
+        .canonicalize()
+        .with_context(|| format!("cannot find {}", root.display()))?;
     refuse_foreign_folder(&repo, &root)?;
     Ok(root)
 }
 
-/// The folder that git's `safe.directory` must name for `from`: the root of the work tree, found without opening the repository.
+/// The folder that git's `safe.directory` must name for `from`: the root of the work tree, found
+/// without opening the repository.
 fn owned_root(from: &Path) -> PathBuf {
     let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
-    let root = from.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    let root = from
+        .ancestors()
+        .find(|folder| folder.join(".git").symlink_metadata().is_ok());
     root.unwrap_or(&from).to_owned()
 }
 
@@ -53,20 +58,26 @@ pub(super) fn share_repository(one: &Path, other: &Path) -> bool {
     let common = |root: &Path| {
         let repo = Repository::open(root).ok()?;
         let is_root = repo.workdir()?.canonicalize().ok()? == root.canonicalize().ok()?;
-        is_root.then(|| repo.commondir().canonicalize().ok()).flatten()
+        is_root
+            .then(|| repo.commondir().canonicalize().ok())
+            .flatten()
     };
     common(one).is_some_and(|one| common(other) == Some(one))
 }
 
-/// Whether HEAD's commit holds something at this path, relative to the work tree. False where git cannot say: every command
-/// that needs git reports that itself.
+/// Whether HEAD's commit holds something at this path, relative to the work tree. False where git
+/// cannot say: every command that needs git reports that itself.
 pub(super) fn head_holds(root: &Path, path: &Path) -> bool {
-    let tree = Repository::open(root)
-        .and_then(|repo| repo.head()?.peel_to_tree().map(|tree| tree.get_path(path).is_ok()));
+    let tree = Repository::open(root).and_then(|repo| {
+        repo.head()?
+            .peel_to_tree()
+            .map(|tree| tree.get_path(path).is_ok())
+    });
     tree.unwrap_or(false)
 }
 
-/// Refuses a `.lab` that is a link, or whose files came with the repository: the lab would read and write them as its own.
+/// Refuses a `.lab` that is a link, or whose files came with the repository: the lab would read and
+/// write them as its own.
 fn refuse_foreign_folder(repo: &Repository, root: &Path) -> Result<()> {
     let folder = root.join(LAB_DIR);
     match folder.symlink_metadata() {
@@ -84,9 +95,12 @@ fn refuse_foreign_folder(repo: &Repository, root: &Path) -> Result<()> {
         _ => {}
     }
     // An index that cannot be read is reported by the commands that need it.
-    let Ok(index) = repo.index() else { return Ok(()) };
+    let Ok(index) = repo.index() else {
+        return Ok(());
+    };
     let tracked = |path: &[u8]| {
-        path.strip_prefix(LAB_DIR.as_bytes()).is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
+        path.strip_prefix(LAB_DIR.as_bytes())
+            .is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
     };
     let first = index
         .find_prefix(LAB_DIR)
@@ -106,8 +120,8 @@ fn refuse_foreign_folder(repo: &Repository, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Why libgit2 cannot open the repository at `path`, and what to do. It knows neither sha256 nor reftable, and refuses a
-/// repository whose configuration names an extension that it does not know.
+/// Why libgit2 cannot open the repository at `path`, and what to do. It knows neither sha256 nor
+/// reftable, and refuses a repository whose configuration names an extension that it does not know.
 pub fn cannot_open(path: &Path, error: &git2::Error) -> String {
     let at = format!("the git repository at {}", path.display());
     let message = error.message();

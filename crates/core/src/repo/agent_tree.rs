@@ -1,8 +1,9 @@
-//! The work tree in which the command of `lab auto` edits: the files of HEAD, in a git repository of its own.
+//! The work tree in which the command of `lab auto` edits: the files of HEAD, in a git repository
+//! of its own.
 //!
-//! The repository borrows the objects of the user's repository and shares nothing else with it. A commit, a branch or a hook
-//! that the command makes there changes neither a ref nor a setting of the user's. libgit2 writes the files, and it starts
-//! no filter program and no hook.
+//! The repository borrows the objects of the user's repository and shares nothing else with it. A
+//! commit, a branch or a hook that the command makes there changes neither a ref nor a setting of
+//! the user's. libgit2 writes the files, and it starts no filter program and no hook.
 
 use super::commit::{CommitFile, tree_with};
 use super::identity::any_signature;
@@ -32,7 +33,13 @@ const KEPT_COMMITS: usize = 100;
 type Stamp = (u64, u64, i64, i64, u32);
 
 fn stamp(found: &Metadata) -> Stamp {
-    (found.ino(), found.len(), found.ctime(), found.ctime_nsec(), found.mode())
+    (
+        found.ino(),
+        found.len(),
+        found.ctime(),
+        found.ctime_nsec(),
+        found.mode(),
+    )
 }
 
 /// A fresh work tree, with the state of its files before the command runs.
@@ -41,7 +48,8 @@ pub struct AgentTree {
     kernel: String,
     base: Oid,
     before: BTreeMap<PathBuf, Stamp>,
-    /// The folder below `refs/lab` for what is kept. Lanes count their turns each for itself, at the same time.
+    /// The folder below `refs/lab` for what is kept. Lanes count their turns each for itself, at
+    /// the same time.
     refs: String,
 }
 
@@ -57,7 +65,8 @@ pub struct OtherChanges {
 }
 
 impl AgentTree {
-    /// Replaces the folder `path` by a work tree of HEAD, with `kernel` as the kernel's bytes; `None` takes the incumbent's.
+    /// Replaces the folder `path` by a work tree of HEAD, with `kernel` as the kernel's bytes;
+    /// `None` takes the incumbent's.
     pub fn create(
         repo: &Repo,
         project: &Project,
@@ -81,17 +90,24 @@ impl AgentTree {
         options.no_reinit(true).external_template(false);
         Repository::init_opts(path, &options).with_context(what)?;
         let objects = repo.git.commondir().join("objects");
-        let mut line = objects.canonicalize().with_context(what)?.as_os_str().as_bytes().to_vec();
+        let mut line = objects
+            .canonicalize()
+            .with_context(what)?
+            .as_os_str()
+            .as_bytes()
+            .to_vec();
         line.push(b'\n');
         write(&root, Path::new(".git/objects/info/alternates"), &line).with_context(what)?;
         // Without this file git takes the missing parents of a shallow clone for damage.
-        if let Ok(shallow) = Root::new(repo.git.commondir()).read(Path::new("shallow"), SIZE_LIMIT) {
+        if let Ok(shallow) = Root::new(repo.git.commondir()).read(Path::new("shallow"), SIZE_LIMIT)
+        {
             write(&root, Path::new(".git/shallow"), &shallow).with_context(what)?;
         }
         let own = Repository::open(path).with_context(what)?;
         environment::apply(&own)?;
         own.set_head_detached(base).with_context(what)?;
-        own.checkout_head(Some(CheckoutBuilder::new().force())).with_context(what)?;
+        own.checkout_head(Some(CheckoutBuilder::new().force()))
+            .with_context(what)?;
         let bytes = match kernel {
             Some(bytes) => bytes.to_vec(),
             None => checkout::bytes_of(repo, project, &base.to_string())?,
@@ -103,40 +119,62 @@ impl AgentTree {
         walk(path, Path::new(""), &mut |file, found| {
             before.insert(file.to_owned(), stamp(found));
         });
-        Ok(AgentTree { root, kernel, base, before, refs: refs::turns_folder(project) })
+        Ok(AgentTree {
+            root,
+            kernel,
+            base,
+            before,
+            refs: refs::turns_folder(project),
+        })
     }
 
-    /// The work tree of a turn that did not end in the folder `path`, with the turn; `None` if there is none. Its files count as changed where
-    /// their bytes differ from the commit that they were taken from.
+    /// The work tree of a turn that did not end in the folder `path`, with the turn; `None` if
+    /// there is none. Its files count as changed where their bytes differ from the commit that they
+    /// were taken from.
     pub fn find(repo: &Repo, project: &Project, path: &Path) -> Result<Option<(AgentTree, u64)>> {
         let git = &repo.git;
         let parent = Root::new(path.parent().unwrap_or(path));
-        let Ok(noted) = parent.read_text(&note(path), 64) else { return Ok(None) };
-        let Some((base, turn)) = noted.split_once(' ') else { return Ok(None) };
+        let Ok(noted) = parent.read_text(&note(path), 64) else {
+            return Ok(None);
+        };
+        let Some((base, turn)) = noted.split_once(' ') else {
+            return Ok(None);
+        };
         let base = Oid::from_str(base).and_then(|base| git.find_commit(base));
-        let (Ok(commit), Ok(turn)) = (base, turn.parse()) else { return Ok(None) };
+        let (Ok(commit), Ok(turn)) = (base, turn.parse()) else {
+            return Ok(None);
+        };
         if !is_folder(path) {
             return Ok(None);
         }
         let mut before = BTreeMap::new();
-        commit.tree()?.walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
-            let file =
-                Path::new(OsStr::from_bytes(folder.as_bytes())).join(OsStr::from_bytes(entry.name_bytes()));
-            if entry.kind() == Some(ObjectType::Blob) {
-                let found = path.join(&file).symlink_metadata().ok();
-                let same = found.filter(|found| is_as_in(repo, path, &file, found, entry.id()));
-                before.insert(file, same.as_ref().map_or((0, 0, 0, 0, 0), stamp));
-            }
-            git2::TreeWalkResult::Ok
-        })?;
+        commit
+            .tree()?
+            .walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
+                let file = Path::new(OsStr::from_bytes(folder.as_bytes()))
+                    .join(OsStr::from_bytes(entry.name_bytes()));
+                if entry.kind() == Some(ObjectType::Blob) {
+                    let found = path.join(&file).symlink_metadata().ok();
+                    let same = found.filter(|found| is_as_in(repo, path, &file, found, entry.id()));
+                    before.insert(file, same.as_ref().map_or((0, 0, 0, 0, 0), stamp));
+                }
+                git2::TreeWalkResult::Ok
+            })?;
         let (root, kernel) = (Root::new(path), project.kernel_name.clone());
         Ok(Some((
-            AgentTree { root, kernel, base: commit.id(), before, refs: refs::turns_folder(project) },
+            AgentTree {
+                root,
+                kernel,
+                base: commit.id(),
+                before,
+                refs: refs::turns_folder(project),
+            },
             turn,
         )))
     }
 
-    /// Notes that the turn of the work tree in the folder `path` has ended: [`AgentTree::find`] does not find it any more.
+    /// Notes that the turn of the work tree in the folder `path` has ended: [`AgentTree::find`]
+    /// does not find it any more.
     pub fn forget(path: &Path) -> std::io::Result<()> {
         match Root::new(path.parent().unwrap_or(path)).remove_file(&note(path)) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
@@ -162,15 +200,23 @@ impl AgentTree {
         self.root.read(Path::new(&self.kernel), SIZE_LIMIT)
     }
 
-    /// Keeps what the command changed besides the kernel under `refs/lab/auto/TURN`, and names it; with the kernel if that
-    /// is not taken. Of the other files at most so many bytes are kept.
-    pub fn keep_others(&self, repo: &Repo, turn: u64, with_kernel: bool, most: u64) -> Result<OtherChanges> {
+    /// Keeps what the command changed besides the kernel under `refs/lab/auto/TURN`, and names it;
+    /// with the kernel if that is not taken. Of the other files at most so many bytes are kept.
+    pub fn keep_others(
+        &self,
+        repo: &Repo,
+        turn: u64,
+        with_kernel: bool,
+        most: u64,
+    ) -> Result<OtherChanges> {
         let git = &repo.git;
         let is_taken = |file: &Path| !with_kernel && file == Path::new(&self.kernel);
         let mut found = OtherChanges::default();
         if !is_folder(self.path()) {
             // A link may lead to any folder of the user's.
-            found.lines.push("removed or replaced its work tree; nothing of it is kept".to_owned());
+            found
+                .lines
+                .push("removed or replaced its work tree; nothing of it is kept".to_owned());
             return Ok(found);
         }
         let mut files = Vec::new();
@@ -186,7 +232,9 @@ impl AgentTree {
                     found.lines.push(format!("changed {}", file.display()));
                     files.push(kept);
                 }
-                Err(why) => found.lines.push(format!("changed {} (not kept: {why})", file.display())),
+                Err(why) => found
+                    .lines
+                    .push(format!("changed {} (not kept: {why})", file.display())),
             }
         });
         for gone in self.before.keys().filter(|file| !seen.contains(*file)) {
@@ -194,7 +242,10 @@ impl AgentTree {
                 continue;
             }
             found.lines.push(format!("removed {}", gone.display()));
-            files.extend(gone.to_str().map(|name| CommitFile::new(name, None, None, FileMode::Blob)));
+            files.extend(
+                gone.to_str()
+                    .map(|name| CommitFile::new(name, None, None, FileMode::Blob)),
+            );
         }
         found.bytes = most - room;
         let base = git.find_commit(self.base)?;
@@ -208,13 +259,18 @@ impl AgentTree {
         let tree = tree_with(git, Some(&base), &files)?;
         let who = any_signature(git)?;
         let own = own.and_then(|tip| git.find_commit(tip).ok());
-        let parents: Vec<&git2::Commit> = [Some(&base), own.as_ref()].into_iter().flatten().collect();
-        let message =
-            format!("lab auto: what turn {turn} changed besides the kernel\n\n{}\n", found.lines.join("\n"));
+        let parents: Vec<&git2::Commit> =
+            [Some(&base), own.as_ref()].into_iter().flatten().collect();
+        let message = format!(
+            "lab auto: what turn {turn} changed besides the kernel\n\n{}\n",
+            found.lines.join("\n")
+        );
         let id = git.commit(None, &who, &who, &message, &tree, &parents)?;
         durable::commit(git, id)?;
-        let stored =
-            StoredCommit { id: id.to_string(), reference: refs::free_name(git, &self.refs, RunId(turn), id) };
+        let stored = StoredCommit {
+            id: id.to_string(),
+            reference: refs::free_name(git, &self.refs, RunId(turn), id),
+        };
         refs::name_commit(repo, &stored, "lab auto")?;
         durable::reference(git, &stored.reference)?;
         found.kept = Some(stored);
@@ -235,12 +291,23 @@ impl AgentTree {
             return Err(format!("more than {KEPT_FILES} files"));
         }
         let (content, mode) = if metadata.is_symlink() {
-            let target = std::fs::read_link(self.path().join(file)).map_err(|error| error.to_string())?;
+            let target =
+                std::fs::read_link(self.path().join(file)).map_err(|error| error.to_string())?;
             (target.as_os_str().as_bytes().to_vec(), FileMode::Link)
         } else {
-            let content = self.root.read(file, SIZE_LIMIT).map_err(|error| error.to_string())?;
+            let content = self
+                .root
+                .read(file, SIZE_LIMIT)
+                .map_err(|error| error.to_string())?;
             let executable = metadata.permissions().mode() & 0o100 != 0;
-            (content, if executable { FileMode::BlobExecutable } else { FileMode::Blob })
+            (
+                content,
+                if executable {
+                    FileMode::BlobExecutable
+                } else {
+                    FileMode::Blob
+                },
+            )
         };
         // No byte of a kernel is left out.
         if file != Path::new(&self.kernel) {
@@ -249,11 +316,14 @@ impl AgentTree {
                 .checked_sub(bytes)
                 .ok_or_else(|| format!("{bytes} bytes, and there is room for {room}"))?;
         }
-        let blob = git.blob(&content).map_err(|error| error.message().to_owned())?;
+        let blob = git
+            .blob(&content)
+            .map_err(|error| error.message().to_owned())?;
         Ok(CommitFile::new(name, None, Some(blob), mode))
     }
 
-    /// Copies the commits that the command made into the user's object store, and returns the last one.
+    /// Copies the commits that the command made into the user's object store, and returns the last
+    /// one.
     fn own_commits(&self, git: &Repository, lines: &mut Vec<String>) -> Option<Oid> {
         let folder = self.path().join(".git");
         if !is_folder(&folder) {
@@ -261,12 +331,16 @@ impl AgentTree {
             return None;
         }
         if let Err(why) = special_files::refuse_in_repository(self.path(), |_| false) {
-            lines.push(format!("the git repository of its work tree is not read: {why}"));
+            lines.push(format!(
+                "the git repository of its work tree is not read: {why}"
+            ));
             return None;
         }
         let own = Repository::open(&folder).ok()?;
-        let branch =
-            own.find_reference("HEAD").ok().and_then(|head| Some(head.symbolic_target().ok()??.to_owned()));
+        let branch = own
+            .find_reference("HEAD")
+            .ok()
+            .and_then(|head| Some(head.symbolic_target().ok()??.to_owned()));
         lines.extend(branch.map(|branch| format!("checked out the branch {branch}")));
         let tip = own.head().ok()?.peel_to_commit().ok()?.id();
         if tip == self.base {
@@ -278,7 +352,9 @@ impl AgentTree {
         let made: Vec<Oid> = commits.flatten().take(KEPT_COMMITS + 1).collect();
         let count = made.len().min(KEPT_COMMITS);
         lines.push(format!("made commits ({count}), the last is {tip}"));
-        let keep = |commit: &Oid| copy(&own, git, *commit).is_some() && durable::commit(git, *commit).is_ok();
+        let keep = |commit: &Oid| {
+            copy(&own, git, *commit).is_some() && durable::commit(git, *commit).is_ok()
+        };
         if made.len() > KEPT_COMMITS || !made.iter().rev().all(keep) {
             lines.push("its commits are not kept: too many, or not whole".to_owned());
             return None;
@@ -292,7 +368,8 @@ fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// Removes a folder. Commands leave folders without write permission, as Go's module cache has: those get it first.
+/// Removes a folder. Commands leave folders without write permission, as Go's module cache has:
+/// those get it first.
 fn clear(parent: &Root, path: &Path) -> std::io::Result<()> {
     match parent.remove_dir_all(path) {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied && is_folder(path) => {
@@ -303,7 +380,8 @@ fn clear(parent: &Root, path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Lets the owner change what is in a folder and in the folders below it. What fails here fails again where it is removed.
+/// Lets the owner change what is in a folder and in the folders below it. What fails here fails
+/// again where it is removed.
 fn make_writable(folder: &Path) {
     let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -313,7 +391,8 @@ fn make_writable(folder: &Path) {
     }
 }
 
-/// Writes a file without waiting for the disk, as git writes the tree's other files: after a power failure the turn begins anew.
+/// Writes a file without waiting for the disk, as git writes the tree's other files: after a power
+/// failure the turn begins anew.
 fn write(root: &Root, file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     root.replace_with(file, |out| out.write_all(bytes))
 }
@@ -323,7 +402,8 @@ fn note(path: &Path) -> PathBuf {
     path.with_extension("base")
 }
 
-/// Whether a file of the tree `path` has the bytes of a blob, as they are in git or as git puts them on disk.
+/// Whether a file of the tree `path` has the bytes of a blob, as they are in git or as git puts
+/// them on disk.
 fn is_as_in(repo: &Repo, path: &Path, file: &Path, found: &Metadata, blob: Oid) -> bool {
     let bytes = if found.is_symlink() {
         std::fs::read_link(path.join(file)).map(|target| target.as_os_str().as_bytes().to_vec())
@@ -331,8 +411,12 @@ fn is_as_in(repo: &Repo, path: &Path, file: &Path, found: &Metadata, blob: Oid) 
         Root::new(path).read(file, SIZE_LIMIT)
     };
     let Ok(bytes) = bytes else { return false };
-    let as_stored = || file.to_str().and_then(|name| super::filters::id(repo, name, &bytes).ok());
-    Oid::hash_object(ObjectType::Blob, &bytes).is_ok_and(|id| id == blob) || as_stored() == Some(blob)
+    let as_stored = || {
+        file.to_str()
+            .and_then(|name| super::filters::id(repo, name, &bytes).ok())
+    };
+    Oid::hash_object(ObjectType::Blob, &bytes).is_ok_and(|id| id == blob)
+        || as_stored() == Some(blob)
 }
 
 /// Copies a commit or a tree with all that it names.
@@ -348,20 +432,27 @@ fn copy(from: &Repository, to: &Repository, id: Oid) -> Option<()> {
         ObjectType::Tree => {
             let tree = from.find_tree(id).ok()?;
             let inside = |entry: &git2::TreeEntry| entry.kind() != Some(ObjectType::Commit);
-            tree.iter().filter(inside).try_for_each(|entry| copy(from, to, entry.id()))?;
+            tree.iter()
+                .filter(inside)
+                .try_for_each(|entry| copy(from, to, entry.id()))?;
         }
         _ => {}
     }
     target.write(object.kind(), object.data()).ok().map(drop)
 }
 
-/// Calls `found` for each file and link below a folder, with its relative path. Follows no link and skips folders named .git.
+/// Calls `found` for each file and link below a folder, with its relative path. Follows no link and
+/// skips folders named .git.
 fn walk(root: &Path, folder: &Path, found: &mut dyn FnMut(&Path, &Metadata)) {
-    let Ok(entries) = std::fs::read_dir(root.join(folder)) else { return };
+    let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
+        return;
+    };
     for entry in entries.flatten() {
         let name = folder.join(entry.file_name());
         match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() && entry.file_name() != ".git" => walk(root, &name, found),
+            Ok(metadata) if metadata.is_dir() && entry.file_name() != ".git" => {
+                walk(root, &name, found)
+            }
             Ok(metadata) if !metadata.is_dir() => found(&name, &metadata),
             _ => {}
         }

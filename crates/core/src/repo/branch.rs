@@ -1,4 +1,5 @@
-//! Moves the branch of HEAD by one commit, forwards or back. Doing it twice has the same effect as doing it once.
+//! Moves the branch of HEAD by one commit, forwards or back. Doing it twice has the same effect as
+//! doing it once.
 
 use super::identity::any_signature;
 use super::{CommitFile, Obstacle, Repo, locks, obstacle, short, verify_write};
@@ -34,26 +35,33 @@ pub enum Moved {
 
 /// The ref that a commit moves: that of the branch, or `HEAD` if it is detached.
 pub fn head_ref(repo: &Repo) -> Result<String> {
-    let link = repo.git.find_reference("HEAD").context("cannot read HEAD")?;
+    let link = repo
+        .git
+        .find_reference("HEAD")
+        .context("cannot read HEAD")?;
     Ok(link.symbolic_target()?.unwrap_or("HEAD").to_owned())
 }
 
 fn tip(git: &Repository, reference: &str) -> Result<Option<Oid>> {
     match git.refname_to_id(reference) {
         Ok(id) => Ok(Some(id)),
-        Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) => Ok(None),
+        Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) => {
+            Ok(None)
+        }
         Err(error) => Err(anyhow!("cannot read {reference}: {}", error.message())),
     }
 }
 
-/// Moves the branch, unless that is done. The commit that it leaves stays in the reflog. On an error the branch is where it
-/// was.
+/// Moves the branch, unless that is done. The commit that it leaves stays in the reflog. On an
+/// error the branch is where it was.
 pub fn move_branch(repo: &Repo, wanted: &Move) -> Result<Moved> {
     let git = &repo.git;
     let parse = |id: &Option<String>| id.as_deref().map(Oid::from_str).transpose();
     let (from, to) = (parse(&wanted.from)?, parse(&wanted.to)?);
     // A process that was killed right after the move leaves its locks behind.
-    locks::clear_branch(git, &wanted.reference, |id| Some(id) == to || Some(id) == from)?;
+    locks::clear_branch(git, &wanted.reference, |id| {
+        Some(id) == to || Some(id) == from
+    })?;
     let now = tip(git, &wanted.reference)?;
     if now == to {
         return Ok(Moved::Already);
@@ -62,13 +70,20 @@ pub fn move_branch(repo: &Repo, wanted: &Move) -> Result<Moved> {
         return Ok(if has_gone_on(git, from, to, now)? {
             Moved::Already
         } else {
-            let at = now
-                .map_or_else(|| "without a commit".to_owned(), |id| format!("at {}", short(&id.to_string())));
-            Moved::Elsewhere(format!("{} is {at} by now", wanted.reference.trim_start_matches("refs/heads/")))
+            let at = now.map_or_else(
+                || "without a commit".to_owned(),
+                |id| format!("at {}", short(&id.to_string())),
+            );
+            Moved::Elsewhere(format!(
+                "{} is {at} by now",
+                wanted.reference.trim_start_matches("refs/heads/")
+            ))
         });
     }
     if head_ref(repo)? != wanted.reference {
-        return Ok(Moved::Elsewhere("another branch is checked out by now".to_owned()));
+        return Ok(Moved::Elsewhere(
+            "another branch is checked out by now".to_owned(),
+        ));
     }
     if let Some(operation) = obstacle::operation(git) {
         bail!("{}", Obstacle::Operation(operation));
@@ -88,7 +103,13 @@ pub fn move_branch(repo: &Repo, wanted: &Move) -> Result<Moved> {
     if let Err(error) = verify() {
         // The branch must not stay at a commit that cannot be read.
         if tip(git, &wanted.reference)? == to {
-            set(git, &wanted.reference, to, from, "lab: the commit was not written")?;
+            set(
+                git,
+                &wanted.reference,
+                to,
+                from,
+                "lab: the commit was not written",
+            )?;
         }
         return Err(error);
     }
@@ -96,7 +117,12 @@ pub fn move_branch(repo: &Repo, wanted: &Move) -> Result<Moved> {
 }
 
 /// Whether the branch was moved and other commits were made after that.
-fn has_gone_on(git: &Repository, from: Option<Oid>, to: Option<Oid>, now: Option<Oid>) -> Result<bool> {
+fn has_gone_on(
+    git: &Repository,
+    from: Option<Oid>,
+    to: Option<Oid>,
+    now: Option<Oid>,
+) -> Result<bool> {
     let Some(now) = now else { return Ok(false) };
     let after = |old: Option<Oid>| match old {
         Some(old) => Ok::<bool, git2::Error>(now == old || git.graph_descendant_of(now, old)?),
@@ -108,11 +134,15 @@ fn has_gone_on(git: &Repository, from: Option<Oid>, to: Option<Oid>, now: Option
         (Some(from), Some(to)) => git.graph_descendant_of(to, from)?,
     };
     // What was built on a commit that was to be taken back holds that commit still.
-    Ok(if forwards { after(to)? } else { after(to)? && !after(from)? })
+    Ok(if forwards {
+        after(to)?
+    } else {
+        after(to)? && !after(from)?
+    })
 }
 
-/// Sets the ref from one commit to another under git's lock, if it is still at the first. Reads no other ref: libgit2's own
-/// function reads all packed refs first, and there may be 10,000.
+/// Sets the ref from one commit to another under git's lock, if it is still at the first. Reads no
+/// other ref: libgit2's own function reads all packed refs first, and there may be 10,000.
 pub(super) fn set(
     git: &Repository,
     reference: &str,

@@ -15,10 +15,18 @@ const SIZE_LIMIT: u64 = 256 << 20;
 const NOTES: usize = 100_000;
 const NOTE: usize = 1 << 20;
 
-/// The records in a bundle: the full id of a commit, and the text of its note. Empty if the bundle has no notes of lab. Nothing
-/// of the bundle stays in the repository.
-pub fn records_in(repo: &Repo, project: &Project, bundle: &Bundle) -> Result<Vec<(String, String)>> {
-    let Some((tip, _)) = bundle.refs.iter().find(|(_, name)| name == "refs/notes/lab") else {
+/// The records in a bundle: the full id of a commit, and the text of its note. Empty if the bundle
+/// has no notes of lab. Nothing of the bundle stays in the repository.
+pub fn records_in(
+    repo: &Repo,
+    project: &Project,
+    bundle: &Bundle,
+) -> Result<Vec<(String, String)>> {
+    let Some((tip, _)) = bundle
+        .refs
+        .iter()
+        .find(|(_, name)| name == "refs/notes/lab")
+    else {
         return Ok(Vec::new());
     };
     project.files().create_dir_all(&project.lab_dir)?;
@@ -64,7 +72,11 @@ fn notes(git: &Repository, tip: Oid) -> Result<Vec<(String, String)>> {
         {
             found.push((commit, String::from_utf8_lossy(blob.content()).into_owned()));
         }
-        if found.len() >= NOTES { TreeWalkResult::Abort } else { TreeWalkResult::Ok }
+        if found.len() >= NOTES {
+            TreeWalkResult::Abort
+        } else {
+            TreeWalkResult::Ok
+        }
     })?;
     Ok(found)
 }

@@ -12,31 +12,51 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
-/// Replaces the kernel on disk by that of `commit`. `saved` are the bytes that the caller found there and saved. If other
-/// bytes were there at the last moment, they are saved too. The file keeps its mode; a new file gets the mode that git
-/// holds.
-pub fn checkout_kernel(repo: &Repo, project: &Project, commit: &str, saved: Option<&[u8]>) -> Result<()> {
+/// Replaces the kernel on disk by that of `commit`. `saved` are the bytes that the caller found
+/// there and saved. If other bytes were there at the last moment, they are saved too. The file
+/// keeps its mode; a new file gets the mode that git holds.
+pub fn checkout_kernel(
+    repo: &Repo,
+    project: &Project,
+    commit: &str,
+    saved: Option<&[u8]>,
+) -> Result<()> {
     let (bytes, mode) = held(repo, project, commit)?;
     let path = InputFiles::of(project)
         .behind_links(&project.kernel)
         .with_context(|| format!("cannot write {} (nothing was changed)", project.kernel_name))?;
     let replaced = replace(&path, &bytes, if mode & 0o111 == 0 { 0o644 } else { 0o755 })
         .with_context(|| format!("cannot write {} (nothing was changed)", path.display()))?;
-    let Some(replaced) = replaced else { return Ok(()) };
-    let newer = read_anywhere(&replaced, u64::MAX).ok().filter(|bytes| Some(bytes.as_slice()) != saved);
+    let Some(replaced) = replaced else {
+        return Ok(());
+    };
+    let newer = read_anywhere(&replaced, u64::MAX)
+        .ok()
+        .filter(|bytes| Some(bytes.as_slice()) != saved);
     if let Some(newer) = newer
-        && let Err(error) = super::save(repo, project, &newer, "lab: saved while it was being replaced")
+        && let Err(error) = super::save(
+            repo,
+            project,
+            &newer,
+            "lab: saved while it was being replaced",
+        )
     {
-        let place = replaced.keep().map(|path| path.display().to_string()).unwrap_or_default();
+        let place = replaced
+            .keep()
+            .map(|path| path.display().to_string())
+            .unwrap_or_default();
         return Err(error.context(format!("a save came in between and is kept as {place}")));
     }
     Ok(())
 }
 
-/// The file that a kernel links to; `None` if the kernel is no link. That file is written, and the link stays.
+/// The file that a kernel links to; `None` if the kernel is no link. That file is written, and the
+/// link stays.
 pub fn link_target(project: &Project) -> Option<PathBuf> {
     let about = project.kernel.symlink_metadata().ok()?;
-    about.is_symlink().then(|| InputFiles::of(project).behind_links(&project.kernel).ok())?
+    about
+        .is_symlink()
+        .then(|| InputFiles::of(project).behind_links(&project.kernel).ok())?
 }
 
 /// The kernel of a commit, as it was judged or saved; else as git would put it on disk.
@@ -48,14 +68,19 @@ fn held(repo: &Repo, project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> 
     let commit = find(&repo.git, commit)?;
     let name = renames::name_in(repo, project, &commit, &project.kernel_name);
     let Some((blob, mode)) = blob_in(&commit, &name) else {
-        bail!("commit {} does not hold {}", super::short(&commit.id().to_string()), project.kernel_name);
+        bail!(
+            "commit {} does not hold {}",
+            super::short(&commit.id().to_string()),
+            project.kernel_name
+        );
     };
     refuse_link(project, mode)?;
     Ok((exact::bytes(repo, project, &commit, &name, blob)?, mode))
 }
 
-/// Writes a file and lets it change places with the one at `path`, in one step. Returns the replaced file: it holds the
-/// last bytes that anybody wrote there. `None` if there was no file, or if the file system cannot exchange two files.
+/// Writes a file and lets it change places with the one at `path`, in one step. Returns the
+/// replaced file: it holds the last bytes that anybody wrote there. `None` if there was no file, or
+/// if the file system cannot exchange two files.
 fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<TempPath>> {
     let permissions = match std::fs::metadata(path) {
         Ok(present) => present.permissions(),
@@ -74,7 +99,8 @@ pub fn staged(repo: &Repo, project: &Project) -> Result<bool> {
         return Ok(false);
     }
     let staged = user_index::staged(repo, &project.kernel_name)?;
-    let held =
-        head_commit(&repo.git)?.and_then(|commit| blob_in(&commit, &project.kernel_name)).map(|(id, _)| id);
+    let held = head_commit(&repo.git)?
+        .and_then(|commit| blob_in(&commit, &project.kernel_name))
+        .map(|(id, _)| id);
     Ok(staged != held)
 }

@@ -1,6 +1,7 @@
-//! Packs git's loose objects, and the lab's loose refs. A keep or a discard leaves some ten files in `.git/objects`; together they
-//! take many times the space of a pack. No object is removed: the pack holds every one of them, also those that no ref reaches.
-//! Each discard and each fetch leaves refs too, files that git lists and the lab looks at; together they are one file.
+//! Packs git's loose objects, and the lab's loose refs. A keep or a discard leaves some ten files
+//! in `.git/objects`; together they take many times the space of a pack. No object is removed: the
+//! pack holds every one of them, also those that no ref reaches. Each discard and each fetch leaves
+//! refs too, files that git lists and the lab looks at; together they are one file.
 
 use super::{Repo, user_index};
 use crate::disk::space;
@@ -42,7 +43,12 @@ pub fn has_many_loose_refs(repo: &Repo) -> bool {
 /// The number of refs below `refs/lab` that are files of their own. Counts no more than `limit`.
 pub fn loose_refs(repo: &Repo, limit: usize) -> usize {
     let mut count = 0;
-    count_files(&repo.git.commondir().join("refs/lab"), DEEPEST, limit, &mut count);
+    count_files(
+        &repo.git.commondir().join("refs/lab"),
+        DEEPEST,
+        limit,
+        &mut count,
+    );
     count
 }
 
@@ -50,14 +56,17 @@ fn count_files(folder: &Path, depth: usize, limit: usize, count: &mut usize) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.file_type() {
             _ if *count >= limit => return,
-            Ok(kind) if kind.is_dir() && depth > 0 => count_files(&entry.path(), depth - 1, limit, count),
+            Ok(kind) if kind.is_dir() && depth > 0 => {
+                count_files(&entry.path(), depth - 1, limit, count)
+            }
             Ok(kind) if kind.is_file() => *count += 1,
             _ => {}
         }
     }
 }
 
-/// Packs the refs below `refs/lab`, with the git program. A ref that is written meanwhile stays loose. It is a step of a decision.
+/// Packs the refs below `refs/lab`, with the git program. A ref that is written meanwhile stays
+/// loose. It is a step of a decision.
 pub fn pack_refs(repo: &Repo) -> Result<()> {
     let why = "packing refs needs the git program";
     let ours = user_index::git(repo, &["pack-refs", "--include", "refs/lab/*"], why);
@@ -70,7 +79,8 @@ pub fn pack_refs(repo: &Repo) -> Result<()> {
     }
 }
 
-/// Whether there are so many loose objects that packing them is worth its time. Looks at one folder of 256, as git does.
+/// Whether there are so many loose objects that packing them is worth its time. Looks at one folder
+/// of 256, as git does.
 pub fn has_many_loose_objects(repo: &Repo) -> bool {
     let folder = repo.git.commondir().join("objects/17");
     fs::read_dir(folder).map_or(0, Iterator::count) * 256 > MANY
@@ -81,11 +91,18 @@ pub fn clean(repo: &Repo) -> Result<Cleaned> {
     let objects = repo.git.commondir().join("objects");
     let before = measure(&objects);
     let why = "packing objects needs the git program";
-    // Geometric: the loose objects become one pack, and small packs are merged. Objects that no ref reaches stay. -n: a git that is
-    // killed leaves no half-written list for servers without git.
-    user_index::git(repo, &["repack", "--geometric=2", "-d", "-l", "-n", "-q"], why)
-        .map_err(|error| space::explain(error, "nothing was packed"))?;
-    Ok(Cleaned { before, after: measure(&objects) })
+    // Geometric: the loose objects become one pack, and small packs are merged. Objects that no ref
+    // reaches stay. -n: a git that is killed leaves no half-written list for servers without git.
+    user_index::git(
+        repo,
+        &["repack", "--geometric=2", "-d", "-l", "-n", "-q"],
+        why,
+    )
+    .map_err(|error| space::explain(error, "nothing was packed"))?;
+    Ok(Cleaned {
+        before,
+        after: measure(&objects),
+    })
 }
 
 /// What git's objects take on disk now.

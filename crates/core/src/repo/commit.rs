@@ -1,7 +1,8 @@
-//! Prepares a commit of exactly the judged bytes of the kernel on top of HEAD, and of no other change of the user's.
+//! Prepares a commit of exactly the judged bytes of the kernel on top of HEAD, and of no other
+//! change of the user's.
 //!
-//! Nothing is committed here: [`super::move_branch`] or the git program ([`super::commit_by_program`]) does that, once the
-//! decision's intent is on disk.
+//! Nothing is committed here: [`super::move_branch`] or the git program
+//! ([`super::commit_by_program`]) does that, once the decision's intent is on disk.
 
 use super::identity::{author, committer};
 use super::introduced::introduced;
@@ -23,7 +24,8 @@ pub struct Prepared {
     /// Full id of HEAD; `None` on an unborn branch.
     pub head: Option<String>,
     pub files: Vec<CommitFile>,
-    /// Full id of the commit. `None` if the git program must make it, because it runs hooks or signs.
+    /// Full id of the commit. `None` if the git program must make it, because it runs hooks or
+    /// signs.
     pub commit: Option<String>,
 }
 
@@ -49,9 +51,19 @@ pub struct CommitFile {
 }
 
 impl CommitFile {
-    pub(super) fn new(name: &str, before: Option<Oid>, blob: Option<Oid>, mode: FileMode) -> CommitFile {
+    pub(super) fn new(
+        name: &str,
+        before: Option<Oid>,
+        blob: Option<Oid>,
+        mode: FileMode,
+    ) -> CommitFile {
         let hex = |id: Oid| id.to_string();
-        CommitFile { name: name.to_owned(), before: before.map(hex), blob: blob.map(hex), mode: mode.into() }
+        CommitFile {
+            name: name.to_owned(),
+            before: before.map(hex),
+            blob: blob.map(hex),
+            mode: mode.into(),
+        }
     }
 
     pub(super) fn id(&self) -> Option<Oid> {
@@ -63,11 +75,13 @@ impl CommitFile {
     }
 }
 
-/// A file that a commit is to change: its repository-relative path and its bytes on disk; `None` removes it.
+/// A file that a commit is to change: its repository-relative path and its bytes on disk; `None`
+/// removes it.
 pub type ChangedFile = (String, Option<Vec<u8>>);
 
-/// Prepares a commit of `bytes` as the kernel, and of the files of `rules` with it. `blob` is the id that git gave these
-/// bytes when they were judged: if filters changed since, git would commit other bytes, and this function refuses.
+/// Prepares a commit of `bytes` as the kernel, and of the files of `rules` with it. `blob` is the
+/// id that git gave these bytes when they were judged: if filters changed since, git would commit
+/// other bytes, and this function refuses.
 pub fn prepare_kernel(
     repo: &Repo,
     project: &Project,
@@ -95,10 +109,20 @@ pub fn prepare_kernel(
         && rules.is_empty()
     {
         verify_write::read_back(repo, "HEAD", head.id(), name, id)?;
-        return Ok(ToCommit::Already(introduced(head.clone(), name, id).to_string()));
+        return Ok(ToCommit::Already(
+            introduced(head.clone(), name, id).to_string(),
+        ));
     }
-    let mode = before.map_or_else(|| mode_on_disk(&project.kernel), |(_, mode)| file_mode(mode));
-    let mut files = vec![CommitFile::new(name, before.map(|(id, _)| id), Some(id), mode)];
+    let mode = before.map_or_else(
+        || mode_on_disk(&project.kernel),
+        |(_, mode)| file_mode(mode),
+    );
+    let mut files = vec![CommitFile::new(
+        name,
+        before.map(|(id, _)| id),
+        Some(id),
+        mode,
+    )];
     files.extend(stored(repo, project, head.as_ref(), rules)?);
     prepare(repo, head.as_ref(), files, message).map(ToCommit::New)
 }
@@ -124,8 +148,14 @@ fn stored(
 ) -> Result<Vec<CommitFile>> {
     let entry = |(name, bytes): &ChangedFile| {
         let held = head.and_then(|commit| blob_in(commit, name));
-        let mode = held.map_or_else(|| mode_on_disk(&project.root.join(name)), |(_, mode)| file_mode(mode));
-        let blob = bytes.as_deref().map(|bytes| filters::store(repo, name, bytes)).transpose()?;
+        let mode = held.map_or_else(
+            || mode_on_disk(&project.root.join(name)),
+            |(_, mode)| file_mode(mode),
+        );
+        let blob = bytes
+            .as_deref()
+            .map(|bytes| filters::store(repo, name, bytes))
+            .transpose()?;
         Ok(CommitFile::new(name, held.map(|(id, _)| id), blob, mode))
     };
     files.iter().map(entry).collect()
@@ -144,7 +174,12 @@ fn prepare(
         None => Some(commit_by_library(git, head, &files, message)?.to_string()),
     };
     let head = head.map(|head| head.id().to_string());
-    Ok(Prepared { reference: head_ref(repo)?, head, files, commit })
+    Ok(Prepared {
+        reference: head_ref(repo)?,
+        head,
+        files,
+        commit,
+    })
 }
 
 /// What the user should know of a commit that HEAD is at: on a detached HEAD, no branch holds it.
@@ -196,10 +231,18 @@ fn commit_by_library(
 }
 
 pub(super) fn file_mode(mode: i32) -> FileMode {
-    if mode == i32::from(FileMode::BlobExecutable) { FileMode::BlobExecutable } else { FileMode::Blob }
+    if mode == i32::from(FileMode::BlobExecutable) {
+        FileMode::BlobExecutable
+    } else {
+        FileMode::Blob
+    }
 }
 
 pub(super) fn mode_on_disk(path: &Path) -> FileMode {
     let executable = std::fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o100 != 0);
-    if executable { FileMode::BlobExecutable } else { FileMode::Blob }
+    if executable {
+        FileMode::BlobExecutable
+    } else {
+        FileMode::Blob
+    }
 }

@@ -93,12 +93,16 @@ pub struct FileChange {
     pub is_cut: bool,
 }
 
-/// Reads a commit by any name that git knows, its diffs with `around` unchanged lines around each change. Each diff and
-/// all of them together have a limit.
+/// Reads a commit by any name that git knows, its diffs with `around` unchanged lines around each
+/// change. Each diff and all of them together have a limit.
 pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDetails> {
     let git = &repo.git;
     let commit = find(git, name)?;
-    let before = commit.parent(0).ok().map(|parent| parent.tree()).transpose()?;
+    let before = commit
+        .parent(0)
+        .ok()
+        .map(|parent| parent.tree())
+        .transpose()?;
     let mut how = text_diff::options(around);
     how.max_size(FILE_SIZE_LIMIT).include_typechange(false);
     let mut diff = git.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), Some(&mut how))?;
@@ -112,12 +116,18 @@ pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDeta
         files.extend(change(&diff, at, &mut left)?);
     }
     let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
-    let after_subject = message.trim_start().split_once("\n\n").map_or("", |(_, body)| body.trim());
+    let after_subject = message
+        .trim_start()
+        .split_once("\n\n")
+        .map_or("", |(_, body)| body.trim());
     Ok(CommitDetails {
         id: commit.id().to_string(),
         parents: commit.parent_ids().map(|id| id.to_string()).collect(),
         subject: log::subject(&commit),
-        body: after_subject.lines().map(|line| sanitise::line(line.as_bytes())).collect(),
+        body: after_subject
+            .lines()
+            .map(|line| sanitise::line(line.as_bytes()))
+            .collect(),
         trailers: trailers::trailers(&message),
         author: person(&commit.author()),
         authored: time(&commit.author()),
@@ -131,9 +141,13 @@ pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDeta
 
 /// Reads the change of one file. `left` are the bytes that all diffs may still take.
 fn change(diff: &Diff, at: usize, left: &mut usize) -> Result<Option<FileChange>> {
-    let Some(delta) = diff.get_delta(at) else { return Ok(None) };
+    let Some(delta) = diff.get_delta(at) else {
+        return Ok(None);
+    };
     let path = |file: git2::DiffFile| {
-        sanitise::text(&String::from_utf8_lossy(file.path_bytes().unwrap_or_default()))
+        sanitise::text(&String::from_utf8_lossy(
+            file.path_bytes().unwrap_or_default(),
+        ))
     };
     let (old, new) = (path(delta.old_file()), path(delta.new_file()));
     let kind = match delta.status() {
@@ -144,7 +158,11 @@ fn change(diff: &Diff, at: usize, left: &mut usize) -> Result<Option<FileChange>
     };
     let mut file = FileChange {
         kind,
-        path: if kind == ChangeKind::Deleted { old.clone() } else { new },
+        path: if kind == ChangeKind::Deleted {
+            old.clone()
+        } else {
+            new
+        },
         from: (kind == ChangeKind::Renamed).then_some(old),
         added: 0,
         removed: 0,
@@ -153,7 +171,9 @@ fn change(diff: &Diff, at: usize, left: &mut usize) -> Result<Option<FileChange>
         is_cut: false,
     };
     // There is no patch of a binary file, and of a file whose mode alone changed.
-    let Some(mut patch) = Patch::from_diff(diff, at)? else { return Ok(Some(file)) };
+    let Some(mut patch) = Patch::from_diff(diff, at)? else {
+        return Ok(Some(file));
+    };
     file.is_binary = patch.delta().flags().is_binary();
     if file.is_binary {
         return Ok(Some(file));

@@ -1,5 +1,6 @@
-//! Waits until what libgit2 wrote is on disk. libgit2 leaves its files to the system, which may write the name of a file before its
-//! content: after a power cut an object or a ref can be there and empty.
+//! Waits until what libgit2 wrote is on disk. libgit2 leaves its files to the system, which may
+//! write the name of a file before its content: after a power cut an object or a ref can be there
+//! and empty.
 
 use super::Repo;
 use anyhow::{Context, Result};
@@ -12,7 +13,11 @@ use std::path::Path;
 pub(super) fn commit(git: &Repository, id: Oid) -> Result<()> {
     let commit = git.find_commit(id)?;
     let mut new = vec![id];
-    let parent = commit.parents().next().map(|parent| parent.tree()).transpose()?;
+    let parent = commit
+        .parents()
+        .next()
+        .map(|parent| parent.tree())
+        .transpose()?;
     new_objects(git, &commit.tree()?, parent.as_ref(), &mut new)?;
     objects(git, &new)
 }
@@ -29,7 +34,11 @@ pub(super) fn objects(git: &Repository, ids: &[Oid]) -> Result<()> {
 
 /// Waits for a ref, given by its full name.
 pub(super) fn reference(git: &Repository, name: &str) -> Result<()> {
-    let folder = if name == "HEAD" { git.path() } else { git.commondir() };
+    let folder = if name == "HEAD" {
+        git.path()
+    } else {
+        git.commondir()
+    };
     wait_for(&folder.join(name)).with_context(|| format!("{name} is not on disk"))
 }
 
@@ -39,14 +48,22 @@ pub fn refs_on_disk<'n>(repo: &Repo, mut names: impl Iterator<Item = &'n str>) -
 }
 
 /// Adds the tree and what it holds to `new`, but for what `old` holds under the same name.
-fn new_objects(git: &Repository, tree: &Tree, old: Option<&Tree>, new: &mut Vec<Oid>) -> Result<()> {
+fn new_objects(
+    git: &Repository,
+    tree: &Tree,
+    old: Option<&Tree>,
+    new: &mut Vec<Oid>,
+) -> Result<()> {
     if old.is_some_and(|old| old.id() == tree.id()) {
         return Ok(());
     }
     new.push(tree.id());
     for entry in tree {
         let before = old.and_then(|old| old.get_name_bytes(entry.name_bytes()));
-        if before.as_ref().is_some_and(|before| before.id() == entry.id()) {
+        if before
+            .as_ref()
+            .is_some_and(|before| before.id() == entry.id())
+        {
             continue;
         }
         match entry.kind() {
@@ -64,7 +81,10 @@ fn new_objects(git: &Repository, tree: &Tree, old: Option<&Tree>, new: &mut Vec<
 
 /// Waits for a file. One that is not there is in a pack by now, which git waits for itself.
 fn wait_for(path: &Path) -> io::Result<()> {
-    let (folder, name) = (path.parent().unwrap_or(Path::new("/")), path.file_name().unwrap_or_default());
+    let (folder, name) = (
+        path.parent().unwrap_or(Path::new("/")),
+        path.file_name().unwrap_or_default(),
+    );
     match Root::new(folder).open(Path::new(name), Access::Read) {
         Ok(file) => file.sync_data(),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

@@ -1,18 +1,21 @@
-//! `refs/lab/exact/COMMIT`: the kernel of a commit as it was on disk when it was judged or saved. It is written only where
-//! git's rules for line endings would put other bytes on disk. `lab restore` and `lab discard` put these bytes there.
+//! `refs/lab/exact/COMMIT`: the kernel of a commit as it was on disk when it was judged or saved.
+//! It is written only where git's rules for line endings would put other bytes on disk.
+//! `lab restore` and `lab discard` put these bytes there.
 
 use super::introduced::introduced;
 use super::{Project, Repo, durable, filters, locks};
 use anyhow::{Context, Result};
 use git2::{Commit, ErrorCode, Oid, Repository};
 
-/// Remembers the bytes on disk of the kernel that a commit holds, if git would put others there. A commit that has such
-/// bytes keeps them. Returns whether these bytes are what comes back.
+/// Remembers the bytes on disk of the kernel that a commit holds, if git would put others there. A
+/// commit that has such bytes keeps them. Returns whether these bytes are what comes back.
 pub(super) fn remember(repo: &Repo, project: &Project, commit: Oid, bytes: &[u8]) -> Result<bool> {
     let (git, name) = (&repo.git, &project.kernel_name);
     let reference = reference(commit);
     if let Ok(known) = git.find_reference(&reference) {
-        return Ok(known.peel_to_blob().is_ok_and(|blob| blob.content() == bytes));
+        return Ok(known
+            .peel_to_blob()
+            .is_ok_and(|blob| blob.content() == bytes));
     }
     if !filters::may_change(repo, name) {
         return Ok(true);
@@ -30,13 +33,14 @@ pub(super) fn remember(repo: &Repo, project: &Project, commit: Oid, bytes: &[u8]
     Ok(true)
 }
 
-/// Remembers the judged bytes of a kept commit, given by its full id, where git would put others on disk.
+/// Remembers the judged bytes of a kept commit, given by its full id, where git would put others on
+/// disk.
 pub fn remember_bytes(repo: &Repo, project: &Project, commit: &str, bytes: &[u8]) -> Result<()> {
     remember(repo, project, Oid::from_str(commit)?, bytes).map(drop)
 }
 
-/// The bytes to put on disk for a file of a commit: those that were remembered, else what git would put there. `blob` is
-/// what the commit holds under this name.
+/// The bytes to put on disk for a file of a commit: those that were remembered, else what git would
+/// put there. `blob` is what the commit holds under this name.
 pub(super) fn bytes(
     repo: &Repo,
     project: &Project,
@@ -66,9 +70,11 @@ pub(super) fn bytes(
 fn find(git: &Repository, commit: Oid) -> Option<Vec<u8>> {
     let own = git.find_reference(&reference(commit));
     let found = match own {
-        Err(error) if error.code() == ErrorCode::NotFound => {
-            git.references_glob(&format!("refs/lab/fetched/*/exact/{commit}")).ok()?.flatten().next()
-        }
+        Err(error) if error.code() == ErrorCode::NotFound => git
+            .references_glob(&format!("refs/lab/fetched/*/exact/{commit}"))
+            .ok()?
+            .flatten()
+            .next(),
         own => own.ok(),
     };
     Some(found?.peel_to_blob().ok()?.content().to_vec())

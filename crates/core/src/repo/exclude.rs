@@ -9,13 +9,21 @@ use std::path::Path;
 /// Most bytes of the file.
 const READ_LIMIT: u64 = 16 << 20;
 
-/// Adds `.lab`, `results.tsv`, `results.cpu.tsv` and `run.log` to `.git/info/exclude`, unless they stand there or git
-/// tracks them.
+/// Adds `.lab`, `results.tsv`, `results.cpu.tsv` and `run.log` to `.git/info/exclude`, unless they
+/// stand there or git tracks them.
 pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
     let git = &repo.git;
-    let home =
-        project.relative(&project.home).filter(|h| !h.is_empty()).map_or_else(String::new, |h| h + "/");
-    let wanted = [".lab/", "results.tsv", "results.cpu.tsv", &format!("{home}run.log")].map(str::to_owned);
+    let home = project
+        .relative(&project.home)
+        .filter(|h| !h.is_empty())
+        .map_or_else(String::new, |h| h + "/");
+    let wanted = [
+        ".lab/",
+        "results.tsv",
+        "results.cpu.tsv",
+        &format!("{home}run.log"),
+    ]
+    .map(str::to_owned);
     let (files, file) = (Root::new(git.commondir()), Path::new("info/exclude"));
     let shown = git.commondir().join(file);
     let failed = || format!("cannot write {}", shown.display());
@@ -27,23 +35,35 @@ pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
     let mut missing = Vec::new();
     for name in wanted {
         let line = format!("/{name}");
-        if !present.lines().any(|have| have.trim() == line) && user_index::staged(repo, &name)?.is_none() {
+        if !present.lines().any(|have| have.trim() == line)
+            && user_index::staged(repo, &name)?.is_none()
+        {
             missing.push(line);
         }
     }
     if missing.is_empty() {
         return Ok(());
     }
-    let gap = if present.is_empty() || present.ends_with('\n') { "" } else { "\n" };
+    let gap = if present.is_empty() || present.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
     let text = format!("{gap}# written by lab\n{}\n", missing.join("\n"));
     files
         .create_dir_all(Path::new("info"))
-        .and_then(|()| files.open(file, Access::ReadAppend)?.write_all(text.as_bytes()))
+        .and_then(|()| {
+            files
+                .open(file, Access::ReadAppend)?
+                .write_all(text.as_bytes())
+        })
         .with_context(failed)
 }
 
 /// Whether git tracks this file.
 pub fn tracked(repo: &Repo, project: &Project, path: &Path) -> bool {
-    let staged = project.relative(path).map(|name| user_index::staged(repo, &name));
+    let staged = project
+        .relative(path)
+        .map(|name| user_index::staged(repo, &name));
     matches!(staged, Some(Ok(Some(_))))
 }

@@ -1,5 +1,6 @@
-//! Fetches the commits and records of other people's experiments, from a bundle or from another repository. They get refs of
-//! their own under `refs/lab/fetched/`, so that no run of this repository loses its name.
+//! Fetches the commits and records of other people's experiments, from a bundle or from another
+//! repository. They get refs of their own under `refs/lab/fetched/`, so that no run of this
+//! repository loses its name.
 
 use super::{Notes, Repo, user_index};
 use crate::disk::space;
@@ -28,7 +29,9 @@ impl Bundle {
     /// Reads the header of a bundle; `None` if the file is none.
     pub fn read(path: &Path) -> Option<Bundle> {
         // A pipe in its place is refused, and so is a link.
-        let file = Root::new(path.parent()?).open(Path::new(path.file_name()?), Access::Read).ok()?;
+        let file = Root::new(path.parent()?)
+            .open(Path::new(path.file_name()?), Access::Read)
+            .ok()?;
         let mut lines = BufReader::new(file.take(HEADER_LIMIT)).split(b'\n');
         let first = lines.next()?.ok()?;
         if !first.starts_with(b"# v2 git bundle") && !first.starts_with(b"# v3 git bundle") {
@@ -39,7 +42,12 @@ impl Bundle {
             let line = String::from_utf8(line.ok()?).ok()?;
             match line.split_once(' ') {
                 // The pack follows.
-                None if line.is_empty() => return Some(Bundle { path: path.to_owned(), refs }),
+                None if line.is_empty() => {
+                    return Some(Bundle {
+                        path: path.to_owned(),
+                        refs,
+                    });
+                }
                 // A commit that whoever fetches must have, or what the bundle asks of git.
                 _ if line.starts_with(['-', '@']) => {}
                 Some((id, name)) => refs.push((id.to_owned(), name.to_owned())),
@@ -55,7 +63,9 @@ impl Bundle {
             let near = commits.range(..=id).next_back();
             near.is_some_and(|short| id.starts_with(*short))
         };
-        self.refs.iter().any(|(id, name)| name == "refs/notes/lab" || is_wanted(id))
+        self.refs
+            .iter()
+            .any(|(id, name)| name == "refs/notes/lab" || is_wanted(id))
     }
 }
 
@@ -64,9 +74,16 @@ pub fn bundles(repo: &Repo, folders: &[&Path]) -> Vec<Bundle> {
     let mut paths = BTreeSet::new();
     for folder in folders {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        paths.extend(entries.map(|entry| entry.path()).filter(|path| is_bundle(path)));
+        paths.extend(
+            entries
+                .map(|entry| entry.path())
+                .filter(|path| is_bundle(path)),
+        );
     }
-    let tree = super::head_commit(&repo.git).ok().flatten().and_then(|head| head.tree().ok());
+    let tree = super::head_commit(&repo.git)
+        .ok()
+        .flatten()
+        .and_then(|head| head.tree().ok());
     if let (Some(tree), Some(root)) = (tree, repo.git.workdir()) {
         let mut seen = 0;
         let _ = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
@@ -77,20 +94,29 @@ pub fn bundles(repo: &Repo, folders: &[&Path]) -> Vec<Bundle> {
             {
                 paths.insert(root.join(folder).join(name));
             }
-            if seen > ENTRIES_LIMIT { TreeWalkResult::Abort } else { TreeWalkResult::Ok }
+            if seen > ENTRIES_LIMIT {
+                TreeWalkResult::Abort
+            } else {
+                TreeWalkResult::Ok
+            }
         });
     }
     paths.iter().filter_map(|path| Bundle::read(path)).collect()
 }
 
 fn is_bundle(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "bundle")
+    path.extension()
+        .is_some_and(|extension| extension == "bundle")
 }
 
 /// The names of the remotes that the configuration has.
 pub fn remotes(repo: &Repo) -> Vec<String> {
     let names = repo.git.remotes().ok();
-    names.iter().flatten().filter_map(|name| Some(name.ok()??.to_owned())).collect()
+    names
+        .iter()
+        .flatten()
+        .filter_map(|name| Some(name.ok()??.to_owned()))
+        .collect()
 }
 
 /// What a fetch brought.
@@ -104,24 +130,46 @@ pub struct Fetched {
     pub records: usize,
 }
 
-/// Fetches branches, notes and `refs/lab/` from a bundle, a remote or another repository into `refs/lab/fetched/NAME/`, with
-/// the git program. No ref outside of that folder changes.
+/// Fetches branches, notes and `refs/lab/` from a bundle, a remote or another repository into
+/// `refs/lab/fetched/NAME/`, with the git program. No ref outside of that folder changes.
 pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
     if from.starts_with('-') {
         bail!("'{from}' is neither a bundle nor a remote nor a repository");
     }
     let folder = format!("refs/lab/fetched/{name}");
     let to = |what: &str, place: &str| format!("+refs/{what}*:{folder}/{place}*");
-    let refspecs = [to("heads/", "heads/"), to("notes/lab", "notes/lab"), to("lab/", "")];
-    let mut args = vec!["-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags", "--no-prune"];
-    args.extend(["--no-write-fetch-head", "--no-auto-maintenance", "--refmap=", "--", from]);
+    let refspecs = [
+        to("heads/", "heads/"),
+        to("notes/lab", "notes/lab"),
+        to("lab/", ""),
+    ];
+    let mut args = vec![
+        "-c",
+        "fetch.fsckObjects=true",
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-prune",
+    ];
+    args.extend([
+        "--no-write-fetch-head",
+        "--no-auto-maintenance",
+        "--refmap=",
+        "--",
+        from,
+    ]);
     args.extend(refspecs.iter().map(String::as_str));
     let fetched = user_index::git(repo, &args, "fetching needs the git program")
         .with_context(|| format!("cannot fetch from {from}"));
     fetched.map_err(|error| {
-        // git names no reason for some of its files, and a remote may refuse in the words of the system.
+        // git names no reason for some of its files, and a remote may refuse in the words of the
+        // system.
         let is_writable = |folder| {
-            rustix::fs::access(repo.git.commondir().join(folder), rustix::fs::Access::WRITE_OK).is_ok()
+            rustix::fs::access(
+                repo.git.commondir().join(folder),
+                rustix::fs::Access::WRITE_OK,
+            )
+            .is_ok()
         };
         match is_writable("refs") && is_writable("objects") {
             true => error,
@@ -130,7 +178,13 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
     })?;
     let fresh = repo.anew()?;
     let names = fresh.git.references_glob(&format!("{folder}/*"))?.flatten();
-    let refs = names.filter(|r| r.name().is_ok_and(|name| !name.ends_with("/notes/lab"))).count();
+    let refs = names
+        .filter(|r| r.name().is_ok_and(|name| !name.ends_with("/notes/lab")))
+        .count();
     let records = Notes::in_folder(&fresh, &folder).len();
-    Ok(Fetched { folder, refs, records })
+    Ok(Fetched {
+        folder,
+        refs,
+        records,
+    })
 }

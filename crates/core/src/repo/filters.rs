@@ -1,6 +1,7 @@
 //! Turns bytes on disk into the bytes that git holds, and back: line endings and `.gitattributes`.
 //!
-//! libgit2 looks at a dozen files to tell one attribute of one path, so an open [`Repo`] remembers what was told.
+//! libgit2 looks at a dozen files to tell one attribute of one path, so an open [`Repo`] remembers
+//! what was told.
 
 use super::{Project, Repo};
 use crate::inputs::SIZE_LIMIT;
@@ -19,7 +20,8 @@ pub(super) struct PathFilters {
     driver: Option<&'static str>,
     /// Whether git fills in `$Id$`, and takes it out again.
     ident: Given,
-    /// Whether git may change line endings or `$Id$`, on the way in or out. Looked up when somebody asks.
+    /// Whether git may change line endings or `$Id$`, on the way in or out. Looked up when somebody
+    /// asks.
     may_change: OnceCell<bool>,
 }
 
@@ -38,8 +40,13 @@ impl PathFilters {
         let look_up = || {
             let config = git.config().and_then(|mut config| config.snapshot());
             let is_set = |key: &str| {
-                let value = config.as_ref().ok().and_then(|config| config.get_string(key).ok());
-                value.is_some_and(|value| !["false", "lf", "native"].contains(&value.to_lowercase().as_str()))
+                let value = config
+                    .as_ref()
+                    .ok()
+                    .and_then(|config| config.get_string(key).ok());
+                value.is_some_and(|value| {
+                    !["false", "lf", "native"].contains(&value.to_lowercase().as_str())
+                })
             };
             let is_given = |attribute: &str| given(git, name, attribute) != Given::No;
             self.ident != Given::No
@@ -72,7 +79,11 @@ fn given(git: &Repository, name: &str, attribute: &str) -> Given {
 /// Asks the filters of a path, as they were when this repository was first asked for them.
 fn ask<T>(repo: &Repo, name: &str, question: impl FnOnce(&PathFilters) -> T) -> T {
     let mut known = repo.filters.borrow_mut();
-    question(known.entry(name.to_owned()).or_insert_with(|| PathFilters::look_up(&repo.git, name)))
+    question(
+        known
+            .entry(name.to_owned())
+            .or_insert_with(|| PathFilters::look_up(&repo.git, name)),
+    )
 }
 
 /// Stores bytes as `git add` would. Returns their id.
@@ -82,7 +93,9 @@ pub fn store(repo: &Repo, name: &str, bytes: &[u8]) -> Result<Oid> {
         return repo.git.blob(bytes).context("cannot write a git object");
     }
     let mut writer = repo.git.blob_writer(Some(Path::new(name)))?;
-    writer.write_all(bytes).context("cannot write a git object")?;
+    writer
+        .write_all(bytes)
+        .context("cannot write a git object")?;
     Ok(writer.commit()?)
 }
 
@@ -96,13 +109,19 @@ pub fn id(repo: &Repo, name: &str, bytes: &[u8]) -> Result<Oid> {
     }
 }
 
-/// Whether git may hold other bytes than these: it takes out carriage returns, and what it filled in for `$Id$`.
+/// Whether git may hold other bytes than these: it takes out carriage returns, and what it filled
+/// in for `$Id$`.
 fn is_changed_on_the_way_in(repo: &Repo, name: &str, bytes: &[u8]) -> bool {
     bytes.contains(&b'\r') || ask(repo, name, |filters| filters.ident == Given::Yes)
 }
 
 /// The bytes that `git checkout` would put on disk for a file of a commit.
-pub fn on_disk(repo: &Repo, project: &Project, commit: &git2::Commit, name: &str) -> Result<Vec<u8>> {
+pub fn on_disk(
+    repo: &Repo,
+    project: &Project,
+    commit: &git2::Commit,
+    name: &str,
+) -> Result<Vec<u8>> {
     refuse_drivers(repo, name)?;
     match plain_file(&repo.git, commit, name) {
         Some(blob) if !may_change(repo, name) => Ok(blob.content().to_vec()),
@@ -111,7 +130,12 @@ pub fn on_disk(repo: &Repo, project: &Project, commit: &git2::Commit, name: &str
 }
 
 /// The bytes that libgit2 puts into a temporary folder for a file of a commit.
-fn checked_out(git: &Repository, project: &Project, commit: &git2::Commit, name: &str) -> Result<Vec<u8>> {
+fn checked_out(
+    git: &Repository,
+    project: &Project,
+    commit: &git2::Commit,
+    name: &str,
+) -> Result<Vec<u8>> {
     project
         .files()
         .create_dir_all(&project.lab_dir)
@@ -119,7 +143,9 @@ fn checked_out(git: &Repository, project: &Project, commit: &git2::Commit, name:
     let folder = TemporaryFolder::inside(&project.lab_dir)
         .with_context(|| format!("cannot write into {}", project.lab_dir.display()))?;
     let mut how = CheckoutBuilder::new();
-    how.target_dir(folder.path()).path(name).disable_pathspec_match(true);
+    how.target_dir(folder.path())
+        .path(name)
+        .disable_pathspec_match(true);
     // Neither reads the user's index anew nor writes it.
     how.refresh(false).update_index(false).force();
     git.checkout_tree(commit.as_object(), Some(&mut how))?;
@@ -127,14 +153,20 @@ fn checked_out(git: &Repository, project: &Project, commit: &git2::Commit, name:
     match Root::new(folder.path()).read(Path::new(name), u64::from(u32::MAX)) {
         Ok(bytes) => Ok(bytes),
         // libgit2 leaves out a path that could harm on Windows.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && plain_file(git, commit, name).is_some() => {
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound
+                && plain_file(git, commit, name).is_some() =>
+        {
             bail!(
                 "{name} has a path that libgit2 puts nowhere (a backslash?), and git's rules for line endings apply to \
                  it: rename it (`git mv`), or take core.autocrlf and its attributes in .gitattributes away"
             )
         }
         Err(error) => Err(error).with_context(|| {
-            format!("commit {} does not hold {name} as a file", super::short(&commit.id().to_string()))
+            format!(
+                "commit {} does not hold {name} as a file",
+                super::short(&commit.id().to_string())
+            )
         }),
     }
 }
@@ -142,43 +174,70 @@ fn checked_out(git: &Repository, project: &Project, commit: &git2::Commit, name:
 /// The blob of a plain file of a commit; a link is none.
 fn plain_file<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Option<Blob<'r>> {
     let (id, mode) = super::blob_in(commit, name)?;
-    git.find_blob(id).ok().filter(|_| mode & 0o170_000 == 0o100_000)
+    git.find_blob(id)
+        .ok()
+        .filter(|_| mode & 0o170_000 == 0o100_000)
 }
 
-/// Whether git may hold other bytes of a file than are on disk, or put other bytes on disk than it holds.
+/// Whether git may hold other bytes of a file than are on disk, or put other bytes on disk than it
+/// holds.
 pub fn may_change(repo: &Repo, name: &str) -> bool {
     ask(repo, name, |filters| filters.may_change(&repo.git, name))
 }
 
-/// Refuses a path whose attributes name a filter program (git-lfs) or another encoding: libgit2 applies neither.
+/// Refuses a path whose attributes name a filter program (git-lfs) or another encoding: libgit2
+/// applies neither.
 fn refuse_drivers(repo: &Repo, name: &str) -> Result<()> {
-    let Some(driver) = ask(repo, name, |filters| filters.driver) else { return Ok(()) };
+    let Some(driver) = ask(repo, name, |filters| filters.driver) else {
+        return Ok(());
+    };
     let files: Vec<String> = attribute_files(&repo.git, name)
         .into_iter()
         .filter(|file| names(file, driver))
         .map(|file| file.display().to_string())
         .collect();
-    let place = if files.is_empty() { ".gitattributes".to_owned() } else { files.join(" or ") };
+    let place = if files.is_empty() {
+        ".gitattributes".to_owned()
+    } else {
+        files.join(" or ")
+    };
     bail!(
         "{name} has the git attribute '{driver}': a kernel must be plain text to git. Take the attribute off in {place}"
     )
 }
 
 fn names(file: &Path, attribute: &str) -> bool {
-    let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else { return false };
+    let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
+        return false;
+    };
     let text = Root::new(folder).read_text(Path::new(name), SIZE_LIMIT);
     text.is_ok_and(|text| text.contains(attribute))
 }
 
-/// The files in which a user may have given a path attributes: the repository's own, that of the settings, those beside the user's and
-/// the system's settings, those of the folders.
+/// The files in which a user may have given a path attributes: the repository's own, that of the
+/// settings, those beside the user's and the system's settings, those of the folders.
 fn attribute_files(git: &Repository, name: &str) -> Vec<PathBuf> {
-    let folders = Path::new(name).ancestors().skip(1).map(|folder| folder.join(".gitattributes"));
-    let named = git.config().ok().and_then(|config| config.get_path("core.attributesFile").ok());
-    let beside = |settings: Result<PathBuf, git2::Error>, name| Some(settings.ok()?.with_file_name(name));
+    let folders = Path::new(name)
+        .ancestors()
+        .skip(1)
+        .map(|folder| folder.join(".gitattributes"));
+    let named = git
+        .config()
+        .ok()
+        .and_then(|config| config.get_path("core.attributesFile").ok());
+    let beside =
+        |settings: Result<PathBuf, git2::Error>, name| Some(settings.ok()?.with_file_name(name));
     let of_user = named.or_else(|| beside(git2::Config::find_xdg(), "attributes"));
     let of_system = beside(git2::Config::find_system(), "gitattributes");
-    let others = [Some(git.commondir().join("info/attributes")), of_user, of_system];
+    let others = [
+        Some(git.commondir().join("info/attributes")),
+        of_user,
+        of_system,
+    ];
     let of_tree = |file: PathBuf| git.workdir().map(|root| root.join(file));
-    others.into_iter().flatten().chain(folders.filter_map(of_tree)).collect()
+    others
+        .into_iter()
+        .flatten()
+        .chain(folders.filter_map(of_tree))
+        .collect()
 }

@@ -1,7 +1,9 @@
-//! Programs that a commit or a fetch would start and that came with the folder: hooks in `.git/hooks`, and programs that the
-//! repository's own configuration names. A clone brings neither along, an archive with a `.git` may bring both.
+//! Programs that a commit or a fetch would start and that came with the folder: hooks in
+//! `.git/hooks`, and programs that the repository's own configuration names. A clone brings neither
+//! along, an archive with a `.git` may bring both.
 //!
-//! What the user's own configuration names is the user's. libgit2 starts no program; only the git program does.
+//! What the user's own configuration names is the user's. libgit2 starts no program; only the git
+//! program does.
 
 use crate::repo::Repo;
 use anyhow::Result;
@@ -20,8 +22,8 @@ const HOOKS: [&str; 7] = [
     "pre-auto-gc",
 ];
 
-/// What a commit would start of this folder, as in `the hook .git/hooks/pre-commit`. `None` where libgit2 makes the commit, or where
-/// git starts the user's own programs only.
+/// What a commit would start of this folder, as in `the hook .git/hooks/pre-commit`. `None` where
+/// libgit2 makes the commit, or where git starts the user's own programs only.
 pub fn folder_programs(repo: &Repo) -> Result<Option<String>> {
     let git = &repo.git;
     let config = git.config()?.snapshot()?;
@@ -29,9 +31,14 @@ pub fn folder_programs(repo: &Repo) -> Result<Option<String>> {
     let signs = config.get_bool("commit.gpgsign").unwrap_or(false);
     let own_folder = config.get_path("core.hooksPath").is_err();
     let hook = hooks_folder(git, &config).and_then(|folder| executable_hook(&folder));
-    let Some(hook) = hook else { return Ok(named.filter(|_| signs)) };
+    let Some(hook) = hook else {
+        return Ok(named.filter(|_| signs));
+    };
     if own_folder || is_of_folder(&config, "core.hooksPath") {
-        let shown = git.workdir().and_then(|root| hook.strip_prefix(root).ok()).unwrap_or(&hook);
+        let shown = git
+            .workdir()
+            .and_then(|root| hook.strip_prefix(root).ok())
+            .unwrap_or(&hook);
         return Ok(Some(format!("the hook {}", shown.display())));
     }
     Ok(named)
@@ -46,18 +53,24 @@ fn hooks_folder(git: &Repository, config: &Config) -> Option<PathBuf> {
 
 fn executable_hook(folder: &Path) -> Option<PathBuf> {
     let runs = |file: &PathBuf| {
-        std::fs::metadata(file).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+        std::fs::metadata(file)
+            .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
     };
     HOOKS.iter().map(|hook| folder.join(hook)).find(runs)
 }
 
 /// Whether the value of a key comes from the repository's own files.
 fn is_of_folder(config: &Config, key: &str) -> bool {
-    config.get_entry(key).is_ok_and(|entry| of_folder(entry.level()))
+    config
+        .get_entry(key)
+        .is_ok_and(|entry| of_folder(entry.level()))
 }
 
 fn of_folder(level: ConfigLevel) -> bool {
-    matches!(level, ConfigLevel::Local | ConfigLevel::Worktree | ConfigLevel::App)
+    matches!(
+        level,
+        ConfigLevel::Local | ConfigLevel::Worktree | ConfigLevel::App
+    )
 }
 
 /// The first program that the repository's configuration names and that `git commit` may start.
@@ -65,21 +78,27 @@ fn named_programs(config: &Config) -> Result<Option<String>> {
     named_by(config, names_a_program)
 }
 
-/// What a fetch would start of this folder, or would do by a setting of it that git keeps to people who trust the folder: as in
-/// `sh x (core.sshcommand in the repository's configuration)`. `None` where git starts the user's own programs only.
+/// What a fetch would start of this folder, or would do by a setting of it that git keeps to people
+/// who trust the folder: as in `sh x (core.sshcommand in the repository's configuration)`. `None`
+/// where git starts the user's own programs only.
 pub fn fetch_programs(repo: &Repo) -> Result<Option<String>> {
     named_by(&repo.git.config()?.snapshot()?, |name, value| {
         names_a_program(name, value) || steers_a_fetch(name, value)
     })
 }
 
-/// The first setting of the repository's own configuration that `is_wanted` accepts, by its name and value.
+/// The first setting of the repository's own configuration that `is_wanted` accepts, by its name
+/// and value.
 fn named_by(config: &Config, is_wanted: impl Fn(&str, &str) -> bool) -> Result<Option<String>> {
     let mut found = None;
     config.entries(None)?.for_each(|entry| {
-        let (Ok(name), Ok(value)) = (entry.name(), entry.value()) else { return };
+        let (Ok(name), Ok(value)) = (entry.name(), entry.value()) else {
+            return;
+        };
         if found.is_none() && of_folder(entry.level()) && is_wanted(name, value) {
-            found = Some(format!("{value} ({name} in the repository's configuration)"));
+            found = Some(format!(
+                "{value} ({name} in the repository's configuration)"
+            ));
         }
     })?;
     Ok(found)
@@ -87,22 +106,33 @@ fn named_by(config: &Config, is_wanted: impl Fn(&str, &str) -> bool) -> Result<O
 
 /// Whether git starts the value of this key. Section and key are in lower case.
 fn names_a_program(name: &str, value: &str) -> bool {
-    let is_switch = matches!(value, "" | "true" | "false" | "yes" | "no" | "on" | "off" | "0" | "1");
+    let is_switch = matches!(
+        value,
+        "" | "true" | "false" | "yes" | "no" | "on" | "off" | "0" | "1"
+    );
     let of = |section: &str, keys: &[&str]| {
-        name.strip_prefix(section).is_some_and(|rest| keys.iter().any(|key| rest.ends_with(key)))
+        name.strip_prefix(section)
+            .is_some_and(|rest| keys.iter().any(|key| rest.ends_with(key)))
     };
     (name == "core.fsmonitor" && !is_switch)
         || of("gpg.", &["program", "defaultkeycommand"])
         || of("filter.", &[".clean", ".smudge", ".process"])
         || matches!(
             name,
-            "gc.recentobjectshook" | "core.sshcommand" | "core.alternaterefscommand" | "core.gitproxy"
+            "gc.recentobjectshook"
+                | "core.sshcommand"
+                | "core.alternaterefscommand"
+                | "core.gitproxy"
         )
 }
 
-/// Whether a fetch starts the value, is allowed a transport that starts programs (`ext::`), or writes a file of that name.
+/// Whether a fetch starts the value, is allowed a transport that starts programs (`ext::`), or
+/// writes a file of that name.
 fn steers_a_fetch(name: &str, value: &str) -> bool {
-    let within = |section: &str| name.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
+    let within = |section: &str| {
+        name.strip_prefix(section)
+            .is_some_and(|rest| rest.starts_with('.'))
+    };
     let ends = |keys: &[&str]| keys.iter().any(|key| name.ends_with(key));
     let is_url = (within("remote") && ends(&[".url", ".pushurl"])) || within("url");
     name == "core.askpass"

@@ -1,8 +1,9 @@
 //! The commits of all branches, newest first, page by page, for a graph.
 //!
-//! A commit comes after its children. To know all children, one would have to walk the whole history first, which takes
-//! seconds for a million commits. So the walk looks ahead only at commits that are nearly as new ([`SLACK`]). If the clocks
-//! of two authors differed by more, a parent may come before one of its children, and the graph draws its line too late.
+//! A commit comes after its children. To know all children, one would have to walk the whole
+//! history first, which takes seconds for a million commits. So the walk looks ahead only at
+//! commits that are nearly as new ([`SLACK`]). If the clocks of two authors differed by more, a
+//! parent may come before one of its children, and the graph draws its line too late.
 
 use super::log::{LogEntry, Marks, entry};
 use super::{Repo, head_commit};
@@ -13,7 +14,8 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 /// Seconds by which a child's time may be older than its parent's without being shown after it.
 const SLACK: i64 = 3600;
 
-/// Commits that the walk looks at ahead at most: an imported history may have one time for all of them.
+/// Commits that the walk looks at ahead at most: an imported history may have one time for all of
+/// them.
 const AHEAD: usize = 5_000;
 
 /// What a label names.
@@ -28,7 +30,8 @@ pub enum LabelKind {
     Tag,
 }
 
-/// A short name of a commit: `main`, `origin/main`, `v1`. The bytes are git's, not cleaned for a screen.
+/// A short name of a commit: `main`, `origin/main`, `v1`. The bytes are git's, not cleaned for a
+/// screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     pub kind: LabelKind,
@@ -44,8 +47,8 @@ pub struct GraphEntry {
     pub labels: Vec<Label>,
 }
 
-/// A walk over HEAD, branches, remote branches and tags. Its memory grows by 20 bytes with each commit shown, not with the
-/// history.
+/// A walk over HEAD, branches, remote branches and tags. Its memory grows by 20 bytes with each
+/// commit shown, not with the history.
 pub struct Graph {
     repo: Repo,
     labels: HashMap<Oid, Vec<Label>>,
@@ -67,7 +70,8 @@ struct Node {
 }
 
 impl Graph {
-    /// Begins a walk at the newest commits. It has a handle of its own, which it opens anew for each page.
+    /// Begins a walk at the newest commits. It has a handle of its own, which it opens anew for
+    /// each page.
     pub fn open(repo: &Repo) -> Result<Graph> {
         let repo = repo.anew()?;
         let labels = labels(&repo.git)?;
@@ -83,7 +87,11 @@ impl Graph {
         for tip in labels.keys() {
             graph.meet(*tip);
         }
-        let mut tips: Vec<(i64, Oid)> = graph.known.iter().map(|(id, node)| (node.time, *id)).collect();
+        let mut tips: Vec<(i64, Oid)> = graph
+            .known
+            .iter()
+            .map(|(id, node)| (node.time, *id))
+            .collect();
         tips.sort_unstable_by(|a, b| b.cmp(a));
         for (time, tip) in tips {
             graph.is_ready(time, tip);
@@ -94,7 +102,8 @@ impl Graph {
 
     /// The next commits, at most `limit`; none at the end of the history.
     pub fn page(&mut self, marks: &Marks, limit: usize) -> Result<Vec<GraphEntry>> {
-        // A handle remembers every commit that it read, up to 256 MB, and the walk reads none twice.
+        // A handle remembers every commit that it read, up to 256 MB, and the walk reads none
+        // twice.
         self.repo = self.repo.anew()?;
         let mut entries = Vec::new();
         while entries.len() < limit
@@ -122,9 +131,13 @@ impl Graph {
             }
             self.look_at(id)?;
             self.shown.insert(id);
-            let Some(node) = self.known.remove(&id) else { continue };
+            let Some(node) = self.known.remove(&id) else {
+                continue;
+            };
             for parent in node.parents {
-                let Some(of) = self.known.get_mut(&parent) else { continue };
+                let Some(of) = self.known.get_mut(&parent) else {
+                    continue;
+                };
                 of.children = of.children.saturating_sub(1);
                 if of.children == 0 {
                     let time = of.time;
@@ -154,7 +167,9 @@ impl Graph {
 
     /// Counts this commit among the children of its parents.
     fn look_at(&mut self, id: Oid) -> Result<()> {
-        let Some(node) = self.known.get_mut(&id).filter(|node| !node.is_looked_at) else { return Ok(()) };
+        let Some(node) = self.known.get_mut(&id).filter(|node| !node.is_looked_at) else {
+            return Ok(());
+        };
         node.is_looked_at = true;
         for parent in node.parents.clone() {
             self.meet(parent);
@@ -170,10 +185,20 @@ impl Graph {
         if self.known.contains_key(&id) || self.shown.contains(&id) {
             return;
         }
-        let Ok(commit) = self.repo.git.find_commit(id) else { return };
+        let Ok(commit) = self.repo.git.find_commit(id) else {
+            return;
+        };
         let time = commit.time().seconds();
         let parents = commit.parent_ids().collect();
-        self.known.insert(id, Node { parents, time, children: 0, is_looked_at: false });
+        self.known.insert(
+            id,
+            Node {
+                parents,
+                time,
+                children: 0,
+                is_looked_at: false,
+            },
+        );
         self.ahead.push((time, id));
     }
 }
@@ -182,7 +207,10 @@ impl Graph {
 fn labels(git: &Repository) -> Result<HashMap<Oid, Vec<Label>>> {
     let mut labels: HashMap<Oid, Vec<Label>> = HashMap::new();
     let mut add = |id: Oid, kind: LabelKind, name: &str| {
-        labels.entry(id).or_default().push(Label { kind, name: name.to_owned() });
+        labels.entry(id).or_default().push(Label {
+            kind,
+            name: name.to_owned(),
+        });
     };
     let current = git.find_reference("HEAD").ok().and_then(|head| {
         let target = head.symbolic_target().ok()??;
@@ -203,16 +231,29 @@ fn labels(git: &Repository) -> Result<HashMap<Oid, Vec<Label>>> {
             if reference.kind() == Some(git2::ReferenceType::Symbolic) {
                 continue;
             }
-            let Ok(commit) = reference.peel_to_commit() else { continue };
-            let kind = if current.as_deref() == Some(name.as_str()) { LabelKind::Current } else { kind };
-            add(commit.id(), kind, name.strip_prefix(prefix).unwrap_or(&name));
+            let Ok(commit) = reference.peel_to_commit() else {
+                continue;
+            };
+            let kind = if current.as_deref() == Some(name.as_str()) {
+                LabelKind::Current
+            } else {
+                kind
+            };
+            add(
+                commit.id(),
+                kind,
+                name.strip_prefix(prefix).unwrap_or(&name),
+            );
         }
     }
-    labels.values_mut().for_each(|names| names.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name))));
+    labels
+        .values_mut()
+        .for_each(|names| names.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name))));
     Ok(labels)
 }
 
-/// The column of one commit in the graph, and the lines beside it. Columns count from 0 at the left.
+/// The column of one commit in the graph, and the lines beside it. Columns count from 0 at the
+/// left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     pub column: usize,
@@ -220,7 +261,8 @@ pub struct Place {
     pub has_child: bool,
     /// Columns of further lines that come from above and end here: children on side branches.
     pub joins: Vec<usize>,
-    /// Columns of the lines that leave downwards, one for each parent; the first parent's is the commit's own column.
+    /// Columns of the lines that leave downwards, one for each parent; the first parent's is the
+    /// commit's own column.
     pub parents: Vec<usize>,
     /// Columns of lines that run past.
     pub passing: Vec<usize>,
@@ -234,7 +276,8 @@ impl Lanes {
     /// The place of the next commit; `parents` are full ids, the first parent first.
     pub fn place(&mut self, id: &str, parents: &[String]) -> Place {
         let waiting = |lanes: &[Option<String>], id: &str| -> Vec<usize> {
-            let here = |(at, lane): (usize, &Option<String>)| (lane.as_deref() == Some(id)).then_some(at);
+            let here =
+                |(at, lane): (usize, &Option<String>)| (lane.as_deref() == Some(id)).then_some(at);
             lanes.iter().enumerate().filter_map(here).collect()
         };
         let mine = waiting(&self.0, id);
@@ -242,10 +285,15 @@ impl Lanes {
         for &at in &mine {
             self.0[at] = None;
         }
-        let passing = (0..self.0.len()).filter(|&at| self.0[at].is_some()).collect();
+        let passing = (0..self.0.len())
+            .filter(|&at| self.0[at].is_some())
+            .collect();
         let mut columns = Vec::new();
         for (nth, parent) in parents.iter().enumerate() {
-            let known = waiting(&self.0, parent).first().copied().filter(|_| nth > 0);
+            let known = waiting(&self.0, parent)
+                .first()
+                .copied()
+                .filter(|_| nth > 0);
             let at = known.unwrap_or_else(|| if nth == 0 { column } else { self.free() });
             self.0[at] = Some(parent.clone());
             columns.push(at);
@@ -254,7 +302,13 @@ impl Lanes {
             self.0.pop();
         }
         let joins = mine.iter().copied().filter(|&at| at != column).collect();
-        Place { column, has_child: !mine.is_empty(), joins, parents: columns, passing }
+        Place {
+            column,
+            has_child: !mine.is_empty(),
+            joins,
+            parents: columns,
+            passing,
+        }
     }
 
     /// The leftmost column without a line.
@@ -281,7 +335,13 @@ mod tests {
             let parents: Vec<String> = parents.split_whitespace().map(str::to_owned).collect();
             let p = lanes.place(id, &parents);
             let text = |columns: &[usize]| columns.iter().map(usize::to_string).collect::<String>();
-            format!("{} {}>{}|{}", p.column, text(&p.joins), text(&p.parents), text(&p.passing))
+            format!(
+                "{} {}>{}|{}",
+                p.column,
+                text(&p.joins),
+                text(&p.parents),
+                text(&p.passing)
+            )
         };
         commits.split("; ").map(place).collect()
     }
@@ -290,10 +350,19 @@ mod tests {
     fn a_line_stays_in_its_column_and_a_merge_opens_one() {
         assert_eq!(places("c: b; b: a; a:"), ["0 >0|", "0 >0|", "0 >|"]);
         // m merges s into b; both grew from a.
-        assert_eq!(places("m: b s; s: a; b: a; a:"), ["0 >01|", "1 >1|0", "0 >0|1", "0 1>|"]);
+        assert_eq!(
+            places("m: b s; s: a; b: a; a:"),
+            ["0 >01|", "1 >1|0", "0 >0|1", "0 1>|"]
+        );
         // Two branches that meet at a.
-        assert_eq!(places("x: a; y: a; a: r; r:"), ["0 >0|", "1 >1|0", "0 1>0|", "0 >|"]);
+        assert_eq!(
+            places("x: a; y: a; a: r; r:"),
+            ["0 >0|", "1 >1|0", "0 1>0|", "0 >|"]
+        );
         // A column that is free again is taken by the next that needs one.
-        assert_eq!(places("m: b s; s: b; n: b; b:"), ["0 >01|", "1 >1|0", "2 >2|01", "0 12>|"]);
+        assert_eq!(
+            places("m: b s; s: b; n: b; b:"),
+            ["0 >01|", "1 >1|0", "2 >2|01", "0 12>|"]
+        );
     }
 }

@@ -15,7 +15,9 @@ pub(super) fn committer(repo: &Repository) -> Option<Signature<'static>> {
 fn signature(repo: &Repository, name: &str, email: &str) -> Option<Signature<'static>> {
     let config = repo.config().ok()?.snapshot().ok()?;
     let given = |variable: &str, key: &str| {
-        let value = std::env::var(variable).ok().or_else(|| config.get_string(key).ok())?;
+        let value = std::env::var(variable)
+            .ok()
+            .or_else(|| config.get_string(key).ok())?;
         (!value.trim().is_empty()).then_some(value)
     };
     Signature::now(&given(name, "user.name")?, &given(email, "user.email")?).ok()

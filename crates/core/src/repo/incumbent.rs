@@ -28,15 +28,20 @@ pub fn incumbent_files(repo: &Repo, project: &Project) -> Result<Vec<HeldFile>> 
     }
 }
 
-/// Writes the incumbent's files into `tree` at their repository-relative paths, as git would put them on disk.
+/// Writes the incumbent's files into `tree` at their repository-relative paths, as git would put
+/// them on disk.
 pub fn write_incumbent(repo: &Repo, project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
-    let Some(commit) = head_commit(&repo.git)? else { return Ok(Vec::new()) };
+    let Some(commit) = head_commit(&repo.git)? else {
+        return Ok(Vec::new());
+    };
     let files = held(&repo.git, &commit, &project.kernel_name)?;
     for file in &files {
         let bytes = on_disk(repo, project, &commit, file)?;
         let path = tree.join(&file.path);
         let write = || {
-            project.files().create_dir_all(path.parent().unwrap_or(tree))?;
+            project
+                .files()
+                .create_dir_all(path.parent().unwrap_or(tree))?;
             project.files().create(&path)?.write_all(&bytes)
         };
         write().with_context(|| format!("cannot write {}", path.display()))?;
@@ -54,16 +59,29 @@ pub struct IncumbentBytes {
 
 /// The incumbent's files with their bytes; `None` if HEAD does not hold the kernel.
 pub fn incumbent_bytes(repo: &Repo, project: &Project) -> Result<Option<IncumbentBytes>> {
-    let Some(commit) = head_commit(&repo.git)? else { return Ok(None) };
+    let Some(commit) = head_commit(&repo.git)? else {
+        return Ok(None);
+    };
     let read = |file: HeldFile| Ok((file.path.clone(), on_disk(repo, project, &commit, &file)?));
-    let files: Result<Vec<_>> =
-        held(&repo.git, &commit, &project.kernel_name)?.into_iter().map(read).collect();
-    let incumbent = IncumbentBytes { commit: commit.id().to_string(), files: files? };
+    let files: Result<Vec<_>> = held(&repo.git, &commit, &project.kernel_name)?
+        .into_iter()
+        .map(read)
+        .collect();
+    let incumbent = IncumbentBytes {
+        commit: commit.id().to_string(),
+        files: files?,
+    };
     Ok(Some(incumbent).filter(|incumbent| !incumbent.files.is_empty()))
 }
 
 fn on_disk(repo: &Repo, project: &Project, commit: &Commit, file: &HeldFile) -> Result<Vec<u8>> {
-    exact::bytes(repo, project, commit, &file.path, Oid::from_str(&file.blob)?)
+    exact::bytes(
+        repo,
+        project,
+        commit,
+        &file.path,
+        Oid::from_str(&file.blob)?,
+    )
 }
 
 fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>> {
@@ -71,27 +89,53 @@ fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>
     let mut wanted = vec![PathBuf::from(kernel)];
     let kernel_folder = Path::new(kernel).parent().unwrap_or(Path::new(""));
     while let Some(path) = wanted.pop() {
-        let Some(path) = path.to_str().map(str::to_owned) else { continue };
+        let Some(path) = path.to_str().map(str::to_owned) else {
+            continue;
+        };
         let known = files.iter().any(|f| f.path == path);
-        // An include that HEAD does not hold is the compiler's own. If it is not, the build fails and says so.
-        let Some((id, _)) = blob_in(commit, &path).filter(|_| !known && files.len() < FILE_LIMIT) else {
+        // An include that HEAD does not hold is the compiler's own. If it is not, the build fails
+        // and says so.
+        let Some((id, _)) = blob_in(commit, &path).filter(|_| !known && files.len() < FILE_LIMIT)
+        else {
             continue;
         };
         let blob = git.find_blob(id)?;
-        let folder = &Path::new(&path).parent().unwrap_or(Path::new("")).to_path_buf();
+        let folder = &Path::new(&path)
+            .parent()
+            .unwrap_or(Path::new(""))
+            .to_path_buf();
         if Language::of(&path) == Language::Python {
             let imports = inputs::imports(blob.content());
-            let is_there = |file: &Path| file.to_str().is_some_and(|file| blob_in(commit, file).is_some());
+            let is_there = |file: &Path| {
+                file.to_str()
+                    .is_some_and(|file| blob_in(commit, file).is_some())
+            };
             let search = inputs::search_path(kernel_folder, Path::new(""), is_there);
-            let bases =
-                |dots: usize| if dots == 0 { search.as_slice() } else { std::slice::from_ref(folder) };
+            let bases = |dots: usize| {
+                if dots == 0 {
+                    search.as_slice()
+                } else {
+                    std::slice::from_ref(folder)
+                }
+            };
             wanted.extend(imports.iter().flat_map(|import| {
                 let found = |base: &PathBuf| -> Vec<PathBuf> {
-                    import.candidates(base).into_iter().filter(|file| is_there(file)).collect()
+                    import
+                        .candidates(base)
+                        .into_iter()
+                        .filter(|file| is_there(file))
+                        .collect()
                 };
-                bases(import.dots).iter().map(found).find(|files| !files.is_empty()).unwrap_or_default()
+                bases(import.dots)
+                    .iter()
+                    .map(found)
+                    .find(|files| !files.is_empty())
+                    .unwrap_or_default()
             }));
-            files.push(HeldFile { path, blob: id.to_string() });
+            files.push(HeldFile {
+                path,
+                blob: id.to_string(),
+            });
             continue;
         }
         for include in inputs::includes(blob.content()) {
@@ -104,7 +148,10 @@ fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>
             let folders = beside.into_iter().chain([kernel_folder]);
             wanted.extend(folders.map(|folder| inputs::plain(&folder.join(&name))));
         }
-        files.push(HeldFile { path, blob: id.to_string() });
+        files.push(HeldFile {
+            path,
+            blob: id.to_string(),
+        });
     }
     Ok(files)
 }

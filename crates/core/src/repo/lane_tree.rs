@@ -9,15 +9,19 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Makes the work tree of a lane at `path`, on the branch `lane/NAME`, which begins at HEAD. A work tree that is there stays as it
-/// is.
+/// Makes the work tree of a lane at `path`, on the branch `lane/NAME`, which begins at HEAD. A work
+/// tree that is there stays as it is.
 pub fn lane_tree(repo: &Repo, base: &Root, path: &Path, name: &str) -> Result<()> {
     let what = || format!("cannot make the work tree {}", path.display());
     let git = &repo.git;
     if path.join(".git").symlink_metadata().is_ok() {
         let own = Repository::open(path).with_context(what)?;
         let is_ours = own.commondir().canonicalize()? == git.commondir().canonicalize()?;
-        ensure!(is_ours, "{} is a work tree of another repository: move it away", path.display());
+        ensure!(
+            is_ours,
+            "{} is a work tree of another repository: move it away",
+            path.display()
+        );
         return Ok(());
     }
     let parent = path.parent().unwrap_or(path);
@@ -34,19 +38,22 @@ pub fn lane_tree(repo: &Repo, base: &Root, path: &Path, name: &str) -> Result<()
     let own = format!("lab-{name}");
     // Somebody removed the folder, and git still knows the work tree.
     if let Ok(old) = git.find_worktree(&own) {
-        old.prune(Some(WorktreePruneOptions::new().valid(false))).with_context(what)?;
+        old.prune(Some(WorktreePruneOptions::new().valid(false)))
+            .with_context(what)?;
     }
     let reference = branch.into_reference();
     let mut options = WorktreeAddOptions::new();
     options.reference(Some(&reference));
-    git.worktree(&own, path, Some(&options)).with_context(what)?;
+    git.worktree(&own, path, Some(&options))
+        .with_context(what)?;
     if environment::is_changed() {
         check_out_anew(path).with_context(what)?;
     }
     Ok(())
 }
 
-/// Writes the files of a new work tree once more: libgit2 made them by its own settings, without those that the environment names.
+/// Writes the files of a new work tree once more: libgit2 made them by its own settings, without
+/// those that the environment names.
 fn check_out_anew(path: &Path) -> Result<()> {
     let git = &Repo::at(path)?.git;
     let mut index = git.index()?;

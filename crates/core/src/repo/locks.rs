@@ -1,8 +1,9 @@
 //! Lock files of git that a killed process left.
 //!
-//! git and libgit2 lock a ref by creating `REF.lock`, and hold it for less than a millisecond. Nothing removes the file of a
-//! killed process. The lab removes those of its own refs, and those that its own decision left, while it holds the
-//! decision lock. All others belong to the user: [`super::obstacle`] names them.
+//! git and libgit2 lock a ref by creating `REF.lock`, and hold it for less than a millisecond.
+//! Nothing removes the file of a killed process. The lab removes those of its own refs, and those
+//! that its own decision left, while it holds the decision lock. All others belong to the user:
+//! [`super::obstacle`] names them.
 
 use super::{Repo, blob_in};
 use crate::repo::CommitFile;
@@ -25,17 +26,22 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The content of an index.lock that the lab holds during a decision.
 const HELD: &str = "held by lab during a decision; the next lab command removes it\n";
 
-/// Most bytes of a lock that are read. That of the index holds a whole index, and is none of the lab's then.
+/// Most bytes of a lock that are read. That of the index holds a whole index, and is none of the
+/// lab's then.
 const READ_LIMIT: u64 = 4096;
 
 /// The lock file of a ref: `refs/…` are shared between work trees, HEAD is not.
 pub(super) fn of_ref(git: &Repository, reference: &str) -> PathBuf {
-    let folder = if reference.starts_with("refs/") { git.commondir() } else { git.path() };
+    let folder = if reference.starts_with("refs/") {
+        git.commondir()
+    } else {
+        git.path()
+    };
     folder.join(format!("{reference}.lock"))
 }
 
-/// Removes the lock of a ref that only the lab writes, if it is left of a killed process, and the ref itself if a power cut has left it
-/// empty: git would write no other one in its place.
+/// Removes the lock of a ref that only the lab writes, if it is left of a killed process, and the
+/// ref itself if a power cut has left it empty: git would write no other one in its place.
 pub(super) fn clear_own_ref(git: &Repository, reference: &str) -> Result<()> {
     let lock = of_ref(git, reference);
     let file = git.commondir().join(reference);
@@ -45,9 +51,13 @@ pub(super) fn clear_own_ref(git: &Repository, reference: &str) -> Result<()> {
     if stays(&lock) { remove(&lock) } else { Ok(()) }
 }
 
-/// Removes the locks of a branch and of HEAD that a decision left: they are empty, or name a commit that is the decision's
-/// by `is_ours`.
-pub(super) fn clear_branch(git: &Repository, reference: &str, is_ours: impl Fn(Oid) -> bool) -> Result<()> {
+/// Removes the locks of a branch and of HEAD that a decision left: they are empty, or name a commit
+/// that is the decision's by `is_ours`.
+pub(super) fn clear_branch(
+    git: &Repository,
+    reference: &str,
+    is_ours: impl Fn(Oid) -> bool,
+) -> Result<()> {
     for lock in [of_ref(git, reference), of_ref(git, "HEAD")] {
         let Ok(text) = read_text(&lock) else { continue };
         let ours = match text.trim() {
@@ -62,14 +72,21 @@ pub(super) fn clear_branch(git: &Repository, reference: &str, is_ours: impl Fn(O
 }
 
 /// Whether a commit holds these files on top of `head`: a decision made it.
-pub(super) fn is_made_of(git: &Repository, id: Oid, head: Option<Oid>, files: &[CommitFile]) -> bool {
-    let Ok(commit) = git.find_commit(id) else { return false };
+pub(super) fn is_made_of(
+    git: &Repository,
+    id: Oid,
+    head: Option<Oid>,
+    files: &[CommitFile],
+) -> bool {
+    let Ok(commit) = git.find_commit(id) else {
+        return false;
+    };
     let holds = |file: &CommitFile| blob_in(&commit, &file.name).map(|(id, _)| id) == file.id();
     commit.parent_id(0).ok() == head && files.iter().all(holds)
 }
 
-/// Locks git's index, so that nothing is committed from an index that is older than HEAD. A lock that a killed lab left is
-/// taken over.
+/// Locks git's index, so that nothing is committed from an index that is older than HEAD. A lock
+/// that a killed lab left is taken over.
 pub fn lock_index(repo: &Repo) -> Result<()> {
     let lock = repo.git.path().join("index.lock");
     if is_held_by_lab(repo) {
@@ -86,13 +103,20 @@ pub fn lock_index(repo: &Repo) -> Result<()> {
 
 /// The text of a lock. git writes an id into it.
 fn read_text(lock: &Path) -> std::io::Result<String> {
-    let (folder, name) = (lock.parent().unwrap_or(Path::new("/")), lock.file_name().unwrap_or_default());
+    let (folder, name) = (
+        lock.parent().unwrap_or(Path::new("/")),
+        lock.file_name().unwrap_or_default(),
+    );
     Root::new(folder).read_text(Path::new(name), READ_LIMIT)
 }
 
 /// Releases the lock of [`lock_index`]. A lock of somebody else stays.
 pub fn unlock_index(repo: &Repo) -> Result<()> {
-    if is_held_by_lab(repo) { remove(&repo.git.path().join("index.lock")) } else { Ok(()) }
+    if is_held_by_lab(repo) {
+        remove(&repo.git.path().join("index.lock"))
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether the lab holds the lock of the index.
@@ -101,34 +125,48 @@ pub(super) fn is_held_by_lab(repo: &Repo) -> bool {
     text.is_ok_and(|text| text == HELD)
 }
 
-/// Removes what killed processes left in git's folders: objects that were never named, locks of the lab's own refs, and the
-/// lab's own temporary files. Call it under the decision lock, if the last one who held it did not release it. `since` is
-/// when a decision began to commit, or to pack refs, with the git program: that leaves further files, and no other command of git
-/// leaves them alone.
+/// Removes what killed processes left in git's folders: objects that were never named, locks of the
+/// lab's own refs, and the lab's own temporary files. Call it under the decision lock, if the last
+/// one who held it did not release it. `since` is when a decision began to commit, or to pack refs,
+/// with the git program: that leaves further files, and no other command of git leaves them alone.
 pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
     leftovers::sweep(&Root::new(repo.git.path()), Path::new(""));
     let folder = repo.git.commondir();
     let mut left = Vec::new();
     // libgit2 writes into objects/, git into the folder of the object's first digits.
-    left.extend(named(&folder.join("objects"), |name| name.starts_with("tmp_object_git2_")));
-    for entry in fs::read_dir(folder.join("objects")).into_iter().flatten().flatten() {
+    left.extend(named(&folder.join("objects"), |name| {
+        name.starts_with("tmp_object_git2_")
+    }));
+    for entry in fs::read_dir(folder.join("objects"))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         if entry.file_name().len() == 2 {
             left.extend(named(&entry.path(), |name| name.starts_with("tmp_obj_")));
         }
     }
     left.extend(named(&folder.join("refs/notes"), |name| name == "lab.lock"));
     for kind in ["discarded", "undone", "saved", "exact", "raw"] {
-        left.extend(named(&folder.join("refs/lab").join(kind), |name| name.ends_with(".lock")));
+        left.extend(named(&folder.join("refs/lab").join(kind), |name| {
+            name.ends_with(".lock")
+        }));
     }
     if let Some(since) = since {
         let packed = ["packed-refs.lock", "packed-refs.new"].map(|name| folder.join(name));
-        let locks = packed.into_iter().chain([repo.git.path().join("AUTO_MERGE.lock")]);
-        let is_newer =
-            |lock: &PathBuf| fs::metadata(lock).and_then(|m| m.modified()).is_ok_and(|at| at >= since);
+        let locks = packed
+            .into_iter()
+            .chain([repo.git.path().join("AUTO_MERGE.lock")]);
+        let is_newer = |lock: &PathBuf| {
+            fs::metadata(lock)
+                .and_then(|m| m.modified())
+                .is_ok_and(|at| at >= since)
+        };
         left.extend(locks.filter(is_newer));
     }
     for file in unchanged(left) {
-        // git's own clean-up removes an object later, and a later decision the lock that is in its way.
+        // git's own clean-up removes an object later, and a later decision the lock that is in its
+        // way.
         let _ = remove(&file);
     }
 }
@@ -148,7 +186,8 @@ fn stays(file: &Path) -> bool {
     !unchanged(vec![file.to_owned()]).is_empty()
 }
 
-/// The files that are there and do not change for a moment. No process that is at work leaves them alone for so long.
+/// The files that are there and do not change for a moment. No process that is at work leaves them
+/// alone for so long.
 fn unchanged(files: Vec<PathBuf>) -> Vec<PathBuf> {
     let look = |file: &Path| {
         let about = file.symlink_metadata().ok()?;
@@ -165,10 +204,17 @@ fn unchanged(files: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 fn remove(lock: &Path) -> Result<()> {
-    let (folder, name) = (lock.parent().unwrap_or(Path::new("/")), lock.file_name().unwrap_or_default());
+    let (folder, name) = (
+        lock.parent().unwrap_or(Path::new("/")),
+        lock.file_name().unwrap_or_default(),
+    );
     match Root::new(folder).remove_file(Path::new(name)) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error)
-            .with_context(|| format!("{} is left of a process that ended: remove it", lock.display())),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).with_context(|| {
+            format!(
+                "{} is left of a process that ended: remove it",
+                lock.display()
+            )
+        }),
         _ => Ok(()),
     }
 }

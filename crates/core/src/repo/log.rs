@@ -2,7 +2,9 @@
 
 use crate::inputs;
 use crate::message::Trailer;
-use crate::repo::{Project, Repo, blob_in, filters, find, head_commit, renames, text_diff, trailers};
+use crate::repo::{
+    Project, Repo, blob_in, filters, find, head_commit, renames, text_diff, trailers,
+};
 use crate::run::experiment::Experiment;
 use crate::text::sanitise;
 use anyhow::Result;
@@ -48,9 +50,15 @@ impl<'e> Marks<'e> {
     }
 }
 
-/// A page of HEAD's history along first parents, newest first, at most `limit` commits. `after` is the full id of the
-/// last commit of the page before. The time grows with the page, not with the history.
-pub fn log_page(repo: &Repo, marks: &Marks, after: Option<&str>, limit: usize) -> Result<Vec<LogEntry>> {
+/// A page of HEAD's history along first parents, newest first, at most `limit` commits. `after` is
+/// the full id of the last commit of the page before. The time grows with the page, not with the
+/// history.
+pub fn log_page(
+    repo: &Repo,
+    marks: &Marks,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<LogEntry>> {
     let git = &repo.git;
     let mut next = match after {
         Some(id) => find(git, id)?.parent(0).ok(),
@@ -76,13 +84,17 @@ pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
 }
 
 pub(super) fn subject(commit: &git2::Commit) -> String {
-    sanitise::text(&String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()))
+    sanitise::text(&String::from_utf8_lossy(
+        commit.summary_bytes().unwrap_or_default(),
+    ))
 }
 
 /// The trailers under the message of a commit.
 pub fn trailers_of(repo: &Repo, commit: &str) -> Result<Vec<Trailer>> {
     let commit = find(&repo.git, commit)?;
-    Ok(trailers::trailers(&String::from_utf8_lossy(commit.message_bytes())))
+    Ok(trailers::trailers(&String::from_utf8_lossy(
+        commit.message_bytes(),
+    )))
 }
 
 /// The kernel of a commit as text; bytes that are no UTF-8 are replaced.
@@ -93,8 +105,8 @@ pub fn show(repo: &Repo, project: &Project, commit: &str) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The change of the kernel by a commit, against its first parent, as a unified diff with `around` unchanged lines around
-/// each change.
+/// The change of the kernel by a commit, against its first parent, as a unified diff with `around`
+/// unchanged lines around each change.
 pub fn change(repo: &Repo, project: &Project, commit: &str, around: u32) -> Result<String> {
     let git = &repo.git;
     let new = find(git, commit)?;
@@ -109,13 +121,24 @@ fn held<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Option<gi
     blob_in(commit, name).and_then(|(id, _)| git.find_blob(id).ok())
 }
 
-/// The change of the kernel from one commit to another, or to the bytes on disk, in the form of [`change`].
-pub fn diff(repo: &Repo, project: &Project, from: &str, to: Option<&str>, around: u32) -> Result<String> {
+/// The change of the kernel from one commit to another, or to the bytes on disk, in the form of
+/// [`change`].
+pub fn diff(
+    repo: &Repo,
+    project: &Project,
+    from: &str,
+    to: Option<&str>,
+    around: u32,
+) -> Result<String> {
     let git = &repo.git;
     let name = project.kernel_name.as_str();
     let blob = |commit: &str| -> Result<_> {
         let commit = find(git, commit)?;
-        Ok(held(git, &commit, &renames::name_in(repo, project, &commit, name)))
+        Ok(held(
+            git,
+            &commit,
+            &renames::name_in(repo, project, &commit, name),
+        ))
     };
     let old = blob(from)?;
     let new = match to {
@@ -129,10 +152,18 @@ pub fn diff(repo: &Repo, project: &Project, from: &str, to: Option<&str>, around
 }
 
 /// The hunks from one blob to another; a missing blob counts as empty.
-fn unified(name: &str, old: Option<&git2::Blob>, new: Option<&git2::Blob>, around: u32) -> Result<String> {
+fn unified(
+    name: &str,
+    old: Option<&git2::Blob>,
+    new: Option<&git2::Blob>,
+    around: u32,
+) -> Result<String> {
     let path = Some(Path::new(name));
     let mut options = text_diff::options(around);
-    let (old, new) = (old.map_or(&[][..], git2::Blob::content), new.map_or(&[][..], git2::Blob::content));
+    let (old, new) = (
+        old.map_or(&[][..], git2::Blob::content),
+        new.map_or(&[][..], git2::Blob::content),
+    );
     let mut patch = Patch::from_buffers(old, path, new, path, Some(&mut options))?;
     Ok(text_diff::hunks(&mut patch, usize::MAX)?.text)
 }

@@ -1,8 +1,8 @@
 //! The git repository. Only this module calls libgit2 and the git program.
 //!
-//! The bytes of a file on disk may differ from the bytes that git holds: `core.autocrlf` and `.gitattributes` change line
-//! endings. The bytes on disk are built and hashed; the bytes that git holds are committed and compared with HEAD. The
-//! module `filters` turns one into the other.
+//! The bytes of a file on disk may differ from the bytes that git holds: `core.autocrlf` and
+//! `.gitattributes` change line endings. The bytes on disk are built and hashed; the bytes that git
+//! holds are committed and compared with HEAD. The module `filters` turns one into the other.
 
 mod agent_tree;
 mod apply_patch;
@@ -53,10 +53,12 @@ pub use bundle_records::records_in;
 pub use changed_since::changed_since;
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
 pub use clean::{
-    Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, loose_refs, object_files,
-    pack_refs,
+    Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, loose_refs,
+    object_files, pack_refs,
 };
-pub use commit::{ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules};
+pub use commit::{
+    ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules,
+};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use durable::refs_on_disk;
 pub use exact::remember_bytes;
@@ -74,9 +76,12 @@ pub use obstacle::{Obstacle, Operation, obstacle};
 pub use present::Present;
 pub use program::{ByProgram, commit_by_program};
 pub use refs::{
-    StoredCommit, name_commit, name_left, name_turn, prepare_discarded, save, stored_kernel, undone_ref,
+    StoredCommit, name_commit, name_left, name_turn, prepare_discarded, save, stored_kernel,
+    undone_ref,
 };
-pub use renames::{head_commit_id, head_has_bytes, head_holds, is_moved, kernel_of_commit, renamed_to};
+pub use renames::{
+    head_commit_id, head_has_bytes, head_holds, is_moved, kernel_of_commit, renamed_to,
+};
 pub use staging::stage;
 pub use switch::{Switched, switch_to_branch};
 pub use text_diff::text_diff;
@@ -122,11 +127,13 @@ pub fn short(id: &str) -> &str {
     id.get(..7).unwrap_or(id)
 }
 
-/// An open repository. A command opens it once, a worker once for each request, and every function below takes it.
+/// An open repository. A command opens it once, a worker once for each request, and every function
+/// below takes it.
 ///
-/// libgit2 reads the configuration when a repository is opened, and keeps it. So a worker that waits between two
-/// requests opens it anew. What was opened within two seconds is the same one, if no file of the repository changed that git reads then
-/// (`reopened`): only the user's own settings may be so old.
+/// libgit2 reads the configuration when a repository is opened, and keeps it. So a worker that
+/// waits between two requests opens it anew. What was opened within two seconds is the same one, if
+/// no file of the repository changed that git reads then (`reopened`): only the user's own settings
+/// may be so old.
 #[derive(Clone)]
 pub struct Repo(Rc<Opened>);
 
@@ -153,23 +160,30 @@ impl Repo {
         reopened::open(project)
     }
 
-    /// [`Repo::open`] after a program worked that may have changed any file of git: nothing that was opened before is used again.
+    /// [`Repo::open`] after a program worked that may have changed any file of git: nothing that
+    /// was opened before is used again.
     pub fn open_anew(project: &Project) -> Result<Repo> {
         reopened::forget();
         reopened::open(project)
     }
 
-    /// The same repository opened anew: it remembers no object and no ref, so what it reads is on disk.
+    /// The same repository opened anew: it remembers no object and no ref, so what it reads is on
+    /// disk.
     fn anew(&self) -> Result<Repo> {
         Repo::at(self.git.path())
     }
 
     /// Opens a repository at its work tree or its `.git` folder.
     fn at(path: &Path) -> Result<Repo> {
-        let git = Repository::open(path).map_err(|error| anyhow!("{}", cannot_open(path, &error)))?;
+        let git =
+            Repository::open(path).map_err(|error| anyhow!("{}", cannot_open(path, &error)))?;
         environment::apply(&git)?;
         let index_by_git = user_index::replace_unreadable(&git)?;
-        Ok(Repo(Rc::new(Opened { git, index_by_git, filters: RefCell::default() })))
+        Ok(Repo(Rc::new(Opened {
+            git,
+            index_by_git,
+            filters: RefCell::default(),
+        })))
     }
 }
 
@@ -179,7 +193,12 @@ pub fn head(repo: &Repo) -> Result<Head> {
     let branch = || {
         let link = git.find_reference("HEAD").ok()?;
         let target = link.symbolic_target().ok()??;
-        Some(target.strip_prefix("refs/heads/").unwrap_or(target).to_owned())
+        Some(
+            target
+                .strip_prefix("refs/heads/")
+                .unwrap_or(target)
+                .to_owned(),
+        )
     };
     Ok(Head {
         branch: branch(),
@@ -192,7 +211,9 @@ pub fn head(repo: &Repo) -> Result<Head> {
 fn head_commit(repo: &Repository) -> Result<Option<git2::Commit<'_>>> {
     match repo.head() {
         Ok(head) => Ok(Some(head.peel_to_commit().context("HEAD names no commit")?)),
-        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => Ok(None),
+        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => {
+            Ok(None)
+        }
         Err(error) => Err(anyhow!("cannot read HEAD: {}", error.message())),
     }
 }
@@ -206,7 +227,9 @@ fn blob_in(commit: &git2::Commit, path: &str) -> Option<(Oid, i32)> {
 /// Git blob id of the kernel in HEAD: the incumbent.
 pub fn incumbent(repo: &Repo, project: &Project) -> Result<Option<String>> {
     let head = head_commit(&repo.git)?;
-    Ok(head.and_then(|commit| blob_in(&commit, &project.kernel_name)).map(|(id, _)| id.to_string()))
+    Ok(head
+        .and_then(|commit| blob_in(&commit, &project.kernel_name))
+        .map(|(id, _)| id.to_string()))
 }
 
 /// The id under which git would hold these bytes of a repository-relative path.
@@ -216,31 +239,41 @@ pub fn blob_id(repo: &Repo, name: &str, bytes: &[u8]) -> Result<String> {
 
 /// Whether HEAD holds these bytes at this path.
 pub fn in_head(repo: &Repo, name: &str, bytes: Option<&[u8]>) -> Result<bool> {
-    let held = head_commit(&repo.git)?.and_then(|commit| blob_in(&commit, name)).map(|(id, _)| id);
+    let held = head_commit(&repo.git)?
+        .and_then(|commit| blob_in(&commit, name))
+        .map(|(id, _)| id);
     let present = bytes.map(|b| filters::id(repo, name, b)).transpose()?;
     Ok(held == present)
 }
 
 /// Full id of HEAD's commit, that of its first parent, and its subject; `None` on an unborn branch.
 pub fn head_with_parent(repo: &Repo) -> Result<Option<(String, Option<String>, String)>> {
-    let Some(head) = head_commit(&repo.git)? else { return Ok(None) };
+    let Some(head) = head_commit(&repo.git)? else {
+        return Ok(None);
+    };
     let parent = head.parent_id(0).ok().map(|id| id.to_string());
     Ok(Some((head.id().to_string(), parent, log::subject(&head))))
 }
 
 /// Whether HEAD holds a file at this path.
 pub fn is_in_head(repo: &Repo, name: &str) -> Result<bool> {
-    Ok(head_commit(&repo.git)?.and_then(|commit| blob_in(&commit, name)).is_some())
+    Ok(head_commit(&repo.git)?
+        .and_then(|commit| blob_in(&commit, name))
+        .is_some())
 }
 
-/// The path of the file that a path of HEAD means: that behind a link, or the path itself. Both are repository-relative. A
-/// link that leads out of the repository, or in a circle, stays itself.
+/// The path of the file that a path of HEAD means: that behind a link, or the path itself. Both are
+/// repository-relative. A link that leads out of the repository, or in a circle, stays itself.
 pub fn behind_links(repo: &Repo, name: &str) -> Result<String> {
     const LINKS: usize = 16;
-    let Some(commit) = head_commit(&repo.git)? else { return Ok(name.to_owned()) };
+    let Some(commit) = head_commit(&repo.git)? else {
+        return Ok(name.to_owned());
+    };
     let mut path = name.to_owned();
     for _ in 0..LINKS {
-        let Some((id, mode)) = blob_in(&commit, &path) else { break };
+        let Some((id, mode)) = blob_in(&commit, &path) else {
+            break;
+        };
         if mode != i32::from(git2::FileMode::Link) {
             return Ok(path);
         }
@@ -253,23 +286,38 @@ pub fn behind_links(repo: &Repo, name: &str) -> Result<String> {
             None => break,
         }
     }
-    Ok(if blob_in(&commit, &path).is_some() { path } else { name.to_owned() })
+    Ok(if blob_in(&commit, &path).is_some() {
+        path
+    } else {
+        name.to_owned()
+    })
 }
 
 /// The bytes that HEAD holds at this path, as git holds them; `None` if it holds no file there.
 pub fn bytes_in_head(repo: &Repo, name: &str) -> Result<Option<Vec<u8>>> {
-    let Some(commit) = head_commit(&repo.git)? else { return Ok(None) };
-    let Some((id, _)) = blob_in(&commit, name) else { return Ok(None) };
+    let Some(commit) = head_commit(&repo.git)? else {
+        return Ok(None);
+    };
+    let Some((id, _)) = blob_in(&commit, name) else {
+        return Ok(None);
+    };
     Ok(Some(repo.git.find_blob(id)?.content().to_vec()))
 }
 
-/// The names of the files in a folder of HEAD; the folder is repository-relative, empty for the root.
+/// The names of the files in a folder of HEAD; the folder is repository-relative, empty for the
+/// root.
 pub fn names_in_head(repo: &Repo, folder: &Path) -> Result<Vec<String>> {
-    let Some(commit) = head_commit(&repo.git)? else { return Ok(Vec::new()) };
+    let Some(commit) = head_commit(&repo.git)? else {
+        return Ok(Vec::new());
+    };
     let root = commit.tree()?;
     let tree = match folder.as_os_str().is_empty() {
         true => root,
-        false => match root.get_path(folder).ok().and_then(|entry| entry.to_object(&repo.git).ok()) {
+        false => match root
+            .get_path(folder)
+            .ok()
+            .and_then(|entry| entry.to_object(&repo.git).ok())
+        {
             Some(object) => match object.into_tree() {
                 Ok(tree) => tree,
                 Err(_) => return Ok(Vec::new()),
@@ -277,6 +325,10 @@ pub fn names_in_head(repo: &Repo, folder: &Path) -> Result<Vec<String>> {
             None => return Ok(Vec::new()),
         },
     };
-    let files = tree.iter().filter(|entry| entry.kind() == Some(git2::ObjectType::Blob));
-    Ok(files.map(|entry| String::from_utf8_lossy(entry.name_bytes()).into_owned()).collect())
+    let files = tree
+        .iter()
+        .filter(|entry| entry.kind() == Some(git2::ObjectType::Blob));
+    Ok(files
+        .map(|entry| String::from_utf8_lossy(entry.name_bytes()).into_owned())
+        .collect())
 }

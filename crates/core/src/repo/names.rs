@@ -5,7 +5,14 @@ use anyhow::{Result, anyhow, bail};
 use git2::{Commit, ErrorCode, ObjectType, Oid, Repository};
 
 /// The places where git looks for a ref, the first one first (gitrevisions(7)).
-const PLACES: [&str; 6] = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/", "refs/lab/"];
+const PLACES: [&str; 6] = [
+    "",
+    "refs/",
+    "refs/tags/",
+    "refs/heads/",
+    "refs/remotes/",
+    "refs/lab/",
+];
 
 /// Hex digits below which an id is not taken for one.
 const DIGITS: usize = 4;
@@ -16,12 +23,13 @@ pub struct NamedCommit {
     /// Full id.
     pub id: String,
     pub subject: String,
-    /// The refs by which the name means this commit. None of them: the name is a prefix of its id, or an expression.
+    /// The refs by which the name means this commit. None of them: the name is a prefix of its id,
+    /// or an expression.
     pub refs: Vec<String>,
 }
 
-/// Finds a commit by the prefix of its id, or by any other name that git knows. Of a ref and an id of that name it takes the
-/// id: the lab asks by ids of rows and records.
+/// Finds a commit by the prefix of its id, or by any other name that git knows. Of a ref and an id
+/// of that name it takes the id: the lab asks by ids of rows and records.
 pub(super) fn find<'r>(git: &'r Repository, name: &str) -> Result<Commit<'r>> {
     if is_prefix(name)
         && let [only] = with_prefix(git, name)?[..]
@@ -38,15 +46,19 @@ pub(super) fn find<'r>(git: &'r Repository, name: &str) -> Result<Commit<'r>> {
     })
 }
 
-/// Every commit that a name may mean: a ref in any place where git looks, the prefix of an id, an expression like
-/// `HEAD~1`, and for a number the attempts of discarded runs with this number and of runs that were left, fetched ones too.
+/// Every commit that a name may mean: a ref in any place where git looks, the prefix of an id, an
+/// expression like `HEAD~1`, and for a number the attempts of discarded runs with this number and
+/// of runs that were left, fetched ones too.
 pub fn commits_named(repo: &Repo, name: &str) -> Result<Vec<NamedCommit>> {
     let git = &repo.git;
     let mut found: Vec<(Oid, Option<String>)> = Vec::new();
     if name.len() < 40 || !is_prefix(name) {
         for place in PLACES {
             let full = format!("{place}{name}");
-            if let Ok(commit) = git.find_reference(&full).and_then(|reference| reference.peel_to_commit()) {
+            if let Ok(commit) = git
+                .find_reference(&full)
+                .and_then(|reference| reference.peel_to_commit())
+            {
                 found.push((commit.id(), Some(full)));
             }
         }
@@ -58,7 +70,9 @@ pub fn commits_named(repo: &Repo, name: &str) -> Result<Vec<NamedCommit>> {
         found.extend(discarded(git, name)?);
     }
     if found.is_empty()
-        && let Ok(commit) = git.revparse_single(name).and_then(|object| object.peel_to_commit())
+        && let Ok(commit) = git
+            .revparse_single(name)
+            .and_then(|object| object.peel_to_commit())
     {
         found.push((commit.id(), None));
     }
@@ -69,7 +83,11 @@ pub fn commits_named(repo: &Repo, name: &str) -> Result<Vec<NamedCommit>> {
             Some(known) => known.refs.extend(reference),
             None => {
                 let subject = log::subject(&find(git, &id)?);
-                named.push(NamedCommit { id, subject, refs: reference.into_iter().collect() });
+                named.push(NamedCommit {
+                    id,
+                    subject,
+                    refs: reference.into_iter().collect(),
+                });
             }
         }
     }
@@ -88,7 +106,10 @@ pub fn resolve(repo: &Repo, name: &str) -> Result<(String, String)> {
         (Some(last), false) => {
             named.push(last);
             let listed: Vec<String> = named.iter().map(|commit| format!("\n  {commit}")).collect();
-            bail!("'{name}' names more than one commit: give one of these ids{}", listed.concat())
+            bail!(
+                "'{name}' names more than one commit: give one of these ids{}",
+                listed.concat()
+            )
         }
     }
 }
@@ -97,7 +118,12 @@ impl std::fmt::Display for NamedCommit {
     /// `8da73e8 'two rows a warp' (refs/lab/discarded/16)`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Eleven digits: seven may be those of another candidate too.
-        write!(f, "{} '{}'", self.id.get(..11).unwrap_or(&self.id), self.subject)?;
+        write!(
+            f,
+            "{} '{}'",
+            self.id.get(..11).unwrap_or(&self.id),
+            self.subject
+        )?;
         match self.refs.as_slice() {
             [] => Ok(()),
             refs => write!(f, " ({})", refs.join(", ")),
@@ -130,22 +156,30 @@ fn with_prefix(git: &Repository, digits: &str) -> Result<Vec<Oid>> {
         }
         true
     })?;
-    found.retain(|id| odb.read_header(*id).is_ok_and(|(_, kind)| kind == ObjectType::Commit));
+    found.retain(|id| {
+        odb.read_header(*id)
+            .is_ok_and(|(_, kind)| kind == ObjectType::Commit)
+    });
     found.sort_unstable();
     found.dedup();
     Ok(found)
 }
 
-/// The attempts of discarded runs with this number: `refs/lab/discarded/N`, `N-2`, …, here and in what was fetched.
+/// The attempts of discarded runs with this number: `refs/lab/discarded/N`, `N-2`, …, here and in
+/// what was fetched.
 fn discarded(git: &Repository, number: &str) -> Result<Vec<(Oid, Option<String>)>> {
     let mut found = Vec::new();
     for reference in git.references_glob("refs/lab/*")?.flatten() {
         let Ok(name) = reference.name() else { continue };
         let found_in = |folder: &str| name.rsplit_once(folder).map(|(_, run)| run);
-        let Some(run) = found_in("/discarded/").or_else(|| found_in("/left/")) else { continue };
+        let Some(run) = found_in("/discarded/").or_else(|| found_in("/left/")) else {
+            continue;
+        };
         let is_of_run = match run.strip_prefix(number) {
             Some("") => true,
-            Some(further) => further.strip_prefix('-').is_some_and(|n| n.parse::<u64>().is_ok()),
+            Some(further) => further
+                .strip_prefix('-')
+                .is_some_and(|n| n.parse::<u64>().is_ok()),
             None => false,
         };
         if is_of_run && let Ok(commit) = reference.peel_to_commit() {

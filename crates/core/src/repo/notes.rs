@@ -19,21 +19,29 @@ const NOTED: &str = "Notes added by lab";
 /// The notes that were fetched from a bundle or another repository.
 const FETCHED: &str = "refs/lab/fetched/*/notes/lab";
 
-/// Above this number of notes the tree has a folder for the first two digits of an id. Without the folders, each note is
-/// written with a tree that names every other note.
+/// Above this number of notes the tree has a folder for the first two digits of an id. Without the
+/// folders, each note is written with a tree that names every other note.
 const FLAT: usize = 128;
 
-/// Attaches a text to a commit, in place of an older one. Does nothing if the commit has this text already.
+/// Attaches a text to a commit, in place of an older one. Does nothing if the commit has this text
+/// already.
 pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
     let git = &repo.git;
     let id = find(git, commit)?.id();
-    if git.find_note(Some(NOTES), id).is_ok_and(|note| note.message().ok() == Some(text)) {
+    if git
+        .find_note(Some(NOTES), id)
+        .is_ok_and(|note| note.message().ok() == Some(text))
+    {
         return Ok(());
     }
     let id = id.to_string();
     let who = any_signature(git)?;
     locks::clear_own_ref(git, NOTES)?;
-    let before = git.find_reference(NOTES).ok().map(|tip| tip.peel_to_commit()).transpose()?;
+    let before = git
+        .find_reference(NOTES)
+        .ok()
+        .map(|tip| tip.peel_to_commit())
+        .transpose()?;
     let tree = match &before {
         Some(commit) => commit.tree()?,
         None => git.find_tree(git.treebuilder(None)?.write()?)?,
@@ -46,21 +54,35 @@ pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
     let commit = git.commit(None, &who, &who, NOTED, &tree, &parents)?;
     durable::commit(git, commit)?;
     let before = before.map(|commit| commit.id());
-    branch::set(git, NOTES, before, Some(commit), &format!("commit: {NOTED}"))?;
+    branch::set(
+        git,
+        NOTES,
+        before,
+        Some(commit),
+        &format!("commit: {NOTED}"),
+    )?;
     durable::reference(git, NOTES)
 }
 
-/// The path of a note in the tree. Where many notes stand side by side, `update` moves them into folders: libgit2 finds no
-/// note beside a folder with the first digits of its id.
+/// The path of a note in the tree. Where many notes stand side by side, `update` moves them into
+/// folders: libgit2 finds no note beside a folder with the first digits of its id.
 fn place(tree: &Tree, id: &str, update: &mut TreeUpdateBuilder) -> String {
     let in_folder = |id: &str| format!("{}/{}", &id[..2], &id[2..]);
     let in_folders = |id: &str| format!("{}/{}/{}", &id[..2], &id[2..4], &id[4..]);
     let is_there = |path: &String| tree.get_path(Path::new(path)).is_ok();
-    let notes = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Blob));
-    let flat: Vec<(String, Oid)> =
-        notes.filter_map(|entry| Some((entry.name().ok()?.to_owned(), entry.id()))).collect();
-    let flat: Vec<_> = flat.into_iter().filter(|(name, _)| name.len() == id.len()).collect();
-    let has_folders = tree.iter().any(|entry| entry.kind() == Some(ObjectType::Tree));
+    let notes = tree
+        .iter()
+        .filter(|entry| entry.kind() == Some(ObjectType::Blob));
+    let flat: Vec<(String, Oid)> = notes
+        .filter_map(|entry| Some((entry.name().ok()?.to_owned(), entry.id())))
+        .collect();
+    let flat: Vec<_> = flat
+        .into_iter()
+        .filter(|(name, _)| name.len() == id.len())
+        .collect();
+    let has_folders = tree
+        .iter()
+        .any(|entry| entry.kind() == Some(ObjectType::Tree));
     if !has_folders && flat.len() < FLAT {
         return id.to_owned();
     }
@@ -71,10 +93,14 @@ fn place(tree: &Tree, id: &str, update: &mut TreeUpdateBuilder) -> String {
         }
     }
     // git makes further folders in a tree of very many notes.
-    [in_folders(id)].into_iter().find(is_there).unwrap_or_else(|| in_folder(id))
+    [in_folders(id)]
+        .into_iter()
+        .find(is_there)
+        .unwrap_or_else(|| in_folder(id))
 }
 
-/// The notes of a repository, which may have none: its own, and those that were fetched from others.
+/// The notes of a repository, which may have none: its own, and those that were fetched from
+/// others.
 pub struct Notes<'r> {
     /// `None` if there are no notes at all.
     repo: Option<&'r Repo>,
@@ -88,23 +114,45 @@ impl<'r> Notes<'r> {
     /// The notes as they are now.
     pub fn of(repo: &'r Repo) -> Self {
         let mut refs = Vec::new();
-        refs.extend(repo.git.find_reference(NOTES).is_ok().then(|| NOTES.to_owned()));
+        refs.extend(
+            repo.git
+                .find_reference(NOTES)
+                .is_ok()
+                .then(|| NOTES.to_owned()),
+        );
         if has_folder(&repo.git, "refs/lab/fetched/") {
-            let fetched = repo.git.references_glob(FETCHED).into_iter().flatten().flatten();
+            let fetched = repo
+                .git
+                .references_glob(FETCHED)
+                .into_iter()
+                .flatten()
+                .flatten();
             refs.extend(fetched.filter_map(|name| name.name().ok().map(str::to_owned)));
         }
-        Notes { repo: Some(repo).filter(|_| !refs.is_empty()), refs, noted: OnceCell::new() }
+        Notes {
+            repo: Some(repo).filter(|_| !refs.is_empty()),
+            refs,
+            noted: OnceCell::new(),
+        }
     }
 
     /// The commits that have a note in what was fetched into this folder of refs, sorted.
     pub(super) fn in_folder(repo: &'r Repo, folder: &str) -> Vec<Oid> {
-        Notes { repo: Some(repo), refs: vec![format!("{folder}/notes/lab")], noted: OnceCell::new() }.list()
+        Notes {
+            repo: Some(repo),
+            refs: vec![format!("{folder}/notes/lab")],
+            noted: OnceCell::new(),
+        }
+        .list()
     }
 
     /// Ids of the commits that hold the notes: as long as they are the same, so are the notes.
     pub fn tip(&self) -> Option<String> {
         let git = &self.repo?.git;
-        let tips = self.refs.iter().filter_map(|name| Some(git.refname_to_id(name).ok()?.to_string()));
+        let tips = self
+            .refs
+            .iter()
+            .filter_map(|name| Some(git.refname_to_id(name).ok()?.to_string()));
         Some(tips.collect::<Vec<_>>().join(" "))
     }
 
@@ -113,7 +161,8 @@ impl<'r> Notes<'r> {
         self.read(find(&self.repo?.git, commit).ok()?.id())
     }
 
-    /// The note of the commit with this short id, for callers that ask for many. The first call lists all notes.
+    /// The note of the commit with this short id, for callers that ask for many. The first call
+    /// lists all notes.
     pub fn note_of_row(&self, short: &str) -> Option<String> {
         let noted = self.noted.get_or_init(|| self.list());
         self.read(noted[first_with(noted, short)?])
@@ -121,7 +170,10 @@ impl<'r> Notes<'r> {
 
     fn read(&self, commit: Oid) -> Option<String> {
         let git = &self.repo?.git;
-        let note = self.refs.iter().find_map(|name| git.find_note(Some(name), commit).ok())?;
+        let note = self
+            .refs
+            .iter()
+            .find_map(|name| git.find_note(Some(name), commit).ok())?;
         note.message().ok().map(str::to_owned)
     }
 
@@ -129,7 +181,13 @@ impl<'r> Notes<'r> {
         let mut noted = Vec::new();
         for name in &self.refs {
             let notes = self.repo.and_then(|repo| repo.git.notes(Some(name)).ok());
-            noted.extend(notes.into_iter().flatten().flatten().map(|(_, commit)| commit));
+            noted.extend(
+                notes
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .map(|(_, commit)| commit),
+            );
         }
         noted.sort_unstable();
         noted.dedup();
@@ -142,6 +200,8 @@ pub fn incumbent_note(repo: &Repo, project: &Project) -> Option<String> {
     let git = &repo.git;
     let head = head_commit(git).ok()??;
     let (blob, _) = blob_in(&head, &project.kernel_name)?;
-    let note = git.find_note(Some(NOTES), introduced(head, &project.kernel_name, blob)).ok()?;
+    let note = git
+        .find_note(Some(NOTES), introduced(head, &project.kernel_name, blob))
+        .ok()?;
     note.message().ok().map(str::to_owned)
 }

@@ -38,12 +38,16 @@ pub(super) fn operation(repo: &Repository) -> Option<Operation> {
         RepositoryState::Clean => None,
         RepositoryState::Merge => Some(Operation::Merge),
         RepositoryState::Revert | RepositoryState::RevertSequence => Some(Operation::Revert),
-        RepositoryState::CherryPick | RepositoryState::CherryPickSequence => Some(Operation::CherryPick),
-        RepositoryState::Bisect => Some(Operation::Bisect),
-        RepositoryState::Rebase | RepositoryState::RebaseInteractive | RepositoryState::RebaseMerge => {
-            Some(Operation::Rebase)
+        RepositoryState::CherryPick | RepositoryState::CherryPickSequence => {
+            Some(Operation::CherryPick)
         }
-        RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => Some(Operation::ApplyMail),
+        RepositoryState::Bisect => Some(Operation::Bisect),
+        RepositoryState::Rebase
+        | RepositoryState::RebaseInteractive
+        | RepositoryState::RebaseMerge => Some(Operation::Rebase),
+        RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => {
+            Some(Operation::ApplyMail)
+        }
     }
 }
 
@@ -107,7 +111,8 @@ pub fn obstacle(repo: &Repo) -> Option<Obstacle> {
         return Some(Obstacle::Operation(operation));
     }
     let branch = super::head_ref(repo).unwrap_or_else(|_| "HEAD".to_owned());
-    // The lab's own lock is of a decision: either that goes on, or the next decision releases the lock.
+    // The lab's own lock is of a decision: either that goes on, or the next decision releases the
+    // lock.
     let index = Some(git.path().join("index.lock")).filter(|_| !locks::is_held_by_lab(repo));
     let refs = ["HEAD", &branch].map(|reference| locks::of_ref(git, reference));
     if let Some(lock) = index.into_iter().chain(refs).find(|lock| lock.exists()) {

@@ -14,7 +14,8 @@ pub struct Present {
 const BITS: u32 = 24;
 
 impl Present {
-    /// Looks through all objects of the repository once. A short id has at least six hex digits; others are not found.
+    /// Looks through all objects of the repository once. A short id has at least six hex digits;
+    /// others are not found.
     pub fn of<'s>(repo: &Repo, short_ids: impl Iterator<Item = &'s str>) -> Result<Present> {
         let mut wanted = vec![0u64; 1 << (BITS - 6)];
         let mut any = false;
@@ -49,5 +50,8 @@ pub(super) fn first_with(ids: &[Oid], digits: &str) -> Option<usize> {
     // Missing digits count as zeros.
     let least = Oid::from_str(digits).ok()?;
     let at = ids.partition_point(|id| *id < least);
-    ids.get(at)?.to_string().starts_with(&digits.to_ascii_lowercase()).then_some(at)
+    ids.get(at)?
+        .to_string()
+        .starts_with(&digits.to_ascii_lowercase())
+        .then_some(at)
 }

@@ -1,8 +1,8 @@
 //! Commits with the git program, where hooks run or commits are signed: libgit2 does neither.
 //!
-//! git and its hooks may outlive a lab that is killed. They hold the lock of `.lab/commit.lock` until they end, so the next
-//! lab waits for them before it looks what became of the commit. No other child of the lab holds it: a judge that a screen
-//! starts in that moment lives for hours.
+//! git and its hooks may outlive a lab that is killed. They hold the lock of `.lab/commit.lock`
+//! until they end, so the next lab waits for them before it looks what became of the commit. No
+//! other child of the lab holds it: a judge that a screen starts in that moment lives for hours.
 
 use super::branch::{Move, set};
 use super::{CommitFile, Repo, blob_in, durable, head_commit, locks, log, short, verify_write};
@@ -33,7 +33,8 @@ pub enum ByProgram {
     Elsewhere(String),
 }
 
-/// Why the `git` program must make the commit; `None` if libgit2 can. libgit2 runs no hooks and signs nothing.
+/// Why the `git` program must make the commit; `None` if libgit2 can. libgit2 runs no hooks and
+/// signs nothing.
 pub(super) fn by_program(repo: &Repo) -> Result<Option<String>> {
     let git = &repo.git;
     let config = git.config()?.snapshot()?;
@@ -45,20 +46,39 @@ pub(super) fn by_program(repo: &Repo) -> Result<Option<String>> {
         Err(_) => git.commondir().join("hooks"),
     };
     let runs = |hook: &&str| {
-        std::fs::metadata(folder.join(hook)).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+        std::fs::metadata(folder.join(hook))
+            .is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
     };
-    let hooks = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction"];
-    Ok(hooks.iter().find(|hook| runs(hook)).map(|hook| format!("there is a {hook} hook")))
+    let hooks = [
+        "pre-commit",
+        "prepare-commit-msg",
+        "commit-msg",
+        "post-commit",
+        "reference-transaction",
+    ];
+    Ok(hooks
+        .iter()
+        .find(|hook| runs(hook))
+        .map(|hook| format!("there is a {hook} hook")))
 }
 
-/// Commits the files of this move on top of HEAD with the git program, unless that was done before. On an error HEAD is
-/// where it was.
-pub fn commit_by_program(repo: &Repo, project: &Project, wanted: &Move, message: &str) -> Result<ByProgram> {
+/// Commits the files of this move on top of HEAD with the git program, unless that was done before.
+/// On an error HEAD is where it was.
+pub fn commit_by_program(
+    repo: &Repo,
+    project: &Project,
+    wanted: &Move,
+    message: &str,
+) -> Result<ByProgram> {
     let git = &repo.git;
     let mut lock = lock(project)?;
     let head = wanted.from.as_deref().map(Oid::from_str).transpose()?;
     let files = &wanted.files;
-    let clear = || locks::clear_branch(git, &wanted.reference, |id| locks::is_made_of(git, id, head, files));
+    let clear = || {
+        locks::clear_branch(git, &wanted.reference, |id| {
+            locks::is_made_of(git, id, head, files)
+        })
+    };
     clear()?;
     match find(git, head, files, message)? {
         Found::Nothing => {}
@@ -67,7 +87,9 @@ pub fn commit_by_program(repo: &Repo, project: &Project, wanted: &Move, message:
         Found::Elsewhere(at) => return Ok(ByProgram::Elsewhere(at)),
     }
     if super::head_ref(repo)? != wanted.reference {
-        return Ok(ByProgram::Elsewhere("another branch is checked out by now".to_owned()));
+        return Ok(ByProgram::Elsewhere(
+            "another branch is checked out by now".to_owned(),
+        ));
     }
     let why = by_program(repo)?.unwrap_or_else(|| "hooks ran when the commit was begun".to_owned());
     // Times of files are a little coarser than the clock.
@@ -102,7 +124,9 @@ fn lock(project: &Project) -> Result<LockedFile> {
                 Instant::now() < until,
                 "git and its hooks still make the commit that an earlier lab began: try again when they have ended"
             ),
-            Err(error) => return Err(error).with_context(|| format!("cannot lock {}", path.display())),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot lock {}", path.display()));
+            }
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -119,7 +143,9 @@ enum Found {
 
 /// Looks for the commit on top of `head` that holds these files.
 fn find(git: &Repository, head: Option<Oid>, files: &[CommitFile], message: &str) -> Result<Found> {
-    let Some(tip) = head_commit(git)? else { return Ok(Found::Nothing) };
+    let Some(tip) = head_commit(git)? else {
+        return Ok(Found::Nothing);
+    };
     if Some(tip.id()) == head {
         return Ok(Found::Nothing);
     }
@@ -139,18 +165,28 @@ fn find(git: &Repository, head: Option<Oid>, files: &[CommitFile], message: &str
             None => break,
         }
     }
-    Ok(Found::Elsewhere(format!("HEAD is at {} by now", short(&tip.id().to_string()))))
+    Ok(Found::Elsewhere(format!(
+        "HEAD is at {} by now",
+        short(&tip.id().to_string())
+    )))
 }
 
 /// Reads the commit back. The branch must not stay at a commit that cannot be read.
 fn verified(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> Result<ByProgram> {
-    let read =
-        |file: &CommitFile| verify_write::read_back(repo, &wanted.reference, commit, &file.name, file.id());
+    let read = |file: &CommitFile| {
+        verify_write::read_back(repo, &wanted.reference, commit, &file.name, file.id())
+    };
     let tip = repo.git.refname_to_id(&wanted.reference).ok();
     if tip == Some(commit)
         && let Err(error) = wanted.files.iter().try_for_each(read)
     {
-        set(&repo.git, &wanted.reference, tip, head, "lab: the commit was not written")?;
+        set(
+            &repo.git,
+            &wanted.reference,
+            tip,
+            head,
+            "lab: the commit was not written",
+        )?;
         return Err(error);
     }
     durable::commit(&repo.git, commit)?;
@@ -159,13 +195,24 @@ fn verified(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> Resul
 
 /// Moves the branch back from a commit that a hook changed. Returns the error that says so.
 fn take_back(git: &Repository, wanted: &Move, commit: Oid, head: Option<Oid>) -> anyhow::Error {
-    let back = set(git, &wanted.reference, Some(commit), head, "lab: a hook changed the judged bytes");
+    let back = set(
+        git,
+        &wanted.reference,
+        Some(commit),
+        head,
+        "lab: a hook changed the judged bytes",
+    );
     if let Err(error) = back {
-        return error.context("a commit hook changed the judged bytes, and HEAD could not be moved back");
+        return error
+            .context("a commit hook changed the judged bytes, and HEAD could not be moved back");
     }
     let changed = git.find_commit(commit).ok().and_then(|made| {
         let other = |file: &&CommitFile| blob_in(&made, &file.name).map(|(id, _)| id) != file.id();
-        wanted.files.iter().find(other).map(|file| file.name.clone())
+        wanted
+            .files
+            .iter()
+            .find(other)
+            .map(|file| file.name.clone())
     });
     anyhow::anyhow!(
         "a commit hook changed {}: commit {} does not hold the judged bytes and was taken back. Let the hook leave it \
@@ -188,7 +235,12 @@ fn run(
         bail!("{}", super::Obstacle::Operation(operation));
     }
     let folder = TemporaryFolder::inside(&project.lab_dir)?;
-    let mut program = Git { root: &project.root, index: folder.path().join("index"), lock, why };
+    let mut program = Git {
+        root: &project.root,
+        index: folder.path().join("index"),
+        lock,
+        why,
+    };
     if wanted.from.is_some() {
         program.run(&["read-tree", "HEAD"])?;
     }
@@ -206,11 +258,17 @@ fn run(
     written
         .and_then(|mut file| file.write_all(message.as_bytes()))
         .context("cannot write the commit message")?;
-    program.run(&["commit", "--quiet", "--cleanup=whitespace", "--file", &text.to_string_lossy()])
+    program.run(&[
+        "commit",
+        "--quiet",
+        "--cleanup=whitespace",
+        "--file",
+        &text.to_string_lossy(),
+    ])
 }
 
-/// Starts git with the lock, which comes as stdin, as a descriptor that git and its hooks pass on. Nothing else is passed on:
-/// git reads no input.
+/// Starts git with the lock, which comes as stdin, as a descriptor that git and its hooks pass on.
+/// Nothing else is passed on: git reads no input.
 const WITH_LOCK: &str = "exec 9<&0 </dev/null; exec git \"$@\"";
 
 /// What the shell exits with where it finds no git.
@@ -228,20 +286,43 @@ impl Git<'_> {
         let mut command = Command::new("sh");
         command.args(["-c", WITH_LOCK, "git"]);
         // A clean-up that goes on in the background would hold the lock that it inherits.
-        command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false"]);
-        let lock = self.lock.for_child().context("cannot share the lock of the commit with git")?;
-        command.args(args).current_dir(self.root).stdin(lock).env("GIT_INDEX_FILE", &self.index);
+        command.args([
+            "-c",
+            "gc.auto=0",
+            "-c",
+            "maintenance.auto=false",
+            "-c",
+            "core.fsmonitor=false",
+        ]);
+        let lock = self
+            .lock
+            .for_child()
+            .context("cannot share the lock of the commit with git")?;
+        command
+            .args(args)
+            .current_dir(self.root)
+            .stdin(lock)
+            .env("GIT_INDEX_FILE", &self.index);
         // An editor would wait for input that never comes.
-        command.env("GIT_EDITOR", "true").env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
+        command
+            .env("GIT_EDITOR", "true")
+            .env_remove("GIT_DIR")
+            .env_remove("GIT_WORK_TREE");
         let not_started = || {
-            format!("{}, so `git` must make the commit, and it could not be started: install git", self.why)
+            format!(
+                "{}, so `git` must make the commit, and it could not be started: install git",
+                self.why
+            )
         };
         let output = command.output().with_context(not_started)?;
         ensure!(output.status.code() != Some(NOT_FOUND), not_started());
         if !output.status.success() {
-            let text = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
-            let lines: Vec<String> =
-                text.lines().map(|l| crate::text::sanitise::line(l.as_bytes())).collect();
+            let text =
+                String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
+            let lines: Vec<String> = text
+                .lines()
+                .map(|l| crate::text::sanitise::line(l.as_bytes()))
+                .collect();
             let said = match lines.join(" · ").trim() {
                 "" => output.status.to_string(),
                 said => said.to_owned(),

@@ -24,15 +24,16 @@ pub fn head_holds(repo: &Repo, path: &str) -> bool {
     head(&repo.git).is_some_and(|head| holds(&head, path))
 }
 
-/// Whether HEAD's commit holds these bytes at `path`. Bytes that git's filters change are not found.
+/// Whether HEAD's commit holds these bytes at `path`. Bytes that git's filters change are not
+/// found.
 pub fn head_has_bytes(repo: &Repo, path: &str, bytes: &[u8]) -> bool {
     let held = head(&repo.git).and_then(|head| blob_in(&head, path));
     let own = Oid::hash_object(git2::ObjectType::Blob, bytes).ok();
     held.zip(own).is_some_and(|((held, _), own)| held == own)
 }
 
-/// The name that a file has in HEAD, where HEAD's history renamed it; several renames in a row are followed. `None` if no
-/// commit renamed the file, or if it was deleted.
+/// The name that a file has in HEAD, where HEAD's history renamed it; several renames in a row are
+/// followed. `None` if no commit renamed the file, or if it was deleted.
 pub fn renamed_to(repo: &Repo, path: &str) -> Option<String> {
     let git = &repo.git;
     let mut name = path.to_owned();
@@ -46,7 +47,8 @@ pub fn renamed_to(repo: &Repo, path: &str) -> Option<String> {
     None
 }
 
-/// The name that a kernel has in a commit: its own, or the one that it had before a rename in HEAD's history.
+/// The name that a kernel has in a commit: its own, or the one that it had before a rename in
+/// HEAD's history.
 pub(super) fn name_in(repo: &Repo, project: &Project, commit: &Commit, name: &str) -> String {
     if holds(commit, name) {
         return name.to_owned();
@@ -63,7 +65,8 @@ pub(super) fn name_in(repo: &Repo, project: &Project, commit: &Commit, name: &st
         if holds(commit, &former) {
             return former;
         }
-        let is_new = |commit: &Commit, parent: &Commit| holds(commit, &former) && !holds(parent, &former);
+        let is_new =
+            |commit: &Commit, parent: &Commit| holds(commit, &former) && !holds(parent, &former);
         match renamed(&repo.git, is_new, |_, new| new == former) {
             Some((old, _)) => former = old,
             None => break,
@@ -72,8 +75,9 @@ pub(super) fn name_in(repo: &Repo, project: &Project, commit: &Commit, name: &st
     name.to_owned()
 }
 
-/// Whether the kernel `old` of HEAD is `new` on disk now: the folder has the same problem.toml, or the kernel the same bytes,
-/// on disk or in git's index. A kernel in another language is another kernel.
+/// Whether the kernel `old` of HEAD is `new` on disk now: the folder has the same problem.toml, or
+/// the kernel the same bytes, on disk or in git's index. A kernel in another language is another
+/// kernel.
 pub fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
     if Language::of(old) != Language::of(new) {
         return false;
@@ -84,42 +88,58 @@ pub fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
         None => "problem.toml".to_owned(),
     };
     let same = |old: &str, new: &str| {
-        files.read(Path::new(new), SIZE_LIMIT).is_ok_and(|bytes| head_has_bytes(repo, old, &bytes))
+        files
+            .read(Path::new(new), SIZE_LIMIT)
+            .is_ok_and(|bytes| head_has_bytes(repo, old, &bytes))
     };
     // The kernel may have been changed after `git mv`.
     let is_staged = || {
-        let held = head(&repo.git).and_then(|head| blob_in(&head, old)).map(|(id, _)| id);
+        let held = head(&repo.git)
+            .and_then(|head| blob_in(&head, old))
+            .map(|(id, _)| id);
         held.is_some() && user_index::staged(repo, new).ok().flatten() == held
     };
     same(&beside(old), &beside(new)) || same(old, new) || is_staged()
 }
 
-/// The name that HEAD has for a kernel which was renamed on disk only: that of a kernel which is not on disk any more.
+/// The name that HEAD has for a kernel which was renamed on disk only: that of a kernel which is
+/// not on disk any more.
 fn moved_from(repo: &Repo, project: &Project, name: &str) -> Option<String> {
     let ending = format!(".{}", Path::new(name).extension()?.to_str()?);
     let mut found = None;
-    let walked = head(&repo.git)?.tree().ok()?.walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
-        let path = format!("{folder}{}", String::from_utf8_lossy(entry.name_bytes()));
-        let is_gone = path.ends_with(&ending) && project.root.join(&path).symlink_metadata().is_err();
-        if is_gone && is_moved(repo, project, &path, name) {
-            found = Some(path);
-            return git2::TreeWalkResult::Abort;
-        }
-        git2::TreeWalkResult::Ok
-    });
+    let walked =
+        head(&repo.git)?
+            .tree()
+            .ok()?
+            .walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
+                let path = format!("{folder}{}", String::from_utf8_lossy(entry.name_bytes()));
+                let is_gone =
+                    path.ends_with(&ending) && project.root.join(&path).symlink_metadata().is_err();
+                if is_gone && is_moved(repo, project, &path, name) {
+                    found = Some(path);
+                    return git2::TreeWalkResult::Abort;
+                }
+                git2::TreeWalkResult::Ok
+            });
     // The walk ends with an error where it was ended.
     drop(walked);
     found
 }
 
-/// The kernel that a commit is about: the only .cu file or kernel.py that it changed against its first parent, or in a change
-/// of the rules the kernel beside a changed problem.toml. `None` if there are several, or none.
+/// The kernel that a commit is about: the only .cu file or kernel.py that it changed against its
+/// first parent, or in a change of the rules the kernel beside a changed problem.toml. `None` if
+/// there are several, or none.
 pub fn kernel_of_commit(repo: &Repo, commit: &str) -> Option<String> {
     let commit = find(&repo.git, commit).ok()?;
     let before = commit.parent(0).ok().and_then(|parent| parent.tree().ok());
-    let diff = repo.git.diff_tree_to_tree(before.as_ref(), Some(&commit.tree().ok()?), None).ok()?;
-    let changed: Vec<String> =
-        diff.deltas().filter_map(|delta| Some(delta.new_file().path()?.to_str()?.to_owned())).collect();
+    let diff = repo
+        .git
+        .diff_tree_to_tree(before.as_ref(), Some(&commit.tree().ok()?), None)
+        .ok()?;
+    let changed: Vec<String> = diff
+        .deltas()
+        .filter_map(|delta| Some(delta.new_file().path()?.to_str()?.to_owned()))
+        .collect();
     let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let only = |mut found: Vec<String>| (found.len() == 1).then(|| found.remove(0));
     // A .py file of another name may be anything.
@@ -128,10 +148,13 @@ pub fn kernel_of_commit(repo: &Repo, commit: &str) -> Option<String> {
         (name.ends_with(".cu") && name != "reference.cu") || NAMES.contains(&name.as_str())
     };
     only(changed.iter().filter(is_kernel).cloned().collect()).or_else(|| {
-        let is_rule =
-            |path: &&String| ["problem.toml", "reference.cu", "reference.py"].contains(&file(path).as_str());
+        let is_rule = |path: &&String| {
+            ["problem.toml", "reference.cu", "reference.py"].contains(&file(path).as_str())
+        };
         let beside = changed.iter().filter(is_rule).flat_map(|path| {
-            let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+            let folder = path
+                .rsplit_once('/')
+                .map_or(String::new(), |(folder, _)| format!("{folder}/"));
             NAMES.map(|name| format!("{folder}{name}"))
         });
         let mut beside: Vec<String> = beside.filter(|kernel| holds(&commit, kernel)).collect();
@@ -146,10 +169,13 @@ fn head(git: &Repository) -> Option<Commit<'_>> {
 }
 
 fn holds(commit: &Commit, path: &str) -> bool {
-    commit.tree().is_ok_and(|tree| tree.get_path(Path::new(path)).is_ok())
+    commit
+        .tree()
+        .is_ok_and(|tree| tree.get_path(Path::new(path)).is_ok())
 }
 
-/// Finds the newest commit that `is_it` against its first parent, and there the rename that is `wanted`: old and new name.
+/// Finds the newest commit that `is_it` against its first parent, and there the rename that is
+/// `wanted`: old and new name.
 fn renamed(
     git: &Repository,
     is_it: impl Fn(&Commit, &Commit) -> bool,
@@ -161,7 +187,9 @@ fn renamed(
     walk.push_head().ok()?;
     for id in walk.take(COMMITS).flatten() {
         let commit = git.find_commit(id).ok()?;
-        let Ok(parent) = commit.parent(0) else { continue };
+        let Ok(parent) = commit.parent(0) else {
+            continue;
+        };
         if is_it(&commit, &parent) {
             return rename_in(git, &parent, &commit, wanted);
         }
@@ -178,11 +206,16 @@ fn rename_in(
     let mut options = DiffOptions::new();
     options.pathspec("*.cu").pathspec("*.py");
     let (old, new) = (parent.tree().ok()?, commit.tree().ok()?);
-    let mut diff = git.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).ok()?;
-    diff.find_similar(Some(DiffFindOptions::new().renames(true))).ok()?;
-    diff.deltas().filter(|delta| delta.status() == Delta::Renamed).find_map(|delta| {
-        let old = delta.old_file().path()?.to_str()?.to_owned();
-        let new = delta.new_file().path()?.to_str()?.to_owned();
-        wanted(&old, &new).then_some((old, new))
-    })
+    let mut diff = git
+        .diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options))
+        .ok()?;
+    diff.find_similar(Some(DiffFindOptions::new().renames(true)))
+        .ok()?;
+    diff.deltas()
+        .filter(|delta| delta.status() == Delta::Renamed)
+        .find_map(|delta| {
+            let old = delta.old_file().path()?.to_str()?.to_owned();
+            let new = delta.new_file().path()?.to_str()?.to_owned();
+            wanted(&old, &new).then_some((old, new))
+        })
 }

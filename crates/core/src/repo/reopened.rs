@@ -1,5 +1,6 @@
-//! The repository that a thread opened a moment ago. A turn of `lab auto` asks for it two dozen times, and each time libgit2 would
-//! read the configuration and look for attributes in a dozen files.
+//! The repository that a thread opened a moment ago. A turn of `lab auto` asks for it two dozen
+//! times, and each time libgit2 would read the configuration and look for attributes in a dozen
+//! files.
 
 use super::{Repo, plain_files};
 use crate::disk::special_files;
@@ -10,8 +11,8 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long an open repository is used. It keeps what it read of git's objects, of the user's own configuration, and of files that the
-/// configuration includes.
+/// How long an open repository is used. It keeps what it read of git's objects, of the user's own
+/// configuration, and of files that the configuration includes.
 const KEPT: Duration = Duration::from_secs(2);
 
 /// The time of a file is that of the system's last tick, which may be so long ago.
@@ -31,11 +32,14 @@ thread_local! {
     static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
 }
 
-/// Opens the repository of a project, unless this thread did so within [`KEPT`] and no file of [`plain_files`] changed since.
+/// Opens the repository of a project, unless this thread did so within [`KEPT`] and no file of
+/// [`plain_files`] changed since.
 pub(super) fn open(project: &Project) -> Result<Repo> {
     LAST.with_borrow_mut(|last| {
         let held = last.as_ref().filter(|held| {
-            held.root == project.root && held.kernel == project.kernel_name && held.opened.elapsed() < KEPT
+            held.root == project.root
+                && held.kernel == project.kernel_name
+                && held.opened.elapsed() < KEPT
         });
         if let Some(held) = held
             && plain_files::look(&held.repo, project)? == held.looks
@@ -51,7 +55,13 @@ pub(super) fn open(project: &Project) -> Result<Repo> {
         // What was changed while it was opened may have been read before.
         if !looks.changed_since(began - CLOCK) {
             let (root, kernel) = (project.root.clone(), project.kernel_name.clone());
-            *last = Some(Last { root, kernel, repo: repo.clone(), looks, opened });
+            *last = Some(Last {
+                root,
+                kernel,
+                repo: repo.clone(),
+                looks,
+                opened,
+            });
         }
         Ok(repo)
     })
@@ -78,8 +88,11 @@ mod tests {
         fs::write(temp.path().join("kernel.cu"), "// kept\n").unwrap();
         fs::write(temp.path().join("problem.toml"), "# none\n").unwrap();
         let project = Project::open(temp.path(), None).unwrap();
-        let of_git =
-            |bytes: &[u8]| git2::Oid::hash_object(git2::ObjectType::Blob, bytes).unwrap().to_string();
+        let of_git = |bytes: &[u8]| {
+            git2::Oid::hash_object(git2::ObjectType::Blob, bytes)
+                .unwrap()
+                .to_string()
+        };
         let id = |repo: &Repo| blob_id(repo, "kernel.cu", b"a\r\n").unwrap();
 
         let first = open(&project).unwrap();
@@ -94,7 +107,10 @@ mod tests {
         assert_eq!(id(&open(&project).unwrap()), of_git(b"a\n"));
         fs::remove_file(temp.path().join(".gitattributes")).unwrap();
         assert_eq!(id(&open(&project).unwrap()), of_git(b"a\r\n"));
-        git.config().unwrap().set_str("core.autocrlf", "input").unwrap();
+        git.config()
+            .unwrap()
+            .set_str("core.autocrlf", "input")
+            .unwrap();
         assert_eq!(id(&open(&project).unwrap()), of_git(b"a\n"));
 
         fs::remove_dir_all(temp.path().join(".git")).unwrap();

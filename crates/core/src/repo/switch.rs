@@ -1,4 +1,5 @@
-//! Checks out a new branch at an older commit. libgit2 writes the files: no hook and no filter program starts.
+//! Checks out a new branch at an older commit. libgit2 writes the files: no hook and no filter
+//! program starts.
 
 use super::{Repo, find, head_commit};
 use anyhow::{Context, Result, bail};
@@ -19,8 +20,9 @@ pub enum Switched {
     There,
 }
 
-/// Checks out the branch `name`. A new branch starts at the commit. Refuses if files that git tracks are changed, or files in
-/// its way are not in git. Doing it again after a kill completes it.
+/// Checks out the branch `name`. A new branch starts at the commit. Refuses if files that git
+/// tracks are changed, or files in its way are not in git. Doing it again after a kill completes
+/// it.
 pub fn switch_to_branch(repo: &Repo, name: &str, commit: &str) -> Result<Switched> {
     let git = &repo.git;
     if repo.index_by_git {
@@ -42,8 +44,15 @@ pub fn switch_to_branch(repo: &Repo, name: &str, commit: &str) -> Result<Switche
     let changed = changed_files(git)?;
     if !changed.is_empty() && !is_checked_out(git, &wanted)? {
         let more = if changed.len() > NAMED { ", …" } else { "" };
-        let named = changed.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-        bail!("files are changed ({named}{more}): commit them or take the changes back, then try again");
+        let named = changed
+            .iter()
+            .take(NAMED)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", ");
+        bail!(
+            "files are changed ({named}{more}): commit them or take the changes back, then try again"
+        );
     }
     if switched == Switched::New {
         super::branch::set(git, &reference, None, Some(wanted.id()), "lab auto --from")
@@ -52,7 +61,8 @@ pub fn switch_to_branch(repo: &Repo, name: &str, commit: &str) -> Result<Switche
     let mut options = CheckoutBuilder::new();
     git.checkout_tree(wanted.as_object(), Some(options.safe()))
         .with_context(|| format!("cannot check out {name}"))?;
-    git.set_head(&reference).with_context(|| format!("cannot put HEAD on {name}"))?;
+    git.set_head(&reference)
+        .with_context(|| format!("cannot put HEAD on {name}"))?;
     if head_commit(git)?.map(|head| head.id()) != Some(wanted.id()) {
         bail!("git reported no error, but HEAD is not on {name}. Is the disk full?");
     }
@@ -62,12 +72,21 @@ pub fn switch_to_branch(repo: &Repo, name: &str, commit: &str) -> Result<Switche
 /// The tracked files that are not as in HEAD.
 fn changed_files(git: &Repository) -> Result<Vec<String>> {
     let mut options = StatusOptions::new();
-    options.include_untracked(false).include_ignored(false).exclude_submodules(true);
-    let statuses = git.statuses(Some(&mut options)).context("cannot compare the work tree with HEAD")?;
-    Ok(statuses.iter().map(|entry| String::from_utf8_lossy(entry.path_bytes()).into_owned()).collect())
+    options
+        .include_untracked(false)
+        .include_ignored(false)
+        .exclude_submodules(true);
+    let statuses = git
+        .statuses(Some(&mut options))
+        .context("cannot compare the work tree with HEAD")?;
+    Ok(statuses
+        .iter()
+        .map(|entry| String::from_utf8_lossy(entry.path_bytes()).into_owned())
+        .collect())
 }
 
-/// Whether index and work tree hold a commit's files: an earlier switch was killed before it moved HEAD.
+/// Whether index and work tree hold a commit's files: an earlier switch was killed before it moved
+/// HEAD.
 fn is_checked_out(git: &Repository, commit: &Commit) -> Result<bool> {
     let tree = commit.tree()?;
     let staged = git.diff_tree_to_index(Some(&tree), None, None)?;

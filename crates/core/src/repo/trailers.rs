@@ -5,8 +5,12 @@ use crate::message::{Message, Trailer, TrailerKey, clean};
 /// The trailers of a commit's message, clean, in their order.
 pub(super) fn trailers(message: &str) -> Vec<Trailer> {
     // git takes a NUL for the end of the text.
-    let Ok(found) = git2::message_trailers_strs(&message.replace('\0', "")) else { return Vec::new() };
-    let owned = found.iter().map(|(key, value)| (TrailerKey::from(key.to_owned()), clean(value)));
+    let Ok(found) = git2::message_trailers_strs(&message.replace('\0', "")) else {
+        return Vec::new();
+    };
+    let owned = found
+        .iter()
+        .map(|(key, value)| (TrailerKey::from(key.to_owned()), clean(value)));
     owned.filter(|(_, value)| !value.is_empty()).collect()
 }
 
@@ -36,7 +40,10 @@ mod tests {
         let own = parse_message("fast\n\nConfidence: quite\n");
         assert_eq!(own.trailers(), [(TrailerKey::Confidence, "quite".into())]);
         let text = "fast\n\nNote: this is prose, and\nso is this\n\nConfidence: low\n";
-        assert_eq!(parse_message(text), Message::new("fast", [(TrailerKey::Confidence, "low".into())]));
+        assert_eq!(
+            parse_message(text),
+            Message::new("fast", [(TrailerKey::Confidence, "low".into())])
+        );
         assert!(trailers("Constraint: a subject").is_empty());
     }
 
@@ -58,7 +65,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
 
-        /// git2 finds exactly these trailers in what was rendered, and nothing is lost by reading and writing.
+        /// git2 finds exactly these trailers in what was rendered, and nothing is lost by reading
+        /// and writing.
         #[test]
         fn what_is_rendered_is_read_back(subject in texts(), given in prop::collection::vec((keys(), texts()), 0..5)) {
             let message = Message::new(&subject, given);

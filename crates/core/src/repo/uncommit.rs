@@ -6,11 +6,14 @@ use anyhow::Result;
 use git2::{Commit, Oid};
 use std::path::Path;
 
-/// Why this commit cannot be taken back, in words: something was built on it, or it was pushed. `None` if it can be.
+/// Why this commit cannot be taken back, in words: something was built on it, or it was pushed.
+/// `None` if it can be.
 pub fn built_on(repo: &Repo, commit: &str) -> Result<Option<String>> {
     let git = &repo.git;
     let id = Oid::from_str(commit)?;
-    let Some(head) = head_commit(git)? else { return Ok(Some("HEAD is on no commit".to_owned())) };
+    let Some(head) = head_commit(git)? else {
+        return Ok(Some("HEAD is on no commit".to_owned()));
+    };
     if head.id() != id {
         let at = short(&head.id().to_string()).to_owned();
         return Ok(Some(match git.graph_descendant_of(head.id(), id) {
@@ -21,15 +24,24 @@ pub fn built_on(repo: &Repo, commit: &str) -> Result<Option<String>> {
     if git.find_commit(id)?.parent_count() > 1 {
         return Ok(Some("it became a merge".to_owned()));
     }
-    for (prefix, what) in [("refs/remotes/", "it was pushed to"), ("refs/heads/", "more was built on it in")]
-    {
+    for (prefix, what) in [
+        ("refs/remotes/", "it was pushed to"),
+        ("refs/heads/", "more was built on it in"),
+    ] {
         for reference in git.references_glob(&format!("{prefix}*"))?.flatten() {
-            let Ok(tip) = reference.peel_to_commit().map(|tip| tip.id()) else { continue };
-            // A local branch at the commit itself has built nothing on it. A remote branch there means that it was pushed.
-            let has = (tip == id && prefix == "refs/remotes/") || git.graph_descendant_of(tip, id)?;
+            let Ok(tip) = reference.peel_to_commit().map(|tip| tip.id()) else {
+                continue;
+            };
+            // A local branch at the commit itself has built nothing on it. A remote branch there
+            // means that it was pushed.
+            let has =
+                (tip == id && prefix == "refs/remotes/") || git.graph_descendant_of(tip, id)?;
             if has {
                 let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
-                return Ok(Some(format!("{what} {}", name.strip_prefix(prefix).unwrap_or(&name))));
+                return Ok(Some(format!(
+                    "{what} {}",
+                    name.strip_prefix(prefix).unwrap_or(&name)
+                )));
             }
         }
     }
@@ -40,12 +52,14 @@ pub fn built_on(repo: &Repo, commit: &str) -> Result<Option<String>> {
 pub fn leads_to_head(repo: &Repo, commit: &str) -> Result<bool> {
     let git = &repo.git;
     let id = Oid::from_str(commit)?;
-    let Some(head) = head_commit(git)? else { return Ok(false) };
+    let Some(head) = head_commit(git)? else {
+        return Ok(false);
+    };
     Ok(head.id() == id || git.graph_descendant_of(head.id(), id)?)
 }
 
-/// How this commit is taken back: HEAD moves to its parent, and the entries of its files in the index become the parent's, so
-/// that the files show as changed. Files on disk stay as they are.
+/// How this commit is taken back: HEAD moves to its parent, and the entries of its files in the
+/// index become the parent's, so that the files show as changed. Files on disk stay as they are.
 pub fn uncommit(repo: &Repo, project: &Project, commit: &str) -> Result<Move> {
     let git = &repo.git;
     let commit = git.find_commit(Oid::from_str(commit)?)?;
@@ -60,7 +74,8 @@ pub fn uncommit(repo: &Repo, project: &Project, commit: &str) -> Result<Move> {
     })
 }
 
-/// The files of the commit as the parent holds them: the kernel, and those of the rules where a first keep committed them.
+/// The files of the commit as the parent holds them: the kernel, and those of the rules where a
+/// first keep committed them.
 fn files(
     repo: &Repo,
     project: &Project,
@@ -68,17 +83,27 @@ fn files(
     parent: Option<&Commit>,
 ) -> Result<Vec<CommitFile>> {
     let before = parent.map(Commit::tree).transpose()?;
-    let diff = repo.git.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), None)?;
+    let diff = repo
+        .git
+        .diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), None)?;
     let mut names: Vec<String> = Vec::new();
     for delta in diff.deltas() {
-        names.extend(delta.new_file().path().and_then(Path::to_str).map(str::to_owned));
+        names.extend(
+            delta
+                .new_file()
+                .path()
+                .and_then(Path::to_str)
+                .map(str::to_owned),
+        );
     }
     if !names.contains(&project.kernel_name) {
         names.push(project.kernel_name.clone());
     }
     let mut files = Vec::new();
     for name in names {
-        let Some((kept, mode)) = blob_in(commit, &name) else { continue };
+        let Some((kept, mode)) = blob_in(commit, &name) else {
+            continue;
+        };
         let before = parent.and_then(|parent| blob_in(parent, &name));
         let (blob, mode) = before.map_or((None, mode), |(blob, mode)| (Some(blob), mode));
         files.push(CommitFile::new(&name, Some(kept), blob, file_mode(mode)));

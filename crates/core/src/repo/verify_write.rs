@@ -6,11 +6,16 @@ use git2::{Oid, Repository};
 
 /// Reads back that `reference` names `commit`, and that the commit's files can be read.
 pub(super) fn is_there(repo: &Repo, reference: &str, commit: Oid) -> Result<()> {
-    check(repo, reference, commit, |git| git.find_commit(commit)?.tree().map(drop).map_err(Into::into))
+    check(repo, reference, commit, |git| {
+        git.find_commit(commit)?
+            .tree()
+            .map(drop)
+            .map_err(Into::into)
+    })
 }
 
-/// Reads back that `reference` names `commit`, and that the commit holds `blob` under `name` (`None`: no file). It opens the repository
-/// anew: what this handle remembers proves nothing.
+/// Reads back that `reference` names `commit`, and that the commit holds `blob` under `name`
+/// (`None`: no file). It opens the repository anew: what this handle remembers proves nothing.
 pub(super) fn read_back(
     repo: &Repo,
     reference: &str,
@@ -19,13 +24,22 @@ pub(super) fn read_back(
     blob: impl Into<Option<Oid>>,
 ) -> Result<()> {
     let blob = blob.into();
-    check(repo, reference, commit, |git| holds(git, commit, name, blob))
+    check(repo, reference, commit, |git| {
+        holds(git, commit, name, blob)
+    })
 }
 
 /// [`read_back`] of several files of one commit.
-pub(super) fn read_back_files(repo: &Repo, reference: &str, commit: Oid, files: &[CommitFile]) -> Result<()> {
+pub(super) fn read_back_files(
+    repo: &Repo,
+    reference: &str,
+    commit: Oid,
+    files: &[CommitFile],
+) -> Result<()> {
     check(repo, reference, commit, |git| {
-        files.iter().try_for_each(|file| holds(git, commit, &file.name, file.id()))
+        files
+            .iter()
+            .try_for_each(|file| holds(git, commit, &file.name, file.id()))
     })
 }
 
@@ -40,7 +54,12 @@ fn holds(git: &Repository, commit: Oid, name: &str, blob: Option<Oid>) -> Result
     Ok(())
 }
 
-fn check(repo: &Repo, reference: &str, commit: Oid, holds: impl Fn(&Repository) -> Result<()>) -> Result<()> {
+fn check(
+    repo: &Repo,
+    reference: &str,
+    commit: Oid,
+    holds: impl Fn(&Repository) -> Result<()>,
+) -> Result<()> {
     let fresh = repo.anew()?;
     let git = &fresh.git;
     let read = || -> Result<()> {

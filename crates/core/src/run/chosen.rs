@@ -1,4 +1,5 @@
-//! The figure that a problem chose in place of samples per second, in the form in which lists hold it.
+//! The figure that a problem chose in place of samples per second, in the form in which lists hold
+//! it.
 
 use super::verdict::Figure;
 use crate::config::Goal;
@@ -6,7 +7,8 @@ use crate::objective::Objective;
 use lab_protocol::report::Measure;
 use serde::{Deserialize, Serialize};
 
-/// The measures that a problem.toml can choose in place of samples per second, by the key of their result line.
+/// The measures that a problem.toml can choose in place of samples per second, by the key of their
+/// result line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ChosenMeasure {
     #[serde(rename = "kernel_us")]
@@ -29,7 +31,11 @@ impl ChosenMeasure {
 
     /// Which of two values is better.
     pub fn goal(self) -> Goal {
-        if self == ChosenMeasure::Time { Goal::Minimize } else { Goal::Maximize }
+        if self == ChosenMeasure::Time {
+            Goal::Minimize
+        } else {
+            Goal::Maximize
+        }
     }
 
     fn of(objective: &Objective) -> Option<Self> {
@@ -42,7 +48,8 @@ impl ChosenMeasure {
     }
 }
 
-/// A figure of such a measure. The names of its fields are those of [`Figure`], so that a verdict's figure reads as one.
+/// A figure of such a measure. The names of its fields are those of [`Figure`], so that a verdict's
+/// figure reads as one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chosen {
     #[serde(rename = "objective")]
@@ -53,7 +60,10 @@ pub struct Chosen {
 impl Chosen {
     /// The figure that problem.toml chose, from a verdict.
     pub fn from_figure(figure: &Figure) -> Option<Chosen> {
-        Some(Chosen { of: ChosenMeasure::of(&figure.objective)?, measure: figure.measure })
+        Some(Chosen {
+            of: ChosenMeasure::of(&figure.objective)?,
+            measure: figure.measure,
+        })
     }
 }
 
@@ -63,14 +73,33 @@ mod tests {
 
     #[test]
     fn the_figure_of_a_verdict_reads_as_a_chosen_one() {
-        let measure = Measure { value: 6.05, low: Some(6.0), high: Some(6.1) };
-        for of in [ChosenMeasure::Time, ChosenMeasure::Tflops, ChosenMeasure::Gbps] {
-            let figure = Figure { objective: of.objective(), measure, aggregate: None };
+        let measure = Measure {
+            value: 6.05,
+            low: Some(6.0),
+            high: Some(6.1),
+        };
+        for of in [
+            ChosenMeasure::Time,
+            ChosenMeasure::Tflops,
+            ChosenMeasure::Gbps,
+        ] {
+            let figure = Figure {
+                objective: of.objective(),
+                measure,
+                aggregate: None,
+            };
             let text = serde_json::to_string(&figure).expect("written");
-            assert_eq!(serde_json::from_str::<Chosen>(&text).expect("read"), Chosen { of, measure });
+            assert_eq!(
+                serde_json::from_str::<Chosen>(&text).expect("read"),
+                Chosen { of, measure }
+            );
             assert_eq!(Chosen::from_figure(&figure), Some(Chosen { of, measure }));
         }
-        let figure = Figure { objective: Objective::Throughput, measure, aggregate: None };
+        let figure = Figure {
+            objective: Objective::Throughput,
+            measure,
+            aggregate: None,
+        };
         assert_eq!(Chosen::from_figure(&figure), None);
     }
 }

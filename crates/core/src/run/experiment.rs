@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a row of the ledger is about: how a run was decided, or that the rules changed. Its word stands in results.tsv.
+/// What a row of the ledger is about: how a run was decided, or that the rules changed. Its word
+/// stands in results.tsv.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -21,7 +22,8 @@ pub enum Status {
     Discard,
     /// Discarded, and the run had crashed.
     Crash,
-    /// No run: the rules changed, by which the runs after it are judged. An older lab leaves such a row out and says so.
+    /// No run: the rules changed, by which the runs after it are judged. An older lab leaves such a
+    /// row out and says so.
     Rules,
 }
 
@@ -87,7 +89,11 @@ impl Correctness {
 
 impl From<bool> for Correctness {
     fn from(passed: bool) -> Self {
-        if passed { Correctness::Pass } else { Correctness::Fail }
+        if passed {
+            Correctness::Pass
+        } else {
+            Correctness::Fail
+        }
     }
 }
 
@@ -102,7 +108,9 @@ impl FromStr for Correctness {
 
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
         let all = [Correctness::Pass, Correctness::Fail];
-        all.into_iter().find(|c| c.word() == text).ok_or(UnknownWord("neither pass nor fail"))
+        all.into_iter()
+            .find(|c| c.word() == text)
+            .ok_or(UnknownWord("neither pass nor fail"))
     }
 }
 
@@ -116,7 +124,8 @@ pub struct UnknownWord(&'static str);
 pub struct Row {
     /// Short id of the commit that holds the bytes.
     pub commit: String,
-    /// The objective that lab.toml names, by default samples per second; 0.0 if it was not measured.
+    /// The objective that lab.toml names, by default samples per second; 0.0 if it was not
+    /// measured.
     pub throughput_sps: f64,
     /// Microseconds of one launch; 0.0 if they were not measured.
     pub kernel_us: f64,
@@ -126,7 +135,8 @@ pub struct Row {
     pub description: String,
 }
 
-/// Names one experiment. The commit alone does not: one that was kept twice has two rows, and an old row has no run.
+/// Names one experiment. The commit alone does not: one that was kept twice has two rows, and an
+/// old row has no run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExperimentKey {
     /// The short id that the row has.
@@ -173,8 +183,9 @@ pub struct Measured {
     pub change: Option<Change>,
     /// The verdict has caveats: the device was in a bad state, or something was not measured.
     pub caveated: bool,
-    /// The number of judged workloads, if the run left some to later occasions. Such a figure is compared only with figures over
-    /// as many workloads: a mean over others is another figure. `None` if all were judged, or nothing tells.
+    /// The number of judged workloads, if the run left some to later occasions. Such a figure is
+    /// compared only with figures over as many workloads: a mean over others is another figure.
+    /// `None` if all were judged, or nothing tells.
     #[serde(default)]
     pub part: Option<usize>,
     /// The figure that the problem chose in place of samples per second, which the row has.
@@ -195,7 +206,8 @@ impl From<&Verdict> for Measured {
 }
 
 impl Measured {
-    /// The figure that is shown, with its interval: the one that the problem chose, else the objective.
+    /// The figure that is shown, with its interval: the one that the problem chose, else the
+    /// objective.
     pub fn shown(&self) -> Option<Measure> {
         self.chosen.map(|chosen| chosen.measure).or(self.objective)
     }
@@ -217,8 +229,9 @@ impl Experiment {
         self.measured.chosen.map(|chosen| chosen.of)
     }
 
-    /// Its figure of this measure, if it counts; `None` is the objective. A row has samples per second and the time of a launch,
-    /// whatever the problem chose; nothing else is known of a problem that did not choose it.
+    /// Its figure of this measure, if it counts; `None` is the objective. A row has samples per
+    /// second and the time of a launch, whatever the problem chose; nothing else is known of a
+    /// problem that did not choose it.
     pub fn figure_of(&self, measure: Option<ChosenMeasure>) -> Option<f64> {
         let time = Some(self.row.kernel_us).filter(|us| *us > 0.0);
         let figure = match (measure, self.measured.chosen) {
@@ -232,7 +245,8 @@ impl Experiment {
 
     /// The objective of [`Experiment::figure`], where lab.toml names `configured`.
     pub fn objective(&self, configured: &Objective) -> Objective {
-        self.measure().map_or_else(|| configured.clone(), ChosenMeasure::objective)
+        self.measure()
+            .map_or_else(|| configured.clone(), ChosenMeasure::objective)
     }
 
     /// Which of two such figures is better, where lab.toml says `configured`.
@@ -240,12 +254,14 @@ impl Experiment {
         self.measure().map_or(configured, ChosenMeasure::goal)
     }
 
-    /// Whether a branch holds its commit: the run was kept, or it is a change of the rules, which has no figure.
+    /// Whether a branch holds its commit: the run was kept, or it is a change of the rules, which
+    /// has no figure.
     pub fn is_kept(&self) -> bool {
         matches!(self.row.status, Status::Keep | Status::Rules)
     }
 
-    /// Whether it is about this kernel. A change of the rules of no known kernel, as in lab.toml, is about each.
+    /// Whether it is about this kernel. A change of the rules of no known kernel, as in lab.toml,
+    /// is about each.
     pub fn is_about(&self, kernel: &str) -> bool {
         match &self.kernel {
             Some(own) => own == kernel,
@@ -255,7 +271,11 @@ impl Experiment {
 
     /// The name of this experiment.
     pub fn key(&self) -> ExperimentKey {
-        ExperimentKey { commit: self.row.commit.clone(), run: self.run, decided: self.decided }
+        ExperimentKey {
+            commit: self.row.commit.clone(),
+            run: self.run,
+            decided: self.decided,
+        }
     }
 
     /// Whether `key` names this experiment.

@@ -41,7 +41,8 @@ pub enum Reason {
     Rerun,
     /// `lab run`.
     Command,
-    /// `lab check`, or its key: tools look for errors in the kernel, and there is no verdict about it.
+    /// `lab check`, or its key: tools look for errors in the kernel, and there is no verdict about
+    /// it.
     Check,
     /// `lab measure`.
     Measure,
@@ -125,6 +126,7 @@ pub enum Ending {
     Superseded,
     /// It could not be started.
     NotStarted,
-    /// The lab could not wait for it, so nobody knows how it ended. The lab ended its process group.
+    /// The lab could not wait for it, so nobody knows how it ended. The lab ended its process
+    /// group.
     Unknown,
 }

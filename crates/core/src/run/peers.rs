@@ -1,4 +1,5 @@
-//! What a run measured beside the problem's peers: other implementations that the kernel was timed in turns with.
+//! What a run measured beside the problem's peers: other implementations that the kernel was timed
+//! in turns with.
 
 use crate::message::{Trailer, TrailerKey};
 use jiff::Timestamp;
@@ -26,7 +27,8 @@ pub struct MeasuredPeer {
     pub peer: Peer,
     /// When the run ended.
     pub measured: Timestamp,
-    /// The file that the peer was read from, with the hash of its bytes. `None` if problem.toml does not name it.
+    /// The file that the peer was read from, with the hash of its bytes. `None` if problem.toml
+    /// does not name it.
     #[serde(default)]
     pub source: Option<PeerSource>,
 }
@@ -41,11 +43,18 @@ pub struct PeerSource {
 }
 
 impl MeasuredPeer {
-    /// The peers that a report names. `sources` has the file of each peer. A peer whose file was another when the harness read it has
-    /// no figure: the figure would be that of other rules.
-    pub fn of_report(report: &Report, sources: &[(String, PeerSource)], measured: Timestamp) -> Vec<Self> {
+    /// The peers that a report names. `sources` has the file of each peer. A peer whose file was
+    /// another when the harness read it has no figure: the figure would be that of other rules.
+    pub fn of_report(
+        report: &Report,
+        sources: &[(String, PeerSource)],
+        measured: Timestamp,
+    ) -> Vec<Self> {
         let recorded = |mut peer: Peer| {
-            for text in [&mut peer.call, &mut peer.versions].into_iter().chain(&mut peer.failure) {
+            for text in [&mut peer.call, &mut peer.versions]
+                .into_iter()
+                .chain(&mut peer.failure)
+            {
                 text.truncate(text.floor_char_boundary(TEXT));
             }
             for left in &mut peer.left_out {
@@ -53,16 +62,30 @@ impl MeasuredPeer {
             }
             peer.workloads.truncate(WORKLOADS);
             peer.left_out.truncate(WORKLOADS);
-            let source = sources.iter().find(|(name, _)| *name == peer.name).map(|(_, file)| file.clone());
+            let source = sources
+                .iter()
+                .find(|(name, _)| *name == peer.name)
+                .map(|(_, file)| file.clone());
             let of_run = peer.hash.take();
             let source = source.map(|known| {
                 if known.hash.is_some() && of_run.is_some() && known.hash != of_run {
                     let why = format!("{} changed when the run began: measure again", known.path);
-                    peer = Peer { name: peer.name.clone(), failure: Some(why), ..Peer::default() };
+                    peer = Peer {
+                        name: peer.name.clone(),
+                        failure: Some(why),
+                        ..Peer::default()
+                    };
                 }
-                PeerSource { hash: of_run.or(known.hash), ..known }
+                PeerSource {
+                    hash: of_run.or(known.hash),
+                    ..known
+                }
             });
-            MeasuredPeer { peer, measured, source }
+            MeasuredPeer {
+                peer,
+                measured,
+                source,
+            }
         };
         report.peers().into_iter().map(recorded).collect()
     }
@@ -102,7 +125,8 @@ pub struct PeerFigure {
     pub failure: Option<String>,
 }
 
-/// `1.65× F.rms_norm (1.63 … 1.67)`, and `, 2 of 3 workloads` if it is not over all; without a ratio the name alone.
+/// `1.65× F.rms_norm (1.63 … 1.67)`, and `, 2 of 3 workloads` if it is not over all; without a
+/// ratio the name alone.
 impl fmt::Display for PeerFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.ratio {
@@ -116,7 +140,8 @@ impl fmt::Display for PeerFigure {
 impl PeerFigure {
     /// The trailer of a keep; `None` without a ratio.
     fn trailer(&self) -> Option<Trailer> {
-        self.ratio.map(|_| (TrailerKey::Other(TRAILER.to_owned()), self.to_string()))
+        self.ratio
+            .map(|_| (TrailerKey::Other(TRAILER.to_owned()), self.to_string()))
     }
 
     /// Reads a trailer back. `None` of any other trailer.
@@ -125,15 +150,25 @@ impl PeerFigure {
             return None;
         }
         let (ratio, rest) = value.split_once('×')?;
-        let with_part = rest.rsplit_once(", ").and_then(|(rest, part)| Some((rest, part.parse().ok()?)));
+        let with_part = rest
+            .rsplit_once(", ")
+            .and_then(|(rest, part)| Some((rest, part.parse().ok()?)));
         let (rest, part) = with_part.map_or((rest, None), |(rest, part)| (rest, Some(part)));
         let (name, ends) = match rest.trim().split_once(" (") {
             Some((name, ends)) => (name, ends.strip_suffix(')')?.split_once('…')),
             None => (rest.trim(), None),
         };
-        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+        let number = |text: &str| {
+            text.trim()
+                .parse::<f64>()
+                .ok()
+                .filter(|n| n.is_finite() && *n > 0.0)
+        };
         let interval = ends.and_then(|(low, high)| Some((number(low)?, number(high)?)));
-        let ratio = PeerRatio { value: number(ratio)?, interval };
+        let ratio = PeerRatio {
+            value: number(ratio)?,
+            interval,
+        };
         let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
         is_name.then(|| PeerFigure {
             name: name.to_owned(),
@@ -152,7 +187,11 @@ pub fn trailers(figures: &[PeerFigure]) -> impl Iterator<Item = Trailer> + '_ {
 
 /// The peers that trailers name, at most [`MOST_PEERS`].
 pub fn of_trailers(trailers: &[Trailer]) -> Vec<PeerFigure> {
-    trailers.iter().filter_map(PeerFigure::of_trailer).take(MOST_PEERS).collect()
+    trailers
+        .iter()
+        .filter_map(PeerFigure::of_trailer)
+        .take(MOST_PEERS)
+        .collect()
 }
 
 /// The fastest peer: the one with the smallest ratio. A kernel that beats it beats all.
@@ -183,7 +222,13 @@ mod tests {
 
     fn figure(name: &str, value: f64, interval: Option<(f64, f64)>) -> PeerFigure {
         let ratio = Some(PeerRatio { value, interval });
-        PeerFigure { name: name.into(), ratio, part: None, measured: None, failure: None }
+        PeerFigure {
+            name: name.into(),
+            ratio,
+            part: None,
+            measured: None,
+            failure: None,
+        }
     }
 
     #[test]
@@ -206,13 +251,33 @@ mod tests {
     #[test]
     fn what_is_no_figure_is_no_peer() {
         let key = || TrailerKey::from("lab-peer".to_owned());
-        for value in ["fast", "1.65 F.rms_norm", "nan× a", "-1× a", "0× a", "1×", "1× a b", "1× a (1 … 2"]
-        {
-            assert!(of_trailers(&[(key(), value.to_owned())]).is_empty(), "{value}");
+        for value in [
+            "fast",
+            "1.65 F.rms_norm",
+            "nan× a",
+            "-1× a",
+            "0× a",
+            "1×",
+            "1× a b",
+            "1× a (1 … 2",
+        ] {
+            assert!(
+                of_trailers(&[(key(), value.to_owned())]).is_empty(),
+                "{value}"
+            );
         }
         assert!(of_trailers(&[(TrailerKey::Tested, "1.65× a".to_owned())]).is_empty());
-        let failed = PeerFigure { ratio: None, ..figure("a", 1.0, None) };
-        assert_eq!((trailers(std::slice::from_ref(&failed)).count(), fastest(&[failed])), (0, None));
+        let failed = PeerFigure {
+            ratio: None,
+            ..figure("a", 1.0, None)
+        };
+        assert_eq!(
+            (
+                trailers(std::slice::from_ref(&failed)).count(),
+                fastest(&[failed])
+            ),
+            (0, None)
+        );
     }
 
     #[test]
@@ -220,13 +285,20 @@ mod tests {
         let (run, other) = ("0a".repeat(32), "0b".repeat(32));
         let report = Report::read(&format!("peer_hash: eager {run}\npeer: eager ratio=1.5\n"));
         let of = |known: Option<&str>| {
-            let file = PeerSource { path: "peer.py".into(), hash: known.map(str::to_owned) };
-            MeasuredPeer::of_report(&report, &[("eager".into(), file)], Timestamp::UNIX_EPOCH).remove(0)
+            let file = PeerSource {
+                path: "peer.py".into(),
+                hash: known.map(str::to_owned),
+            };
+            MeasuredPeer::of_report(&report, &[("eager".into(), file)], Timestamp::UNIX_EPOCH)
+                .remove(0)
         };
         for known in [None, Some(&*run)] {
             let measured = of(known);
             assert!(measured.peer.ratio.is_some() && measured.peer.hash.is_none());
-            assert_eq!(measured.source.and_then(|source| source.hash).as_ref(), Some(&run));
+            assert_eq!(
+                measured.source.and_then(|source| source.hash).as_ref(),
+                Some(&run)
+            );
         }
         let changed = of(Some(&other));
         assert_eq!(
@@ -242,10 +314,17 @@ mod tests {
         let report = Report::read(
             "peer_call: eager x * y\npeer_workload: eager n=3 ratio=1.5\npeer: eager ratio=1.5 low=1.4 high=1.6\n",
         );
-        let file = PeerSource { path: "peer.py".into(), hash: Some("ab".into()) };
-        let measured = MeasuredPeer::of_report(&report, &[("eager".into(), file)], Timestamp::UNIX_EPOCH);
+        let file = PeerSource {
+            path: "peer.py".into(),
+            hash: Some("ab".into()),
+        };
+        let measured =
+            MeasuredPeer::of_report(&report, &[("eager".into(), file)], Timestamp::UNIX_EPOCH);
         let json = serde_json::to_string(&measured[0]).expect("JSON");
-        assert_eq!(serde_json::from_str::<MeasuredPeer>(&json).expect("a peer"), measured[0]);
+        assert_eq!(
+            serde_json::from_str::<MeasuredPeer>(&json).expect("a peer"),
+            measured[0]
+        );
         let read: PeerFigure = serde_json::from_str(&json).expect("a figure");
         assert_eq!(read, measured[0].figure());
         assert_eq!(read.to_string(), "1.50× eager (1.40 … 1.60)");

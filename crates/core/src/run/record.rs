@@ -1,4 +1,5 @@
-//! The record of a run: `.lab/runs/N/record.json`, which is also the git note of a decided run's commit.
+//! The record of a run: `.lab/runs/N/record.json`, which is also the git note of a decided run's
+//! commit.
 
 use crate::message::Trailer;
 use crate::run::chosen::Chosen;
@@ -20,7 +21,8 @@ pub struct InputFile {
     pub hash: Option<String>,
 }
 
-/// A decision and how far it got. The record is written before each step, so that the next lab can go on.
+/// A decision and how far it got. The record is written before each step, so that the next lab can
+/// go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     pub status: Status,
@@ -31,14 +33,15 @@ pub struct Decision {
     pub trailers: Vec<Trailer>,
     /// The time of day. The clock may be set back: see [`Decision::order`].
     pub decided: Timestamp,
-    /// Counts the decisions of this clone, from 1: a later decision has a greater number. 0 in the records of an older lab,
-    /// whose decisions came before all others, in the order of their times.
+    /// Counts the decisions of this clone, from 1: a later decision has a greater number. 0 in the
+    /// records of an older lab, whose decisions came before all others, in the order of their
+    /// times.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub order: u64,
     /// The commit that holds the judged bytes, hex; `None` until it is made.
     pub commit: Option<String>,
-    /// Whether a keep made that commit; it did not if HEAD held the bytes already. `None` of a discard, and in the records
-    /// of an older lab.
+    /// Whether a keep made that commit; it did not if HEAD held the bytes already. `None` of a
+    /// discard, and in the records of an older lab.
     #[serde(default)]
     pub made: Option<bool>,
     /// The row for the ledger; `None` until the commit is made.
@@ -47,7 +50,10 @@ pub struct Decision {
     pub row_written: bool,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -59,7 +65,8 @@ impl Decision {
     }
 }
 
-/// What the author of an undecided run said of it: the message that a decision by rule would have had.
+/// What the author of an undecided run said of it: the message that a decision by rule would have
+/// had.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Draft {
     pub description: String,
@@ -82,7 +89,8 @@ pub struct HeldOut {
     /// The figures on sealed inputs; `None` if the check timed nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<SealedFigures>,
-    /// Which workloads are slower than the incumbent on sealed inputs, in words; `None` unless the check came out *mixed*.
+    /// Which workloads are slower than the incumbent on sealed inputs, in words; `None` unless the
+    /// check came out *mixed*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mixed: Option<String>,
     /// What qualifies the check: few sealed runs in stock, moving clocks.
@@ -115,7 +123,8 @@ impl SealedFigures {
 }
 
 impl HeldOut {
-    /// How many of the problem's workloads the check judged; `None` of a problem that does not say so.
+    /// How many of the problem's workloads the check judged; `None` of a problem that does not say
+    /// so.
     pub fn judged_workloads(&self) -> Option<JudgedWorkloads> {
         let (_, value) = self.results.iter().find(|(key, _)| key == "workloads")?;
         Report::read(&format!("workloads: {value}\n")).judged_workloads()
@@ -132,7 +141,8 @@ impl HeldOut {
 pub struct Sandbox {
     /// As in `landlock 7 + seccomp`; `none` without a sandbox.
     pub state: String,
-    /// Files and folders outside the repository that the compiler could read, because a trusted lab.toml names them.
+    /// Files and folders outside the repository that the compiler could read, because a trusted
+    /// lab.toml names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readable: Vec<String>,
 }
@@ -141,8 +151,13 @@ impl Sandbox {
     /// Reads the lines `sandbox:` and `sandbox_readable:`. `None` where the harness wrote none.
     pub fn of(report: &Report) -> Option<Sandbox> {
         let state = report.value("sandbox")?.to_owned();
-        let readable = report.value("sandbox_readable").and_then(|list| serde_json::from_str(list).ok());
-        Some(Sandbox { state, readable: readable.unwrap_or_default() })
+        let readable = report
+            .value("sandbox_readable")
+            .and_then(|list| serde_json::from_str(list).ok());
+        Some(Sandbox {
+            state,
+            readable: readable.unwrap_or_default(),
+        })
     }
 }
 
@@ -174,14 +189,16 @@ pub struct Record {
     pub origin: Origin,
     #[serde(flatten)]
     pub start: RunStart,
-    /// See [`Inputs::token_fingerprint`](crate::inputs::Inputs::token_fingerprint). `None` in the records of an older lab.
+    /// See [`Inputs::token_fingerprint`](crate::inputs::Inputs::token_fingerprint). `None` in the
+    /// records of an older lab.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_fingerprint: Option<Fingerprint>,
     /// Every file that the verdict depends on, the kernel first.
     pub inputs: Vec<InputFile>,
     /// The harness command that ran; `built-in` for the built-in harness.
     pub command: String,
-    /// The device that was asked for: `auto`, `cpu`, `cuda:1`. `None` in the records of an older lab.
+    /// The device that was asked for: `auto`, `cpu`, `cuda:1`. `None` in the records of an older
+    /// lab.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     pub ended: Option<Timestamp>,
@@ -202,7 +219,8 @@ pub struct Record {
     /// What was timed beside the problem's peers. Empty unless the run was asked for that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peers: Vec<MeasuredPeer>,
-    /// Bytes of run.log, which also holds what is not recorded: compiler diagnostics and other output.
+    /// Bytes of run.log, which also holds what is not recorded: compiler diagnostics and other
+    /// output.
     pub log_bytes: u64,
     /// `None` if no keep was asked for, and of an external harness.
     #[serde(default)]
@@ -218,7 +236,9 @@ pub struct Record {
 
 /// Whether a path of a record lies below the root of the work tree.
 pub(crate) fn is_inside(path: &str) -> bool {
-    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+    Path::new(path)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// See [`Record::is_foreign`].
@@ -276,8 +296,15 @@ impl Record {
 
     /// What was measured on sealed inputs before the run was kept; `None` of any other run.
     pub fn sealed(&self) -> Option<&SealedFigures> {
-        let is_kept = self.decision.as_ref().is_some_and(|decision| decision.status == Status::Keep);
-        self.held_out.as_ref().filter(|_| is_kept)?.measured.as_ref()
+        let is_kept = self
+            .decision
+            .as_ref()
+            .is_some_and(|decision| decision.status == Status::Keep);
+        self.held_out
+            .as_ref()
+            .filter(|_| is_kept)?
+            .measured
+            .as_ref()
     }
 
     /// The objective that stands for this run: of a kept one the sealed figure, else the run's own.
@@ -286,8 +313,9 @@ impl Record {
         self.sealed().map(|sealed| sealed.objective).or_else(own)
     }
 
-    /// Whether the record is to be called foreign: it has another's signature, or it has none and nothing was decided about
-    /// its run. An earlier version signed nothing, so its decided runs are shown as before.
+    /// Whether the record is to be called foreign: it has another's signature, or it has none and
+    /// nothing was decided about its run. An earlier version signed nothing, so its decided runs
+    /// are shown as before.
     pub fn is_foreign(&self) -> bool {
         is_foreign(self.origin, self.decision.as_ref())
     }

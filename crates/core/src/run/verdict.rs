@@ -26,16 +26,18 @@ pub enum Outcome {
     Fail,
     /// It did not build, or did not run to its end.
     Crash,
-    /// No verdict belongs to the bytes: they changed during an external run, or a newer save ended the run.
+    /// No verdict belongs to the bytes: they changed during an external run, or a newer save ended
+    /// the run.
     Void,
-    /// The run ended without a verdict, and the kernel is not to blame: the problem, its reference, the harness, the driver
-    /// or the machine failed. Such a run has no number of its own.
+    /// The run ended without a verdict, and the kernel is not to blame: the problem, its reference,
+    /// the harness, the driver or the machine failed. Such a run has no number of its own.
     #[serde(rename = "not_judged")]
     NotJudged,
 }
 
 impl Outcome {
-    /// Whether there is a verdict on the bytes: not for a void run, and not where nothing was judged.
+    /// Whether there is a verdict on the bytes: not for a void run, and not where nothing was
+    /// judged.
     pub fn is_verdict(self) -> bool {
         matches!(self, Outcome::Pass | Outcome::Fail | Outcome::Crash)
     }
@@ -82,14 +84,15 @@ pub struct Verdict {
     pub build_failed: bool,
     /// The objective with its interval; only of a passing run.
     pub objective: Option<Measure>,
-    /// The figure that problem.toml chose instead; the objective is then in samples per second, as in results.tsv. Only of a
-    /// passing run.
+    /// The figure that problem.toml chose instead; the objective is then in samples per second, as
+    /// in results.tsv. Only of a passing run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Figure>,
     /// Which aggregate of how many workloads the objective is; `None` of a single one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<AggregateOf>,
-    /// The verdicts on the speed of several workloads, if they were timed in turns with the incumbent.
+    /// The verdicts on the speed of several workloads, if they were timed in turns with the
+    /// incumbent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workloads: Option<WorkloadSpeeds>,
     /// How many of the problem's workloads were judged; `None` of a harness that does not say so.
@@ -97,12 +100,13 @@ pub struct Verdict {
     pub judged: Option<JudgedWorkloads>,
     /// Microseconds of one launch; only of a passing run.
     pub kernel_us: Option<f64>,
-    /// The change against the incumbent; `None` on an emulated device, and if the incumbent was never measured.
+    /// The change against the incumbent; `None` on an emulated device, and if the incumbent was
+    /// never measured.
     pub change: Option<Change>,
     /// The times are of an emulated device and say nothing about a GPU.
     pub emulated: bool,
-    /// Why a passing run has no objective. `None` in the records of an older lab, and of a run that was to measure
-    /// nothing.
+    /// Why a passing run has no objective. `None` in the records of an older lab, and of a run that
+    /// was to measure nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmeasured: Option<Unmeasured>,
     /// What makes the figures less than they seem, one sentence each.
@@ -149,17 +153,23 @@ pub struct Facts<'a> {
     pub last_words: &'a str,
 }
 
-/// Returns the verdict. The rules stand in the protocol's order; before them comes that no verdict belongs to the bytes.
+/// Returns the verdict. The rules stand in the protocol's order; before them comes that no verdict
+/// belongs to the bytes.
 pub fn judge(facts: &Facts) -> Verdict {
     let (outcome, why) = outcome(facts);
     let report = facts.report;
     let passed = outcome == Outcome::Pass;
     let number = |measure: &Measure| measure.value.is_finite();
-    let objective = report.measure(facts.objective.name()).filter(|m| passed && number(m));
+    let objective = report
+        .measure(facts.objective.name())
+        .filter(|m| passed && number(m));
     let unmeasured = (passed && objective.is_none()).then(|| {
         let objective = facts.objective.to_string();
         match report.value(facts.objective.name()) {
-            Some(value) => Unmeasured::NotANumber { objective, value: value.to_owned() },
+            Some(value) => Unmeasured::NotANumber {
+                objective,
+                value: value.to_owned(),
+            },
             None => Unmeasured::NoLine { objective },
         }
     });
@@ -175,7 +185,10 @@ pub fn judge(facts: &Facts) -> Verdict {
         aggregate: objective.and_then(|_| report.aggregate_of(facts.objective.name())),
         workloads: change.and_then(|_| report.workload_speeds()),
         judged: report.judged_workloads(),
-        kernel_us: report.measure("kernel_us").filter(|m| passed && number(m)).map(|m| m.value),
+        kernel_us: report
+            .measure("kernel_us")
+            .filter(|m| passed && number(m))
+            .map(|m| m.value),
         change,
         emulated: report.emulated(),
         unmeasured,
@@ -189,12 +202,20 @@ const UNMEASURED: &str = "nothing was measured";
 impl Verdict {
     /// The word for the user: in ledger and records a failed build is a crash, but nothing ran.
     pub fn word(&self) -> &'static str {
-        if self.build_failed { "BUILD ERROR" } else { self.outcome.word() }
+        if self.build_failed {
+            "BUILD ERROR"
+        } else {
+            self.outcome.word()
+        }
     }
 
     /// The sign to show beside the word.
     pub fn sign(&self) -> &'static str {
-        if self.build_failed { Outcome::Fail.sign() } else { self.outcome.sign() }
+        if self.build_failed {
+            Outcome::Fail.sign()
+        } else {
+            self.outcome.sign()
+        }
     }
 
     /// A verdict with no figure and no caveat.
@@ -216,8 +237,8 @@ impl Verdict {
         }
     }
 
-    /// That the run left workloads to later occasions, in words; `None` if it judged all of them, or does not say how many there
-    /// are.
+    /// That the run left workloads to later occasions, in words; `None` if it judged all of them,
+    /// or does not say how many there are.
     pub fn left_workloads(&self) -> Option<String> {
         let judged = self.judged.filter(|judged| judged.judged < judged.of)?;
         let later = match judged.when {
@@ -228,34 +249,57 @@ impl Verdict {
         Some(format!("{judged}{later}"))
     }
 
-    /// The figure to show: the one that problem.toml chose, else the objective, which is `configured` in lab.toml. `None`
-    /// unless the run passed.
+    /// The figure to show: the one that problem.toml chose, else the objective, which is
+    /// `configured` in lab.toml. `None` unless the run passed.
     pub fn figure(&self, configured: &Objective) -> Option<Figure> {
-        let own = |measure| Figure { objective: configured.clone(), measure, aggregate: self.aggregate };
+        let own = |measure| Figure {
+            objective: configured.clone(),
+            measure,
+            aggregate: self.aggregate,
+        };
         self.chosen.clone().or_else(|| self.objective.map(own))
     }
 
-    /// The slower workloads in words, as in `2 of 54 workloads are slower, the worst rows=1 by -4.9 % (-6.0 … -3.8)`; `None`
-    /// if none is.
+    /// The slower workloads in words, as in
+    /// `2 of 54 workloads are slower, the worst rows=1 by -4.9 % (-6.0 … -3.8)`; `None` if none is.
     pub fn slower_workloads(&self) -> Option<String> {
-        let WorkloadSpeeds { faster, same, slower, undecided, worst } = self.workloads.as_ref()?;
+        let WorkloadSpeeds {
+            faster,
+            same,
+            slower,
+            undecided,
+            worst,
+        } = self.workloads.as_ref()?;
         let all = faster + same + slower + undecided;
         let verb = if *slower == 1 { "is" } else { "are" };
         let worst = worst.as_ref()?;
         let Measure { value, low, high } = worst.ratio;
-        let [by, low, high] =
-            figures::percents([value, low.unwrap_or(value), high.unwrap_or(value)].map(|r| r - 1.0));
-        let ends = if worst.ratio.low.is_some() { format!(" ({low} … {high})") } else { String::new() };
-        Some(format!("{slower} of {all} workloads {verb} slower, the worst {} by {by} %{ends}", worst.name))
+        let [by, low, high] = figures::percents(
+            [value, low.unwrap_or(value), high.unwrap_or(value)].map(|r| r - 1.0),
+        );
+        let ends = if worst.ratio.low.is_some() {
+            format!(" ({low} … {high})")
+        } else {
+            String::new()
+        };
+        Some(format!(
+            "{slower} of {all} workloads {verb} slower, the worst {} by {by} %{ends}",
+            worst.name
+        ))
     }
 
     /// The slower workloads in words, if the comparison with the incumbent came out *mixed*.
     pub fn mixed(&self) -> Option<String> {
-        self.change.filter(|change| change.speed == Some(Speed::Mixed))?;
-        Some(self.slower_workloads().unwrap_or_else(|| "some workloads are slower".to_owned()))
+        self.change
+            .filter(|change| change.speed == Some(Speed::Mixed))?;
+        Some(
+            self.slower_workloads()
+                .unwrap_or_else(|| "some workloads are slower".to_owned()),
+        )
     }
 
-    /// Why a passing run has no objective, in words; `None` if it has one. Such a run is correct, but no experiment.
+    /// Why a passing run has no objective, in words; `None` if it has one. Such a run is correct,
+    /// but no experiment.
     pub fn unmeasured(&self) -> Option<String> {
         let lacks = self.outcome == Outcome::Pass && self.objective.is_none();
         let words = self.unmeasured.as_ref().map(Unmeasured::to_string);

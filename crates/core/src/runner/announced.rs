@@ -1,6 +1,7 @@
-//! A run whose start was announced. From then on the run always ends with a record: no function that returns an error
-//! lies between the start and the verdict. What fails on the way (git, the disk, run.log) becomes a caveat on the
-//! verdict; a harness that cannot start becomes the run's ending.
+//! A run whose start was announced. From then on the run always ends with a record: no function
+//! that returns an error lies between the start and the verdict. What fails on the way (git, the
+//! disk, run.log) becomes a caveat on the verdict; a harness that cannot start becomes the run's
+//! ending.
 
 use crate::disk::space;
 use crate::inputs::{self, Inputs};
@@ -41,19 +42,27 @@ pub(super) struct Announced<'a> {
     record: Record,
     /// Writes run.log.
     follow: Follow,
-    /// run.log, locked until the run ends. Other processes see from the lock that the run is in progress.
+    /// run.log, locked until the run ends. Other processes see from the lock that the run is in
+    /// progress.
     _log: LockedFile,
     /// Failures that cost the user something but leave the verdict valid.
     caveats: Vec<String>,
 }
 
 impl<'a> Announced<'a> {
-    /// Creates the run's folder with the snapshot of the kernel, run.log and the first record. On an error the folder
-    /// is removed again.
-    pub(super) fn create(project: &'a Project, spec: &'a RunSpec, inputs: Arc<Inputs>) -> Result<Self> {
+    /// Creates the run's folder with the snapshot of the kernel, run.log and the first record. On
+    /// an error the folder is removed again.
+    pub(super) fn create(
+        project: &'a Project,
+        spec: &'a RunSpec,
+        inputs: Arc<Inputs>,
+    ) -> Result<Self> {
         let repo = Repo::open(project)?;
-        let caveats =
-            repo::exclude(&repo, project).err().map(|error| format!("{error:#}")).into_iter().collect();
+        let caveats = repo::exclude(&repo, project)
+            .err()
+            .map(|error| format!("{error:#}"))
+            .into_iter()
+            .collect();
         let store = RunStore::new(&project.lab_dir);
         // Listing 10,000 runs takes milliseconds.
         let created = match RunIndex::newest_run(project) {
@@ -67,9 +76,19 @@ impl<'a> Announced<'a> {
             store.remove(id);
             space::explain(error, "no run could start")
         })?;
-        let follow =
-            Follow::new(file, project.config.output_limit_mib << 20).judging_by(&project.config.measure);
-        Ok(Announced { project, spec, inputs, store, repo, record, follow, _log: log, caveats })
+        let follow = Follow::new(file, project.config.output_limit_mib << 20)
+            .judging_by(&project.config.measure);
+        Ok(Announced {
+            project,
+            spec,
+            inputs,
+            store,
+            repo,
+            record,
+            follow,
+            _log: log,
+            caveats,
+        })
     }
 
     fn id(&self) -> RunId {
@@ -95,8 +114,8 @@ impl<'a> Announced<'a> {
         &self.record.start
     }
 
-    /// Runs the harness to its end and records the verdict. Returns the record also where it could not be written;
-    /// the verdict then says so in a caveat.
+    /// Runs the harness to its end and records the verdict. Returns the record also where it could
+    /// not be written; the verdict then says so in a caveat.
     pub(super) fn judge(
         mut self,
         standby: Option<Standby>,
@@ -112,11 +131,18 @@ impl<'a> Announced<'a> {
             None
         });
         let ending = match ready.flatten().map_or_else(|| self.start_harness(), Ok) {
-            Ok(running) => process::follow(running, limits(project), control, &mut self.follow, |batch| {
-                tell(RunEvent::Progress(id, batch));
-            }),
+            Ok(running) => process::follow(
+                running,
+                limits(project),
+                control,
+                &mut self.follow,
+                |batch| {
+                    tell(RunEvent::Progress(id, batch));
+                },
+            ),
             Err(error) => {
-                self.follow.say(&format!("the harness could not be started: {error}"));
+                self.follow
+                    .say(&format!("the harness could not be started: {error}"));
                 Ending::NotStarted
             }
         };
@@ -144,8 +170,9 @@ impl<'a> Announced<'a> {
         self.conclude(verdict, index)
     }
 
-    /// Completes the record with the verdict and the harness's figures, and writes it. run.log stays locked until the
-    /// record is on disk: a run without a verdict whose log nobody holds reads as a crash.
+    /// Completes the record with the verdict and the harness's figures, and writes it. run.log
+    /// stays locked until the record is on disk: a run without a verdict whose log nobody holds
+    /// reads as a crash.
     fn conclude(mut self, mut verdict: Verdict, index: &mut RunIndex) -> Record {
         let report = self.follow.report();
         self.record.device = report.device().map(str::to_owned);
@@ -153,36 +180,50 @@ impl<'a> Announced<'a> {
         self.record.results = kept_results(report);
         let mut left = RECORDED;
         let workloads = report.workloads().into_iter().map(|row| pairs(&row));
-        self.record.workloads = workloads.take_while(|row| take(&mut left, row.len())).collect();
-        self.record.peers = MeasuredPeer::of_report(report, &self.inputs.peer_sources(), Timestamp::now());
+        self.record.workloads = workloads
+            .take_while(|row| take(&mut left, row.len()))
+            .collect();
+        self.record.peers =
+            MeasuredPeer::of_report(report, &self.inputs.peer_sources(), Timestamp::now());
         self.record.log_bytes = self.follow.bytes();
         if self.record.start.is_check() {
             verdict.forgive_unmeasured();
         }
         self.compare_with_recorded(&mut verdict, index);
         for outside in &self.inputs.outside {
-            self.caveats
-                .push(format!("{outside}: no commit would hold what was judged, so it cannot be kept"));
+            self.caveats.push(format!(
+                "{outside}: no commit would hold what was judged, so it cannot be kept"
+            ));
         }
         if let Some(why) = signature::key_problem() {
-            self.caveats.push(format!("the record is not signed, so the run cannot be decided: {why}"));
+            self.caveats.push(format!(
+                "the record is not signed, so the run cannot be decided: {why}"
+            ));
         }
         verdict.caveats.append(&mut self.caveats);
         let is_judged = verdict.outcome != Outcome::NotJudged;
         self.record.verdict = Some(verdict);
-        let folder = if is_judged { self.store.folder(self.id()) } else { self.set_aside() };
+        let folder = if is_judged {
+            self.store.folder(self.id())
+        } else {
+            self.set_aside()
+        };
         if let Err(error) = self.store.write_in(&folder, &self.record)
             && let Some(verdict) = &mut self.record.verdict
         {
-            // The verdict stands, but nobody can decide the run: later commands do not find its record.
-            verdict.caveats.push(format!("this verdict is not recorded: {error:#}"));
+            // The verdict stands, but nobody can decide the run: later commands do not find its
+            // record.
+            verdict
+                .caveats
+                .push(format!("this verdict is not recorded: {error:#}"));
         }
         self.store.remove_copies(&folder);
         self.record
     }
 
-    /// Takes a run that was not judged out of the runs, so that it uses up no number. The link beside lab.toml follows its
-    /// log. Where the folder cannot be moved it stays, and the run keeps its number.
+    /// Takes a run that was not judged out of the runs, so that it uses up no number. The link
+    /// beside lab.toml follows its log. Where the folder cannot be moved it stays, and the run
+    /// keeps its number.
     fn set_aside(&self) -> PathBuf {
         let id = self.id();
         match self.store.set_aside(id) {
@@ -215,7 +256,9 @@ impl<'a> Announced<'a> {
             match harness_files::python_package(self.store.files(), &project.lab_dir) {
                 Ok(package) => command.env("PYTHONPATH", python_package::search_path(&package)),
                 Err(error) => {
-                    self.caveat(format!("the harness did not get the Python package lab_harness: {error}"));
+                    self.caveat(format!(
+                        "the harness did not get the Python package lab_harness: {error}"
+                    ));
                     &mut command
                 }
             };
@@ -225,9 +268,12 @@ impl<'a> Announced<'a> {
         if let Some(text) = withheld(project) {
             self.follow.say(&text);
         }
-        self.inputs
-            .write(project, &tree)
-            .map_err(|e| io::Error::new(e.kind(), format!("cannot write the snapshot of the files: {e}")))?;
+        self.inputs.write(project, &tree).map_err(|e| {
+            io::Error::new(
+                e.kind(),
+                format!("cannot write the snapshot of the files: {e}"),
+            )
+        })?;
         let mut command = spec.judge(project, &tree);
         match spec.write_incumbent(&self.repo, project, &incumbent) {
             Ok(_) => command = with_incumbent(command, project, &incumbent),
@@ -236,13 +282,13 @@ impl<'a> Announced<'a> {
         process::start(command, Stdio::null())
     }
 
-    /// Paths of the inputs that are not on disk now as the harness was to read them. The built-in harness reads a copy of
-    /// most inputs, which nobody changes.
+    /// Paths of the inputs that are not on disk now as the harness was to read them. The built-in
+    /// harness reads a copy of most inputs, which nobody changes.
     fn changed_inputs(&self) -> Vec<String> {
         if !self.project.external() {
             let sources = self.inputs.sources.iter().filter(|source| source.in_place);
-            let changed =
-                sources.filter(|source| inputs::hash(self.project, &source.path) != source.file.hash);
+            let changed = sources
+                .filter(|source| inputs::hash(self.project, &source.path) != source.file.hash);
             return changed.map(|source| source.file.path.clone()).collect();
         }
         match inputs::read(self.project) {
@@ -252,23 +298,36 @@ impl<'a> Announced<'a> {
         }
     }
 
-    /// Compares with the incumbent's recorded figure where the harness did not time the two in turns.
+    /// Compares with the incumbent's recorded figure where the harness did not time the two in
+    /// turns.
     fn compare_with_recorded(&mut self, verdict: &mut Verdict, index: &mut RunIndex) {
         let wanted = !verdict.emulated && verdict.change.is_none();
-        let Some(candidate) = verdict.objective.filter(|_| wanted) else { return };
+        let Some(candidate) = verdict.objective.filter(|_| wanted) else {
+            return;
+        };
         match self.incumbent_record(index) {
-            Ok(incumbent) => verdict.change = incumbent.and_then(|held| self.change(&candidate, &held)),
+            Ok(incumbent) => {
+                verdict.change = incumbent.and_then(|held| self.change(&candidate, &held))
+            }
             Err(error) => self.caveat(format!("no comparison with the incumbent: {error:#}")),
         }
     }
 
-    /// The change against the recorded figure of the incumbent; against its workloads, if it did not judge the same ones.
+    /// The change against the recorded figure of the incumbent; against its workloads, if it did
+    /// not judge the same ones.
     fn change(&self, candidate: &Measure, incumbent: &Record) -> Option<Change> {
         let (objective, report) = (&self.project.config.objective, incumbent.report());
         match common_workloads::compare(&report, self.follow.report(), objective) {
             CommonWorkloads::Same => {
-                let own = || report.measure(objective.name()).filter(|m| m.value.is_finite());
-                let held = incumbent.sealed().map(|sealed| sealed.objective).or_else(own)?;
+                let own = || {
+                    report
+                        .measure(objective.name())
+                        .filter(|m| m.value.is_finite())
+                };
+                let held = incumbent
+                    .sealed()
+                    .map(|sealed| sealed.objective)
+                    .or_else(own)?;
                 Change::of_figures(candidate, &held)
             }
             CommonWorkloads::Some(common) => Some(common.change),
@@ -276,15 +335,21 @@ impl<'a> Announced<'a> {
         }
     }
 
-    /// The record of HEAD's kernel, or its note, if it was judged on the same device. `None` where HEAD does not hold the kernel
-    /// or nobody judged it. An error is git's.
+    /// The record of HEAD's kernel, or its note, if it was judged on the same device. `None` where
+    /// HEAD does not hold the kernel or nobody judged it. An error is git's.
     fn incumbent_record(&self, index: &mut RunIndex) -> Result<Option<Record>> {
         let (project, candidate) = (self.project, &self.record);
-        // The repository is opened again: the run may have taken minutes, and somebody may have moved the repository.
+        // The repository is opened again: the run may have taken minutes, and somebody may have
+        // moved the repository.
         let repo = Repo::open(project)?;
-        let Some(blob) = repo::incumbent(&repo, project)? else { return Ok(None) };
+        let Some(blob) = repo::incumbent(&repo, project)? else {
+            return Ok(None);
+        };
         let same = |r: &Record| {
-            let passed = r.verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Pass && !v.emulated);
+            let passed = r
+                .verdict
+                .as_ref()
+                .is_some_and(|v| v.outcome == Outcome::Pass && !v.emulated);
             r.start.blob == blob
                 && r.start.kernel == candidate.start.kernel
                 && r.command == candidate.command
@@ -294,21 +359,26 @@ impl<'a> Announced<'a> {
                 && passed
         };
         let noted = || {
-            let record: Record = serde_json::from_str(&repo::incumbent_note(&repo, project)?).ok()?;
+            let record: Record =
+                serde_json::from_str(&repo::incumbent_note(&repo, project)?).ok()?;
             same(&record).then_some(record)
         };
-        // Each clone counts its runs from 1: this number means this run only among the local records.
+        // Each clone counts its runs from 1: this number means this run only among the local
+        // records.
         let near = |b: &RunSummary| {
             b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass)
         };
         index.refresh();
         let runs = index.newest_of_blob(&blob).filter(|summary| near(summary));
-        let local = runs.filter_map(|summary| self.store.read(summary.id).ok()).find(same);
+        let local = runs
+            .filter_map(|summary| self.store.read(summary.id).ok())
+            .find(same);
         Ok(local.or_else(noted))
     }
 }
 
-/// Writes what other processes must find once the run is announced: the snapshot, the locked log, the first record.
+/// Writes what other processes must find once the run is announced: the snapshot, the locked log,
+/// the first record.
 fn create_files(
     repo: &Repo,
     project: &Project,
@@ -317,7 +387,9 @@ fn create_files(
     id: RunId,
     inputs: &Inputs,
 ) -> Result<(LockedFile, Record)> {
-    let snapshot = store.files().create(&store.new_kernel(id, project.language()));
+    let snapshot = store
+        .files()
+        .create(&store.new_kernel(id, project.language()));
     snapshot
         .and_then(|mut file| file.write_all(inputs.kernel()))
         .context("cannot write the snapshot of the kernel")?;
@@ -348,12 +420,18 @@ fn create_files(
 /// Most bytes of result lines, and of workloads, that are recorded. A record is read up to a size.
 const RECORDED: usize = 2 << 20;
 
-/// The result lines to record, at most 1000: a harness that makes up keys without end does not fill the records.
+/// The result lines to record, at most 1000: a harness that makes up keys without end does not fill
+/// the records.
 pub(super) fn kept_results(report: &Report) -> Vec<(String, String)> {
     const KEYS: usize = 1_000;
     let mut left = RECORDED;
     let fits = |(key, value): &(&str, &str)| take(&mut left, key.len() + value.len());
-    report.entries().take(KEYS).take_while(fits).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+    report
+        .entries()
+        .take(KEYS)
+        .take_while(fits)
+        .map(|(k, v)| (k.to_owned(), v.to_owned()))
+        .collect()
 }
 
 /// Takes this many of what is left; false where that is less.
@@ -364,7 +442,10 @@ fn take(left: &mut usize, bytes: usize) -> bool {
 }
 
 fn pairs(row: &[(&str, &str)]) -> String {
-    let words: Vec<String> = row.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let words: Vec<String> = row
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
     words.join(" ")
 }
 
@@ -381,17 +462,36 @@ mod tests {
         git2::Repository::init(temp.path()).unwrap();
         fs::write(temp.path().join("kernel.cu"), "// x\n").unwrap();
         let project = Project::open(temp.path(), None).unwrap();
-        let spec = RunSpec { program: PathBuf::from("/bin/true"), ..RunSpec::new(Reason::Command) };
+        let spec = RunSpec {
+            program: PathBuf::from("/bin/true"),
+            ..RunSpec::new(Reason::Command)
+        };
         let inputs = spec.read_inputs(&project).unwrap();
         let mut announced = Announced::create(&project, &spec, inputs).unwrap();
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
         announced.follow = Follow::new(full, 1 << 20);
-        announced.follow.take(b"device: Test GPU\nthroughput_sps: 5\ncorrectness: pass\n");
-        let record =
-            announced.judge(None, &mut RunIndex::new(&project), &Control::new().unwrap(), &mut |_| {});
+        announced
+            .follow
+            .take(b"device: Test GPU\nthroughput_sps: 5\ncorrectness: pass\n");
+        let record = announced.judge(
+            None,
+            &mut RunIndex::new(&project),
+            &Control::new().unwrap(),
+            &mut |_| {},
+        );
         let verdict = record.verdict.as_ref().unwrap();
         assert_eq!(verdict.outcome, Outcome::Pass, "{verdict:?}");
-        assert!(verdict.caveats.iter().any(|text| text.starts_with("run.log is incomplete: No space left")));
-        assert_eq!(RunStore::new(&project.lab_dir).read(record.start.id).unwrap(), record);
+        assert!(
+            verdict
+                .caveats
+                .iter()
+                .any(|text| text.starts_with("run.log is incomplete: No space left"))
+        );
+        assert_eq!(
+            RunStore::new(&project.lab_dir)
+                .read(record.start.id)
+                .unwrap(),
+            record
+        );
     }
 }

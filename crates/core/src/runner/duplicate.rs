@@ -1,8 +1,8 @@
-//! A run of the same inputs by another process: a `lab run` beside a screen. It is followed, and the inputs are not judged a
-//! second time.
+//! A run of the same inputs by another process: a `lab run` beside a screen. It is followed, and
+//! the inputs are not judged a second time.
 //!
-//! A process holds `.lab/begin.lock` while it creates a run and looks for others, so that of two that begin at once exactly one
-//! judges.
+//! A process holds `.lab/begin.lock` while it creates a run and looks for others, so that of two
+//! that begin at once exactly one judges.
 
 use crate::project::Project;
 use crate::repo::{self, Repo};
@@ -44,14 +44,18 @@ pub(super) enum Followed {
     Left,
 }
 
-/// The lock under which a run begins. `None` if it cannot be taken: the inputs are then judged twice at worst.
+/// The lock under which a run begins. `None` if it cannot be taken: the inputs are then judged
+/// twice at worst.
 pub(super) fn lock(project: &Project) -> Option<LockedFile> {
     let files = project.files();
     files.create_dir_all(&project.lab_dir).ok()?;
-    files.wait_for_lock(&project.lab_dir.join("begin.lock"), Access::ReadAppend).ok()
+    files
+        .wait_for_lock(&project.lab_dir.join("begin.lock"), Access::ReadAppend)
+        .ok()
 }
 
-/// The run that `own` would repeat, if there is one. A run that the caller itself began (`begun`) is repeated if it is asked for.
+/// The run that `own` would repeat, if there is one. A run that the caller itself began (`begun`)
+/// is repeated if it is asked for.
 pub(super) fn find(
     project: &Project,
     repo: &Repo,
@@ -60,26 +64,40 @@ pub(super) fn find(
     begun: &[RunId],
 ) -> Option<Duplicate> {
     let newest = own.start.id.0;
-    let recent = (newest.saturating_sub(LOOK_BACK).max(1)..newest).rev().map(RunId);
+    let recent = (newest.saturating_sub(LOOK_BACK).max(1)..newest)
+        .rev()
+        .map(RunId);
     let changed = changed_at(project);
-    // A run that has ended counts only if it began after the kernel's last change. Its record is no older, so most are not read.
-    let may_count =
-        |id: &RunId| changed.is_some_and(|at| store.was_written_since(*id, at)) || store.is_in_progress(*id);
+    // A run that has ended counts only if it began after the kernel's last change. Its record is no
+    // older, so most are not read.
+    let may_count = |id: &RunId| {
+        changed.is_some_and(|at| store.was_written_since(*id, at)) || store.is_in_progress(*id)
+    };
     let recent = recent.filter(|id| !begun.contains(id)).filter(may_count);
     let found = recent.filter_map(|id| store.read(id).ok()).find(|record| {
         let counts = match &record.verdict {
             None => true,
-            Some(_) => has_verdict(record) && changed.is_some_and(|changed| record.start.started >= changed),
+            Some(_) => {
+                has_verdict(record)
+                    && changed.is_some_and(|changed| record.start.started >= changed)
+            }
         };
         counts && is_same(own, record) && gives_way(own.start.reason, record)
     });
-    let start = found.or_else(|| of_incumbent(project, repo, store, own))?.start;
+    let start = found
+        .or_else(|| of_incumbent(project, repo, store, own))?
+        .start;
     let log = store.open_log(start.id).ok()?;
-    Some(Duplicate { store: store.clone(), start, log })
+    Some(Duplicate {
+        store: store.clone(),
+        start,
+        log,
+    })
 }
 
-/// Whether a run for `reason` gives way to this one. A save is judged once, whoever asked for it. A command gives way to a
-/// run that a screen has in progress, and to the one that it made for the save, but only once: a second `lab run` judges again.
+/// Whether a run for `reason` gives way to this one. A save is judged once, whoever asked for it. A
+/// command gives way to a run that a screen has in progress, and to the one that it made for the
+/// save, but only once: a second `lab run` judges again.
 fn gives_way(reason: Reason, other: &Record) -> bool {
     let in_progress = other.verdict.is_none();
     match (reason, other.start.reason) {
@@ -91,7 +109,8 @@ fn gives_way(reason: Reason, other: &Record) -> bool {
     }
 }
 
-/// The two runs have the same inputs, harness and device. The record of an older lab does not name its device.
+/// The two runs have the same inputs, harness and device. The record of an older lab does not name
+/// its device.
 fn is_same(own: &Record, other: &Record) -> bool {
     other.start.kernel == own.start.kernel
         && other.start.fingerprint == own.start.fingerprint
@@ -103,13 +122,20 @@ fn is_same(own: &Record, other: &Record) -> bool {
 }
 
 fn has_verdict(record: &Record) -> bool {
-    record.ending.is_some() && record.verdict.as_ref().is_some_and(|v| v.outcome.is_verdict())
+    record.ending.is_some()
+        && record
+            .verdict
+            .as_ref()
+            .is_some_and(|v| v.outcome.is_verdict())
 }
 
 /// A discard beside this screen puts the incumbent on disk, which was judged already.
 fn of_incumbent(project: &Project, repo: &Repo, store: &RunStore, own: &Record) -> Option<Record> {
     let puts_back = matches!(own.start.reason, Reason::Saved | Reason::Restored);
-    let incumbent = repo::incumbent(repo, project).ok().flatten().filter(|_| puts_back)?;
+    let incumbent = repo::incumbent(repo, project)
+        .ok()
+        .flatten()
+        .filter(|_| puts_back)?;
     if incumbent != own.start.blob {
         return None;
     }
@@ -119,7 +145,9 @@ fn of_incumbent(project: &Project, repo: &Repo, store: &RunStore, own: &Record) 
             && b.outcome().is_some_and(Outcome::is_verdict)
     };
     let index = RunIndex::open(project);
-    let runs = index.newest_of(&own.start.fingerprint).filter(|summary| judged(summary));
+    let runs = index
+        .newest_of(&own.start.fingerprint)
+        .filter(|summary| judged(summary));
     runs.filter_map(|summary| store.read(summary.id).ok())
         .find(|record| has_verdict(record) && is_same(own, record))
 }
@@ -136,7 +164,10 @@ impl Duplicate {
     }
 
     /// Tells the lines of the run as its own process does, and returns what it came to.
-    #[allow(clippy::disallowed_methods, reason = "/dev/null is no file of a repository")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "/dev/null is no file of a repository"
+    )]
     pub(super) fn follow(
         mut self,
         project: &Project,
@@ -146,7 +177,9 @@ impl Duplicate {
         // The lines are in the log of the run already.
         #[allow(clippy::disallowed_methods, reason = "it is no file of the repository")]
         let nowhere = File::options().write(true).open("/dev/null");
-        let Ok(nowhere) = nowhere else { return Followed::Gone };
+        let Ok(nowhere) = nowhere else {
+            return Followed::Gone;
+        };
         let mut lines = Follow::new(nowhere, u64::MAX).judging_by(&project.config.measure);
         loop {
             // Asked before the log is read, so that nothing is printed after the last read.
@@ -161,7 +194,9 @@ impl Duplicate {
                 tell(RunEvent::Progress(self.start.id, lines.batch()));
             }
             if has_ended {
-                return self.record().map_or(Followed::Gone, |record| Followed::Ended(Box::new(record)));
+                return self
+                    .record()
+                    .map_or(Followed::Gone, |record| Followed::Ended(Box::new(record)));
             }
             if control.wait(READ_EVERY) {
                 return Followed::Left;
@@ -169,7 +204,8 @@ impl Duplicate {
         }
     }
 
-    /// The other process holds the lock of the log until its record is written. The folder may be moved meanwhile.
+    /// The other process holds the lock of the log until its record is written. The folder may be
+    /// moved meanwhile.
     fn has_ended(&self) -> bool {
         !file_lock::is_held_by_others(&self.log)
     }
@@ -186,19 +222,26 @@ impl Duplicate {
 
     fn record(&self) -> Option<Record> {
         let of_run = self.store.read(self.start.id).ok().filter(has_verdict);
-        let mut found = [of_run, self.store.read_not_judged().ok()].into_iter().flatten();
+        let mut found = [of_run, self.store.read_not_judged().ok()]
+            .into_iter()
+            .flatten();
         // Another run may have the number by now.
-        found
-            .find(|record| record.start.blob == self.start.blob && record.start.started == self.start.started)
+        found.find(|record| {
+            record.start.blob == self.start.blob && record.start.started == self.start.started
+        })
     }
 }
 
-/// Marks the run of a screen as that of a command, so that the next command judges again. While a decision is in progress the
-/// record stays as it is.
+/// Marks the run of a screen as that of a command, so that the next command judges again. While a
+/// decision is in progress the record stays as it is.
 pub(super) fn claim(project: &Project, record: &mut Record) {
-    let Ok(Some(_lock)) = decision_lock::hold_if_free(project) else { return };
+    let Ok(Some(_lock)) = decision_lock::hold_if_free(project) else {
+        return;
+    };
     let store = RunStore::new(&project.lab_dir);
-    let Ok(mut now) = store.read(record.start.id) else { return };
+    let Ok(mut now) = store.read(record.start.id) else {
+        return;
+    };
     if now.start == record.start && now.verdict == record.verdict {
         now.start.reason = Reason::Command;
         if store.write(&now).is_ok() {

@@ -46,10 +46,10 @@ impl NotRun {
     }
 }
 
-/// Runs the harness once, without a standby judge, and returns the record with its verdict. `tell` gets
-/// [`RunEvent::Started`] and then [`RunEvent::Progress`]; [`RunEvent::Joined`] comes first where another process judges the
-/// same inputs. `index` finds the incumbent's record, if it is needed; it need not have read anything yet. An error means that
-/// no run was announced.
+/// Runs the harness once, without a standby judge, and returns the record with its verdict. `tell`
+/// gets [`RunEvent::Started`] and then [`RunEvent::Progress`]; [`RunEvent::Joined`] comes first
+/// where another process judges the same inputs. `index` finds the incumbent's record, if it is
+/// needed; it need not have read anything yet. An error means that no run was announced.
 pub fn execute(
     project: &Project,
     spec: &RunSpec,
@@ -81,12 +81,13 @@ pub(super) enum Begun<'a> {
     Own(Box<Announced<'a>>),
     /// Another process judged these inputs.
     Joined(Box<Record>),
-    /// Another process judges these inputs, and following it or waiting for it was ended. The record is that of no run.
+    /// Another process judges these inputs, and following it or waiting for it was ended. The
+    /// record is that of no run.
     Left(Box<Record>),
 }
 
-/// Announces a run; where another process judges the same inputs, follows that run to its end instead.
-/// `begun` are the runs that the caller began before.
+/// Announces a run; where another process judges the same inputs, follows that run to its end
+/// instead. `begun` are the runs that the caller began before.
 pub(super) fn begin<'a>(
     project: &'a Project,
     spec: &'a RunSpec,
@@ -99,15 +100,26 @@ pub(super) fn begin<'a>(
         let inputs = inputs_of(project, spec)?;
         let lock = duplicate::lock(project);
         let run = Announced::create(project, spec, inputs)?;
-        // A loop of `lab auto` judges the bytes that it puts on disk. This run follows that one, once it has begun.
-        let is_of_loop = spec.reason.is_automatic() && loop_claim::judges(project, run.inputs().kernel());
-        is_beside_loop |= is_of_loop || (spec.reason.is_automatic() && loop_claim::is_running(project));
-        let duplicate = if looks || is_of_loop { run.duplicate(begun) } else { None };
+        // A loop of `lab auto` judges the bytes that it puts on disk. This run follows that one,
+        // once it has begun.
+        let is_of_loop =
+            spec.reason.is_automatic() && loop_claim::judges(project, run.inputs().kernel());
+        is_beside_loop |=
+            is_of_loop || (spec.reason.is_automatic() && loop_claim::is_running(project));
+        let duplicate = if looks || is_of_loop {
+            run.duplicate(begun)
+        } else {
+            None
+        };
         let Some(duplicate) = duplicate else {
-            // A loop that is done with its bytes has put others on disk, perhaps before this run could begin.
+            // A loop that is done with its bytes has put others on disk, perhaps before this run
+            // could begin.
             if !is_of_loop && (!is_beside_loop || is_on_disk(project, &run.inputs())) {
                 drop(lock);
-                log_link::point_to(project, &RunStore::new(&project.lab_dir).folder(run.start().id));
+                log_link::point_to(
+                    project,
+                    &RunStore::new(&project.lab_dir).folder(run.start().id),
+                );
                 tell(RunEvent::Started(Box::new(run.start().clone())));
                 return Ok(Begun::Own(Box::new(run)));
             }
@@ -117,7 +129,10 @@ pub(super) fn begin<'a>(
                 continue;
             }
             tell(joined.map_or(RunEvent::Withdrawn, RunEvent::Left));
-            own.verdict = Some(Verdict::bare(Outcome::Void, "`lab auto` judges these bytes".to_owned()));
+            own.verdict = Some(Verdict::bare(
+                Outcome::Void,
+                "`lab auto` judges these bytes".to_owned(),
+            ));
             return Ok(Begun::Left(Box::new(own)));
         };
         let mut own = run.withdraw();
@@ -136,7 +151,10 @@ pub(super) fn begin<'a>(
             Followed::Gone => looks = false,
             Followed::Left => {
                 tell(RunEvent::Left(id));
-                own.verdict = Some(Verdict::bare(Outcome::Void, format!("run {id} of these bytes goes on")));
+                own.verdict = Some(Verdict::bare(
+                    Outcome::Void,
+                    format!("run {id} of these bytes goes on"),
+                ));
                 return Ok(Begun::Left(Box::new(own)));
             }
         }
@@ -155,7 +173,12 @@ pub(crate) fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>
     if let Trust::Needed(request) = trust::check(project, || spec.unconfined(project))? {
         return Err(NotRun::NeedsTrust(request));
     }
-    if let Some(line) = project.config.harness.as_ref().filter(|_| spec.reason == Reason::Check) {
+    if let Some(line) = project
+        .config
+        .harness
+        .as_ref()
+        .filter(|_| spec.reason == Reason::Check)
+    {
         return Err(NotRun::NoProblem(format!(
             "lab check runs the kernel in the built-in harness, and this one is judged by `{line}`"
         )));
@@ -167,9 +190,16 @@ pub(crate) fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>
     Ok(inputs)
 }
 
-/// A message for the user where neither problem.toml nor a harness command says how to judge the kernel.
+/// A message for the user where neither problem.toml nor a harness command says how to judge the
+/// kernel.
 fn no_problem(project: &Project) -> Option<String> {
-    if project.external() || project.problem_dir.join("problem.toml").symlink_metadata().is_ok() {
+    if project.external()
+        || project
+            .problem_dir
+            .join("problem.toml")
+            .symlink_metadata()
+            .is_ok()
+    {
         return None;
     }
     let name = &project.kernel_name;

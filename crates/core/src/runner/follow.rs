@@ -1,5 +1,5 @@
-//! Takes in what a harness prints: all of it goes into run.log, the result lines into the report, and batches of clean lines
-//! to the screen, however fast the harness prints.
+//! Takes in what a harness prints: all of it goes into run.log, the result lines into the report,
+//! and batches of clean lines to the screen, however fast the harness prints.
 
 use crate::config::MeasureConfig;
 use crate::text::sanitise::{self, LogLine};
@@ -35,7 +35,8 @@ pub struct Follow {
     skipped: u64,
     report: Report,
     report_grew: bool,
-    /// The last line for people, as it was printed. Only the last of millions of lines is ever cleaned.
+    /// The last line for people, as it was printed. Only the last of millions of lines is ever
+    /// cleaned.
     last_words: Vec<u8>,
     /// The difference of two speeds that does not matter, as a fraction: for the `turns:` lines.
     same_within: f64,
@@ -45,7 +46,13 @@ impl Follow {
     /// Writes the log to `file`, up to `limit` bytes.
     pub fn new(file: File, limit: u64) -> Self {
         Follow {
-            log: Log { file, limit, seen: 0, tail: VecDeque::new(), failed: None },
+            log: Log {
+                file,
+                limit,
+                seen: 0,
+                tail: VecDeque::new(),
+                failed: None,
+            },
             line: Vec::new(),
             pending: VecDeque::new(),
             skipped: 0,
@@ -92,7 +99,10 @@ impl Follow {
         }
         let lines = self.pending.drain(..).map(|raw| {
             let result = is_result(&raw);
-            LogLine { text: sanitise::line(&raw), result }
+            LogLine {
+                text: sanitise::line(&raw),
+                result,
+            }
         });
         Batch {
             lines: lines.collect(),
@@ -101,8 +111,8 @@ impl Follow {
         }
     }
 
-    /// Ends the output: takes a last line without its newline, and writes the tail of an output that was too long. An
-    /// error means that run.log is incomplete.
+    /// Ends the output: takes a last line without its newline, and writes the tail of an output
+    /// that was too long. An error means that run.log is incomplete.
     pub fn finish(&mut self) -> io::Result<()> {
         if !self.line.is_empty() {
             self.end_line();
@@ -111,11 +121,12 @@ impl Follow {
         self.log.finish()
     }
 
-    /// Judges the `turns:` lines. If they decide nothing about a correct kernel, a caveat says why. A wrong kernel gets
-    /// none: its speed does not matter.
+    /// Judges the `turns:` lines. If they decide nothing about a correct kernel, a caveat says why.
+    /// A wrong kernel gets none: its speed does not matter.
     fn judge_turns(&mut self) {
         self.report.judge_turns(self.same_within);
-        let correct = self.report.correctness() == Some(true) && self.report.failing_gate().is_none();
+        let correct =
+            self.report.correctness() == Some(true) && self.report.failing_gate().is_none();
         if let Some(doubt) = self.report.doubt().filter(|_| correct).map(str::to_owned) {
             self.report.push_line(&format!("caveat: {doubt}"));
             self.report_grew = true;
@@ -141,7 +152,10 @@ impl Follow {
 
     /// The rest of the output cannot be read. [`Follow::finish`] returns the error.
     pub fn cut_off(&mut self, error: io::Error) {
-        let named = io::Error::new(error.kind(), format!("cannot read what the harness prints: {error}"));
+        let named = io::Error::new(
+            error.kind(),
+            format!("cannot read what the harness prints: {error}"),
+        );
         self.log.failed.get_or_insert(named);
     }
 
@@ -184,11 +198,20 @@ fn is_diagnostic(raw: &[u8]) -> bool {
     text.contains("error") || text.contains("warni")
 }
 
-/// Whether a result line is a fact of the run. `sh: 1: nvc: not found` has the form of a result line, but is a message for
-/// people.
+/// Whether a result line is a fact of the run. `sh: 1: nvc: not found` has the form of a result
+/// line, but is a message for people.
 fn is_figure(raw: &[u8]) -> bool {
-    const OF_THE_PROTOCOL: [&str; 9] =
-        ["caveat", "correctness", "device", "fault", "progress", "stage", "stopped", "workload", "compiler"];
+    const OF_THE_PROTOCOL: [&str; 9] = [
+        "caveat",
+        "correctness",
+        "device",
+        "fault",
+        "progress",
+        "stage",
+        "stopped",
+        "workload",
+        "compiler",
+    ];
     let text = String::from_utf8_lossy(raw);
     parse(text.trim_end()).is_some_and(|entry| {
         OF_THE_PROTOCOL.contains(&entry.key)
@@ -227,7 +250,10 @@ impl Log {
         let beyond = self.seen.saturating_sub(self.limit);
         if beyond > 0 {
             let left_out = beyond - self.tail.len() as u64;
-            writeln!(self.file, "\nlab: {left_out} bytes are left out here: the output limit was reached")?;
+            writeln!(
+                self.file,
+                "\nlab: {left_out} bytes are left out here: the output limit was reached"
+            )?;
             self.file.write_all(self.tail.make_contiguous())?;
         }
         self.file.flush()?;
@@ -259,7 +285,10 @@ pub fn read_log(mut file: File, limit: usize) -> io::Result<Vec<LogLine>> {
         if lines.len() == limit {
             lines.pop_front();
         }
-        lines.push_back(LogLine { text: sanitise::line(&raw), result: is_result(&raw) });
+        lines.push_back(LogLine {
+            text: sanitise::line(&raw),
+            result: is_result(&raw),
+        });
     }
 }
 
@@ -282,9 +311,23 @@ mod tests {
         }
         follow.finish().expect("written");
         let batch = follow.batch();
-        let lines: Vec<(&str, bool)> = batch.lines.iter().map(|l| (l.text.as_str(), l.result)).collect();
-        assert_eq!(lines, [("stage: build", true), ("hello", false), ("correctness: pass", true)]);
-        assert_eq!(batch.report.expect("result lines came").correctness(), Some(true));
+        let lines: Vec<(&str, bool)> = batch
+            .lines
+            .iter()
+            .map(|l| (l.text.as_str(), l.result))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                ("stage: build", true),
+                ("hello", false),
+                ("correctness: pass", true)
+            ]
+        );
+        assert_eq!(
+            batch.report.expect("result lines came").correctness(),
+            Some(true)
+        );
         assert_eq!(follow.last_words(), "hello");
         assert!(!follow.has_news());
     }
@@ -296,7 +339,10 @@ mod tests {
             b"\x1b[32mcorrectness: pass\n50%\rcorrectness: pass\nh0_max_diff: \x1b[1m2\x1b[0m limit=1\n",
         );
         let batch = follow.batch();
-        assert_eq!(batch.lines.iter().map(|l| l.result).collect::<Vec<_>>(), [false, false, true]);
+        assert_eq!(
+            batch.lines.iter().map(|l| l.result).collect::<Vec<_>>(),
+            [false, false, true]
+        );
         assert_eq!(follow.report().correctness(), None);
         assert_eq!(follow.report().value("h0_max_diff"), Some("2 limit=1"));
     }
@@ -308,8 +354,14 @@ mod tests {
             follow.take(log.as_bytes());
             follow.last_words()
         };
-        assert_eq!(words("sh: 1: nvc: not found\nstage: done\n"), "sh: 1: nvc: not found");
-        assert_eq!(words("h0 is off\nh0_max_diff: 2e-3 limit=1\ncorrectness: fail\n\n"), "h0 is off");
+        assert_eq!(
+            words("sh: 1: nvc: not found\nstage: done\n"),
+            "sh: 1: nvc: not found"
+        );
+        assert_eq!(
+            words("h0 is off\nh0_max_diff: 2e-3 limit=1\ncorrectness: fail\n\n"),
+            "h0 is off"
+        );
     }
 
     #[test]
@@ -317,19 +369,33 @@ mod tests {
         let followed = |blocks: usize, rest: &str| {
             let (_file, mut follow) = follow(10_000);
             follow.take(b"speed: slower\n");
-            follow.take("turns: 0.0200 0.0100 0.0101 0.0201\n".repeat(blocks).as_bytes());
+            follow.take(
+                "turns: 0.0200 0.0100 0.0101 0.0201\n"
+                    .repeat(blocks)
+                    .as_bytes(),
+            );
             let so_far = follow.batch().report.expect("result lines came");
             follow.take(rest.as_bytes());
             follow.finish().expect("written");
-            (so_far.comparison().expect("turns").speed, follow.report().caveats().to_vec())
+            (
+                so_far.comparison().expect("turns").speed,
+                follow.report().caveats().to_vec(),
+            )
         };
         let pass = "correctness: pass\n";
         assert_eq!(followed(3, pass), (Some(Speed::Faster), Vec::new()));
-        let why = "speed undecided: only 2 ABBA blocks, and a verdict needs 3; time more ABBA blocks";
-        assert_eq!(followed(2, pass), (Some(Speed::Undecided), vec![why.to_owned()]));
+        let why =
+            "speed undecided: only 2 ABBA blocks, and a verdict needs 3; time more ABBA blocks";
+        assert_eq!(
+            followed(2, pass),
+            (Some(Speed::Undecided), vec![why.to_owned()])
+        );
         // A wrong kernel has no speed.
         assert_eq!(followed(2, "correctness: fail\n").1, Vec::<String>::new());
-        assert_eq!(followed(2, "y_error: 2 limit=1\ncorrectness: pass\n").1, Vec::<String>::new());
+        assert_eq!(
+            followed(2, "y_error: 2 limit=1\ncorrectness: pass\n").1,
+            Vec::<String>::new()
+        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! Files that a harness of the user's own gets beside the kernel: the incumbent, and the Python package `lab_harness`, so that
-//! `from lab_harness import report` works without an installation and fits this version of `lab`.
+//! Files that a harness of the user's own gets beside the kernel: the incumbent, and the Python
+//! package `lab_harness`, so that `from lab_harness import report` works without an installation
+//! and fits this version of `lab`.
 //!
-//! They stay in `.lab/harness` from run to run. A run writes only what is not there as it should be, so most runs write nothing:
-//! making and removing a dozen files would take longer than the rest of a short turn.
+//! They stay in `.lab/harness` from run to run. A run writes only what is not there as it should
+//! be, so most runs write nothing: making and removing a dozen files would take longer than the
+//! rest of a short turn.
 
 use crate::project::Project;
 use crate::repo::{self, Repo};
@@ -17,18 +19,26 @@ use std::path::{Path, PathBuf};
 /// The folder in `.lab`.
 const FOLDER: &str = "harness";
 
-/// So many incumbents stay there, and so many versions of the package: one that a run in progress reads is among them.
+/// So many incumbents stay there, and so many versions of the package: one that a run in progress
+/// reads is among them.
 const KEPT: usize = 16;
 
-/// The file of the kernel in HEAD, with the local includes of HEAD beside it; `None` if HEAD does not hold the kernel. The bytes are
-/// those that git would put on disk.
+/// The file of the kernel in HEAD, with the local includes of HEAD beside it; `None` if HEAD does
+/// not hold the kernel. The bytes are those that git would put on disk.
 pub fn incumbent(repo: &Repo, project: &Project) -> Result<Option<PathBuf>> {
-    let Some(incumbent) = repo::incumbent_bytes(repo, project)? else { return Ok(None) };
-    let folder = project.lab_dir.join(FOLDER).join("incumbent").join(incumbent.commit);
+    let Some(incumbent) = repo::incumbent_bytes(repo, project)? else {
+        return Ok(None);
+    };
+    let folder = project
+        .lab_dir
+        .join(FOLDER)
+        .join("incumbent")
+        .join(incumbent.commit);
     let files = project.files();
     for (path, bytes) in &incumbent.files {
         let path = folder.join(path);
-        put(&files, &folder, &path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        put(&files, &folder, &path, bytes)
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(Some(folder.join(&project.kernel_name)))
 }
@@ -51,24 +61,33 @@ fn name_of(package: &[&PackageFile]) -> String {
         hash.update(name.as_bytes());
         hash.update(text.as_bytes());
     }
-    hash.finalize().iter().take(8).fold(String::new(), |mut name, byte| {
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+    hash.finalize()
+        .iter()
+        .take(8)
+        .fold(String::new(), |mut name, byte| {
+            let _ = write!(name, "{byte:02x}");
+            name
+        })
 }
 
-/// Puts a file there, unless these bytes are there already. Another run may do the same at the same time. A file that a killed run
-/// left half written is written again by the next.
+/// Puts a file there, unless these bytes are there already. Another run may do the same at the same
+/// time. A file that a killed run left half written is written again by the next.
 fn put(files: &Root, folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     const ATTEMPTS: usize = 8;
     let mut attempts = 0;
-    while !files.read(path, bytes.len() as u64).is_ok_and(|there| there == bytes) {
+    while !files
+        .read(path, bytes.len() as u64)
+        .is_ok_and(|there| there == bytes)
+    {
         if files.metadata(folder).is_err() {
             forget_the_oldest(files, folder);
         }
         files.create_dir_all(path.parent().unwrap_or(folder))?;
         attempts += 1;
-        match files.create(path).and_then(|mut file| file.write_all(bytes)) {
+        match files
+            .create(path)
+            .and_then(|mut file| file.write_all(bytes))
+        {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && attempts < ATTEMPTS => {}
             written => return written,
         }
@@ -76,15 +95,20 @@ fn put(files: &Root, folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()>
     Ok(())
 }
 
-/// Makes room for a new folder beside those that were made last. A folder that cannot be removed stays.
+/// Makes room for a new folder beside those that were made last. A folder that cannot be removed
+/// stays.
 fn forget_the_oldest(files: &Root, new: &Path) {
     let Some(parent) = new.parent() else { return };
     let made = |name| {
         let path = parent.join(name);
         Some((files.metadata(&path).ok()?.modified().ok()?, path))
     };
-    let mut folders: Vec<_> =
-        files.entries(parent).unwrap_or_default().into_iter().filter_map(made).collect();
+    let mut folders: Vec<_> = files
+        .entries(parent)
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(made)
+        .collect();
     folders.sort_unstable();
     let superfluous = (folders.len() + 1).saturating_sub(KEPT);
     for (_, folder) in folders.into_iter().take(superfluous) {
@@ -105,11 +129,22 @@ mod tests {
         let lab_dir = temp.path().join(".lab");
         let folder = python_package(&files, &lab_dir).unwrap();
         let module = folder.join("lab_harness/report.py");
-        let (text, made) = (fs::read(&module).unwrap(), fs::metadata(&module).unwrap().modified().unwrap());
+        let (text, made) = (
+            fs::read(&module).unwrap(),
+            fs::metadata(&module).unwrap().modified().unwrap(),
+        );
         assert!(!folder.join("lab_harness/worker.py").exists());
         assert_eq!(python_package(&files, &lab_dir).unwrap(), folder);
-        assert_eq!(fs::metadata(&module).unwrap().modified().unwrap(), made, "it was there");
-        for damaged in [&text[..text.len() / 2], b"", &[&text[..], b"# more\n"].concat()] {
+        assert_eq!(
+            fs::metadata(&module).unwrap().modified().unwrap(),
+            made,
+            "it was there"
+        );
+        for damaged in [
+            &text[..text.len() / 2],
+            b"",
+            &[&text[..], b"# more\n"].concat(),
+        ] {
             fs::write(&module, damaged).unwrap();
             python_package(&files, &lab_dir).unwrap();
             assert_eq!(fs::read(&module).unwrap(), text);
@@ -125,7 +160,10 @@ mod tests {
             let folder = parent.join(format!("{commit:02}"));
             put(&files, &folder, &folder.join("src/kernel.cu"), b"// kept\n").unwrap();
             let second = std::time::UNIX_EPOCH + std::time::Duration::from_secs(commit as u64);
-            fs::File::open(&folder).unwrap().set_modified(second).unwrap();
+            fs::File::open(&folder)
+                .unwrap()
+                .set_modified(second)
+                .unwrap();
         }
         let mut names = files.entries(&parent).unwrap();
         names.sort();

@@ -1,7 +1,8 @@
-//! The check before a keep: the built-in harness verifies the kernel once more, on held-out inputs: a seed and start
-//! states that are in no file, and newly drawn values and shapes. Such a check is a *sealed run*. So a kernel that is right
-//! only for the inputs of its runs is not kept. Where the harness times the kernel on them too, beside the incumbent, the
-//! speed there has to bear out what the run claimed.
+//! The check before a keep: the built-in harness verifies the kernel once more, on held-out inputs:
+//! a seed and start states that are in no file, and newly drawn values and shapes. Such a check is
+//! a *sealed run*. So a kernel that is right only for the inputs of its runs is not kept. Where the
+//! harness times the kernel on them too, beside the incumbent, the speed there has to bear out what
+//! the run claimed.
 
 use crate::inputs::Inputs;
 use crate::project::Project;
@@ -33,13 +34,14 @@ pub struct RunContext<'a> {
     pub program: PathBuf,
     /// Receives what the harness prints.
     pub tell: &'a mut dyn FnMut(RunId, Batch),
-    /// The automatic rule asks for the keep, and no person does. A check that comes out *mixed* ends such a keep.
+    /// The automatic rule asks for the keep, and no person does. A check that comes out *mixed*
+    /// ends such a keep.
     pub by_rule: bool,
 }
 
-/// Checks `inputs`, which must be the inputs of `record`, on this many sealed runs. `None` where the caller ended the check.
-/// An error means that the check could not be run or its log could not be written, or that it ended without saying anything
-/// about the kernel: the machine failed.
+/// Checks `inputs`, which must be the inputs of `record`, on this many sealed runs. `None` where
+/// the caller ended the check. An error means that the check could not be run or its log could not
+/// be written, or that it ended without saying anything about the kernel: the machine failed.
 pub fn check(
     project: &Project,
     repo: &Repo,
@@ -51,8 +53,15 @@ pub fn check(
     let store = RunStore::new(&project.lab_dir);
     let log = store.log(record.start.id);
     let folder = store.folder(record.start.id).join("held-out");
-    let checked =
-        Check { project, repo, record, inputs, log: &log, folder: &folder }.run(sealed_runs, context);
+    let checked = Check {
+        project,
+        repo,
+        record,
+        inputs,
+        log: &log,
+        folder: &folder,
+    }
+    .run(sealed_runs, context);
     let _ = store.files().remove_dir_all(&folder);
     checked
 }
@@ -70,7 +79,8 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Starts the harness until it has passed as many sealed runs as were asked for: it may have fewer of them in stock.
+    /// Starts the harness until it has passed as many sealed runs as were asked for: it may have
+    /// fewer of them in stock.
     fn run(&self, wanted: u32, context: &mut RunContext) -> Result<Option<HeldOut>> {
         let began = Timestamp::now();
         let (mut passed, mut measured, mut mixed, mut caveats) = (0, None, None, Vec::new());
@@ -117,7 +127,9 @@ impl Check<'_> {
                 }
             }
             // A harness that does not count them made one.
-            let used = report.number("sealed_runs").map_or(1, |runs| runs.max(0.0) as u32);
+            let used = report
+                .number("sealed_runs")
+                .map_or(1, |runs| runs.max(0.0) as u32);
             ensure!(
                 used > 0,
                 "the held-out check could not run: no sealed run is in stock. An open screen makes new ones while \
@@ -135,9 +147,14 @@ impl Check<'_> {
         }
     }
 
-    /// Runs the harness once on a copy of the inputs, beside the incumbent. Its result lines are its own: a harness that
-    /// crashes must not inherit the verdict of the one before it.
-    fn judge(&self, sealed_runs: u32, wanted: u32, context: &mut RunContext) -> Result<(Follow, Ending)> {
+    /// Runs the harness once on a copy of the inputs, beside the incumbent. Its result lines are
+    /// its own: a harness that crashes must not inherit the verdict of the one before it.
+    fn judge(
+        &self,
+        sealed_runs: u32,
+        wanted: u32,
+        context: &mut RunContext,
+    ) -> Result<(Follow, Ending)> {
         let (project, id, log) = (self.project, self.record.start.id, self.log);
         let file = project.files().open(log, Access::Append);
         let file = file.with_context(|| format!("cannot write {}", log.display()))?;
@@ -152,7 +169,11 @@ impl Check<'_> {
         let (tree, incumbent) = (self.folder.join("tree"), self.folder.join("incumbent"));
         // The run may have been on another device than lab.toml's.
         let device = self.record.emulated().then_some(Target::Cpu);
-        let run_spec = RunSpec { device, program: context.program.clone(), ..RunSpec::new(Reason::Command) };
+        let run_spec = RunSpec {
+            device,
+            program: context.program.clone(),
+            ..RunSpec::new(Reason::Command)
+        };
         // A keep that was killed leaves its copies behind.
         let _ = project.files().remove_dir_all(self.folder);
         let started = self.inputs.write(project, &tree).and_then(|()| {
@@ -183,12 +204,18 @@ impl Check<'_> {
                 Ending::NotStarted
             }
         };
-        follow.finish().with_context(|| format!("{} is incomplete", log.display()))?;
+        follow
+            .finish()
+            .with_context(|| format!("{} is incomplete", log.display()))?;
         if follow.has_news() {
             (context.tell)(id, follow.batch());
         }
         // That says nothing about the kernel, so it is no outcome: the next keep checks again.
-        ensure!(ending != Ending::NotStarted, "the held-out check could not run: {}", follow.last_words());
+        ensure!(
+            ending != Ending::NotStarted,
+            "the held-out check could not run: {}",
+            follow.last_words()
+        );
         Ok((follow, ending))
     }
 
@@ -209,9 +236,19 @@ impl Check<'_> {
 
     /// Why the sealed speed contradicts the run's verdict. Times of an emulated device say nothing.
     fn contradiction(&self, sealed: &Verdict, report: &Report) -> Option<String> {
-        let of_run = self.record.verdict.as_ref().filter(|of_run| !of_run.emulated && !sealed.emulated)?;
-        let claimed = Speeds { comparison: self.record.report().comparison(), objective: of_run.objective };
-        let found = Speeds { comparison: report.comparison(), objective: sealed.objective };
+        let of_run = self
+            .record
+            .verdict
+            .as_ref()
+            .filter(|of_run| !of_run.emulated && !sealed.emulated)?;
+        let claimed = Speeds {
+            comparison: self.record.report().comparison(),
+            objective: of_run.objective,
+        };
+        let found = Speeds {
+            comparison: report.comparison(),
+            objective: sealed.objective,
+        };
         sealed::contradiction(&claimed, &found, self.project.config.goal)
     }
 }
@@ -219,37 +256,58 @@ impl Check<'_> {
 fn figures(verdict: &Verdict) -> Option<SealedFigures> {
     let objective = verdict.objective.filter(|_| !verdict.emulated)?;
     let chosen = verdict.chosen.as_ref().and_then(Chosen::from_figure);
-    Some(SealedFigures { objective, chosen, kernel_us: verdict.kernel_us, change: verdict.change })
+    Some(SealedFigures {
+        objective,
+        chosen,
+        kernel_us: verdict.kernel_us,
+        change: verdict.change,
+    })
 }
 
-/// Why a check that did not pass says nothing about the kernel: the judge was lost, or the lab or the machine failed. `None`
-/// if the kernel is at fault: it is wrong, it crashed, it hung, or it printed without end.
+/// Why a check that did not pass says nothing about the kernel: the judge was lost, or the lab or
+/// the machine failed. `None` if the kernel is at fault: it is wrong, it crashed, it hung, or it
+/// printed without end.
 fn no_fault_of_the_kernel(ending: Ending, report: &Report) -> Option<String> {
-    // A kernel runs in a process of its own. These signals come from outside, or from a machine without memory.
+    // A kernel runs in a process of its own. These signals come from outside, or from a machine
+    // without memory.
     const FROM_OUTSIDE: [&str; 4] = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"];
     let stopped = report.value("stopped");
     if failure(report).is_some() {
         return None;
     }
-    let outside = |text: &str| FROM_OUTSIDE.iter().any(|name| text.contains(&format!("was ended by {name}")));
+    let outside = |text: &str| {
+        FROM_OUTSIDE
+            .iter()
+            .any(|name| text.contains(&format!("was ended by {name}")))
+    };
     match ending {
         Ending::Flooded => None,
-        Ending::Exited(code) if code == Exit::Passed as i32 && report.correctness().is_some() => None,
+        Ending::Exited(code) if code == Exit::Passed as i32 && report.correctness().is_some() => {
+            None
+        }
         Ending::Exited(code) if code == Exit::Crashed as i32 => match stopped {
-            Some(why) if report.value("fault") == Some("lab") || outside(why) => Some(why.to_owned()),
+            Some(why) if report.value("fault") == Some("lab") || outside(why) => {
+                Some(why.to_owned())
+            }
             Some(_) => None,
             None => Some("the judge ended without a verdict".to_owned()),
         },
-        Ending::Exited(code) => {
-            Some(stopped.map_or_else(|| format!("the judge ended with exit code {code}"), str::to_owned))
+        Ending::Exited(code) => Some(stopped.map_or_else(
+            || format!("the judge ended with exit code {code}"),
+            str::to_owned,
+        )),
+        Ending::Signalled(number) => {
+            Some(format!("the judge was ended by {}", signal::name(number)))
         }
-        Ending::Signalled(number) => Some(format!("the judge was ended by {}", signal::name(number))),
         Ending::TimedOut => Some("the judge did not end".to_owned()),
-        Ending::Superseded | Ending::NotStarted | Ending::Unknown => Some("the judge was lost".to_owned()),
+        Ending::Superseded | Ending::NotStarted | Ending::Unknown => {
+            Some("the judge was lost".to_owned())
+        }
     }
 }
 
-/// The gate that fails, or the word that the kernel is wrong; `None` if the harness has said neither.
+/// The gate that fails, or the word that the kernel is wrong; `None` if the harness has said
+/// neither.
 fn failure(report: &Report) -> Option<String> {
     let gate = report.failing_gate().map(|gate| {
         let (value, limit) = figures::pair(gate.value, gate.limit);
@@ -281,9 +339,17 @@ mod tests {
                 "stopped: the kernel crashed: its process was ended by SIGSEGV (an illegal access)",
                 true,
             ),
-            (exited(3), "stopped: the kernel did not end within 60 s: it hangs, or is far too slow", true),
+            (
+                exited(3),
+                "stopped: the kernel did not end within 60 s: it hangs, or is far too slow",
+                true,
+            ),
             (Ending::Flooded, "", true),
-            (exited(3), "stopped: the kernel crashed: its process was ended by SIGKILL (killed)", false),
+            (
+                exited(3),
+                "stopped: the kernel crashed: its process was ended by SIGKILL (killed)",
+                false,
+            ),
             (exited(3), "fault: lab\nstopped: the disk is full", false),
             (exited(3), "", false),
             (exited(1), "", false),

@@ -1,4 +1,5 @@
-//! Starts harnesses, one at a time, and reports their runs by events. A newer start ends the older run.
+//! Starts harnesses, one at a time, and reports their runs by events. A newer start ends the older
+//! run.
 
 mod announced;
 mod duplicate;
@@ -90,7 +91,13 @@ impl Runner {
         keeps_standby: bool,
         sink: Sink,
     ) -> io::Result<Runner> {
-        let state = State { project, current: None, next: None, check_standby: false, quit: false };
+        let state = State {
+            project,
+            current: None,
+            next: None,
+            check_standby: false,
+            quit: false,
+        };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             wake: Condvar::new(),
@@ -99,15 +106,29 @@ impl Runner {
             keeps_standby,
         });
         let of_thread = shared.clone();
-        let thread = std::thread::Builder::new().name("runner".into()).spawn(move || {
-            let (latest, told) = (Latest::default(), HashSet::new());
-            Thread { shared: &of_thread, sink: &sink, latest, told, begun: Vec::new(), python: None }.work();
-        })?;
-        Ok(Runner { shared, thread: Some(thread) })
+        let thread = std::thread::Builder::new()
+            .name("runner".into())
+            .spawn(move || {
+                let (latest, told) = (Latest::default(), HashSet::new());
+                Thread {
+                    shared: &of_thread,
+                    sink: &sink,
+                    latest,
+                    told,
+                    begun: Vec::new(),
+                    python: None,
+                }
+                .work();
+            })?;
+        Ok(Runner {
+            shared,
+            thread: Some(thread),
+        })
     }
 
-    /// Starts a run; a run in progress is ended first. Returns at once. A [`Reason`] alone is a run of the files on
-    /// disk; a [`RunSpec`] may carry the inputs that the watcher read. The runner's own program goes before the spec's.
+    /// Starts a run; a run in progress is ended first. Returns at once. A [`Reason`] alone is a run
+    /// of the files on disk; a [`RunSpec`] may carry the inputs that the watcher read. The runner's
+    /// own program goes before the spec's.
     pub fn start(&self, spec: impl Into<RunSpec>) {
         let mut state = self.shared.lock();
         state.next = Some(spec.into());
@@ -122,7 +143,8 @@ impl Runner {
         state.end_current();
     }
 
-    /// Replaces the standby judge where HEAD holds another incumbent than the judge was started for. Returns at once.
+    /// Replaces the standby judge where HEAD holds another incumbent than the judge was started
+    /// for. Returns at once.
     pub fn check_standby(&self) {
         self.shared.lock().check_standby = true;
         self.shared.wake.notify_one();
@@ -156,16 +178,24 @@ impl State {
     }
 }
 
-/// The inputs that the thread saw last, and the project that they are of: the next standby judge is started on them.
+/// The inputs that the thread saw last, and the project that they are of: the next standby judge is
+/// started on them.
 #[derive(Default)]
 struct Latest(Option<(Arc<Project>, Arc<Inputs>)>);
 
 impl Latest {
     /// Reads the files only where no run of this project had inputs before.
     fn of(&mut self, project: &Arc<Project>, spec: &RunSpec) -> Option<Arc<Inputs>> {
-        if !self.0.as_ref().is_some_and(|(of, _)| Arc::ptr_eq(of, project)) {
+        if !self
+            .0
+            .as_ref()
+            .is_some_and(|(of, _)| Arc::ptr_eq(of, project))
+        {
             // A kernel that cannot be read is the watcher's to report.
-            self.0 = spec.read_inputs(project).ok().map(|inputs| (Arc::clone(project), inputs));
+            self.0 = spec
+                .read_inputs(project)
+                .ok()
+                .map(|inputs| (Arc::clone(project), inputs));
         }
         self.0.as_ref().map(|(_, inputs)| Arc::clone(inputs))
     }
@@ -177,13 +207,22 @@ impl Shared {
     }
 
     fn spec(&self, spec: impl Into<RunSpec>) -> RunSpec {
-        RunSpec { program: self.program.clone(), confinement: self.confinement, ..spec.into() }
+        RunSpec {
+            program: self.program.clone(),
+            confinement: self.confinement,
+            ..spec.into()
+        }
     }
 
-    /// Waits for the next task; a run comes before a check of the standby judge. `None` when the runner is dropped.
+    /// Waits for the next task; a run comes before a check of the standby judge. `None` when the
+    /// runner is dropped.
     fn next_task(&self) -> Option<Task> {
-        let waiting = |state: &mut State| state.next.is_none() && !state.check_standby && !state.quit;
-        let mut state = self.wake.wait_while(self.lock(), waiting).unwrap_or_else(PoisonError::into_inner);
+        let waiting =
+            |state: &mut State| state.next.is_none() && !state.check_standby && !state.quit;
+        let mut state = self
+            .wake
+            .wait_while(self.lock(), waiting)
+            .unwrap_or_else(PoisonError::into_inner);
         if state.quit {
             return None;
         }
@@ -220,16 +259,28 @@ impl Thread<'_> {
                 }
                 continue;
             };
-            let spec = RunSpec { python_standby: self.python_socket(&project), ..spec };
+            let spec = RunSpec {
+                python_standby: self.python_socket(&project),
+                ..spec
+            };
             let reason = spec.reason;
             // A check leaves the standby judge to the next run.
             let mut none = None;
-            let ready = if reason == Reason::Check { &mut none } else { &mut standby };
+            let ready = if reason == Reason::Check {
+                &mut none
+            } else {
+                &mut standby
+            };
             match self.run(ready, &project, &spec) {
                 Ok(Some(record)) => self.tell(RunEvent::Ended(record)),
                 Ok(None) => {}
-                Err(NotRun::NeedsTrust(request)) => self.tell(RunEvent::NeedsTrust { reason, request }),
-                Err(error) => self.tell(RunEvent::NotStarted { reason, why: error.to_string() }),
+                Err(NotRun::NeedsTrust(request)) => {
+                    self.tell(RunEvent::NeedsTrust { reason, request })
+                }
+                Err(error) => self.tell(RunEvent::NotStarted {
+                    reason,
+                    why: error.to_string(),
+                }),
             }
             self.shared.lock().current = None;
             standby = standby.or_else(|| self.standby());
@@ -256,7 +307,10 @@ impl Thread<'_> {
         };
         let mut spec = self.shared.spec(Reason::Saved);
         // Before the user has agreed, no process of this folder starts. The run itself asks.
-        if !matches!(trust::check(&project, || spec.unconfined(&project)), Ok(Trust::Given)) {
+        if !matches!(
+            trust::check(&project, || spec.unconfined(&project)),
+            Ok(Trust::Given)
+        ) {
             return None;
         }
         let inputs = self.latest.of(&project, &spec)?;
@@ -271,9 +325,14 @@ impl Thread<'_> {
         })
     }
 
-    /// Keeps a Python on standby that fits the project. Where none can be started, each worker is started anew, and says why.
+    /// Keeps a Python on standby that fits the project. Where none can be started, each worker is
+    /// started anew, and says why.
     fn keep_python(&mut self, project: &Project) {
-        if self.python.as_mut().is_some_and(|python| python.fits(project)) {
+        if self
+            .python
+            .as_mut()
+            .is_some_and(|python| python.fits(project))
+        {
             return;
         }
         // The old one ends before the new one gets its folder.
@@ -289,13 +348,16 @@ impl Thread<'_> {
 
     fn fits(&mut self, standby: &mut Standby) -> bool {
         let project = self.shared.lock().project.clone();
-        let spec =
-            RunSpec { python_standby: self.python_socket(&project), ..self.shared.spec(Reason::Saved) };
+        let spec = RunSpec {
+            python_standby: self.python_socket(&project),
+            ..self.shared.spec(Reason::Saved)
+        };
         standby.fits(&project, &spec)
     }
 
-    /// Runs the harness, or follows another process that judges the same inputs. Returns the record; `None` where a run that
-    /// was followed goes on. Takes the standby judge only for a run of its own.
+    /// Runs the harness, or follows another process that judges the same inputs. Returns the
+    /// record; `None` where a run that was followed goes on. Takes the standby judge only for a run
+    /// of its own.
     fn run(
         &mut self,
         standby: &mut Option<Standby>,
@@ -312,7 +374,9 @@ impl Thread<'_> {
             }
         }
         let begun = self.begun.clone();
-        match execute::begin(project, spec, &begun, &control, &mut |event| self.tell(event))? {
+        match execute::begin(project, spec, &begun, &control, &mut |event| {
+            self.tell(event)
+        })? {
             Begun::Own(run) => {
                 self.begun.push(run.start().id);
                 self.latest.0 = Some((Arc::clone(project), run.inputs()));

@@ -1,5 +1,5 @@
-//! One child process: started in a process group of its own, followed, limited, ended, and reaped once. Every harness that
-//! this crate starts goes through here.
+//! One child process: started in a process group of its own, followed, limited, ended, and reaped
+//! once. Every harness that this crate starts goes through here.
 
 use crate::run::Ending;
 use crate::runner::follow::{Batch, Follow};
@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// Time between SIGTERM at the time limit and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How often a process is looked at that may have been stopped, as by SIGSTOP. A kernel can stop the process that judges it.
+/// How often a process is looked at that may have been stopped, as by SIGSTOP. A kernel can stop
+/// the process that judges it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// How many times a stopped process is continued. After that the run ends.
@@ -37,7 +38,11 @@ pub struct Control {
 impl Control {
     pub fn new() -> io::Result<Self> {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Control { ended: AtomicBool::new(false), wake, followed_us: AtomicU64::new(0) })
+        Ok(Control {
+            ended: AtomicBool::new(false),
+            wake,
+            followed_us: AtomicU64::new(0),
+        })
     }
 
     /// The time that the processes took which [`follow`] followed under this control.
@@ -72,8 +77,8 @@ pub struct Limits {
     pub time: Duration,
 }
 
-/// Starts the command with its output in one pipe. The calling thread must live as long as the process: Linux ends a
-/// child that asked for it together with the *thread* that started the child.
+/// Starts the command with its output in one pipe. The calling thread must live as long as the
+/// process: Linux ends a child that asked for it together with the *thread* that started the child.
 pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<RunningProcess> {
     let (pipe, end) = io::pipe()?;
     command.stdin(stdin).stdout(end.try_clone()?).stderr(end);
@@ -83,8 +88,9 @@ pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<Runnin
     RunningProcess::new(group, pipe)
 }
 
-/// Follows a process to its end, and ends it where a limit is reached, `control` says so, or following it fails. What
-/// fails is written into the log; where it hides how the process ended, the ending is [`Ending::Unknown`].
+/// Follows a process to its end, and ends it where a limit is reached, `control` says so, or
+/// following it fails. What fails is written into the log; where it hides how the process ended,
+/// the ending is [`Ending::Unknown`].
 pub fn follow(
     running: RunningProcess,
     limits: Limits,
@@ -94,7 +100,9 @@ pub fn follow(
 ) -> Ending {
     let began = Instant::now();
     let ending = follow_process(running, limits, control, follow, tell).unwrap_or_else(|error| {
-        follow.say(&format!("the harness could not be followed to its end: {error}"));
+        follow.say(&format!(
+            "the harness could not be followed to its end: {error}"
+        ));
         Ending::Unknown
     });
     let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -125,7 +133,8 @@ fn follow_process(
             tell(follow.batch());
             enforcer.told = Some(now);
         }
-        // Nobody takes the wake-up of `control` away: after a kill it would wake this loop without end.
+        // Nobody takes the wake-up of `control` away: after a kill it would wake this loop without
+        // end.
         let listen = (!enforcer.killed()).then_some(control);
         let ended = running.wait(listen, enforcer.timeout(follow, now))?;
         if running.readable {
@@ -138,7 +147,10 @@ fn follow_process(
     let status = running.reap(follow)?;
     // The output that was read last may exceed the limit.
     let flooded = follow.flooded().then_some(Ending::Flooded);
-    Ok(enforcer.ending.or(flooded).unwrap_or_else(|| ending(status)))
+    Ok(enforcer
+        .ending
+        .or(flooded)
+        .unwrap_or_else(|| ending(status)))
 }
 
 /// Applies the limits to one process.
@@ -156,7 +168,13 @@ struct Enforcer {
 }
 
 impl Enforcer {
-    fn enforce(&mut self, running: &RunningProcess, control: &Control, follow: &Follow, now: Instant) {
+    fn enforce(
+        &mut self,
+        running: &RunningProcess,
+        control: &Control,
+        follow: &Follow,
+        now: Instant,
+    ) {
         let over = now - self.started;
         if self.ending == Some(Ending::TimedOut) && over >= self.limits.time + GRACE {
             running.group.kill();
@@ -176,8 +194,8 @@ impl Enforcer {
         }
     }
 
-    /// Continues a process that a signal has stopped, and ends it where that happens again and again. It would otherwise wait, and
-    /// its own limits with it.
+    /// Continues a process that a signal has stopped, and ends it where that happens again and
+    /// again. It would otherwise wait, and its own limits with it.
     fn keep_going(&mut self, running: &RunningProcess, follow: &mut Follow, now: Instant) {
         if now - self.looked < LOOK_EVERY {
             return;
@@ -232,23 +250,39 @@ pub struct RunningProcess {
 impl RunningProcess {
     fn new(group: ChildGroup, pipe: PipeReader) -> io::Result<Self> {
         let life = pidfd_open(group.leader(), PidfdFlags::empty())?;
-        Ok(RunningProcess { group, life, pipe: Some(pipe), readable: false, buffer: vec![0; 64 * 1024] })
+        Ok(RunningProcess {
+            group,
+            life,
+            pipe: Some(pipe),
+            readable: false,
+            buffer: vec![0; 64 * 1024],
+        })
     }
 
     /// Number of bytes that it printed and nobody has read yet.
     pub fn unread(&self) -> u64 {
-        self.pipe.as_ref().and_then(|pipe| ioctl_fionread(pipe).ok()).unwrap_or(0)
+        self.pipe
+            .as_ref()
+            .and_then(|pipe| ioctl_fionread(pipe).ok())
+            .unwrap_or(0)
     }
 
     /// Whether the process has neither ended nor closed its output.
     pub fn lives(&self) -> bool {
         let Some(pipe) = &self.pipe else { return false };
-        let mut fds = [PollFd::new(&self.life, PollFlags::IN), PollFd::new(pipe, PollFlags::empty())];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut fds = [
+            PollFd::new(&self.life, PollFlags::IN),
+            PollFd::new(pipe, PollFlags::empty()),
+        ];
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         matches!(poll(&mut fds, Some(&now)), Ok(0))
     }
 
-    /// Waits until the process prints something. False where it ends instead, `control` ends the run, or the time is over.
+    /// Waits until the process prints something. False where it ends instead, `control` ends the
+    /// run, or the time is over.
     pub fn wait_for_output(&mut self, control: &Control, limit: Duration) -> io::Result<bool> {
         let deadline = Instant::now() + limit;
         while self.unread() == 0 {
@@ -262,7 +296,8 @@ impl RunningProcess {
         Ok(self.unread() > 0)
     }
 
-    /// Waits for output, the end, a wake-up by `control`, or the timeout. True once the process has ended.
+    /// Waits for output, the end, a wake-up by `control`, or the timeout. True once the process has
+    /// ended.
     fn wait(&mut self, control: Option<&Control>, timeout: Option<Duration>) -> io::Result<bool> {
         // Rounded up, so that the loop does not spin through the last millisecond.
         let timeout = timeout.map(|t| t + Duration::from_millis(1));
@@ -270,7 +305,11 @@ impl RunningProcess {
         let mut fds = vec![PollFd::new(&self.life, PollFlags::IN)];
         fds.extend(control.map(|control| PollFd::new(&control.wake, PollFlags::IN)));
         let at = fds.len();
-        fds.extend(self.pipe.as_ref().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+        fds.extend(
+            self.pipe
+                .as_ref()
+                .map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)),
+        );
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -280,7 +319,8 @@ impl RunningProcess {
         Ok(ended)
     }
 
-    /// Reads once what is there. At the end of the output, or where reading fails, the pipe is closed.
+    /// Reads once what is there. At the end of the output, or where reading fails, the pipe is
+    /// closed.
     fn read(&mut self, follow: &mut Follow) {
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(&mut self.buffer) {
@@ -294,8 +334,9 @@ impl RunningProcess {
         }
     }
 
-    /// Ends what is left of the group, reads what is left in the pipe, and reaps the leader. A process that left the group
-    /// may hold the pipe open without end, so this does not wait for the pipe's end.
+    /// Ends what is left of the group, reads what is left in the pipe, and reaps the leader. A
+    /// process that left the group may hold the pipe open without end, so this does not wait for
+    /// the pipe's end.
     fn reap(mut self, follow: &mut Follow) -> io::Result<ExitStatus> {
         self.group.kill();
         let mut left = 1 << 20;
@@ -303,7 +344,16 @@ impl RunningProcess {
             && left > 0
         {
             let mut fds = [PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)];
-            if !matches!(poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1)) {
+            if !matches!(
+                poll(
+                    &mut fds,
+                    Some(&Timespec {
+                        tv_sec: 0,
+                        tv_nsec: 0
+                    })
+                ),
+                Ok(1)
+            ) {
                 break;
             }
             let before = follow.bytes();
@@ -315,7 +365,8 @@ impl RunningProcess {
 }
 
 impl Drop for RunningProcess {
-    /// Ends a process that is still there, because following it failed. After `reap` there is nothing to do.
+    /// Ends a process that is still there, because following it failed. After `reap` there is
+    /// nothing to do.
     fn drop(&mut self) {
         if matches!(self.group.poll(), Ok(None)) {
             self.group.kill();
@@ -345,20 +396,40 @@ mod tests {
         // Reading a folder fails.
         running.pipe = Some(OwnedFd::from(std::fs::File::open("/").unwrap()).into());
         let mut lines = Follow::new(tempfile::tempfile().unwrap(), 1000);
-        let limits = Limits { time: Duration::from_secs(60) };
-        follow(running, limits, &Control::new().unwrap(), &mut lines, |_| {});
+        let limits = Limits {
+            time: Duration::from_secs(60),
+        };
+        follow(
+            running,
+            limits,
+            &Control::new().unwrap(),
+            &mut lines,
+            |_| {},
+        );
         let why = lines.finish().unwrap_err().to_string();
-        assert!(why.starts_with("cannot read what the harness prints: Is a directory"), "{why}");
+        assert!(
+            why.starts_with("cannot read what the harness prints: Is a directory"),
+            "{why}"
+        );
     }
 
-    /// Follows `sh -c script` for at most a minute. Returns how it ended, and the last words of its log.
+    /// Follows `sh -c script` for at most a minute. Returns how it ended, and the last words of its
+    /// log.
     fn followed(script: &str) -> (Ending, String) {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         let running = start(command, Stdio::null()).unwrap();
         let mut lines = Follow::new(tempfile::tempfile().unwrap(), 1000);
-        let limits = Limits { time: Duration::from_secs(60) };
-        let ending = follow(running, limits, &Control::new().unwrap(), &mut lines, |_| {});
+        let limits = Limits {
+            time: Duration::from_secs(60),
+        };
+        let ending = follow(
+            running,
+            limits,
+            &Control::new().unwrap(),
+            &mut lines,
+            |_| {},
+        );
         (ending, lines.last_words())
     }
 
@@ -367,10 +438,16 @@ mod tests {
         let began = Instant::now();
         let (ending, words) = followed("kill -STOP $$; exit 5");
         assert_eq!(ending, Ending::Exited(5));
-        assert!(words.starts_with("lab: the harness was stopped (SIGSTOP)"), "{words}");
+        assert!(
+            words.starts_with("lab: the harness was stopped (SIGSTOP)"),
+            "{words}"
+        );
         let (ending, words) = followed("while true; do kill -STOP $$; done");
         assert_eq!(ending, Ending::Unknown);
-        assert!(words.ends_with("again and again (SIGSTOP): the run was ended"), "{words}");
+        assert!(
+            words.ends_with("again and again (SIGSTOP): the run was ended"),
+            "{words}"
+        );
         assert!(began.elapsed() < Duration::from_secs(30));
     }
 
@@ -380,11 +457,21 @@ mod tests {
         waitpid(Some(running.group.leader()), WaitOptions::empty()).unwrap();
         let log = tempfile::tempfile().unwrap();
         let mut lines = Follow::new(log, 1000);
-        let limits = Limits { time: Duration::from_secs(60) };
-        let ending = follow(running, limits, &Control::new().unwrap(), &mut lines, |_| {});
+        let limits = Limits {
+            time: Duration::from_secs(60),
+        };
+        let ending = follow(
+            running,
+            limits,
+            &Control::new().unwrap(),
+            &mut lines,
+            |_| {},
+        );
         assert_eq!(ending, Ending::Unknown);
         assert!(
-            lines.last_words().starts_with("lab: the harness could not be followed to its end: No child")
+            lines
+                .last_words()
+                .starts_with("lab: the harness could not be followed to its end: No child")
         );
     }
 }

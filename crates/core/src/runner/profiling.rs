@@ -1,5 +1,5 @@
-//! `lab profile`: runs the built-in harness on the present bytes under a profiler, and puts the result into the folder of the run that
-//! judged these bytes.
+//! `lab profile`: runs the built-in harness on the present bytes under a profiler, and puts the
+//! result into the folder of the run that judged these bytes.
 
 use crate::disk::space;
 use crate::inputs::Inputs;
@@ -45,7 +45,8 @@ const REPORT_LIMIT: u64 = 1 << 30;
 #[derive(Clone, Debug)]
 pub struct ProfileSpec {
     pub set: ProfileSet,
-    /// The workload, by the problem's words or by its number from 1; `None` is the largest timed one. `all` times each.
+    /// The workload, by the problem's words or by its number from 1; `None` is the largest timed
+    /// one. `all` times each.
     pub workload: Option<String>,
     /// Overrides the device of lab.toml.
     pub device: Option<Target>,
@@ -103,8 +104,9 @@ pub fn run_of(index: &RunIndex, project: &Project, inputs: &Inputs) -> Option<Ru
     judged.map(|run| run.id)
 }
 
-/// Profiles the present bytes of the kernel. `tell` gets the run's number with what the harness prints. `control` ends it. Takes from
-/// seconds to minutes, on the calling thread. The error says why there is no profile; an older profile then stays.
+/// Profiles the present bytes of the kernel. `tell` gets the run's number with what the harness
+/// prints. `control` ends it. Takes from seconds to minutes, on the calling thread. The error says
+/// why there is no profile; an older profile then stays.
 pub fn profile(
     project: &Project,
     spec: &ProfileSpec,
@@ -139,10 +141,19 @@ pub fn profile(
     let taken = store.files().take_lock(&lock, Access::ReadAppend);
     let taken = taken.with_context(|| format!("cannot lock {}", lock.display()));
     let Some(_lock) = taken.map_err(|error| space::explain(error, "nothing was profiled"))? else {
-        return Err(NotRun::Failed(anyhow!("another process profiles in this repository: wait for its end")));
+        return Err(NotRun::Failed(anyhow!(
+            "another process profiles in this repository: wait for its end"
+        )));
     };
-    let attempt =
-        Attempt { project, spec, run_spec: &run_spec, store: &store, run, working: &working, log: &log };
+    let attempt = Attempt {
+        project,
+        spec,
+        run_spec: &run_spec,
+        store: &store,
+        run,
+        working: &working,
+        log: &log,
+    };
     // Of a profile that was killed.
     let _ = store.files().remove_dir_all(&working);
     let made = attempt.make(&inputs, control, &mut |batch| tell(run, batch));
@@ -163,16 +174,27 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    fn make(&self, inputs: &Inputs, control: &Control, tell: &mut dyn FnMut(Batch)) -> Result<Profiled> {
+    fn make(
+        &self,
+        inputs: &Inputs,
+        control: &Control,
+        tell: &mut dyn FnMut(Batch),
+    ) -> Result<Profiled> {
         let files = self.store.files();
         let (tree, out) = (self.working.join("tree"), self.working.join("out"));
-        let log = files.create(self.log).with_context(|| format!("cannot write {}", self.log.display()))?;
+        let log = files
+            .create(self.log)
+            .with_context(|| format!("cannot write {}", self.log.display()))?;
         let mut follow = Follow::new(log, self.project.config.output_limit_mib << 20);
         if let Some(text) = withheld(self.project) {
             follow.say(&text);
         }
-        inputs.write(self.project, &tree).context("cannot write the snapshot of the files")?;
-        files.create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+        inputs
+            .write(self.project, &tree)
+            .context("cannot write the snapshot of the files")?;
+        files
+            .create_dir_all(&out)
+            .with_context(|| format!("cannot make {}", out.display()))?;
         let ending = match process::start(self.command(&tree, &out), Stdio::null()) {
             Ok(running) => {
                 let limits = spec::limits(self.project);
@@ -183,7 +205,9 @@ impl Attempt<'_> {
                 Ending::NotStarted
             }
         };
-        follow.finish().with_context(|| format!("{} is incomplete", self.log.display()))?;
+        follow
+            .finish()
+            .with_context(|| format!("{} is incomplete", self.log.display()))?;
         if follow.has_news() {
             tell(follow.batch());
         }
@@ -191,9 +215,14 @@ impl Attempt<'_> {
         match ending {
             Ending::Exited(code) if code == Exit::Passed as i32 => {}
             Ending::Superseded => bail!("the profile was ended: nothing was written"),
-            Ending::TimedOut => bail!("the harness did not end in time: see {}", self.log.display()),
+            Ending::TimedOut => bail!(
+                "the harness did not end in time: see {}",
+                self.log.display()
+            ),
             _ => {
-                let why = report.value("stopped").map_or_else(|| follow.last_words(), str::to_owned);
+                let why = report
+                    .value("stopped")
+                    .map_or_else(|| follow.last_words(), str::to_owned);
                 bail!("nothing was profiled: {why}");
             }
         }
@@ -202,7 +231,10 @@ impl Attempt<'_> {
 
     fn command(&self, tree: &Path, out: &Path) -> std::process::Command {
         let mut command = self.run_spec.judge(self.project, tree);
-        command.args(["--profile", self.spec.set.name()]).arg("--profile-out").arg(out);
+        command
+            .args(["--profile", self.spec.set.name()])
+            .arg("--profile-out")
+            .arg(out);
         if let Some(workload) = &self.spec.workload {
             command.arg(format!("--workload={workload}"));
         }
@@ -215,13 +247,22 @@ impl Attempt<'_> {
         command
     }
 
-    /// Adds the time of the run to a profile, if the run used this device. A profile that cannot be read stays what it is: whoever
-    /// reads it says so.
+    /// Adds the time of the run to a profile, if the run used this device. A profile that cannot be
+    /// read stays what it is: whoever reads it says so.
     fn with_time_of_run(&self, bytes: Vec<u8>, device: Option<&str>) -> Vec<u8> {
-        let (read, record) = (serde_json::from_slice::<Profile>(&bytes), self.store.read(self.run));
-        let (Ok(mut profile), Ok(record)) = (read, record) else { return bytes };
+        let (read, record) = (
+            serde_json::from_slice::<Profile>(&bytes),
+            self.store.read(self.run),
+        );
+        let (Ok(mut profile), Ok(record)) = (read, record) else {
+            return bytes;
+        };
         let report = record.report();
-        let Some(least) = profile.least.as_mut().filter(|_| report.value("device") == device) else {
+        let Some(least) = profile
+            .least
+            .as_mut()
+            .filter(|_| report.value("device") == device)
+        else {
             return bytes;
         };
         least.run_us = us_of_launch(&report, &profile.workload, least.steps);
@@ -233,7 +274,11 @@ impl Attempt<'_> {
     fn take_over(&self, out: &Path, device: Option<&str>) -> Result<Profiled> {
         let files = self.store.files();
         let folder = self.store.folder(self.run);
-        let name = if self.spec.is_of_all_workloads() { WORKLOADS } else { PROFILE };
+        let name = if self.spec.is_of_all_workloads() {
+            WORKLOADS
+        } else {
+            PROFILE
+        };
         let written = out.join(name);
         let bytes = files
             .read(&written, FILE_LIMIT)
@@ -241,31 +286,49 @@ impl Attempt<'_> {
         if name == PROFILE {
             let (from, to) = (out.join(REPORT), folder.join(REPORT));
             // The report of an older profile would not belong to this one.
-            remove(files.remove_file(&to)).with_context(|| format!("cannot remove {}", to.display()))?;
+            remove(files.remove_file(&to))
+                .with_context(|| format!("cannot remove {}", to.display()))?;
             if self.spec.keeps_report && files.metadata(&from).is_ok_and(|about| is_plain(&about)) {
-                files.rename(&from, &to).with_context(|| format!("cannot write {}", to.display()))?;
+                files
+                    .rename(&from, &to)
+                    .with_context(|| format!("cannot write {}", to.display()))?;
             }
         }
-        let bytes = if name == PROFILE { self.with_time_of_run(bytes, device) } else { bytes };
+        let bytes = if name == PROFILE {
+            self.with_time_of_run(bytes, device)
+        } else {
+            bytes
+        };
         let path = folder.join(name);
-        files.replace(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        files
+            .replace(&path, &bytes)
+            .with_context(|| format!("cannot write {}", path.display()))?;
         if name == PROFILE {
-            // Only a screen that is open needs it, and it reads the profile at its next start anyway.
+            // Only a screen that is open needs it, and it reads the profile at its next start
+            // anyway.
             let _ = files.replace(&self.store.profiled(), self.run.0.to_string().as_bytes());
         }
         let text = files.read(&out.join(TEXT), FILE_LIMIT).ok();
         let text = text.map(|text| String::from_utf8_lossy(&text).into_owned());
-        Ok(Profiled { run: self.run, path, text })
+        Ok(Profiled {
+            run: self.run,
+            path,
+            text,
+        })
     }
 }
 
-/// Microseconds of one launch of the workload in a run. A run of a problem with one workload names none, and gives the time of a step.
+/// Microseconds of one launch of the workload in a run. A run of a problem with one workload names
+/// none, and gives the time of a step.
 fn us_of_launch(report: &Report, workload: &str, steps: f64) -> Option<f64> {
     let all = report.workload_figures();
     if all.is_empty() {
         return Some(report.measure("kernel_us")?.value * steps);
     }
-    all.into_iter().find(|of| of.name == workload)?.us.map(|us| us.value)
+    all.into_iter()
+        .find(|of| of.name == workload)?
+        .us
+        .map(|us| us.value)
 }
 
 fn is_plain(about: &fs::Metadata) -> bool {

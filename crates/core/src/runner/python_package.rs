@@ -22,7 +22,8 @@ pub fn write(files: &Root, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The value of PYTHONPATH with which a harness finds the package: the user's own folders come first.
+/// The value of PYTHONPATH with which a harness finds the package: the user's own folders come
+/// first.
 pub fn search_path(folder: &Path) -> OsString {
     lab_python::search_path(folder, First::Users)
 }

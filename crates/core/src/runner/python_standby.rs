@@ -1,7 +1,8 @@
-//! A Python on standby for the workers of judges: it has imported what takes seconds, and forks a worker in milliseconds.
+//! A Python on standby for the workers of judges: it has imported what takes seconds, and forks a
+//! worker in milliseconds.
 //!
-//! The screen keeps one for a project in which Python runs. A judge gets the path of its socket and connects to it; where nobody
-//! listens yet, or no more, the judge starts its worker anew.
+//! The screen keeps one for a project in which Python runs. A judge gets the path of its socket and
+//! connects to it; where nobody listens yet, or no more, the judge starts its worker anew.
 
 use crate::project::Project;
 use crate::project::python::{self, Interpreter};
@@ -31,8 +32,8 @@ pub struct PythonStandby {
 }
 
 impl PythonStandby {
-    /// Starts the project's Python, which ends with the calling thread. `None` if no Python runs for the project, or if a socket in
-    /// `.lab` would have too long a path. The folder is trusted.
+    /// Starts the project's Python, which ends with the calling thread. `None` if no Python runs
+    /// for the project, or if a socket in `.lab` would have too long a path. The folder is trusted.
     pub fn start(project: &Project, owner: Owner) -> io::Result<Option<PythonStandby>> {
         let folder = project.lab_dir.join("python").join(owner.folder(project));
         let socket = folder.join("socket");
@@ -49,7 +50,10 @@ impl PythonStandby {
         command
             .args(["-m", MODULE])
             .arg(&socket)
-            .env("PYTHONPATH", lab_python::search_path(&folder, First::Package))
+            .env(
+                "PYTHONPATH",
+                lab_python::search_path(&folder, First::Package),
+            )
             .env("PYTHONSAFEPATH", "1")
             .current_dir("/")
             .stdin(theirs)
@@ -58,7 +62,12 @@ impl PythonStandby {
             .stderr(Stdio::null());
         large_pages::allow(&mut command);
         let group = ChildGroup::spawn(&mut command)?;
-        Ok(Some(PythonStandby { group, _alive: alive, socket, program }))
+        Ok(Some(PythonStandby {
+            group,
+            _alive: alive,
+            socket,
+            program,
+        }))
     }
 
     /// The path of its socket, on which it listens once it is ready.

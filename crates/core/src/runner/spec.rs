@@ -30,8 +30,8 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct RunSpec {
     pub reason: Reason,
-    /// The files to judge, as the watcher read them. `None` where a key or a command asks for the run: the run then
-    /// reads them once, when it starts.
+    /// The files to judge, as the watcher read them. `None` where a key or a command asks for the
+    /// run: the run then reads them once, when it starts.
     pub inputs: Option<Arc<Inputs>>,
     /// Overrides the device of lab.toml.
     pub device: Option<Target>,
@@ -43,11 +43,13 @@ pub struct RunSpec {
     pub program: PathBuf,
     /// Says why this machine cannot confine kernels on a device.
     pub confinement: Confinement,
-    /// The socket of a Python on standby, which forks the judge's Python workers. `None` starts each of them anew.
+    /// The socket of a Python on standby, which forks the judge's Python workers. `None` starts
+    /// each of them anew.
     pub python_standby: Option<PathBuf>,
 }
 
-/// Returns why this machine cannot confine a kernel on a device. `None` where it can, and where a kernel has no rights to lose.
+/// Returns why this machine cannot confine a kernel on a device. `None` where it can, and where a
+/// kernel has no rights to lose.
 pub type Confinement = fn(Target) -> Option<String>;
 
 impl From<Reason> for RunSpec {
@@ -77,8 +79,8 @@ impl RunSpec {
         (self.confinement)(self.device(project))
     }
 
-    /// The files to judge. They are read now where the spec brings none, or brings another kernel's: lab.toml may name
-    /// another kernel since the watcher read them.
+    /// The files to judge. They are read now where the spec brings none, or brings another
+    /// kernel's: lab.toml may name another kernel since the watcher read them.
     pub(super) fn read_inputs(&self, project: &Project) -> Result<Arc<Inputs>, KernelError> {
         match self.inputs.as_ref().filter(|inputs| inputs.is_of(project)) {
             Some(inputs) => Ok(Arc::clone(inputs)),
@@ -95,8 +97,8 @@ impl RunSpec {
         self.device(project).to_string()
     }
 
-    /// The command that runs the user's harness command `line`, so that it ends with this process. `run_dir` is the folder of
-    /// the run, `incumbent` a file with the incumbent's bytes.
+    /// The command that runs the user's harness command `line`, so that it ends with this process.
+    /// `run_dir` is the folder of the run, `incumbent` a file with the incumbent's bytes.
     pub fn external(
         &self,
         project: &Project,
@@ -106,10 +108,14 @@ impl RunSpec {
     ) -> Command {
         let mut command = Command::new(&self.program);
         let own = std::process::id().to_string();
-        command.arg0("lab").args(["supervise", "--parent", &own, "--", line]);
+        command
+            .arg0("lab")
+            .args(["supervise", "--parent", &own, "--", line]);
         command.current_dir(&project.home);
         command.env("PYTHONUNBUFFERED", "1");
-        command.env("LAB_KERNEL", &project.kernel).env("LAB_DEVICE", self.device(project).to_string());
+        command
+            .env("LAB_KERNEL", &project.kernel)
+            .env("LAB_DEVICE", self.device(project).to_string());
         command.env("LAB_RUN_DIR", run_dir);
         match incumbent {
             Some(file) => command.env("LAB_INCUMBENT", file),
@@ -118,14 +124,23 @@ impl RunSpec {
         command
     }
 
-    /// The command of the built-in harness. It judges the copy of the inputs in `tree`, which stands for the repository's
-    /// root: nobody edits the files there.
+    /// The command of the built-in harness. It judges the copy of the inputs in `tree`, which
+    /// stands for the repository's root: nobody edits the files there.
     pub fn judge(&self, project: &Project, tree: &Path) -> Command {
         let kernel = tree.join(&project.kernel_name);
         let mut command = Command::new(&self.program);
         command.arg0("lab");
-        command.arg("harness").arg(kernel.parent().unwrap_or(&kernel)).arg("--kernel").arg(&kernel);
-        command.args(["--shown-as", &project.kernel_name, "--device", &self.device(project).to_string()]);
+        command
+            .arg("harness")
+            .arg(kernel.parent().unwrap_or(&kernel))
+            .arg("--kernel")
+            .arg(&kernel);
+        command.args([
+            "--shown-as",
+            &project.kernel_name,
+            "--device",
+            &self.device(project).to_string(),
+        ]);
         command.args(["--time-limit", &project.config.time_limit_s.to_string()]);
         command.args(self.measure_arguments(project));
         for option in project.config.compile.options.given() {
@@ -141,7 +156,11 @@ impl RunSpec {
         }
         if self.reason == Reason::Check {
             command.arg("--check");
-            command.args(self.tools.iter().map(|tool| format!("--tool={}", tool.name())));
+            command.args(
+                self.tools
+                    .iter()
+                    .map(|tool| format!("--tool={}", tool.name())),
+            );
         }
         command.current_dir(&project.root);
         large_pages::allow(&mut command);
@@ -152,7 +171,11 @@ impl RunSpec {
     fn measure_arguments(&self, project: &Project) -> Vec<String> {
         let measure = &project.config.measure;
         let full = self.reason == Reason::Measure;
-        let budget_ms = if full { (1000.0 * measure.limit_s).ceil() as u64 } else { measure.budget_ms };
+        let budget_ms = if full {
+            (1000.0 * measure.limit_s).ceil() as u64
+        } else {
+            measure.budget_ms
+        };
         let mut plan = vec![
             format!("--budget-ms={budget_ms}"),
             format!("--same-within={}", measure.same_within),
@@ -170,8 +193,8 @@ impl RunSpec {
         plan
     }
 
-    /// Writes the incumbent's files into `tree` and returns them. Empty where HEAD does not hold the kernel, and on the
-    /// emulated device, where nothing is compared.
+    /// Writes the incumbent's files into `tree` and returns them. Empty where HEAD does not hold
+    /// the kernel, and on the emulated device, where nothing is compared.
     pub fn write_incumbent(
         &self,
         repo: &Repo,
@@ -193,11 +216,14 @@ impl RunSpec {
     }
 }
 
-/// Adds what the judge's children may use: the copy of the repository and what lab.toml names, and whether they may run without a
-/// sandbox.
+/// Adds what the judge's children may use: the copy of the repository and what lab.toml names, and
+/// whether they may run without a sandbox.
 fn confine(command: &mut Command, project: &Project, tree: &Path) {
     let paths = compile_paths::of(project);
-    for root in [tree].into_iter().chain(paths.inside.iter().map(PathBuf::as_path)) {
+    for root in [tree]
+        .into_iter()
+        .chain(paths.inside.iter().map(PathBuf::as_path))
+    {
         command.arg("--root").arg(root);
     }
     // Without a place to remember trust, nothing is trusted.
@@ -209,10 +235,13 @@ fn confine(command: &mut Command, project: &Project, tree: &Path) {
     }
 }
 
-/// Adds the interpreter, and where the kernel is in a package, the folder of the copy in which Python finds the package. Python
-/// finds modules in the kernel's folder and in the copy's root without a word.
+/// Adds the interpreter, and where the kernel is in a package, the folder of the copy in which
+/// Python finds the package. Python finds modules in the kernel's folder and in the copy's root
+/// without a word.
 fn with_python(command: &mut Command, project: &Project, tree: &Path) {
-    command.arg("--python").arg(Interpreter::of(project).program);
+    command
+        .arg("--python")
+        .arg(Interpreter::of(project).program);
     if python::source(project).is_none() {
         return;
     }
@@ -225,14 +254,17 @@ fn with_python(command: &mut Command, project: &Project, tree: &Path) {
     }
 }
 
-/// What the compiler may not read although lab.toml names it, because the user does not trust this lab.toml. `None` where there is
-/// nothing.
+/// What the compiler may not read although lab.toml names it, because the user does not trust this
+/// lab.toml. `None` where there is nothing.
 pub fn withheld(project: &Project) -> Option<String> {
     let outside = compile_paths::of(project).outside;
     if outside.is_empty() || trust::is_granted(project).unwrap_or(false) {
         return None;
     }
-    let named: Vec<String> = outside.iter().map(|path| path.display().to_string()).collect();
+    let named: Vec<String> = outside
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     Some(format!(
         "lab.toml names {}, outside the repository's sources: the compiler may read that after `lab trust`",
         named.join(", ")
@@ -248,19 +280,29 @@ pub fn own_program() -> PathBuf {
 pub fn with_incumbent(mut command: Command, project: &Project, tree: &Path) -> Command {
     let incumbent = tree.join(&project.kernel_name);
     if incumbent.is_file() {
-        command.arg("--incumbent").arg(incumbent).arg("--root").arg(tree);
+        command
+            .arg("--incumbent")
+            .arg(incumbent)
+            .arg("--root")
+            .arg(tree);
     }
     command
 }
 
-/// Added to the time limits of a judge. The judge applies `time_limit_s` to the build and to each launch itself, and says
-/// what hung. Its first run may also compute a reference, which takes minutes on few cores. This limit ends a judge that
-/// hangs itself.
+/// Added to the time limits of a judge. The judge applies `time_limit_s` to the build and to each
+/// launch itself, and says what hung. Its first run may also compute a reference, which takes
+/// minutes on few cores. This limit ends a judge that hangs itself.
 const JUDGE_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// How long the project's harness may take before it is ended.
 pub fn limits(project: &Project) -> Limits {
     let time = Duration::from_secs_f64(project.config.time_limit_s);
     let measuring = Duration::from_secs_f64(project.config.measure.limit_s);
-    Limits { time: if project.external() { time } else { time + measuring + JUDGE_LIMIT } }
+    Limits {
+        time: if project.external() {
+            time
+        } else {
+            time + measuring + JUDGE_LIMIT
+        },
+    }
 }

@@ -1,8 +1,10 @@
-//! A judge that is started before its run. While nobody saves, it opens the device, precompiles the headers and prepares
-//! the reference, so that a save waits for none of that. Like every judge it judges once.
+//! A judge that is started before its run. While nobody saves, it opens the device, precompiles the
+//! headers and prepares the reference, so that a save waits for none of that. Like every judge it
+//! judges once.
 //!
-//! Its files are a copy in `.lab/standby/KEY/`, a folder for each kernel and each [`Owner`]. When the run comes, only the kernel's copy is replaced: where any other file
-//! differs by then, or HEAD holds another incumbent, the run starts a judge of its own.
+//! Its files are a copy in `.lab/standby/KEY/`, a folder for each kernel and each [`Owner`]. When
+//! the run comes, only the kernel's copy is replaced: where any other file differs by then, or HEAD
+//! holds another incumbent, the run starts a judge of its own.
 
 use crate::inputs::Inputs;
 use crate::project::Project;
@@ -19,7 +21,8 @@ use std::time::Duration;
 /// A judge answers its order at once, whatever it is busy with. After this long it counts as hung.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
-/// Who keeps a process on standby. A screen and a loop may work on the same kernel, each with its own. A loop has several, by number.
+/// Who keeps a process on standby. A screen and a loop may work on the same kernel, each with its
+/// own. A loop has several, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Screen,
@@ -54,8 +57,8 @@ pub struct Standby {
 }
 
 impl Standby {
-    /// Starts a judge for a run of `inputs` with another kernel. `None` for an external harness. The judge ends with
-    /// the calling thread.
+    /// Starts a judge for a run of `inputs` with another kernel. `None` for an external harness.
+    /// The judge ends with the calling thread.
     pub fn start(
         project: &Project,
         spec: &RunSpec,
@@ -79,11 +82,19 @@ impl Standby {
         let (theirs, orders) = io::pipe()?;
         let running = process::start(judge, theirs)?;
         let kernel = tree.join(&project.kernel_name);
-        Ok(Some(Standby { running, owner, orders, kernel, command, files: others(inputs), incumbent }))
+        Ok(Some(Standby {
+            running,
+            owner,
+            orders,
+            kernel,
+            command,
+            files: others(inputs),
+            incumbent,
+        }))
     }
 
-    /// Whether the judge lives, and was started with the command line and the incumbent that a run would have now. Reads
-    /// no input: a run's inputs are compared by [`Standby::take_over`].
+    /// Whether the judge lives, and was started with the command line and the incumbent that a run
+    /// would have now. Reads no input: a run's inputs are compared by [`Standby::take_over`].
     pub fn fits(&mut self, project: &Project, spec: &RunSpec) -> bool {
         describe(&command(project, spec, self.owner)) == self.command
             && Repo::open(project)
@@ -92,9 +103,9 @@ impl Standby {
             && self.running.lives()
     }
 
-    /// Orders the judge to judge these inputs. `None` where it was started for anything else or is gone; an error where
-    /// it cannot get its order or does not answer. In both cases its process is ended, and the run starts a judge of its
-    /// own.
+    /// Orders the judge to judge these inputs. `None` where it was started for anything else or is
+    /// gone; an error where it cannot get its order or does not answer. In both cases its process
+    /// is ended, and the run starts a judge of its own.
     pub fn take_over(
         mut self,
         project: &Project,
@@ -110,12 +121,20 @@ impl Standby {
         kernel
             .and_then(|mut file| file.write_all(inputs.kernel()))
             .with_context(|| format!("cannot write {}", self.kernel.display()))?;
-        self.orders.write_all(b"judge\n").context("cannot send its order")?;
-        let answers =
-            self.running.wait_for_output(control, ANSWER_LIMIT).context("cannot wait for its answer")?;
+        self.orders
+            .write_all(b"judge\n")
+            .context("cannot send its order")?;
+        let answers = self
+            .running
+            .wait_for_output(control, ANSWER_LIMIT)
+            .context("cannot wait for its answer")?;
         // It may end instead of answering: the run's own judge then says what is wrong.
         if !answers && !control.is_ended() {
-            ensure!(!self.running.lives(), "it did not answer within {} s", ANSWER_LIMIT.as_secs());
+            ensure!(
+                !self.running.lives(),
+                "it did not answer within {} s",
+                ANSWER_LIMIT.as_secs()
+            );
             return Ok(None);
         }
         Ok(Some(self.running))
@@ -127,7 +146,10 @@ fn tree(project: &Project, owner: Owner) -> PathBuf {
 }
 
 fn incumbent_tree(project: &Project, owner: Owner) -> PathBuf {
-    project.lab_dir.join("incumbent").join(owner.folder(project))
+    project
+        .lab_dir
+        .join("incumbent")
+        .join(owner.folder(project))
 }
 
 fn command(project: &Project, spec: &RunSpec, owner: Owner) -> Command {

@@ -1,8 +1,10 @@
-//! One decision at a time, also where commands run beside a screen; and the list of records that decisions wrote.
+//! One decision at a time, also where commands run beside a screen; and the list of records that
+//! decisions wrote.
 //!
-//! The file `.lab/decide.lock` is both: processes lock it, and it holds one line with the run's number for every record
-//! written under the lock. So the index finds the changed records among ten thousand without looking at each. Two further
-//! lines say that a decision began and that it ended: without the second, its process was killed.
+//! The file `.lab/decide.lock` is both: processes lock it, and it holds one line with the run's
+//! number for every record written under the lock. So the index finds the changed records among ten
+//! thousand without looking at each. Two further lines say that a decision began and that it ended:
+//! without the second, its process was killed.
 
 use crate::disk::space;
 use crate::project::Project;
@@ -29,7 +31,8 @@ const ENDED: &str = "ended\n";
 pub struct DecisionLock {
     file: LockedFile,
     pub store: RunStore,
-    /// The process that held the lock before did not release it: it was killed, and may have left temporary files.
+    /// The process that held the lock before did not release it: it was killed, and may have left
+    /// temporary files.
     pub was_killed: bool,
     has_ended: Cell<bool>,
 }
@@ -67,23 +70,29 @@ impl DecisionLock {
         // Where this cannot be written, the next decision looks for temporary files in vain.
         let _ = (&*file).write_all(BEGAN.as_bytes());
         let store = RunStore::new(&project.lab_dir);
-        DecisionLock { file, store, was_killed, has_ended: Cell::new(false) }
+        DecisionLock {
+            file,
+            store,
+            was_killed,
+            has_ended: Cell::new(false),
+        }
     }
 
     /// Replaces the record in one step and notes that it changed.
     pub fn write(&self, record: &Record) -> Result<()> {
         self.has_ended.set(false);
         let written = self.store.write(record);
-        // Noted also where the write failed: one more look does no harm. Where the note fails, other processes see an
-        // older record; that is no reason not to decide.
+        // Noted also where the write failed: one more look does no harm. Where the note fails,
+        // other processes see an older record; that is no reason not to decide.
         let _ = (&*self.file).write_all(format!("{}\n", record.start.id).as_bytes());
         written
     }
 }
 
 impl DecisionLock {
-    /// Notes that everything is done but for removing the intent. That comes last, so that no process is killed after it
-    /// and before its end: its decision would be done, and nobody would know.
+    /// Notes that everything is done but for removing the intent. That comes last, so that no
+    /// process is killed after it and before its end: its decision would be done, and nobody would
+    /// know.
     pub fn end(&self) {
         if !self.has_ended.replace(true) {
             // Where this cannot be written, the next decision looks for temporary files in vain.
@@ -98,16 +107,23 @@ impl Drop for DecisionLock {
     }
 }
 
-/// Keeps others from deciding while the returned value lives; `None` while another process decides. For a change of a record
-/// that is no decision: nothing is noted in the file.
+/// Keeps others from deciding while the returned value lives; `None` while another process decides.
+/// For a change of a record that is no decision: nothing is noted in the file.
 pub fn hold_if_free(project: &Project) -> io::Result<Option<LockedFile>> {
-    project.files().take_lock(&path(&project.lab_dir), Access::ReadAppend)
+    project
+        .files()
+        .take_lock(&path(&project.lab_dir), Access::ReadAppend)
 }
 
-/// The runs whose records decisions wrote, in the order in which they were written: a run may stand there several times.
+/// The runs whose records decisions wrote, in the order in which they were written: a run may stand
+/// there several times.
 pub fn written(files: &Root, lab_dir: &Path) -> Vec<RunId> {
-    let text = files.read_text(&path(lab_dir), READ_LIMIT).unwrap_or_default();
-    text.lines().filter_map(|line| line.parse().ok().map(RunId)).collect()
+    let text = files
+        .read_text(&path(lab_dir), READ_LIMIT)
+        .unwrap_or_default();
+    text.lines()
+        .filter_map(|line| line.parse().ok().map(RunId))
+        .collect()
 }
 
 /// A position in the file, in bytes.
@@ -116,9 +132,13 @@ pub type Position = u64;
 /// Most bytes of the file that are read at once. After more, every record is looked at.
 const READ_LIMIT: u64 = 16 << 20;
 
-/// Returns the runs whose records decisions wrote after `seen`, and the position to ask from the next time. `None` where
-/// the file does not tell: any record may have changed.
-pub fn changed_since(files: &Root, lab_dir: &Path, seen: Position) -> (Position, Option<BTreeSet<RunId>>) {
+/// Returns the runs whose records decisions wrote after `seen`, and the position to ask from the
+/// next time. `None` where the file does not tell: any record may have changed.
+pub fn changed_since(
+    files: &Root,
+    lab_dir: &Path,
+    seen: Position,
+) -> (Position, Option<BTreeSet<RunId>>) {
     let read = || -> io::Result<Result<String, Position>> {
         let mut file = files.open(&path(lab_dir), Access::Read)?;
         let length = file.metadata()?.len();
@@ -140,7 +160,10 @@ pub fn changed_since(files: &Root, lab_dir: &Path, seen: Position) -> (Position,
     };
     // A line that is only half written is read whole the next time.
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-    let ids = whole.lines().filter_map(|line| line.parse().ok().map(RunId)).collect();
+    let ids = whole
+        .lines()
+        .filter_map(|line| line.parse().ok().map(RunId))
+        .collect();
     (seen + whole.len() as u64, Some(ids))
 }
 

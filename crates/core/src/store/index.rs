@@ -1,12 +1,14 @@
-//! A [`RunSummary`] of every run, so that ten thousand runs are known at once, and a copy of them on disk (module
-//! `file`), which may be deleted.
+//! A [`RunSummary`] of every run, so that ten thousand runs are known at once, and a copy of them
+//! on disk (module `file`), which may be deleted.
 //!
-//! A refresh reads a record again where the record may have changed: while its run is in progress, where a decision
-//! wrote the record ([`decision_lock::changed_since`] tells which), and, among the newest runs, where the file's stamp
-//! differs. People edit the newest records by hand, and the number of a deleted newest run is used again. An older
-//! record with a verdict stays as it was read.
+//! A refresh reads a record again where the record may have changed: while its run is in progress,
+//! where a decision wrote the record ([`decision_lock::changed_since`] tells which), and, among the
+//! newest runs, where the file's stamp differs. People edit the newest records by hand, and the
+//! number of a deleted newest run is used again. An older record with a verdict stays as it was
+//! read.
 //!
-//! A summary from the copy on disk is parsed when somebody asks for it. Searches look at its [`Keys`] first.
+//! A summary from the copy on disk is parsed when somebody asks for it. Searches look at its
+//! [`Keys`] first.
 
 mod file;
 mod forget;
@@ -101,15 +103,27 @@ impl RunIndex {
         index
     }
 
-    /// The newest run of all, read from the copy on disk and the number of folders; `None` where these do not tell.
+    /// The newest run of all, read from the copy on disk and the number of folders; `None` where
+    /// these do not tell.
     pub fn newest_run(project: &Project) -> Option<RunId> {
         let paths = Paths::new(&project.lab_dir);
         let store = RunStore::new(&project.lab_dir);
         let base = file::base(store.files(), &paths)?;
         let (mut count, mut newest) = file::extent(store.files(), &paths.whole)?;
         if let Some(newer) = file::load(store.files(), &paths.newer, Part::Newer, Some(base)) {
-            count += newer.known.iter().rev().take_while(|known| known.id > newest).count() as u64;
-            newest = newest.max(newer.known.iter().next_back().map_or(newest, |known| known.id));
+            count += newer
+                .known
+                .iter()
+                .rev()
+                .take_while(|known| known.id > newest)
+                .count() as u64;
+            newest = newest.max(
+                newer
+                    .known
+                    .iter()
+                    .next_back()
+                    .map_or(newest, |known| known.id),
+            );
         }
         listing::newest(&store, newest, count)
     }
@@ -119,8 +133,8 @@ impl RunIndex {
         self.refresh_newest(NEWEST);
     }
 
-    /// [`RunIndex::refresh`] for a caller that holds the decision lock and has refreshed the index under it: reads what was
-    /// decided since, and new runs.
+    /// [`RunIndex::refresh`] for a caller that holds the decision lock and has refreshed the index
+    /// under it: reads what was decided since, and new runs.
     pub fn catch_up(&mut self) {
         self.refresh_newest(0);
     }
@@ -132,7 +146,8 @@ impl RunIndex {
         }
         self.read_changed(newest);
         if self.unwritten >= WORTH_WRITING {
-            // Where the index cannot be written, the next start takes longer and nothing else happens.
+            // Where the index cannot be written, the next start takes longer and nothing else
+            // happens.
             let _ = self.write();
         }
     }
@@ -145,8 +160,12 @@ impl RunIndex {
             self.open.whole = Some(whole.file);
             if let Some(newer) = file::load(files, &self.paths.newer, Part::Newer, base) {
                 self.seen = newer.seen;
-                self.unmerged.extend(newer.known.iter().map(|known| known.id));
-                newer.known.into_iter().for_each(|known| self.known.insert(known));
+                self.unmerged
+                    .extend(newer.known.iter().map(|known| known.id));
+                newer
+                    .known
+                    .into_iter()
+                    .for_each(|known| self.known.insert(known));
                 self.open.newer = Some(newer.file);
             }
         } else if let Some((seen, known)) = file::load_lines(files, &self.paths.lines) {
@@ -160,9 +179,23 @@ impl RunIndex {
         let files = self.store.files();
         if self.base.is_some() && self.unmerged.len() < WORTH_MERGING {
             let newer = self.unmerged.iter().filter_map(|id| self.known.get(*id));
-            return file::store(files, &self.paths.newer, self.base, self.seen, &self.open, newer);
+            return file::store(
+                files,
+                &self.paths.newer,
+                self.base,
+                self.seen,
+                &self.open,
+                newer,
+            );
         }
-        file::store(files, &self.paths.whole, None, self.seen, &self.open, self.known.iter())?;
+        file::store(
+            files,
+            &self.paths.whole,
+            None,
+            self.seen,
+            &self.open,
+            self.known.iter(),
+        )?;
         file::remove(files, &self.paths.newer);
         file::remove(files, &self.paths.lines);
         self.base = file::base(files, &self.paths);
@@ -171,7 +204,8 @@ impl RunIndex {
     }
 
     fn read_changed(&mut self, newest: usize) {
-        let (seen, decided) = decision_lock::changed_since(self.store.files(), &self.lab_dir, self.seen);
+        let (seen, decided) =
+            decision_lock::changed_since(self.store.files(), &self.lab_dir, self.seen);
         self.seen = seen;
         // Taken before the folder is listed: the next refresh finds a run that comes in between.
         let listed = stamp(self.store.files(), self.store.runs());
@@ -182,17 +216,22 @@ impl RunIndex {
         let runs = self.store.open_to_look();
         let stamp = |id| RunStore::stamp(runs.as_ref()?, id);
         let may_stay = |known: &Known| {
-            known.has_verdict() && decided.as_ref().is_some_and(|decided| !decided.contains(&known.id))
+            known.has_verdict()
+                && decided
+                    .as_ref()
+                    .is_some_and(|decided| !decided.contains(&known.id))
         };
-        let others = |id| self.without_record.range(id..).count() + self.damaged.range(id..).count();
+        let others =
+            |id| self.without_record.range(id..).count() + self.damaged.range(id..).count();
         let is_newest = |at, id| at < newest && at + others(id) < newest;
         let is_changed = |(at, known): &(usize, &Known)| {
             !may_stay(known) || (is_newest(*at, known.id) && Some(known.stamp) != stamp(known.id))
         };
         let known = self.known.iter().rev().enumerate().filter(is_changed);
         let mut changed: BTreeSet<RunId> = known.map(|(_, known)| known.id).collect();
-        let is_mended =
-            |(id, (seen, _)): &(&RunId, &(Option<Stamp>, String))| seen.is_none() || *seen != stamp(**id);
+        let is_mended = |(id, (seen, _)): &(&RunId, &(Option<Stamp>, String))| {
+            seen.is_none() || *seen != stamp(**id)
+        };
         changed.extend(self.damaged.iter().filter(is_mended).map(|(id, _)| *id));
         changed.append(&mut self.without_record);
         let changed: Vec<RunId> = changed.into_iter().rev().collect();
@@ -219,7 +258,8 @@ impl RunIndex {
     /// Finds the runs in the folder that are not known, and forgets those that are gone.
     fn list(&mut self) {
         let newest = self.known.iter().next_back().map(|known| known.id);
-        let newer = newest.and_then(|last| listing::newest(&self.store, last, self.known.len() as u64));
+        let newer =
+            newest.and_then(|last| listing::newest(&self.store, last, self.known.len() as u64));
         if let (Some(last), Some(newest)) = (newest, newer) {
             self.damaged.clear();
             self.without_record = (last.0 + 1..=newest.0).map(RunId).collect();
@@ -238,7 +278,9 @@ impl RunIndex {
         let read = || {
             let summary = known.place.and_then(|place| self.open.summary(place));
             // The copy is damaged there: the record itself tells.
-            summary.or_else(|| self.store.read_summary(known.id).ok()).map(Box::new)
+            summary
+                .or_else(|| self.store.read_summary(known.id).ok())
+                .map(Box::new)
         };
         known.summary.get_or_init(read).as_deref()
     }
@@ -250,7 +292,11 @@ impl RunIndex {
 
     /// The runs whose keys `may` be wanted, newest first. Only these are parsed.
     pub fn newest_with(&self, may: impl Fn(&Keys) -> bool) -> impl Iterator<Item = &RunSummary> {
-        let known = self.known.iter().rev().filter(move |known| may(&known.keys));
+        let known = self
+            .known
+            .iter()
+            .rev()
+            .filter(move |known| may(&known.keys));
         known.filter_map(|known| self.get(known))
     }
 
@@ -286,14 +332,18 @@ impl RunIndex {
     pub fn rows(&self, emulated: bool) -> impl Iterator<Item = (RunId, u64)> {
         let known = self.known.iter().rev();
         let has_row = move |keys: &Keys| keys.row != 0 && keys.is(Fact::IsEmulated) == emulated;
-        known.filter(move |known| has_row(&known.keys)).map(|known| (known.id, known.keys.row))
+        known
+            .filter(move |known| has_row(&known.keys))
+            .map(|known| (known.id, known.keys.row))
     }
 
-    /// The last decision about a kernel that a commit holds. A foreign one is the last only if there is none of this user's:
-    /// a folder could bring decisions of any date.
+    /// The last decision about a kernel that a commit holds. A foreign one is the last only if
+    /// there is none of this user's: a folder could bring decisions of any date.
     pub fn last_decided(&self, kernel: &str) -> Option<&RunSummary> {
         let hash = keys::hash(&[kernel]);
-        let ours = |keys: &Keys| keys.kernel == hash && keys.is(Fact::IsDecided) && !keys.is(Fact::IsCheck);
+        let ours = |keys: &Keys| {
+            keys.kernel == hash && keys.is(Fact::IsDecided) && !keys.is(Fact::IsCheck)
+        };
         let decided = self.known.iter().filter(|known| ours(&known.keys));
         let is_own = |known: &Known| known.keys.is(Fact::IsOwn);
         self.get(decided.max_by_key(|known| (is_own(known), known.keys.position(), known.id))?)
@@ -306,7 +356,12 @@ impl RunIndex {
 
     /// The newest run that has ended. A run with a damaged record counts as ended.
     pub fn ended(&self) -> Option<RunId> {
-        let judged = self.known.iter().rev().find(|known| known.has_verdict()).map(|known| known.id);
+        let judged = self
+            .known
+            .iter()
+            .rev()
+            .find(|known| known.has_verdict())
+            .map(|known| known.id);
         judged.max(self.damaged.keys().next_back().copied())
     }
 
@@ -316,7 +371,11 @@ impl RunIndex {
 
     /// Messages about damaged records, newest first.
     pub fn problems(&self) -> Vec<String> {
-        self.damaged.values().rev().map(|(_, problem)| problem.clone()).collect()
+        self.damaged
+            .values()
+            .rev()
+            .map(|(_, problem)| problem.clone())
+            .collect()
     }
 
     /// The runs with damaged records, newest first.
@@ -326,12 +385,20 @@ impl RunIndex {
 
     /// The newest run that `wanted` accepts, with its whole record.
     pub fn find(&self, wanted: impl Fn(&RunSummary) -> bool) -> Option<Record> {
-        self.newest().filter(|b| wanted(b)).find_map(|b| self.store.read(b.id).ok())
+        self.newest()
+            .filter(|b| wanted(b))
+            .find_map(|b| self.store.read(b.id).ok())
     }
 
     /// The newest run that judged these inputs and that `wanted` accepts, with its whole record.
-    pub fn find_of(&self, fingerprint: &Fingerprint, wanted: impl Fn(&RunSummary) -> bool) -> Option<Record> {
-        self.newest_of(fingerprint).filter(|b| wanted(b)).find_map(|b| self.store.read(b.id).ok())
+    pub fn find_of(
+        &self,
+        fingerprint: &Fingerprint,
+        wanted: impl Fn(&RunSummary) -> bool,
+    ) -> Option<Record> {
+        self.newest_of(fingerprint)
+            .filter(|b| wanted(b))
+            .find_map(|b| self.store.read(b.id).ok())
     }
 
     pub fn store(&self) -> &RunStore {
@@ -340,9 +407,13 @@ impl RunIndex {
 
     /// The kernels that decided runs and notes name, relative to the work tree.
     pub fn kernels(&self) -> BTreeSet<String> {
-        let decided = self.known.iter().filter(|known| known.keys.is(Fact::IsDecided));
+        let decided = self
+            .known
+            .iter()
+            .filter(|known| known.keys.is(Fact::IsDecided));
         // Of the runs of one kernel only one is parsed.
-        let one_of_each: HashMap<u64, RunId> = decided.map(|known| (known.keys.kernel, known.id)).collect();
+        let one_of_each: HashMap<u64, RunId> =
+            decided.map(|known| (known.keys.kernel, known.id)).collect();
         let here = one_of_each.values().filter_map(|id| self.summary(*id));
         let in_notes = self.in_notes.summaries.values().flatten();
         let kernels = here.chain(in_notes).map(|summary| summary.kernel.clone());
@@ -360,15 +431,21 @@ impl RunIndex {
 
     /// The greatest order of all decisions; 0 if there is none.
     pub fn greatest_order(&self) -> u64 {
-        self.known.iter().map(|known| known.keys.order).max().unwrap_or(0)
+        self.known
+            .iter()
+            .map(|known| known.keys.order)
+            .max()
+            .unwrap_or(0)
     }
 
-    /// Where each decision of this clone stands among all: at its time in microseconds since 1970, but never before the
-    /// decision that was made before it. The clock may have been set back in between. The second number orders decisions of
-    /// the same time.
+    /// Where each decision of this clone stands among all: at its time in microseconds since 1970,
+    /// but never before the decision that was made before it. The clock may have been set back in
+    /// between. The second number orders decisions of the same time.
     pub fn positions(&self) -> HashMap<RunId, (i64, u64)> {
         let decided = self.known.iter().filter(|known| known.keys.decided != 0);
-        let mut decided: Vec<_> = decided.map(|known| (known.keys.position(), known.id)).collect();
+        let mut decided: Vec<_> = decided
+            .map(|known| (known.keys.position(), known.id))
+            .collect();
         decided.sort_unstable();
         let mut latest = i64::MIN;
         let position = |((order, at), run): ((u64, i64), RunId)| {

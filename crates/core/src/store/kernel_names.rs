@@ -1,5 +1,5 @@
-//! The kernels that rows of the ledgers are about, under the names that they have today: what was found in git, so that each
-//! look at the repository does not search again.
+//! The kernels that rows of the ledgers are about, under the names that they have today: what was
+//! found in git, so that each look at the repository does not search again.
 
 use crate::run::peers::PeerFigure;
 use std::collections::{HashMap, HashSet};
@@ -50,12 +50,19 @@ impl KernelNames {
 
     /// The name that a kernel has today.
     pub fn present<'n>(&'n self, kernel: &'n str) -> &'n str {
-        self.renamed.get(kernel).and_then(Option::as_deref).unwrap_or(kernel)
+        self.renamed
+            .get(kernel)
+            .and_then(Option::as_deref)
+            .unwrap_or(kernel)
     }
 
     /// The kernel of a row without a record, by its commit.
     pub fn of_commit(&self, commit: &str) -> Option<&str> {
-        let found = self.of_commit.get(commit).and_then(Option::as_deref).map(|kernel| self.present(kernel));
+        let found = self
+            .of_commit
+            .get(commit)
+            .and_then(Option::as_deref)
+            .map(|kernel| self.present(kernel));
         found.or(self.only.as_deref())
     }
 

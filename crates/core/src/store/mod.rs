@@ -1,7 +1,9 @@
-//! What the lab keeps of its runs in `.lab/runs`: one folder a run with its record and log, and an index of all runs.
+//! What the lab keeps of its runs in `.lab/runs`: one folder a run with its record and log, and an
+//! index of all runs.
 //!
-//! [`RunStore`] reads and writes one run. [`RunIndex`] knows a [`RunSummary`] of every run. [`DecisionLock`] lets one
-//! process decide at a time and tells the index which records decisions changed.
+//! [`RunStore`] reads and writes one run. [`RunIndex`] knows a [`RunSummary`] of every run.
+//! [`DecisionLock`] lets one process decide at a time and tells the index which records decisions
+//! changed.
 
 pub mod decision_lock;
 pub mod index;

@@ -1,4 +1,5 @@
-//! The folder `.lab/runs`: one folder a run. A run's record is written before each step that it describes.
+//! The folder `.lab/runs`: one folder a run. A run's record is written before each step that it
+//! describes.
 
 use crate::disk::space;
 use crate::disk::stamp::{Stamp, stamp_in};
@@ -22,13 +23,15 @@ use std::path::{Path, PathBuf};
 
 const RECORD: &str = "record.json";
 
-/// The log's name in a run's folder, and of the link beside lab.toml that points to the last run's log.
+/// The log's name in a run's folder, and of the link beside lab.toml that points to the last run's
+/// log.
 pub const LOG: &str = "run.log";
 
 /// The folder in `.lab` with the record and the log of the last run that was not judged.
 const NOT_JUDGED: &str = "not-judged";
 
-/// Folders inside a run's folder that exist only while the built-in harness judges: the files to judge, and the incumbent's files.
+/// Folders inside a run's folder that exist only while the built-in harness judges: the files to
+/// judge, and the incumbent's files.
 pub const TREE: &str = "tree";
 pub const INCUMBENT: &str = "incumbent";
 
@@ -44,14 +47,19 @@ pub struct RunStore {
     not_judged: PathBuf,
 }
 
-/// Most bytes of a record that are read. A run with every result line and workload that the lab records has far fewer.
+/// Most bytes of a record that are read. A run with every result line and workload that the lab
+/// records has far fewer.
 const RECORD_LIMIT: u64 = 16 << 20;
 
 impl RunStore {
     /// The store in this `.lab` folder. Creates nothing.
     pub fn new(lab_dir: &Path) -> Self {
         let files = Root::new(lab_dir.parent().unwrap_or(lab_dir));
-        RunStore { files, runs: lab_dir.join("runs"), not_judged: lab_dir.join(NOT_JUDGED) }
+        RunStore {
+            files,
+            runs: lab_dir.join("runs"),
+            not_judged: lab_dir.join(NOT_JUDGED),
+        }
     }
 
     /// Opens the files of the folder that holds `.lab`, without following links.
@@ -64,7 +72,8 @@ impl RunStore {
         &self.runs
     }
 
-    /// The file with the run of the newest profile. It is replaced with each profile, so a screen sees a profile of any run.
+    /// The file with the run of the newest profile. It is replaced with each profile, so a screen
+    /// sees a profile of any run.
     pub fn profiled(&self) -> PathBuf {
         self.runs.with_file_name("profiled")
     }
@@ -97,7 +106,11 @@ impl RunStore {
     pub fn kernel(&self, id: RunId) -> PathBuf {
         let there = |file: &PathBuf| self.files.metadata(file).is_ok();
         let python = self.new_kernel(id, Language::Python);
-        if there(&python) { python } else { self.new_kernel(id, Language::Cuda) }
+        if there(&python) {
+            python
+        } else {
+            self.new_kernel(id, Language::Cuda)
+        }
     }
 
     /// The path at which a new run keeps its kernel.
@@ -115,15 +128,20 @@ impl RunStore {
         self.files.open(&self.log(id), Access::Read)
     }
 
-    /// Creates the folder of a new run. Two processes at once get two ids: creating a folder succeeds for only one of
-    /// them.
+    /// Creates the folder of a new run. Two processes at once get two ids: creating a folder
+    /// succeeds for only one of them.
     pub fn create(&self) -> Result<RunId> {
         self.create_after(self.ids().first().copied())
     }
 
     /// [`RunStore::create`] for a caller that knows the newest run.
     pub fn create_after(&self, newest: Option<RunId>) -> Result<RunId> {
-        let failed = || format!("cannot make a folder for the run in {}", self.runs.display());
+        let failed = || {
+            format!(
+                "cannot make a folder for the run in {}",
+                self.runs.display()
+            )
+        };
         self.files.create_dir_all(&self.runs).with_context(failed)?;
         if let Some(newest) = newest {
             // Of a lab that was killed while it wrote the record.
@@ -136,7 +154,10 @@ impl RunStore {
         loop {
             let next = newest.checked_add(1).map(RunId);
             let id = next.with_context(|| {
-                format!("{} is the last number: remove that folder", self.folder(RunId(newest)).display())
+                format!(
+                    "{} is the last number: remove that folder",
+                    self.folder(RunId(newest)).display()
+                )
             })?;
             match self.files.create_dir(&self.folder(id)) {
                 Ok(()) => return Ok(id),
@@ -146,8 +167,8 @@ impl RunStore {
         }
     }
 
-    /// Removes the copies of files that a run's folder holds while the run is in progress. A copy that stays costs disk space and
-    /// nothing else.
+    /// Removes the copies of files that a run's folder holds while the run is in progress. A copy
+    /// that stays costs disk space and nothing else.
     pub fn remove_copies(&self, folder: &Path) {
         for copies in [TREE, INCUMBENT] {
             let _ = self.files.remove_dir_all(&folder.join(copies));
@@ -159,8 +180,8 @@ impl RunStore {
         let _ = self.files.remove_dir_all(&self.folder(id));
     }
 
-    /// Moves the folder of a run that was not judged out of the runs, so that its number is free again. The folder of the
-    /// last such run is replaced. Returns the new folder.
+    /// Moves the folder of a run that was not judged out of the runs, so that its number is free
+    /// again. The folder of the last such run is replaced. Returns the new folder.
     pub fn set_aside(&self, id: RunId) -> io::Result<PathBuf> {
         match self.files.remove_dir_all(&self.not_judged) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -174,7 +195,11 @@ impl RunStore {
     pub fn log_of(&self, id: RunId, verdict: Option<&Verdict>) -> PathBuf {
         let is_aside = verdict.is_some_and(|verdict| verdict.outcome == Outcome::NotJudged);
         let has_folder = || self.files.metadata(&self.folder(id)).is_ok();
-        if is_aside && !has_folder() { self.not_judged.join(LOG) } else { self.log(id) }
+        if is_aside && !has_folder() {
+            self.not_judged.join(LOG)
+        } else {
+            self.log(id)
+        }
     }
 
     /// Opens that run.log.
@@ -190,8 +215,14 @@ impl RunStore {
 
     /// All runs, newest first.
     pub fn ids(&self) -> Vec<RunId> {
-        let names = self.files.entries(&self.runs).unwrap_or_default().into_iter();
-        let mut ids: Vec<RunId> = names.filter_map(|n| n.to_str()?.parse().ok().map(RunId)).collect();
+        let names = self
+            .files
+            .entries(&self.runs)
+            .unwrap_or_default()
+            .into_iter();
+        let mut ids: Vec<RunId> = names
+            .filter_map(|n| n.to_str()?.parse().ok().map(RunId))
+            .collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));
         ids
     }
@@ -201,8 +232,8 @@ impl RunStore {
         self.write_in(&self.folder(record.start.id), record)
     }
 
-    /// Writes the record of a run that begins, and does not wait for the disk: if the machine loses power, the run has no verdict, and
-    /// nobody was told one.
+    /// Writes the record of a run that begins, and does not wait for the disk: if the machine loses
+    /// power, the run has no verdict, and nobody was told one.
     pub fn write_begun(&self, record: &Record) -> Result<()> {
         let path = self.folder(record.start.id).join(RECORD);
         let text = text_of(record)?;
@@ -214,9 +245,14 @@ impl RunStore {
     pub fn write_in(&self, folder: &Path, record: &Record) -> Result<()> {
         let path = folder.join(RECORD);
         let write = || -> Result<()> { Ok(self.files.replace(&path, &text_of(record)?)?) };
-        write().with_context(|| format!("cannot write {}", path.display())).map_err(|error| {
-            space::explain(error, &format!("the record of run {} was not written", record.start.id))
-        })
+        write()
+            .with_context(|| format!("cannot write {}", path.display()))
+            .map_err(|error| {
+                space::explain(
+                    error,
+                    &format!("the record of run {} was not written", record.start.id),
+                )
+            })
     }
 
     /// Reads one record. A run whose lab died before the verdict was not judged.
@@ -255,7 +291,11 @@ impl RunStore {
     /// Refuses a record of another folder, and one of a kernel outside of the repository.
     fn check(&self, id: RunId, named: RunId, kernel: &str) -> Result<()> {
         let path = self.record(id);
-        ensure!(named == id, "{} is the record of run {named}, not of run {id}", path.display());
+        ensure!(
+            named == id,
+            "{} is the record of run {named}, not of run {id}",
+            path.display()
+        );
         ensure!(
             is_inside(kernel),
             "{} names a kernel outside of the repository: {}",
@@ -272,10 +312,12 @@ impl RunStore {
     fn parse_at<T: DeserializeOwned>(&self, path: &Path) -> Result<(T, Origin)> {
         let text = self.files.read(path, RECORD_LIMIT);
         let text = text.with_context(|| format!("cannot read {}", path.display()))?;
-        signature::read(Purpose::Record, &text).with_context(|| format!("{} is damaged", path.display()))
+        signature::read(Purpose::Record, &text)
+            .with_context(|| format!("{} is damaged", path.display()))
     }
 
-    /// Whether the run failed before its first record was written. Such a folder is no run and no problem.
+    /// Whether the run failed before its first record was written. Such a folder is no run and no
+    /// problem.
     pub(super) fn has_no_record(&self, id: RunId) -> bool {
         match self.files.metadata(&self.record(id)) {
             Ok(file) => file.len() == 0,
@@ -283,23 +325,27 @@ impl RunStore {
         }
     }
 
-    /// Whether the lab that started this run still follows it: that process holds the lock of run.log until the record
-    /// with the verdict is written.
+    /// Whether the lab that started this run still follows it: that process holds the lock of
+    /// run.log until the record with the verdict is written.
     pub(crate) fn is_in_progress(&self, id: RunId) -> bool {
         self.files.is_locked(&self.log(id))
     }
 
     /// Whether the run's record was written at this time of the file system or later.
     pub(crate) fn was_written_since(&self, id: RunId, time: Timestamp) -> bool {
-        let Ok(about) = self.files.metadata(&self.record(id)) else { return false };
-        let written =
-            i32::try_from(about.mtime_nsec()).ok().and_then(|ns| Timestamp::new(about.mtime(), ns).ok());
+        let Ok(about) = self.files.metadata(&self.record(id)) else {
+            return false;
+        };
+        let written = i32::try_from(about.mtime_nsec())
+            .ok()
+            .and_then(|ns| Timestamp::new(about.mtime(), ns).ok());
         written.is_none_or(|written| written.duration_since(time) >= -TICK)
     }
 }
 
-/// The bytes of record.json. A record that came from elsewhere does not become this user's by a change. Without a key the record
-/// is written all the same: it can be read, but it permits no decision ([`signature::key_problem`] says why).
+/// The bytes of record.json. A record that came from elsewhere does not become this user's by a
+/// change. Without a key the record is written all the same: it can be read, but it permits no
+/// decision ([`signature::key_problem`] says why).
 fn text_of(record: &Record) -> Result<Vec<u8>> {
     let signed = match record.origin {
         Origin::Own => signature::signed(Purpose::Record, record).ok(),
@@ -309,7 +355,10 @@ fn text_of(record: &Record) -> Result<Vec<u8>> {
 }
 
 fn abandoned() -> Verdict {
-    Verdict::bare(Outcome::NotJudged, "the lab itself ended before this run did: judge the bytes again")
+    Verdict::bare(
+        Outcome::NotJudged,
+        "the lab itself ended before this run did: judge the bytes again",
+    )
 }
 
 #[cfg(test)]

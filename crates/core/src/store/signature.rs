@@ -1,8 +1,10 @@
-//! Signs what the lab writes into `.lab`, so that it tells its own records from those that came with a folder.
+//! Signs what the lab writes into `.lab`, so that it tells its own records from those that came
+//! with a folder.
 //!
-//! A clone, an archive or a colleague's folder can bring a record with any verdict. The lab shows such a record and calls it
-//! foreign, but only a record with this user's signature permits a decision. The signature is HMAC-SHA256 with a key that
-//! lies in the user's state folder and in no repository. It does not travel in git notes.
+//! A clone, an archive or a colleague's folder can bring a record with any verdict. The lab shows
+//! such a record and calls it foreign, but only a record with this user's signature permits a
+//! decision. The signature is HMAC-SHA256 with a key that lies in the user's state folder and in no
+//! repository. It does not travel in git notes.
 
 mod key;
 
@@ -47,7 +49,8 @@ impl Purpose {
     }
 }
 
-/// The key of the JSON object under which the signature stands: the version of the scheme, and hex digits.
+/// The key of the JSON object under which the signature stands: the version of the scheme, and hex
+/// digits.
 const SIGNATURE: &str = "signature";
 const SCHEME: &str = "hmac-sha256:";
 
@@ -58,8 +61,8 @@ struct Signed<'a, T> {
     signature: String,
 }
 
-/// A JSON object with its signature, as it goes into a file. The key is made on first use. The error says why there is no
-/// key.
+/// A JSON object with its signature, as it goes into a file. The key is made on first use. The
+/// error says why there is no key.
 pub fn signed<T: Serialize>(purpose: Purpose, value: &T) -> Result<Vec<u8>> {
     Ok(serde_json::to_vec_pretty(&sign(purpose, value)?)?)
 }
@@ -73,14 +76,19 @@ fn sign<T: Serialize>(purpose: Purpose, value: &T) -> Result<Signed<'_, T>> {
     let key = Key::get_or_create()?;
     // The numbers as a reader will find them in the text.
     let read: Value = serde_json::from_slice(&serde_json::to_vec(value)?)?;
-    let signature = format!("{SCHEME}{}", hex(&mac(&key, purpose, &read).finalize().into_bytes()));
+    let signature = format!(
+        "{SCHEME}{}",
+        hex(&mac(&key, purpose, &read).finalize().into_bytes())
+    );
     Ok(Signed { value, signature })
 }
 
 /// Reads a JSON object, and who wrote it.
 pub fn read<T: DeserializeOwned>(purpose: Purpose, text: &[u8]) -> Result<(T, Origin)> {
     let mut value: Value = serde_json::from_slice(text)?;
-    let signature = value.as_object_mut().and_then(|object| object.remove(SIGNATURE));
+    let signature = value
+        .as_object_mut()
+        .and_then(|object| object.remove(SIGNATURE));
     let origin = match signature {
         None => Origin::Unsigned,
         Some(signature) if is_right(purpose, &value, &signature) => Origin::Own,
@@ -91,8 +99,13 @@ pub fn read<T: DeserializeOwned>(purpose: Purpose, text: &[u8]) -> Result<(T, Or
 }
 
 fn is_right(purpose: Purpose, value: &Value, signature: &Value) -> bool {
-    let given = signature.as_str().and_then(|text| text.strip_prefix(SCHEME)).and_then(unhex);
-    let (Some(given), Ok(Some(key))) = (given, Key::get()) else { return false };
+    let given = signature
+        .as_str()
+        .and_then(|text| text.strip_prefix(SCHEME))
+        .and_then(unhex);
+    let (Some(given), Ok(Some(key))) = (given, Key::get()) else {
+        return false;
+    };
     mac(&key, purpose, value).verify_slice(&given).is_ok()
 }
 
@@ -106,8 +119,8 @@ fn mac(key: &Key, purpose: Purpose, value: &Value) -> Hmac<Sha256> {
     mac
 }
 
-/// Writes a value in one way only: without blanks, the keys of each object sorted. So the bytes do not depend on how a file is
-/// laid out.
+/// Writes a value in one way only: without blanks, the keys of each object sorted. So the bytes do
+/// not depend on how a file is laid out.
 fn write_sorted(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Array(items) => {
@@ -142,7 +155,10 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.is_ascii() {
         return None;
     }
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -160,15 +176,23 @@ mod tests {
     fn what_was_signed_is_own_however_the_file_is_laid_out() {
         let value = json!({ "b": [1.5, 0.1, -3, u64::MAX, null, "x\"\u{1b}"], "a": { "d": true, "c": {} } });
         let text = signed(Purpose::Record, &value).unwrap();
-        assert_eq!(read::<Value>(Purpose::Record, &text).unwrap(), (value, Origin::Own));
+        assert_eq!(
+            read::<Value>(Purpose::Record, &text).unwrap(),
+            (value, Origin::Own)
+        );
         let laid_out: Value = serde_json::from_slice(&text).unwrap();
-        assert_eq!(origin(Purpose::Record, laid_out.to_string().as_bytes()), Origin::Own);
+        assert_eq!(
+            origin(Purpose::Record, laid_out.to_string().as_bytes()),
+            Origin::Own
+        );
     }
 
     #[test]
     fn anything_else_is_not() {
-        let text =
-            String::from_utf8(signed(Purpose::Record, &json!({ "run": 1, "pass": false })).unwrap()).unwrap();
+        let text = String::from_utf8(
+            signed(Purpose::Record, &json!({ "run": 1, "pass": false })).unwrap(),
+        )
+        .unwrap();
         assert_eq!(origin(Purpose::Record, text.as_bytes()), Origin::Own);
         for changed in [
             text.replace("false", "true"),
@@ -180,11 +204,22 @@ mod tests {
             text.replace("\"pass\": false", "\"pass\": false, \"pass\": true"),
         ] {
             assert_ne!(changed, text);
-            assert_eq!(origin(Purpose::Record, changed.as_bytes()), Origin::Foreign, "{changed}");
+            assert_eq!(
+                origin(Purpose::Record, changed.as_bytes()),
+                Origin::Foreign,
+                "{changed}"
+            );
         }
-        assert_eq!(origin(Purpose::Intent, text.as_bytes()), Origin::Foreign, "a signature of another kind");
+        assert_eq!(
+            origin(Purpose::Intent, text.as_bytes()),
+            Origin::Foreign,
+            "a signature of another kind"
+        );
         assert_eq!(origin(Purpose::Record, b"{\"run\": 1}"), Origin::Unsigned);
-        assert_eq!(origin(Purpose::Record, b"{\"run\": 1, \"signature\": null}"), Origin::Foreign);
+        assert_eq!(
+            origin(Purpose::Record, b"{\"run\": 1, \"signature\": null}"),
+            Origin::Foreign
+        );
         assert!(read::<Value>(Purpose::Record, b"{ half").is_err());
     }
 

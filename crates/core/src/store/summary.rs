@@ -12,12 +12,14 @@ use lab_protocol::report::{JudgedWorkloads, Measure};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A record without its measures. Its fields have the record's names, so that a record file reads as a summary.
+/// A record without its measures. Its fields have the record's names, so that a record file reads
+/// as a summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
     pub id: RunId,
     pub reason: Reason,
-    /// Who wrote the record. An index that says so is believed for lists only: who decides reads the record.
+    /// Who wrote the record. An index that says so is believed for lists only: who decides reads
+    /// the record.
     #[serde(default)]
     pub origin: Origin,
     /// Repository-relative path of the kernel.
@@ -25,7 +27,8 @@ pub struct RunSummary {
     /// Git blob id of the judged bytes, hex.
     pub blob: String,
     pub fingerprint: Fingerprint,
-    /// The fingerprint with the kernel's tokens in place of its bytes; `None` in the records of an older lab.
+    /// The fingerprint with the kernel's tokens in place of its bytes; `None` in the records of an
+    /// older lab.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_fingerprint: Option<Fingerprint>,
     pub ending: Option<Ending>,
@@ -37,7 +40,8 @@ pub struct RunSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     pub decision: Option<Decision>,
-    /// What the held-out check came to; `None` if the run was not checked, and in the index of an older lab.
+    /// What the held-out check came to; `None` if the run was not checked, and in the index of an
+    /// older lab.
     #[serde(default)]
     pub held_out: Option<Box<HeldOutSummary>>,
     /// What was timed beside the problem's peers.
@@ -106,7 +110,13 @@ impl VerdictSummary {
 
 impl From<&Verdict> for VerdictSummary {
     fn from(verdict: &Verdict) -> Self {
-        let Measured { objective, change, caveated, chosen, part: _ } = verdict.into();
+        let Measured {
+            objective,
+            change,
+            caveated,
+            chosen,
+            part: _,
+        } = verdict.into();
         VerdictSummary {
             outcome: verdict.outcome,
             emulated: verdict.emulated,
@@ -141,9 +151,20 @@ impl RunSummary {
 
     /// The figures that stand for the run: of a kept one those on sealed inputs.
     pub fn measured(&self) -> Measured {
-        let own = self.verdict.map(|verdict| verdict.measured()).unwrap_or_default();
-        let is_kept = self.decision.as_ref().is_some_and(|decision| decision.status == Status::Keep);
-        match self.held_out.as_ref().filter(|_| is_kept).and_then(|held_out| held_out.measured) {
+        let own = self
+            .verdict
+            .map(|verdict| verdict.measured())
+            .unwrap_or_default();
+        let is_kept = self
+            .decision
+            .as_ref()
+            .is_some_and(|decision| decision.status == Status::Keep);
+        match self
+            .held_out
+            .as_ref()
+            .filter(|_| is_kept)
+            .and_then(|held_out| held_out.measured)
+        {
             Some(sealed) => Measured {
                 objective: Some(sealed.objective),
                 chosen: sealed.chosen.or(own.chosen),

@@ -1,4 +1,5 @@
-//! Numbers as text: as many digits as a person reads. One formatter for each place where numbers stand:
+//! Numbers as text: as many digits as a person reads. One formatter for each place where numbers
+//! stand:
 //!
 //! | place | function | 42 | 165210.4 | 0.00423 |
 //! |---|---|---|---|---|
@@ -7,8 +8,8 @@
 //! | an axis or a narrow column | [`short`] | `42` | `165.2k` | `0.004` |
 //! | a gate's value or limit | [`gate`] | `42` | `165,210.4` | `4.2e-3` |
 //!
-//! All of them round first and choose the form by the rounded number, so a larger number never reads as a smaller one.
-//! NaN is `NaN`; infinities are `inf` and `-inf`.
+//! All of them round first and choose the form by the rounded number, so a larger number never
+//! reads as a smaller one. NaN is `NaN`; infinities are `inf` and `-inf`.
 
 /// A number in a sentence. Zeros at the end of a fraction are left out.
 ///
@@ -35,7 +36,11 @@ pub fn figure(value: f64) -> String {
     }
     // A number just below a limit may round up to the limit, and then has the form beyond it.
     let four = rounded(value, 4);
-    let shown = if four.abs() < 1e-3 { rounded(value, 3) } else { four };
+    let shown = if four.abs() < 1e-3 {
+        rounded(value, 3)
+    } else {
+        four
+    };
     if shown.abs() < 1e-3 || value.round().abs() >= 1e15 {
         return scientific(value);
     }
@@ -46,8 +51,8 @@ pub fn figure(value: f64) -> String {
     trimmed(&format!("{shown:.0$}", (4 - digits_before).max(0) as usize)).to_owned()
 }
 
-/// The texts of two numbers that stand beside each other. Two that differ never read the same: they then have all
-/// their digits.
+/// The texts of two numbers that stand beside each other. Two that differ never read the same: they
+/// then have all their digits.
 ///
 /// ```
 /// use lab_core::text::figures::pair;
@@ -56,11 +61,15 @@ pub fn figure(value: f64) -> String {
 /// ```
 pub fn pair(a: f64, b: f64) -> (String, String) {
     let (short_a, short_b) = (figure(a), figure(b));
-    if a != b && short_a == short_b { (a.to_string(), b.to_string()) } else { (short_a, short_b) }
+    if a != b && short_a == short_b {
+        (a.to_string(), b.to_string())
+    } else {
+        (short_a, short_b)
+    }
 }
 
-/// The texts of numbers that stand beside each other, in this form. Two that differ never read the same: all of them then have
-/// further digits.
+/// The texts of numbers that stand beside each other, in this form. Two that differ never read the
+/// same: all of them then have further digits.
 ///
 /// ```
 /// use lab_core::text::figures::{count, distinct, gate};
@@ -71,15 +80,24 @@ pub fn pair(a: f64, b: f64) -> (String, String) {
 pub fn distinct<const N: usize>(values: [f64; N], form: impl Fn(f64) -> String) -> [String; N] {
     let differ = |texts: &[String; N]| {
         let pairs = (0..N).flat_map(|a| (0..a).map(move |b| (a, b)));
-        pairs.into_iter().all(|(a, b)| texts[a] != texts[b] || values[a] == values[b] || values[a].is_nan())
+        pairs
+            .into_iter()
+            .all(|(a, b)| texts[a] != texts[b] || values[a] == values[b] || values[a].is_nan())
     };
     let texts = values.map(form);
     if differ(&texts) {
         return texts;
     }
-    let largest = values.iter().map(|value| value.abs()).filter(|size| size.is_finite()).fold(0.0, f64::max);
+    let largest = values
+        .iter()
+        .map(|value| value.abs())
+        .filter(|size| size.is_finite())
+        .fold(0.0, f64::max);
     let finer = (4..=MOST_DIGITS).map(|digits| values.map(|value| aligned(value, largest, digits)));
-    finer.into_iter().find(differ).unwrap_or_else(|| values.map(|value| value.to_string()))
+    finer
+        .into_iter()
+        .find(differ)
+        .unwrap_or_else(|| values.map(|value| value.to_string()))
 }
 
 /// The significant digits that tell every two numbers apart.
@@ -94,11 +112,14 @@ fn aligned(value: f64, largest: f64, digits: usize) -> String {
         return format!("{value:.0$e}", digits - 1);
     }
     let before = largest.log10().floor() as i32 + 1;
-    grouped(&format!("{value:.0$}", (digits as i32 - before).max(0) as usize))
+    grouped(&format!(
+        "{value:.0$}",
+        (digits as i32 - before).max(0) as usize
+    ))
 }
 
-/// A ratio less 1 as a signed percentage without its unit: with one decimal, or with as many as it takes for it to be told
-/// from zero.
+/// A ratio less 1 as a signed percentage without its unit: with one decimal, or with as many as it
+/// takes for it to be told from zero.
 ///
 /// ```
 /// use lab_core::text::figures::percent;
@@ -108,24 +129,32 @@ pub fn percent(ratio: f64) -> String {
     percents([ratio]).concat()
 }
 
-/// The same for ratios that stand beside each other. All have the same number of decimals, and two that differ never read the
-/// same.
+/// The same for ratios that stand beside each other. All have the same number of decimals, and two
+/// that differ never read the same.
 pub fn percents<const N: usize>(ratios: [f64; N]) -> [String; N] {
     // Minus zero would read `-0.0`.
     let values = ratios.map(|ratio| ratio * 100.0 + 0.0);
     let is_zero = |text: &String| !text.contains(|digit: char| ('1'..='9').contains(&digit));
     let tells = |texts: &[String; N]| {
         let pairs = (0..N).flat_map(|a| (0..a).map(move |b| (a, b)));
-        pairs.into_iter().all(|(a, b)| texts[a] != texts[b] || values[a] == values[b])
-            && texts.iter().zip(values).all(|(text, value)| value == 0.0 || !is_zero(text))
+        pairs
+            .into_iter()
+            .all(|(a, b)| texts[a] != texts[b] || values[a] == values[b])
+            && texts
+                .iter()
+                .zip(values)
+                .all(|(text, value)| value == 0.0 || !is_zero(text))
     };
     let decimals = (1..=5usize).map(|decimals| values.map(|value| format!("{value:+.decimals$}")));
     let powers = (0..MOST_DIGITS).map(|digits| values.map(|value| format!("{value:+.digits$e}")));
-    decimals.chain(powers).find(tells).unwrap_or_else(|| values.map(|value| format!("{value:+}")))
+    decimals
+        .chain(powers)
+        .find(tells)
+        .unwrap_or_else(|| values.map(|value| format!("{value:+}")))
 }
 
-/// A measure, with as many decimals as its interval's ends have: whole from 100 on, 2 decimals from 1 on, 4 decimals from
-/// 0.0001 on.
+/// A measure, with as many decimals as its interval's ends have: whole from 100 on, 2 decimals from
+/// 1 on, 4 decimals from 0.0001 on.
 ///
 /// ```
 /// use lab_core::text::figures::count;
@@ -145,11 +174,16 @@ pub fn count(value: f64) -> String {
     if with_decimals(size, 4) >= 1.0 {
         return format!("{value:.2}");
     }
-    if rounded(size, 3) >= 1e-4 { format!("{value:.4}") } else { format!("{value:.2e}") }
+    if rounded(size, 3) >= 1e-4 {
+        format!("{value:.4}")
+    } else {
+        format!("{value:.2e}")
+    }
 }
 
-/// A number on an axis or in a narrow column, no wider than 6 characters up to 10¹²: `k`, `M` and `G` stand for
-/// thousands, millions and 10⁹. From 1000 to below 10,000 it is whole with a comma, which is no wider.
+/// A number on an axis or in a narrow column, no wider than 6 characters up to 10¹²: `k`, `M` and
+/// `G` stand for thousands, millions and 10⁹. From 1000 to below 10,000 it is whole with a comma,
+/// which is no wider.
 ///
 /// ```
 /// use lab_core::text::figures::short;
@@ -169,12 +203,16 @@ pub fn short(value: f64) -> String {
         s if s >= 1e-3 => return format!("{value:.3}"),
         _ => return format!("{value:.1e}"),
     };
-    let text = if part.abs() < 9.995 { format!("{part:.2}") } else { format!("{part:.1}") };
+    let text = if part.abs() < 9.995 {
+        format!("{part:.2}")
+    } else {
+        format!("{part:.1}")
+    };
     format!("{}{unit}", trimmed(&text))
 }
 
-/// A gate's value or its limit: whole numbers below 10⁹ whole, others from 0.01 to 10⁶ with up to 4 decimals, all else with
-/// a power of ten.
+/// A gate's value or its limit: whole numbers below 10⁹ whole, others from 0.01 to 10⁶ with up to 4
+/// decimals, all else with a power of ten.
 ///
 /// ```
 /// use lab_core::text::figures::gate;
@@ -205,7 +243,9 @@ pub fn thousands(value: f64) -> String {
 
 /// A decimal number's text with a comma before each 3 digits of its whole part.
 fn grouped(text: &str) -> String {
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let (sign, digits) = text
+        .strip_prefix('-')
+        .map_or(("", text), |digits| ("-", digits));
     let whole = digits.find('.').unwrap_or(digits.len());
     let mut grouped = sign.to_owned();
     for (index, digit) in digits.char_indices() {
@@ -217,9 +257,14 @@ fn grouped(text: &str) -> String {
     grouped
 }
 
-/// A number's digits without the zeros that end a fraction: `1.50` is `1.5`, `2.0` is `2`, `100` stays.
+/// A number's digits without the zeros that end a fraction: `1.50` is `1.5`, `2.0` is `2`, `100`
+/// stays.
 pub fn trimmed(digits: &str) -> &str {
-    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
+    if digits.contains('.') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        digits
+    }
 }
 
 /// A finite number rounded to so many significant digits.
@@ -235,7 +280,10 @@ fn with_decimals(value: f64, decimals: usize) -> f64 {
 
 fn scientific(value: f64) -> String {
     let text = format!("{value:.2e}");
-    text.split_once('e').map_or(text.clone(), |(digits, power)| format!("{}e{power}", trimmed(digits)))
+    text.split_once('e')
+        .map_or(text.clone(), |(digits, power)| {
+            format!("{}e{power}", trimmed(digits))
+        })
 }
 
 #[cfg(test)]
@@ -245,21 +293,46 @@ mod tests {
 
     #[test]
     fn figures_are_as_a_person_reads_them() {
-        let shown: Vec<String> =
-            [11044149.977, 1031.0, 999.96, 88.19617, 1.0, 0.0123456, 3e-5, 2.1e-6, -1500.0]
-                .map(figure)
-                .to_vec();
+        let shown: Vec<String> = [
+            11044149.977,
+            1031.0,
+            999.96,
+            88.19617,
+            1.0,
+            0.0123456,
+            3e-5,
+            2.1e-6,
+            -1500.0,
+        ]
+        .map(figure)
+        .to_vec();
         assert_eq!(
             shown,
-            ["11,044,150", "1,031", "1,000", "88.2", "1", "0.01235", "3e-5", "2.1e-6", "-1,500"]
+            [
+                "11,044,150",
+                "1,031",
+                "1,000",
+                "88.2",
+                "1",
+                "0.01235",
+                "3e-5",
+                "2.1e-6",
+                "-1,500"
+            ]
         );
-        assert_eq!([0.0, -0.0, f64::NAN, f64::INFINITY].map(figure), ["0", "0", "NaN", "inf"]);
+        assert_eq!(
+            [0.0, -0.0, f64::NAN, f64::INFINITY].map(figure),
+            ["0", "0", "NaN", "inf"]
+        );
         assert_eq!(figure(1e20), "1e20");
     }
 
     #[test]
     fn a_number_that_rounds_to_a_limit_has_the_form_beyond_it() {
-        assert_eq!([999.94, 999.95, 999.96, 1000.0, 1000.4].map(figure)[1..], ["1,000"; 4]);
+        assert_eq!(
+            [999.94, 999.95, 999.96, 1000.0, 1000.4].map(figure)[1..],
+            ["1,000"; 4]
+        );
         assert_eq!(figure(999.94), "999.9");
         assert_eq!([9.9994e-4, 9.9996e-4, 1e-3].map(figure), ["0.001"; 3]);
         assert_eq!(figure(9.994e-4), "9.99e-4");
@@ -277,30 +350,73 @@ mod tests {
 
     #[test]
     fn measures_and_axes_and_gates_have_their_own_rules() {
-        let counts: Vec<String> =
-            [165210.4, 1234567.0, 42.0, 0.0042, 0.0, 1e-7, f64::NAN, -5432.1].map(count).to_vec();
-        assert_eq!(counts, ["165,210", "1,234,567", "42.00", "0.0042", "0", "1.00e-7", "NaN", "-5,432"]);
+        let counts: Vec<String> = [
+            165210.4,
+            1234567.0,
+            42.0,
+            0.0042,
+            0.0,
+            1e-7,
+            f64::NAN,
+            -5432.1,
+        ]
+        .map(count)
+        .to_vec();
+        assert_eq!(
+            counts,
+            [
+                "165,210",
+                "1,234,567",
+                "42.00",
+                "0.0042",
+                "0",
+                "1.00e-7",
+                "NaN",
+                "-5,432"
+            ]
+        );
         assert_eq!(
             [99.994, 99.996, 0.99994, 0.99996, 9.996e-5].map(count),
             ["99.99", "100", "0.9999", "1.00", "0.0001"]
         );
-        let shorts: Vec<String> = [165210.4, 42000.0, 999.0, 1.5, 0.25, 2.5e9, 999_960.0].map(short).to_vec();
-        assert_eq!(shorts, ["165.2k", "42k", "999", "1.5", "0.250", "2.5G", "1M"]);
-        let near = [1650.3, 1550.0, 999.7, 9999.4, 9999.6, -1234.0, 1.55e6, 1.55, 9.996, 99.96].map(short);
-        let wanted = ["1,650", "1,550", "1,000", "9,999", "10k", "-1,234", "1.55M", "1.55", "10", "100"];
+        let shorts: Vec<String> = [165210.4, 42000.0, 999.0, 1.5, 0.25, 2.5e9, 999_960.0]
+            .map(short)
+            .to_vec();
+        assert_eq!(
+            shorts,
+            ["165.2k", "42k", "999", "1.5", "0.250", "2.5G", "1M"]
+        );
+        let near = [
+            1650.3, 1550.0, 999.7, 9999.4, 9999.6, -1234.0, 1.55e6, 1.55, 9.996, 99.96,
+        ]
+        .map(short);
+        let wanted = [
+            "1,650", "1,550", "1,000", "9,999", "10k", "-1,234", "1.55M", "1.55", "10", "100",
+        ];
         assert_eq!(near, wanted, "two that differ by a tenth read as two");
-        let gates: Vec<String> = [0.0, 2.1e-6, 1024.0, 0.125, f64::NAN, 165_210.4].map(gate).to_vec();
+        let gates: Vec<String> = [0.0, 2.1e-6, 1024.0, 0.125, f64::NAN, 165_210.4]
+            .map(gate)
+            .to_vec();
         assert_eq!(gates, ["0", "2.1e-6", "1,024", "0.125", "NaN", "165,210.4"]);
     }
 
     #[test]
     fn numbers_that_differ_read_differently_beside_each_other() {
-        assert_eq!(distinct([5.004, 5.001, 5.009], count), ["5.004", "5.001", "5.009"]);
-        assert_eq!(distinct([142_050.2, 142_050.4], count), ["142,050.2", "142,050.4"]);
+        assert_eq!(
+            distinct([5.004, 5.001, 5.009], count),
+            ["5.004", "5.001", "5.009"]
+        );
+        assert_eq!(
+            distinct([142_050.2, 142_050.4], count),
+            ["142,050.2", "142,050.4"]
+        );
         assert_eq!(distinct([0.99999, 1.0], gate), ["0.99999", "1.00000"]);
         assert_eq!(distinct([7.0, 7.0], count), ["7.00", "7.00"]);
         assert_eq!(distinct([f64::NAN, 1.0], gate), ["NaN", "1"]);
-        assert_eq!(percents([0.0002, -0.002, 0.003]), ["+0.02", "-0.20", "+0.30"]);
+        assert_eq!(
+            percents([0.0002, -0.002, 0.003]),
+            ["+0.02", "-0.20", "+0.30"]
+        );
         assert_eq!(percents([0.031, 0.028, 0.034]), ["+3.1", "+2.8", "+3.4"]);
         assert_eq!(percents([0.0, -0.0]), ["+0.0", "+0.0"]);
     }
@@ -312,7 +428,11 @@ mod tests {
             Some('G') => (&text[..text.len() - 1], 1e9),
             _ => (text, 1.0),
         };
-        digits.replace(',', "").parse::<f64>().expect("a figure is a number") * unit
+        digits
+            .replace(',', "")
+            .parse::<f64>()
+            .expect("a figure is a number")
+            * unit
     }
 
     /// Numbers of every size, many of them close to a limit between two forms.
@@ -320,7 +440,8 @@ mod tests {
         let limit = prop::sample::select(vec![1e-3, 1.0, 10.0, 100.0, 1e3, 1e4, 1e15]);
         let near = (limit, -2e-3..2e-3f64).prop_map(|(limit, off)| limit * (1.0 + off));
         let any = (-20..20i32, 1.0..10.0f64).prop_map(|(power, digits)| digits * 10f64.powi(power));
-        (prop_oneof![near, any], prop::bool::ANY).prop_map(|(size, minus)| if minus { -size } else { size })
+        (prop_oneof![near, any], prop::bool::ANY)
+            .prop_map(|(size, minus)| if minus { -size } else { size })
     }
 
     proptest! {

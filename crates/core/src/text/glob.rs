@@ -1,7 +1,7 @@
 //! Patterns of paths, as in `kernels/*`.
 
-/// Whether a path with `/` matches a pattern. `*` stands for any characters of one name, `?` for one character, and `**` for any
-/// number of folders.
+/// Whether a path with `/` matches a pattern. `*` stands for any characters of one name, `?` for
+/// one character, and `**` for any number of folders.
 ///
 /// ```
 /// use lab_core::text::glob::matches;
@@ -20,28 +20,42 @@ pub fn matches(pattern: &str, path: &str) -> bool {
 
 /// Why a text is no pattern of paths below a folder, with what to write.
 pub fn fault(pattern: &str) -> Option<&'static str> {
-    let is_up = pattern.trim_end_matches('/').split('/').any(|part| matches!(part, "" | "." | ".."));
+    let is_up = pattern
+        .trim_end_matches('/')
+        .split('/')
+        .any(|part| matches!(part, "" | "." | ".."));
     match pattern {
         "" => Some("it is empty"),
         _ if pattern.starts_with('/') => {
             Some("it is relative to the folder of lab.toml, as in \"kernels/*\"")
         }
-        _ if is_up => {
-            Some("it names folders below that of lab.toml, without `.` and `..`, as in \"kernels/*\"")
-        }
+        _ if is_up => Some(
+            "it names folders below that of lab.toml, without `.` and `..`, as in \"kernels/*\"",
+        ),
         _ if pattern.contains('\\') => Some("names are separated by `/`"),
         _ if pattern.contains(['[', ']', '{', '}']) => Some("it knows `*`, `?` and `**` only"),
         _ => None,
     }
 }
 
-/// Matches names with the parts of a pattern. Linear in the length of each: of several `**` only the last one is tried again.
+/// Matches names with the parts of a pattern. Linear in the length of each: of several `**` only
+/// the last one is tried again.
 fn consume(pattern: &[&str], names: &[&str], is_match: impl Fn(&str, &str) -> bool) -> bool {
-    greedy(pattern, names, |part| *part == "**", |part, name| is_match(part, name))
+    greedy(
+        pattern,
+        names,
+        |part| *part == "**",
+        |part, name| is_match(part, name),
+    )
 }
 
 fn consume_chars(pattern: &[char], name: &[char]) -> bool {
-    greedy(pattern, name, |c| *c == '*', |wanted, c| *wanted == '?' || wanted == c)
+    greedy(
+        pattern,
+        name,
+        |c| *c == '*',
+        |wanted, c| *wanted == '?' || wanted == c,
+    )
 }
 
 /// Matches a sequence with a pattern in which some items stand for any number of items.

@@ -1,4 +1,5 @@
-//! Text that people read: log lines made safe for a screen, numbers, names of signals, words for a shell, and messages.
+//! Text that people read: log lines made safe for a screen, numbers, names of signals, words for a
+//! shell, and messages.
 
 pub mod age;
 pub mod figures;

@@ -2,8 +2,8 @@
 
 use lab_protocol::text::is_visible;
 
-/// One clean line of run.log: without control characters, marks that reorder text, and tabs, and no longer than
-/// [`LENGTH_LIMIT`] characters.
+/// One clean line of run.log: without control characters, marks that reorder text, and tabs, and no
+/// longer than [`LENGTH_LIMIT`] characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     pub text: String,
@@ -16,8 +16,8 @@ pub const LENGTH_LIMIT: usize = 2_000;
 
 const TAB: usize = 8;
 
-/// A line of a log as a terminal would show it: without control sequences, with tabs expanded to 8 columns, and after a
-/// carriage return only what was printed last, as of a progress bar.
+/// A line of a log as a terminal would show it: without control sequences, with tabs expanded to 8
+/// columns, and after a carriage return only what was printed last, as of a progress bar.
 ///
 /// ```
 /// use lab_core::text::sanitise::line;
@@ -28,7 +28,8 @@ pub fn line(bytes: &[u8]) -> String {
     line_within(bytes, LENGTH_LIMIT)
 }
 
-/// [`line()`] with another limit, in characters: a series of the protocol is longer than what a screen shows.
+/// [`line()`] with another limit, in characters: a series of the protocol is longer than what a
+/// screen shows.
 pub fn line_within(bytes: &[u8], limit: usize) -> String {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
@@ -39,7 +40,10 @@ pub fn line_within(bytes: &[u8], limit: usize) -> String {
     {
         return plain.to_owned();
     }
-    let mut shown = Shown { limit, ..Shown::default() };
+    let mut shown = Shown {
+        limit,
+        ..Shown::default()
+    };
     vte::Parser::new().advance(&mut shown, bytes);
     // After a carriage return at the end of the line, the text before it is still shown.
     if shown.text.is_empty() {
@@ -51,12 +55,14 @@ pub fn line_within(bytes: &[u8], limit: usize) -> String {
     shown.text
 }
 
-/// Text that somebody else wrote (a commit message, a name) in one clean line; a line break becomes a blank.
+/// Text that somebody else wrote (a commit message, a name) in one clean line; a line break becomes
+/// a blank.
 pub fn text(text: &str) -> String {
     line(text.replace(['\n', '\r'], " ").trim().as_bytes())
 }
 
-/// Text as one clean line with single blanks between its words: a commit's subject, a description in the ledger.
+/// Text as one clean line with single blanks between its words: a commit's subject, a description
+/// in the ledger.
 ///
 /// ```
 /// use lab_core::text::sanitise::words;

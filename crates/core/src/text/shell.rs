@@ -11,7 +11,10 @@ use shlex::Quoter;
 /// ```
 pub fn quote(word: &str) -> String {
     // Only a NUL byte cannot be quoted, and the caller's words are paths, which hold none.
-    Quoter::new().allow_nul(true).quote(word).map_or_else(|_| word.to_owned(), Into::into)
+    Quoter::new()
+        .allow_nul(true)
+        .quote(word)
+        .map_or_else(|_| word.to_owned(), Into::into)
 }
 
 #[cfg(test)]
@@ -28,9 +31,24 @@ mod tests {
 
     #[test]
     fn a_shell_reads_the_same_word() {
-        for word in ["it's here.py", "a $b `c` \"d\"", "-", "", "*", "line\nline", "!x", "~", "#x", "ü"] {
+        for word in [
+            "it's here.py",
+            "a $b `c` \"d\"",
+            "-",
+            "",
+            "*",
+            "line\nline",
+            "!x",
+            "~",
+            "#x",
+            "ü",
+        ] {
             let line = format!("printf '%s|' {}", quote(word));
-            let said = std::process::Command::new("sh").arg("-c").arg(line).output().expect("a shell");
+            let said = std::process::Command::new("sh")
+                .arg("-c")
+                .arg(line)
+                .output()
+                .expect("a shell");
             assert_eq!(String::from_utf8_lossy(&said.stdout), format!("{word}|"));
         }
     }

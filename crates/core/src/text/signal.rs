@@ -10,6 +10,8 @@ use lab_protocol::FatalSignal;
 /// assert_eq!(name(40), "signal 40");
 /// ```
 pub fn name(signal: i32) -> String {
-    FatalSignal::of(signal)
-        .map_or_else(|| format!("signal {signal}"), |known| format!("signal {signal} ({})", known.meaning))
+    FatalSignal::of(signal).map_or_else(
+        || format!("signal {signal}"),
+        |known| format!("signal {signal} ({})", known.meaning),
+    )
 }

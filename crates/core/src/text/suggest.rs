@@ -1,8 +1,9 @@
 //! Suggestions for mistyped words: "did you mean …?".
 
-/// The known word nearest to `unknown`, if it is near enough for a typing error: at most a third of its letters differ,
-/// and at least one may. Letters that are inserted, left out, replaced or swapped with a neighbour each count as one.
-/// Case counts. A word that begins with `unknown`, if that has at least three letters, is near too.
+/// The known word nearest to `unknown`, if it is near enough for a typing error: at most a third of
+/// its letters differ, and at least one may. Letters that are inserted, left out, replaced or
+/// swapped with a neighbour each count as one. Case counts. A word that begins with `unknown`, if
+/// that has at least three letters, is near too.
 ///
 /// ```
 /// use lab_core::text::suggest::nearest;
@@ -23,8 +24,8 @@ pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> O
         .map(|(_, word)| word)
 }
 
-/// The part of an error message that suggests the [`nearest`] word: ` (did you mean keep?)`. Empty where no word is
-/// near.
+/// The part of an error message that suggests the [`nearest`] word: ` (did you mean keep?)`. Empty
+/// where no word is near.
 ///
 /// ```
 /// use lab_core::text::suggest::did_you_mean;
@@ -42,11 +43,18 @@ mod tests {
     #[test]
     fn the_nearest_word_is_suggested_and_a_distant_one_is_not() {
         assert_eq!(nearest("ctl-k", ["ctrl-k", "ctrl-l"]), Some("ctrl-k"));
-        assert_eq!(nearest("ab", ["abc", "abd"]), Some("abc"), "of equally near words the first");
+        assert_eq!(
+            nearest("ab", ["abc", "abd"]),
+            Some("abc"),
+            "of equally near words the first"
+        );
         assert_eq!(nearest("xyz", ["abc"]), None);
         assert_eq!(nearest("", ["up", "f1"]), None);
         assert_eq!(nearest("anything", []), None);
-        assert_eq!(nearest("gru", ["gruvbox-light", "gruvbox", "nord"]), Some("gruvbox"));
+        assert_eq!(
+            nearest("gru", ["gruvbox-light", "gruvbox", "nord"]),
+            Some("gruvbox")
+        );
         assert_eq!(nearest("gr", ["gruvbox", "nord"]), None);
     }
 }

@@ -1,10 +1,11 @@
-//! Decides when a save is complete: after a quiet moment, but no later than a ceiling. Editors save in two to four
-//! events. A file that was closed after writing, or renamed to its name, is complete: then a much shorter quiet moment
-//! is enough. The clock is an argument.
+//! Decides when a save is complete: after a quiet moment, but no later than a ceiling. Editors save
+//! in two to four events. A file that was closed after writing, or renamed to its name, is
+//! complete: then a much shorter quiet moment is enough. The clock is an argument.
 
 use std::time::{Duration, Instant};
 
-/// The quiet moment after a file was closed: enough for the next file of a checkout, and for a mode that is set last.
+/// The quiet moment after a file was closed: enough for the next file of a checkout, and for a mode
+/// that is set last.
 const CLOSED: Duration = Duration::from_millis(5);
 
 /// Collects the events of one save.
@@ -20,7 +21,12 @@ pub struct Debounce {
 
 impl Debounce {
     pub fn new(quiet: Duration, ceiling: Duration) -> Self {
-        Debounce { quiet, ceiling, waiting: None, closed: false }
+        Debounce {
+            quiet,
+            ceiling,
+            waiting: None,
+            closed: false,
+        }
     }
 
     /// A file changed at `now`.
@@ -37,8 +43,13 @@ impl Debounce {
 
     /// When the save is complete if no more events come; `None` without a save.
     pub fn due(&self) -> Option<Instant> {
-        let quiet = if self.closed { self.quiet.min(CLOSED) } else { self.quiet };
-        self.waiting.map(|(first, last)| (last + quiet).min(first + self.ceiling))
+        let quiet = if self.closed {
+            self.quiet.min(CLOSED)
+        } else {
+            self.quiet
+        };
+        self.waiting
+            .map(|(first, last)| (last + quiet).min(first + self.ceiling))
     }
 
     /// Whether the save is complete at `now`. True once for each save.
@@ -63,11 +74,13 @@ mod tests {
         saves_closed(events, &[])
     }
 
-    /// The milliseconds at which saves are complete, for events at these milliseconds. At some of them the file is closed.
+    /// The milliseconds at which saves are complete, for events at these milliseconds. At some of
+    /// them the file is closed.
     fn saves_closed(events: &[u64], closed: &[u64]) -> Vec<u64> {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut debounce = Debounce::new(Duration::from_millis(QUIET), Duration::from_millis(CEILING));
+        let mut debounce =
+            Debounce::new(Duration::from_millis(QUIET), Duration::from_millis(CEILING));
         let end = events.last().map_or(0, |last| last + 2 * CEILING);
         let mut taken = Vec::new();
         for ms in 0..end {

@@ -8,9 +8,11 @@ use std::sync::Arc;
 pub enum WatchEvent {
     /// The inputs changed and then stayed the same for a moment.
     Changed {
-        /// Repository-relative paths of the files that changed. Empty where files that were gone are back unchanged.
+        /// Repository-relative paths of the files that changed. Empty where files that were gone
+        /// are back unchanged.
         files: Vec<String>,
-        /// Everything that a verdict depends on, as the watcher read it. A run of this save judges these bytes.
+        /// Everything that a verdict depends on, as the watcher read it. A run of this save judges
+        /// these bytes.
         inputs: Arc<Inputs>,
         /// Whether lab.toml changed: the project must be opened again.
         config: bool,
@@ -21,8 +23,8 @@ pub enum WatchEvent {
     Profiled,
     /// A loop of `lab auto` began, ended, or has something new to show.
     LoopChanged { running: bool },
-    /// A message for the user: the kernel cannot be read, or saves are noticed late because the system reports no
-    /// events. Sent once, until the next change.
+    /// A message for the user: the kernel cannot be read, or saves are noticed late because the
+    /// system reports no events. Sent once, until the next change.
     Problem(String),
 }
 

@@ -12,29 +12,41 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// `on_event` gets the files that an event says are complete: closed after writing, or renamed to their names.
+    /// `on_event` gets the files that an event says are complete: closed after writing, or renamed
+    /// to their names.
     pub(super) fn listen(on_event: impl Fn(Vec<PathBuf>) + Send + 'static) -> Self {
-        let listener = notify::recommended_watcher(move |event: notify::Result<Event>| match event {
-            Ok(event) if is_complete(event.kind) => on_event(event.paths),
-            // Reading changes nothing, and the lab itself reads.
-            Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
-            _ => on_event(Vec::new()),
-        });
-        Folders { listener, listened: BTreeSet::new() }
+        let listener =
+            notify::recommended_watcher(move |event: notify::Result<Event>| match event {
+                Ok(event) if is_complete(event.kind) => on_event(event.paths),
+                // Reading changes nothing, and the lab itself reads.
+                Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
+                _ => on_event(Vec::new()),
+            });
+        Folders {
+            listener,
+            listened: BTreeSet::new(),
+        }
     }
 
     /// Why the system reports no events at all.
     pub(super) fn problem(&self) -> Option<String> {
         let error = self.listener.as_ref().err()?;
-        Some(format!("saves are noticed up to a second late: {error}; `lab doctor` says more"))
+        Some(format!(
+            "saves are noticed up to a second late: {error}; `lab doctor` says more"
+        ))
     }
 
-    /// Listens to the folders of these files and to no others. Returns a message where the system refuses one. A folder
-    /// that does not exist is left out: the look every second finds it.
+    /// Listens to the folders of these files and to no others. Returns a message where the system
+    /// refuses one. A folder that does not exist is left out: the look every second finds it.
     pub(super) fn set(&mut self, files: &[PathBuf]) -> Option<String> {
-        let Ok(listener) = &mut self.listener else { return None };
-        let folders: BTreeSet<PathBuf> =
-            files.iter().filter_map(|file| file.parent()).map(Path::to_path_buf).collect();
+        let Ok(listener) = &mut self.listener else {
+            return None;
+        };
+        let folders: BTreeSet<PathBuf> = files
+            .iter()
+            .filter_map(|file| file.parent())
+            .map(Path::to_path_buf)
+            .collect();
         for old in self.listened.difference(&folders) {
             let _ = listener.unwatch(old);
         }
@@ -43,8 +55,10 @@ impl Folders {
             if let Err(error) = listener.watch(new, RecursiveMode::NonRecursive)
                 && new.is_dir()
             {
-                refused =
-                    Some(format!("saves in {} are noticed up to a second late: {error}", new.display()));
+                refused = Some(format!(
+                    "saves in {} are noticed up to a second late: {error}",
+                    new.display()
+                ));
             }
         }
         self.listened = folders;
@@ -55,7 +69,9 @@ impl Folders {
 fn is_complete(kind: EventKind) -> bool {
     match kind {
         EventKind::Access(access) => access == AccessKind::Close(AccessMode::Write),
-        EventKind::Modify(ModifyKind::Name(mode)) => matches!(mode, RenameMode::To | RenameMode::Both),
+        EventKind::Modify(ModifyKind::Name(mode)) => {
+            matches!(mode, RenameMode::To | RenameMode::Both)
+        }
         _ => false,
     }
 }

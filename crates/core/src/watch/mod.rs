@@ -1,13 +1,13 @@
-//! Watches the files that a verdict depends on (the kernel, its local includes, problem.toml, reference.cu, lab.toml,
-//! extras) and what others do in git and in the lab's files.
+//! Watches the files that a verdict depends on (the kernel, its local includes, problem.toml,
+//! reference.cu, lab.toml, extras) and what others do in git and in the lab's files.
 //!
-//! The watcher listens to folders, not to files: a watched file goes silent after the first save by rename. An event of
-//! a folder is only a reason to look. Whether something changed is decided by the bytes. A look every second also finds
-//! saves that cause no event (network file systems, bind mounts). Such a look is cheap: it reads a file only where the
-//! file's metadata changed.
+//! The watcher listens to folders, not to files: a watched file goes silent after the first save by
+//! rename. An event of a folder is only a reason to look. Whether something changed is decided by
+//! the bytes. A look every second also finds saves that cause no event (network file systems, bind
+//! mounts). Such a look is cheap: it reads a file only where the file's metadata changed.
 //!
-//! The lab's own writes start no run: none of its files is an input, and it tells the watcher which bytes it puts back as
-//! the kernel ([`Watcher::without_event`]).
+//! The lab's own writes start no run: none of its files is an input, and it tells the watcher which
+//! bytes it puts back as the kernel ([`Watcher::without_event`]).
 
 mod debounce;
 mod event;
@@ -28,7 +28,8 @@ use worker::Worker;
 
 /// What the watcher's thread is told.
 enum Command {
-    /// Something happened in a watched folder. These files were closed after writing, or got their names.
+    /// Something happened in a watched folder. These files were closed after writing, or got their
+    /// names.
     FolderChanged(Vec<PathBuf>),
     /// The lab is about to put a kernel on disk.
     Write(Write),
@@ -48,9 +49,9 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Runs `write` (a discard, a restore) on the watcher's thread and waits for it. The kernel that it put on disk
-    /// causes no event. What somebody else saves meanwhile does, also where `write` put nothing there. `None` where the
-    /// thread is gone.
+    /// Runs `write` (a discard, a restore) on the watcher's thread and waits for it. The kernel
+    /// that it put on disk causes no event. What somebody else saves meanwhile does, also where
+    /// `write` put nothing there. `None` where the thread is gone.
     pub fn without_event<T: Send + 'static>(
         &self,
         write: impl FnOnce() -> (T, Written) + Send + 'static,
@@ -74,12 +75,19 @@ impl Drop for Watcher {
     }
 }
 
-/// Starts to watch. Only changes from now on are events. The error is of a thread that cannot start.
+/// Starts to watch. Only changes from now on are events. The error is of a thread that cannot
+/// start.
 pub fn start(project: Arc<Project>, sink: WatchSink) -> std::io::Result<Watcher> {
     let (commands, inbox) = channel();
     let to_worker = commands.clone();
-    let folders = Folders::listen(move |closed| drop(to_worker.send(Command::FolderChanged(closed))));
+    let folders =
+        Folders::listen(move |closed| drop(to_worker.send(Command::FolderChanged(closed))));
     let mut worker = Worker::new(project, sink, folders);
-    let thread = std::thread::Builder::new().name("watch".into()).spawn(move || worker.run(&inbox))?;
-    Ok(Watcher { commands, thread: Some(thread) })
+    let thread = std::thread::Builder::new()
+        .name("watch".into())
+        .spawn(move || worker.run(&inbox))?;
+    Ok(Watcher {
+        commands,
+        thread: Some(thread),
+    })
 }

@@ -1,5 +1,5 @@
-//! What a screen shows besides the inputs and others may change: HEAD, a lock or a merge in the repository, the ledger,
-//! the runs of another lab.
+//! What a screen shows besides the inputs and others may change: HEAD, a lock or a merge in the
+//! repository, the ledger, the runs of another lab.
 
 use crate::disk::stamp::{Stamp, stamp};
 use crate::ledger;
@@ -8,12 +8,13 @@ use crate::repo::{self, Head, Repo};
 use crate::run::RunId;
 use crate::store::RunStore;
 
-/// The state of the repository and of the lab's files. Two equal snapshots show the same. Taking one is cheap: it reads no
-/// record and no row.
+/// The state of the repository and of the lab's files. Two equal snapshots show the same. Taking
+/// one is cheap: it reads no record and no row.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RepositorySnapshot {
     head: Option<Head>,
-    /// Why no commit could be made: a lock that is gone, or a user name that git knows by now, changes what is shown.
+    /// Why no commit could be made: a lock that is gone, or a user name that git knows by now,
+    /// changes what is shown.
     obstacle: Option<String>,
     files: Vec<Option<Stamp>>,
     /// Stamp of the folder of runs.
@@ -22,7 +23,8 @@ pub struct RepositorySnapshot {
 }
 
 impl RepositorySnapshot {
-    /// `before` is the last snapshot: a folder of ten thousand runs is listed only where its stamp changed.
+    /// `before` is the last snapshot: a folder of ten thousand runs is listed only where its stamp
+    /// changed.
     pub fn take(project: &Project, before: Option<&RepositorySnapshot>) -> Self {
         let store = RunStore::new(&project.lab_dir);
         let root = project.files();
@@ -31,7 +33,9 @@ impl RepositorySnapshot {
             Some(before) => before.newest,
             None => store.ids().first().copied(),
         };
-        let mut files = [false, true].map(|emulated| stamp(&root, &ledger::path(project, emulated))).to_vec();
+        let mut files = [false, true]
+            .map(|emulated| stamp(&root, &ledger::path(project, emulated)))
+            .to_vec();
         // The stamp of the run's folder changes when its record is replaced.
         files.extend(newest.map(|id| stamp(&root, &store.folder(id))));
         let repo = Repo::open(project);

@@ -24,8 +24,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Least time between two looks at a loop: a command may print a line each millisecond.
 const LOOP_EVERY: Duration = Duration::from_millis(100);
 
-/// Inode, size in bytes, seconds and nanoseconds of the last write, and mode. `None` of a file that is not there. Where the
-/// stamp is the same, the bytes are taken to be the same.
+/// Inode, size in bytes, seconds and nanoseconds of the last write, and mode. `None` of a file that
+/// is not there. Where the stamp is the same, the bytes are taken to be the same.
 type InputStamp = Option<(u64, u64, i64, i64, u64)>;
 
 pub(super) struct Worker {
@@ -85,7 +85,10 @@ impl Worker {
     pub(super) fn run(&mut self, inbox: &Receiver<Command>) {
         let mut next_look = Instant::now() + LOOK_EVERY;
         loop {
-            let until = [self.debounce.due(), self.loop_due].into_iter().flatten().min();
+            let until = [self.debounce.due(), self.loop_due]
+                .into_iter()
+                .flatten()
+                .min();
             let until = until.map_or(next_look, |due| due.min(next_look));
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Command::FolderChanged(closed)) => {
@@ -151,7 +154,9 @@ impl Worker {
             if is_new {
                 self.listen();
             }
-            (self.sink)(WatchEvent::LoopChanged { running: self.loops.running });
+            (self.sink)(WatchEvent::LoopChanged {
+                running: self.loops.running,
+            });
         }
     }
 
@@ -159,7 +164,13 @@ impl Worker {
         let files = InputFiles::of(&self.project);
         let stamp = |path: &PathBuf| {
             let m = files.metadata(path).ok()?;
-            Some((m.ino(), m.size(), m.mtime(), m.mtime_nsec(), u64::from(m.mode())))
+            Some((
+                m.ino(),
+                m.size(),
+                m.mtime(),
+                m.mtime_nsec(),
+                u64::from(m.mode()),
+            ))
         };
         self.paths.iter().map(stamp).collect()
     }
@@ -170,27 +181,36 @@ impl Worker {
             Ok(inputs) => inputs,
             Err(error) => return self.report(error.to_string()),
         };
-        // After a report that the kernel is gone, its return is an event also where its bytes are the same.
+        // After a report that the kernel is gone, its return is an event also where its bytes are
+        // the same.
         let is_back = self.reported.take().is_some();
         let mut files = inputs::differences(&self.known, &inputs.files());
         self.learn(&inputs);
-        // A lab.toml that is new is an input of the project that will be opened for it, and not of this one.
+        // A lab.toml that is new is an input of the project that will be opened for it, and not of
+        // this one.
         if self.project.config_file.is_none() && self.config_path().is_file() {
             files.push(config::FILE.to_owned());
         }
         if !files.is_empty() || is_back {
             let config = self.project.relative(&self.config_path());
             let config = config.is_some_and(|name| files.contains(&name));
-            (self.sink)(WatchEvent::Changed { files, inputs: Arc::new(inputs), config });
+            (self.sink)(WatchEvent::Changed {
+                files,
+                inputs: Arc::new(inputs),
+                config,
+            });
         }
     }
 
-    /// Takes this kernel, which the lab wrote, and its includes as known, if it is still the one on disk. Any other file
-    /// stays as it was known, so that a save in the same moment is an event.
+    /// Takes this kernel, which the lab wrote, and its includes as known, if it is still the one on
+    /// disk. Any other file stays as it was known, so that a save in the same moment is an event.
     fn learn_own_kernel(&mut self, kernel: &[u8]) {
         // Compare again after a moment: somebody may have saved over it.
         self.debounce.event(Instant::now());
-        let Some(inputs) = inputs::read(&self.project).ok().filter(|inputs| inputs.kernel() == kernel) else {
+        let Some(inputs) = inputs::read(&self.project)
+            .ok()
+            .filter(|inputs| inputs.kernel() == kernel)
+        else {
             return;
         };
         let before = std::mem::take(&mut self.known);
@@ -204,7 +224,11 @@ impl Worker {
 
     fn learn(&mut self, inputs: &Inputs) {
         self.known = inputs.files();
-        let mut paths: Vec<PathBuf> = inputs.sources.iter().map(|source| source.path.clone()).collect();
+        let mut paths: Vec<PathBuf> = inputs
+            .sources
+            .iter()
+            .map(|source| source.path.clone())
+            .collect();
         // A lab.toml that does not exist may be created.
         if self.project.config_file.is_none() {
             paths.push(self.config_path());
@@ -224,7 +248,11 @@ impl Worker {
     fn listen(&mut self) {
         let mut watched = self.paths.clone();
         // The folder of the loop exists once a loop has begun.
-        watched.extend(self.loops.exists().then(|| LoopSnapshot::watched(&self.project)));
+        watched.extend(
+            self.loops
+                .exists()
+                .then(|| LoopSnapshot::watched(&self.project)),
+        );
         if let Some(problem) = self.folders.set(&watched) {
             self.report(problem);
         }
@@ -246,5 +274,8 @@ impl Worker {
 
 /// The stamp of the file that each profile replaces; `None` before the first one.
 fn profiled(project: &Project) -> Option<Stamp> {
-    stamp(&project.files(), &RunStore::new(&project.lab_dir).profiled())
+    stamp(
+        &project.files(),
+        &RunStore::new(&project.lab_dir).profiled(),
+    )
 }

@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 
 /// No event takes nearly this long; a test that waits for one that never comes fails instead.
 pub fn patience() -> Duration {
-    let seconds = std::env::var("LAB_TEST_PATIENCE_S").ok().and_then(|s| s.parse().ok());
+    let seconds = std::env::var("LAB_TEST_PATIENCE_S")
+        .ok()
+        .and_then(|s| s.parse().ok());
     Duration::from_secs(seconds.unwrap_or(300))
 }
 
@@ -44,7 +46,9 @@ impl Bench {
         Bench::with(Runner::with_standby)
     }
 
-    fn with(runner: fn(Arc<Project>, PathBuf, lab_core::runner::Sink) -> std::io::Result<Runner>) -> Bench {
+    fn with(
+        runner: fn(Arc<Project>, PathBuf, lab_core::runner::Sink) -> std::io::Result<Runner>,
+    ) -> Bench {
         sign_for_tests();
         let temp = tempfile::tempdir().unwrap();
         let repo = temp.path().join("repo");
@@ -61,7 +65,12 @@ impl Bench {
         let (send, events) = channel();
         let sink = Arc::new(move |event| drop(send.send(event)));
         let runner = runner(Arc::clone(&project), judge, sink).unwrap();
-        Bench { runner: Some(runner), events, project, temp }
+        Bench {
+            runner: Some(runner),
+            events,
+            project,
+            temp,
+        }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -79,7 +88,9 @@ impl Bench {
 
     #[track_caller]
     pub fn event(&self) -> RunEvent {
-        self.events.recv_timeout(patience()).expect("an event comes")
+        self.events
+            .recv_timeout(patience())
+            .expect("an event comes")
     }
 
     /// Starts a run and returns the record of its `Ended`.
@@ -97,7 +108,9 @@ impl Bench {
 
     /// The record of a run as it is on disk.
     pub fn recorded(&self, run: u64) -> Record {
-        RunStore::new(&self.project.lab_dir).read(RunId(run)).unwrap()
+        RunStore::new(&self.project.lab_dir)
+            .read(RunId(run))
+            .unwrap()
     }
 }
 
@@ -108,13 +121,21 @@ impl Drop for Bench {
     }
 }
 
-/// An executable shell script. Another process writes it: a child that another thread starts in that moment would have the
-/// file open for writing until it runs its own program, and Linux runs no file that is open for writing.
+/// An executable shell script. Another process writes it: a child that another thread starts in
+/// that moment would have the file open for writing until it runs its own program, and Linux runs
+/// no file that is open for writing.
 pub fn write_script(path: &Path, text: &str) {
     let write = "rm -f \"$0\" && printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
     let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", write]).arg(path).arg(format!("#!/bin/sh\n{text}\n"));
-    assert!(shell.status().unwrap().success(), "{} was not written", path.display());
+    shell
+        .args(["-c", write])
+        .arg(path)
+        .arg(format!("#!/bin/sh\n{text}\n"));
+    assert!(
+        shell.status().unwrap().success(),
+        "{} was not written",
+        path.display()
+    );
 }
 
 fn commit(repo: &Path, kernel: &str) {
@@ -127,7 +148,8 @@ fn commit(repo: &Path, kernel: &str) {
     let user = git2::Signature::now("A User", "user@example.com").unwrap();
     let parent = git.head().ok().map(|head| head.peel_to_commit().unwrap());
     let parents: Vec<_> = parent.iter().collect();
-    git.commit(Some("HEAD"), &user, &user, "a commit", &tree, &parents).unwrap();
+    git.commit(Some("HEAD"), &user, &user, "a commit", &tree, &parents)
+        .unwrap();
 }
 
 /// Waits until something holds.

@@ -14,7 +14,11 @@ impl Root {
 
     /// [`file_lock::take`] for a file below the root.
     pub fn take_lock(&self, file: &Path, access: Access) -> io::Result<Option<LockedFile>> {
-        file_lock::take_when(Sharing::Exclusive, || self.open(file, access), || self.metadata(file))
+        file_lock::take_when(
+            Sharing::Exclusive,
+            || self.open(file, access),
+            || self.metadata(file),
+        )
     }
 
     /// [`Root::take_lock`] for a plain file or a folder that exists.
@@ -26,13 +30,15 @@ impl Root {
         file_lock::take_when(Sharing::Exclusive, open, || self.metadata(path))
     }
 
-    /// Whether `file` is the name of this locked file still: somebody may have removed or replaced it, and locked another one.
+    /// Whether `file` is the name of this locked file still: somebody may have removed or replaced
+    /// it, and locked another one.
     pub fn is_name_of(&self, file: &Path, lock: &LockedFile) -> bool {
         file_lock::is_named(lock, self.metadata(file)).unwrap_or(false)
     }
 
     /// [`file_lock::is_held`] for a file below the root.
     pub fn is_locked(&self, file: &Path) -> bool {
-        self.open(file, Access::Read).is_ok_and(|file| file_lock::is_held_by_others(&file))
+        self.open(file, Access::Read)
+            .is_ok_and(|file| file_lock::is_held_by_others(&file))
     }
 }

@@ -22,15 +22,16 @@ pub struct FileStamp {
 }
 
 impl Root {
-    /// Opens a folder to look at many files in its folders: each is found without the folders above.
+    /// Opens a folder to look at many files in its folders: each is found without the folders
+    /// above.
     pub fn open_to_look(&self, folder: &Path) -> io::Result<OpenFolder> {
         Ok(OpenFolder(self.folder(folder)?))
     }
 }
 
 impl OpenFolder {
-    /// The stamp of the file `name` in the folder `folder` of this one. A link has a stamp of its own, and a link in place of the
-    /// folder is an error.
+    /// The stamp of the file `name` in the folder `folder` of this one. A link has a stamp of its
+    /// own, and a link in place of the folder is an error.
     pub fn stamp(&self, folder: &OsStr, name: &OsStr) -> io::Result<FileStamp> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = openat(&self.0, folder, flags, Mode::empty())?;
@@ -38,7 +39,10 @@ impl OpenFolder {
         Ok(FileStamp {
             inode: about.st_ino,
             size: about.st_size.unsigned_abs(),
-            written: (about.st_mtime, i64::try_from(about.st_mtime_nsec).unwrap_or(0)),
+            written: (
+                about.st_mtime,
+                i64::try_from(about.st_mtime_nsec).unwrap_or(0),
+            ),
         })
     }
 }

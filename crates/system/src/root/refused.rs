@@ -11,10 +11,7 @@ pub enum Refused {
     /// A link, where none is followed.
     Link(PathBuf),
     /// The path lies outside of the root, or a link leads there.
-    Outside {
-        path: PathBuf,
-        root: PathBuf,
-    },
+    Outside { path: PathBuf, root: PathBuf },
     /// A pipe, a device or a socket.
     NotPlain(PathBuf),
     /// The file has another name, under which written bytes would show too.
@@ -30,10 +27,19 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refused::Link(path) => {
-                write!(f, "{} is a link, and lab follows no link there: remove it", path.display())
+                write!(
+                    f,
+                    "{} is a link, and lab follows no link there: remove it",
+                    path.display()
+                )
             }
             Refused::Outside { path, root } => {
-                write!(f, "{} leads out of {}: put the file itself there", path.display(), root.display())
+                write!(
+                    f,
+                    "{} leads out of {}: put the file itself there",
+                    path.display(),
+                    root.display()
+                )
             }
             Refused::NotPlain(path) => write!(f, "{} is no plain file: remove it", path.display()),
             Refused::SeveralNames(path) => write!(
@@ -42,7 +48,11 @@ impl fmt::Display for Refused {
                 path.display()
             ),
             Refused::TooLarge { path, bytes, limit } => {
-                write!(f, "{} has {bytes} bytes: at most {limit} are read", path.display())
+                write!(
+                    f,
+                    "{} has {bytes} bytes: at most {limit} are read",
+                    path.display()
+                )
             }
         }
     }

@@ -10,10 +10,14 @@ use std::path::{Component, Path, PathBuf};
 const LINKS: usize = 40;
 
 impl Root {
-    /// The path of the file that `path` means, without links, relative to the root. Follows links as long as each leads to a
-    /// place inside. The file need not exist. Use it for files that users link within a repository, and open the result.
+    /// The path of the file that `path` means, without links, relative to the root. Follows links
+    /// as long as each leads to a place inside. The file need not exist. Use it for files that
+    /// users link within a repository, and open the result.
     pub fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
-        let outside = || Refused::Outside { path: path.to_owned(), root: self.path().to_owned() };
+        let outside = || Refused::Outside {
+            path: path.to_owned(),
+            root: self.path().to_owned(),
+        };
         let mut left: VecDeque<OsString> = self.names(path)?.into();
         let (mut found, mut links) = (PathBuf::new(), 0);
         while let Some(name) = left.pop_front() {
@@ -44,7 +48,10 @@ impl Root {
             let target = match target.is_absolute() {
                 true => {
                     found = PathBuf::new();
-                    target.strip_prefix(self.path()).map_err(|_| outside())?.to_owned()
+                    target
+                        .strip_prefix(self.path())
+                        .map_err(|_| outside())?
+                        .to_owned()
                 }
                 false => target,
             };

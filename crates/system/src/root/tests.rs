@@ -18,7 +18,10 @@ fn world() -> World {
     fs::create_dir_all(path.join("repo/.lab/runs/1")).unwrap();
     fs::create_dir(path.join("home")).unwrap();
     fs::write(path.join("home/rc"), BYTES).unwrap();
-    World { root: Root::new(&path.join("repo")), temp }
+    World {
+        root: Root::new(&path.join("repo")),
+        temp,
+    }
 }
 
 impl World {
@@ -29,14 +32,20 @@ impl World {
     #[track_caller]
     fn outside_is_untouched(&self) {
         assert_eq!(fs::read(self.temp.path().join("home/rc")).unwrap(), BYTES);
-        assert_eq!(fs::read_dir(self.temp.path().join("home")).unwrap().count(), 1);
+        assert_eq!(
+            fs::read_dir(self.temp.path().join("home")).unwrap().count(),
+            1
+        );
     }
 }
 
 #[track_caller]
 fn refused<T: fmt::Debug>(result: io::Result<T>, wanted: &str) {
     let error = result.unwrap_err();
-    assert!(refusal(&error).is_some() && error.to_string().contains(wanted), "{error:?}, not '{wanted}'");
+    assert!(
+        refusal(&error).is_some() && error.to_string().contains(wanted),
+        "{error:?}, not '{wanted}'"
+    );
 }
 
 use std::fmt;
@@ -48,10 +57,18 @@ fn no_access_follows_a_link_whether_of_the_file_or_of_a_folder_above_it() {
     world.link("../../../home", ".lab/runs/2");
     for file in [".lab/screen.lock", ".lab/runs/2/rc", ".lab/runs/2/new"] {
         let file = Path::new(file);
-        for access in [Access::Read, Access::Append, Access::ReadAppend, Access::ReadWrite] {
+        for access in [
+            Access::Read,
+            Access::Append,
+            Access::ReadAppend,
+            Access::ReadWrite,
+        ] {
             refused(world.root.open(file, access), "is a link");
         }
-        refused(world.root.wait_for_lock(file, Access::ReadWrite), "is a link");
+        refused(
+            world.root.wait_for_lock(file, Access::ReadWrite),
+            "is a link",
+        );
         refused(world.root.take_lock(file, Access::ReadAppend), "is a link");
         assert!(!world.root.is_locked(file));
     }
@@ -59,9 +76,18 @@ fn no_access_follows_a_link_whether_of_the_file_or_of_a_folder_above_it() {
     refused(world.root.replace(below, b"x"), "is a link");
     refused(world.root.create(below), "is a link");
     refused(world.root.create_dir(below), "is a link");
-    refused(world.root.create_dir_all(Path::new(".lab/runs/2/a/b")), "is a link");
-    refused(world.root.remove_file(Path::new(".lab/runs/2/rc")), "is a link");
-    refused(world.root.remove_dir_all(Path::new(".lab/runs/2/rc")), "is a link");
+    refused(
+        world.root.create_dir_all(Path::new(".lab/runs/2/a/b")),
+        "is a link",
+    );
+    refused(
+        world.root.remove_file(Path::new(".lab/runs/2/rc")),
+        "is a link",
+    );
+    refused(
+        world.root.remove_dir_all(Path::new(".lab/runs/2/rc")),
+        "is a link",
+    );
     refused(world.root.entries(Path::new(".lab/runs/2")), "is a link");
     world.outside_is_untouched();
 }
@@ -72,10 +98,24 @@ fn a_link_is_replaced_or_removed_itself() {
     world.link("../../home/rc", ".lab/record.json");
     world.link("../../home", ".lab/standby");
     world.link("../../home/rc", ".lab/log");
-    world.root.replace(Path::new(".lab/record.json"), b"{}").unwrap();
-    assert_eq!(world.root.read(Path::new(".lab/record.json"), 9).unwrap(), b"{}");
-    world.root.remove_dir_all(Path::new(".lab/standby")).unwrap();
-    world.root.create(Path::new(".lab/log")).unwrap().write_all(b"new").unwrap();
+    world
+        .root
+        .replace(Path::new(".lab/record.json"), b"{}")
+        .unwrap();
+    assert_eq!(
+        world.root.read(Path::new(".lab/record.json"), 9).unwrap(),
+        b"{}"
+    );
+    world
+        .root
+        .remove_dir_all(Path::new(".lab/standby"))
+        .unwrap();
+    world
+        .root
+        .create(Path::new(".lab/log"))
+        .unwrap()
+        .write_all(b"new")
+        .unwrap();
     assert_eq!(world.root.read(Path::new(".lab/log"), 9).unwrap(), b"new");
     world.outside_is_untouched();
     let mut names = world.root.entries(Path::new(".lab")).unwrap();
@@ -97,21 +137,40 @@ fn pipes_devices_and_large_files_are_not_read() {
     let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
     for name in ["pipe", "socket"] {
         refused(world.root.read(Path::new(name), 9), "is no plain file");
-        refused(world.root.open(Path::new(name), Access::ReadWrite), "is no plain file");
+        refused(
+            world.root.open(Path::new(name), Access::ReadWrite),
+            "is no plain file",
+        );
         refused(read_anywhere(&at(name), 9), "is no plain file");
     }
-    refused(read_anywhere(Path::new("/dev/zero"), 9), "/dev/zero is no plain file");
-    assert_eq!(world.root.read(Path::new(".lab"), 9).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+    refused(
+        read_anywhere(Path::new("/dev/zero"), 9),
+        "/dev/zero is no plain file",
+    );
+    assert_eq!(
+        world.root.read(Path::new(".lab"), 9).unwrap_err().kind(),
+        io::ErrorKind::IsADirectory
+    );
     fs::write(at("ten"), "0123456789").unwrap();
-    refused(world.root.read(Path::new("ten"), 9), "has 10 bytes: at most 9 are read");
+    refused(
+        world.root.read(Path::new("ten"), 9),
+        "has 10 bytes: at most 9 are read",
+    );
     refused(read_anywhere(&at("ten"), 9), "has 10 bytes");
-    assert_eq!(world.root.read(Path::new("ten"), 10).unwrap(), b"0123456789");
+    assert_eq!(
+        world.root.read(Path::new("ten"), 10).unwrap(),
+        b"0123456789"
+    );
 }
 
 #[test]
 fn a_file_with_a_second_name_is_read_and_not_written() {
     let world = world();
-    fs::hard_link(world.temp.path().join("home/rc"), world.root.path().join("lock")).unwrap();
+    fs::hard_link(
+        world.temp.path().join("home/rc"),
+        world.root.path().join("lock"),
+    )
+    .unwrap();
     let lock = Path::new("lock");
     assert_eq!(world.root.read(lock, 99).unwrap(), BYTES);
     for access in [Access::Append, Access::ReadAppend, Access::ReadWrite] {
@@ -126,11 +185,17 @@ fn a_file_is_created_whole_and_only_under_a_free_name() {
     let world = world();
     let lock = Path::new(".lab/index.lock");
     world.root.create_whole(lock, b"held").unwrap();
-    let taken = world.root.create_whole(lock, b"held by another").unwrap_err();
+    let taken = world
+        .root
+        .create_whole(lock, b"held by another")
+        .unwrap_err();
     assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
     assert_eq!(world.root.read(lock, 99).unwrap(), b"held");
     world.link("../../home/none", ".lab/linked");
-    let linked = world.root.create_whole(Path::new(".lab/linked"), b"x").unwrap_err();
+    let linked = world
+        .root
+        .create_whole(Path::new(".lab/linked"), b"x")
+        .unwrap_err();
     assert_eq!(linked.kind(), io::ErrorKind::AlreadyExists);
     let names = world.root.entries(Path::new(".lab")).unwrap();
     assert_eq!(names.len(), 3, "no temporary file is left: {names:?}");
@@ -140,7 +205,12 @@ fn a_file_is_created_whole_and_only_under_a_free_name() {
 #[test]
 fn paths_that_leave_the_root_are_refused() {
     let world = world();
-    for path in ["../home/rc", ".lab/../../home/rc", "/etc/hostname", "a/../b"] {
+    for path in [
+        "../home/rc",
+        ".lab/../../home/rc",
+        "/etc/hostname",
+        "a/../b",
+    ] {
         refused(world.root.read(Path::new(path), 9), "leads out of");
     }
     let absolute = world.root.path().join("./kernel.cu");
@@ -157,12 +227,24 @@ fn links_between_places_inside_are_resolved_and_others_refused() {
     world.link("../real.cu", "a/b/kernel.cu");
     world.link("a/b", "short");
     world.link(root.path().join("a").to_str().unwrap(), "absolute");
-    for path in ["a/b/kernel.cu", "short/kernel.cu", "absolute/real.cu", "absolute/b/kernel.cu"] {
-        assert_eq!(root.resolve(Path::new(path)).unwrap(), Path::new("a/real.cu"), "{path}");
+    for path in [
+        "a/b/kernel.cu",
+        "short/kernel.cu",
+        "absolute/real.cu",
+        "absolute/b/kernel.cu",
+    ] {
+        assert_eq!(
+            root.resolve(Path::new(path)).unwrap(),
+            Path::new("a/real.cu"),
+            "{path}"
+        );
         assert_eq!(root.read_resolved(Path::new(path), 9).unwrap(), b"x");
         assert_eq!(root.metadata_resolved(Path::new(path)).unwrap().size(), 1);
     }
-    assert_eq!(root.resolve(Path::new("none/x.h")).unwrap(), Path::new("none/x.h"));
+    assert_eq!(
+        root.resolve(Path::new("none/x.h")).unwrap(),
+        Path::new("none/x.h")
+    );
     world.link("../../home/rc", "a/out.cu");
     world.link("../..", "a/up");
     world.link("/dev/zero", "zero.h");
@@ -171,7 +253,12 @@ fn links_between_places_inside_are_resolved_and_others_refused() {
         refused(root.read_resolved(Path::new(path), 9), "leads out of");
     }
     world.link("circle", "circle");
-    assert!(root.resolve(Path::new("circle")).unwrap_err().to_string().contains("Too many levels"));
+    assert!(
+        root.resolve(Path::new("circle"))
+            .unwrap_err()
+            .to_string()
+            .contains("Too many levels")
+    );
 }
 
 #[test]
@@ -180,14 +267,30 @@ fn a_lock_below_a_root_keeps_others_out() {
     let lock = Path::new(".lab/lock");
     let held = world.root.wait_for_lock(lock, Access::ReadAppend).unwrap();
     assert!(world.root.is_locked(lock));
-    assert!(world.root.take_lock(lock, Access::ReadAppend).unwrap().is_none());
+    assert!(
+        world
+            .root
+            .take_lock(lock, Access::ReadAppend)
+            .unwrap()
+            .is_none()
+    );
     assert!(world.root.is_name_of(lock, &held));
     world.root.remove_file(lock).unwrap();
     assert!(!world.root.is_name_of(lock, &held));
-    let other = world.root.take_lock(lock, Access::ReadAppend).unwrap().unwrap();
+    let other = world
+        .root
+        .take_lock(lock, Access::ReadAppend)
+        .unwrap()
+        .unwrap();
     assert!(world.root.is_name_of(lock, &other) && !world.root.is_name_of(lock, &held));
     drop((held, other));
-    assert!(world.root.take_lock(lock, Access::ReadWrite).unwrap().is_some());
+    assert!(
+        world
+            .root
+            .take_lock(lock, Access::ReadWrite)
+            .unwrap()
+            .is_some()
+    );
 }
 
 #[test]
@@ -196,15 +299,27 @@ fn many_files_are_looked_at_from_an_open_folder_and_no_link_is_followed() {
     let root = &world.root;
     let runs = root.open_to_look(Path::new(".lab/runs")).unwrap();
     let look = |run: &str, name: &str| runs.stamp(run.as_ref(), name.as_ref());
-    assert_eq!(look("1", "record.json").unwrap_err().kind(), io::ErrorKind::NotFound);
-    root.replace(Path::new(".lab/runs/1/record.json"), b"{}").unwrap();
+    assert_eq!(
+        look("1", "record.json").unwrap_err().kind(),
+        io::ErrorKind::NotFound
+    );
+    root.replace(Path::new(".lab/runs/1/record.json"), b"{}")
+        .unwrap();
     let about = root.metadata(Path::new(".lab/runs/1/record.json")).unwrap();
-    let wanted = FileStamp { inode: about.ino(), size: 2, written: (about.mtime(), about.mtime_nsec()) };
+    let wanted = FileStamp {
+        inode: about.ino(),
+        size: 2,
+        written: (about.mtime(), about.mtime_nsec()),
+    };
     assert_eq!(look("1", "record.json").unwrap(), wanted);
     world.link("../../home", ".lab/runs/2");
     assert!(look("2", "rc").is_err(), "the folder is a link");
     world.link("../../../../home/rc", ".lab/runs/1/link");
-    assert_ne!(look("1", "link").unwrap().size, BYTES.len() as u64, "a link has a stamp of its own");
+    assert_ne!(
+        look("1", "link").unwrap().size,
+        BYTES.len() as u64,
+        "a link has a stamp of its own"
+    );
     world.link("runs", ".lab/linked");
     refused(root.open_to_look(Path::new(".lab/linked")), "is a link");
 }

@@ -50,8 +50,9 @@ impl Root {
         Ok(unlinkat(&folder, &name, AtFlags::empty())?)
     }
 
-    /// Removes a folder with all that is in it, or a link of that name. What a link leads to stays. Nothing happens where there
-    /// is nothing. The error is of a file of that name, and of the system.
+    /// Removes a folder with all that is in it, or a link of that name. What a link leads to stays.
+    /// Nothing happens where there is nothing. The error is of a file of that name, and of the
+    /// system.
     pub fn remove_dir_all(&self, folder: &Path) -> io::Result<()> {
         let removed = || {
             let (parent, name) = self.folder_of(folder)?;
@@ -85,7 +86,9 @@ fn remove(parent: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
         return Ok(unlinkat(parent, name, AtFlags::empty())?);
     }
     if depth == 0 {
-        return Err(io::Error::other("its folders are nested too deeply: remove it by hand"));
+        return Err(io::Error::other(
+            "its folders are nested too deeply: remove it by hand",
+        ));
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = openat(parent, name, flags, Mode::empty())?;

@@ -22,7 +22,8 @@ impl Scale {
     }
 }
 
-/// A range of values from `low` to `high`, where `high` is greater; on a logarithmic scale both are above 0.
+/// A range of values from `low` to `high`, where `high` is greater; on a logarithmic scale both are
+/// above 0.
 ///
 /// ```
 /// use lab_tui::chart::{Axis, Scale};
@@ -60,24 +61,38 @@ pub struct Tick {
 const LARGEST: f64 = 1e300;
 
 impl Axis {
-    /// The axis that spans `values`, with a margin at either end. Values that are not finite are ignored, on a
-    /// logarithmic scale also those that are not above 0. A single value is in the middle. Without values the axis has
-    /// no ticks.
+    /// The axis that spans `values`, with a margin at either end. Values that are not finite are
+    /// ignored, on a logarithmic scale also those that are not above 0. A single value is in the
+    /// middle. Without values the axis has no ticks.
     pub fn over(values: impl IntoIterator<Item = f64>, scale: Scale) -> Self {
         let counts = |v: &f64| v.is_finite() && (scale == Scale::Linear || *v > 0.0);
-        let ends = values.into_iter().filter(counts).fold(None, |ends: Option<(f64, f64)>, v| {
-            Some(ends.map_or((v, v), |(low, high)| (low.min(v), high.max(v))))
-        });
+        let ends = values
+            .into_iter()
+            .filter(counts)
+            .fold(None, |ends: Option<(f64, f64)>, v| {
+                Some(ends.map_or((v, v), |(low, high)| (low.min(v), high.max(v))))
+            });
         match (ends, scale) {
-            (None, _) => Axis { is_blank: true, ..Axis::between(1.0, 10.0, scale) },
+            (None, _) => Axis {
+                is_blank: true,
+                ..Axis::between(1.0, 10.0, scale)
+            },
             (Some((low, high)), Scale::Linear) => {
-                let margin = if high > low { (high - low).min(LARGEST) * 0.06 } else { high.abs() * 0.1 };
+                let margin = if high > low {
+                    (high - low).min(LARGEST) * 0.06
+                } else {
+                    high.abs() * 0.1
+                };
                 // An axis of values that are not negative begins at 0 or above.
                 let least = if low >= 0.0 { 0.0 } else { -LARGEST };
                 Axis::between((low - margin).max(least), high + margin, scale)
             }
             (Some((low, high)), Scale::Log) => {
-                let margin = if high > low { (high / low).powf(0.06) } else { 2.0 };
+                let margin = if high > low {
+                    (high / low).powf(0.06)
+                } else {
+                    2.0
+                };
                 Axis::between(low / margin, high * margin, scale)
             }
         }
@@ -85,14 +100,31 @@ impl Axis {
 
     /// The axis from `low` to `high`, widened where `high` is not greater than `low`.
     pub fn between(low: f64, high: f64, scale: Scale) -> Self {
-        let least = if scale == Scale::Log { 1.0 / LARGEST } else { -LARGEST };
+        let least = if scale == Scale::Log {
+            1.0 / LARGEST
+        } else {
+            -LARGEST
+        };
         let low = if low.is_nan() { 0.0 } else { low }.clamp(least, LARGEST / 10.0);
         let high = if high.is_nan() { 1.0 } else { high }.min(LARGEST);
         // On a narrower axis two ticks would have the same text.
-        let narrowest = if low == 0.0 && high <= 0.0 { 1.0 } else { low.abs().max(high.abs()) * 1e-6 };
+        let narrowest = if low == 0.0 && high <= 0.0 {
+            1.0
+        } else {
+            low.abs().max(high.abs()) * 1e-6
+        };
         let high = high.max(low + narrowest);
         let from = scale.scaled(low);
-        Axis { low, high, from, span: scale.scaled(high) - from, scale, unit: "", name: "", is_blank: false }
+        Axis {
+            low,
+            high,
+            from,
+            span: scale.scaled(high) - from,
+            scale,
+            unit: "",
+            name: "",
+            is_blank: false,
+        }
     }
 
     /// The axis with a unit after each number: `°C`, `MHz`, `µs`.
@@ -121,7 +153,8 @@ impl Axis {
         self.name
     }
 
-    /// The position of `value`: 0 at the low end, 1 at the high end, below 0 or above 1 out of range.
+    /// The position of `value`: 0 at the low end, 1 at the high end, below 0 or above 1 out of
+    /// range.
     pub fn share(&self, value: f64) -> f64 {
         (self.scale.scaled(value) - self.from) / self.span
     }
@@ -134,17 +167,22 @@ impl Axis {
         }
     }
 
-    /// At most `most` round numbers within the range, rising. On a linear scale their distance is 1, 2 or 5 times a
-    /// power of ten (P. Heckbert, "Nice numbers for graph labels", Graphics Gems, 1990; the ends of the range stay
-    /// where they are). On a logarithmic scale the numbers themselves are 1, 2 or 5 times a power of ten; where
-    /// only one of them is in the range, the ticks are those of the linear scale.
+    /// At most `most` round numbers within the range, rising. On a linear scale their distance is
+    /// 1, 2 or 5 times a power of ten (P. Heckbert, "Nice numbers for graph labels", Graphics Gems,
+    /// 1990; the ends of the range stay where they are). On a logarithmic scale the numbers
+    /// themselves are 1, 2 or 5 times a power of ten; where only one of them is in the range, the
+    /// ticks are those of the linear scale.
     pub fn ticks(&self, most: usize) -> Vec<Tick> {
         match self.scale {
             _ if self.is_blank => Vec::new(),
             Scale::Linear => self.linear_ticks(most),
             Scale::Log => {
                 let found = self.decades(most);
-                if found.len() < 2 { self.linear_ticks(most) } else { found }
+                if found.len() < 2 {
+                    self.linear_ticks(most)
+                } else {
+                    found
+                }
             }
         }
     }
@@ -167,29 +205,47 @@ impl Axis {
         };
         let values: Vec<f64> = (0..count).map(|i| (first + i as f64) * step).collect();
         let largest = values.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-        values.iter().map(|value| self.tick(*value, largest, step)).collect()
+        values
+            .iter()
+            .map(|value| self.tick(*value, largest, step))
+            .collect()
     }
 
-    /// Ticks at 1, 2 and 5 of each decade; if those are too many, at each decade, at every second decade, every fifth,
-    /// tenth …
+    /// Ticks at 1, 2 and 5 of each decade; if those are too many, at each decade, at every second
+    /// decade, every fifth, tenth …
     fn decades(&self, most: usize) -> Vec<Tick> {
-        let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
+        let (first, last) = (
+            self.low.log10().floor() as i32,
+            self.high.log10().ceil() as i32,
+        );
         let powers = |stride: i32, factors: &'static [f64]| -> Vec<f64> {
             let multiples = (first..=last).filter(|power| power.rem_euclid(stride) == 0);
-            let values = multiples.flat_map(|power| factors.iter().map(move |f| decimal(*f, power)));
-            values.filter(|v| (self.low..=self.high).contains(v)).collect()
+            let values =
+                multiples.flat_map(|power| factors.iter().map(move |f| decimal(*f, power)));
+            values
+                .filter(|v| (self.low..=self.high).contains(v))
+                .collect()
         };
-        let sparser = [1, 2, 5, 10, 20, 50, 100, 200, 500].into_iter().map(|stride| powers(stride, &[1.0]));
+        let sparser = [1, 2, 5, 10, 20, 50, 100, 200, 500]
+            .into_iter()
+            .map(|stride| powers(stride, &[1.0]));
         let mut all = std::iter::once(powers(1, &[1.0, 2.0, 5.0])).chain(sparser);
         let values = all.find(|values| values.len() <= most).unwrap_or_default();
-        values.iter().map(|value| self.tick(*value, *value, *value)).collect()
+        values
+            .iter()
+            .map(|value| self.tick(*value, *value, *value))
+            .collect()
     }
 
-    /// A tick with its text. `largest`, the largest tick, chooses the prefix; `step`, the distance of the ticks, the
-    /// digits. So all ticks of an axis have the same form.
+    /// A tick with its text. `largest`, the largest tick, chooses the prefix; `step`, the distance
+    /// of the ticks, the digits. So all ticks of an axis have the same form.
     fn tick(&self, value: f64, largest: f64, step: f64) -> Tick {
         let number = label(value, largest, step);
-        let label = if self.unit.is_empty() { number } else { format!("{number} {}", self.unit) };
+        let label = if self.unit.is_empty() {
+            number
+        } else {
+            format!("{number} {}", self.unit)
+        };
         Tick { value, label }
     }
 }
@@ -199,10 +255,14 @@ fn nice(raw: f64) -> f64 {
     let power = raw.log10().floor() as i32;
     let candidates = [1.0, 2.0, 5.0, 10.0].map(|factor| decimal(factor, power));
     // A step that is such a number already stays the same, in spite of rounding.
-    candidates.into_iter().find(|c| *c >= raw * (1.0 - 1e-9)).unwrap_or(candidates[3])
+    candidates
+        .into_iter()
+        .find(|c| *c >= raw * (1.0 - 1e-9))
+        .unwrap_or(candidates[3])
 }
 
-/// `factor` times ten to the `power`, as the float nearest to the decimal number (a product would round twice).
+/// `factor` times ten to the `power`, as the float nearest to the decimal number (a product would
+/// round twice).
 fn decimal(factor: f64, power: i32) -> f64 {
     format!("{factor}e{power}").parse().unwrap_or(f64::MAX)
 }
@@ -222,7 +282,11 @@ fn label(value: f64, largest: f64, step: f64) -> String {
     let (_, size, prefix) = prefixes.into_iter().find(fits).unwrap_or((1.0, 1.0, ""));
     let digits = (-(step / size).log10().floor()).clamp(0.0, 15.0) as usize;
     let value = value / size;
-    let number = if digits == 0 { thousands(value) } else { format!("{value:.digits$}") };
+    let number = if digits == 0 {
+        thousands(value)
+    } else {
+        format!("{value:.digits$}")
+    };
     format!("{number}{prefix}")
 }
 
@@ -232,20 +296,33 @@ mod tests {
     use proptest::prelude::*;
 
     fn labels(axis: Axis, most: usize) -> String {
-        axis.ticks(most).into_iter().map(|t| t.label).collect::<Vec<_>>().join(" | ")
+        axis.ticks(most)
+            .into_iter()
+            .map(|t| t.label)
+            .collect::<Vec<_>>()
+            .join(" | ")
     }
 
     #[test]
     fn ticks_are_round_and_have_the_same_number_of_decimals() {
         let linear = |low, high| Axis::between(low, high, Scale::Linear);
         assert_eq!(labels(linear(42_000.0, 165_000.0), 5), "50k | 100k | 150k");
-        assert_eq!(labels(linear(0.0, 60.0).unit("°C"), 4), "0 °C | 20 °C | 40 °C | 60 °C");
+        assert_eq!(
+            labels(linear(0.0, 60.0).unit("°C"), 4),
+            "0 °C | 20 °C | 40 °C | 60 °C"
+        );
         assert_eq!(
             labels(linear(1_200.0, 1_980.0).unit("MHz"), 5),
             "1,200 MHz | 1,400 MHz | 1,600 MHz | 1,800 MHz"
         );
-        assert_eq!(labels(linear(260_100.0, 262_200.0), 6), "260.5k | 261.0k | 261.5k | 262.0k");
-        assert_eq!(labels(linear(-0.3, 0.3), 7), "-0.3 | -0.2 | -0.1 | 0 | 0.1 | 0.2 | 0.3");
+        assert_eq!(
+            labels(linear(260_100.0, 262_200.0), 6),
+            "260.5k | 261.0k | 261.5k | 262.0k"
+        );
+        assert_eq!(
+            labels(linear(-0.3, 0.3), 7),
+            "-0.3 | -0.2 | -0.1 | 0 | 0.1 | 0.2 | 0.3"
+        );
         assert_eq!(labels(linear(0.0, 3e-5), 4), "0 | 1e-5 | 2e-5 | 3e-5");
         assert_eq!(labels(linear(0.0, 2.4e7), 3), "0 | 10M | 20M");
     }
@@ -253,7 +330,10 @@ mod tests {
     #[test]
     fn decades_are_split_or_thinned_to_the_number_of_ticks() {
         let log = |low, high| Axis::between(low, high, Scale::Log);
-        assert_eq!(labels(log(1e-9, 1e-4), 6), "1e-9 | 1e-8 | 1e-7 | 1e-6 | 1e-5 | 1e-4");
+        assert_eq!(
+            labels(log(1e-9, 1e-4), 6),
+            "1e-9 | 1e-8 | 1e-7 | 1e-6 | 1e-5 | 1e-4"
+        );
         assert_eq!(labels(log(1e-9, 1e-4), 4), "1e-8 | 1e-6 | 1e-4");
         assert_eq!(labels(log(50_000.0, 300_000.0), 6), "50k | 100k | 200k");
         assert_eq!(labels(log(210.0, 290.0), 5), "220 | 240 | 260 | 280");
@@ -295,7 +375,8 @@ mod tests {
         ) {
             let axis = Axis::between(low, low + width, Scale::Linear);
             let ticks = axis.ticks(most);
-            // Three ticks may be too many, and two ticks of the next step too far apart; then there is one.
+            // Three ticks may be too many, and two ticks of the next step too far apart; then there
+            // is one.
             prop_assert!(!ticks.is_empty(), "{axis:?}");
             let step = if let [first, second, ..] = &ticks[..] { second.value - first.value } else { width };
             let slack = step * 1e-3;

@@ -1,4 +1,5 @@
-//! The layers of a chart, from bottom to top: axes, reference lines, the cursor, the series, names, the legend.
+//! The layers of a chart, from bottom to top: axes, reference lines, the cursor, the series, names,
+//! the legend.
 
 use super::axis::Tick;
 use super::plot::{Plot, PlotRow};
@@ -11,7 +12,14 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 /// Draws both axes with their numbers. The numbers of the y-axis begin at column `left`.
-pub fn axes(plot: &Plot, ticks: &[Tick], left: u16, has_x: bool, buffer: &mut Buffer, theme: &Theme) {
+pub fn axes(
+    plot: &Plot,
+    ticks: &[Tick],
+    left: u16,
+    has_x: bool,
+    buffer: &mut Buffer,
+    theme: &Theme,
+) {
     let style = theme.quiet();
     let symbol = |line, ascii| plot.symbols.pick(line, ascii);
     let bar = plot.area.x - 1;
@@ -25,7 +33,9 @@ pub fn axes(plot: &Plot, ticks: &[Tick], left: u16, has_x: bool, buffer: &mut Bu
     }
     let columns = usize::from(bar - left);
     for tick in ticks {
-        let PlotRow::In(y) = plot.row(tick.value) else { continue };
+        let PlotRow::In(y) = plot.row(tick.value) else {
+            continue;
+        };
         buffer.set_string(left, y, pad_left(&tick.label, columns), style);
         buffer.set_string(bar, y, symbol("┤", "+"), style);
     }
@@ -45,7 +55,9 @@ fn x_numbers(plot: &Plot, buffer: &mut Buffer, style: Style) {
     // A number may begin under the y-axis. Two numbers never touch.
     let mut free = plot.area.x - 1;
     for tick in plot.x.ticks(usize::from(plot.area.width / 8).max(2)) {
-        let Some(column) = plot.column(tick.value) else { continue };
+        let Some(column) = plot.column(tick.value) else {
+            continue;
+        };
         let columns = width(&tick.label) as u16;
         let from = column.saturating_sub(columns / 2);
         if from < free || from + columns > end {
@@ -62,16 +74,24 @@ pub fn reference_lines(plot: &Plot, reference_lines: &[ReferenceLine], buffer: &
     for level in reference_lines {
         match level.axis {
             AxisId::Y => {
-                let PlotRow::In(y) = plot.row(level.at) else { continue };
+                let PlotRow::In(y) = plot.row(level.at) else {
+                    continue;
+                };
                 let dash = plot.symbols.pick("┄", "-");
                 // In ASCII every second cell only: an uninterrupted line is a series.
-                let stride = if plot.symbols == SymbolSet::Ascii { 2 } else { 1 };
+                let stride = if plot.symbols == SymbolSet::Ascii {
+                    2
+                } else {
+                    1
+                };
                 for x in (plot.area.left()..plot.area.right()).step_by(stride) {
                     buffer.set_string(x, y, dash, level.style);
                 }
             }
             AxisId::X => {
-                let Some(x) = plot.column(level.at) else { continue };
+                let Some(x) = plot.column(level.at) else {
+                    continue;
+                };
                 for y in plot.area.top()..plot.area.bottom() {
                     buffer.set_string(x, y, plot.symbols.pick("┆", ":"), level.style);
                 }
@@ -80,12 +100,17 @@ pub fn reference_lines(plot: &Plot, reference_lines: &[ReferenceLine], buffer: &
     }
 }
 
-/// Draws the name of each reference line in its row, at the right end or at the left, where the cells are free. The
-/// name of a line out of range is at that edge, after an arrow.
+/// Draws the name of each reference line in its row, at the right end or at the left, where the
+/// cells are free. The name of a line out of range is at that edge, after an arrow.
 pub fn names(plot: &Plot, reference_lines: &[ReferenceLine], buffer: &mut Buffer) {
     for level in reference_lines {
-        let arrow =
-            |up: bool| if up { plot.symbols.pick("▴ ", "^ ") } else { plot.symbols.pick("▾ ", "v ") };
+        let arrow = |up: bool| {
+            if up {
+                plot.symbols.pick("▴ ", "^ ")
+            } else {
+                plot.symbols.pick("▾ ", "v ")
+            }
+        };
         let (y, text) = match level.axis {
             AxisId::Y if level.at.is_nan() => continue,
             AxisId::Y => match plot.row(level.at) {
@@ -107,11 +132,13 @@ pub fn names(plot: &Plot, reference_lines: &[ReferenceLine], buffer: &mut Buffer
             continue;
         }
         // In its own row, else in the row below or above.
-        let rows =
-            [y, y + 1, y.saturating_sub(1)].into_iter().filter(|y| plot.area.rows().any(|r| r.y == *y));
+        let rows = [y, y + 1, y.saturating_sub(1)]
+            .into_iter()
+            .filter(|y| plot.area.rows().any(|r| r.y == *y));
         let positions = rows.flat_map(|y| [(plot.area.right() - columns, y), (plot.area.x, y)]);
         let dash = plot.symbols.pick("┄", "-");
-        let is_free = |x: u16, y: u16| matches!(buffer[(x, y)].symbol(), s if s == " " || s == dash);
+        let is_free =
+            |x: u16, y: u16| matches!(buffer[(x, y)].symbol(), s if s == " " || s == dash);
         let mut positions = positions.filter(|(x, y)| (*x..*x + columns).all(|x| is_free(x, *y)));
         if let Some((x, y)) = positions.next() {
             buffer.set_string(x, y, &text, level.style);
@@ -121,7 +148,9 @@ pub fn names(plot: &Plot, reference_lines: &[ReferenceLine], buffer: &mut Buffer
 
 /// Draws the column of the cursor, below all series.
 pub fn column(plot: &Plot, cursor: &Cursor, buffer: &mut Buffer, theme: &Theme) {
-    let Some(x) = plot.column(cursor.x) else { return };
+    let Some(x) = plot.column(cursor.x) else {
+        return;
+    };
     for y in plot.area.top()..=plot.area.bottom() {
         buffer.set_string(x, y, plot.symbols.pick("┊", ":"), theme.accent());
     }
@@ -130,7 +159,14 @@ pub fn column(plot: &Plot, cursor: &Cursor, buffer: &mut Buffer, theme: &Theme) 
 /// Draws the text of the cursor, beside its column in the top row.
 pub fn read_out(plot: &Plot, cursor: &Cursor, buffer: &mut Buffer, theme: &Theme) {
     if let Some(x) = plot.column(cursor.x) {
-        beside(plot, x, plot.area.top(), &cursor.text, theme.strong(), buffer);
+        beside(
+            plot,
+            x,
+            plot.area.top(),
+            &cursor.text,
+            theme.strong(),
+            buffer,
+        );
     }
 }
 
@@ -181,20 +217,25 @@ pub fn series(plot: &Plot, series: &Series, buffer: &mut Buffer) {
 }
 
 fn mark(plot: &Plot, x: f64, y: f64, symbol: &str, style: Style, buffer: &mut Buffer) {
-    let Some(x) = plot.column(x).filter(|_| !y.is_nan()) else { return };
+    let Some(x) = plot.column(x).filter(|_| !y.is_nan()) else {
+        return;
+    };
     let (y, symbol) = match plot.row(y) {
         _ if y == f64::NEG_INFINITY => (plot.area.bottom(), symbol),
         PlotRow::In(y) => (y, symbol),
         PlotRow::Above(y) => (y, plot.symbols.pick("▴", "^")),
         PlotRow::Below(y) => (y, plot.symbols.pick("▾", "v")),
     };
-    // A series may have very many marks, so this does not measure the symbol's width as `set_string` does.
+    // A series may have very many marks, so this does not measure the symbol's width as
+    // `set_string` does.
     buffer[(x, y)].set_symbol(symbol).set_style(style);
 }
 
 /// Draws an interval. An interval within one row is not shape: the mark has the same height.
 fn error_bar(plot: &Plot, (x, low, high): (f64, f64, f64), style: Style, buffer: &mut Buffer) {
-    let Some(x) = plot.column(x).filter(|_| low <= high) else { return };
+    let Some(x) = plot.column(x).filter(|_| low <= high) else {
+        return;
+    };
     let at = |y| match plot.row(y) {
         PlotRow::In(y) | PlotRow::Above(y) | PlotRow::Below(y) => y,
     };
@@ -222,8 +263,9 @@ fn bar(plot: &Plot, (from, to, height): (f64, f64, f64), style: Style, buffer: &
     }
     let (first, end) = (offset(from).round() as u16, offset(to).round() as u16);
     let last = end.max(first + 1).min(plot.area.width);
-    let eighths =
-        (plot.y.share(height).clamp(0.0, 1.0) * f64::from(plot.area.height) * 8.0).round().max(1.0) as u16;
+    let eighths = (plot.y.share(height).clamp(0.0, 1.0) * f64::from(plot.area.height) * 8.0)
+        .round()
+        .max(1.0) as u16;
     for up in 0..eighths.div_ceil(8) {
         let symbol = plot.symbols.filled(usize::from(eighths - up * 8));
         for x in first..last {
@@ -232,8 +274,15 @@ fn bar(plot: &Plot, (from, to, height): (f64, f64, f64), style: Style, buffer: &
     }
 }
 
-/// Draws the symbols and names of the series in one row, the topmost series first. Names that do not fit are left out.
-pub fn legend(series: &[Series], row: Rect, buffer: &mut Buffer, theme: &Theme, symbols: SymbolSet) {
+/// Draws the symbols and names of the series in one row, the topmost series first. Names that do
+/// not fit are left out.
+pub fn legend(
+    series: &[Series],
+    row: Rect,
+    buffer: &mut Buffer,
+    theme: &Theme,
+    symbols: SymbolSet,
+) {
     let mut x = row.x;
     for series in series.iter().rev().filter(|series| !series.name.is_empty()) {
         let symbol = match series.shape {
@@ -248,7 +297,12 @@ pub fn legend(series: &[Series], row: Rect, buffer: &mut Buffer, theme: &Theme, 
             break;
         }
         buffer.set_string(x, row.y, symbol, series.style);
-        buffer.set_string(x + width(symbol) as u16 + 1, row.y, &series.name, theme.quiet());
+        buffer.set_string(
+            x + width(symbol) as u16 + 1,
+            row.y,
+            &series.name,
+            theme.quiet(),
+        );
         x += columns + 2;
     }
 }

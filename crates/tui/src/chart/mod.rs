@@ -1,5 +1,5 @@
-//! Charts: two axes, series of points, reference lines with names, and a cursor, drawn into the cells of a buffer. A
-//! chart does not know what its numbers measure.
+//! Charts: two axes, series of points, reference lines with names, and a cursor, drawn into the
+//! cells of a buffer. A chart does not know what its numbers measure.
 //!
 //! ```text
 //!       ● kept 4  ○ discarded 3  ✗ crash 1          the legend
@@ -10,8 +10,9 @@
 //!      └───────────────✗──────────┊─────          the base line, with the points that have no value
 //!        1            4            8  experiment
 //! ```
-//! ratatui's canvas draws the dots. Its `Chart` widget is not used: it puts labels at even distances instead of at
-//! round numbers, and it has no reference lines, no cursor, no marks and no form without braille and colours.
+//! ratatui's canvas draws the dots. Its `Chart` widget is not used: it puts labels at even
+//! distances instead of at round numbers, and it has no reference lines, no cursor, no marks and no
+//! form without braille and colours.
 
 mod axis;
 mod layers;
@@ -28,23 +29,26 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// The shape of a series and its points `(x, y)`, in rising order of x. A point with a NaN is left out and interrupts a
-/// line.
+/// The shape of a series and its points `(x, y)`, in rising order of x. A point with a NaN is left
+/// out and interrupts a line.
 #[derive(Clone, Copy, Debug)]
 pub enum SeriesShape<'a> {
     Line(&'a [(f64, f64)]),
     /// A line that stays at a value until the next point.
     Step(&'a [(f64, f64)]),
-    /// A mark at each point: the symbol, the symbol in ASCII, the points. A point at `f64::NEG_INFINITY` is on the base
-    /// line. A point above or below the range is an arrow at the edge.
+    /// A mark at each point: the symbol, the symbol in ASCII, the points. A point at
+    /// `f64::NEG_INFINITY` is on the base line. A point above or below the range is an arrow at the
+    /// edge.
     Marks(&'static str, &'static str, &'a [(f64, f64)]),
     /// Intervals: x, the low end, the high end.
     Spans(&'a [(f64, f64, f64)]),
-    /// Bars of a histogram: from x, to x, height. A bar with a height above 0 fills at least an eighth of a cell.
+    /// Bars of a histogram: from x, to x, height. A bar with a height above 0 fills at least an
+    /// eighth of a cell.
     Bars(&'a [(f64, f64, f64)]),
 }
 
-/// Points with a shape, a style and a name. A chart draws its series in order: a later series lies over an earlier one.
+/// Points with a shape, a style and a name. A chart draws its series in order: a later series lies
+/// over an earlier one.
 #[derive(Clone, Debug)]
 pub struct Series<'a> {
     /// Its name in the legend. Empty: the legend does not name it.
@@ -60,7 +64,8 @@ pub enum AxisId {
     Y,
 }
 
-/// A dashed line across the chart with a name: a floor, a limit. Out of range, only its name is drawn, at the edge.
+/// A dashed line across the chart with a name: a floor, a limit. Out of range, only its name is
+/// drawn, at the edge.
 #[derive(Clone, Debug)]
 pub struct ReferenceLine {
     pub axis: AxisId,
@@ -111,15 +116,27 @@ const ROWS_WITH_LEGEND: u16 = 9;
 const ROWS_WITH_X: u16 = 7;
 
 impl Chart<'_> {
-    /// Draws the chart and returns the area of the plot, without the axes. Draws nothing and returns `None` where
-    /// `area` is too small for an axis and a plot.
-    pub fn render(&self, area: Rect, buffer: &mut Buffer, theme: &Theme, symbols: SymbolSet) -> Option<Rect> {
-        let legend =
-            u16::from(area.height >= ROWS_WITH_LEGEND && self.series.iter().any(|s| !s.name.is_empty()));
+    /// Draws the chart and returns the area of the plot, without the axes. Draws nothing and
+    /// returns `None` where `area` is too small for an axis and a plot.
+    pub fn render(
+        &self,
+        area: Rect,
+        buffer: &mut Buffer,
+        theme: &Theme,
+        symbols: SymbolSet,
+    ) -> Option<Rect> {
+        let legend = u16::from(
+            area.height >= ROWS_WITH_LEGEND && self.series.iter().any(|s| !s.name.is_empty()),
+        );
         let foot = 1 + u16::from(area.height >= ROWS_WITH_X);
         let rows = area.height.saturating_sub(legend + foot);
         let ticks = self.y.ticks(usize::from((rows / 3).clamp(2, 9)));
-        let labels = ticks.iter().map(|tick| width(&tick.label)).max().unwrap_or(0).max(4) as u16;
+        let labels = ticks
+            .iter()
+            .map(|tick| width(&tick.label))
+            .max()
+            .unwrap_or(0)
+            .max(4) as u16;
         if rows < 2 || area.width < labels + 12 {
             return None;
         }
@@ -147,7 +164,12 @@ impl Chart<'_> {
         }
         layers::names(&plot, &self.reference_lines, buffer);
         if legend > 0 {
-            let row = Rect { x: plot.area.x + 1, width: plot.area.width - 1, height: 1, ..area };
+            let row = Rect {
+                x: plot.area.x + 1,
+                width: plot.area.width - 1,
+                height: 1,
+                ..area
+            };
             layers::legend(&self.series, row, buffer, theme, symbols);
         }
         Some(plot.area)

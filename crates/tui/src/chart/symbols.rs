@@ -1,4 +1,5 @@
-//! The symbols that charts are drawn with: braille and blocks, or ASCII where the terminal cannot show those.
+//! The symbols that charts are drawn with: braille and blocks, or ASCII where the terminal cannot
+//! show those.
 
 use ratatui::symbols::Marker;
 
@@ -11,10 +12,10 @@ pub enum SymbolSet {
 }
 
 impl SymbolSet {
-    /// The symbols to use. `ascii` is the user's setting; `env` looks a variable up. The first of these decides:
-    /// `LAB_ASCII` (0 asks for braille), the setting, the locale. The locale is the first of `LC_ALL`, `LC_CTYPE` and
-    /// `LANG` that is not empty (POSIX, XBD 8.2). Without a locale the symbols are braille: containers set no locale,
-    /// and their terminals show braille.
+    /// The symbols to use. `ascii` is the user's setting; `env` looks a variable up. The first of
+    /// these decides: `LAB_ASCII` (0 asks for braille), the setting, the locale. The locale is the
+    /// first of `LC_ALL`, `LC_CTYPE` and `LANG` that is not empty (POSIX, XBD 8.2). Without a
+    /// locale the symbols are braille: containers set no locale, and their terminals show braille.
     pub fn choose(ascii: Option<bool>, env: impl Fn(&str) -> Option<String>) -> Self {
         let var = |name: &str| env(name).filter(|value| !value.is_empty());
         let is_ascii = match (var("LAB_ASCII"), ascii) {
@@ -25,7 +26,11 @@ impl SymbolSet {
                 locale.is_some_and(|locale| !is_utf8(&locale))
             }
         };
-        if is_ascii { SymbolSet::Ascii } else { SymbolSet::Braille }
+        if is_ascii {
+            SymbolSet::Ascii
+        } else {
+            SymbolSet::Braille
+        }
     }
 
     /// `braille`, or `ascii` where charts are drawn in ASCII.
@@ -64,9 +69,14 @@ impl SymbolSet {
     }
 }
 
-/// Whether a locale is UTF-8: `en_US.UTF-8` and `C.utf8` are; `C`, `POSIX` and `de_DE.ISO-8859-1` are not.
+/// Whether a locale is UTF-8: `en_US.UTF-8` and `C.utf8` are; `C`, `POSIX` and `de_DE.ISO-8859-1`
+/// are not.
 fn is_utf8(locale: &str) -> bool {
-    let codeset = locale.split('@').next().and_then(|locale| locale.split_once('.')).map(|(_, set)| set);
+    let codeset = locale
+        .split('@')
+        .next()
+        .and_then(|locale| locale.split_once('.'))
+        .map(|(_, set)| set);
     codeset.is_some_and(|set| matches!(set.to_ascii_lowercase().as_str(), "utf-8" | "utf8"))
 }
 
@@ -78,18 +88,32 @@ mod tests {
     fn the_environment_and_the_configuration_decide() {
         let choose = |ascii, vars: &[(&str, &str)]| {
             SymbolSet::choose(ascii, |name| {
-                vars.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
+                vars.iter()
+                    .find(|(n, _)| *n == name)
+                    .map(|(_, value)| (*value).to_owned())
             })
         };
         assert_eq!(choose(None, &[]), SymbolSet::Braille);
         assert_eq!(choose(None, &[("LANG", "C.UTF-8")]), SymbolSet::Braille);
-        assert_eq!(choose(None, &[("LANG", "en_US.utf8@euro")]), SymbolSet::Braille);
+        assert_eq!(
+            choose(None, &[("LANG", "en_US.utf8@euro")]),
+            SymbolSet::Braille
+        );
         assert_eq!(choose(None, &[("LANG", "C")]), SymbolSet::Ascii);
-        assert_eq!(choose(None, &[("LANG", "en_US.UTF-8"), ("LC_ALL", "POSIX")]), SymbolSet::Ascii);
-        assert_eq!(choose(None, &[("LANG", "en_US.UTF-8"), ("LC_ALL", "")]), SymbolSet::Braille);
+        assert_eq!(
+            choose(None, &[("LANG", "en_US.UTF-8"), ("LC_ALL", "POSIX")]),
+            SymbolSet::Ascii
+        );
+        assert_eq!(
+            choose(None, &[("LANG", "en_US.UTF-8"), ("LC_ALL", "")]),
+            SymbolSet::Braille
+        );
         assert_eq!(choose(Some(true), &[("LANG", "C.UTF-8")]), SymbolSet::Ascii);
         assert_eq!(choose(Some(false), &[("LANG", "C")]), SymbolSet::Braille);
-        assert_eq!(choose(Some(true), &[("LAB_ASCII", "0")]), SymbolSet::Braille);
+        assert_eq!(
+            choose(Some(true), &[("LAB_ASCII", "0")]),
+            SymbolSet::Braille
+        );
         assert_eq!(choose(Some(false), &[("LAB_ASCII", "1")]), SymbolSet::Ascii);
     }
 }

@@ -3,22 +3,48 @@
 use super::*;
 
 fn text(chart: &Chart, columns: u16, rows: u16, symbols: SymbolSet) -> String {
-    let area = Rect { x: 0, y: 0, width: columns, height: rows };
+    let area = Rect {
+        x: 0,
+        y: 0,
+        width: columns,
+        height: rows,
+    };
     let mut buffer = Buffer::empty(area);
     chart.render(area, &mut buffer, &Theme::plain(), symbols);
-    let line = |y| (0..columns).map(|x| buffer[(x, y)].symbol().to_owned()).collect::<String>();
-    (0..rows).map(|y| format!("|{}\n", line(y).trim_end())).collect()
+    let line = |y| {
+        (0..columns)
+            .map(|x| buffer[(x, y)].symbol().to_owned())
+            .collect::<String>()
+    };
+    (0..rows)
+        .map(|y| format!("|{}\n", line(y).trim_end()))
+        .collect()
 }
 
 fn series<'a>(name: &str, shape: SeriesShape<'a>) -> Series<'a> {
-    Series { name: name.to_owned(), style: Style::new(), shape }
+    Series {
+        name: name.to_owned(),
+        style: Style::new(),
+        shape,
+    }
 }
 
 fn level(axis: AxisId, at: f64, name: &str) -> ReferenceLine {
-    ReferenceLine { axis, at, name: name.to_owned(), style: Style::new() }
+    ReferenceLine {
+        axis,
+        at,
+        name: name.to_owned(),
+        style: Style::new(),
+    }
 }
 
-const BEST: [(f64, f64); 5] = [(1.0, 42e3), (3.0, 61e3), (6.0, 118e3), (8.0, 142e3), (9.0, 142e3)];
+const BEST: [(f64, f64); 5] = [
+    (1.0, 42e3),
+    (3.0, 61e3),
+    (6.0, 118e3),
+    (8.0, 142e3),
+    (9.0, 142e3),
+];
 
 fn history() -> Chart<'static> {
     Chart {
@@ -26,8 +52,14 @@ fn history() -> Chart<'static> {
         y: Axis::between(30e3, 170e3, Scale::Linear),
         series: vec![
             series("best", SeriesShape::Step(&BEST)),
-            series("discarded 3", SeriesShape::Marks("○", "o", &[(2.0, 39e3), (5.0, 60e3), (7.0, 9e3)])),
-            series("crash 1", SeriesShape::Marks("✗", "x", &[(4.0, f64::NEG_INFINITY)])),
+            series(
+                "discarded 3",
+                SeriesShape::Marks("○", "o", &[(2.0, 39e3), (5.0, 60e3), (7.0, 9e3)]),
+            ),
+            series(
+                "crash 1",
+                SeriesShape::Marks("✗", "x", &[(4.0, f64::NEG_INFINITY)]),
+            ),
             series("kept 4", SeriesShape::Marks("●", "O", &BEST[..4])),
             series("", SeriesShape::Spans(&[(9.0, 110e3, 160e3)])),
         ],
@@ -35,7 +67,10 @@ fn history() -> Chart<'static> {
             level(AxisId::Y, 135e3, "estimate 135k"),
             level(AxisId::Y, 900e3, "floor 900k"),
         ],
-        cursor: Some(Cursor { x: 6.0, text: "6: 118,000".into() }),
+        cursor: Some(Cursor {
+            x: 6.0,
+            text: "6: 118,000".into(),
+        }),
     }
 }
 
@@ -70,23 +105,46 @@ fn ascii_is_ascii() {
 #[test]
 fn a_line_over_time_and_its_unit() {
     let clock: Vec<(f64, f64)> = (0..=60)
-        .map(|t| (f64::from(t) - 60.0, 1_700.0 + 280.0 * (f64::from(t) / 9.0).sin()))
-        .map(|(t, v)| (t, if (-25.0..-20.0).contains(&t) { f64::NAN } else { v }))
+        .map(|t| {
+            (
+                f64::from(t) - 60.0,
+                1_700.0 + 280.0 * (f64::from(t) / 9.0).sin(),
+            )
+        })
+        .map(|(t, v)| {
+            (
+                t,
+                if (-25.0..-20.0).contains(&t) {
+                    f64::NAN
+                } else {
+                    v
+                },
+            )
+        })
         .collect();
     let chart = Chart {
         x: Axis::between(-60.0, 0.0, Scale::Linear).unit("s"),
         y: Axis::between(1_200.0, 2_000.0, Scale::Linear).unit("MHz"),
         series: vec![series("", SeriesShape::Line(&clock))],
         reference_lines: vec![level(AxisId::Y, 1_980.0, "most 1,980")],
-        cursor: Some(Cursor { x: -10.0, text: "1,402 MHz".into() }),
+        cursor: Some(Cursor {
+            x: -10.0,
+            text: "1,402 MHz".into(),
+        }),
     };
     insta::assert_snapshot!(text(&chart, 70, 12, SymbolSet::Braille));
 }
 
 #[test]
 fn an_empty_chart_has_axes_only_and_numbers_that_are_not_finite_do_no_harm() {
-    let odd =
-        [(1.0, f64::NAN), (f64::NAN, 1.0), (2.0, f64::INFINITY), (3.0, -1e308), (1e308, 5.0), (4.0, 1e308)];
+    let odd = [
+        (1.0, f64::NAN),
+        (f64::NAN, 1.0),
+        (2.0, f64::INFINITY),
+        (3.0, -1e308),
+        (1e308, 5.0),
+        (4.0, 1e308),
+    ];
     for scale in [Scale::Linear, Scale::Log] {
         for symbols in [SymbolSet::Braille, SymbolSet::Ascii] {
             for size in [(20, 5), (60, 16), (200, 60)] {
@@ -106,11 +164,20 @@ fn an_empty_chart_has_axes_only_and_numbers_that_are_not_finite_do_no_harm() {
                         ),
                         series(
                             "e",
-                            SeriesShape::Bars(&[(f64::NAN, 2.0, 1.0), (1.0, f64::INFINITY, f64::INFINITY)]),
+                            SeriesShape::Bars(&[
+                                (f64::NAN, 2.0, 1.0),
+                                (1.0, f64::INFINITY, f64::INFINITY),
+                            ]),
                         ),
                     ],
-                    reference_lines: vec![level(AxisId::X, f64::NAN, "x"), level(AxisId::Y, f64::NAN, "y")],
-                    cursor: Some(Cursor { x: f64::NAN, text: "?".into() }),
+                    reference_lines: vec![
+                        level(AxisId::X, f64::NAN, "x"),
+                        level(AxisId::Y, f64::NAN, "y"),
+                    ],
+                    cursor: Some(Cursor {
+                        x: f64::NAN,
+                        text: "?".into(),
+                    }),
                 };
                 assert!(text(&chart, size.0, size.1, symbols).contains(symbols.pick("└", "+")));
             }

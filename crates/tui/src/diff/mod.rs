@@ -1,9 +1,10 @@
 //! A diff as data and its rows on the screen, for every pane that shows one.
 //!
-//! The text of a unified diff is parsed into a [`Diff`]. Only libgit2 decides which lines changed, in `lab_core::repo`:
-//! it computes the diff of a commit with its renames and limits, and the diff of two texts by the same rules, so that
-//! all panes agree. imara-diff compares the words of changed lines (words.rs), which libgit2 cannot do. The rows are
-//! unified (one line under the other) or split (old and new side by side).
+//! The text of a unified diff is parsed into a [`Diff`]. Only libgit2 decides which lines changed,
+//! in `lab_core::repo`: it computes the diff of a commit with its renames and limits, and the diff
+//! of two texts by the same rules, so that all panes agree. imara-diff compares the words of
+//! changed lines (words.rs), which libgit2 cannot do. The rows are unified (one line under the
+//! other) or split (old and new side by side).
 
 mod draw;
 mod moved;
@@ -92,11 +93,16 @@ impl ContextLines {
 
     /// Its name for a title. Empty for the default.
     pub fn note(self) -> &'static str {
-        if self == ContextLines::default() { "" } else { self.words() }
+        if self == ContextLines::default() {
+            ""
+        } else {
+            self.words()
+        }
     }
 }
 
-/// One line of a hunk. Its text is not filtered; [`crate::line_layout`] makes it safe for a terminal.
+/// One line of a hunk. Its text is not filtered; [`crate::line_layout`] makes it safe for a
+/// terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffLine {
     pub kind: LineKind,
@@ -108,8 +114,8 @@ pub struct DiffLine {
     pub new: Option<u32>,
     /// It is the last line of a text and has no line feed.
     pub lacks_newline: bool,
-    /// Of a line with a counterpart: the byte ranges that the counterpart does not have. Empty where nearly everything
-    /// differs.
+    /// Of a line with a counterpart: the byte ranges that the counterpart does not have. Empty
+    /// where nearly everything differs.
     pub changed_parts: Vec<Range<usize>>,
     /// The index in the hunk of the line that this one replaced, or that replaced this one.
     pub counterpart: Option<usize>,
@@ -118,8 +124,8 @@ pub struct DiffLine {
 /// Changes that are close together, with the unchanged lines around them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunk {
-    /// The number of its first line in the old text, from 1. Without a line of the old text: the number of the line
-    /// before.
+    /// The number of its first line in the old text, from 1. Without a line of the old text: the
+    /// number of the line before.
     pub old: u32,
     /// The same in the new text.
     pub new: u32,
@@ -182,8 +188,9 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Parses the text of a unified diff, of git or of `diff -u`. Lines that belong to no hunk become notes. Any text
-    /// is accepted: the counts of a hunk may be wrong and lines may be missing.
+    /// Parses the text of a unified diff, of git or of `diff -u`. Lines that belong to no hunk
+    /// become notes. Any text is accepted: the counts of a hunk may be wrong and lines may be
+    /// missing.
     pub fn parse(text: &str) -> Self {
         parse::parse(text)
     }

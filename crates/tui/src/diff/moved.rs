@@ -43,5 +43,8 @@ fn hunk_moved(hunk: &super::Hunk, line: u32) -> Option<LineLocation> {
     let counterpart = found.counterpart.and_then(|at| hunk.lines[at].new);
     let below = || hunk.lines[at..].iter().find_map(|l| l.new);
     let above = || hunk.lines[..at].iter().rev().find_map(|l| l.new);
-    counterpart.or_else(below).or_else(above).map(LineLocation::Gone)
+    counterpart
+        .or_else(below)
+        .or_else(above)
+        .map(LineLocation::Gone)
 }

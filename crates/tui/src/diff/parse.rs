@@ -1,4 +1,5 @@
-//! Parses unified diffs. Any text is accepted: the counts of a hunk may be wrong, lines may be missing.
+//! Parses unified diffs. Any text is accepted: the counts of a hunk may be wrong, lines may be
+//! missing.
 
 use super::{Diff, DiffLine, FileDiff, Hunk, LineKind, words};
 
@@ -35,7 +36,9 @@ pub(super) fn parse(text: &str) -> Diff {
 
 /// Adds a line to the last hunk. False where the line does not belong to it.
 fn add_line(file: &mut FileDiff, open: &mut Remaining, text: &str) -> bool {
-    let Some(hunk) = file.hunks.last_mut() else { return false };
+    let Some(hunk) = file.hunks.last_mut() else {
+        return false;
+    };
     if text.starts_with('\\') {
         // `\ No newline at end of file`
         if let Some(last) = hunk.lines.last_mut() {
@@ -79,7 +82,11 @@ fn parse_head(files: &mut Vec<FileDiff>, text: &str) -> Option<Remaining> {
     }
     if let Some(names) = text.strip_prefix("diff --git ") {
         let name = git_name(names);
-        files.push(FileDiff { old: name.clone(), new: name, ..FileDiff::default() });
+        files.push(FileDiff {
+            old: name.clone(),
+            new: name,
+            ..FileDiff::default()
+        });
     } else if let Some(name) = text.strip_prefix("--- ") {
         // In the output of `diff -u` this line begins a file.
         if files.last().is_none_or(|file| !file.hunks.is_empty()) {
@@ -112,23 +119,33 @@ fn hunk_head(text: &str) -> Option<(Hunk, Remaining)> {
         Some((start.parse().ok()?, count.parse().ok()?))
     };
     let (old, new) = (range(old)?, range(new)?);
-    let hunk = Hunk { old: old.0, new: new.0, section: section.trim().to_owned(), lines: Vec::new() };
+    let hunk = Hunk {
+        old: old.0,
+        new: new.0,
+        section: section.trim().to_owned(),
+        lines: Vec::new(),
+    };
     Some((hunk, Remaining { old, new }))
 }
 
-/// The name in `a/src/x.cu b/src/x.cu` where both names are equal. The names of a rename are in the lines that follow.
+/// The name in `a/src/x.cu b/src/x.cu` where both names are equal. The names of a rename are in the
+/// lines that follow.
 fn git_name(names: &str) -> Option<String> {
     let (old, new) = names.split_at_checked(names.len() / 2)?;
     path(old).filter(|old| Some(old) == path(new.trim_start()).as_ref())
 }
 
-/// The name after `---` or `+++`, without `a/` or `b/` and without the time that `diff -u` adds. `None` for /dev/null.
+/// The name after `---` or `+++`, without `a/` or `b/` and without the time that `diff -u` adds.
+/// `None` for /dev/null.
 fn path(name: &str) -> Option<String> {
     let name = name.split('\t').next().unwrap_or(name).trim_end();
     if name == "/dev/null" || name.is_empty() {
         return None;
     }
     let name = name.trim_matches('"');
-    let bare = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name);
+    let bare = name
+        .strip_prefix("a/")
+        .or_else(|| name.strip_prefix("b/"))
+        .unwrap_or(name);
     Some(bare.to_owned())
 }

@@ -1,4 +1,5 @@
-//! The rows of a diff on the screen: unified (one line under the other) or split (old and new side by side).
+//! The rows of a diff on the screen: unified (one line under the other) or split (old and new side
+//! by side).
 
 use super::{Diff, Hunk, LineKind};
 
@@ -22,9 +23,18 @@ pub enum DiffRow {
     /// The head of a hunk.
     Hunk { file: usize, hunk: usize },
     /// A line of a unified diff.
-    Line { file: usize, hunk: usize, line: usize },
+    Line {
+        file: usize,
+        hunk: usize,
+        line: usize,
+    },
     /// Two lines of a split diff. An unchanged line is on both sides.
-    Pair { file: usize, hunk: usize, old: Option<usize>, new: Option<usize> },
+    Pair {
+        file: usize,
+        hunk: usize,
+        old: Option<usize>,
+        new: Option<usize>,
+    },
 }
 
 impl DiffRow {
@@ -67,11 +77,20 @@ pub(super) fn rows(diff: &Diff, layout: DiffLayout) -> Vec<DiffRow> {
             out.push(DiffRow::Hunk { file, hunk });
             match layout {
                 DiffLayout::Unified => {
-                    out.extend((0..lines.lines.len()).map(|line| DiffRow::Line { file, hunk, line }));
+                    out.extend((0..lines.lines.len()).map(|line| DiffRow::Line {
+                        file,
+                        hunk,
+                        line,
+                    }));
                 }
                 DiffLayout::Split => {
                     let pairs = pairs(lines).into_iter();
-                    out.extend(pairs.map(|(old, new)| DiffRow::Pair { file, hunk, old, new }));
+                    out.extend(pairs.map(|(old, new)| DiffRow::Pair {
+                        file,
+                        hunk,
+                        old,
+                        new,
+                    }));
                 }
             }
         }
@@ -79,7 +98,8 @@ pub(super) fn rows(diff: &Diff, layout: DiffLayout) -> Vec<DiffRow> {
     out
 }
 
-/// Pairs the lines of a hunk: each line with its counterpart; the lines between two such pairs in order.
+/// Pairs the lines of a hunk: each line with its counterpart; the lines between two such pairs in
+/// order.
 fn pairs(hunk: &Hunk) -> Vec<(Option<usize>, Option<usize>)> {
     let lines = &hunk.lines;
     let mut out = Vec::new();
@@ -91,7 +111,10 @@ fn pairs(hunk: &Hunk) -> Vec<(Option<usize>, Option<usize>)> {
             continue;
         }
         let run = |from: usize, kind: LineKind| {
-            from + lines[from..].iter().take_while(|line| line.kind == kind).count()
+            from + lines[from..]
+                .iter()
+                .take_while(|line| line.kind == kind)
+                .count()
         };
         let removed_end = run(at, LineKind::Removed);
         let added_end = run(removed_end, LineKind::Added);

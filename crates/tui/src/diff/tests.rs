@@ -19,13 +19,21 @@ fn apply(diff: &Diff, old: &str) -> Option<String> {
     let mut out = String::new();
     let mut at = 1;
     for hunk in diff.hunks() {
-        let begin = if hunk.counts().0 == 0 { hunk.old + 1 } else { hunk.old };
+        let begin = if hunk.counts().0 == 0 {
+            hunk.old + 1
+        } else {
+            hunk.old
+        };
         while at < begin {
             out.push_str(lines.next()?);
             at += 1;
         }
         for line in &hunk.lines {
-            let whole = format!("{}{}", line.text, if line.lacks_newline { "" } else { "\n" });
+            let whole = format!(
+                "{}{}",
+                line.text,
+                if line.lacks_newline { "" } else { "\n" }
+            );
             if line.kind != LineKind::Added {
                 if (lines.next()?, line.old) != (&whole, Some(at)) {
                     return None;
@@ -57,12 +65,18 @@ fn picture(diff: &Diff) -> String {
 
 fn beside(diff: &Diff) -> Vec<(String, String)> {
     let text = |file: usize, hunk: usize, line: Option<usize>| {
-        line.and_then(|line| diff.line(file, hunk, line)).map_or("~".to_owned(), |line| line.text.clone())
+        line.and_then(|line| diff.line(file, hunk, line))
+            .map_or("~".to_owned(), |line| line.text.clone())
     };
     diff.rows(DiffLayout::Split)
         .into_iter()
         .filter_map(|row| match row {
-            DiffRow::Pair { file, hunk, old, new } => Some((text(file, hunk, old), text(file, hunk, new))),
+            DiffRow::Pair {
+                file,
+                hunk,
+                old,
+                new,
+            } => Some((text(file, hunk, old), text(file, hunk, new))),
             _ => None,
         })
         .collect()
@@ -78,42 +92,68 @@ fn the_words_that_differ_are_marked() {
         .replace("x[0] = s", "x[0] = warp_sum(s)");
     let diff = diff_of(OLD, &new);
     let seen = picture(&diff);
-    assert!(seen.contains("-    for (int i = [0]; i < n; i[++]) s += x[i];\n"), "{seen}");
-    assert!(seen.contains("+    for (int i = [lane]; i < n; i[ += 32]) s += x[i];\n"), "{seen}");
+    assert!(
+        seen.contains("-    for (int i = [0]; i < n; i[++]) s += x[i];\n"),
+        "{seen}"
+    );
+    assert!(
+        seen.contains("+    for (int i = [lane]; i < n; i[ += 32]) s += x[i];\n"),
+        "{seen}"
+    );
     assert!(seen.contains("+    x[0] = [warp_sum(]s[)];\n"), "{seen}");
 }
 
 #[test]
 fn a_changed_line_is_beside_its_counterpart_and_a_new_line_beside_nothing() {
-    let diff =
-        diff_of("a = load(x);\nstore(y, a);\n", "// in fp32\nfloat a = load(x);\n\nstore(y, a * scale);\n");
+    let diff = diff_of(
+        "a = load(x);\nstore(y, a);\n",
+        "// in fp32\nfloat a = load(x);\n\nstore(y, a * scale);\n",
+    );
     let wanted = [
         ("~", "// in fp32"),
         ("a = load(x);", "float a = load(x);"),
         ("~", ""),
         ("store(y, a);", "store(y, a * scale);"),
     ];
-    let wanted: Vec<(String, String)> = wanted.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
+    let wanted: Vec<(String, String)> = wanted
+        .iter()
+        .map(|(a, b)| (a.to_string(), b.to_string()))
+        .collect();
     assert_eq!(beside(&diff), wanted);
 }
 
 #[test]
 fn lines_that_have_nothing_in_common_are_marked_as_a_whole() {
     let diff = diff_of("return a;\n", "__syncthreads();\n");
-    assert!(diff.hunks().flat_map(|hunk| &hunk.lines).all(|line| line.changed_parts.is_empty()));
+    assert!(
+        diff.hunks()
+            .flat_map(|hunk| &hunk.lines)
+            .all(|line| line.changed_parts.is_empty())
+    );
 }
 
 #[test]
 fn distant_changes_have_separate_hunks_that_name_the_function() {
     let body: String = (0..40).map(|n| format!("    step({n});\n")).collect();
     let old = format!("void f() {{\n{body}}}\n");
-    let new = old.replace("step(3)", "jump(3)").replace("step(30)", "jump(30)");
+    let new = old
+        .replace("step(3)", "jump(3)")
+        .replace("step(30)", "jump(30)");
     let diff = diff_of(&old, &new);
-    let heads: Vec<String> = diff.hunks().map(|hunk| format!("{} {}", hunk.range(), hunk.section)).collect();
-    assert_eq!(heads, ["@@ -2,7 +2,7 @@ void f() {", "@@ -29,7 +29,7 @@ void f() {"]);
+    let heads: Vec<String> = diff
+        .hunks()
+        .map(|hunk| format!("{} {}", hunk.range(), hunk.section))
+        .collect();
+    assert_eq!(
+        heads,
+        ["@@ -2,7 +2,7 @@ void f() {", "@@ -29,7 +29,7 @@ void f() {"]
+    );
     let mut view = DiffView::new(Arc::new(diff), DiffLayout::Unified);
     assert!(view.step_hunk(true) && view.line() == Some(29));
-    assert!(view.step_hunk(true) && view.line() == Some(2), "round the end");
+    assert!(
+        view.step_hunk(true) && view.line() == Some(2),
+        "round the end"
+    );
     assert!(view.step_hunk(false) && view.line() == Some(29));
 }
 
@@ -129,7 +169,13 @@ fn gits_file_headers_are_parsed() {
     assert_eq!(diff.files[0].hunks[0].section, "void f()");
     assert_eq!(picture(&diff), "-a\n+b\n+-- not a file\n");
     assert!(diff.files[0].hunks[0].lines[2].lacks_newline);
-    assert_eq!(diff.files[1].notes, ["new file mode 100644", "Binary files /dev/null and b/x.bin differ"]);
+    assert_eq!(
+        diff.files[1].notes,
+        [
+            "new file mode 100644",
+            "Binary files /dev/null and b/x.bin differ"
+        ]
+    );
     assert_eq!(diff.tally(), "+2 −1");
 }
 
@@ -147,14 +193,22 @@ fn text() -> impl Strategy<Value = String> {
 
 /// Whether the split rows show each line once, in order.
 fn shows_all(diff: &Diff) -> bool {
-    let lines: Vec<(usize, usize)> =
-        diff.hunks().enumerate().flat_map(|(h, hunk)| (0..hunk.lines.len()).map(move |l| (h, l))).collect();
+    let lines: Vec<(usize, usize)> = diff
+        .hunks()
+        .enumerate()
+        .flat_map(|(h, hunk)| (0..hunk.lines.len()).map(move |l| (h, l)))
+        .collect();
     let on = |side: LineKind| -> Vec<(usize, usize)> {
         let rows = diff.rows(DiffLayout::Split).into_iter();
         rows.filter_map(|row| match row {
-            DiffRow::Pair { hunk, old, new, .. } => {
-                Some((hunk, if side == LineKind::Removed { old? } else { new? }))
-            }
+            DiffRow::Pair { hunk, old, new, .. } => Some((
+                hunk,
+                if side == LineKind::Removed {
+                    old?
+                } else {
+                    new?
+                },
+            )),
             _ => None,
         })
         .collect()
@@ -164,7 +218,8 @@ fn shows_all(diff: &Diff) -> bool {
         lines.iter().copied().filter(keep).collect()
     };
     diff.is_empty()
-        || (on(LineKind::Removed) == of(LineKind::Added) && on(LineKind::Added) == of(LineKind::Removed))
+        || (on(LineKind::Removed) == of(LineKind::Added)
+            && on(LineKind::Added) == of(LineKind::Removed))
 }
 
 proptest! {

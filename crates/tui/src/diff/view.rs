@@ -32,10 +32,18 @@ impl DiffView {
     /// The view of a diff, with the cursor in the first row.
     pub fn new(diff: Arc<Diff>, layout: DiffLayout) -> Self {
         let (rows, digits) = (diff.rows(layout), diff.digits());
-        DiffView { diff, chosen: layout, shown: layout, rows, digits, ..DiffView::default() }
+        DiffView {
+            diff,
+            chosen: layout,
+            shown: layout,
+            rows,
+            digits,
+            ..DiffView::default()
+        }
     }
 
-    /// Shows another diff. The cursor stays at its line of the new text, or goes to the nearest line that is shown.
+    /// Shows another diff. The cursor stays at its line of the new text, or goes to the nearest
+    /// line that is shown.
     pub fn set(&mut self, diff: Arc<Diff>) {
         if Arc::ptr_eq(&self.diff, &diff) {
             return;
@@ -99,13 +107,14 @@ impl DiffView {
         self.cursor = row.min(self.last());
     }
 
-    /// The rows where changes begin: one for each hunk of the diff with 3 lines of context, however much context is
-    /// shown. The row is the hunk's head if the head is near, else the first changed line.
+    /// The rows where changes begin: one for each hunk of the diff with 3 lines of context, however
+    /// much context is shown. The row is the hunk's head if the head is near, else the first
+    /// changed line.
     pub fn jump_targets(&self) -> Vec<JumpTarget> {
         let near = ContextLines::Near.lines() as usize;
         let mut targets = Vec::new();
-        // The head of the present hunk, until a changed row follows; the unchanged rows since the head or since a
-        // change.
+        // The head of the present hunk, until a changed row follows; the unchanged rows since the
+        // head or since a change.
         let (mut head, mut same) = (None, 0);
         for (at, row) in self.rows.iter().enumerate() {
             match *row {
@@ -114,9 +123,17 @@ impl DiffView {
                 DiffRow::Line { .. } | DiffRow::Pair { .. } if self.is_same(*row) => same += 1,
                 DiffRow::Line { .. } | DiffRow::Pair { .. } => {
                     match head.take() {
-                        Some(row) if same <= near => targets.push(JumpTarget { row, is_head: true }),
-                        Some(_) => targets.push(JumpTarget { row: at, is_head: false }),
-                        None if same > 2 * near => targets.push(JumpTarget { row: at, is_head: false }),
+                        Some(row) if same <= near => {
+                            targets.push(JumpTarget { row, is_head: true })
+                        }
+                        Some(_) => targets.push(JumpTarget {
+                            row: at,
+                            is_head: false,
+                        }),
+                        None if same > 2 * near => targets.push(JumpTarget {
+                            row: at,
+                            is_head: false,
+                        }),
                         None => {}
                     }
                     same = 0;
@@ -128,19 +145,26 @@ impl DiffView {
 
     /// Whether a row shows an unchanged line.
     fn is_same(&self, row: DiffRow) -> bool {
-        [Side::Old, Side::New]
-            .iter()
-            .all(|side| self.on(row, *side).is_some_and(|line| line.kind == LineKind::Same))
+        [Side::Old, Side::New].iter().all(|side| {
+            self.on(row, *side)
+                .is_some_and(|line| line.kind == LineKind::Same)
+        })
     }
 
-    /// Moves the cursor to the next or the previous change; from the last change to the first. False where there is no
-    /// change.
+    /// Moves the cursor to the next or the previous change; from the last change to the first.
+    /// False where there is no change.
     pub fn step_hunk(&mut self, forward: bool) -> bool {
         let targets = self.jump_targets();
         let next = if forward {
-            targets.iter().find(|target| target.row > self.cursor).or(targets.first())
+            targets
+                .iter()
+                .find(|target| target.row > self.cursor)
+                .or(targets.first())
         } else {
-            targets.iter().rfind(|target| target.row < self.cursor).or(targets.last())
+            targets
+                .iter()
+                .rfind(|target| target.row < self.cursor)
+                .or(targets.last())
         };
         let next = next.map(|target| target.row);
         if let Some(row) = next {
@@ -149,13 +173,16 @@ impl DiffView {
         next.is_some()
     }
 
-    /// The line number of the cursor in the new text. In a row without a line of the new text: the number of the next
-    /// line that has one.
+    /// The line number of the cursor in the new text. In a row without a line of the new text: the
+    /// number of the next line that has one.
     pub fn line(&self) -> Option<u32> {
         let number = |row: &DiffRow| self.on(*row, Side::New).and_then(|line| line.new);
         let here = self.rows.get(self.cursor..)?;
         let of = here.first()?.hunk();
-        let below = here.iter().take_while(|row| row.hunk() == of).find_map(number);
+        let below = here
+            .iter()
+            .take_while(|row| row.hunk() == of)
+            .find_map(number);
         below.or_else(|| {
             let (file, hunk) = of?;
             Some(self.diff.files.get(file)?.hunks.get(hunk)?.new)
@@ -165,7 +192,9 @@ impl DiffView {
     /// Moves the cursor to a line of the new text, or to the nearest line that is shown.
     pub fn go_to_line(&mut self, line: u32) {
         let distance = |row: &usize| {
-            let number = self.on(self.rows[*row], Side::New).and_then(|line| line.new);
+            let number = self
+                .on(self.rows[*row], Side::New)
+                .and_then(|line| line.new);
             number.map_or(u32::MAX, |number| number.abs_diff(line))
         };
         if let Some(row) = (0..self.rows.len()).min_by_key(distance) {
@@ -173,23 +202,37 @@ impl DiffView {
         }
     }
 
-    /// The row of `other` that shows the same line as `row` of this view, or the nearest line. Both are diffs of the
-    /// same texts, with different context or layout.
+    /// The row of `other` that shows the same line as `row` of this view, or the nearest line. Both
+    /// are diffs of the same texts, with different context or layout.
     pub fn follow(&self, row: usize, other: &DiffView) -> usize {
         let number = |view: &DiffView, row: DiffRow| {
-            let on =
-                |side| view.on(row, side).map(|line| if side == Side::New { line.new } else { line.old });
+            let on = |side| {
+                view.on(row, side).map(|line| {
+                    if side == Side::New {
+                        line.new
+                    } else {
+                        line.old
+                    }
+                })
+            };
             (row.file(), on(Side::New).flatten(), on(Side::Old).flatten())
         };
         // A head is located by the first line below it.
         let below = self.rows.iter().skip(row).map(|row| number(self, *row));
-        let Some((file, new, old)) = below.into_iter().find(|(_, new, old)| new.or(*old).is_some()) else {
+        let Some((file, new, old)) = below
+            .into_iter()
+            .find(|(_, new, old)| new.or(*old).is_some())
+        else {
             return other.last();
         };
         let distance = |row: &usize| {
             let (of, to_new, to_old) = number(other, other.rows[*row]);
             let by = |a: Option<u32>, b: Option<u32>| Some(a?.abs_diff(b?));
-            let by = if new.is_some() { by(new, to_new) } else { by(old, to_old) };
+            let by = if new.is_some() {
+                by(new, to_new)
+            } else {
+                by(old, to_old)
+            };
             by.filter(|_| of == file).unwrap_or(u32::MAX)
         };
         (0..other.rows.len()).min_by_key(distance).unwrap_or(0)
@@ -199,50 +242,91 @@ impl DiffView {
     pub(super) fn on(&self, row: DiffRow, side: Side) -> Option<&DiffLine> {
         match (row, side) {
             (DiffRow::Line { file, hunk, line }, side) => {
-                let other = if side == Side::New { LineKind::Removed } else { LineKind::Added };
-                self.diff.line(file, hunk, line).filter(|line| line.kind != other)
+                let other = if side == Side::New {
+                    LineKind::Removed
+                } else {
+                    LineKind::Added
+                };
+                self.diff
+                    .line(file, hunk, line)
+                    .filter(|line| line.kind != other)
             }
-            (DiffRow::Pair { file, hunk, old: Some(line), .. }, Side::Old)
-            | (DiffRow::Pair { file, hunk, new: Some(line), .. }, Side::New) => {
-                self.diff.line(file, hunk, line)
-            }
+            (
+                DiffRow::Pair {
+                    file,
+                    hunk,
+                    old: Some(line),
+                    ..
+                },
+                Side::Old,
+            )
+            | (
+                DiffRow::Pair {
+                    file,
+                    hunk,
+                    new: Some(line),
+                    ..
+                },
+                Side::New,
+            ) => self.diff.line(file, hunk, line),
             _ => None,
         }
     }
 
     /// The text of a row; of two different sides both texts, separated by a line feed.
     pub fn text(&self, row: usize) -> String {
-        let Some(row) = self.rows.get(row).copied() else { return String::new() };
+        let Some(row) = self.rows.get(row).copied() else {
+            return String::new();
+        };
         let file = |file: usize| self.diff.files.get(file);
         match row {
-            DiffRow::File { file: at } => file(at).and_then(FileDiff::name).unwrap_or_default().to_owned(),
-            DiffRow::Note { file: at, note } => {
-                file(at).and_then(|file| file.notes.get(note)).cloned().unwrap_or_default()
-            }
+            DiffRow::File { file: at } => file(at)
+                .and_then(FileDiff::name)
+                .unwrap_or_default()
+                .to_owned(),
+            DiffRow::Note { file: at, note } => file(at)
+                .and_then(|file| file.notes.get(note))
+                .cloned()
+                .unwrap_or_default(),
             DiffRow::Hunk { file: at, hunk } => {
                 let hunk = file(at).and_then(|file| file.hunks.get(hunk));
-                hunk.map(|hunk| format!("{} {}", hunk.range(), hunk.section)).unwrap_or_default()
+                hunk.map(|hunk| format!("{} {}", hunk.range(), hunk.section))
+                    .unwrap_or_default()
             }
-            DiffRow::Line { file, hunk, line } => {
-                self.diff.line(file, hunk, line).map(|line| line.text.clone()).unwrap_or_default()
-            }
+            DiffRow::Line { file, hunk, line } => self
+                .diff
+                .line(file, hunk, line)
+                .map(|line| line.text.clone())
+                .unwrap_or_default(),
             DiffRow::Pair { .. } => {
-                let sides = [Side::Old, Side::New].into_iter().filter_map(|side| self.on(row, side));
-                sides.map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
+                let sides = [Side::Old, Side::New]
+                    .into_iter()
+                    .filter_map(|side| self.on(row, side));
+                sides
+                    .map(|line| line.text.as_str())
+                    .collect::<Vec<_>>()
+                    .join("\n")
             }
         }
     }
 
-    /// Fits the view into an area of so many columns and rows. A narrow area is unified. The cursor is visible, with
-    /// some rows around it where the area is high enough.
+    /// Fits the view into an area of so many columns and rows. A narrow area is unified. The cursor
+    /// is visible, with some rows around it where the area is high enough.
     pub fn fit(&self, columns: u16, rows: usize) -> DiffFit {
-        let layout = if columns >= WIDE { self.chosen } else { DiffLayout::Unified };
+        let layout = if columns >= WIDE {
+            self.chosen
+        } else {
+            DiffLayout::Unified
+        };
         let reshaped = (layout != self.shown).then(|| self.reshape(layout));
         let view = reshaped.as_ref().unwrap_or(self);
         let around = (rows / 4).min(5);
         let lowest = (view.cursor + 1 + around).saturating_sub(rows);
         let highest = view.cursor.saturating_sub(around);
-        let first = view.first.clamp(lowest.min(highest), highest).min(view.rows.len().saturating_sub(rows));
+        let first = view
+            .first
+            .clamp(lowest.min(highest), highest)
+            .min(view.rows.len().saturating_sub(rows));
         DiffFit { reshaped, first }
     }
 
@@ -267,7 +351,10 @@ impl DiffView {
         };
         let row = self.rows.get(self.cursor).copied();
         // Heads are rows of both layouts.
-        match (view.rows.iter().position(|other| Some(*other) == row), self.line()) {
+        match (
+            view.rows.iter().position(|other| Some(*other) == row),
+            self.line(),
+        ) {
             (Some(head), _) => view.cursor = head,
             (None, Some(line)) => view.go_to_line(line),
             (None, None) => view.cursor = view.cursor.min(view.last()),
@@ -276,7 +363,8 @@ impl DiffView {
     }
 }
 
-/// How a view fits into an area. Drawing computes it; the next update stores it by [`DiffView::take`].
+/// How a view fits into an area. Drawing computes it; the next update stores it by
+/// [`DiffView::take`].
 #[derive(Clone, Debug)]
 pub struct DiffFit {
     /// The view in another layout, where the area needs one.

@@ -1,11 +1,12 @@
-//! Compares the words of the removed and the added lines of a change: which line replaced which, and which parts of the
-//! two differ.
+//! Compares the words of the removed and the added lines of a change: which line replaced which,
+//! and which parts of the two differ.
 
 use super::{DiffLine, LineKind};
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
-/// The number of words of a change that are compared at most. A larger change is shown by whole lines only.
+/// The number of words of a change that are compared at most. A larger change is shown by whole
+/// lines only.
 const WORD_LIMIT: usize = 40_000;
 
 /// Where more than this share of a line differs, no part of the line is marked.
@@ -21,7 +22,11 @@ struct Word<'a> {
 impl Word<'_> {
     /// How much an equal word counts for two lines. Blanks match anywhere, so they do not count.
     fn weight(&self) -> usize {
-        if self.text.trim().is_empty() { 0 } else { self.text.len() }
+        if self.text.trim().is_empty() {
+            0
+        } else {
+            self.text.len()
+        }
     }
 }
 
@@ -30,7 +35,10 @@ pub(super) fn mark(lines: &mut [DiffLine]) {
     let mut at = 0;
     while at < lines.len() {
         let run = |from: usize, kind: LineKind| {
-            from + lines[from..].iter().take_while(|line| line.kind == kind).count()
+            from + lines[from..]
+                .iter()
+                .take_while(|line| line.kind == kind)
+                .count()
         };
         let removed = at..run(at, LineKind::Removed);
         let added = removed.end..run(removed.end, LineKind::Added);
@@ -43,7 +51,8 @@ pub(super) fn mark(lines: &mut [DiffLine]) {
 
 /// Compares the removed lines with the added lines that follow them.
 fn compare(lines: &mut [DiffLine], removed: Range<usize>, added: Range<usize>) {
-    let count = |range: Range<usize>| -> usize { lines[range].iter().map(|line| line.text.len()).sum() };
+    let count =
+        |range: Range<usize>| -> usize { lines[range].iter().map(|line| line.text.len()).sum() };
     if count(removed.clone()) + count(added.clone()) > WORD_LIMIT * 8 {
         return;
     }
@@ -59,7 +68,9 @@ fn compare(lines: &mut [DiffLine], removed: Range<usize>, added: Range<usize>) {
     let is_removed = |at: usize| found.is_removed(at as u32);
     let is_added = |at: usize| found.is_added(at as u32);
 
-    let kept = (0..old.len()).filter(|at| !is_removed(*at)).zip((0..new.len()).filter(|at| !is_added(*at)));
+    let kept = (0..old.len())
+        .filter(|at| !is_removed(*at))
+        .zip((0..new.len()).filter(|at| !is_added(*at)));
     let pairs = pairs(kept.map(|(a, b)| (old[a].line, new[b].line, old[a].weight())));
     let mut parts: Vec<(usize, Vec<Range<usize>>)> = Vec::new();
     for &(a, b) in &pairs {
@@ -72,15 +83,18 @@ fn compare(lines: &mut [DiffLine], removed: Range<usize>, added: Range<usize>) {
     }
     for (line, ranges) in parts {
         let whole = lines[line].text.trim().len().max(1);
-        let differs: usize = ranges.iter().map(|range| lines[line].text[range.clone()].trim().len()).sum();
+        let differs: usize = ranges
+            .iter()
+            .map(|range| lines[line].text[range.clone()].trim().len())
+            .sum();
         if (differs as f64) < MOST_DIFFERS * whole as f64 {
             lines[line].changed_parts = ranges;
         }
     }
 }
 
-/// The pairs of removed and added lines, in order: each line with the line that it shares most letters with. The input
-/// is the removed line, the added line and the weight of each equal word.
+/// The pairs of removed and added lines, in order: each line with the line that it shares most
+/// letters with. The input is the removed line, the added line and the weight of each equal word.
 fn pairs(kept: impl Iterator<Item = (usize, usize, usize)>) -> Vec<(usize, usize)> {
     // Both line numbers only grow, so the words that two lines share are adjacent.
     let mut shared: Vec<(usize, usize, usize)> = Vec::new();
@@ -106,14 +120,23 @@ fn pairs(kept: impl Iterator<Item = (usize, usize, usize)>) -> Vec<(usize, usize
     out.into_iter().map(|(a, b, _)| (a, b)).collect()
 }
 
-/// The byte ranges of a line's words that the other side does not have. Blanks between two such words are included.
+/// The byte ranges of a line's words that the other side does not have. Blanks between two such
+/// words are included.
 fn differing(words: &[Word], line: usize, differs: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
     let first = words.partition_point(|word| word.line < line);
     let mut out: Vec<Range<usize>> = Vec::new();
     let mut blank_since = None;
-    for (at, word) in words.iter().enumerate().skip(first).take_while(|(_, word)| word.line == line) {
+    for (at, word) in words
+        .iter()
+        .enumerate()
+        .skip(first)
+        .take_while(|(_, word)| word.line == line)
+    {
         match out.last_mut() {
-            Some(last) if differs(at) && (last.end == word.range.start || blank_since == Some(last.end)) => {
+            Some(last)
+                if differs(at)
+                    && (last.end == word.range.start || blank_since == Some(last.end)) =>
+            {
                 last.end = word.range.end;
             }
             _ if differs(at) => out.push(word.range.clone()),
@@ -135,13 +158,21 @@ fn words(lines: &[DiffLine], range: Range<usize>) -> Vec<Word<'_>> {
         for (at, letter) in text.char_indices() {
             let now = WordKind::of(letter);
             if at > from && (kind != Some(now) || now == WordKind::Punctuation) {
-                out.push(Word { text: &text[from..at], line, range: from..at });
+                out.push(Word {
+                    text: &text[from..at],
+                    line,
+                    range: from..at,
+                });
                 from = at;
             }
             kind = Some(now);
         }
         if from < text.len() {
-            out.push(Word { text: &text[from..], line, range: from..text.len() });
+            out.push(Word {
+                text: &text[from..],
+                line,
+                range: from..text.len(),
+            });
         }
     }
     out

@@ -1,5 +1,5 @@
-//! The view Bench: correctness on the left, speed on the right, with the workloads if there are several. On a smaller screen Correctness is above, and the focused
-//! one of the other panes below.
+//! The view Bench: correctness on the left, speed on the right, with the workloads if there are
+//! several. On a smaller screen Correctness is above, and the focused one of the other panes below.
 
 use super::PanePainter;
 use crate::panes::correctness;
@@ -15,7 +15,11 @@ pub(super) fn draw(painter: &mut PanePainter, area: Rect, is_large: bool) {
         return;
     }
     let focus = painter.model.panes.focus();
-    let other = if focus == Pane::Correctness { Pane::Log } else { focus };
+    let other = if focus == Pane::Correctness {
+        Pane::Log
+    } else {
+        focus
+    };
     let above = wanted(painter).clamp(5, area.height / 2);
     let [top, bottom] = painter.cut(Split::BenchStack, Direction::Vertical, area, above, 0);
     painter.draw_pane(top, Pane::Correctness);
@@ -30,23 +34,42 @@ fn wanted(painter: &PanePainter) -> u16 {
 
 /// Rows that the pane Workloads would fill, its title and its head included.
 fn workload_rows(painter: &PanePainter) -> u16 {
-    let count = painter.model.workload_table().map_or(0, |table| table.workloads.len());
+    let count = painter
+        .model
+        .workload_table()
+        .map_or(0, |table| table.workloads.len());
     u16::try_from(count + 2).unwrap_or(u16::MAX)
 }
 
 fn draw_four(painter: &mut PanePainter, area: Rect) {
     let first = area.width * 44 / 100;
     let [left, right] = painter.cut(Split::BenchColumns, Direction::Horizontal, area, first, 1);
-    let bar = Rect { x: left.right(), width: 1, ..area };
+    let bar = Rect {
+        x: left.right(),
+        width: 1,
+        ..area
+    };
     let has_workloads = painter.model.panes.shows(Pane::Workloads);
     let half = area.height / 2;
     // Correctness gets more than its half where it needs more.
     let upper_left = wanted(painter).clamp(half, (area.height * 3 / 4).max(half));
-    let [correctness, commits] = painter.cut(Split::BenchLeft, Direction::Vertical, left, upper_left, 0);
-    // Three panes on the right share the rows; a short table of workloads leaves more to the others.
-    let table = if has_workloads { workload_rows(painter).min(area.height / 3) } else { 0 };
+    let [correctness, commits] =
+        painter.cut(Split::BenchLeft, Direction::Vertical, left, upper_left, 0);
+    // Three panes on the right share the rows; a short table of workloads leaves more to the
+    // others.
+    let table = if has_workloads {
+        workload_rows(painter).min(area.height / 3)
+    } else {
+        0
+    };
     let upper_right = (area.height - table) / 2;
-    let [history, lower] = painter.cut(Split::BenchRight, Direction::Vertical, right, upper_right, 0);
+    let [history, lower] = painter.cut(
+        Split::BenchRight,
+        Direction::Vertical,
+        right,
+        upper_right,
+        0,
+    );
     painter.draw_pane(correctness, Pane::Correctness);
     painter.draw_pane(history, Pane::History);
     painter.draw_pane(commits, Pane::Commits);

@@ -59,13 +59,18 @@ fn columns(letter: char) -> usize {
 
 /// Columns that `text` takes.
 pub fn width(text: &str) -> usize {
-    text.chars().map(|c| columns(c) + 1).sum::<usize>().saturating_sub(1)
+    text.chars()
+        .map(|c| columns(c) + 1)
+        .sum::<usize>()
+        .saturating_sub(1)
 }
 
 /// The three rows of `text`; `None` where a letter is not in the font.
 pub fn rows(text: &str) -> Option<[String; ROWS]> {
-    let letters: Vec<(usize, [u8; 5])> =
-        text.chars().map(|c| Some((columns(c), dots(c)?))).collect::<Option<_>>()?;
+    let letters: Vec<(usize, [u8; 5])> = text
+        .chars()
+        .map(|c| Some((columns(c), dots(c)?)))
+        .collect::<Option<_>>()?;
     Some(std::array::from_fn(|row| {
         let mut line = String::new();
         for (index, (columns, dots)) in letters.iter().enumerate() {
@@ -97,18 +102,31 @@ mod tests {
     #[test]
     fn letters_look_like_letters() {
         let rows = rows("1.5k").expect("all in the font");
-        assert_eq!(rows.join("\n"), "▄█    █▀▀ █ ▄\n █    ▀▀█ █▀▄\n▀▀▀ ▀ ▀▀▀ ▀ ▀");
+        assert_eq!(
+            rows.join("\n"),
+            "▄█    █▀▀ █ ▄\n █    ▀▀█ █▀▄\n▀▀▀ ▀ ▀▀▀ ▀ ▀"
+        );
         assert!(rows.iter().all(|row| row.chars().count() == width("1.5k")));
     }
 
     #[test]
     fn every_word_of_a_verdict_and_a_stage_is_in_the_font() {
-        for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Crash, Outcome::Void, Outcome::NotJudged] {
+        for outcome in [
+            Outcome::Pass,
+            Outcome::Fail,
+            Outcome::Crash,
+            Outcome::Void,
+            Outcome::NotJudged,
+        ] {
             assert!(rows(outcome.word()).is_some(), "{}", outcome.word());
         }
         assert!(rows("BUILD ERROR").is_some());
         for stage in Stage::ALL {
-            assert!(rows(&stage.word().to_uppercase()).is_some(), "{}", stage.word());
+            assert!(
+                rows(&stage.word().to_uppercase()).is_some(),
+                "{}",
+                stage.word()
+            );
         }
         assert!(rows("0123456789,.+-%k START").is_some());
         assert_eq!(rows("ß"), None);

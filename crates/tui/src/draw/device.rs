@@ -16,9 +16,19 @@ const BUILD: u16 = 17;
 
 pub(super) fn draw(painter: &mut PanePainter, area: Rect) {
     let [gauges, others] = match area.width >= WIDE {
-        true => painter.cut(Split::Device, Direction::Horizontal, area, half(area.width, 1), 1),
+        true => painter.cut(
+            Split::Device,
+            Direction::Horizontal,
+            area,
+            half(area.width, 1),
+            1,
+        ),
         false => {
-            let rows = if area.height >= HIGH { area.height / 3 } else { half(area.height, 0) };
+            let rows = if area.height >= HIGH {
+                area.height / 3
+            } else {
+                half(area.height, 0)
+            };
             painter.cut(Split::Device, Direction::Vertical, area, rows, 0)
         }
     };
@@ -26,7 +36,14 @@ pub(super) fn draw(painter: &mut PanePainter, area: Rect) {
     if area.width < WIDE && area.height < HIGH {
         // Too low for three: the lower part shows the one that has the focus.
         let is_profile = painter.model.panes.focus() == Pane::Profile;
-        painter.draw_pane(others, if is_profile { Pane::Profile } else { Pane::Build });
+        painter.draw_pane(
+            others,
+            if is_profile {
+                Pane::Profile
+            } else {
+                Pane::Build
+            },
+        );
         return;
     }
     let rows = (others.height * 2 / 5).min(BUILD);

@@ -40,8 +40,12 @@ pub(super) enum ListRows<'a> {
 impl<'a> Dialog<'a> {
     pub(super) fn of(model: &'a Model) -> Self {
         let list = match model.overlays.last() {
-            Some(Overlay::Palette(pick)) => ListRows::Palette(model.palette_rows(pick.input.value())),
-            Some(Overlay::Themes { pick, .. }) => ListRows::Themes(model.fitting_themes(pick.input.value())),
+            Some(Overlay::Palette(pick)) => {
+                ListRows::Palette(model.palette_rows(pick.input.value()))
+            }
+            Some(Overlay::Themes { pick, .. }) => {
+                ListRows::Themes(model.fitting_themes(pick.input.value()))
+            }
             Some(Overlay::Kernels { pick, kernels }) => {
                 let fitting = Model::fitting_kernels(pick.input.value(), kernels.as_ref());
                 ListRows::Kernels(kernels.is_some().then_some(fitting))
@@ -59,14 +63,17 @@ impl<'a> Dialog<'a> {
         }
     }
 
-    /// The best kept experiment of a kernel as the history knows it: on the device of the newest one, over as many workloads and of
-    /// the same measure, and a GPU's before one of an emulated device. `None` if nothing was kept.
+    /// The best kept experiment of a kernel as the history knows it: on the device of the newest
+    /// one, over as many workloads and of the same measure, and a GPU's before one of an emulated
+    /// device. `None` if nothing was kept.
     pub(super) fn best_of(&self, kernel: &ListedKernel) -> Option<&'a Experiment> {
         let is_kept = |e: &&Experiment| {
             e.kernel.as_deref() == Some(kernel.name.as_str()) && e.is_kept() && e.figure().is_some()
         };
         let kept = || self.repository.experiments.iter().filter(is_kept);
-        let newest = kept().rfind(|e| !e.emulated).or_else(|| kept().next_back())?;
+        let newest = kept()
+            .rfind(|e| !e.emulated)
+            .or_else(|| kept().next_back())?;
         let alike = kept().filter(|e| {
             e.emulated == newest.emulated
                 && e.device == newest.device
@@ -75,7 +82,9 @@ impl<'a> Dialog<'a> {
         });
         let goal = newest.goal(kernel.goal);
         let prefers = |a: &Experiment, b: &Experiment| {
-            a.figure().zip(b.figure()).is_some_and(|(a, b)| goal.prefers(a, b))
+            a.figure()
+                .zip(b.figure())
+                .is_some_and(|(a, b)| goal.prefers(a, b))
         };
         alike.reduce(|best, e| if prefers(e, best) { e } else { best })
     }
@@ -107,7 +116,10 @@ impl<'a> Dialog<'a> {
     pub(super) fn keys(&self, words: &[(Action, &str)]) -> Vec<Span<'static>> {
         let mut spans = Vec::new();
         for (action, word) in words {
-            spans.push(Span::styled(self.appearance.keymap.key(*action), self.theme().key()));
+            spans.push(Span::styled(
+                self.appearance.keymap.key(*action),
+                self.theme().key(),
+            ));
             spans.push(Span::raw(format!(" {word}    ")));
         }
         spans
@@ -115,11 +127,21 @@ impl<'a> Dialog<'a> {
 
     /// What the dialog of a keep asks, and what the keep does besides.
     pub(super) fn keep_question(&self) -> String {
-        let snapshot = self.repository.status.as_ref().map(|status| &status.snapshot);
+        let snapshot = self
+            .repository
+            .status
+            .as_ref()
+            .map(|status| &status.snapshot);
         let incumbent = snapshot.and_then(|snapshot| snapshot.incumbent.as_ref());
         let present = snapshot.and_then(|snapshot| snapshot.present.as_ref().ok());
-        let first = present.map(|present| present.rules.first.as_slice()).unwrap_or_default();
-        let is_held = self.runs.last.as_ref().is_some_and(|last| incumbent == Some(&last.start.blob));
+        let first = present
+            .map(|present| present.rules.first.as_slice())
+            .unwrap_or_default();
+        let is_held = self
+            .runs
+            .last
+            .as_ref()
+            .is_some_and(|last| incumbent == Some(&last.start.blob));
         let mut text = String::from("What did you try? ");
         // The description goes into the row and the record.
         text.push_str(match is_held && first.is_empty() {
@@ -128,9 +150,14 @@ impl<'a> Dialog<'a> {
         });
         if !first.is_empty() {
             let names = printable(&first.join(", ")).into_owned();
-            text.push_str(&format!(" The first keep also commits the rules of the problem: {names}."));
+            text.push_str(&format!(
+                " The first keep also commits the rules of the problem: {names}."
+            ));
         }
-        if let Some(runs) = present.map(|present| present.sealed_runs).filter(|runs| *runs > 1) {
+        if let Some(runs) = present
+            .map(|present| present.sealed_runs)
+            .filter(|runs| *runs > 1)
+        {
             text.push_str(&format!(
                 " A held-out check was failed before, so the kernel has to pass {runs} sealed runs first."
             ));
@@ -152,8 +179,10 @@ impl<'a> Dialog<'a> {
         if verdict.outcome == Outcome::Pass {
             if let Some(measure) = verdict.objective {
                 let unit = format::unit(&self.setup.objective);
-                spans
-                    .push(Span::styled(format!("  {} {unit}", format::count(measure.value)), theme.strong()));
+                spans.push(Span::styled(
+                    format!("  {} {unit}", format::count(measure.value)),
+                    theme.strong(),
+                ));
             }
             if verdict.emulated {
                 spans.push(Span::styled("  emulated", theme.warn()));

@@ -26,7 +26,10 @@ impl Dialog<'_> {
                 message_dialog::draw(self, frame, area, "Keep", &self.keep_question(), draft);
             }
             Overlay::Discard { draft, .. } => {
-                let ask = format!("What did you try? Left empty: \"{}\".", self.default_description);
+                let ask = format!(
+                    "What did you try? Left empty: \"{}\".",
+                    self.default_description
+                );
                 message_dialog::draw(self, frame, area, "Discard", &ask, draft);
             }
             Overlay::DiscardNewer { text, .. } => {
@@ -37,12 +40,20 @@ impl Dialog<'_> {
                 question(frame, title, text);
             }
             Overlay::Undo { text, .. } => question(frame, "Undo?", text),
-            Overlay::Describe { commit, input, problem } => {
+            Overlay::Describe {
+                commit,
+                input,
+                problem,
+            } => {
                 self.draw_description(frame, area, commit, input, problem.as_deref());
             }
             Overlay::Restore { text, .. } => question(frame, "Restore?", text),
             Overlay::Refused { title, text } => self.draw_notice(frame, area, title, text),
-            Overlay::Listing { title, rows, scroll } => {
+            Overlay::Listing {
+                title,
+                rows,
+                scroll,
+            } => {
                 let rows = wrapped(rows, listing::columns(area));
                 return Some(listing::draw(self, frame, area, (title, &rows), *scroll));
             }
@@ -77,7 +88,14 @@ impl Dialog<'_> {
     fn draw_notice(&self, frame: &mut Frame, area: Rect, title: &str, text: &str) {
         let text = printable(text).into_owned();
         let keys = self.keys(&[(Action::Accept, "go back")]);
-        draw_text(frame, area, title, std::slice::from_ref(&text), keys, self.theme());
+        draw_text(
+            frame,
+            area,
+            title,
+            std::slice::from_ref(&text),
+            keys,
+            self.theme(),
+        );
     }
 
     /// Draws the line for another description of a commit's experiment.
@@ -91,24 +109,41 @@ impl Dialog<'_> {
     ) {
         let theme = self.theme();
         let columns = usize::from(area.width.saturating_sub(8)).min(80);
-        let ask =
-            "The row of the experiment and its record are put in these words; its commit keeps its message.";
-        let mut lines: Vec<Line> =
-            wrap(ask, columns).into_iter().map(|l| Line::styled(l, theme.quiet())).collect();
+        let ask = "The row of the experiment and its record are put in these words; its commit keeps its message.";
+        let mut lines: Vec<Line> = wrap(ask, columns)
+            .into_iter()
+            .map(|l| Line::styled(l, theme.quiet()))
+            .collect();
         // The line that is typed into and its keys stay visible on a small screen.
         lines.truncate(usize::from(area.height).saturating_sub(6));
         let at = lines.len();
         lines.push(Line::default());
         let problem = wrap(problem.unwrap_or_default(), columns);
-        lines.extend(problem.into_iter().map(|l| Line::styled(format!("✗ {l}"), theme.bad())));
+        lines.extend(
+            problem
+                .into_iter()
+                .map(|l| Line::styled(format!("✗ {l}"), theme.bad())),
+        );
         lines.push(Line::default());
-        lines.push(Line::from(self.keys(&[(Action::Accept, "write"), (Action::Abandon, "go back")])));
+        lines.push(Line::from(
+            self.keys(&[(Action::Accept, "write"), (Action::Abandon, "go back")]),
+        ));
         let title = format!("Describe {}", printable(commit));
         let inner = draw_window(frame, area, &title, (window::COLUMNS, lines.len()), theme);
         frame.render_widget(Paragraph::new(lines), inner);
         let row = inner.y + at as u16;
         if row < inner.bottom() {
-            draw_input(frame, Rect { y: row, height: 1, ..inner }, "› ", input, theme);
+            draw_input(
+                frame,
+                Rect {
+                    y: row,
+                    height: 1,
+                    ..inner
+                },
+                "› ",
+                input,
+                theme,
+            );
         }
     }
 }
@@ -127,7 +162,14 @@ fn wrapped(texts: &[String], columns: usize) -> Vec<String> {
 }
 
 /// Draws a text, and below it the keys that answer.
-fn draw_text(frame: &mut Frame, area: Rect, title: &str, texts: &[String], keys: Vec<Span>, theme: &Theme) {
+fn draw_text(
+    frame: &mut Frame,
+    area: Rect,
+    title: &str,
+    texts: &[String],
+    keys: Vec<Span>,
+    theme: &Theme,
+) {
     let columns = usize::from(area.width.saturating_sub(8)).min(80);
     let mut text = wrapped(texts, columns);
     // The keys stay visible, however long the text is.

@@ -1,4 +1,5 @@
-//! The foot of the screen: a message or the state of the screen, and below it the hints with their reasons.
+//! The foot of the screen: a message or the state of the screen, and below it the hints with their
+//! reasons.
 
 use super::action_for;
 use super::view_names::{ViewNames, view_names};
@@ -18,13 +19,15 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-/// Columns of a reason in a hint: the first width at which everything fits. Pressing the key shows the reason in full.
+/// Columns of a reason in a hint: the first width at which everything fits. Pressing the key shows
+/// the reason in full.
 const REASONS: [usize; 4] = [60, 36, 20, 0];
 
 /// Most rows of a message. The end of a long message often says what to do.
 const MESSAGE_ROWS: usize = 4;
 
-/// Least rows of a screen with hints below the message. On a smaller screen a message replaces the hints.
+/// Least rows of a screen with hints below the message. On a smaller screen a message replaces the
+/// hints.
 const HINT_ROWS: u16 = 16;
 
 /// What the foot shows.
@@ -85,14 +88,25 @@ impl<'a> Foot<'a> {
     /// Rows of the foot on a screen of this size.
     pub(super) fn rows(&self, screen: Rect) -> u16 {
         let message = self.lines(screen.width).len().max(1) as u16;
-        if screen.height >= HINT_ROWS { message + 1 } else { message }
+        if screen.height >= HINT_ROWS {
+            message + 1
+        } else {
+            message
+        }
     }
 
     /// Returns the hints as buttons.
     pub(super) fn draw(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
-        let hints = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
+        let hints = Rect {
+            y: area.bottom().saturating_sub(1),
+            height: 1,
+            ..area
+        };
         if frame.area().height >= HINT_ROWS {
-            let above = Rect { height: area.height.saturating_sub(1), ..area };
+            let above = Rect {
+                height: area.height.saturating_sub(1),
+                ..area
+            };
             let mut buttons = self.draw_views(frame, above);
             let taken: u16 = buttons.iter().map(|(place, _)| place.width).sum();
             self.draw_message(frame, above, taken);
@@ -130,19 +144,34 @@ impl<'a> Foot<'a> {
     }
 
     fn lines(&self, columns: u16) -> Vec<Line<'static>> {
-        let Some((text, style)) = self.text() else { return Vec::new() };
+        let Some((text, style)) = self.text() else {
+            return Vec::new();
+        };
         let columns = usize::from(columns).saturating_sub(2);
         let rows = wrap_to(&text, columns, MESSAGE_ROWS);
-        rows.into_iter().map(|row| Line::styled(format!(" {row}"), style)).collect()
+        rows.into_iter()
+            .map(|row| Line::styled(format!(" {row}"), style))
+            .collect()
     }
 
     /// The state of the screen, the longest text first.
     fn standing(&self) -> Vec<String> {
-        let watching = if self.paused { "not watching" } else { "watching" };
+        let watching = if self.paused {
+            "not watching"
+        } else {
+            "watching"
+        };
         let kernel = format!("{watching} {} ", printable(self.kernel));
         if self.has_loop && self.view != View::Loop {
-            let loops = format!("a loop runs here: {} shows it", self.keymap.way(Action::Loop));
-            return vec![format!("{loops} · {kernel}"), format!("{loops} "), "a loop runs ".to_owned()];
+            let loops = format!(
+                "a loop runs here: {} shows it",
+                self.keymap.way(Action::Loop)
+            );
+            return vec![
+                format!("{loops} · {kernel}"),
+                format!("{loops} "),
+                "a loop runs ".to_owned(),
+            ];
         }
         if self.auto {
             let rule = "auto: keeps faster, discards slower, same, wrong";
@@ -152,31 +181,48 @@ impl<'a> Foot<'a> {
                 "auto: keeps faster, discards the rest ".to_owned(),
             ];
         }
-        let Some(head) = self.head else { return vec![kernel] };
+        let Some(head) = self.head else {
+            return vec![kernel];
+        };
         let mut place = printable(&head.label()).into_owned();
         if let Some(operation) = &head.operation {
             place.push_str(&format!(" · {operation} in progress"));
         }
-        vec![format!("{place} · {kernel}"), format!("{place} · {watching} "), format!("{place} "), kernel]
+        vec![
+            format!("{place} · {kernel}"),
+            format!("{place} · {watching} "),
+            format!("{place} "),
+            kernel,
+        ]
     }
 
-    /// Draws the views of a screen without a head at the right end of the message's row. A longer message hides them.
+    /// Draws the views of a screen without a head at the right end of the message's row. A longer
+    /// message hides them.
     fn draw_views(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
         if self.is_large {
             return Vec::new();
         }
         let lines = self.lines(area.width);
         let taken = lines.first().map_or(0, Line::width);
-        let columns = |named: &Vec<(View, Span)>| named.iter().map(|(_, name)| name.width()).sum::<usize>();
+        let columns =
+            |named: &Vec<(View, Span)>| named.iter().map(|(_, name)| name.width()).sum::<usize>();
         let mut all = [ViewNames::Present, ViewNames::None]
             .into_iter()
             .map(|names| view_names(self.view, names, self.keymap, self.theme));
-        let fits = |named: &Vec<(View, Span)>| taken + 2 + columns(named) <= usize::from(area.width);
-        let Some(named) = all.find(fits).filter(|_| lines.len() < 2) else { return Vec::new() };
+        let fits =
+            |named: &Vec<(View, Span)>| taken + 2 + columns(named) <= usize::from(area.width);
+        let Some(named) = all.find(fits).filter(|_| lines.len() < 2) else {
+            return Vec::new();
+        };
         let mut x = area.right().saturating_sub(columns(&named) as u16);
         let mut buttons = Vec::new();
         for (view, name) in named {
-            let place = Rect { x, y: area.y, width: name.width() as u16, height: 1 };
+            let place = Rect {
+                x,
+                y: area.y,
+                width: name.width() as u16,
+                height: 1,
+            };
             frame.render_widget(name, place);
             buttons.push((place, action_for(view)));
             x = place.right();
@@ -188,18 +234,37 @@ impl<'a> Foot<'a> {
     fn draw_message(&self, frame: &mut Frame, area: Rect, views: u16) {
         let lines = self.lines(area.width);
         let taken = lines.first().map_or(0, Line::width);
-        let left = Rect { width: area.width.saturating_sub(views), ..area };
+        let left = Rect {
+            width: area.width.saturating_sub(views),
+            ..area
+        };
         let fits = |right: &String| taken + 2 + width(right) < usize::from(left.width);
-        if let Some(right) = self.standing().into_iter().find(fits).filter(|_| lines.len() < 2) {
-            frame.render_widget(Line::styled(right, self.theme.quiet()).right_aligned(), left);
+        if let Some(right) = self
+            .standing()
+            .into_iter()
+            .find(fits)
+            .filter(|_| lines.len() < 2)
+        {
+            frame.render_widget(
+                Line::styled(right, self.theme.quiet()).right_aligned(),
+                left,
+            );
         }
         for (row, line) in lines.into_iter().take(usize::from(area.height)).enumerate() {
-            frame.render_widget(line, Rect { y: area.y + row as u16, height: 1, ..area });
+            frame.render_widget(
+                line,
+                Rect {
+                    y: area.y + row as u16,
+                    height: 1,
+                    ..area
+                },
+            );
         }
     }
 
-    /// Draws every hint of the table. A hint that cannot be used now is dim and says why. Where the row is too short, reasons
-    /// are cut first, then left out, then hints from the back; help and quit stay.
+    /// Draws every hint of the table. A hint that cannot be used now is dim and says why. Where the
+    /// row is too short, reasons are cut first, then left out, then hints from the back; help and
+    /// quit stay.
     fn draw_hints(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
         let here = KeyScope::In(self.view);
         let is_heard = |b: &&Binding| match b.action {
@@ -214,14 +279,19 @@ impl<'a> Foot<'a> {
             _ => b.scope == KeyScope::Screen || b.scope == here,
         };
         let listed = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard);
-        let mut shown: Vec<Offer> =
-            listed.map(|binding| Offer { binding, usable: (self.usable)(binding.action) }).collect();
+        let mut shown: Vec<Offer> = listed
+            .map(|binding| Offer {
+                binding,
+                usable: (self.usable)(binding.action),
+            })
+            .collect();
         // The view's own actions come first, except in Bench.
         if self.view != View::Bench {
             shown.sort_by_key(|offer| offer.binding.scope == KeyScope::Screen);
         }
-        let too_long =
-            |hints: &[KeyHint]| hints.iter().map(KeyHint::width).sum::<usize>() > usize::from(area.width);
+        let too_long = |hints: &[KeyHint]| {
+            hints.iter().map(KeyHint::width).sum::<usize>() > usize::from(area.width)
+        };
         let mut all = Vec::new();
         for reason_columns in REASONS {
             all = self.hints(&shown, reason_columns);
@@ -243,7 +313,12 @@ impl<'a> Foot<'a> {
         for hint in &all {
             let width = hint.width() as u16;
             // The blanks behind a hint are not part of its button.
-            let place = Rect { x, width: width.saturating_sub(2), ..area }.intersection(area);
+            let place = Rect {
+                x,
+                width: width.saturating_sub(2),
+                ..area
+            }
+            .intersection(area);
             buttons.extend(hint.action.map(|action| (place, action)));
             x = x.saturating_add(width);
         }
@@ -254,7 +329,10 @@ impl<'a> Foot<'a> {
 
     fn hints(&self, shown: &[Offer], reason_columns: usize) -> Vec<KeyHint> {
         let theme = self.theme;
-        let mut hints = vec![KeyHint { action: None, spans: vec![Span::raw(" ")] }];
+        let mut hints = vec![KeyHint {
+            action: None,
+            spans: vec![Span::raw(" ")],
+        }];
         let mut hint = |action, spans| hints.push(KeyHint { action, spans });
         // This hint comes first, so that every width shows that runs are decided by rule.
         if self.auto {
@@ -273,9 +351,15 @@ impl<'a> Foot<'a> {
                 ],
                 Err(reason) if reason_columns > 0 => {
                     let reason = fit(reason, reason_columns);
-                    vec![Span::styled(format!("{key} {} ({reason})  ", binding.hint), theme.quiet())]
+                    vec![Span::styled(
+                        format!("{key} {} ({reason})  ", binding.hint),
+                        theme.quiet(),
+                    )]
                 }
-                Err(_) => vec![Span::styled(format!("{key} {}  ", binding.hint), theme.quiet())],
+                Err(_) => vec![Span::styled(
+                    format!("{key} {}  ", binding.hint),
+                    theme.quiet(),
+                )],
             };
             hint(Some(binding.action), spans);
         }

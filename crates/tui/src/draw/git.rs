@@ -10,8 +10,20 @@ const WIDE: u16 = 140;
 
 pub(super) fn draw(painter: &mut PanePainter, area: Rect) {
     let [first, second] = match area.width >= WIDE {
-        true => painter.cut(Split::Git, Direction::Horizontal, area, half(area.width, 1), 1),
-        false => painter.cut(Split::Git, Direction::Vertical, area, half(area.height, 0), 0),
+        true => painter.cut(
+            Split::Git,
+            Direction::Horizontal,
+            area,
+            half(area.width, 1),
+            1,
+        ),
+        false => painter.cut(
+            Split::Git,
+            Direction::Vertical,
+            area,
+            half(area.height, 0),
+            0,
+        ),
     };
     painter.draw_pane(first, Pane::Graph);
     painter.draw_pane(second, Pane::Commit);

@@ -1,4 +1,5 @@
-//! The help: the keys of the present view, the words that stand on the screen, then all other keys and words. It can be searched.
+//! The help: the keys of the present view, the words that stand on the screen, then all other keys
+//! and words. It can be searched.
 
 use super::dialog::Dialog;
 use crate::keymap::{Action, Binding, KeyScope, TABLE};
@@ -41,7 +42,8 @@ impl Entry {
     }
 }
 
-/// Draws the help from its first row on, or from the last row that fills the window. Returns the first visible row.
+/// Draws the help from its first row on, or from the last row that fills the window. Returns the
+/// first visible row.
 pub(super) fn draw(dialog: &Dialog, frame: &mut Frame, area: Rect, help: &Help) -> usize {
     let (theme, keymap) = (dialog.theme(), &dialog.appearance.keymap);
     let typed = help.search.value();
@@ -51,10 +53,21 @@ pub(super) fn draw(dialog: &Dialog, frame: &mut Frame, area: Rect, help: &Help) 
     let rows = lines(&all, "", columns, theme).len();
     let lines = lines(&all, typed, columns, theme);
     let mut inner = draw_window(frame, area, "Keys and words", (HELP_COLUMNS, rows), theme);
-    let hints = Rect { y: inner.bottom(), height: 1, ..inner };
+    let hints = Rect {
+        y: inner.bottom(),
+        height: 1,
+        ..inner
+    };
     if help.typing || !typed.is_empty() {
-        let line = Rect { height: inner.height.min(1), ..inner };
-        inner = Rect { y: inner.y + line.height, height: inner.height - line.height, ..inner };
+        let line = Rect {
+            height: inner.height.min(1),
+            ..inner
+        };
+        inner = Rect {
+            y: inner.y + line.height,
+            height: inner.height - line.height,
+            ..inner
+        };
         match help.typing {
             true => draw_input(frame, line, "/ ", &help.search, theme),
             false => frame.render_widget(Line::styled(format!("/ {typed}"), theme.key()), line),
@@ -68,13 +81,21 @@ pub(super) fn draw(dialog: &Dialog, frame: &mut Frame, area: Rect, help: &Help) 
     if last > first {
         parts.push(format!(
             "{} for more",
-            keymap.way(if help.typing { Action::NextChoice } else { Action::Down })
+            keymap.way(if help.typing {
+                Action::NextChoice
+            } else {
+                Action::Down
+            })
         ));
     }
     if !help.typing {
         parts.push(format!("{} searches", keymap.way(Action::Search)));
     }
-    let closes = if help.typing || !typed.is_empty() { "ends the search" } else { "closes" };
+    let closes = if help.typing || !typed.is_empty() {
+        "ends the search"
+    } else {
+        "closes"
+    };
     parts.push(format!("{} {closes}", keymap.way(Action::Close)));
     if hints.y < area.bottom() {
         let hint = format!(" {} ", parts.join(" · "));
@@ -87,17 +108,29 @@ pub(super) fn draw(dialog: &Dialog, frame: &mut Frame, area: Rect, help: &Help) 
 /// What stands on the screen below the help.
 fn text_of(buffer: &Buffer) -> String {
     let area = buffer.area;
-    let row = |y: u16| (area.left()..area.right()).map(|x| buffer[(x, y)].symbol()).collect::<String>();
-    (area.top()..area.bottom()).map(row).collect::<Vec<_>>().join("\n")
+    let row = |y: u16| {
+        (area.left()..area.right())
+            .map(|x| buffer[(x, y)].symbol())
+            .collect::<String>()
+    };
+    (area.top()..area.bottom())
+        .map(row)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
-/// The keys of the present view, the words on the screen, the keys that work everywhere, and all others.
+/// The keys of the present view, the words on the screen, the keys that work everywhere, and all
+/// others.
 fn sections(dialog: &Dialog, screen: &str) -> Vec<Section> {
     let theme = dialog.theme();
     let here = KeyScope::In(dialog.view);
     let keys = |scope: KeyScope| Section {
         heading: scope.heading(),
-        entries: TABLE.iter().filter(|b| b.scope == scope).map(|b| key_entry(dialog, b)).collect(),
+        entries: TABLE
+            .iter()
+            .filter(|b| b.scope == scope)
+            .map(|b| key_entry(dialog, b))
+            .collect(),
     };
     let words = |heading: &str, on_screen: bool| Section {
         heading: heading.to_owned(),
@@ -107,9 +140,16 @@ fn sections(dialog: &Dialog, screen: &str) -> Vec<Section> {
             .map(|word| word_entry(word, theme))
             .collect(),
     };
-    let mut all = vec![keys(here), words("Words on this screen", true), keys(KeyScope::Screen)];
+    let mut all = vec![
+        keys(here),
+        words("Words on this screen", true),
+        keys(KeyScope::Screen),
+    ];
     all.extend(
-        KeyScope::ALL.into_iter().filter(|scope| *scope != here && *scope != KeyScope::Screen).map(keys),
+        KeyScope::ALL
+            .into_iter()
+            .filter(|scope| *scope != here && *scope != KeyScope::Screen)
+            .map(keys),
     );
     all.push(words("Other words", false));
     all
@@ -121,23 +161,40 @@ fn key_entry(dialog: &Dialog, binding: &Binding) -> Entry {
         none if none.is_empty() => keymap.way(binding.action),
         keys => keys,
     };
-    Entry { label, style: dialog.theme().key(), text: binding.doc.to_owned(), also: binding.name.to_owned() }
+    Entry {
+        label,
+        style: dialog.theme().key(),
+        text: binding.doc.to_owned(),
+        also: binding.name.to_owned(),
+    }
 }
 
 fn word_entry(word: &Word, theme: &Theme) -> Entry {
     let also = word.forms.join(" ");
-    Entry { label: word.name().to_owned(), style: theme.strong(), text: word.meaning.to_owned(), also }
+    Entry {
+        label: word.name().to_owned(),
+        style: theme.strong(),
+        text: word.meaning.to_owned(),
+        also,
+    }
 }
 
 /// The rows of the entries that have each of the typed words.
 fn lines(sections: &[Section], typed: &str, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     let typed = typed.to_lowercase();
     let words: Vec<String> = typed.split_whitespace().map(str::to_owned).collect();
-    let labels = sections.iter().flat_map(|section| &section.entries).map(|entry| width(&entry.label));
+    let labels = sections
+        .iter()
+        .flat_map(|section| &section.entries)
+        .map(|entry| width(&entry.label));
     let label_columns = labels.max().unwrap_or(0);
     let mut out = Vec::new();
     for section in sections {
-        let entries: Vec<&Entry> = section.entries.iter().filter(|entry| entry.has(&words)).collect();
+        let entries: Vec<&Entry> = section
+            .entries
+            .iter()
+            .filter(|entry| entry.has(&words))
+            .collect();
         if entries.is_empty() {
             continue;
         }
@@ -150,7 +207,11 @@ fn lines(sections: &[Section], typed: &str, columns: usize, theme: &Theme) -> Ve
                     Span::styled(format!("  {}  ", pad(label, label_columns)), entry.style),
                     Span::raw(text),
                 ]);
-                out.push(words.iter().fold(line, |line, word| search_highlight::mark(line, word, theme)));
+                out.push(
+                    words
+                        .iter()
+                        .fold(line, |line, word| search_highlight::mark(line, word, theme)),
+                );
             }
         }
         out.push(Line::default());

@@ -17,7 +17,8 @@ pub(super) fn columns(area: Rect) -> usize {
     usize::from(area.width.saturating_sub(8).min(COLUMNS - 4))
 }
 
-/// Draws the rows from this one on, or from the last one that fills the window. Returns the first visible row.
+/// Draws the rows from this one on, or from the last one that fills the window. Returns the first
+/// visible row.
 pub(super) fn draw(
     dialog: &Dialog,
     frame: &mut Frame,
@@ -32,13 +33,21 @@ pub(super) fn draw(
     let first = scroll.min(last);
     let shown = rows.iter().skip(first).map(|row| Line::raw(row.as_str()));
     frame.render_widget(Paragraph::new(shown.collect::<Vec<_>>()), inner);
-    let hints = Rect { y: inner.bottom(), height: 1, ..inner };
+    let hints = Rect {
+        y: inner.bottom(),
+        height: 1,
+        ..inner
+    };
     if hints.y < area.bottom() {
         let mut parts = Vec::new();
         if last > 0 {
             let seen = (first + height).min(rows.len());
             parts.push(format!("rows {} to {seen} of {}", first + 1, rows.len()));
-            parts.push(format!("{} and {} scroll", keymap.way(Action::Up), keymap.way(Action::Down)));
+            parts.push(format!(
+                "{} and {} scroll",
+                keymap.way(Action::Up),
+                keymap.way(Action::Down)
+            ));
         }
         parts.push(format!("{} closes", keymap.way(Action::Close)));
         let hint = format!(" {} ", parts.join(" · "));

@@ -1,4 +1,5 @@
-//! The dialog before a keep or a discard: the verdict, the subject and, once they are opened, the trailers.
+//! The dialog before a keep or a discard: the verdict, the subject and, once they are opened, the
+//! trailers.
 
 use super::dialog::Dialog;
 use crate::draft::{Draft, Field, LONG, SHORT};
@@ -18,23 +19,44 @@ const ROOMY: u16 = 60;
 /// Columns of a trailer's name.
 const LABEL: usize = 13;
 
-pub(super) fn draw(dialog: &Dialog, frame: &mut Frame, area: Rect, verb: &str, ask: &str, draft: &Draft) {
+pub(super) fn draw(
+    dialog: &Dialog,
+    frame: &mut Frame,
+    area: Rect,
+    verb: &str,
+    ask: &str,
+    draft: &Draft,
+) {
     let theme = dialog.theme();
     let columns = usize::from(area.width.saturating_sub(8)).min(80);
     let (fields, at) = draft.shown();
     let mut above = vec![dialog.verdict_line(draft.run), Line::default()];
-    above.extend(wrap(ask, columns).into_iter().map(|l| Line::styled(l, theme.quiet())));
+    above.extend(
+        wrap(ask, columns)
+            .into_iter()
+            .map(|l| Line::styled(l, theme.quiet())),
+    );
     let below = match &draft.problem {
         Some(problem) => {
             let text = wrap(problem, columns.saturating_sub(2)).into_iter();
-            text.map(|l| Line::styled(format!("✗ {l}"), theme.bad())).collect()
+            text.map(|l| Line::styled(format!("✗ {l}"), theme.bad()))
+                .collect()
         }
         None => vec![folded(dialog, draft)],
     };
     let rows = above.len() + fields.len() + below.len() + 1;
-    let inner =
-        draw_window(frame, area, &format!("{verb} run {}", draft.run), (window::COLUMNS, rows), theme);
-    let keys = Rect { y: inner.bottom().saturating_sub(1), height: inner.height.min(1), ..inner };
+    let inner = draw_window(
+        frame,
+        area,
+        &format!("{verb} run {}", draft.run),
+        (window::COLUMNS, rows),
+        theme,
+    );
+    let keys = Rect {
+        y: inner.bottom().saturating_sub(1),
+        height: inner.height.min(1),
+        ..inner
+    };
     frame.render_widget(hints(dialog, verb, draft), keys);
     // On a small screen the line that is typed into and what is wrong with it stay visible.
     let mut room = usize::from(inner.height.saturating_sub(1));
@@ -65,25 +87,47 @@ fn line(frame: &mut Frame, area: Rect, field: &Field, is_here: bool, theme: &The
         }
         Some(key) => {
             // On a narrow screen the typed text needs the columns.
-            let words = if area.width < ROOMY { String::new() } else { key.words().join(", ") };
+            let words = if area.width < ROOMY {
+                String::new()
+            } else {
+                key.words().join(", ")
+            };
             let sign = if is_here { "›" } else { " " };
-            (format!("{sign} {}", pad(key.word(), LABEL + 1)), words, theme.quiet())
+            (
+                format!("{sign} {}", pad(key.word(), LABEL + 1)),
+                words,
+                theme.quiet(),
+            )
         }
     };
     let taken = (width(&note) as u16 + 1).min(area.width / 2);
-    let typed = Rect { width: area.width - taken, ..area };
+    let typed = Rect {
+        width: area.width - taken,
+        ..area
+    };
     if is_here {
         draw_input(frame, typed, &prompt, &field.input, theme);
     } else {
         let room = usize::from(typed.width).saturating_sub(width(&prompt));
         let text = fit(field.input.value(), room).into_owned();
-        frame.render_widget(Line::from(vec![Span::styled(prompt, theme.quiet()), Span::raw(text)]), typed);
+        frame.render_widget(
+            Line::from(vec![Span::styled(prompt, theme.quiet()), Span::raw(text)]),
+            typed,
+        );
     }
     let note = Line::styled(fit(&note, usize::from(taken)).into_owned(), style).right_aligned();
-    frame.render_widget(note, Rect { x: typed.right(), width: taken, ..area });
+    frame.render_widget(
+        note,
+        Rect {
+            x: typed.right(),
+            width: taken,
+            ..area
+        },
+    );
 }
 
-/// The length of a subject, and the length up to which lists show it in full. Nothing before anything is typed.
+/// The length of a subject, and the length up to which lists show it in full. Nothing before
+/// anything is typed.
 fn length(subject: &str, theme: &Theme) -> (String, Style) {
     match subject.trim().chars().count() {
         0 => (String::new(), theme.quiet()),
@@ -103,7 +147,10 @@ fn folded(dialog: &Dialog, draft: &Draft) -> Line<'static> {
         filled if filled.is_empty() => String::new(),
         filled => format!(": {}", filled.join(", ")),
     };
-    Line::styled(format!("▸ trailers{filled}  ({key} opens them)"), dialog.theme().quiet())
+    Line::styled(
+        format!("▸ trailers{filled}  ({key} opens them)"),
+        dialog.theme().quiet(),
+    )
 }
 
 fn hints(dialog: &Dialog, verb: &str, draft: &Draft) -> Line<'static> {
@@ -117,9 +164,16 @@ fn hints(dialog: &Dialog, verb: &str, draft: &Draft) -> Line<'static> {
         (Action::Fold, fold),
         (Action::NextChoice, "next word"),
     ];
-    let count = if draft.words().is_empty() { all.len() - 1 } else { all.len() };
+    let count = if draft.words().is_empty() {
+        all.len() - 1
+    } else {
+        all.len()
+    };
     let spans = all.into_iter().take(count).flat_map(|(action, word)| {
-        [Span::styled(dialog.appearance.keymap.key(action), theme.key()), Span::raw(format!(" {word}    "))]
+        [
+            Span::styled(dialog.appearance.keymap.key(action), theme.key()),
+            Span::raw(format!(" {word}    ")),
+        ]
     });
     Line::from(spans.collect::<Vec<_>>())
 }

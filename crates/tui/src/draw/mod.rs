@@ -1,4 +1,5 @@
-//! Draws the model. [`view`] changes nothing: it returns where everything was drawn, and the next update uses that.
+//! Draws the model. [`view`] changes nothing: it returns where everything was drawn, and the next
+//! update uses that.
 //!
 //! At 100×30 and more, all of it (the words of the verdict are three rows tall):
 //! ```text
@@ -14,8 +15,9 @@
 //!  · kept as a1b2c3d                                                          watching kernel.cu      foot
 //!  c keep  d discard  r rerun  e edit  / search  Tab focus  ? help  q quit
 //! ```
-//! Down to 60×16 the verdict takes one row, Correctness is above, and the focused one of the other panes below. Down to
-//! 40×10 only the focused pane is shown. On a smaller screen a sentence says that it is too small.
+//! Down to 60×16 the verdict takes one row, Correctness is above, and the focused one of the other
+//! panes below. Down to 40×10 only the focused pane is shown. On a smaller screen a sentence says
+//! that it is too small.
 
 mod bench;
 mod big_letters;
@@ -70,7 +72,10 @@ pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         let quit = model.appearance.keymap.key(Action::Quit);
         draw_too_small(frame, area, &quit, theme);
-        return FrameGeometry { too_small: true, ..FrameGeometry::default() };
+        return FrameGeometry {
+            too_small: true,
+            ..FrameGeometry::default()
+        };
     }
     let mut geometry = FrameGeometry::default();
     let is_large = area.width >= 100 && area.height >= 30;
@@ -93,14 +98,21 @@ pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
     let banner = Banner::of(model);
     if is_large {
         let status_head = model.repository.status.as_ref().map(|status| &status.head);
-        geometry.buttons.extend(banner.draw_head(frame, head, status_head, model.panes.view));
+        geometry
+            .buttons
+            .extend(banner.draw_head(frame, head, status_head, model.panes.view));
     }
     if is_tall {
         banner.draw_large(frame, verdict);
     } else {
         banner.draw_line(frame, verdict, is_large);
     }
-    PanePainter { model, frame, geometry: &mut geometry }.draw_panes(body, is_large);
+    PanePainter {
+        model,
+        frame,
+        geometry: &mut geometry,
+    }
+    .draw_panes(body, is_large);
     geometry.buttons.extend(foot.draw(frame, foot_area));
     match model.overlays.last() {
         Some(Overlay::Trust { request, reading }) => {
@@ -148,8 +160,16 @@ impl PanePainter<'_, '_> {
         }
     }
 
-    /// Cuts an area in two and notes the border. The first part has `first` columns or rows where the user chose nothing.
-    fn cut(&mut self, split: Split, direction: Direction, area: Rect, first: u16, gap: u16) -> [Rect; 2] {
+    /// Cuts an area in two and notes the border. The first part has `first` columns or rows where
+    /// the user chose nothing.
+    fn cut(
+        &mut self,
+        split: Split,
+        direction: Direction,
+        area: Rect,
+        first: u16,
+        gap: u16,
+    ) -> [Rect; 2] {
         let (parts, border) = cut(&self.model.panes.shares, split, direction, area, first, gap);
         self.geometry.borders.push(border);
         parts
@@ -165,15 +185,25 @@ impl PanePainter<'_, '_> {
         }
         self.geometry.panes.push((pane, area));
         let area = self.draw_search_line(area, pane);
-        let slot = PaneSlot { pane, area, is_focused, needle: self.model.panes.needle(pane) };
+        let slot = PaneSlot {
+            pane,
+            area,
+            is_focused,
+            needle: self.model.panes.needle(pane),
+        };
         let fit = self.draw_content(slot);
         self.geometry.fits.push(fit);
     }
 
-    /// Draws the line that is typed into where this pane is searched, at its foot. Returns the area above.
+    /// Draws the line that is typed into where this pane is searched, at its foot. Returns the area
+    /// above.
     fn draw_search_line(&mut self, area: Rect, pane: Pane) -> Rect {
         match self.model.overlays.last() {
-            Some(Overlay::Search { pane: searched, input, .. }) if *searched == pane && area.height > 1 => {
+            Some(Overlay::Search {
+                pane: searched,
+                input,
+                ..
+            }) if *searched == pane && area.height > 1 => {
                 let line = Rect {
                     x: area.x + 1,
                     y: area.bottom() - 1,
@@ -181,29 +211,55 @@ impl PanePainter<'_, '_> {
                     height: 1,
                 };
                 draw_input(self.frame, line, "/", input, &self.model.appearance.theme);
-                Rect { height: area.height - 1, ..area }
+                Rect {
+                    height: area.height - 1,
+                    ..area
+                }
             }
             _ => area,
         }
     }
 
     fn draw_content(&mut self, slot: PaneSlot) -> PaneFit {
-        let Model { panes, runs, repository, setup, appearance, .. } = self.model;
+        let Model {
+            panes,
+            runs,
+            repository,
+            setup,
+            appearance,
+            ..
+        } = self.model;
         let frame = &mut *self.frame;
         match slot.pane {
             Pane::Correctness => {
                 let data = self.model.correctness_data();
-                PaneFit::Correctness(correctness::draw(frame, slot, data, panes.correctness, appearance))
+                PaneFit::Correctness(correctness::draw(
+                    frame,
+                    slot,
+                    data,
+                    panes.correctness,
+                    appearance,
+                ))
             }
             Pane::History => {
                 let selected = self.model.selection.key.as_ref();
-                let data = history::History { repository, runs, setup, selected };
+                let data = history::History {
+                    repository,
+                    runs,
+                    setup,
+                    selected,
+                };
                 PaneFit::History(history::draw(frame, slot, data, &panes.history, appearance))
             }
             Pane::Commits => {
                 let head = repository.status.as_ref().map(|status| status.head.label());
                 let (commits, loaded) = (&repository.commits[..], repository.loaded);
-                let data = commits::Commits { commits, loaded, head: head.as_deref(), setup };
+                let data = commits::Commits {
+                    commits,
+                    loaded,
+                    head: head.as_deref(),
+                    setup,
+                };
                 let (state, list) = commits::draw(frame, slot, data, panes.commits, appearance);
                 self.note_list(list);
                 PaneFit::Commits(state)
@@ -211,11 +267,19 @@ impl PanePainter<'_, '_> {
             Pane::Log => PaneFit::Log(run_log::draw(frame, slot, &panes.log, appearance)),
             Pane::Source => {
                 let theme = &appearance.theme;
-                PaneFit::Source(source::draw(frame, slot, &panes.source, panes.around, theme))
+                PaneFit::Source(source::draw(
+                    frame,
+                    slot,
+                    &panes.source,
+                    panes.around,
+                    theme,
+                ))
             }
             Pane::Experiments => {
                 let filter = match self.model.overlays.last() {
-                    Some(Overlay::Filter { input, problem, .. }) => Some((input, problem.as_deref())),
+                    Some(Overlay::Filter { input, problem, .. }) => {
+                        Some((input, problem.as_deref()))
+                    }
                     _ => None,
                 };
                 let data = experiments::Experiments {
@@ -236,7 +300,13 @@ impl PanePainter<'_, '_> {
             }
             Pane::Experiment => {
                 let shown = self.model.experiment_shown();
-                PaneFit::Experiment(experiment::draw(frame, slot, shown, &panes.experiment, appearance))
+                PaneFit::Experiment(experiment::draw(
+                    frame,
+                    slot,
+                    shown,
+                    &panes.experiment,
+                    appearance,
+                ))
             }
             Pane::Graph => {
                 let (first, list) = graph::draw(frame, slot, &panes.graph, setup, appearance);
@@ -253,7 +323,14 @@ impl PanePainter<'_, '_> {
             }
             Pane::Workloads => {
                 let (table, of) = (self.model.workload_table(), self.model.workloads_of());
-                let fit = workloads::draw(frame, slot, &of, table.as_deref(), &panes.workloads, appearance);
+                let fit = workloads::draw(
+                    frame,
+                    slot,
+                    &of,
+                    table.as_deref(),
+                    &panes.workloads,
+                    appearance,
+                );
                 if let Some(fit) = &fit {
                     self.geometry.workload_heads.clone_from(&fit.heads);
                     self.geometry.lists.push(fit.list);
@@ -262,15 +339,35 @@ impl PanePainter<'_, '_> {
             }
             Pane::Build => {
                 let file = setup.file();
-                PaneFit::Build(build::draw(frame, slot, runs, &file, panes.build, appearance))
+                PaneFit::Build(build::draw(
+                    frame,
+                    slot,
+                    runs,
+                    &file,
+                    panes.build,
+                    appearance,
+                ))
             }
             Pane::Profile => {
                 let data = self.model.profile_data();
-                PaneFit::Profile(profile::draw(frame, slot, &data, panes.profile, &appearance.theme))
+                PaneFit::Profile(profile::draw(
+                    frame,
+                    slot,
+                    &data,
+                    panes.profile,
+                    &appearance.theme,
+                ))
             }
             Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => {
                 let (data, state) = (self.model.loop_data(), &panes.loops);
-                PaneFit::Loops(loop_panes::draw(frame, slot, data, state, panes.around, appearance))
+                PaneFit::Loops(loop_panes::draw(
+                    frame,
+                    slot,
+                    data,
+                    state,
+                    panes.around,
+                    appearance,
+                ))
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The question whether a harness command may run, or kernels without a sandbox. It may be longer than the screen: it scrolls, and is
-//! answered with yes only once all of it was shown.
+//! The question whether a harness command may run, or kernels without a sandbox. It may be longer
+//! than the screen: it scrolls, and is answered with yes only once all of it was shown.
 
 use super::dialog::Dialog;
 use crate::keymap::Action;
@@ -27,14 +27,26 @@ pub(super) fn draw(
     let columns = usize::from(area.width.saturating_sub(8)).min(usize::from(window::COLUMNS) - 4);
     let text = rows(request, columns);
     let (title, _) = question(request);
-    let rows = text.len().min(usize::from(area.height.saturating_sub(OTHER_ROWS)));
+    let rows = text
+        .len()
+        .min(usize::from(area.height.saturating_sub(OTHER_ROWS)));
     let first = reading.scroll.min(text.len() - rows);
-    let fit = QuestionFit { first, rows, total: text.len(), columns };
+    let fit = QuestionFit {
+        first,
+        rows,
+        total: text.len(),
+        columns,
+    };
     // This frame counts too: the keys say what is possible once it was seen.
     let mut seen = reading;
     seen.take(fit);
     let inner = draw_window(frame, area, title, (window::COLUMNS, rows + 2), theme);
-    let mut lines: Vec<Line> = text.into_iter().skip(first).take(rows).map(Line::from).collect();
+    let mut lines: Vec<Line> = text
+        .into_iter()
+        .skip(first)
+        .take(rows)
+        .map(Line::from)
+        .collect();
     lines.push(Line::default());
     lines.push(Line::from(keys(dialog, fit, seen.is_all_read())));
     frame.render_widget(Paragraph::new(lines), inner);
@@ -69,7 +81,8 @@ fn question(request: &TrustRequest) -> (&'static str, &'static str) {
     }
 }
 
-/// The text in rows of at most so many columns. Sentences are wrapped at blanks; of a literal line every character is shown.
+/// The text in rows of at most so many columns. Sentences are wrapped at blanks; of a literal line
+/// every character is shown.
 fn rows(request: &TrustRequest, columns: usize) -> Vec<String> {
     let mut rows = Vec::new();
     let mut was_literal = None;
@@ -90,7 +103,8 @@ fn rows(request: &TrustRequest, columns: usize) -> Vec<String> {
     rows
 }
 
-/// Cuts a line into rows, without leaving out a blank. The rows after the first are marked, because a command may begin anywhere.
+/// Cuts a line into rows, without leaving out a blank. The rows after the first are marked, because
+/// a command may begin anywhere.
 fn cut(text: &str, columns: usize) -> Vec<String> {
     const CONTINUED: &str = "      ┆ ";
     let mut rows = Vec::new();
@@ -118,7 +132,10 @@ mod tests {
         let line = format!("    1 │ echo ok{blanks}; rm -rf ~");
         let rows = cut(&line, 80);
         assert!(rows.iter().all(|row| width(row) <= 80), "{rows:?}");
-        let joined: String = rows.iter().map(|row| row.strip_prefix("      ┆ ").unwrap_or(row)).collect();
+        let joined: String = rows
+            .iter()
+            .map(|row| row.strip_prefix("      ┆ ").unwrap_or(row))
+            .collect();
         assert_eq!(joined, line);
     }
 }

@@ -1,5 +1,5 @@
-//! The head of the screen and the verdict: one word, one colour, one number, the change against the incumbent. While a
-//! run is in progress, its stage; the last verdict stays beside it.
+//! The head of the screen and the verdict: one word, one colour, one number, the change against the
+//! incumbent. While a run is in progress, its stage; the last verdict stays beside it.
 
 mod figures;
 
@@ -53,8 +53,8 @@ impl<'a> Banner<'a> {
         }
     }
 
-    /// Draws project, device and branch; on the right the run and why it started. Returns the names of the views as
-    /// buttons.
+    /// Draws project, device and branch; on the right the run and why it started. Returns the names
+    /// of the views as buttons.
     pub(super) fn draw_head(
         &self,
         frame: &mut Frame,
@@ -71,9 +71,15 @@ impl<'a> Banner<'a> {
             left.push(Span::raw(format!(" {} ", printable(device_name(device)))));
         }
         if let Some(head) = head {
-            left.push(Span::styled(format!(" {}", printable(&head.label())), theme.quiet()));
+            left.push(Span::styled(
+                format!(" {}", printable(&head.label())),
+                theme.quiet(),
+            ));
             if let Some(operation) = &head.operation {
-                left.push(Span::styled(format!("  {operation} in progress"), theme.warn()));
+                left.push(Span::styled(
+                    format!("  {operation} in progress"),
+                    theme.warn(),
+                ));
             }
         }
         let left = Line::from(left);
@@ -81,8 +87,9 @@ impl<'a> Banner<'a> {
         let taken = (right.width() as u16).min(area.width / 2);
         let room = usize::from(area.width - taken).saturating_sub(left.width());
         // Two columns separate them from the right part.
-        let fits =
-            |named: &Vec<(View, Span)>| named.iter().map(|(_, name)| name.width()).sum::<usize>() + 4 <= room;
+        let fits = |named: &Vec<(View, Span)>| {
+            named.iter().map(|(_, name)| name.width()).sum::<usize>() + 4 <= room
+        };
         let named = ViewNames::ALL
             .into_iter()
             .map(|names| view_names(view, names, &self.appearance.keymap, theme))
@@ -93,12 +100,23 @@ impl<'a> Banner<'a> {
         let mut buttons = Vec::new();
         let mut x = area.right().saturating_sub(taken + columns as u16 + 2);
         for (view, name) in named {
-            let place = Rect { x, width: name.width() as u16, ..area };
+            let place = Rect {
+                x,
+                width: name.width() as u16,
+                ..area
+            };
             frame.render_widget(name, place);
             buttons.push((place, action_for(view)));
             x = place.right();
         }
-        frame.render_widget(right.right_aligned(), Rect { x: area.right() - taken, width: taken, ..area });
+        frame.render_widget(
+            right.right_aligned(),
+            Rect {
+                x: area.right() - taken,
+                width: taken,
+                ..area
+            },
+        );
         buttons
     }
 
@@ -126,7 +144,11 @@ impl<'a> Banner<'a> {
     }
 
     fn when(&self, start: &RunStart) -> String {
-        format!("{} {}", start.reason.word(), format::clock(start.started, &self.appearance.zone))
+        format!(
+            "{} {}",
+            start.reason.word(),
+            format::clock(start.started, &self.appearance.zone)
+        )
     }
 
     /// Draws three rows of big letters, and three lines of text beside them.
@@ -134,21 +156,30 @@ impl<'a> Banner<'a> {
         let theme = &self.appearance.theme;
         let mut x = area.x + 2;
         for (text, style) in self.big_words() {
-            let Some(rows) = big_letters::rows(&text) else { continue };
+            let Some(rows) = big_letters::rows(&text) else {
+                continue;
+            };
             let columns = big_letters::width(&text) as u16;
             // The text beside the letters needs 40 columns.
             if x + columns + 40 > area.right() {
                 continue;
             }
             for (row, line) in rows.iter().enumerate() {
-                frame.buffer_mut().set_string(x, area.y + 1 + row as u16, line, style);
+                frame
+                    .buffer_mut()
+                    .set_string(x, area.y + 1 + row as u16, line, style);
             }
             x += columns + 4;
         }
         let lines = [self.first_line(), self.second_line(), self.third_line()];
         for (row, line) in lines.into_iter().enumerate() {
             let y = area.y + 1 + row as u16;
-            let room = Rect { x, y, width: area.right().saturating_sub(x + 1), height: 1 };
+            let room = Rect {
+                x,
+                y,
+                width: area.right().saturating_sub(x + 1),
+                height: 1,
+            };
             frame.render_widget(Line::from(line).style(theme.text()), room);
         }
     }
@@ -162,7 +193,10 @@ impl<'a> Banner<'a> {
                 let verdict = &last.verdict;
                 let is_stale = self.runs.is_stale();
                 let faded = |style: Style| if is_stale { theme.quiet() } else { style };
-                let mut words = vec![(verdict.word().to_owned(), faded(theme.verdict(verdict.outcome)))];
+                let mut words = vec![(
+                    verdict.word().to_owned(),
+                    faded(theme.verdict(verdict.outcome)),
+                )];
                 // Times of the emulated device say nothing about a GPU, so they are not shown big.
                 let counts = verdict.outcome == Outcome::Pass && !verdict.emulated;
                 if let Some(figure) = verdict.figure(&self.setup.objective).filter(|_| counts) {
@@ -191,7 +225,9 @@ impl<'a> Banner<'a> {
     }
 
     fn second_line(&self) -> Vec<Span<'static>> {
-        let Some(last) = &self.runs.last else { return self.so_far().unwrap_or_default() };
+        let Some(last) = &self.runs.last else {
+            return self.so_far().unwrap_or_default();
+        };
         if self.runs.is_idle() {
             let mut line = self.figures(last);
             // The third line has something more urgent to say.
@@ -218,9 +254,15 @@ impl<'a> Banner<'a> {
             _ if self.held_out.is_some() => line.extend(self.progress()),
             (Running::No, Some(last)) => {
                 let verdict = &last.verdict;
-                let style =
-                    if self.runs.is_stale() { theme.quiet() } else { theme.verdict_block(verdict.outcome) };
-                line.push(Span::styled(format!(" {} {} ", verdict.sign(), verdict.word()), style));
+                let style = if self.runs.is_stale() {
+                    theme.quiet()
+                } else {
+                    theme.verdict_block(verdict.outcome)
+                };
+                line.push(Span::styled(
+                    format!(" {} {} ", verdict.sign(), verdict.word()),
+                    style,
+                ));
                 line.extend(self.stale());
                 // The tags come before the figures, so that a narrow screen does not cut them off.
                 line.extend(self.tags());
@@ -238,14 +280,22 @@ impl<'a> Banner<'a> {
                 line.extend(self.tags());
             }
         }
-        let right = if has_head { String::new() } else { self.which_run() };
+        let right = if has_head {
+            String::new()
+        } else {
+            self.which_run()
+        };
         let used: usize = line.iter().map(Span::width).sum();
         frame.render_widget(Line::from(line), area);
         if used + width(&right) + 3 < usize::from(area.width) {
             let right = Line::styled(format!("{right} "), theme.quiet()).right_aligned();
             frame.render_widget(
                 right,
-                Rect { x: area.x + used as u16, width: area.width - used as u16, ..area },
+                Rect {
+                    x: area.x + used as u16,
+                    width: area.width - used as u16,
+                    ..area
+                },
             );
         }
     }
@@ -258,10 +308,15 @@ impl<'a> Banner<'a> {
                 let text = format!("no verdict: {subject} is not trusted, {rerun} asks again  ");
                 Span::styled(text, theme.warn())
             }
-            (Some(Err(why)), ..) => Span::styled(format!("no verdict: {}  ", printable(why)), theme.warn()),
+            (Some(Err(why)), ..) => {
+                Span::styled(format!("no verdict: {}  ", printable(why)), theme.warn())
+            }
             (_, _, false) => Span::styled("reading the repository …  ", theme.quiet()),
             _ => {
-                let text = format!("no verdict yet: save {}, or press {rerun}  ", self.setup.file());
+                let text = format!(
+                    "no verdict yet: save {}, or press {rerun}  ",
+                    self.setup.file()
+                );
                 Span::styled(text, theme.quiet())
             }
         }
@@ -274,41 +329,68 @@ impl<'a> Banner<'a> {
         } else {
             self.appearance.theme.verdict(verdict.outcome)
         };
-        let mut word = vec![Span::styled(format!("{} {}", verdict.sign(), verdict.word()), style)];
+        let mut word = vec![Span::styled(
+            format!("{} {}", verdict.sign(), verdict.word()),
+            style,
+        )];
         word.extend(self.stale());
         word
     }
 
     /// The mark of a verdict about other bytes than those on disk.
     fn stale(&self) -> Option<Span<'static>> {
-        self.runs.is_stale().then(|| Span::styled("  stale", self.appearance.theme.warn()))
+        self.runs
+            .is_stale()
+            .then(|| Span::styled("  stale", self.appearance.theme.warn()))
     }
 
     /// Words that qualify the verdict, so that nothing depends on colour alone.
     fn tags(&self) -> Vec<Span<'static>> {
         let theme: &Theme = &self.appearance.theme;
         let mut words: Vec<(&str, Style)> = Vec::new();
-        match self.runs.last.as_ref().filter(|_| self.runs.is_idle()).and_then(|last| last.decided) {
+        match self
+            .runs
+            .last
+            .as_ref()
+            .filter(|_| self.runs.is_idle())
+            .and_then(|last| last.decided)
+        {
             Some(Status::Keep) => words.push(("kept", theme.good())),
             Some(_) => words.push(("discarded", theme.quiet())),
             None => {}
         }
-        if self.runs.is_idle() && self.runs.last.as_ref().is_some_and(|last| last.record.is_foreign()) {
+        if self.runs.is_idle()
+            && self
+                .runs
+                .last
+                .as_ref()
+                .is_some_and(|last| last.record.is_foreign())
+        {
             words.push(("foreign", theme.warn()));
         }
-        if self
-            .report()
-            .is_some_and(|r| r.emulated() || r.device().is_some_and(|d| attribute(d, "emulated").is_some()))
-        {
+        if self.report().is_some_and(|r| {
+            r.emulated()
+                || r.device()
+                    .is_some_and(|d| attribute(d, "emulated").is_some())
+        }) {
             words.push(("emulated", theme.warn()));
         }
         // A caveated result is a pass with a mark.
         let stands = self.runs.is_idle()
-            && self.runs.last.as_ref().is_some_and(|last| last.verdict.outcome == Outcome::Pass);
+            && self
+                .runs
+                .last
+                .as_ref()
+                .is_some_and(|last| last.verdict.outcome == Outcome::Pass);
         if stands && self.report().is_some_and(|r| !r.caveats().is_empty()) {
             words.push(("caveated", theme.warn()));
         }
-        let judged = self.runs.last.as_ref().filter(|_| stands).and_then(|last| last.verdict.judged);
+        let judged = self
+            .runs
+            .last
+            .as_ref()
+            .filter(|_| stands)
+            .and_then(|last| last.verdict.judged);
         let some = judged.filter(|judged| judged.judged < judged.of);
         let some = some.map(|judged| format!("{} of {} workloads", judged.judged, judged.of));
         words.extend(some.as_deref().map(|some| (some, theme.quiet())));
@@ -337,11 +419,20 @@ impl<'a> Banner<'a> {
             (Running::No, None) => return Vec::new(),
         };
         let turn = ["◐", "◓", "◑", "◒"][(self.now.as_millis() / 200 % 4) as usize];
-        let mut line = vec![Span::styled(format!("{turn} {}", word.to_uppercase()), theme.title(true))];
+        let mut line = vec![Span::styled(
+            format!("{turn} {}", word.to_uppercase()),
+            theme.title(true),
+        )];
         if let Some((done, all)) = done.filter(|(_, all)| *all > 0) {
             let full = (done.min(all).saturating_mul(BAR) / all).min(BAR);
-            line.push(Span::styled(format!("  {}", "▰".repeat(full as usize)), theme.accent()));
-            line.push(Span::styled("▱".repeat((BAR - full) as usize), theme.quiet()));
+            line.push(Span::styled(
+                format!("  {}", "▰".repeat(full as usize)),
+                theme.accent(),
+            ));
+            line.push(Span::styled(
+                "▱".repeat((BAR - full) as usize),
+                theme.quiet(),
+            ));
             line.push(Span::raw(format!(" {done}/{all}")));
         }
         let time = format::elapsed(self.now.saturating_sub(since));
@@ -362,11 +453,15 @@ impl<'a> Banner<'a> {
 /// The device's name without its attributes: `NVIDIA H200` of `NVIDIA H200 emulated=1`.
 fn device_name(device: &str) -> &str {
     let end = device.split_whitespace().find(|word| word.contains('='));
-    end.map_or(device, |word| device[..device.find(word).unwrap_or(device.len())].trim_end())
+    end.map_or(device, |word| {
+        device[..device.find(word).unwrap_or(device.len())].trim_end()
+    })
 }
 
 fn stage_word(live: &LiveRun) -> &'static str {
-    live.report.stage().map_or("start", lab_protocol::report::Stage::word)
+    live.report
+        .stage()
+        .map_or("start", lab_protocol::report::Stage::word)
 }
 
 fn asked_word(reason: Reason) -> &'static str {

@@ -1,4 +1,5 @@
-//! The names of the views with their keys, the present one marked: in the head of a large screen, in the foot of a small one.
+//! The names of the views with their keys, the present one marked: in the head of a large screen,
+//! in the foot of a small one.
 
 use crate::keymap::Keymap;
 use crate::theme::Theme;
@@ -43,7 +44,11 @@ pub(super) fn view_names(
             (false, true) => return None,
             (false, false) => format!("{sign}{key} "),
         };
-        let style = if is_here { theme.title(true) } else { theme.quiet() };
+        let style = if is_here {
+            theme.title(true)
+        } else {
+            theme.quiet()
+        };
         Some((view, Span::styled(text, style)))
     });
     named.collect()

@@ -1,5 +1,6 @@
-//! Highlights CUDA and Python source: finds the syntax role of each part of a line. Roles have no colours, so a change of the
-//! theme needs no new highlighting; `Theme::syntax` gives the style of a role.
+//! Highlights CUDA and Python source: finds the syntax role of each part of a line. Roles have no
+//! colours, so a change of the theme needs no new highlighting; `Theme::syntax` gives the style of
+//! a role.
 
 mod engine;
 mod roles;
@@ -15,7 +16,8 @@ use std::sync::Arc;
 /// A part of a line with a role other than plain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxSpan {
-    /// Bytes of the line. The line includes its tabs and its carriage return, and excludes its line feed.
+    /// Bytes of the line. The line includes its tabs and its carriage return, and excludes its line
+    /// feed.
     pub range: Range<usize>,
     pub role: SyntaxRole,
 }
@@ -23,8 +25,8 @@ pub struct SyntaxSpan {
 /// The spans of one line, in order and without overlap. The text between them is plain.
 pub type LineSpans = Arc<[SyntaxSpan]>;
 
-/// The roles of a whole text, by line. Lines are those of [`str::lines`]: a line feed at the end begins no further
-/// line.
+/// The roles of a whole text, by line. Lines are those of [`str::lines`]: a line feed at the end
+/// begins no further line.
 ///
 /// ```
 /// use lab_tui::highlight::{HighlightCache, Highlighter, SyntaxRole};
@@ -43,8 +45,8 @@ pub struct Highlighted {
 }
 
 impl Highlighted {
-    /// The spans of line `index`, from 0. Empty past the end, and past the lines that are highlighted of a very long
-    /// text.
+    /// The spans of line `index`, from 0. Empty past the end, and past the lines that are
+    /// highlighted of a very long text.
     pub fn line(&self, index: usize) -> &[SyntaxSpan] {
         self.lines.get(index).map_or(&[], |line| line)
     }

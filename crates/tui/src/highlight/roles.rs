@@ -8,11 +8,13 @@ pub enum SyntaxRole {
     Plain,
     /// `for`, `template`, `constexpr`, `lambda`
     Keyword,
-    /// `__global__`, `__shared__`, `__launch_bounds__`, `LAB_LAUNCH`, `[[maybe_unused]]`, `@triton.jit`
+    /// `__global__`, `__shared__`, `__launch_bounds__`, `LAB_LAUNCH`, `[[maybe_unused]]`,
+    /// `@triton.jit`
     Qualifier,
     /// `float`, `uint4`, `__half2`, `cg::`, and `torch`, `tl` and their like before a dot
     Type,
-    /// A name that the device or lab.h provides: `threadIdx`, `__shfl_down_sync`, `atomicAdd`, `sqrtf`, `lab_poll`; `range`, `len` of Python
+    /// A name that the device or lab.h provides: `threadIdx`, `__shfl_down_sync`, `atomicAdd`,
+    /// `sqrtf`, `lab_poll`; `range`, `len` of Python
     Builtin,
     /// A string or a character.
     Text,
@@ -65,14 +67,30 @@ pub(super) struct Roles(Vec<(Scope, SyntaxRole)>);
 
 impl Roles {
     pub fn new() -> Result<Self, String> {
-        let named = SyntaxRole::ALL.into_iter().filter_map(|role| Some((role.scope()?, role)));
+        let named = SyntaxRole::ALL
+            .into_iter()
+            .filter_map(|role| Some((role.scope()?, role)));
         let scopes = named.map(|(name, role)| Scope::new(name).map(|scope| (scope, role)));
-        Ok(Roles(scopes.collect::<Result<_, _>>().map_err(|e| format!("{e:?}"))?))
+        Ok(Roles(
+            scopes
+                .collect::<Result<_, _>>()
+                .map_err(|e| format!("{e:?}"))?,
+        ))
     }
 
     /// The role of the innermost scope that has one.
     pub fn of(&self, scopes: &ScopeStack) -> SyntaxRole {
-        let role = |scope: &Scope| self.0.iter().find(|(known, _)| known == scope).map(|(_, role)| *role);
-        scopes.scopes.iter().rev().find_map(role).unwrap_or(SyntaxRole::Plain)
+        let role = |scope: &Scope| {
+            self.0
+                .iter()
+                .find(|(known, _)| known == scope)
+                .map(|(_, role)| *role)
+        };
+        scopes
+            .scopes
+            .iter()
+            .rev()
+            .find_map(role)
+            .unwrap_or(SyntaxRole::Plain)
     }
 }

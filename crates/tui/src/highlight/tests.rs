@@ -7,13 +7,17 @@ use proptest::prelude::*;
 
 /// Highlights without a cache.
 fn cold(text: &[u8]) -> Highlighted {
-    Highlighter::new().expect("the syntax compiles").highlight(text, &mut HighlightCache::default())
+    Highlighter::new()
+        .expect("the syntax compiles")
+        .highlight(text, &mut HighlightCache::default())
 }
 
 /// Highlights Python without a cache.
 fn cold_python(text: &str) -> Highlighted {
     let mut cache = HighlightCache::new(Language::Python);
-    Highlighter::new().expect("the syntax compiles").highlight(text.as_bytes(), &mut cache)
+    Highlighter::new()
+        .expect("the syntax compiles")
+        .highlight(text.as_bytes(), &mut cache)
 }
 
 fn roles_of(line: &str) -> String {
@@ -22,26 +26,65 @@ fn roles_of(line: &str) -> String {
 
 /// `word:Role` for each span of the first line.
 fn shown(line: &str, found: &Highlighted) -> String {
-    let spans = found.line(0).iter().map(|span| format!("{}:{:?}", &line[span.range.clone()], span.role));
+    let spans = found
+        .line(0)
+        .iter()
+        .map(|span| format!("{}:{:?}", &line[span.range.clone()], span.role));
     spans.collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn words_have_their_roles_in_cuda() {
     for (line, expected) in [
-        ("__global__ void k(float* x)", "__global__:Qualifier void:Type k:Function float:Type"),
-        ("__launch_bounds__(256)", "__launch_bounds__:Qualifier 256:Number"),
-        ("v += __shfl_down_sync(~0u, v, 1);", "__shfl_down_sync:Builtin 0u:Number 1:Number"),
-        ("if (threadIdx.x == 0)", "if:Keyword threadIdx:Builtin 0:Number"),
-        ("auto g = cg::this_grid();", "auto:Keyword cg:Type this_grid:Builtin"),
-        ("x = __expf(-1.5e-3f) * sqrtf(y);", "__expf:Builtin 1.5e-3f:Number sqrtf:Builtin"),
-        ("k<<<grid, 256>>>(x);", "<<<:Operator 256:Number >>>:Operator"),
+        (
+            "__global__ void k(float* x)",
+            "__global__:Qualifier void:Type k:Function float:Type",
+        ),
+        (
+            "__launch_bounds__(256)",
+            "__launch_bounds__:Qualifier 256:Number",
+        ),
+        (
+            "v += __shfl_down_sync(~0u, v, 1);",
+            "__shfl_down_sync:Builtin 0u:Number 1:Number",
+        ),
+        (
+            "if (threadIdx.x == 0)",
+            "if:Keyword threadIdx:Builtin 0:Number",
+        ),
+        (
+            "auto g = cg::this_grid();",
+            "auto:Keyword cg:Type this_grid:Builtin",
+        ),
+        (
+            "x = __expf(-1.5e-3f) * sqrtf(y);",
+            "__expf:Builtin 1.5e-3f:Number sqrtf:Builtin",
+        ),
+        (
+            "k<<<grid, 256>>>(x);",
+            "<<<:Operator 256:Number >>>:Operator",
+        ),
         ("Pack<Pack<Pack<int>>> x;", "int:Type"),
-        ("LAB_LAUNCH(rmsnorm_f32) {", "LAB_LAUNCH:Qualifier rmsnorm_f32:Function"),
-        ("LAB_LAUNCHES(row_sums) {", "LAB_LAUNCHES:Qualifier row_sums:Function"),
-        ("#include <cuda_fp16.h> // half", "#include:Preprocessor <cuda_fp16.h>:Text // half:Comment"),
-        ("#pragma unroll 4 // all", "#pragma unroll 4 :Preprocessor // all:Comment"),
-        (r#"printf("a\"b %d", 'c');"#, r#"printf:Builtin "a\"b %d":Text 'c':Text"#),
+        (
+            "LAB_LAUNCH(rmsnorm_f32) {",
+            "LAB_LAUNCH:Qualifier rmsnorm_f32:Function",
+        ),
+        (
+            "LAB_LAUNCHES(row_sums) {",
+            "LAB_LAUNCHES:Qualifier row_sums:Function",
+        ),
+        (
+            "#include <cuda_fp16.h> // half",
+            "#include:Preprocessor <cuda_fp16.h>:Text // half:Comment",
+        ),
+        (
+            "#pragma unroll 4 // all",
+            "#pragma unroll 4 :Preprocessor // all:Comment",
+        ),
+        (
+            r#"printf("a\"b %d", 'c');"#,
+            r#"printf:Builtin "a\"b %d":Text 'c':Text"#,
+        ),
         ("int for_each = 1'000;", "int:Type 1'000:Number"),
         ("maximum = my_sqrtf(a) ;", "my_sqrtf:Function"),
     ] {
@@ -52,29 +95,59 @@ fn words_have_their_roles_in_cuda() {
 #[test]
 fn words_have_their_roles_in_python() {
     for (line, expected) in [
-        ("import triton.language as tl", "import:Preprocessor triton:Type as:Keyword"),
-        ("from math import prod  # x", "from:Preprocessor import:Preprocessor # x:Comment"),
+        (
+            "import triton.language as tl",
+            "import:Preprocessor triton:Type as:Keyword",
+        ),
+        (
+            "from math import prod  # x",
+            "from:Preprocessor import:Preprocessor # x:Comment",
+        ),
         ("@triton.jit", "@triton.jit:Qualifier"),
-        ("def row_sums(x, *, n=1_000):", "def:Keyword row_sums:Function 1_000:Number"),
-        ("    BLOCK: tl.constexpr = 0x1F", "tl:Type constexpr:Type 0x1F:Number"),
-        ("    y = tl.load(p, other=0.0)", "tl:Type load:Function 0.0:Number"),
-        ("    z = x.to(torch.float16)", "to:Function torch:Type float16:Type"),
-        ("    for i in range(len(x)):", "for:Keyword in:Keyword range:Builtin len:Builtin"),
+        (
+            "def row_sums(x, *, n=1_000):",
+            "def:Keyword row_sums:Function 1_000:Number",
+        ),
+        (
+            "    BLOCK: tl.constexpr = 0x1F",
+            "tl:Type constexpr:Type 0x1F:Number",
+        ),
+        (
+            "    y = tl.load(p, other=0.0)",
+            "tl:Type load:Function 0.0:Number",
+        ),
+        (
+            "    z = x.to(torch.float16)",
+            "to:Function torch:Type float16:Type",
+        ),
+        (
+            "    for i in range(len(x)):",
+            "for:Keyword in:Keyword range:Builtin len:Builtin",
+        ),
         (
             "    return None if x is True else -1.5e-3",
             "return:Keyword None:Number if:Keyword is:Keyword True:Number else:Keyword 1.5e-3:Number",
         ),
         (r#"    s = f"a\"b" + rb'c'"#, r#"f"a\"b":Text rb'c':Text"#),
-        ("    raise ValueError('x')", "raise:Keyword ValueError:Builtin 'x':Text"),
+        (
+            "    raise ValueError('x')",
+            "raise:Keyword ValueError:Builtin 'x':Text",
+        ),
         ("important = x.max", ""),
         ("matched = input_for(x)", "input_for:Function"),
-        ("class Row(list): pass", "class:Keyword Row:Function list:Type pass:Keyword"),
+        (
+            "class Row(list): pass",
+            "class:Keyword Row:Function list:Type pass:Keyword",
+        ),
     ] {
         assert_eq!(shown(line, &cold_python(line)), expected, "{line}");
     }
     let text = "x = \"\"\"a 'b'\nimport c\n\"\"\" + 'open\nimport d\ny = '''\n# no\n'''  # yes\n";
-    let roles: Vec<Vec<SyntaxRole>> =
-        cold_python(text).lines.iter().map(|line| line.iter().map(|span| span.role).collect()).collect();
+    let roles: Vec<Vec<SyntaxRole>> = cold_python(text)
+        .lines
+        .iter()
+        .map(|line| line.iter().map(|span| span.role).collect())
+        .collect();
     use SyntaxRole::{Comment, Preprocessor, Text};
     let wanted = [
         vec![Text],
@@ -90,10 +163,14 @@ fn words_have_their_roles_in_python() {
 
 #[test]
 fn comments_and_strings_go_on_over_lines_and_end_where_they_end() {
-    let text = "/* a\nb */ int c;\n#define X 1 \\\n  int\nR\"(for\nfor)\" for\n\"open\nfor // \\\nstill";
+    let text =
+        "/* a\nb */ int c;\n#define X 1 \\\n  int\nR\"(for\nfor)\" for\n\"open\nfor // \\\nstill";
     let found = cold(text.as_bytes());
-    let roles: Vec<Vec<SyntaxRole>> =
-        found.lines.iter().map(|line| line.iter().map(|span| span.role).collect()).collect();
+    let roles: Vec<Vec<SyntaxRole>> = found
+        .lines
+        .iter()
+        .map(|line| line.iter().map(|span| span.role).collect())
+        .collect();
     use SyntaxRole::{Comment, Function, Keyword, Number, Preprocessor, Text, Type};
     assert_eq!(
         roles,
@@ -114,16 +191,23 @@ fn comments_and_strings_go_on_over_lines_and_end_where_they_end() {
 #[test]
 fn lines_are_those_of_the_text() {
     for text in ["", "a", "a\n", "a\n\n", "\n", "a\r\nb"] {
-        assert_eq!(cold(text.as_bytes()).lines.len(), text.lines().count(), "{text:?}");
+        assert_eq!(
+            cold(text.as_bytes()).lines.len(),
+            text.lines().count(),
+            "{text:?}"
+        );
     }
 }
 
 #[test]
 fn an_edit_parses_its_line_and_an_opened_comment_parses_what_it_covers() {
-    let lines: Vec<String> = (0..500).map(|i| format!("x[{i}] = {i}; /* {i} */")).collect();
+    let lines: Vec<String> = (0..500)
+        .map(|i| format!("x[{i}] = {i}; /* {i} */"))
+        .collect();
     let highlighter = Highlighter::new().expect("the syntax compiles");
     let mut cache = HighlightCache::default();
-    let mut look = |lines: &[String]| highlighter.highlight(lines.join("\n").as_bytes(), &mut cache);
+    let mut look =
+        |lines: &[String]| highlighter.highlight(lines.join("\n").as_bytes(), &mut cache);
     assert_eq!(look(&lines).parsed_lines, 500);
     assert_eq!(look(&lines).parsed_lines, 0);
     let mut edited = lines.clone();
@@ -134,16 +218,30 @@ fn an_edit_parses_its_line_and_an_opened_comment_parses_what_it_covers() {
     edited.drain(300..320);
     assert!(look(&edited).parsed_lines <= 1);
     edited[10] = "/* from here".to_owned();
-    assert_eq!(look(&edited).parsed_lines, 2, "to the end of the next line's comment");
+    assert_eq!(
+        look(&edited).parsed_lines,
+        2,
+        "to the end of the next line's comment"
+    );
     edited[10] = "R\"(from here".to_owned();
-    assert_eq!(look(&edited).parsed_lines, edited.len() - 10, "to the end of the text");
+    assert_eq!(
+        look(&edited).parsed_lines,
+        edited.len() - 10,
+        "to the end of the text"
+    );
     assert_eq!(look(&lines).lines, cold(lines.join("\n").as_bytes()).lines);
 }
 
 #[test]
 fn long_lines_and_long_texts_are_plain_past_the_limit() {
     let line = format!("int {} int", "x".repeat(100 * LONG_LINE));
-    assert_eq!(cold(line.as_bytes()).line(0), [SyntaxSpan { range: 0..3, role: SyntaxRole::Type }]);
+    assert_eq!(
+        cold(line.as_bytes()).line(0),
+        [SyntaxSpan {
+            range: 0..3,
+            role: SyntaxRole::Type
+        }]
+    );
     let many = "\n".repeat(MANY_LINES + 5);
     let found = cold(many.as_bytes());
     assert_eq!(found.lines.len(), MANY_LINES);
@@ -153,8 +251,15 @@ fn long_lines_and_long_texts_are_plain_past_the_limit() {
 #[test]
 fn bytes_that_are_not_text_keep_their_positions() {
     let found = cold(b"\xff\xfe int \x00 \xc3( float");
-    let spans: Vec<_> = found.line(0).iter().map(|span| (span.range.clone(), span.role)).collect();
-    assert_eq!(spans, [(3..6, SyntaxRole::Type), (12..17, SyntaxRole::Type)]);
+    let spans: Vec<_> = found
+        .line(0)
+        .iter()
+        .map(|span| (span.range.clone(), span.role))
+        .collect();
+    assert_eq!(
+        spans,
+        [(3..6, SyntaxRole::Type), (12..17, SyntaxRole::Type)]
+    );
 }
 
 #[test]
@@ -162,8 +267,16 @@ fn an_interrupted_highlighting_leaves_the_cache_as_it_was() {
     let highlighter = Highlighter::new().expect("the syntax compiles");
     let mut cache = HighlightCache::default();
     highlighter.highlight(b"int a;\nint b;", &mut cache);
-    assert_eq!(highlighter.highlight_while(b"int c;", &mut cache, || false), None);
-    assert_eq!(highlighter.highlight(b"int a;\nint b;", &mut cache).parsed_lines, 0);
+    assert_eq!(
+        highlighter.highlight_while(b"int c;", &mut cache, || false),
+        None
+    );
+    assert_eq!(
+        highlighter
+            .highlight(b"int a;\nint b;", &mut cache)
+            .parsed_lines,
+        0
+    );
 }
 
 /// Pieces that open, close and cross lines, and bytes that are none of these.

@@ -1,5 +1,5 @@
-//! One key, as the table and the config write it (`c`, `G`, `ctrl-u`, `shift-tab`, `esc`) and as the screen shows it
-//! (`Ctrl-U`, `Esc`, `↑`). Both forms are parsed.
+//! One key, as the table and the config write it (`c`, `G`, `ctrl-u`, `shift-tab`, `esc`) and as
+//! the screen shows it (`Ctrl-U`, `Esc`, `↑`). Both forms are parsed.
 
 use lab_core::text::suggest::nearest;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -45,8 +45,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// Parses a key. Names are accepted in any case. The case of a letter counts, except with Ctrl, where terminals
-    /// report no capitals. `None` where the text is not a key.
+    /// Parses a key. Names are accepted in any case. The case of a letter counts, except with Ctrl,
+    /// where terminals report no capitals. `None` where the text is not a key.
     pub fn parse(text: &str) -> Option<Key> {
         let mut rest = text;
         let (mut ctrl, mut alt) = (false, false);
@@ -59,7 +59,14 @@ impl Key {
                 break;
             }
         }
-        Some(Key { code: code(rest)?, ctrl, alt }.normalized())
+        Some(
+            Key {
+                code: code(rest)?,
+                ctrl,
+                alt,
+            }
+            .normalized(),
+        )
     }
 
     /// The one value of a key, however it was written or sent.
@@ -78,10 +85,17 @@ impl Key {
             KeyCode::Char(letter) if self.ctrl => letter.to_ascii_uppercase().to_string(),
             KeyCode::Char(letter) => letter.to_string(),
             KeyCode::F(number) => format!("F{number}"),
-            code => NAMED.iter().find(|(_, _, c)| *c == code).map_or_else(String::new, |n| n.1.to_owned()),
+            code => NAMED
+                .iter()
+                .find(|(_, _, c)| *c == code)
+                .map_or_else(String::new, |n| n.1.to_owned()),
         };
         let modifier = |is_held: bool, name: &'static str| if is_held { name } else { "" };
-        format!("{}{}{name}", modifier(self.ctrl, "Ctrl-"), modifier(self.alt, "Alt-"))
+        format!(
+            "{}{}{name}",
+            modifier(self.ctrl, "Ctrl-"),
+            modifier(self.alt, "Alt-")
+        )
     }
 
     /// Whether the key types a character in an input line.
@@ -101,7 +115,8 @@ impl Key {
     pub fn suggestion(unknown: &str) -> Option<String> {
         let named = NAMED.iter().map(|(name, _, _)| (*name).to_owned());
         let functions = FUNCTION_KEYS.map(|number| format!("f{number}"));
-        let letters = ('a'..='z').flat_map(|letter| [format!("ctrl-{letter}"), format!("alt-{letter}")]);
+        let letters =
+            ('a'..='z').flat_map(|letter| [format!("ctrl-{letter}"), format!("alt-{letter}")]);
         let all: Vec<String> = named.chain(functions).chain(letters).collect();
         nearest(&unknown.to_lowercase(), all.iter().map(String::as_str)).map(str::to_owned)
     }
@@ -109,17 +124,22 @@ impl Key {
 
 fn without_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let head = text.get(..prefix.len())?;
-    text.get(prefix.len()..).filter(|rest| !rest.is_empty() && head.eq_ignore_ascii_case(prefix))
+    text.get(prefix.len()..)
+        .filter(|rest| !rest.is_empty() && head.eq_ignore_ascii_case(prefix))
 }
 
 fn code(name: &str) -> Option<KeyCode> {
     let mut letters = name.chars();
     if let (Some(letter), None) = (letters.next(), letters.next())
-        && !NAMED.iter().any(|(_, label, code)| *label == name && !matches!(code, KeyCode::Char(_)))
+        && !NAMED
+            .iter()
+            .any(|(_, label, code)| *label == name && !matches!(code, KeyCode::Char(_)))
     {
         return (!letter.is_control()).then_some(KeyCode::Char(letter));
     }
-    let number = name.strip_prefix(['f', 'F']).and_then(|digits| digits.parse().ok());
+    let number = name
+        .strip_prefix(['f', 'F'])
+        .and_then(|digits| digits.parse().ok());
     if let Some(number) = number.filter(|number| FUNCTION_KEYS.contains(number)) {
         return Some(KeyCode::F(number));
     }
@@ -137,7 +157,12 @@ impl From<KeyEvent> for Key {
             code => code,
         };
         let ctrl = event.modifiers.contains(KeyModifiers::CONTROL);
-        Key { code, ctrl, alt: event.modifiers.contains(KeyModifiers::ALT) }.normalized()
+        Key {
+            code,
+            ctrl,
+            alt: event.modifiers.contains(KeyModifiers::ALT),
+        }
+        .normalized()
     }
 }
 
@@ -147,7 +172,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn key() -> impl Strategy<Value = Key> {
-        let letter = any::<char>().prop_filter("a key is not a control character", |c| !c.is_control());
+        let letter =
+            any::<char>().prop_filter("a key is not a control character", |c| !c.is_control());
         let code = prop_oneof![
             letter.prop_map(KeyCode::Char),
             proptest::char::range(' ', '~').prop_map(KeyCode::Char),

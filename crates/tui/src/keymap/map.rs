@@ -4,8 +4,10 @@ use super::{Action, Key, KeyScope, TABLE};
 use crate::views::View;
 
 /// Actions of every view whose default key another action has in one view.
-const REPLACED: &[(KeyScope, Action)] =
-    &[(KeyScope::In(View::Loop), Action::Stop), (KeyScope::In(View::Results), Action::Profile)];
+const REPLACED: &[(KeyScope, Action)] = &[
+    (KeyScope::In(View::Loop), Action::Stop),
+    (KeyScope::In(View::Results), Action::Profile),
+];
 
 /// The action of each key.
 ///
@@ -22,7 +24,8 @@ const REPLACED: &[(KeyScope, Action)] =
 pub struct Keymap {
     /// Keys that hints show come first.
     bound: Vec<BoundKey>,
-    /// Actions of [`KeyScope::Screen`] with separate keys in one view. In that view their other keys do not work.
+    /// Actions of [`KeyScope::Screen`] with separate keys in one view. In that view their other
+    /// keys do not work.
     overridden: Vec<(KeyScope, Action)>,
 }
 
@@ -46,24 +49,38 @@ impl Keymap {
     pub fn built_in() -> Self {
         let bound = TABLE.iter().flat_map(|binding| {
             binding.keys.iter().filter_map(|name| {
-                Some(BoundKey { scope: binding.scope, action: binding.action, key: Key::parse(name)? })
+                Some(BoundKey {
+                    scope: binding.scope,
+                    action: binding.action,
+                    key: Key::parse(name)?,
+                })
             })
         });
-        Keymap { bound: bound.collect(), overridden: REPLACED.to_vec() }
+        Keymap {
+            bound: bound.collect(),
+            overridden: REPLACED.to_vec(),
+        }
     }
 
-    /// Binds an action to these keys in `scope` instead of its present ones; without keys the action has none there.
-    /// `scope` is the action's own, or one view for an action of [`KeyScope::Screen`].
+    /// Binds an action to these keys in `scope` instead of its present ones; without keys the
+    /// action has none there. `scope` is the action's own, or one view for an action of
+    /// [`KeyScope::Screen`].
     pub fn bind(&mut self, scope: KeyScope, action: Action, keys: &[Key]) {
-        self.bound.retain(|bound| (bound.scope, bound.action) != (scope, action));
-        let bound = keys.iter().map(|key| BoundKey { scope, action, key: *key });
+        self.bound
+            .retain(|bound| (bound.scope, bound.action) != (scope, action));
+        let bound = keys.iter().map(|key| BoundKey {
+            scope,
+            action,
+            key: *key,
+        });
         self.bound.splice(0..0, bound);
         if scope != action.binding().scope && !self.overridden.contains(&(scope, action)) {
             self.overridden.push((scope, action));
         }
     }
 
-    /// The keys that work in `scope`, its own first. The keys of [`KeyScope::Screen`] work in a view too.
+    /// The keys that work in `scope`, its own first. The keys of [`KeyScope::Screen`] work in a
+    /// view too.
     fn active(&self, scope: KeyScope) -> impl Iterator<Item = &BoundKey> {
         let everywhere = move |bound: &&BoundKey| {
             matches!(scope, KeyScope::In(_))
@@ -76,13 +93,18 @@ impl Keymap {
 
     /// The action of `key` in `scope`.
     pub fn find(&self, scope: KeyScope, key: Key) -> Option<Action> {
-        self.active(scope).find(|bound| bound.key == key).map(|bound| bound.action)
+        self.active(scope)
+            .find(|bound| bound.key == key)
+            .map(|bound| bound.action)
     }
 
     /// The key that hints show for an action. Empty where the action has no key.
     pub fn key(&self, action: Action) -> String {
         let own = action.binding().scope;
-        let bound = self.bound.iter().find(|bound| bound.scope == own && bound.action == action);
+        let bound = self
+            .bound
+            .iter()
+            .find(|bound| bound.scope == own && bound.action == action);
         bound.map_or_else(String::new, |bound| bound.key.label())
     }
 
@@ -100,18 +122,25 @@ impl Keymap {
         bound.map_or_else(String::new, |bound| bound.key.label())
     }
 
-    /// All keys of an action, as the help page shows them. A key that works in one view only is followed by the view's
-    /// name.
+    /// All keys of an action, as the help page shows them. A key that works in one view only is
+    /// followed by the view's name.
     pub fn keys(&self, action: Action) -> String {
         let own = action.binding().scope;
         let bound = self.bound.iter().filter(|bound| bound.action == action);
         let label = |bound: &BoundKey| match bound.scope {
-            KeyScope::In(view) if bound.scope != own => format!("{} ({})", bound.key.label(), view.name()),
+            KeyScope::In(view) if bound.scope != own => {
+                format!("{} ({})", bound.key.label(), view.name())
+            }
             _ => bound.key.label(),
         };
         let (own_keys, other_keys): (Vec<&BoundKey>, Vec<&BoundKey>) =
             bound.partition(|bound| bound.scope == own);
-        own_keys.into_iter().chain(other_keys).map(label).collect::<Vec<_>>().join(" ")
+        own_keys
+            .into_iter()
+            .chain(other_keys)
+            .map(label)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// A key that is bound to two actions in the same scope, if there is one.
@@ -119,9 +148,14 @@ impl Keymap {
         KeyScope::ALL.into_iter().find_map(|scope| {
             let active: Vec<&BoundKey> = self.active(scope).collect();
             active.iter().enumerate().find_map(|(at, one)| {
-                let other = active[at + 1..].iter().find(|b| b.key == one.key && b.action != one.action)?;
+                let other = active[at + 1..]
+                    .iter()
+                    .find(|b| b.key == one.key && b.action != one.action)?;
                 let between = [(other.scope, other.action), (one.scope, one.action)];
-                Some(KeyConflict { key: one.key, between })
+                Some(KeyConflict {
+                    key: one.key,
+                    between,
+                })
             })
         })
     }
@@ -139,7 +173,12 @@ mod tests {
     fn no_default_key_is_bound_to_two_actions() {
         let conflict = Keymap::built_in().conflict();
         let error = conflict.map(|c| {
-            format!("'{}' is bound to both {:?} and {:?}", c.key.label(), c.between[0], c.between[1])
+            format!(
+                "'{}' is bound to both {:?} and {:?}",
+                c.key.label(),
+                c.between[0],
+                c.between[1]
+            )
         });
         assert_eq!(error, None);
     }
@@ -149,10 +188,25 @@ mod tests {
         let mut map = Keymap::built_in();
         map.bind(KeyScope::Screen, Action::Keep, &[key("K"), key("ctrl-k")]);
         assert_eq!(map.find(KeyScope::Screen, key("c")), None);
-        assert_eq!(map.find(KeyScope::In(View::Git), key("ctrl-k")), Some(Action::Keep));
-        assert_eq!((map.key(Action::Keep).as_str(), map.keys(Action::Keep).as_str()), ("K", "K Ctrl-K"));
+        assert_eq!(
+            map.find(KeyScope::In(View::Git), key("ctrl-k")),
+            Some(Action::Keep)
+        );
+        assert_eq!(
+            (
+                map.key(Action::Keep).as_str(),
+                map.keys(Action::Keep).as_str()
+            ),
+            ("K", "K Ctrl-K")
+        );
         map.bind(KeyScope::Screen, Action::Keep, &[]);
-        assert_eq!((map.key(Action::Keep).as_str(), map.find(KeyScope::Screen, key("K"))), ("", None));
+        assert_eq!(
+            (
+                map.key(Action::Keep).as_str(),
+                map.find(KeyScope::Screen, key("K"))
+            ),
+            ("", None)
+        );
     }
 
     #[test]
@@ -161,10 +215,17 @@ mod tests {
         let (git, bench) = (KeyScope::In(View::Git), KeyScope::In(View::Bench));
         map.bind(git, Action::Keep, &[key("K")]);
         assert_eq!(map.find(git, key("K")), Some(Action::Keep));
-        assert_eq!(map.find(git, key("c")), None, "in this view the action has the other key");
+        assert_eq!(
+            map.find(git, key("c")),
+            None,
+            "in this view the action has the other key"
+        );
         assert_eq!(map.find(bench, key("c")), Some(Action::Keep));
         assert_eq!(map.find(bench, key("K")), None);
-        assert_eq!((map.key(Action::Keep), map.key_in(git, Action::Keep)), ("c".into(), "K".into()));
+        assert_eq!(
+            (map.key(Action::Keep), map.key_in(git, Action::Keep)),
+            ("c".into(), "K".into())
+        );
         assert_eq!(map.keys(Action::Keep), "c K (Git)");
     }
 

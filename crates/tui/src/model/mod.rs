@@ -1,5 +1,5 @@
-//! The model: everything that the screen shows, and questions about it that involve several groups. Only
-//! [`crate::update()`] changes it.
+//! The model: everything that the screen shows, and questions about it that involve several groups.
+//! Only [`crate::update()`] changes it.
 
 pub mod copy;
 mod rows;
@@ -15,8 +15,8 @@ use crate::panes::workloads::{self, WorkloadTable};
 use crate::panes::{Panes, commit, correctness, experiment, gauges, loops, profile};
 use crate::request::Preferences;
 use crate::state::{
-    DecisionState, DeviceHistory, LoopState, Now, Profiles, Repository, Runs, ScreenSettings, Selection,
-    Setup,
+    DecisionState, DeviceHistory, LoopState, Now, Profiles, Repository, Runs, ScreenSettings,
+    Selection, Setup,
 };
 use crate::status::{MessageLevel, StatusLine};
 use crate::text::printable;
@@ -68,7 +68,10 @@ pub struct FrameState {
 impl Model {
     pub fn new(setup: Setup, theme: Theme, zone: TimeZone) -> Self {
         Model {
-            decision: DecisionState { auto: setup.auto.decide, ..DecisionState::default() },
+            decision: DecisionState {
+                auto: setup.auto.decide,
+                ..DecisionState::default()
+            },
             setup,
             now: Duration::ZERO,
             runs: Runs::default(),
@@ -90,7 +93,8 @@ impl Model {
         self.appearance.adopt(preferences);
     }
 
-    /// Takes the saved layout over, before the first frame. Its theme is part of the preferences already.
+    /// Takes the saved layout over, before the first frame. Its theme is part of the preferences
+    /// already.
     pub fn restore_layout(&mut self, layout: Layout) {
         self.panes.view = layout.view;
         self.panes.shares.clone_from(&layout.shares);
@@ -100,19 +104,33 @@ impl Model {
         }
         if layout.all_problems {
             self.panes.experiments.all_problems = true;
-            self.panes.experiments.table.show_one_problem(false, &self.repository.experiments);
+            self.panes
+                .experiments
+                .table
+                .show_one_problem(false, &self.repository.experiments);
         }
         self.appearance.saved_layout = layout;
     }
 
     /// What the pane Profile shows.
     pub fn profile_data(&self) -> profile::ProfileData<'_> {
-        let shown = self.profiles.view.as_ref().and_then(|view| view.fingerprint.as_ref());
-        let present = self.runs.present.as_ref().and_then(|present| present.as_ref().ok());
+        let shown = self
+            .profiles
+            .view
+            .as_ref()
+            .and_then(|view| view.fingerprint.as_ref());
+        let present = self
+            .runs
+            .present
+            .as_ref()
+            .and_then(|present| present.as_ref().ok());
         profile::ProfileData {
             profiles: &self.profiles,
             key: self.appearance.keymap.way(crate::keymap::Action::Profile),
-            at: self.repository.looked.map(|(at, then)| at + self.now.saturating_sub(then)),
+            at: self
+                .repository
+                .looked
+                .map(|(at, then)| at + self.now.saturating_sub(then)),
             is_stale: shown.is_some() && shown != present,
         }
     }
@@ -126,7 +144,10 @@ impl Model {
     pub fn wakes_at(&self) -> Option<Now> {
         let clock = self.shows_clock().then(|| self.now + TICK);
         let loops = self.shows_loop_clock().then(|| self.now + LOOP_TICK);
-        [clock, loops, self.message.expires()].into_iter().flatten().min()
+        [clock, loops, self.message.expires()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The time of a loop in progress is shown.
@@ -144,14 +165,18 @@ impl Model {
         self.repository.experiment(self.selection.key.as_ref()?)
     }
 
-    /// The experiment whose details are shown: the selected one or, in Results, the topmost while none is selected.
+    /// The experiment whose details are shown: the selected one or, in Results, the topmost while
+    /// none is selected.
     pub fn shown(&self) -> Option<&Experiment> {
-        self.selected().or_else(|| self.topmost().filter(|_| self.panes.view == View::Results))
+        self.selected()
+            .or_else(|| self.topmost().filter(|_| self.panes.view == View::Results))
     }
 
     /// The first experiment of the table.
     pub fn topmost(&self) -> Option<&Experiment> {
-        self.repository.experiments.get(*self.panes.experiments.table.order().first()?)
+        self.repository
+            .experiments
+            .get(*self.panes.experiments.table.order().first()?)
     }
 
     pub fn shown_key(&self) -> Option<ExperimentKey> {
@@ -161,13 +186,19 @@ impl Model {
     /// The row of the selected experiment in the table.
     pub fn selected_row(&self) -> Option<usize> {
         let key = self.selection.key.as_ref()?;
-        self.panes.experiments.table.row_of(self.repository.place_of(key)?)
+        self.panes
+            .experiments
+            .table
+            .row_of(self.repository.place_of(key)?)
     }
 
     /// The details of the shown experiment; `None` while they are loaded.
     pub fn details(&self) -> Option<&ExperimentDetails> {
         let shown = self.shown()?;
-        self.selection.details.as_ref().filter(|details| shown.is(&details.key))
+        self.selection
+            .details
+            .as_ref()
+            .filter(|details| shown.is(&details.key))
     }
 
     /// What the pane Experiment shows.
@@ -175,7 +206,10 @@ impl Model {
         let content = match (&self.selection.comparing, self.shown()) {
             (Some(keys), _) => {
                 let comparison = self.selection.comparison().map(|both| {
-                    let experiments = both.keys.each_ref().map(|key| self.repository.experiment(key));
+                    let experiments = both
+                        .keys
+                        .each_ref()
+                        .map(|key| self.repository.experiment(key));
                     experiment::ExperimentPair { experiments, both }
                 });
                 experiment::Content::Two(keys, comparison)
@@ -184,12 +218,19 @@ impl Model {
             (None, None) if self.repository.loaded => experiment::Content::Nothing,
             (None, None) => experiment::Content::Loading,
         };
-        experiment::Shown { content, around: self.panes.around, objective: &self.setup.objective }
+        experiment::Shown {
+            content,
+            around: self.panes.around,
+            objective: &self.setup.objective,
+        }
     }
 
     /// What the pane Commit shows besides its own state.
     pub fn commit_data(&self) -> commit::Commit<'_> {
-        commit::Commit { around: self.panes.around, discarded: self.selected().filter(|e| !e.is_kept()) }
+        commit::Commit {
+            around: self.panes.around,
+            discarded: self.selected().filter(|e| !e.is_kept()),
+        }
     }
 
     /// What the pane Correctness shows.
@@ -201,11 +242,16 @@ impl Model {
         }
     }
 
-    /// The workloads that the pane Workloads shows, if there are several: in Results those of the shown experiment, else those
-    /// of the run in progress, once it has measured them, or of the last run.
+    /// The workloads that the pane Workloads shows, if there are several: in Results those of the
+    /// shown experiment, else those of the run in progress, once it has measured them, or of the
+    /// last run.
     pub fn workload_table(&self) -> Option<Arc<WorkloadTable>> {
         if self.panes.view == View::Results {
-            return self.panes.workloads.of_experiment(&self.shown_key()?).cloned();
+            return self
+                .panes
+                .workloads
+                .of_experiment(&self.shown_key()?)
+                .cloned();
         }
         let (_, report) = self.run_with_workloads()?;
         WorkloadTable::of(report, self.setup.objective.name()).map(Arc::new)
@@ -216,14 +262,22 @@ impl Model {
         if self.panes.view == View::Results {
             return self.shown_key().map(|key| key.commit).unwrap_or_default();
         }
-        self.run_with_workloads().map(|(run, _)| format!("run {run}")).unwrap_or_default()
+        self.run_with_workloads()
+            .map(|(run, _)| format!("run {run}"))
+            .unwrap_or_default()
     }
 
     /// The run in progress or the last one, if it has several workloads.
     fn run_with_workloads(&self) -> Option<(RunId, &Report)> {
         let live = self.runs.live().map(|live| (live.start.id, &*live.report));
-        let last = self.runs.last.as_ref().map(|last| (last.start.id, &*last.report));
-        live.into_iter().chain(last).find(|(_, report)| report.workload_count() >= workloads::LEAST)
+        let last = self
+            .runs
+            .last
+            .as_ref()
+            .map(|last| (last.start.id, &*last.report));
+        live.into_iter()
+            .chain(last)
+            .find(|(_, report)| report.workload_count() >= workloads::LEAST)
     }
 
     /// Shows the pane Workloads where there are several to show. Every update ends with this.
@@ -267,7 +321,9 @@ impl Model {
     /// The actions that match the typed words.
     pub fn offers(&self, typed: &str) -> Vec<Offer> {
         palette::offers(typed, |binding| match binding.scope {
-            KeyScope::In(view) if view != self.panes.view => Err(format!("in the view {}", view.name())),
+            KeyScope::In(view) if view != self.panes.view => {
+                Err(format!("in the view {}", view.name()))
+            }
             _ => self.usable(binding.action),
         })
     }
@@ -276,13 +332,26 @@ impl Model {
     pub fn palette_rows(&self, typed: &str) -> PaletteRows {
         let all = palette::count();
         match palette::number(typed) {
-            Some(number) => PaletteRows::Line { number, target: self.numbered(), all },
-            None => PaletteRows::Actions { offers: self.offers(typed), all },
+            Some(number) => PaletteRows::Line {
+                number,
+                target: self.numbered(),
+                all,
+            },
+            None => PaletteRows::Actions {
+                offers: self.offers(typed),
+                all,
+            },
         }
     }
 
     /// Indices of the themes whose names match the typed words.
     pub fn fitting_themes(&self, typed: &str) -> Vec<usize> {
-        palette::best(typed, self.appearance.themes.iter().map(|(name, _)| [name.as_str()]))
+        palette::best(
+            typed,
+            self.appearance
+                .themes
+                .iter()
+                .map(|(name, _)| [name.as_str()]),
+        )
     }
 }

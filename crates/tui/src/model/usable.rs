@@ -1,4 +1,5 @@
-//! Which actions can be used now, and the reasons why not. Hints, the palette and the keys ask here, so that they agree.
+//! Which actions can be used now, and the reasons why not. Hints, the palette and the keys ask
+//! here, so that they agree.
 
 use super::Model;
 use super::rows::no_rows;
@@ -22,7 +23,9 @@ impl Model {
             Action::Discard => self.can_discard(),
             Action::Rerun | Action::Measure => match &self.runs.present {
                 Some(Err(_)) => Err(unreadable()),
-                _ if self.decision.in_progress.is_some() => Err("a decision is in progress".to_owned()),
+                _ if self.decision.in_progress.is_some() => {
+                    Err("a decision is in progress".to_owned())
+                }
                 _ => Ok(()),
             },
             Action::Check => match (&self.runs.present, &self.setup.external) {
@@ -36,7 +39,10 @@ impl Model {
             // The repository worker knows more about an undo, and says it.
             Action::Undo => self.is_calm(),
             Action::Describe => self.can_describe().map(drop),
-            Action::Mark => self.shown().map(drop).ok_or_else(|| "no experiment yet".to_owned()),
+            Action::Mark => self
+                .shown()
+                .map(drop)
+                .ok_or_else(|| "no experiment yet".to_owned()),
             Action::Compare => self.pair().map(drop),
             Action::Restore => self.can_restore().map(drop),
             Action::Profile => self.can_profile(),
@@ -55,7 +61,9 @@ impl Model {
                 )),
                 (View::Source | View::Results | View::Git | View::Loop, _) => Ok(()),
             },
-            Action::SortWorkloads | Action::ReverseWorkloads if !self.panes.shows(Pane::Workloads) => {
+            Action::SortWorkloads | Action::ReverseWorkloads
+                if !self.panes.shows(Pane::Workloads) =>
+            {
                 Err("no run with several workloads".to_owned())
             }
             Action::NextMatch | Action::PreviousMatch => self.can_step_search(),
@@ -65,7 +73,9 @@ impl Model {
             Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {
                 self.can_move_border(action)
             }
-            Action::ResetBorders if self.panes.shares.is_empty() => Err("no border was moved".to_owned()),
+            Action::ResetBorders if self.panes.shares.is_empty() => {
+                Err("no border was moved".to_owned())
+            }
             Action::AllProblems => match self.panes.experiments.table.of_others() {
                 0 => Err("there are experiments of this problem only".to_owned()),
                 _ => Ok(()),
@@ -150,12 +160,15 @@ impl Model {
         self.allowed().keep.map(drop).map_err(in_brief)
     }
 
-    /// Why a keep is refused, with the files and the command that mends it. `None` where the few words of the hint tell all.
+    /// Why a keep is refused, with the files and the command that mends it. `None` where the few
+    /// words of the hint tell all.
     pub fn why_no_keep(&self) -> Option<String> {
         let why = self.allowed().keep.err()?;
         let names_files = matches!(
             why,
-            NotAllowed::Rules { .. } | NotAllowed::OutsideInclude(_) | NotAllowed::UncommittedInclude { .. }
+            NotAllowed::Rules { .. }
+                | NotAllowed::OutsideInclude(_)
+                | NotAllowed::UncommittedInclude { .. }
         );
         names_files.then(|| printable(&why.to_string()).into_owned())
     }
@@ -182,7 +195,15 @@ impl Model {
         if !last.is_not_judged() {
             return Some(last.start.id);
         }
-        Some(self.repository.status.as_ref()?.snapshot.candidate.as_ref()?.id)
+        Some(
+            self.repository
+                .status
+                .as_ref()?
+                .snapshot
+                .candidate
+                .as_ref()?
+                .id,
+        )
     }
 
     /// What the rules look at: the last look at the repository, and what the screen knows better.
@@ -206,17 +227,21 @@ impl Model {
         if let Some(present) = &self.runs.present {
             snapshot.set_present(present.clone());
         }
-        // A look after the run's end knows more than the end itself: what the held-out check came to. A look before the
-        // end knows no verdict.
+        // A look after the run's end knows more than the end itself: what the held-out check came
+        // to. A look before the end knows no verdict.
         let looked_at = snapshot.candidate.take();
         snapshot.candidate = self.runs.last.as_ref().and_then(|last| {
             // What was not judged is no run that could be decided.
             if last.is_not_judged() {
                 return looked_at;
             }
-            let candidate = looked_at.filter(|run| run.id == last.start.id && run.outcome.is_some());
+            let candidate =
+                looked_at.filter(|run| run.id == last.start.id && run.outcome.is_some());
             let candidate = candidate.unwrap_or_else(|| Candidate::from(&*last.record));
-            Some(Candidate { decided: last.decided, ..candidate })
+            Some(Candidate {
+                decided: last.decided,
+                ..candidate
+            })
         });
         snapshot.running = match &self.runs.running {
             Running::No => None,
@@ -230,7 +255,10 @@ impl Model {
     /// The two experiments to compare, the older first; or what the user has to do first.
     pub fn pair(&self) -> Result<[ExperimentKey; 2], String> {
         let mut keys = self.panes.experiments.table.marked().to_vec();
-        keys.extend(self.shown_key().filter(|key| keys.len() == 1 && !keys.contains(key)));
+        keys.extend(
+            self.shown_key()
+                .filter(|key| keys.len() == 1 && !keys.contains(key)),
+        );
         let place = |key: &ExperimentKey| self.repository.place_of(key);
         keys.sort_by_key(place);
         let key = self.appearance.keymap.key(Action::Mark);
@@ -242,7 +270,9 @@ impl Model {
         let experiment = self.shown().ok_or("no experiment yet")?;
         let commit = &experiment.row.commit;
         if !self.setup.is_about(experiment) {
-            return Err(format!("it is about another kernel: `lab restore {commit}` in a shell"));
+            return Err(format!(
+                "it is about another kernel: `lab restore {commit}` in a shell"
+            ));
         }
         self.is_calm()?;
         Ok(commit.clone())
@@ -252,9 +282,17 @@ impl Model {
     pub fn can_describe(&self) -> Result<(String, String), String> {
         let experiment = self.shown().ok_or("no experiment yet")?;
         let row = &experiment.row;
-        let newest = self.repository.experiments.iter().rev().find(|e| e.row.commit == row.commit);
+        let newest = self
+            .repository
+            .experiments
+            .iter()
+            .rev()
+            .find(|e| e.row.commit == row.commit);
         if newest.is_some_and(|newest| !newest.is(&experiment.key())) {
-            return Err(format!("a newer row names {} too: describe that one", row.commit));
+            return Err(format!(
+                "a newer row names {} too: describe that one",
+                row.commit
+            ));
         }
         self.is_calm()?;
         Ok((row.commit.clone(), row.description.clone()))
@@ -264,13 +302,18 @@ impl Model {
     pub fn searched(&self) -> Option<Pane> {
         let is_searched = |pane: &Pane| !self.panes.needle(*pane).is_empty();
         let log = || Some(Pane::Log).filter(|log| self.panes.shows(*log));
-        Some(self.text_pane()).filter(is_searched).or_else(|| log().filter(is_searched))
+        Some(self.text_pane())
+            .filter(is_searched)
+            .or_else(|| log().filter(is_searched))
     }
 
     pub fn can_step_search(&self) -> Result<(), String> {
         match self.searched() {
             Some(_) => Ok(()),
-            None => Err(format!("search first, with {}", self.appearance.keymap.way(Action::Search))),
+            None => Err(format!(
+                "search first, with {}",
+                self.appearance.keymap.way(Action::Search)
+            )),
         }
     }
 
@@ -293,14 +336,27 @@ impl Model {
     pub fn border(&self, direction: Direction) -> Option<Border> {
         let area = self.frame.geometry.area_of(self.panes.focus())?;
         let borders = &self.frame.geometry.borders;
-        borders.iter().find(|b| b.direction == direction && b.touches(area)).copied()
+        borders
+            .iter()
+            .find(|b| b.direction == direction && b.touches(area))
+            .copied()
     }
 
     fn can_move_border(&self, action: Action) -> Result<(), String> {
         let sideways = matches!(action, Action::BorderLeft | Action::BorderRight);
-        let direction = if sideways { Direction::Horizontal } else { Direction::Vertical };
-        let word = if sideways { "left or right of" } else { "above or below" };
-        self.border(direction).map(drop).ok_or_else(|| format!("no border {word} this pane"))
+        let direction = if sideways {
+            Direction::Horizontal
+        } else {
+            Direction::Vertical
+        };
+        let word = if sideways {
+            "left or right of"
+        } else {
+            "above or below"
+        };
+        self.border(direction)
+            .map(drop)
+            .ok_or_else(|| format!("no border {word} this pane"))
     }
 }
 

@@ -39,9 +39,12 @@ pub fn draw(
     draw_text(frame, slot, inner, lines, text, theme)
 }
 
-/// The report that the pane shows, and its run. The last run stays until the run in progress has been built.
+/// The report that the pane shows, and its run. The last run stays until the run in progress has
+/// been built.
 fn shown(runs: &Runs) -> (Option<&Report>, String) {
-    let built = runs.live().filter(|live| live.report.value("build_s").is_some());
+    let built = runs
+        .live()
+        .filter(|live| live.report.value("build_s").is_some());
     match (built, &runs.last) {
         (Some(live), _) => (Some(&*live.report), format!("run {}", live.start.id)),
         (None, Some(last)) => (Some(&*last.report), format!("run {}", last.start.id)),
@@ -51,7 +54,9 @@ fn shown(runs: &Runs) -> (Option<&Report>, String) {
 
 /// All rows, cut to so many columns.
 pub fn rows(runs: &Runs, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let Some(report) = shown(runs).0 else { return Vec::new() };
+    let Some(report) = shown(runs).0 else {
+        return Vec::new();
+    };
     let lines = facts(report).into_iter().map(|(name, value)| {
         Line::from(vec![
             Span::styled(pad(name, NAMES), theme.quiet()),
@@ -59,7 +64,8 @@ pub fn rows(runs: &Runs, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
         ])
     });
     let state = device_state::line(report, theme).into_iter();
-    let measured = state.flat_map(|line| [Line::styled("while it was measured", theme.quiet()), line]);
+    let measured =
+        state.flat_map(|line| [Line::styled("while it was measured", theme.quiet()), line]);
     lines.chain(measured).collect()
 }
 
@@ -74,7 +80,10 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let mut tell = |name, value: Option<String>| out.extend(value.map(|value| (name, value)));
     let words = |key| report.value(key).map(|value| printable(value).into_owned());
     let bytes = |key| report.number(key).map(format::bytes);
-    let reused = report.value("build_s").and_then(|value| attribute(value, "reused")).is_some();
+    let reused = report
+        .value("build_s")
+        .and_then(|value| attribute(value, "reused"))
+        .is_some();
     tell(
         "build",
         report.number("build_s").map(|s| match reused {
@@ -86,7 +95,9 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
     tell("driver", words("driver"));
     tell(
         "registers",
-        report.number("registers").map(|n| format!("{n:.0} a thread, the most of its kernels")),
+        report
+            .number("registers")
+            .map(|n| format!("{n:.0} a thread, the most of its kernels")),
     );
     tell(
         "spills",
@@ -95,15 +106,37 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
             false => "none".to_owned(),
         }),
     );
-    tell("static shared", bytes("shared_bytes").map(|b| format!("{b} a block")));
-    tell("built for", report.built_for().map(|target| printable(target).into_owned()));
+    tell(
+        "static shared",
+        bytes("shared_bytes").map(|b| format!("{b} a block")),
+    );
+    tell(
+        "built for",
+        report
+            .built_for()
+            .map(|target| printable(target).into_owned()),
+    );
     let launches = report.launches();
     let is_list = launches.iter().any(|launch| launch.entry.is_some());
     for launch in &launches {
-        let cooperative = if launch.cooperative { ", cooperative" } else { "" };
-        let (blocks, block) = (extents(&launch.grid), extents(launch.block.as_deref().unwrap_or("?")));
-        let entry = launch.entry.as_ref().map(|entry| format!("{entry}: ")).unwrap_or_default();
-        let cluster = launch.cluster.as_ref().map(|of| format!(", clusters of {}", extents(of)));
+        let cooperative = if launch.cooperative {
+            ", cooperative"
+        } else {
+            ""
+        };
+        let (blocks, block) = (
+            extents(&launch.grid),
+            extents(launch.block.as_deref().unwrap_or("?")),
+        );
+        let entry = launch
+            .entry
+            .as_ref()
+            .map(|entry| format!("{entry}: "))
+            .unwrap_or_default();
+        let cluster = launch
+            .cluster
+            .as_ref()
+            .map(|of| format!(", clusters of {}", extents(of)));
         let maps = match launch.tensor_maps {
             0 => String::new(),
             1 => ", 1 tensor map".to_owned(),
@@ -111,12 +144,24 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         };
         let cluster = cluster.unwrap_or_default();
         let noun = if blocks == "1" { "block" } else { "blocks" };
-        let shape = format!("{entry}{blocks} {noun} of {block} threads{cluster}{cooperative}{maps}");
+        let shape =
+            format!("{entry}{blocks} {noun} of {block} threads{cluster}{cooperative}{maps}");
         tell("launch", Some(printable(&shape).into_owned()));
         let dynamic = launch.shared_bytes.filter(|bytes| !is_list || *bytes > 0);
-        tell("dynamic shared", dynamic.map(|b| format!("{} a block", format::bytes(b as f64))));
-        let blocks = launch.blocks_per_sm.map(|n| format!(" ({n} a multiprocessor)")).unwrap_or_default();
-        tell("occupancy", launch.occupancy.map(|n| format!("{n} % of its threads{blocks}")));
+        tell(
+            "dynamic shared",
+            dynamic.map(|b| format!("{} a block", format::bytes(b as f64))),
+        );
+        let blocks = launch
+            .blocks_per_sm
+            .map(|n| format!(" ({n} a multiprocessor)"))
+            .unwrap_or_default();
+        tell(
+            "occupancy",
+            launch
+                .occupancy
+                .map(|n| format!("{n} % of its threads{blocks}")),
+        );
     }
     tell(
         "scratch",
@@ -131,13 +176,19 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let as_usual = !is_list && (report.emulated() || report.launched_as() == Some("graph"));
     tell(
         "timed as",
-        report.launched_as().filter(|_| !as_usual).map(|how| match how {
-            "graph" => "one CUDA graph".to_owned(),
-            _ => "plain launches, one after the other".to_owned(),
-        }),
+        report
+            .launched_as()
+            .filter(|_| !as_usual)
+            .map(|how| match how {
+                "graph" => "one CUDA graph".to_owned(),
+                _ => "plain launches, one after the other".to_owned(),
+            }),
     );
     let kernel = report.number("kernel_us");
-    tell("kernel", kernel.map(|us| format!("{} µs", format::count(us))));
+    tell(
+        "kernel",
+        kernel.map(|us| format!("{} µs", format::count(us))),
+    );
     let floor = report.number("floor_us").zip(kernel);
     tell(
         "floor",

@@ -1,4 +1,5 @@
-//! The pane Commit: the selected commit with its author, message, trailers, changed files and their diffs.
+//! The pane Commit: the selected commit with its author, message, trailers, changed files and their
+//! diffs.
 
 use crate::diff::{
     ContextLines, Diff, DiffLayout, DiffRow, DiffView, JumpTarget, RowPainter, no_line_styles,
@@ -42,8 +43,15 @@ struct ShownCommit {
 impl CommitState {
     /// The pane shows this commit, with these lines around its changes, or why it cannot be read.
     pub fn shows(&self, id: &str, around: ContextLines) -> bool {
-        let is_wide = |shown: &ShownCommit| shown.details.as_ref().is_ok_and(|d| d.around != around.lines());
-        self.shown.as_ref().is_some_and(|shown| shown.id == id && !is_wide(shown))
+        let is_wide = |shown: &ShownCommit| {
+            shown
+                .details
+                .as_ref()
+                .is_ok_and(|d| d.around != around.lines())
+        };
+        self.shown
+            .as_ref()
+            .is_some_and(|shown| shown.id == id && !is_wide(shown))
     }
 
     /// Full id of the shown commit.
@@ -52,10 +60,14 @@ impl CommitState {
     }
 
     pub fn show(&mut self, id: String, details: Result<CommitDetails, String>) {
-        let text = details.as_ref().map(|details| unified(&details.files)).unwrap_or_default();
+        let text = details
+            .as_ref()
+            .map(|details| unified(&details.files))
+            .unwrap_or_default();
         let diff = DiffView::new(Arc::new(Diff::parse(&text)), DiffLayout::Unified);
         match &self.shown {
-            // The top stays the top, also where no frame was drawn since, so that the rows above the diff are unknown.
+            // The top stays the top, also where no frame was drawn since, so that the rows above
+            // the diff are unknown.
             Some(old) if old.id == id && self.text.first() == 0 => {}
             // The same commit with more or fewer lines around: the topmost row stays on top.
             Some(old) if old.id == id => {
@@ -124,15 +136,23 @@ pub fn draw(
 ) -> CommitFit {
     let theme = &appearance.theme;
     let id = state.id().map(short).unwrap_or_default();
-    let note = [id, data.around.note()].into_iter().filter(|n| !n.is_empty()).collect::<Vec<_>>();
+    let note = [id, data.around.note()]
+        .into_iter()
+        .filter(|n| !n.is_empty())
+        .collect::<Vec<_>>();
     let inner = slot.draw_title(frame, &note.join(" · "), theme);
     let Some(shown) = &state.shown else {
         frame.render_widget(Line::styled("select a commit", theme.quiet()), inner);
-        return CommitFit { text: state.text, head_rows: state.head_rows };
+        return CommitFit {
+            text: state.text,
+            head_rows: state.head_rows,
+        };
     };
     let head = head(shown, data.discarded, usize::from(inner.width), appearance);
     let all = head.len() + shown.diff.rows().len();
-    let text = state.text.fit(usize::from(inner.width), usize::from(inner.height), all);
+    let text = state
+        .text
+        .fit(usize::from(inner.width), usize::from(inner.height), all);
     let brush = RowPainter {
         theme,
         line_styles: &no_line_styles,
@@ -146,30 +166,58 @@ pub fn draw(
             Some(line) => slot.text_row(line.clone(), false, theme),
             None => brush.row(shown.diff.diff(), shown.diff.rows()[at - head.len()], false),
         };
-        let line = if text.marked() == Some(at) { theme.select(line) } else { line };
-        frame.render_widget(line, Rect { y, height: 1, ..inner });
+        let line = if text.marked() == Some(at) {
+            theme.select(line)
+        } else {
+            line
+        };
+        frame.render_widget(
+            line,
+            Rect {
+                y,
+                height: 1,
+                ..inner
+            },
+        );
     }
-    CommitFit { text, head_rows: head.len() }
+    CommitFit {
+        text,
+        head_rows: head.len(),
+    }
 }
 
-/// The text of all rows, wrapped to the width of the last frame: those above the diff, and the diff.
+/// The text of all rows, wrapped to the width of the last frame: those above the diff, and the
+/// diff.
 pub fn rows<'a>(
     data: Commit,
     state: &'a CommitState,
     appearance: &ScreenSettings,
 ) -> (Vec<Line<'static>>, Option<&'a DiffView>) {
-    let Some(shown) = &state.shown else { return (Vec::new(), None) };
-    (head(shown, data.discarded, state.text.columns(), appearance), Some(&shown.diff))
+    let Some(shown) = &state.shown else {
+        return (Vec::new(), None);
+    };
+    (
+        head(shown, data.discarded, state.text.columns(), appearance),
+        Some(&shown.diff),
+    )
 }
 
 /// What became of an experiment that was not kept, and the commit it was tried on.
 fn discarded_line(experiment: Option<&Experiment>, details: &CommitDetails) -> String {
     let own = experiment.filter(|e| !e.is_kept() && details.id.starts_with(&e.row.commit));
-    let Some(experiment) = own else { return String::new() };
+    let Some(experiment) = own else {
+        return String::new();
+    };
     let status = experiment.row.status;
-    let run = experiment.run.map_or_else(|| "it ".to_owned(), |run| format!("run {run} "));
+    let run = experiment
+        .run
+        .map_or_else(|| "it ".to_owned(), |run| format!("run {run} "));
     let on = details.parents.first().map_or("nothing", |id| short(id));
-    format!("{} {}: {run}was tried on {on}; no branch holds it", mark(status), status.word())
+    format!(
+        "{} {}: {run}was tried on {on}; no branch holds it",
+        mark(status),
+        status.word()
+    )
 }
 
 /// Everything above the diff.
@@ -188,13 +236,20 @@ fn head(
         }
     };
     let wrapped = |text: &str| wrap(&printable(text), columns);
-    let mut out: Vec<Line> =
-        wrapped(&details.subject).into_iter().map(|row| Line::styled(row, theme.strong())).collect();
+    let mut out: Vec<Line> = wrapped(&details.subject)
+        .into_iter()
+        .map(|row| Line::styled(row, theme.strong()))
+        .collect();
     out.extend(
-        wrapped(&discarded_line(discarded, details)).into_iter().map(|row| Line::styled(row, theme.warn())),
+        wrapped(&discarded_line(discarded, details))
+            .into_iter()
+            .map(|row| Line::styled(row, theme.warn())),
     );
     let date = format::date(details.authored, &appearance.zone);
-    out.push(Line::styled(format!("{} · {date}", printable(&details.author)), theme.quiet()));
+    out.push(Line::styled(
+        format!("{} · {date}", printable(&details.author)),
+        theme.quiet(),
+    ));
     if details.committer != details.author {
         let date = format::date(details.committed, &appearance.zone);
         let text = format!("committed by {} · {date}", printable(&details.committer));
@@ -203,7 +258,10 @@ fn head(
     if let [_, _, ..] = &details.parents[..] {
         let parents: Vec<&str> = details.parents.iter().map(|id| short(id)).collect();
         out.push(Line::styled(
-            format!("merges {}: changes against the first parent", parents.join(" ")),
+            format!(
+                "merges {}: changes against the first parent",
+                parents.join(" ")
+            ),
             theme.quiet(),
         ));
     }
@@ -226,19 +284,28 @@ fn head(
             Span::raw(printable(&path).into_owned()),
         ];
         match file.is_binary {
-            true => spans.push(Span::styled("  no text, or too large to compare", theme.quiet())),
+            true => spans.push(Span::styled(
+                "  no text, or too large to compare",
+                theme.quiet(),
+            )),
             false => {
                 spans.push(Span::styled(format!("  +{}", file.added), theme.good()));
                 spans.push(Span::styled(format!(" -{}", file.removed), theme.bad()));
             }
         }
         if file.is_cut {
-            spans.push(Span::styled("  the rest of its diff is left out", theme.warn()));
+            spans.push(Span::styled(
+                "  the rest of its diff is left out",
+                theme.warn(),
+            ));
         }
         out.push(Line::from(spans));
     }
     if details.files_left_out > 0 {
-        out.push(Line::styled(format!("and {} files more", details.files_left_out), theme.warn()));
+        out.push(Line::styled(
+            format!("and {} files more", details.files_left_out),
+            theme.warn(),
+        ));
     }
     out.push(Line::default());
     out

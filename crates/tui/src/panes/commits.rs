@@ -1,4 +1,5 @@
-//! The pane Git log: HEAD's commits, with the mark and the figure of the experiment that each holds.
+//! The pane Git log: HEAD's commits, with the mark and the figure of the experiment that each
+//! holds.
 
 use crate::format;
 use crate::keymap::Action;
@@ -22,14 +23,20 @@ pub struct CommitsState {
 impl CommitsState {
     /// Moves the selection by so many rows.
     pub fn select(&mut self, by: isize, count: usize) {
-        self.selected = self.selected.saturating_add_signed(by).min(count.saturating_sub(1));
+        self.selected = self
+            .selected
+            .saturating_add_signed(by)
+            .min(count.saturating_sub(1));
     }
 
     /// Scrolls as little as keeps the selected row visible.
     fn fit(self, rows: usize, count: usize) -> Self {
         let selected = self.selected.min(count.saturating_sub(1));
         let lowest = (selected + 1).saturating_sub(rows);
-        CommitsState { selected, first: self.first.clamp(lowest, selected.max(lowest)) }
+        CommitsState {
+            selected,
+            first: self.first.clamp(lowest, selected.max(lowest)),
+        }
     }
 }
 
@@ -55,8 +62,15 @@ pub fn draw(
     let theme = &appearance.theme;
     let inner = slot.draw_title(frame, &printable(data.head.unwrap_or_default()), theme);
     if data.commits.is_empty() {
-        let none = format!("no commit yet: {} makes the first", appearance.keymap.way(Action::Keep));
-        let text = if data.loaded { none } else { "reading …".to_owned() };
+        let none = format!(
+            "no commit yet: {} makes the first",
+            appearance.keymap.way(Action::Keep)
+        );
+        let text = if data.loaded {
+            none
+        } else {
+            "reading …".to_owned()
+        };
         frame.render_widget(Line::styled(text, theme.quiet()), inner);
         return (state, None);
     }
@@ -65,7 +79,11 @@ pub fn draw(
     let state = state.fit(rows, data.commits.len());
     let CommitsState { selected, first } = state;
     for (row, entry) in data.commits.iter().skip(first).take(rows).enumerate() {
-        let place = Rect { y: inner.y + row as u16, height: 1, ..inner };
+        let place = Rect {
+            y: inner.y + row as u16,
+            height: 1,
+            ..inner
+        };
         let line = describe(entry, data.setup, usize::from(inner.width), appearance);
         let mut line = search_highlight::mark(line, slot.needle, theme);
         if slot.is_focused && first + row == selected {
@@ -75,20 +93,41 @@ pub fn draw(
     }
     let count = rows.min(data.commits.len().saturating_sub(first));
     let list = ListArea::new(Pane::Commits, inner, count, selected.saturating_sub(first));
-    if let (true, Some(entry)) = (slot.is_focused && inner.height > 1, data.commits.get(selected)) {
-        let place = Rect { y: inner.bottom() - 1, height: 1, ..inner };
+    if let (true, Some(entry)) = (
+        slot.is_focused && inner.height > 1,
+        data.commits.get(selected),
+    ) {
+        let place = Rect {
+            y: inner.bottom() - 1,
+            height: 1,
+            ..inner
+        };
         frame.render_widget(detail(entry, data.setup, appearance), place);
     }
     (state, Some(list))
 }
 
-fn describe<'a>(entry: &'a LogEntry, setup: &Setup, columns: usize, appearance: &ScreenSettings) -> Line<'a> {
+fn describe<'a>(
+    entry: &'a LogEntry,
+    setup: &Setup,
+    columns: usize,
+    appearance: &ScreenSettings,
+) -> Line<'a> {
     let theme = &appearance.theme;
-    let mut spans = vec![Span::styled(short(&entry.id), theme.accent()), Span::raw(" ")];
+    let mut spans = vec![
+        Span::styled(short(&entry.id), theme.accent()),
+        Span::raw(" "),
+    ];
     match own(entry, setup) {
         Some(experiment) => {
-            spans.push(Span::styled(mark(experiment.row.status), theme.experiment(experiment.row.status)));
-            spans.push(Span::styled(pad_left(&figure(experiment, FIGURE), FIGURE), theme.strong()));
+            spans.push(Span::styled(
+                mark(experiment.row.status),
+                theme.experiment(experiment.row.status),
+            ));
+            spans.push(Span::styled(
+                pad_left(&figure(experiment, FIGURE), FIGURE),
+                theme.strong(),
+            ));
         }
         None => spans.push(Span::raw(" ".repeat(8))),
     }
@@ -98,21 +137,39 @@ fn describe<'a>(entry: &'a LogEntry, setup: &Setup, columns: usize, appearance: 
     Line::from(spans)
 }
 
-/// The commit's experiment, if it is about this kernel: another kernel's figure would be taken for this one's.
+/// The commit's experiment, if it is about this kernel: another kernel's figure would be taken for
+/// this one's.
 fn own<'a>(entry: &'a LogEntry, setup: &Setup) -> Option<&'a Experiment> {
-    entry.experiment.as_deref().filter(|experiment| setup.is_about(experiment))
+    entry
+        .experiment
+        .as_deref()
+        .filter(|experiment| setup.is_about(experiment))
 }
 
 fn detail<'a>(entry: &'a LogEntry, setup: &Setup, appearance: &ScreenSettings) -> Line<'a> {
     let quiet = appearance.theme.quiet();
-    let mut parts = vec![format::date(entry.time, &appearance.zone), printable(&entry.author).into_owned()];
+    let mut parts = vec![
+        format::date(entry.time, &appearance.zone),
+        printable(&entry.author).into_owned(),
+    ];
     if let Some(experiment) = own(entry, setup) {
         let row = &experiment.row;
-        let (value, objective) =
-            (experiment.figure().unwrap_or(row.throughput_sps), experiment.objective(&setup.objective));
-        parts.push(format!("{} {}", format::count(value), format::unit(&objective)));
+        let (value, objective) = (
+            experiment.figure().unwrap_or(row.throughput_sps),
+            experiment.objective(&setup.objective),
+        );
+        parts.push(format!(
+            "{} {}",
+            format::count(value),
+            format::unit(&objective)
+        ));
         parts.push(format!("kernel {} µs", format::count(row.kernel_us)));
-        parts.extend(experiment.device.as_deref().map(|d| printable(d).into_owned()));
+        parts.extend(
+            experiment
+                .device
+                .as_deref()
+                .map(|d| printable(d).into_owned()),
+        );
     }
     Line::styled(pad(&parts.join(" · "), 200), quiet)
 }

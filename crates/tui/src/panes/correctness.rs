@@ -1,5 +1,6 @@
-//! The pane Correctness: the compiler's messages, the gates with their values and limits as they arrive, the difference
-//! per step as a strip, the workloads as a table. Histograms show how many differences are how large.
+//! The pane Correctness: the compiler's messages, the gates with their values and limits as they
+//! arrive, the difference per step as a strip, the workloads as a table. Histograms show how many
+//! differences are how large.
 
 mod check;
 mod histograms;
@@ -76,9 +77,22 @@ pub fn draw(
         && histograms::has_any(report)
     {
         let left = area.width / 2;
-        let lines = PaneSlot { area: Rect { width: left, ..area }, ..slot };
+        let lines = PaneSlot {
+            area: Rect {
+                width: left,
+                ..area
+            },
+            ..slot
+        };
         let state = draw_lines(frame, lines, data, state, appearance);
-        let right = PaneSlot { area: Rect { x: area.x + left, width: area.width - left, ..area }, ..slot };
+        let right = PaneSlot {
+            area: Rect {
+                x: area.x + left,
+                width: area.width - left,
+                ..area
+            },
+            ..slot
+        };
         let inner = right.draw_title(frame, HISTOGRAMS, theme);
         histograms::draw(frame, inner, report, theme, appearance.symbols);
         return state;
@@ -105,11 +119,22 @@ fn draw_lines(
     let rows = usize::from(slot.body().height);
     let scroll = state.scroll.min(lines.len().saturating_sub(rows));
     let below = lines.len().saturating_sub(scroll + rows);
-    let note = if below > 0 { format!("{below} more below") } else { String::new() };
+    let note = if below > 0 {
+        format!("{below} more below")
+    } else {
+        String::new()
+    };
     let inner = slot.draw_title(frame, &note, &appearance.theme);
     for (row, line) in lines.into_iter().skip(scroll).take(rows).enumerate() {
         let line = evidence::fit_line(line, usize::from(inner.width));
-        frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });
+        frame.render_widget(
+            line,
+            Rect {
+                y: inner.y + row as u16,
+                height: 1,
+                ..inner
+            },
+        );
     }
     CorrectnessState { scroll, ..state }
 }
@@ -120,7 +145,9 @@ pub fn rows(data: Correctness, appearance: &ScreenSettings) -> usize {
 }
 
 fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<Line<'static>> {
-    let Correctness { runs, objective, .. } = data;
+    let Correctness {
+        runs, objective, ..
+    } = data;
     let (theme, symbols) = (&appearance.theme, appearance.symbols);
     let last = runs.last.as_ref();
     let (report, verdict) = match (&runs.running, last) {
@@ -128,7 +155,12 @@ fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<
         (Running::No, Some(last)) => (&*last.report, Some(&last.verdict)),
         // Between two runs the lines of the last one stay, so that the pane does not flicker.
         (Running::Asked(..), Some(last)) => (&*last.report, None),
-        (_, None) => return vec![Line::styled("the gates of a run are shown here", theme.quiet())],
+        (_, None) => {
+            return vec![Line::styled(
+                "the gates of a run are shown here",
+                theme.quiet(),
+            )];
+        }
     };
     let build_failed = verdict.is_some_and(|v| v.build_failed);
     let mut out = Vec::new();
@@ -137,7 +169,10 @@ fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<
     let verdict_reason = verdict.filter(|v| v.outcome != Outcome::Pass && !v.why.is_empty());
     if let Some(verdict) = verdict_reason.filter(says_more) {
         let style = theme.verdict(verdict.outcome);
-        for (index, text) in reason_rows(&verdict.why, columns.saturating_sub(2)).into_iter().enumerate() {
+        for (index, text) in reason_rows(&verdict.why, columns.saturating_sub(2))
+            .into_iter()
+            .enumerate()
+        {
             let sign = if index == 0 { verdict.sign() } else { " " };
             out.push(Line::styled(format!("{sign} {text}"), style));
         }
@@ -153,14 +188,24 @@ fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<
     {
         out.extend(check::lines(checked, columns, theme));
     }
-    // The errors of `lab check`, and those of a launch in Python, are messages in a build that succeeded.
-    let is_building = !check::is_check(report) && report.reached().is_none_or(|stage| stage == Stage::Build);
-    let has_errors = is_building && report.diagnostics().iter().any(|d| d.severity == Severity::Error);
+    // The errors of `lab check`, and those of a launch in Python, are messages in a build that
+    // succeeded.
+    let is_building =
+        !check::is_check(report) && report.reached().is_none_or(|stage| stage == Stage::Build);
+    let has_errors = is_building
+        && report
+            .diagnostics()
+            .iter()
+            .any(|d| d.severity == Severity::Error);
     out.extend(evidence::build(report, build_failed || has_errors, theme));
     if let Some(verdict) = verdict.filter(|v| v.outcome == Outcome::Crash && !v.build_failed) {
         out.extend(ended_in(report).map(|stage| {
             Line::styled(
-                format!("{} {}  the run ended in this stage", verdict.sign(), stage.word()),
+                format!(
+                    "{} {}  the run ended in this stage",
+                    verdict.sign(),
+                    stage.word()
+                ),
                 theme.verdict(verdict.outcome),
             )
         }));
@@ -191,7 +236,10 @@ fn ended_in(report: &Report) -> Option<Stage> {
 
 /// Whether a reason only repeats an error that is listed with its line.
 fn repeats(why: &str, report: &Report) -> bool {
-    let mut errors = report.diagnostics().iter().filter(|d| d.severity == Severity::Error);
+    let mut errors = report
+        .diagnostics()
+        .iter()
+        .filter(|d| d.severity == Severity::Error);
     errors.any(|error| why.trim_end().ends_with(error.message.trim()))
 }
 
@@ -200,8 +248,8 @@ fn reason_rows(text: &str, columns: usize) -> Vec<String> {
     wrap_to(&printable(text), columns, REASON_ROWS)
 }
 
-/// The compiler's messages. Those of a failed build are shown in full, errors first; of a build that succeeded each takes
-/// one line.
+/// The compiler's messages. Those of a failed build are shown in full, errors first; of a build
+/// that succeeded each takes one line.
 fn diagnostics(report: &Report, failed: bool, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut messages: Vec<&Diagnostic> = report.diagnostics().iter().collect();
     // The sort is stable: a note stays behind the error that it explains.
@@ -214,8 +262,15 @@ fn diagnostics(report: &Report, failed: bool, columns: usize, theme: &Theme) -> 
             Severity::Warning => ("!", theme.warn()),
             Severity::Note => (" ", theme.quiet()),
         };
-        let file = diagnostic.file.rsplit('/').next().unwrap_or(&diagnostic.file);
-        let column = diagnostic.column.map(|c| format!(":{c}")).unwrap_or_default();
+        let file = diagnostic
+            .file
+            .rsplit('/')
+            .next()
+            .unwrap_or(&diagnostic.file);
+        let column = diagnostic
+            .column
+            .map(|c| format!(":{c}"))
+            .unwrap_or_default();
         let place = format!("{sign} {}:{}{column}", printable(file), diagnostic.line);
         let message = printable(&diagnostic.message).into_owned();
         if width(&place) + 2 + width(&message) <= columns {
@@ -227,12 +282,18 @@ fn diagnostics(report: &Report, failed: bool, columns: usize, theme: &Theme) -> 
         }
         out.push(Line::styled(place, style));
         let limit = if failed { usize::MAX } else { 1 };
-        for text in wrap(&message, columns.saturating_sub(4)).into_iter().take(limit) {
+        for text in wrap(&message, columns.saturating_sub(4))
+            .into_iter()
+            .take(limit)
+        {
             out.push(Line::styled(format!("    {text}"), theme.text()));
         }
     }
     if left_out > 0 {
-        out.push(Line::styled(format!("  {left_out} more in run.log"), theme.quiet()));
+        out.push(Line::styled(
+            format!("  {left_out} more in run.log"),
+            theme.quiet(),
+        ));
     }
     out
 }

@@ -1,5 +1,5 @@
-//! The pane Experiment: the details of one experiment, or two side by side; in sections, of which only the visible rows are
-//! formatted.
+//! The pane Experiment: the details of one experiment, or two side by side; in sections, of which
+//! only the visible rows are formatted.
 
 mod comparison;
 mod details;
@@ -73,8 +73,8 @@ impl ExperimentState {
         row.into_iter().for_each(|row| self.text.show(row));
     }
 
-    /// The new number of the topmost row once another view of the same changes replaces the old one; `None` where the
-    /// topmost row is above the changes and keeps its number.
+    /// The new number of the topmost row once another view of the same changes replaces the old
+    /// one; `None` where the topmost row is above the changes and keeps its number.
     fn kept(&self, old: &DiffView, new: &DiffView) -> Option<usize> {
         let begin = self.diff_at?;
         let row = self.text.first().checked_sub(begin)?;
@@ -144,15 +144,39 @@ pub fn draw(
     let first = text.first();
     let below = length.saturating_sub(first + rows);
     let note = title(shown.content);
-    let note = if below > 0 { format!("{note} · {below} more below") } else { note };
-    let sheet = Sheet { left: state.left, columns, needle: slot.needle, theme };
+    let note = if below > 0 {
+        format!("{note} · {below} more below")
+    } else {
+        note
+    };
+    let sheet = Sheet {
+        left: state.left,
+        columns,
+        needle: slot.needle,
+        theme,
+    };
     let lines = document.lines(first..first + rows, sheet);
     let inner = slot.draw_title(frame, note.trim_start_matches(" · "), theme);
     for (row, line) in lines.into_iter().enumerate() {
-        let line = if text.marked() == Some(first + row) { theme.select(line) } else { line };
-        frame.render_widget(line, Rect { y: inner.y + row as u16, height: 1, ..inner });
+        let line = if text.marked() == Some(first + row) {
+            theme.select(line)
+        } else {
+            line
+        };
+        frame.render_widget(
+            line,
+            Rect {
+                y: inner.y + row as u16,
+                height: 1,
+                ..inner
+            },
+        );
     }
-    ExperimentFit { text, starts: document.starts(), diff_at: document.diff_at() }
+    ExperimentFit {
+        text,
+        starts: document.starts(),
+        diff_at: document.diff_at(),
+    }
 }
 
 /// What the title says of the content.
@@ -171,18 +195,30 @@ pub fn document<'a>(
     columns: usize,
     appearance: &ScreenSettings,
 ) -> Document<'a> {
-    let sentence = |text: &str| Document::of(vec![Line::styled(text.to_owned(), appearance.theme.quiet())]);
+    let sentence = |text: &str| {
+        Document::of(vec![Line::styled(
+            text.to_owned(),
+            appearance.theme.quiet(),
+        )])
+    };
     match shown.content {
         Content::Two(_, Some(comparison)) => {
             comparison::sections(comparison, &state.between, shown, columns, appearance)
         }
-        Content::One(experiment, details) => {
-            details::sections(experiment, details, &state.changes, shown, columns, appearance)
-        }
+        Content::One(experiment, details) => details::sections(
+            experiment,
+            details,
+            &state.changes,
+            shown,
+            columns,
+            appearance,
+        ),
         Content::Nothing => {
             let way = |action| appearance.keymap.way(action);
             let (up, down) = (way(Action::Up), way(Action::Down));
-            sentence(&format!("no experiment is selected: {up} and {down} in the table"))
+            sentence(&format!(
+                "no experiment is selected: {up} and {down} in the table"
+            ))
         }
         Content::Loading | Content::Two(_, None) => sentence("reading …"),
     }

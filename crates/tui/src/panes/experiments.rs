@@ -1,5 +1,5 @@
-//! The pane Experiments: every experiment as a table, with as many columns as fit and the rows that pass the filter.
-//! [`crate::table`] holds the rows and their order.
+//! The pane Experiments: every experiment as a table, with as many columns as fit and the rows that
+//! pass the filter. [`crate::table`] holds the rows and their order.
 
 mod cells;
 mod columns;
@@ -38,7 +38,11 @@ pub struct ExperimentsState {
 
 impl Default for ExperimentsState {
     fn default() -> Self {
-        ExperimentsState { table: Table::of_one_problem(), all_problems: false, first: 0 }
+        ExperimentsState {
+            table: Table::of_one_problem(),
+            all_problems: false,
+            first: 0,
+        }
     }
 }
 
@@ -46,7 +50,9 @@ impl ExperimentsState {
     /// The topmost row: scrolls as little as keeps `row` visible.
     fn first_of(&self, row: usize, rows: usize) -> usize {
         let lowest = (row + 1).saturating_sub(rows);
-        self.first.clamp(lowest, row.max(lowest)).min(self.table.len().saturating_sub(1))
+        self.first
+            .clamp(lowest, row.max(lowest))
+            .min(self.table.len().saturating_sub(1))
     }
 }
 
@@ -70,7 +76,8 @@ pub struct Experiments<'a> {
 impl Experiments<'_> {
     /// What the column of figures holds.
     fn objective(&self) -> Objective {
-        self.measure.map_or_else(|| self.setup.objective.clone(), ChosenMeasure::objective)
+        self.measure
+            .map_or_else(|| self.setup.objective.clone(), ChosenMeasure::objective)
     }
 }
 
@@ -129,75 +136,144 @@ pub fn draw(
                 )
             }
             (true, false) => {
-                format!("no experiment matches the filter: {} clears it", way(Action::Close))
+                format!(
+                    "no experiment matches the filter: {} clears it",
+                    way(Action::Close)
+                )
             }
         };
         let lines = wrap_to(&text, usize::from(inner.width), 4).into_iter();
-        let lines: Vec<Line> = lines.map(|line| Line::styled(line, theme.quiet())).collect();
+        let lines: Vec<Line> = lines
+            .map(|line| Line::styled(line, theme.quiet()))
+            .collect();
         frame.render_widget(Paragraph::new(lines), inner);
         return None;
     }
     let device = data.device.and_then(|(device, _)| device);
-    let shown = columns::choose(usize::from(inner.width).saturating_sub(GUTTER), device, table);
+    let shown = columns::choose(
+        usize::from(inner.width).saturating_sub(GUTTER),
+        device,
+        table,
+    );
     let mut heads = Vec::new();
     if inner.height > 2 {
         let head = Rect { height: 1, ..inner };
-        heads = table_head::draw(frame, head, &headings(&shown, table, &data.objective()), theme);
-        inner = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
+        heads = table_head::draw(
+            frame,
+            head,
+            &headings(&shown, table, &data.objective()),
+            theme,
+        );
+        inner = Rect {
+            y: inner.y + 1,
+            height: inner.height - 1,
+            ..inner
+        };
     }
     let rows = usize::from(inner.height);
-    // Where no experiment is selected the topmost one counts as selected, and its details are shown.
+    // Where no experiment is selected the topmost one counts as selected, and its details are
+    // shown.
     let selected = data.selected.unwrap_or(0);
     let first = state.first_of(selected, rows);
     let count = table.len().saturating_sub(first);
     for (at, place) in table.order().iter().enumerate().skip(first).take(rows) {
-        let Some(experiment) = data.history.get(*place) else { continue };
-        let line = row(&shown, experiment, *place, selected == at, (table, data, appearance));
+        let Some(experiment) = data.history.get(*place) else {
+            continue;
+        };
+        let line = row(
+            &shown,
+            experiment,
+            *place,
+            selected == at,
+            (table, data, appearance),
+        );
         let mut line = search_highlight::mark(line, slot.needle, theme);
         if selected == at && data.selected.is_some() {
             line = theme.select(line);
         }
-        frame.render_widget(line, Rect { y: inner.y + (at - first) as u16, height: 1, ..inner });
+        frame.render_widget(
+            line,
+            Rect {
+                y: inner.y + (at - first) as u16,
+                height: 1,
+                ..inner
+            },
+        );
     }
-    let list = ListArea::new(Pane::Experiments, inner, count, selected.saturating_sub(first));
+    let list = ListArea::new(
+        Pane::Experiments,
+        inner,
+        count,
+        selected.saturating_sub(first),
+    );
     Some(ExperimentsFit { first, list, heads })
 }
 
-/// How many experiments there are, of which problems, and their order. `all_key` shows those of all problems.
+/// How many experiments there are, of which problems, and their order. `all_key` shows those of all
+/// problems.
 fn note(table: &Table, data: Experiments, all_key: &str) -> String {
     let shown = thousands(table.len() as f64);
     let sort = table.sort();
     let arrow = arrow(sort.descending);
-    let order = format!("by {} {arrow}", columns::name(sort.column, &data.objective()));
+    let order = format!(
+        "by {} {arrow}",
+        columns::name(sort.column, &data.objective())
+    );
     let others = table.of_others();
     let scope = match (others, table.is_of_one_problem()) {
         (0, _) => String::new(),
         (_, true) if all_key.is_empty() => " of this problem".to_owned(),
-        (_, true) => format!(" of this problem ({all_key}: all {})", thousands(data.history.len() as f64)),
+        (_, true) => format!(
+            " of this problem ({all_key}: all {})",
+            thousands(data.history.len() as f64)
+        ),
         (_, false) => " of all problems".to_owned(),
     };
     match table.filter() {
         filter if filter.is_empty() => format!("{shown}{scope} · {order}"),
         filter => {
-            let of = if table.is_of_one_problem() { data.history.len() - others } else { data.history.len() };
+            let of = if table.is_of_one_problem() {
+                data.history.len() - others
+            } else {
+                data.history.len()
+            };
             let of = thousands(of as f64);
-            format!("{shown} of {of}{scope} · {} · {order}", printable(filter.text()))
+            format!(
+                "{shown} of {of}{scope} · {} · {order}",
+                printable(filter.text())
+            )
         }
     }
 }
 
-/// Draws the line that is typed into at the foot; below it what is wrong with it, or what can be typed. Returns the area
-/// above.
-fn draw_filter(frame: &mut Frame, area: Rect, input: &Input, problem: Option<&str>, theme: &Theme) -> Rect {
-    let hint = format!("words, {}:, >150k, <2M; ! before one: not", FIELDS.join(":, "));
+/// Draws the line that is typed into at the foot; below it what is wrong with it, or what can be
+/// typed. Returns the area above.
+fn draw_filter(
+    frame: &mut Frame,
+    area: Rect,
+    input: &Input,
+    problem: Option<&str>,
+    theme: &Theme,
+) -> Rect {
+    let hint = format!(
+        "words, {}:, >150k, <2M; ! before one: not",
+        FIELDS.join(":, ")
+    );
     let (text, style) = match problem {
         Some(problem) => (format!("✗ {}", printable(problem)), theme.bad()),
         None => (hint, theme.quiet()),
     };
     let lines = wrap_to(&text, usize::from(area.width), 2);
     let taken = (lines.len() as u16 + 1).min(area.height);
-    let above = Rect { height: area.height - taken, ..area };
-    let mut at = Rect { y: above.bottom(), height: 1, ..area };
+    let above = Rect {
+        height: area.height - taken,
+        ..area
+    };
+    let mut at = Rect {
+        y: above.bottom(),
+        height: 1,
+        ..area
+    };
     draw_input(frame, at, "filter› ", input, theme);
     for line in lines.into_iter().take(usize::from(taken.saturating_sub(1))) {
         at.y += 1;
@@ -231,14 +307,24 @@ fn row(
     let is_foreign = facts.of_another_kernel || facts.on_another_device;
     let mut spans = vec![
         Span::styled(if is_selected { "▸" } else { " " }, theme.key()),
-        Span::styled(if table.is_marked(&experiment.key()) { "◆" } else { " " }, theme.key()),
+        Span::styled(
+            if table.is_marked(&experiment.key()) {
+                "◆"
+            } else {
+                " "
+            },
+            theme.key(),
+        ),
     ];
     let shows = |column| shown.iter().any(|s| s.column == column);
     for (at, &ShownColumn { column, width }) in shown.iter().enumerate() {
         let cell = match column {
-            Column::Description => {
-                cells::description(experiment, &facts, shows(Column::Problem), shows(Column::Device))
-            }
+            Column::Description => cells::description(
+                experiment,
+                &facts,
+                shows(Column::Problem),
+                shows(Column::Device),
+            ),
             _ => cells::text(column, width, experiment, (&facts, data), &appearance.zone),
         };
         let style = cells::style(column, experiment, is_foreign, data.setup.goal, theme);

@@ -1,4 +1,5 @@
-//! The pane Device over the last minutes: clock, temperature, power and memory as charts, and who uses it.
+//! The pane Device over the last minutes: clock, temperature, power and memory as charts, and who
+//! uses it.
 //!
 //! ```text
 //! ━ Device ━ NVIDIA H200 · 1,980 MHz · 41 °C · 320 W ━━━━━━━━━━━━━━━━━━━━━━━━
@@ -40,10 +41,26 @@ struct Gauge {
 }
 
 const GAUGES: [Gauge; 4] = [
-    Gauge { name: "SM clock", unit: "MHz", value: |r| r.sm_clock_mhz.map(f64::from) },
-    Gauge { name: "Temperature", unit: "°C", value: |r| r.temperature_c.map(f64::from) },
-    Gauge { name: "Power", unit: "W", value: |r| r.power_w },
-    Gauge { name: "Memory", unit: "GiB", value: |r| r.memory.map(|(used, _)| used as f64 / GIB) },
+    Gauge {
+        name: "SM clock",
+        unit: "MHz",
+        value: |r| r.sm_clock_mhz.map(f64::from),
+    },
+    Gauge {
+        name: "Temperature",
+        unit: "°C",
+        value: |r| r.temperature_c.map(f64::from),
+    },
+    Gauge {
+        name: "Power",
+        unit: "W",
+        value: |r| r.power_w,
+    },
+    Gauge {
+        name: "Memory",
+        unit: "GiB",
+        value: |r| r.memory.map(|(used, _)| used as f64 / GIB),
+    },
 ];
 
 /// What the pane shows.
@@ -77,21 +94,28 @@ pub fn draw(
     let Some(newest) = data.newest() else {
         let rows = wrap(&absent(data, appearance), usize::from(inner.width));
         for (row, text) in rows.into_iter().take(usize::from(inner.height)).enumerate() {
-            let place = Rect { y: inner.y + row as u16, height: 1, ..inner };
+            let place = Rect {
+                y: inner.y + row as u16,
+                height: 1,
+                ..inner
+            };
             frame.render_widget(Line::styled(text, theme.quiet()), place);
         }
         return text;
     };
     let processes = processes(newest, theme);
     let listed = (processes.len() as u16).min(inner.height / 3);
-    let [charts, list] = Layout::vertical([Constraint::Fill(1), Constraint::Length(listed)]).areas(inner);
+    let [charts, list] =
+        Layout::vertical([Constraint::Fill(1), Constraint::Length(listed)]).areas(inner);
     draw_charts(frame, charts, data, appearance);
     draw_text(frame, slot, list, processes, text, theme)
 }
 
 /// The rows of the list below the charts.
 pub fn rows(data: Device, theme: &Theme) -> Vec<Line<'static>> {
-    data.newest().map(|reading| processes(reading, theme)).unwrap_or_default()
+    data.newest()
+        .map(|reading| processes(reading, theme))
+        .unwrap_or_default()
 }
 
 /// Why no state is shown.
@@ -123,7 +147,11 @@ fn summary(reading: &Reading) -> String {
     tell(reading.sm_clock_mhz.map(f64::from), "MHz");
     tell(reading.temperature_c.map(f64::from), "°C");
     tell(reading.power_w, "W");
-    let brakes: Vec<&str> = reading.throttle_reasons.iter().map(|reason| reason.word()).collect();
+    let brakes: Vec<&str> = reading
+        .throttle_reasons
+        .iter()
+        .map(|reason| reason.word())
+        .collect();
     if reading.idle {
         facts.push("idle".to_owned());
     }
@@ -137,38 +165,78 @@ fn draw_charts(frame: &mut Frame, area: Rect, data: Device, appearance: &ScreenS
     let readings = &data.history.readings;
     let is_reported = |g: &&Gauge| readings.iter().any(|(_, r)| (g.value)(r).is_some());
     let gauges: Vec<&Gauge> = GAUGES.iter().filter(is_reported).collect();
-    let columns = if area.width >= WIDE && gauges.len() > 1 { 2 } else { 1 };
+    let columns = if area.width >= WIDE && gauges.len() > 1 {
+        2
+    } else {
+        1
+    };
     // Where not all fit the first ones are drawn. A zoomed pane has room for all.
-    let rows = gauges.len().div_ceil(columns).min(usize::from(area.height / CHART_ROWS)).max(1);
+    let rows = gauges
+        .len()
+        .div_ceil(columns)
+        .min(usize::from(area.height / CHART_ROWS))
+        .max(1);
     let bands = Layout::vertical(vec![Constraint::Fill(1); rows]).split(area);
     for (at, gauge) in gauges.into_iter().take(rows * columns).enumerate() {
-        let cells =
-            Layout::horizontal(vec![Constraint::Fill(1); columns]).spacing(2).split(bands[at / columns]);
+        let cells = Layout::horizontal(vec![Constraint::Fill(1); columns])
+            .spacing(2)
+            .split(bands[at / columns]);
         draw_gauge(frame, cells[at % columns], data, gauge, appearance);
     }
 }
 
-fn draw_gauge(frame: &mut Frame, area: Rect, data: Device, gauge: &Gauge, appearance: &ScreenSettings) {
+fn draw_gauge(
+    frame: &mut Frame,
+    area: Rect,
+    data: Device,
+    gauge: &Gauge,
+    appearance: &ScreenSettings,
+) {
     let theme = &appearance.theme;
     let readings = &data.history.readings;
     let latest = readings.back().map_or(data.now, |(at, _)| *at);
     // Seconds before the newest reading: the curve does not move until the next reading.
     let points: Vec<(f64, f64)> = readings
         .iter()
-        .filter_map(|(at, r)| Some((-(latest.saturating_sub(*at).as_secs_f64()), (gauge.value)(r)?)))
+        .filter_map(|(at, r)| {
+            Some((
+                -(latest.saturating_sub(*at).as_secs_f64()),
+                (gauge.value)(r)?,
+            ))
+        })
         .collect();
-    let Some((_, value)) = points.last().copied() else { return };
-    let (low, high) = points.iter().fold((value, value), |(low, high), (_, v)| (low.min(*v), high.max(*v)));
+    let Some((_, value)) = points.last().copied() else {
+        return;
+    };
+    let (low, high) = points.iter().fold((value, value), |(low, high), (_, v)| {
+        (low.min(*v), high.max(*v))
+    });
     let title = Line::from(vec![
         Span::styled(format!("{} ", gauge.name), theme.strong()),
         Span::styled(
-            format!("{} {}  {} … {}", figure(value), gauge.unit, figure(low), figure(high)),
+            format!(
+                "{} {}  {} … {}",
+                figure(value),
+                gauge.unit,
+                figure(low),
+                figure(high)
+            ),
             theme.quiet(),
         ),
     ]);
-    frame.render_widget(title, Rect { height: area.height.min(1), ..area });
+    frame.render_widget(
+        title,
+        Rect {
+            height: area.height.min(1),
+            ..area
+        },
+    );
     let from = points.first().map_or(-60.0, |(at, _)| at.min(-60.0));
-    let slowdown = data.history.slowdown_c.map(f64::from).filter(|_| gauge.unit == "°C");
+    let slowdown = data
+        .history
+        .slowdown_c
+        .map(f64::from)
+        .filter(|_| gauge.unit == "°C");
     // A limit far above the curve would flatten it, so it is left out.
     let level = slowdown.filter(|limit| high > limit - 25.0);
     let level = level.map(|at| ReferenceLine {
@@ -177,7 +245,10 @@ fn draw_gauge(frame: &mut Frame, area: Rect, data: Device, gauge: &Gauge, appear
         name: format!("slows down at {at:.0}"),
         style: theme.warn(),
     });
-    let values = points.iter().map(|(_, v)| *v).chain(level.iter().map(|l| l.at));
+    let values = points
+        .iter()
+        .map(|(_, v)| *v)
+        .chain(level.iter().map(|l| l.at));
     let chart = Chart {
         x: Axis::between(from, 0.0, Scale::Linear).unit("s"),
         y: Axis::over(values, Scale::Linear).unit(gauge.unit),
@@ -189,12 +260,20 @@ fn draw_gauge(frame: &mut Frame, area: Rect, data: Device, gauge: &Gauge, appear
         reference_lines: level.into_iter().collect(),
         cursor: None,
     };
-    let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    let below = Rect {
+        y: area.y + 1,
+        height: area.height.saturating_sub(1),
+        ..area
+    };
     chart.render(below, frame.buffer_mut(), theme, appearance.symbols);
 }
 
 fn figure(value: f64) -> String {
-    format::gate(if value >= 100.0 { value.round() } else { (value * 10.0).round() / 10.0 })
+    format::gate(if value >= 100.0 {
+        value.round()
+    } else {
+        (value * 10.0).round() / 10.0
+    })
 }
 
 /// The processes that have the device open: this lab's first, then those that use it most.
@@ -212,18 +291,40 @@ fn processes(reading: &Reading, theme: &Theme) -> Vec<Line<'static>> {
         } else {
             printable(&process.name)
         };
-        let whose = if process.own { "● this lab's" } else { "! foreign   " };
-        let style = if process.own { theme.good() } else { theme.warn() };
-        let busy = process.busy.map(|busy| format!("  {busy} % busy")).unwrap_or_default();
-        let memory =
-            process.memory.map(|bytes| format!("  {}", format::bytes(bytes as f64))).unwrap_or_default();
+        let whose = if process.own {
+            "● this lab's"
+        } else {
+            "! foreign   "
+        };
+        let style = if process.own {
+            theme.good()
+        } else {
+            theme.warn()
+        };
+        let busy = process
+            .busy
+            .map(|busy| format!("  {busy} % busy"))
+            .unwrap_or_default();
+        let memory = process
+            .memory
+            .map(|bytes| format!("  {}", format::bytes(bytes as f64)))
+            .unwrap_or_default();
         Line::from(vec![
             Span::styled(format!("{whose} "), style),
-            Span::raw(format!("{:>8}  {}{memory}{busy}", process.pid, fit(&name, 32))),
+            Span::raw(format!(
+                "{:>8}  {}{memory}{busy}",
+                process.pid,
+                fit(&name, 32)
+            )),
         ])
     });
     let none = all.is_empty() && reading.processes.is_some();
     let none = none.then(|| Line::styled("no process uses it now", theme.quiet()));
     let more = (more > 0).then(|| Line::styled(format!("and {more} more"), theme.quiet()));
-    memory.into_iter().chain(rows).chain(none).chain(more).collect()
+    memory
+        .into_iter()
+        .chain(rows)
+        .chain(none)
+        .chain(more)
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! The pane Commits: the commits of all branches as a graph, with their names and the experiments that they hold.
+//! The pane Commits: the commits of all branches as a graph, with their names and the experiments
+//! that they hold.
 //!
 //! ```text
 //! ●    a1b2c3d  [exp/x]  ● 165.2k  overlap the gather
@@ -47,23 +48,43 @@ pub fn draw(
     if state.rows.is_empty() {
         let text = match state.asked {
             true => "reading …".to_owned(),
-            false => format!("no commit yet: {} makes the first", appearance.keymap.way(Action::Keep)),
+            false => format!(
+                "no commit yet: {} makes the first",
+                appearance.keymap.way(Action::Keep)
+            ),
         };
         frame.render_widget(Line::styled(text, theme.quiet()), inner);
         return (first, None);
     }
     let (selected, count) = (state.at(), state.rows.len());
-    let list = ListArea::new(Pane::Graph, inner, count - first.min(count), selected.saturating_sub(first));
+    let list = ListArea::new(
+        Pane::Graph,
+        inner,
+        count - first.min(count),
+        selected.saturating_sub(first),
+    );
     let shown = &state.rows[first..(first + rows).min(count)];
     // The graph is as wide as the visible rows need.
-    let lanes = shown.iter().map(|row| lanes(&row.place)).max().unwrap_or(1).min(LANES);
+    let lanes = shown
+        .iter()
+        .map(|row| lanes(&row.place))
+        .max()
+        .unwrap_or(1)
+        .min(LANES);
     for (at, row) in shown.iter().enumerate() {
         let line = describe(row, lanes, setup, usize::from(inner.width), appearance);
         let mut line = search_highlight::mark(line, slot.needle, theme);
         if first + at == selected {
             line = theme.select(line);
         }
-        frame.render_widget(line, Rect { y: inner.y + at as u16, height: 1, ..inner });
+        frame.render_widget(
+            line,
+            Rect {
+                y: inner.y + at as u16,
+                height: 1,
+                ..inner
+            },
+        );
     }
     (first, Some(list))
 }
@@ -103,12 +124,18 @@ fn describe(
             false => spans.push(Span::styled(sign, theme.quiet())),
         }
     }
-    spans.push(Span::styled(format!(" {} ", short(&commit.id)), theme.accent()));
+    spans.push(Span::styled(
+        format!(" {} ", short(&commit.id)),
+        theme.accent(),
+    ));
     for label in &row.entry.labels {
         spans.push(Span::styled(format!("{} ", named(label)), theme.strong()));
     }
     if let Some(experiment) = experiment {
-        spans.push(Span::styled(mark(experiment.row.status), theme.experiment(experiment.row.status)));
+        spans.push(Span::styled(
+            mark(experiment.row.status),
+            theme.experiment(experiment.row.status),
+        ));
         spans.push(Span::styled(
             format!("{} ", pad_left(&figure(experiment, FIGURE), FIGURE)),
             theme.strong(),
@@ -119,8 +146,16 @@ fn describe(
             spans.push(Span::styled(word, theme.experiment(experiment.row.status)));
         }
     }
-    let right = format!("  {} · {}", printable(&commit.author), format::date(commit.time, &appearance.zone));
-    let right = if columns >= WIDE { right } else { String::new() };
+    let right = format!(
+        "  {} · {}",
+        printable(&commit.author),
+        format::date(commit.time, &appearance.zone)
+    );
+    let right = if columns >= WIDE {
+        right
+    } else {
+        String::new()
+    };
     let used: usize = spans.iter().map(Span::width).sum::<usize>() + 1;
     let room = columns.saturating_sub(used + width(&right));
     let subject = pad(&fit(&commit.subject, room), room);
@@ -129,7 +164,8 @@ fn describe(
     Line::from(spans)
 }
 
-/// `[main]` a branch, `[▸main]` HEAD's branch, `(origin/main)` a remote one, `{v1}` a tag: signs, not colours alone.
+/// `[main]` a branch, `[▸main]` HEAD's branch, `(origin/main)` a remote one, `{v1}` a tag: signs,
+/// not colours alone.
 fn named(label: &Label) -> String {
     let name = printable(&label.name);
     match label.kind {
@@ -143,7 +179,11 @@ fn named(label: &Label) -> String {
 
 /// Lanes that a row takes.
 fn lanes(place: &Place) -> usize {
-    let all = place.joins.iter().chain(&place.parents).chain(&place.passing);
+    let all = place
+        .joins
+        .iter()
+        .chain(&place.parents)
+        .chain(&place.passing);
     all.copied().max().unwrap_or(0).max(place.column) + 1
 }
 
@@ -158,7 +198,12 @@ struct Ways {
 
 impl Ways {
     fn sign(self, symbols: SymbolSet) -> &'static str {
-        let Ways { up, down, left, right } = self;
+        let Ways {
+            up,
+            down,
+            left,
+            right,
+        } = self;
         let (line, plain) = match (up, down, left, right) {
             (false, false, false, false) => (" ", " "),
             (true | false, true, false, false) | (true, false, false, false) => ("│", "|"),
@@ -177,7 +222,8 @@ impl Ways {
     }
 }
 
-/// The cells of a row: a lane, a gap, a lane, a gap, … The caller puts the commit's mark into the commit's lane.
+/// The cells of a row: a lane, a gap, a lane, a gap, … The caller puts the commit's mark into the
+/// commit's lane.
 fn graph(place: &Place, lanes: usize, symbols: SymbolSet) -> Vec<&'static str> {
     let mut cells = vec![Ways::default(); 2 * lanes];
     let mut set = |lane: usize, way: fn(&mut Ways)| {
@@ -188,8 +234,14 @@ fn graph(place: &Place, lanes: usize, symbols: SymbolSet) -> Vec<&'static str> {
     for &lane in &place.passing {
         set(lane, |ways| (ways.up, ways.down) = (true, true));
     }
-    place.joins.iter().for_each(|&lane| set(lane, |ways| ways.up = true));
-    place.parents.iter().for_each(|&lane| set(lane, |ways| ways.down = true));
+    place
+        .joins
+        .iter()
+        .for_each(|&lane| set(lane, |ways| ways.up = true));
+    place
+        .parents
+        .iter()
+        .for_each(|&lane| set(lane, |ways| ways.down = true));
     for &lane in place.joins.iter().chain(&place.parents) {
         let (from, to) = (2 * lane.min(place.column), 2 * lane.max(place.column));
         for at in from..=to {
@@ -224,10 +276,19 @@ mod tests {
     #[test]
     fn branches_and_merges_are_drawn() {
         let merge = "m: b s; s: a; b: a; a:";
-        assert_eq!(drawn(merge, SymbolSet::Braille), ["o─╮", "│ o", "o │", "o─╯"]);
-        assert_eq!(drawn(merge, SymbolSet::Ascii), ["o-\\", "| o", "o |", "o-/"]);
+        assert_eq!(
+            drawn(merge, SymbolSet::Braille),
+            ["o─╮", "│ o", "o │", "o─╯"]
+        );
+        assert_eq!(
+            drawn(merge, SymbolSet::Ascii),
+            ["o-\\", "| o", "o |", "o-/"]
+        );
         // A passing line is crossed.
         let three = "x: a; y: b; z: a; b: a; a:";
-        assert_eq!(drawn(three, SymbolSet::Braille), ["o", "│ o", "│ │ o", "│ o │", "o─┴─╯"]);
+        assert_eq!(
+            drawn(three, SymbolSet::Braille),
+            ["o", "│ o", "│ │ o", "│ o │", "o─┴─╯"]
+        );
     }
 }

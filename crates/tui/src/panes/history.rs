@@ -1,5 +1,6 @@
-//! The pane Throughput: every experiment as a mark, the best so far as a step line. Kept experiments are prominent,
-//! discarded ones faint; a crash and a wrong result are signs on the ground line.
+//! The pane Throughput: every experiment as a mark, the best so far as a step line. Kept
+//! experiments are prominent, discarded ones faint; a crash and a wrong result are signs on the
+//! ground line.
 
 mod peer_lines;
 
@@ -60,8 +61,9 @@ impl HistoryState {
     /// Shows fewer or more of `count` experiments: 5, 10, 20, 50, 100 …
     pub fn zoom(&mut self, closer: bool, count: usize) {
         let shown = self.newest.unwrap_or(count).min(count);
-        let mut round = (0..)
-            .flat_map(|power| [5, 10, 20].map(|n: usize| n.saturating_mul(10usize.saturating_pow(power))));
+        let mut round = (0..).flat_map(|power| {
+            [5, 10, 20].map(|n: usize| n.saturating_mul(10usize.saturating_pow(power)))
+        });
         let next = match closer {
             true => round.take_while(|n| *n < shown).last().or(self.newest),
             false => round.find(|n| *n > shown),
@@ -73,7 +75,10 @@ impl HistoryState {
     pub fn experiment_at(&self, place: Position) -> Option<usize> {
         let HistoryPlot { area, x, shown } = self.plot.as_ref()?;
         // The ground line with the crashes is the row below the plot.
-        let reach = Rect { height: area.height + 1, ..*area };
+        let reach = Rect {
+            height: area.height + 1,
+            ..*area
+        };
         let share = f64::from(place.x.checked_sub(area.x)?) / f64::from(area.width.max(2) - 1);
         let nearest = nearest(x.at(share)).clamp(shown.start, shown.end.checked_sub(1)?);
         reach.contains(place).then_some(nearest)
@@ -105,11 +110,22 @@ pub fn draw(
     if let Some(line) = bounds_words(data.runs).filter(|_| inner.height >= 6) {
         inner.height -= 1;
         let line = Line::styled(format!("  {line}"), theme.quiet());
-        frame.render_widget(line, Rect { y: inner.bottom(), height: 1, ..inner });
+        frame.render_widget(
+            line,
+            Rect {
+                y: inner.bottom(),
+                height: 1,
+                ..inner
+            },
+        );
     }
     let count = data.repository.comparable().len();
     if count == 0 {
-        let text = if data.repository.loaded { nothing(data, appearance) } else { "reading …".to_owned() };
+        let text = if data.repository.loaded {
+            nothing(data, appearance)
+        } else {
+            "reading …".to_owned()
+        };
         let rows = wrap(&text, usize::from(inner.width)).into_iter();
         let lines: Vec<Line> = rows.map(|row| Line::styled(row, theme.quiet())).collect();
         frame.render_widget(Paragraph::new(lines), inner);
@@ -117,8 +133,15 @@ pub fn draw(
     }
     let selected = data.repository.position(data.selected);
     let [chart, detail] = [
-        Rect { height: inner.height.saturating_sub(1), ..inner },
-        Rect { y: inner.bottom().saturating_sub(1), height: inner.height.min(1), ..inner },
+        Rect {
+            height: inner.height.saturating_sub(1),
+            ..inner
+        },
+        Rect {
+            y: inner.bottom().saturating_sub(1),
+            height: inner.height.min(1),
+            ..inner
+        },
     ];
     let plot = draw_chart(frame.buffer_mut(), chart, data, state, selected, appearance);
     let shown = selected.unwrap_or(count - 1);
@@ -129,17 +152,25 @@ pub fn draw(
     plot
 }
 
-/// Why the chart is empty: on which device nothing was decided, whose experiments there are, how to see them, and how to
-/// make one.
+/// Why the chart is empty: on which device nothing was decided, whose experiments there are, how to
+/// see them, and how to make one.
 fn nothing(data: History, appearance: &ScreenSettings) -> String {
     let way = |action| appearance.keymap.way(action);
-    let decide = format!("{} keeps one, {} discards one", way(Action::Keep), way(Action::Discard));
+    let decide = format!(
+        "{} keeps one, {} discards one",
+        way(Action::Keep),
+        way(Action::Discard)
+    );
     let others = &data.repository.comparable().others;
     if others.is_empty() {
         return format!("no experiment yet: {decide}");
     }
-    let device = data.repository.present_device(data.runs.last.as_ref(), data.setup);
-    let here = device.and_then(|(device, _)| device).map_or(String::new(), |name| format!(" on {name}"));
+    let device = data
+        .repository
+        .present_device(data.runs.last.as_ref(), data.setup);
+    let here = device
+        .and_then(|(device, _)| device)
+        .map_or(String::new(), |name| format!(" on {name}"));
     let counted = others.iter().filter_map(|(other, count)| match other {
         Other::Kernel(name) | Other::Device(name) => Some(format!("{count} of {name}")),
         Other::UnknownDevice | Other::UnknownKernel => None,
@@ -147,10 +178,18 @@ fn nothing(data: History, appearance: &ScreenSettings) -> String {
     let counted: Vec<String> = counted.collect();
     let mut text = format!("no experiment of this kernel{here} yet: {decide}.");
     if !counted.is_empty() {
-        text.push_str(&format!(" There are {}: {} shows them.", counted.join(", "), way(Action::Results)));
+        text.push_str(&format!(
+            " There are {}: {} shows them.",
+            counted.join(", "),
+            way(Action::Results)
+        ));
     }
-    let number =
-        |wanted: Other| others.iter().find(|(other, _)| *other == wanted).map_or(0, |(_, count)| *count);
+    let number = |wanted: Other| {
+        others
+            .iter()
+            .find(|(other, _)| *other == wanted)
+            .map_or(0, |(_, count)| *count)
+    };
     let (device, problem) = (number(Other::UnknownDevice), number(Other::UnknownKernel));
     // Only a record names the device, and the problem where git does not hold the commit.
     if device + problem > 0 {
@@ -174,7 +213,9 @@ fn nothing(data: History, appearance: &ScreenSettings) -> String {
 
 /// The bounds of the run in progress once its harness has printed them, else of the last run.
 fn bounds_words(runs: &Runs) -> Option<String> {
-    let live = runs.live().filter(|live| live.report.value("of_estimate").is_some());
+    let live = runs
+        .live()
+        .filter(|live| live.report.value("of_estimate").is_some());
     match (live, &runs.last) {
         (Some(live), _) => bounds::describe(&live.report),
         (None, Some(last)) => bounds::describe(&last.report),
@@ -183,19 +224,49 @@ fn bounds_words(runs: &Runs) -> Option<String> {
 }
 
 fn note(data: History, state: &HistoryState) -> String {
-    let objective = data.repository.comparable().points.objective(&data.setup.objective);
+    let objective = data
+        .repository
+        .comparable()
+        .points
+        .objective(&data.setup.objective);
     let unit = format::unit(&objective);
     let count = data.repository.comparable().len();
-    let noun = if count == 1 { "experiment" } else { "experiments" };
-    let newest = count.checked_sub(1).and_then(|at| data.repository.nth_comparable(at));
-    let emulated = if newest.is_some_and(|e| e.emulated) { " · emulated times" } else { "" };
-    let log = if state.scale == Scale::Log { " · log scale" } else { "" };
-    let elsewhere: usize = data.repository.comparable().others.iter().map(|(_, count)| count).sum();
-    let elsewhere = if elsewhere == 0 { String::new() } else { format!(" · {elsewhere} not comparable") };
+    let noun = if count == 1 {
+        "experiment"
+    } else {
+        "experiments"
+    };
+    let newest = count
+        .checked_sub(1)
+        .and_then(|at| data.repository.nth_comparable(at));
+    let emulated = if newest.is_some_and(|e| e.emulated) {
+        " · emulated times"
+    } else {
+        ""
+    };
+    let log = if state.scale == Scale::Log {
+        " · log scale"
+    } else {
+        ""
+    };
+    let elsewhere: usize = data
+        .repository
+        .comparable()
+        .others
+        .iter()
+        .map(|(_, count)| count)
+        .sum();
+    let elsewhere = if elsewhere == 0 {
+        String::new()
+    } else {
+        format!(" · {elsewhere} not comparable")
+    };
     match (count, state.newest.filter(|newest| *newest < count)) {
         (0, _) => unit.to_owned(),
         (_, None) => format!("{unit}{log} · {count} {noun}{emulated}{elsewhere}"),
-        (_, Some(newest)) => format!("{unit}{log} · {newest} of {count} {noun}{emulated}{elsewhere}"),
+        (_, Some(newest)) => {
+            format!("{unit}{log} · {newest} of {count} {noun}{emulated}{elsewhere}")
+        }
     }
 }
 
@@ -218,7 +289,12 @@ fn draw_chart(
     appearance: &ScreenSettings,
 ) -> Option<HistoryPlot> {
     let theme = &appearance.theme;
-    let History { repository, runs, setup, .. } = data;
+    let History {
+        repository,
+        runs,
+        setup,
+        ..
+    } = data;
     let points = &repository.comparable().points;
     let count = repository.comparable().len();
     let shown = window(state.newest, count, selected);
@@ -230,21 +306,35 @@ fn draw_chart(
     // The line of the best continues to the end of the chart.
     steps.extend(steps.last().map(|(_, y)| (end, *y)));
 
-    let must: Vec<f64> = now.iter().flat_map(|m| [Some(m.value), m.low, m.high]).flatten().collect();
+    let must: Vec<f64> = now
+        .iter()
+        .flat_map(|m| [Some(m.value), m.low, m.high])
+        .flatten()
+        .collect();
     let objective = points.objective(&setup.objective);
     let last = runs.last.as_ref();
-    let bounds = last.map(|last| bounds::reference_lines(&last.report, &objective)).unwrap_or_default();
+    let bounds = last
+        .map(|last| bounds::reference_lines(&last.report, &objective))
+        .unwrap_or_default();
     let bounds: Vec<(f64, String)> = bounds.into_iter().chain(peer_lines(data)).collect();
     let ends: Vec<f64> = bounds.iter().map(|(at, _)| *at).collect();
 
     let crowded = shown.len() > CROWDED * usize::from(area.width);
     let discarded = if crowded { ["·", "."] } else { ["○", "o"] };
     let pending: Vec<(f64, f64)> = now.iter().map(|m| (next, m.value)).collect();
-    let spans: Vec<(f64, f64, f64)> = now.iter().filter_map(|m| Some((next, m.low?, m.high?))).collect();
+    let spans: Vec<(f64, f64, f64)> = now
+        .iter()
+        .filter_map(|m| Some((next, m.low?, m.high?)))
+        .collect();
     let chosen = selected.and_then(|at| Some((at, repository.nth_comparable(at)?)));
     let highlighted: Vec<(f64, f64)> = chosen
         .filter(|(at, _)| shown.contains(at))
-        .map(|(at, experiment)| (place(at), points.figure(experiment).unwrap_or(f64::NEG_INFINITY)))
+        .map(|(at, experiment)| {
+            (
+                place(at),
+                points.figure(experiment).unwrap_or(f64::NEG_INFINITY),
+            )
+        })
         .into_iter()
         .collect();
     let status = chosen.map_or(Status::Keep, |(_, experiment)| experiment.row.status);
@@ -254,12 +344,22 @@ fn draw_chart(
         && highlighted.iter().any(|(_, y)| *y == f64::NEG_INFINITY);
     let cursor_sign = if is_wrong { WRONG[0] } else { mark(status) };
 
-    let counted =
-        |name: &str, count: usize| if count == 0 { String::new() } else { format!("{name} {count}") };
+    let counted = |name: &str, count: usize| {
+        if count == 0 {
+            String::new()
+        } else {
+            format!("{name} {count}")
+        }
+    };
     let series = |name: String, style, shape| Series { name, style, shape };
-    let best_name =
-        points.best(shown.end - 1).map_or(String::new(), |best| format!("best {}", format::count(best)));
-    let undecided = if pending.is_empty() { String::new() } else { "not decided".to_owned() };
+    let best_name = points.best(shown.end - 1).map_or(String::new(), |best| {
+        format!("best {}", format::count(best))
+    });
+    let undecided = if pending.is_empty() {
+        String::new()
+    } else {
+        "not decided".to_owned()
+    };
     let signs = |status, ascii, points| SeriesShape::Marks(mark(status), ascii, points);
     let chart = Chart {
         x: Axis::between(place(shown.start) - 0.5, end + 0.5, Scale::Linear).named("experiment"),
@@ -287,7 +387,11 @@ fn draw_chart(
                 signs(Status::Keep, "O", kinds.kept),
             ),
             series(String::new(), theme.strong(), SeriesShape::Spans(&spans)),
-            series(undecided, theme.strong(), SeriesShape::Marks("◆", "?", &pending)),
+            series(
+                undecided,
+                theme.strong(),
+                SeriesShape::Marks("◆", "?", &pending),
+            ),
             series(
                 String::new(),
                 theme.experiment(status).patch(theme.selected()),
@@ -296,13 +400,24 @@ fn draw_chart(
         ],
         reference_lines: bounds
             .into_iter()
-            .map(|(at, name)| ReferenceLine { axis: AxisId::Y, at, name, style: theme.quiet() })
+            .map(|(at, name)| ReferenceLine {
+                axis: AxisId::Y,
+                at,
+                name,
+                style: theme.quiet(),
+            })
             .collect(),
-        cursor: chosen
-            .map(|(at, experiment)| Cursor { x: place(at), text: read_out(experiment, at, points) }),
+        cursor: chosen.map(|(at, experiment)| Cursor {
+            x: place(at),
+            text: read_out(experiment, at, points),
+        }),
     };
     let plot = chart.render(area, buffer, theme, appearance.symbols)?;
-    Some(HistoryPlot { area: plot, x: chart.x, shown })
+    Some(HistoryPlot {
+        area: plot,
+        x: chart.x,
+        shown,
+    })
 }
 
 /// `12: 60.9k`; an experiment without a figure has a word instead.
@@ -319,13 +434,18 @@ fn read_out(experiment: &Experiment, at: usize, points: &ChartPoints) -> String 
 /// The figure of a verdict that is not decided yet.
 fn undecided(data: History) -> Option<Measure> {
     let runs = data.runs;
-    let last = runs.last.as_ref().filter(|last| last.decided.is_none() && !runs.is_stale())?;
+    let last = runs
+        .last
+        .as_ref()
+        .filter(|last| last.decided.is_none() && !runs.is_stale())?;
     let status = data.repository.status.as_ref();
-    let is_experiment = status.is_none_or(|s| s.snapshot.incumbent.as_ref() != Some(&last.start.blob));
+    let is_experiment =
+        status.is_none_or(|s| s.snapshot.incumbent.as_ref() != Some(&last.start.blob));
     figure_of(last, &data.repository.comparable().points).filter(|_| is_experiment)
 }
 
-/// One row about one experiment: `▸ 5 of 8  9f8e7d4 ○ discard  60,900 sps  -0.6 % vs best  unroll by 8`.
+/// One row about one experiment:
+/// `▸ 5 of 8  9f8e7d4 ○ discard  60,900 sps  -0.6 % vs best  unroll by 8`.
 fn describe(
     experiment: &Experiment,
     at: usize,
@@ -343,20 +463,32 @@ fn describe(
         None if row.status == Status::Rules => String::new(),
         None => row.correctness.to_string(),
     };
-    let before =
-        at.checked_sub(1).and_then(|before| comparable.points.best(before)).filter(|best| *best != 0.0);
+    let before = at
+        .checked_sub(1)
+        .and_then(|before| comparable.points.best(before))
+        .filter(|best| *best != 0.0);
     let before = before.filter(|_| comparable.points.is_beside_best(experiment));
     let change = before.zip(figure).map(|(best, value)| value / best - 1.0);
     let mut spans = vec![Span::styled(
-        if is_selected { appearance.symbols.pick("▸ ", "> ") } else { "  " },
+        if is_selected {
+            appearance.symbols.pick("▸ ", "> ")
+        } else {
+            "  "
+        },
         theme.accent(),
     )];
     if is_selected {
-        spans.push(Span::styled(format!("{} of {}  ", at + 1, comparable.len()), theme.quiet()));
+        spans.push(Span::styled(
+            format!("{} of {}  ", at + 1, comparable.len()),
+            theme.quiet(),
+        ));
     }
     spans.extend([
         Span::styled(printable(&row.commit).into_owned(), theme.accent()),
-        Span::styled(format!(" {} {}", mark(row.status), row.status.word()), theme.experiment(row.status)),
+        Span::styled(
+            format!(" {} {}", mark(row.status), row.status.word()),
+            theme.experiment(row.status),
+        ),
         Span::styled(format!("  {number}"), theme.strong()),
     ]);
     if let Some(change) = change {
@@ -365,7 +497,10 @@ fn describe(
     }
     spans.push(Span::raw(format!("  {}", printable(&row.description))));
     if let Some(decided) = experiment.decided.filter(|_| is_selected) {
-        spans.push(Span::styled(format!("  {}", format::date(decided, &appearance.zone)), theme.quiet()));
+        spans.push(Span::styled(
+            format!("  {}", format::date(decided, &appearance.zone)),
+            theme.quiet(),
+        ));
     }
     Line::from(spans)
 }

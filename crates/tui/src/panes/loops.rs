@@ -1,5 +1,5 @@
-//! The panes of the view Loop: what the loop of `lab auto` and its lanes do, the edit of its command, the newest verdicts, and the
-//! command's output.
+//! The panes of the view Loop: what the loop of `lab auto` and its lanes do, the edit of its
+//! command, the newest verdicts, and the command's output.
 
 pub mod command;
 pub mod edit;
@@ -106,7 +106,11 @@ impl LoopPanes {
 
 /// Experiments an hour.
 fn rate(hourly: f64) -> String {
-    if hourly < 9.95 { format!("{hourly:.1}") } else { thousands(hourly) }
+    if hourly < 9.95 {
+        format!("{hourly:.1}")
+    } else {
+        thousands(hourly)
+    }
 }
 
 /// A duration in its two largest units: `34 s`, `2 min 05 s`, `2 h 10 min`.
@@ -133,7 +137,9 @@ pub fn draw(
     let theme: &Theme = &appearance.theme;
     match slot.pane {
         Pane::Edit => LoopFit::Edit(edit::draw(frame, slot, data, &panes.edit, around, theme)),
-        Pane::Verdicts => LoopFit::Verdicts(verdicts::draw(frame, slot, data, panes.verdicts, theme)),
+        Pane::Verdicts => {
+            LoopFit::Verdicts(verdicts::draw(frame, slot, data, panes.verdicts, theme))
+        }
         Pane::Command => LoopFit::Command(command::draw(frame, slot, data, panes.command, theme)),
         _ => LoopFit::Status(status::draw(frame, slot, data, panes.status, appearance)),
     }

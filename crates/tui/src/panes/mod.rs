@@ -1,8 +1,9 @@
-//! The panes. One file for each: its state, what it shows, and how it is drawn. No pane knows another; what several panes
-//! draw alike is in [`crate::widgets`].
+//! The panes. One file for each: its state, what it shows, and how it is drawn. No pane knows
+//! another; what several panes draw alike is in [`crate::widgets`].
 //!
-//! A pane's `draw` changes nothing. It returns how the pane's content fits into the area that the pane was given (the first
-//! visible row, say), and the next update stores that with the pane's state ([`Panes::take`]).
+//! A pane's `draw` changes nothing. It returns how the pane's content fits into the area that the
+//! pane was given (the first visible row, say), and the next update stores that with the pane's
+//! state ([`Panes::take`]).
 
 pub mod build;
 pub mod commit;
@@ -36,7 +37,8 @@ use source::{SourceFit, SourceState};
 use std::collections::HashMap;
 use workloads::{WorkloadsFit, WorkloadsState};
 
-/// The state of all panes: which are visible and focused, how they share the screen, and each one's own state.
+/// The state of all panes: which are visible and focused, how they share the screen, and each one's
+/// own state.
 #[derive(Debug, Default)]
 pub struct Panes {
     pub view: View,
@@ -95,7 +97,9 @@ impl Panes {
     /// The pane that hears the keys.
     pub fn focus(&self) -> Pane {
         let panes = self.panes();
-        self.focus[self.view as usize].filter(|pane| panes.contains(pane)).unwrap_or(panes[0])
+        self.focus[self.view as usize]
+            .filter(|pane| panes.contains(pane))
+            .unwrap_or(panes[0])
     }
 
     /// The panes of the present view, in the order of the focus.

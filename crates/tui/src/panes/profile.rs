@@ -55,7 +55,10 @@ pub fn draw(
 /// All rows at this width.
 pub fn rows(data: &ProfileData, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     let paragraph = |text: &str| -> Vec<Line<'static>> {
-        wrap(&printable(text), columns).into_iter().map(Line::from).collect()
+        wrap(&printable(text), columns)
+            .into_iter()
+            .map(Line::from)
+            .collect()
     };
     let mut out = Vec::new();
     if data.profiles.running.is_some() {
@@ -66,7 +69,11 @@ pub fn rows(data: &ProfileData, columns: usize, theme: &Theme) -> Vec<Line<'stat
     }
     match data.profiles.view.as_ref().map(|view| &view.profile) {
         Some(Ok(Some((_, profile)))) => {
-            let incumbent = data.profiles.view.as_ref().and_then(|view| view.incumbent.as_ref());
+            let incumbent = data
+                .profiles
+                .view
+                .as_ref()
+                .and_then(|view| view.incumbent.as_ref());
             out.extend(paragraph(&head(profile, data.at)));
             out.extend(of_profile(profile, incumbent, columns, theme));
         }
@@ -85,14 +92,20 @@ pub fn rows(data: &ProfileData, columns: usize, theme: &Theme) -> Vec<Line<'stat
 
 /// The kernel and its workload, what made the profile and when, at which clock.
 fn head(profile: &Profile, at: Option<Timestamp>) -> String {
-    let mut parts = vec![profile.entry.clone(), profile.workload.clone(), profile.device.clone()];
+    let mut parts = vec![
+        profile.entry.clone(),
+        profile.workload.clone(),
+        profile.device.clone(),
+    ];
     parts.extend(facts::microseconds(profile).map(|us| format!("{} µs", figure(us))));
     parts.extend(facts::clock_mhz(profile).map(|mhz| format!("at {} MHz", thousands(mhz.round()))));
     match &profile.origin {
         Origin::Counters { tool, set, .. } => parts.push(format!("{tool}, set {}", set.name())),
         Origin::Image { why } => parts.push(format!("no counters, only the built image: {why}")),
     }
-    let taken = profile.taken_unix_s.and_then(|s| Timestamp::from_second(i64::try_from(s).ok()?).ok());
+    let taken = profile
+        .taken_unix_s
+        .and_then(|s| Timestamp::from_second(i64::try_from(s).ok()?).ok());
     parts.extend(taken.zip(at).map(|(taken, at)| age::since(taken, at)));
     parts.join(" · ")
 }
@@ -107,18 +120,35 @@ fn of_profile(
     let mut out = Vec::new();
     let loads = facts::loads(profile);
     if !loads.is_empty() {
-        out.extend(heading("Speed of light: percent of what each part can sustain"));
-        out.extend(loads.iter().map(|load| bar(load.part, load.percent, "", columns, theme)));
-        out.extend(facts::tensor_pipe(profile).map(|busy| bar("Tensor Cores", busy, "", columns, theme)));
+        out.extend(heading(
+            "Speed of light: percent of what each part can sustain",
+        ));
+        out.extend(
+            loads
+                .iter()
+                .map(|load| bar(load.part, load.percent, "", columns, theme)),
+        );
+        out.extend(
+            facts::tensor_pipe(profile).map(|busy| bar("Tensor Cores", busy, "", columns, theme)),
+        );
     }
     let least = least::lines(profile);
     if !least.is_empty() {
-        out.extend(heading("Against the floor: what the workload costs at least"));
-        out.extend(least.iter().flat_map(|text| wrap(text, columns)).map(Line::from));
+        out.extend(heading(
+            "Against the floor: what the workload costs at least",
+        ));
+        out.extend(
+            least
+                .iter()
+                .flat_map(|text| wrap(text, columns))
+                .map(Line::from),
+        );
     }
     let roofline = roofline::rows(profile, incumbent, columns, theme);
     if !roofline.is_empty() {
-        out.extend(heading("Roofline: work for each byte of DRAM, under the dense limits of the card"));
+        out.extend(heading(
+            "Roofline: work for each byte of DRAM, under the dense limits of the card",
+        ));
         out.extend(roofline);
     }
     let occupancy = occupancy(profile);
@@ -139,22 +169,38 @@ fn of_profile(
     if !memory.is_empty() {
         out.extend(heading("Memory"));
         out.extend(memory.iter().map(|row| {
-            Line::from(vec![Span::styled(pad(row.what, 30), theme.quiet()), Span::raw(row.says.clone())])
+            Line::from(vec![
+                Span::styled(pad(row.what, 30), theme.quiet()),
+                Span::raw(row.says.clone()),
+            ])
         }));
     }
     out.extend(image::rows(profile, columns, theme));
     if !profile.findings.is_empty() {
-        out.extend(heading("Findings of the profiler: its estimates overlap, never add them up"));
+        out.extend(heading(
+            "Findings of the profiler: its estimates overlap, never add them up",
+        ));
         for found in &profile.findings {
             let sign = if found.is_advice { "→" } else { "·" };
-            let gain = found.estimated_gain.map(|gain| format!(" (estimate {})", percent(gain)));
-            let text = format!("{sign} {}{}: {}", found.rule, gain.unwrap_or_default(), found.text);
+            let gain = found
+                .estimated_gain
+                .map(|gain| format!(" (estimate {})", percent(gain)));
+            let text = format!(
+                "{sign} {}{}: {}",
+                found.rule,
+                gain.unwrap_or_default(),
+                found.text
+            );
             out.extend(wrap(&printable(&text), columns).into_iter().map(Line::from));
         }
     }
     let paragraphs = |texts: &[String]| -> Vec<Line<'static>> {
-        let lines = texts.iter().flat_map(|text| wrap(&printable(text), columns));
-        lines.map(|line| Line::styled(line, theme.quiet())).collect()
+        let lines = texts
+            .iter()
+            .flat_map(|text| wrap(&printable(text), columns));
+        lines
+            .map(|line| Line::styled(line, theme.quiet()))
+            .collect()
     };
     if !profile.differences.is_empty() {
         out.extend(heading("Not as in a run"));
@@ -171,7 +217,11 @@ fn of_profile(
 fn bar(name: &str, share: f64, meaning: &str, columns: usize, theme: &Theme) -> Line<'static> {
     let full = ((share.clamp(0.0, 100.0) / 100.0) * BAR as f64).round() as usize;
     let room = columns.saturating_sub(NAMES + BAR + PERCENT + 2);
-    let meaning = if crate::text::width(meaning) <= room { meaning } else { "" };
+    let meaning = if crate::text::width(meaning) <= room {
+        meaning
+    } else {
+        ""
+    };
     Line::from(vec![
         Span::styled(pad(&printable(name), NAMES), theme.quiet()),
         Span::styled("█".repeat(full), theme.accent()),
@@ -184,10 +234,17 @@ fn bar(name: &str, share: f64, meaning: &str, columns: usize, theme: &Theme) -> 
 fn occupancy(profile: &Profile) -> String {
     let found = facts::occupancy(profile);
     let parts = [
-        found.achieved.map(|achieved| format!("{} of the warps were active", percent(achieved))),
-        found.possible.map(|possible| format!("{} fit at once", percent(possible))),
-        (!found.limiters.is_empty()).then(|| format!("limited by {}", found.limiters.join(" and "))),
-        found.registers.map(|registers| format!("{registers:.0} registers a thread")),
+        found
+            .achieved
+            .map(|achieved| format!("{} of the warps were active", percent(achieved))),
+        found
+            .possible
+            .map(|possible| format!("{} fit at once", percent(possible))),
+        (!found.limiters.is_empty())
+            .then(|| format!("limited by {}", found.limiters.join(" and "))),
+        found
+            .registers
+            .map(|registers| format!("{registers:.0} registers a thread")),
         found.waves.map(|waves| format!("{waves:.2} waves")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

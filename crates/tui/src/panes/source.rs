@@ -1,4 +1,5 @@
-//! The pane Source: the kernel with the compilers' messages at their lines, or its changes since the base.
+//! The pane Source: the kernel with the compilers' messages at their lines, or its changes since
+//! the base.
 
 mod changes;
 mod file;
@@ -31,7 +32,11 @@ pub fn draw(
 ) -> SourceFit {
     let fit = state.fit(slot.body());
     let view = fit.diff.of(&state.view);
-    let inner = slot.draw_title(frame, &note(state, view.shown(), around, slot.area.width), theme);
+    let inner = slot.draw_title(
+        frame,
+        &note(state, view.shown(), around, slot.area.width),
+        theme,
+    );
     if let Some(why) = missing(state) {
         draw_text(frame, inner, &why, theme);
         return fit;
@@ -41,7 +46,11 @@ pub fn draw(
         return fit;
     }
     let line_styles = |side: Side, number: u32| {
-        let which = if side == Side::Old { SourceVersion::Base } else { SourceVersion::Present };
+        let which = if side == Side::Old {
+            SourceVersion::Base
+        } else {
+            SourceVersion::Present
+        };
         colours_of(state.colours(which), number as usize - 1, theme)
     };
     let brush = RowPainter {
@@ -58,12 +67,18 @@ pub fn draw(
 
 /// The styles of a line's parts, by byte range. `line` counts from 0.
 fn colours_of(colours: &Highlighted, line: usize, theme: &Theme) -> Vec<StyledRange> {
-    colours.line(line).iter().map(|span| (span.range.clone(), theme.syntax(span.role))).collect()
+    colours
+        .line(line)
+        .iter()
+        .map(|span| (span.range.clone(), theme.syntax(span.role)))
+        .collect()
 }
 
 /// The sentence that replaces a text that cannot be shown.
 fn missing(state: &SourceState) -> Option<String> {
-    let Some(source) = state.source() else { return Some("reading …".to_owned()) };
+    let Some(source) = state.source() else {
+        return Some("reading …".to_owned());
+    };
     let of = |base: &Result<_, String>| match base {
         Err(why) => Some(format!("there is nothing to compare with: {why}")),
         Ok(()) if state.view.diff().is_empty() => Some("nothing changed".to_owned()),
@@ -79,13 +94,22 @@ fn missing(state: &SourceState) -> Option<String> {
 fn draw_text(frame: &mut Frame, area: Rect, text: &str, theme: &Theme) {
     let rows = wrap(&printable(text), usize::from(area.width)).into_iter();
     for (row, y) in rows.zip(area.top()..area.bottom()) {
-        frame.render_widget(Line::styled(row, theme.quiet()), Rect { y, height: 1, ..area });
+        frame.render_widget(
+            Line::styled(row, theme.quiet()),
+            Rect {
+                y,
+                height: 1,
+                ..area
+            },
+        );
     }
 }
 
 /// Messages first, then the base: a narrow title is cut at its end.
 fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines, columns: u16) -> String {
-    let Some(source) = state.source() else { return String::new() };
+    let Some(source) = state.source() else {
+        return String::new();
+    };
     let mut parts = vec![state.messages.tally()];
     let mode = match (state.mode, form) {
         (SourceMode::File, _) => "",

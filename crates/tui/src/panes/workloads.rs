@@ -1,5 +1,5 @@
-//! The pane Workloads: each workload of a run with its time, its part of the floor, and how it compares with the incumbent.
-//! A column shows the comparison as heat: a bar with a sign.
+//! The pane Workloads: each workload of a run with its time, its part of the floor, and how it
+//! compares with the incumbent. A column shows the comparison as heat: a bar with a sign.
 
 mod cells;
 mod columns;
@@ -45,11 +45,15 @@ pub struct WorkloadTable {
 }
 
 impl WorkloadTable {
-    /// The workloads of a report; `None` if there are too few for a table. `objective` is the key of the whole's figure.
+    /// The workloads of a report; `None` if there are too few for a table. `objective` is the key
+    /// of the whole's figure.
     pub fn of(report: &Report, objective: &str) -> Option<WorkloadTable> {
         let workloads = report.workload_figures();
         let aggregate = report.aggregate_of(report.value("objective").unwrap_or(objective));
-        (workloads.len() >= LEAST).then_some(WorkloadTable { workloads, aggregate })
+        (workloads.len() >= LEAST).then_some(WorkloadTable {
+            workloads,
+            aggregate,
+        })
     }
 
     /// Rows in the order that `sort` asks for, as indices.
@@ -62,7 +66,10 @@ impl WorkloadTable {
     }
 
     fn count(&self, speed: Speed) -> usize {
-        self.workloads.iter().filter(|workload| workload.speed == Some(speed)).count()
+        self.workloads
+            .iter()
+            .filter(|workload| workload.speed == Some(speed))
+            .count()
     }
 }
 
@@ -74,7 +81,10 @@ impl WorkloadsState {
 
     /// The workloads of this experiment, once its details are loaded.
     pub fn of_experiment(&self, key: &ExperimentKey) -> Option<&Arc<WorkloadTable>> {
-        self.of_experiment.as_ref().filter(|(of, _)| of == key).map(|(_, table)| table)
+        self.of_experiment
+            .as_ref()
+            .filter(|(of, _)| of == key)
+            .map(|(_, table)| table)
     }
 
     pub fn selected(&self) -> usize {
@@ -83,7 +93,10 @@ impl WorkloadsState {
 
     /// Moves the selection by so many rows.
     pub fn select(&mut self, by: isize, count: usize) {
-        self.selected = self.selected.saturating_add_signed(by).min(count.saturating_sub(1));
+        self.selected = self
+            .selected
+            .saturating_add_signed(by)
+            .min(count.saturating_sub(1));
     }
 
     /// Sorts by the next column; after the last one the rows are in the order of the lines again.
@@ -94,7 +107,8 @@ impl WorkloadsState {
         };
     }
 
-    /// Sorts by this column, or reverses the order where the rows are sorted by this column already.
+    /// Sorts by this column, or reverses the order where the rows are sorted by this column
+    /// already.
     pub fn sort_by_head(&mut self, column: Column) {
         match &mut self.sort {
             Some(sort) if sort.column == column => sort.descending = !sort.descending,
@@ -104,13 +118,20 @@ impl WorkloadsState {
 
     /// Reverses the order.
     pub fn reverse(&mut self) {
-        let sort = self.sort.get_or_insert(Sort { column: Column::Name, descending: false });
+        let sort = self.sort.get_or_insert(Sort {
+            column: Column::Name,
+            descending: false,
+        });
         sort.descending = !sort.descending;
     }
 
     /// The text of each row from the top, for searches and for copies.
     pub fn rows(&self, table: &WorkloadTable) -> Vec<String> {
-        table.order(self.sort).into_iter().map(|at| cells::in_words(&table.workloads[at])).collect()
+        table
+            .order(self.sort)
+            .into_iter()
+            .map(|at| cells::in_words(&table.workloads[at]))
+            .collect()
     }
 
     fn fit(&self, rows: usize, count: usize) -> (usize, usize) {
@@ -137,7 +158,8 @@ impl WorkloadsState {
     }
 }
 
-/// Returns where the table was drawn; `None` where there is none. `of` names the run or the experiment.
+/// Returns where the table was drawn; `None` where there is none. `of` names the run or the
+/// experiment.
 pub fn draw(
     frame: &mut Frame,
     slot: PaneSlot,
@@ -151,29 +173,51 @@ pub fn draw(
         let inner = slot.draw_title(frame, of, theme);
         let text = "the workloads of a run are shown here, if there are several";
         frame.render_widget(
-            Line::styled(fit(text, usize::from(inner.width)).into_owned(), theme.quiet()),
+            Line::styled(
+                fit(text, usize::from(inner.width)).into_owned(),
+                theme.quiet(),
+            ),
             inner,
         );
         return None;
     };
     let mut inner = slot.draw_title(frame, &note(of, table, state.sort), theme);
-    let shown = columns::choose(usize::from(inner.width).saturating_sub(GUTTER), &table.workloads);
+    let shown = columns::choose(
+        usize::from(inner.width).saturating_sub(GUTTER),
+        &table.workloads,
+    );
     let mut heads = Vec::new();
     if inner.height > 2 {
         let head = Rect { height: 1, ..inner };
         heads = table_head::draw(frame, head, &headings(&shown, state.sort), theme);
-        inner = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
+        inner = Rect {
+            y: inner.y + 1,
+            height: inner.height - 1,
+            ..inner
+        };
     }
     let rows = usize::from(inner.height);
     let order = table.order(state.sort);
     let (selected, first) = state.fit(rows, order.len());
     for (at, index) in order.iter().enumerate().skip(first).take(rows) {
-        let line = row(&shown, &table.workloads[*index], slot.is_focused && at == selected, appearance);
+        let line = row(
+            &shown,
+            &table.workloads[*index],
+            slot.is_focused && at == selected,
+            appearance,
+        );
         let mut line = search_highlight::mark(line, slot.needle, theme);
         if slot.is_focused && at == selected {
             line = theme.select(line);
         }
-        frame.render_widget(line, Rect { y: inner.y + (at - first) as u16, height: 1, ..inner });
+        frame.render_widget(
+            line,
+            Rect {
+                y: inner.y + (at - first) as u16,
+                height: 1,
+                ..inner
+            },
+        );
     }
     let list = ListArea::new(
         Pane::Workloads,
@@ -181,20 +225,35 @@ pub fn draw(
         order.len().saturating_sub(first),
         selected.saturating_sub(first),
     );
-    Some(WorkloadsFit { selected, first, list, heads })
+    Some(WorkloadsFit {
+        selected,
+        first,
+        list,
+        heads,
+    })
 }
 
-/// Whose workloads, how many of them, their order, how many of them are faster and slower, and how they become one figure.
+/// Whose workloads, how many of them, their order, how many of them are faster and slower, and how
+/// they become one figure.
 fn note(of: &str, table: &WorkloadTable, sort: Option<Sort>) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend((!of.is_empty()).then(|| printable(of).into_owned()));
     parts.push(table.workloads.len().to_string());
     parts.extend(sort.map(|sort| format!("by {} {}", sort.column.name(), arrow(sort.descending))));
     let counts = [Speed::Faster, Speed::Same, Speed::Slower, Speed::Undecided];
-    let counts = counts.map(|speed| (table.count(speed), speed)).into_iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts.map(|(count, speed)| format!("{count} {}", speed.word())).collect();
+    let counts = counts
+        .map(|speed| (table.count(speed), speed))
+        .into_iter()
+        .filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts
+        .map(|(count, speed)| format!("{count} {}", speed.word()))
+        .collect();
     parts.extend((!counts.is_empty()).then(|| counts.join(", ")));
-    parts.extend(table.aggregate.map(|of| format!("aggregate: {}", of.aggregate.name())));
+    parts.extend(
+        table
+            .aggregate
+            .map(|of| format!("aggregate: {}", of.aggregate.name())),
+    );
     parts.join(" · ")
 }
 
@@ -205,7 +264,9 @@ fn headings(shown: &[ShownColumn], sort: Option<Sort>) -> Vec<Heading<Column>> {
         name: column.name().to_owned(),
         width,
         is_figure: column.is_figure(),
-        descending: sort.filter(|sort| sort.column == column).map(|sort| sort.descending),
+        descending: sort
+            .filter(|sort| sort.column == column)
+            .map(|sort| sort.descending),
     };
     shown.iter().map(heading).collect()
 }
@@ -217,7 +278,10 @@ fn row(
     appearance: &ScreenSettings,
 ) -> Line<'static> {
     let theme = &appearance.theme;
-    let mut spans = vec![Span::styled(if is_selected { "▸ " } else { "  " }, theme.key())];
+    let mut spans = vec![Span::styled(
+        if is_selected { "▸ " } else { "  " },
+        theme.key(),
+    )];
     for (at, &ShownColumn { column, width }) in shown.iter().enumerate() {
         let cell = cells::text(column, workload, appearance.symbols);
         let cell = match column {

@@ -1,6 +1,6 @@
-//! The user's settings: the text of `config.toml`, parsed. An error names its line and suggests a correction. A file
-//! with an error is not used at all: a key must never do what its user does not expect. Reading the file is the
-//! caller's work.
+//! The user's settings: the text of `config.toml`, parsed. An error names its line and suggests a
+//! correction. A file with an error is not used at all: a key must never do what its user does not
+//! expect. Reading the file is the caller's work.
 
 pub mod editor;
 mod keys;
@@ -40,7 +40,8 @@ pub enum Notify {
 pub struct Settings {
     /// A theme's name or path.
     pub theme: Option<String>,
-    /// Where the file states the theme, as `FILE:LINE:COLUMN`. Errors name it: which themes exist is not known here.
+    /// Where the file states the theme, as `FILE:LINE:COLUMN`. Errors name it: which themes exist
+    /// is not known here.
     pub theme_at: Option<String>,
     /// `auto`, `none`, `16`, `256` or `truecolor`.
     pub color: Option<String>,
@@ -52,7 +53,8 @@ pub struct Settings {
     pub notify: Notify,
     /// A run that takes at least this many seconds is a long run.
     pub notify_after_s: f64,
-    /// The editor's command line, used instead of `$VISUAL` and `$EDITOR`. It may hold the placeholders of [`editor`].
+    /// The editor's command line, used instead of `$VISUAL` and `$EDITOR`. It may hold the
+    /// placeholders of [`editor`].
     pub editor: Option<String>,
     pub keymap: Keymap,
 }
@@ -95,34 +97,44 @@ struct ConfigFile {
 }
 
 impl Settings {
-    /// Parses the bytes of a config.toml, like [`Settings::parse`]. Fails also where they are not UTF-8.
+    /// Parses the bytes of a config.toml, like [`Settings::parse`]. Fails also where they are not
+    /// UTF-8.
     pub fn parse_bytes(bytes: &[u8], shown_as: &str) -> Result<Settings, String> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Settings::parse(text, shown_as),
             Err(error) => {
                 let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
                 let at = toml_error::position(&text, shown_as, text.len());
-                Err(format!("{at}: this byte is not UTF-8 text: save the file as UTF-8"))
+                Err(format!(
+                    "{at}: this byte is not UTF-8 text: save the file as UTF-8"
+                ))
             }
         }
     }
 
-    /// Parses the text of a config.toml. `shown_as` is the file's name in errors; an error begins with
-    /// `FILE:LINE:COLUMN: `.
+    /// Parses the text of a config.toml. `shown_as` is the file's name in errors; an error begins
+    /// with `FILE:LINE:COLUMN: `.
     pub fn parse(text: &str, shown_as: &str) -> Result<Settings, String> {
         let written: ConfigFile =
             toml::from_str(text).map_err(|error| toml_error::explain(text, shown_as, &error))?;
-        let error_at =
-            |at: usize, what: String| format!("{}: {what}", toml_error::position(text, shown_as, at));
+        let error_at = |at: usize, what: String| {
+            format!("{}: {what}", toml_error::position(text, shown_as, at))
+        };
         let keymap = keys::parse(text).map_err(|error| error_at(error.at, error.message))?;
         let default = Settings::default();
         if let Some(color) = &written.color {
-            parse_color_depth(color.get_ref()).map_err(|what| error_at(color.span().start, what))?;
+            parse_color_depth(color.get_ref())
+                .map_err(|what| error_at(color.span().start, what))?;
         }
-        if let Some(seconds) = written.notify_after_s.as_ref().filter(|s| !(0.0..=1e6).contains(s.get_ref()))
+        if let Some(seconds) = written
+            .notify_after_s
+            .as_ref()
+            .filter(|s| !(0.0..=1e6).contains(s.get_ref()))
         {
-            let what =
-                format!("notify_after_s = {}: it must be from 0 to 1000000 seconds", seconds.get_ref());
+            let what = format!(
+                "notify_after_s = {}: it must be from 0 to 1000000 seconds",
+                seconds.get_ref()
+            );
             return Err(error_at(seconds.span().start, what));
         }
         if let Some(editor) = &written.editor {
@@ -139,7 +151,9 @@ impl Settings {
             ascii: written.ascii,
             mouse: written.mouse.unwrap_or(default.mouse),
             notify: written.notify.unwrap_or(default.notify),
-            notify_after_s: written.notify_after_s.map_or(default.notify_after_s, Spanned::into_inner),
+            notify_after_s: written
+                .notify_after_s
+                .map_or(default.notify_after_s, Spanned::into_inner),
             editor: written.editor.map(Spanned::into_inner),
             keymap,
         })
@@ -149,7 +163,11 @@ impl Settings {
 impl Settings {
     /// The appearance that the file asks for.
     pub fn appearance(&self) -> AppearanceChoice {
-        AppearanceChoice { theme: self.theme.clone(), color: self.color.clone(), paint: self.paint }
+        AppearanceChoice {
+            theme: self.theme.clone(),
+            color: self.color.clone(),
+            paint: self.paint,
+        }
     }
 }
 
@@ -158,18 +176,24 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// The first line of each file in `tests/configs/bad` is the expected error. The files in `tests/configs/good` are
-    /// accepted. A new file is a new case.
+    /// The first line of each file in `tests/configs/bad` is the expected error. The files in
+    /// `tests/configs/good` are accepted. A new file is a new case.
     #[test]
     fn the_good_configs_are_accepted_and_the_bad_ones_refused() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/configs");
         let mut count = 0;
         let mut unexpected = Vec::new();
         for kind in ["good", "bad"] {
-            for entry in std::fs::read_dir(folder.join(kind)).expect("the folder is there").flatten() {
+            for entry in std::fs::read_dir(folder.join(kind))
+                .expect("the folder is there")
+                .flatten()
+            {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let text = std::fs::read_to_string(entry.path()).expect("a file of text");
-                let expected = text.lines().next().and_then(|line| line.strip_prefix("# config.toml"));
+                let expected = text
+                    .lines()
+                    .next()
+                    .and_then(|line| line.strip_prefix("# config.toml"));
                 assert_eq!(
                     expected.is_some(),
                     kind == "bad",
@@ -177,8 +201,10 @@ mod tests {
                 );
                 let error = Settings::parse(&text, "config.toml").err();
                 if error != expected.map(|expected| format!("config.toml{expected}")) {
-                    unexpected
-                        .push(format!("{kind}/{name}: {}", error.unwrap_or_else(|| "it is accepted".into())));
+                    unexpected.push(format!(
+                        "{kind}/{name}: {}",
+                        error.unwrap_or_else(|| "it is accepted".into())
+                    ));
                 }
                 count += 1;
             }
@@ -200,6 +226,8 @@ mod tests {
         let text = "theme = \"nord\"\nmouse = true\nnotify = \"bell\"\nnotify_after_s = 2\n";
         let settings = Settings::parse(text, "config.toml").expect("it is in order");
         assert_eq!(settings.theme.as_deref(), Some("nord"));
-        assert!(settings.mouse && settings.notify == Notify::Bell && settings.notify_after_s == 2.0);
+        assert!(
+            settings.mouse && settings.notify == Notify::Bell && settings.notify_after_s == 2.0
+        );
     }
 }

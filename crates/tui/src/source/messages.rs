@@ -1,4 +1,5 @@
-//! The messages of compilers and of `lab check`, at the lines of the present text that they belong to.
+//! The messages of compilers and of `lab check`, at the lines of the present text that they belong
+//! to.
 
 use super::SourceView;
 use crate::diff::LineLocation;
@@ -50,32 +51,46 @@ pub struct SourceMessages {
     pub elsewhere: Vec<SourceMessage>,
 }
 
-/// Whether the file of a message is the kernel. Only the file name counts: the compiler may see another folder, and the
-/// judged kernel is a copy.
+/// Whether the file of a message is the kernel. Only the file name counts: the compiler may see
+/// another folder, and the judged kernel is a copy.
 pub fn of_kernel(file: &str, kernel: &str) -> bool {
     file.rsplit('/').next() == kernel.rsplit('/').next()
 }
 
 impl SourceMessages {
-    /// Collects the messages of runs and locates them in the present text of `source`. A run is given with the
-    /// fingerprint of what it judged, and with its report. `kernel` is the kernel's path.
+    /// Collects the messages of runs and locates them in the present text of `source`. A run is
+    /// given with the fingerprint of what it judged, and with its report. `kernel` is the kernel's
+    /// path.
     pub fn of<'r>(
         source: &SourceView,
         runs: impl IntoIterator<Item = (RunId, &'r Fingerprint, &'r Report)>,
         kernel: &str,
     ) -> Self {
         let mut all = SourceMessages::default();
-        let Ok(present) = &source.present else { return all };
+        let Ok(present) = &source.present else {
+            return all;
+        };
         let last = present.text.len().saturating_sub(1);
         let mut count = 0;
         for (run, fingerprint, report) in runs {
             let is_stale = *fingerprint != present.fingerprint;
-            let since = source.since.iter().find(|(of, _)| *of == run).map(|(_, diff)| diff);
+            let since = source
+                .since
+                .iter()
+                .find(|(of, _)| *of == run)
+                .map(|(_, diff)| diff);
             for diagnostic in report.diagnostics().iter().take(MESSAGE_LIMIT - count) {
                 count += 1;
                 if !of_kernel(&diagnostic.file, kernel) {
-                    let text = format!("{}:{}: {}", diagnostic.file, diagnostic.line, diagnostic.message);
-                    let freshness = if is_stale { Freshness::Stale } else { Freshness::Fresh };
+                    let text = format!(
+                        "{}:{}: {}",
+                        diagnostic.file, diagnostic.line, diagnostic.message
+                    );
+                    let freshness = if is_stale {
+                        Freshness::Stale
+                    } else {
+                        Freshness::Fresh
+                    };
                     put(&mut all.elsewhere, message(diagnostic, &text, freshness));
                     continue;
                 }
@@ -112,26 +127,42 @@ impl SourceMessages {
 
     /// The first line with an error about the bytes on disk.
     pub fn first_error(&self) -> Option<usize> {
-        let is_error = |m: &SourceMessage| m.severity == Severity::Error && m.freshness == Freshness::Fresh;
-        self.by_line.iter().find(|(_, all)| all.iter().any(is_error)).map(|(line, _)| *line)
+        let is_error =
+            |m: &SourceMessage| m.severity == Severity::Error && m.freshness == Freshness::Fresh;
+        self.by_line
+            .iter()
+            .find(|(_, all)| all.iter().any(is_error))
+            .map(|(line, _)| *line)
     }
 
     fn all(&self) -> impl Iterator<Item = &SourceMessage> {
         self.by_line.values().flatten().chain(&self.elsewhere)
     }
 
-    /// The number of errors and warnings: `✗ 2 errors ! 1 warning`, then `(stale)` where all are about older bytes.
-    /// Empty without errors and warnings.
+    /// The number of errors and warnings: `✗ 2 errors ! 1 warning`, then `(stale)` where all are
+    /// about older bytes. Empty without errors and warnings.
     pub fn tally(&self) -> String {
         let mut parts = Vec::new();
-        for (severity, symbol, word) in [(Severity::Error, "✗", "error"), (Severity::Warning, "!", "warning")]
-        {
-            let count = self.all().filter(|message| message.severity == severity).count();
+        for (severity, symbol, word) in [
+            (Severity::Error, "✗", "error"),
+            (Severity::Warning, "!", "warning"),
+        ] {
+            let count = self
+                .all()
+                .filter(|message| message.severity == severity)
+                .count();
             if count > 0 {
-                parts.push(format!("{symbol} {count} {word}{}", if count == 1 { "" } else { "s" }));
+                parts.push(format!(
+                    "{symbol} {count} {word}{}",
+                    if count == 1 { "" } else { "s" }
+                ));
             }
         }
-        if !parts.is_empty() && self.all().all(|message| message.freshness != Freshness::Fresh) {
+        if !parts.is_empty()
+            && self
+                .all()
+                .all(|message| message.freshness != Freshness::Fresh)
+        {
             parts.push("(stale)".to_owned());
         }
         parts.join(" ")

@@ -1,5 +1,5 @@
-//! The data of the view Source: the kernel on disk, the version it is compared with, the diff between them, and the
-//! compilers' messages at their lines.
+//! The data of the view Source: the kernel on disk, the version it is compared with, the diff
+//! between them, and the compilers' messages at their lines.
 
 mod messages;
 mod text;
@@ -30,8 +30,8 @@ pub struct SourceRequest {
     pub baseline: Baseline,
     /// Runs whose messages are shown: their lines are located in the present text.
     pub runs: Vec<RunId>,
-    /// The bytes on disk and the commit in HEAD at the time of the request: when one of them changes, the answer
-    /// changes.
+    /// The bytes on disk and the commit in HEAD at the time of the request: when one of them
+    /// changes, the answer changes.
     pub present: Option<Fingerprint>,
     pub head: Option<String>,
     /// How much unchanged text the diff shows around a change.
@@ -46,7 +46,8 @@ pub struct SourceView {
     pub base: Result<Base, String>,
     /// The diff from the base to the present text. Empty where one of them is missing.
     pub diff: Arc<Diff>,
-    /// For each run whose judged copy still exists and differs: the diff from the judged text to the present text.
+    /// For each run whose judged copy still exists and differs: the diff from the judged text to
+    /// the present text.
     pub since: Vec<(RunId, Diff)>,
 }
 
@@ -72,9 +73,13 @@ pub enum SourceVersion {
     Base,
 }
 
-/// The highlighting to show for the text `to` until its own is ready: the lines that both texts have at the beginning
-/// and at the end keep their highlighting, the others are plain.
-pub fn carry_highlighting(from: &SourceText, highlighted: &Highlighted, to: &SourceText) -> Highlighted {
+/// The highlighting to show for the text `to` until its own is ready: the lines that both texts
+/// have at the beginning and at the end keep their highlighting, the others are plain.
+pub fn carry_highlighting(
+    from: &SourceText,
+    highlighted: &Highlighted,
+    to: &SourceText,
+) -> Highlighted {
     let (head, tail) = from.common(to);
     let line = |at: usize| {
         let known = match at {
@@ -82,7 +87,12 @@ pub fn carry_highlighting(from: &SourceText, highlighted: &Highlighted, to: &Sou
             _ if at >= to.len() - tail => Some(from.len() - (to.len() - at)),
             _ => None,
         };
-        known.and_then(|at| highlighted.lines.get(at).cloned()).unwrap_or_else(|| Arc::new([]))
+        known
+            .and_then(|at| highlighted.lines.get(at).cloned())
+            .unwrap_or_else(|| Arc::new([]))
     };
-    Highlighted { lines: (0..to.len()).map(line).collect(), parsed_lines: 0 }
+    Highlighted {
+        lines: (0..to.len()).map(line).collect(),
+        parsed_lines: 0,
+    }
 }

@@ -22,16 +22,27 @@ fn source(judged: &str, now: &str) -> SourceView {
             head: None,
             around: ContextLines::default(),
         },
-        present: Ok(PresentText { text: SourceText::new(now), fingerprint }),
+        present: Ok(PresentText {
+            text: SourceText::new(now),
+            fingerprint,
+        }),
         base: Err("none".into()),
         diff: Arc::default(),
-        since: if since.is_empty() { Vec::new() } else { vec![(RunId(1), since)] },
+        since: if since.is_empty() {
+            Vec::new()
+        } else {
+            vec![(RunId(1), since)]
+        },
     }
 }
 
 fn messages(judged: &str, now: &str, log: &str) -> SourceMessages {
     let (report, fingerprint) = (Report::read(log), Fingerprint("judged".into()));
-    SourceMessages::of(&source(judged, now), [(RunId(1), &fingerprint, &report)], "kernels/a/kernel.cu")
+    SourceMessages::of(
+        &source(judged, now),
+        [(RunId(1), &fingerprint, &report)],
+        "kernels/a/kernel.cu",
+    )
 }
 
 /// `LINE FRESHNESS TEXT` of each message, lines from 1.
@@ -61,21 +72,38 @@ fn messages_follow_their_lines_and_become_stale() {
     assert_eq!(seen(&moved)[0], "4 Stale no c");
     assert_eq!(moved.tally(), "✗ 2 errors ! 1 warning (stale)");
     assert_eq!(moved.first_error(), None);
-    assert_eq!(seen(&messages(JUDGED, "a\nb\nsee\nd\n", LOG))[0], "3 Lost no c");
-    assert_eq!(seen(&messages(JUDGED, "", LOG)), ["1 Lost no c", "1 Stale the end"]);
+    assert_eq!(
+        seen(&messages(JUDGED, "a\nb\nsee\nd\n", LOG))[0],
+        "3 Lost no c"
+    );
+    assert_eq!(
+        seen(&messages(JUDGED, "", LOG)),
+        ["1 Lost no c", "1 Stale the end"]
+    );
 }
 
 #[test]
 fn highlighting_and_cursor_stay_with_unchanged_lines() {
-    let (old, new) = (SourceText::new("a\nb\nc\n"), SourceText::new("a\nx\ny\nb2\nc"));
+    let (old, new) = (
+        SourceText::new("a\nb\nc\n"),
+        SourceText::new("a\nx\ny\nb2\nc"),
+    );
     assert_eq!(old.common(&new), (1, 1));
     assert_eq!([0, 1, 2].map(|at| old.follow(at, &new)), [0, 1, 4]);
     let colour = |n: usize| -> crate::highlight::LineSpans {
-        Arc::new([crate::highlight::SyntaxSpan { range: 0..n, role: crate::highlight::SyntaxRole::Type }])
+        Arc::new([crate::highlight::SyntaxSpan {
+            range: 0..n,
+            role: crate::highlight::SyntaxRole::Type,
+        }])
     };
-    let colours = Highlighted { lines: vec![colour(1), colour(2), colour(3)], parsed_lines: 0 };
+    let colours = Highlighted {
+        lines: vec![colour(1), colour(2), colour(3)],
+        parsed_lines: 0,
+    };
     let carried = carry_highlighting(&old, &colours, &new);
-    let ends: Vec<Option<usize>> = (0..5).map(|at| carried.line(at).first().map(|s| s.range.end)).collect();
+    let ends: Vec<Option<usize>> = (0..5)
+        .map(|at| carried.line(at).first().map(|s| s.range.end))
+        .collect();
     assert_eq!(ends, [Some(1), None, None, None, Some(3)]);
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-/// A text and where its lines begin. Lines are those of [`str::lines`]: a line feed at the end begins no further line.
+/// A text and where its lines begin. Lines are those of [`str::lines`]: a line feed at the end
+/// begins no further line.
 ///
 /// ```
 /// use lab_tui::source::SourceText;
@@ -33,7 +34,10 @@ impl SourceText {
             starts.push(at);
             at += line.len();
         }
-        SourceText { starts: starts.into(), whole }
+        SourceText {
+            starts: starts.into(),
+            whole,
+        }
     }
 
     /// The whole text.
@@ -53,24 +57,29 @@ impl SourceText {
 
     /// Line `at`, from 0, without its line feed and carriage return. Empty past the end.
     pub fn line(&self, at: usize) -> &str {
-        let Some(start) = self.starts.get(at) else { return "" };
+        let Some(start) = self.starts.get(at) else {
+            return "";
+        };
         let end = self.starts.get(at + 1).copied().unwrap_or(self.whole.len());
         let line = &self.whole[*start..end];
         let line = line.strip_suffix('\n').unwrap_or(line);
         line.strip_suffix('\r').unwrap_or(line)
     }
 
-    /// The number of equal lines at the beginning of both texts, and the number of further equal lines at the end.
+    /// The number of equal lines at the beginning of both texts, and the number of further equal
+    /// lines at the end.
     pub fn common(&self, other: &SourceText) -> (usize, usize) {
         let most = self.len().min(other.len());
         let same = |a: usize, b: usize| self.line(a) == other.line(b);
         let head = (0..most).take_while(|at| same(*at, *at)).count();
-        let tail = (1..=most - head).take_while(|n| same(self.len() - n, other.len() - n)).count();
+        let tail = (1..=most - head)
+            .take_while(|n| same(self.len() - n, other.len() - n))
+            .count();
         (head, tail)
     }
 
-    /// The position of line `at` of this text in `other`: exact for the common lines at the beginning and at the end,
-    /// else the same number. At most the last line of `other`.
+    /// The position of line `at` of this text in `other`: exact for the common lines at the
+    /// beginning and at the end, else the same number. At most the last line of `other`.
     pub fn follow(&self, at: usize, other: &SourceText) -> usize {
         let (head, tail) = self.common(other);
         let at = if at >= head && at >= self.len() - tail {

@@ -1,4 +1,5 @@
-//! What the chart shows of the experiments: points for each kind, the best so far, and the range that matters.
+//! What the chart shows of the experiments: points for each kind, the best so far, and the range
+//! that matters.
 
 use crate::chart::{Axis, Scale};
 use lab_core::config::Goal;
@@ -24,12 +25,13 @@ pub struct Kinds<P> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChartPoints {
     kinds: Kinds<Vec<(f64, f64)>>,
-    /// The best passing and kept figure, at each place where it is a better one than before; of the experiments that judged as
-    /// many workloads as the newest one.
+    /// The best passing and kept figure, at each place where it is a better one than before; of the
+    /// experiments that judged as many workloads as the newest one.
     best: Vec<(f64, f64)>,
     /// The workloads of those experiments, if they judged a part of them.
     part: Option<usize>,
-    /// The measure that the problem of the newest one chose: every figure is of this measure. `None` is the objective.
+    /// The measure that the problem of the newest one chose: every figure is of this measure.
+    /// `None` is the objective.
     measure: Option<ChosenMeasure>,
     count: usize,
     /// What the axis must reach where all of them are shown.
@@ -55,19 +57,30 @@ impl Reach {
     }
 
     fn figures(self) -> impl Iterator<Item = f64> + Clone {
-        [self.least, self.least_above_zero, self.most].into_iter().flatten()
+        [self.least, self.least_above_zero, self.most]
+            .into_iter()
+            .flatten()
     }
 }
 
 impl ChartPoints {
     /// Of experiments from oldest to newest.
     pub fn of<'e>(experiments: impl Iterator<Item = &'e Experiment> + Clone, goal: Goal) -> Self {
-        let newest = experiments.clone().filter(|e| e.figure().is_some_and(f64::is_finite)).last();
+        let newest = experiments
+            .clone()
+            .filter(|e| e.figure().is_some_and(f64::is_finite))
+            .last();
         let part = newest.and_then(|newest| newest.measured.part);
         let measure = newest.and_then(Experiment::measure);
         let goal = measure.map_or(goal, ChosenMeasure::goal);
-        let mut chart = ChartPoints { part, measure, ..ChartPoints::default() };
-        let ChartPoints { kinds, best, count, .. } = &mut chart;
+        let mut chart = ChartPoints {
+            part,
+            measure,
+            ..ChartPoints::default()
+        };
+        let ChartPoints {
+            kinds, best, count, ..
+        } = &mut chart;
         let figure = |experiment| figure(experiment, measure);
         for (at, experiment) in experiments.enumerate() {
             *count = at + 1;
@@ -76,14 +89,17 @@ impl ChartPoints {
             }
             let points = match figure(experiment) {
                 Some(value) if experiment.is_kept() => {
-                    let is_better = best.last().is_none_or(|(_, best)| goal.prefers(value, *best));
+                    let is_better = best
+                        .last()
+                        .is_none_or(|(_, best)| goal.prefers(value, *best));
                     if is_better && experiment.measured.part == part {
                         best.push((place(at), value));
                     }
                     &mut kinds.kept
                 }
                 Some(_) => &mut kinds.discarded,
-                // It is correct, and nothing of this measure is known of it: the problem chose another one then.
+                // It is correct, and nothing of this measure is known of it: the problem chose
+                // another one then.
                 None if experiment.counts() => continue,
                 None if experiment.row.status == Status::Crash => &mut kinds.crashed,
                 None => &mut kinds.wrong,
@@ -94,25 +110,45 @@ impl ChartPoints {
         chart
     }
 
-    /// The figures of these experiments that matter: of the kept ones and the best so far all, of the discarded ones
-    /// those within Tukey's fences, one and a half times the middle half's spread from its ends (J. W. Tukey,
-    /// Exploratory Data Analysis, 1977), so that one wild attempt does not flatten everything else.
+    /// The figures of these experiments that matter: of the kept ones and the best so far all, of
+    /// the discarded ones those within Tukey's fences, one and a half times the middle half's
+    /// spread from its ends (J. W. Tukey, Exploratory Data Analysis, 1977), so that one wild
+    /// attempt does not flatten everything else.
     pub fn reach(&self, shown: &Range<usize>) -> Reach {
         // To ask it of all of them at each frame would take longer than to draw them.
-        if *shown == (0..self.count) { self.reach } else { self.matters(shown) }
+        if *shown == (0..self.count) {
+            self.reach
+        } else {
+            self.matters(shown)
+        }
     }
 
     fn matters(&self, shown: &Range<usize>) -> Reach {
-        let Kinds { kept, discarded, .. } = self.kinds(shown);
+        let Kinds {
+            kept, discarded, ..
+        } = self.kinds(shown);
         let fences = fences(discarded);
-        let within = discarded.iter().map(|(_, y)| *y).filter(|y| fences.contains(y));
+        let within = discarded
+            .iter()
+            .map(|(_, y)| *y)
+            .filter(|y| fences.contains(y));
         // The best among them is a kept one; only the first of them may stand beside an older best.
-        Reach::of(self.best(shown.start).into_iter().chain(kept.iter().map(|(_, y)| *y)).chain(within))
+        Reach::of(
+            self.best(shown.start)
+                .into_iter()
+                .chain(kept.iter().map(|(_, y)| *y))
+                .chain(within),
+        )
     }
 
     /// Those of these experiments.
     pub fn kinds(&self, shown: &Range<usize>) -> Kinds<&Points> {
-        let Kinds { kept, discarded, wrong, crashed } = &self.kinds;
+        let Kinds {
+            kept,
+            discarded,
+            wrong,
+            crashed,
+        } = &self.kinds;
         Kinds {
             kept: within(kept, shown),
             discarded: within(discarded, shown),
@@ -138,7 +174,8 @@ impl ChartPoints {
 
     /// The objective of the figures, where lab.toml names `configured`.
     pub fn objective(&self, configured: &Objective) -> Objective {
-        self.measure.map_or_else(|| configured.clone(), ChosenMeasure::objective)
+        self.measure
+            .map_or_else(|| configured.clone(), ChosenMeasure::objective)
     }
 
     /// The figure of an experiment in the chart's measure, if it counts.
@@ -149,12 +186,17 @@ impl ChartPoints {
     /// The best up to this experiment, itself included.
     pub fn best(&self, at: usize) -> Option<f64> {
         let count = self.best.partition_point(|(x, _)| *x <= place(at));
-        count.checked_sub(1).and_then(|last| self.best.get(last)).map(|(_, best)| *best)
+        count
+            .checked_sub(1)
+            .and_then(|last| self.best.get(last))
+            .map(|(_, best)| *best)
     }
 
     /// The best at the first of these experiments, and wherever it changes among them.
     pub fn steps(&self, shown: &Range<usize>) -> Vec<(f64, f64)> {
-        let first = self.best(shown.start).map(|best| (place(shown.start), best));
+        let first = self
+            .best(shown.start)
+            .map(|best| (place(shown.start), best));
         let others = within(&self.best, &(shown.start + 1..shown.end));
         first.into_iter().chain(others.iter().copied()).collect()
     }
@@ -168,7 +210,9 @@ fn within<'p>(points: &'p Points, shown: &Range<usize>) -> &'p Points {
 
 /// A figure that counts: correct, and not of a crash.
 fn figure(experiment: &Experiment, measure: Option<ChosenMeasure>) -> Option<f64> {
-    experiment.figure_of(measure).filter(|figure| figure.is_finite())
+    experiment
+        .figure_of(measure)
+        .filter(|figure| figure.is_finite())
 }
 
 /// On the x-axis.
@@ -195,12 +239,14 @@ fn fences(points: &Points) -> RangeInclusive<f64> {
     low - fence..=high + fence
 }
 
-/// An axis on which all of `must` and of the figures that matter have their place. A level joins where two thirds of
-/// the height are left to the others.
+/// An axis on which all of `must` and of the figures that matter have their place. A level joins
+/// where two thirds of the height are left to the others.
 pub fn range(must: &[f64], others: Reach, reference_lines: &[f64], scale: Scale) -> Axis {
     let all = || must.iter().copied().chain(others.figures());
     let axis = Axis::over(all(), scale);
-    let near = reference_lines.iter().filter(|level| (-0.5..=1.5).contains(&axis.share(**level)));
+    let near = reference_lines
+        .iter()
+        .filter(|level| (-0.5..=1.5).contains(&axis.share(**level)));
     Axis::over(all().chain(near.copied()), scale)
 }
 
@@ -237,8 +283,12 @@ mod tests {
 
     /// One kept of 105, and these discarded.
     fn chart(discarded: &[f64]) -> ChartPoints {
-        let others = discarded.iter().map(|figure| experiment(*figure, Status::Discard));
-        let all: Vec<Experiment> = std::iter::once(experiment(105.0, Status::Keep)).chain(others).collect();
+        let others = discarded
+            .iter()
+            .map(|figure| experiment(*figure, Status::Discard));
+        let all: Vec<Experiment> = std::iter::once(experiment(105.0, Status::Keep))
+            .chain(others)
+            .collect();
         ChartPoints::of(all.iter(), Goal::Maximize)
     }
 
@@ -272,32 +322,60 @@ mod tests {
         };
         let all = [kept(10.0, None), kept(90.0, Some(8)), kept(12.0, None)];
         let chart = ChartPoints::of(all.iter(), Goal::Maximize);
-        assert_eq!([0, 1, 2].map(|at| chart.best(at)), [Some(10.0), Some(10.0), Some(12.0)]);
-        assert_eq!(all.each_ref().map(|one| chart.is_beside_best(one)), [true, false, true]);
-        assert_eq!(ChartPoints::of(all[..2].iter(), Goal::Maximize).best(1), Some(90.0));
+        assert_eq!(
+            [0, 1, 2].map(|at| chart.best(at)),
+            [Some(10.0), Some(10.0), Some(12.0)]
+        );
+        assert_eq!(
+            all.each_ref().map(|one| chart.is_beside_best(one)),
+            [true, false, true]
+        );
+        assert_eq!(
+            ChartPoints::of(all[..2].iter(), Goal::Maximize).best(1),
+            Some(90.0)
+        );
     }
 
     #[test]
     fn the_chart_shows_the_measure_that_the_problem_chose() {
         let timed = |samples, us| {
             let mut timed = experiment(samples, Status::Keep);
-            let measure = Measure { value: us, low: None, high: None };
-            timed.measured.chosen = Some(Chosen { of: ChosenMeasure::Time, measure });
+            let measure = Measure {
+                value: us,
+                low: None,
+                high: None,
+            };
+            timed.measured.chosen = Some(Chosen {
+                of: ChosenMeasure::Time,
+                measure,
+            });
             timed
         };
         let mut older = experiment(7.0, Status::Keep);
         older.row.kernel_us = 9.0;
         let mut untimed = experiment(6.0, Status::Keep);
         untimed.row.kernel_us = 0.0;
-        let all = [older, untimed, timed(1.0, 8.0), timed(1.0, 8.5), timed(1.0, 4.0)];
+        let all = [
+            older,
+            untimed,
+            timed(1.0, 8.0),
+            timed(1.0, 8.5),
+            timed(1.0, 4.0),
+        ];
         let chart = ChartPoints::of(all.iter(), Goal::Maximize);
-        assert_eq!(chart.objective(&Objective::Throughput), Objective::KernelTime);
+        assert_eq!(
+            chart.objective(&Objective::Throughput),
+            Objective::KernelTime
+        );
         // Of the older one the row says the time; of the second nothing is known.
         assert_eq!(
             all.each_ref().map(|one| chart.figure(one)),
             [Some(9.0), None, Some(8.0), Some(8.5), Some(4.0)]
         );
-        assert_eq!([0, 1, 2, 3, 4].map(|at| chart.best(at)), [9.0, 9.0, 8.0, 8.0, 4.0].map(Some));
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|at| chart.best(at)),
+            [9.0, 9.0, 8.0, 8.0, 4.0].map(Some)
+        );
         let kinds = chart.kinds(&(0..5));
         assert_eq!((kinds.kept.len(), kinds.wrong.len()), (4, 0));
         let without = ChartPoints::of(all[..2].iter(), Goal::Maximize);
@@ -309,6 +387,10 @@ mod tests {
         let chart = chart(&[0.0, 100.0, 0.0, 90.0]);
         let axis = |scale| range(&[], chart.reach(&(0..5)), &[], scale);
         assert_eq!(axis(Scale::Linear).low(), 0.0);
-        assert!((80.0..90.0).contains(&axis(Scale::Log).low()), "{:?}", axis(Scale::Log));
+        assert!(
+            (80.0..90.0).contains(&axis(Scale::Log).low()),
+            "{:?}",
+            axis(Scale::Log)
+        );
     }
 }

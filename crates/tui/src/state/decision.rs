@@ -1,4 +1,5 @@
-//! The decision that is being carried out, what is remembered around it, and the drafts of messages.
+//! The decision that is being carried out, what is remembered around it, and the drafts of
+//! messages.
 
 use super::Now;
 use crate::draft::Drafts;
@@ -19,7 +20,8 @@ pub enum Deciding {
     Describe,
 }
 
-/// Bytes that the lab put on disk itself: the next look at the repository tells whether they were ever judged.
+/// Bytes that the lab put on disk itself: the next look at the repository tells whether they were
+/// ever judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExpectedBytes {
     /// A discard put the incumbent back.
@@ -44,7 +46,8 @@ pub struct DecisionState {
     pub by_rule: bool,
     /// Runs are decided by rule.
     pub auto: bool,
-    /// The run that has just ended and is to be decided by rule, after the next look at the repository.
+    /// The run that has just ended and is to be decided by rule, after the next look at the
+    /// repository.
     pub awaiting_rule: Option<RunId>,
     pub held_out: Option<HeldOutCheck>,
     pub expected_bytes: Option<ExpectedBytes>,

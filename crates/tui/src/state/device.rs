@@ -23,13 +23,17 @@ pub struct DeviceHistory {
 }
 
 impl DeviceHistory {
-    /// Watches this GPU, or none; true where that is a change. The readings of another GPU are dropped.
+    /// Watches this GPU, or none; true where that is a change. The readings of another GPU are
+    /// dropped.
     pub fn watch(&mut self, wanted: Option<&str>) -> bool {
         if wanted == self.watched.as_deref() {
             return false;
         }
         if wanted.is_some() && wanted != self.uuid.as_deref() {
-            *self = DeviceHistory { uuid: wanted.map(str::to_owned), ..DeviceHistory::default() };
+            *self = DeviceHistory {
+                uuid: wanted.map(str::to_owned),
+                ..DeviceHistory::default()
+            };
         }
         self.watched = wanted.map(str::to_owned);
         true

@@ -29,7 +29,10 @@ impl Profiles {
 
     /// The profile of these files, if it is the one that was read.
     pub fn of(&self, files: &Fingerprint) -> Option<&Profile> {
-        let view = self.view.as_ref().filter(|view| view.fingerprint.as_ref() == Some(files))?;
+        let view = self
+            .view
+            .as_ref()
+            .filter(|view| view.fingerprint.as_ref() == Some(files))?;
         Some(&view.profile.as_ref().ok()?.as_ref()?.1)
     }
 }

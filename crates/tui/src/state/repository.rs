@@ -1,4 +1,5 @@
-//! What git and the ledger hold: the status, the experiments, HEAD's commits, and values derived from the experiments.
+//! What git and the ledger hold: the status, the experiments, HEAD's commits, and values derived
+//! from the experiments.
 
 use super::Now;
 use super::chart_points::ChartPoints;
@@ -31,8 +32,8 @@ pub struct Repository {
     pub looked: Option<(Timestamp, Now)>,
 }
 
-/// Values derived from the history; recomputed when the history or the current kernel or device changes. Neither a key
-/// nor a frame looks at all of ten thousand experiments.
+/// Values derived from the history; recomputed when the history or the current kernel or device
+/// changes. Neither a key nor a frame looks at all of ten thousand experiments.
 #[derive(Debug, Default)]
 struct HistoryCache {
     /// Index of each experiment in the history.
@@ -40,7 +41,8 @@ struct HistoryCache {
     comparable: Comparable,
 }
 
-/// The experiments that may stand beside the present one, and their figures as the chart shows them.
+/// The experiments that may stand beside the present one, and their figures as the chart shows
+/// them.
 #[derive(Debug, Default)]
 pub struct Comparable {
     /// What they are comparable with. `None` once the history has changed.
@@ -99,7 +101,12 @@ impl Repository {
             return false;
         }
         self.experiments = experiments;
-        self.cache.places = self.experiments.iter().enumerate().map(|(place, e)| (e.key(), place)).collect();
+        self.cache.places = self
+            .experiments
+            .iter()
+            .enumerate()
+            .map(|(place, e)| (e.key(), place))
+            .collect();
         self.cache.comparable = Comparable::default();
         true
     }
@@ -113,7 +120,8 @@ impl Repository {
         self.experiments.get(self.place_of(key)?)
     }
 
-    /// The experiments of this kernel on this device. Figures of an emulated device never stand beside a GPU's.
+    /// The experiments of this kernel on this device. Figures of an emulated device never stand
+    /// beside a GPU's.
     pub fn comparable(&self) -> &Comparable {
         &self.cache.comparable
     }
@@ -138,18 +146,29 @@ impl Repository {
         let measured = |e: &&Experiment| setup.is_about(e) && e.row.status != Status::Rules;
         let newest = || self.experiments.iter().rev().find(measured);
         match last {
-            Some(last) if last.device.is_some() => Some((last.device.as_deref(), last.verdict.emulated)),
+            Some(last) if last.device.is_some() => {
+                Some((last.device.as_deref(), last.verdict.emulated))
+            }
             _ => newest().map(|e| (e.device.as_deref(), e.emulated)),
         }
     }
 
-    /// Recomputes what may stand beside the present kernel where kernel, goal, device or history changed.
+    /// Recomputes what may stand beside the present kernel where kernel, goal, device or history
+    /// changed.
     pub fn update_comparable(&mut self, setup: &Setup, last: Option<&FinishedRun>) {
         let device = self.present_device(last, setup);
-        let is_current = self.cache.comparable.reference.as_ref().is_some_and(|reference| {
-            let theirs = reference.device.as_ref().map(|(name, emulated)| (name.as_deref(), *emulated));
-            reference.kernel == setup.kernel && reference.goal == setup.goal && theirs == device
-        });
+        let is_current = self
+            .cache
+            .comparable
+            .reference
+            .as_ref()
+            .is_some_and(|reference| {
+                let theirs = reference
+                    .device
+                    .as_ref()
+                    .map(|(name, emulated)| (name.as_deref(), *emulated));
+                reference.kernel == setup.kernel && reference.goal == setup.goal && theirs == device
+            });
         if is_current {
             return;
         }
@@ -160,24 +179,44 @@ impl Repository {
                     e.emulated == emulated && same
                 })
         };
-        let all = self.experiments.iter().enumerate().filter(|(_, e)| is_comparable(e));
+        let all = self
+            .experiments
+            .iter()
+            .enumerate()
+            .filter(|(_, e)| is_comparable(e));
         let places: Vec<usize> = all.map(|(place, _)| place).collect();
         let others = others(self.experiments.iter().filter(|e| !is_comparable(e)), setup);
-        let points = ChartPoints::of(places.iter().map(|place| &self.experiments[*place]), setup.goal);
+        let points = ChartPoints::of(
+            places.iter().map(|place| &self.experiments[*place]),
+            setup.goal,
+        );
         let reference = Reference {
             kernel: setup.kernel.clone(),
             goal: setup.goal,
             device: device.map(|(name, emulated)| (name.map(str::to_owned), emulated)),
         };
-        self.cache.comparable = Comparable { reference: Some(reference), places, points, others };
+        self.cache.comparable = Comparable {
+            reference: Some(reference),
+            places,
+            points,
+            others,
+        };
     }
 }
 
-/// Counts experiments by their device, or by their kernel where that is another. The larger number comes first.
-fn others<'e>(experiments: impl Iterator<Item = &'e Experiment>, setup: &Setup) -> Vec<(Other, usize)> {
+/// Counts experiments by their device, or by their kernel where that is another. The larger number
+/// comes first.
+fn others<'e>(
+    experiments: impl Iterator<Item = &'e Experiment>,
+    setup: &Setup,
+) -> Vec<(Other, usize)> {
     let mut counted: Vec<(Other, usize)> = Vec::new();
     for experiment in experiments.filter(|e| e.row.status != Status::Rules) {
-        let other = match (setup.is_about(experiment), experiment.kernel.clone(), experiment.device.clone()) {
+        let other = match (
+            setup.is_about(experiment),
+            experiment.kernel.clone(),
+            experiment.device.clone(),
+        ) {
             (false, Some(kernel), _) => Other::Kernel(kernel),
             (false, None, _) => Other::UnknownKernel,
             (true, _, Some(device)) => Other::Device(device),

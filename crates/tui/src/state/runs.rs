@@ -1,4 +1,5 @@
-//! The runs that the screen saw: the one in progress, the last verdict, the last check, and the bytes on disk.
+//! The runs that the screen saw: the one in progress, the last verdict, the last check, and the
+//! bytes on disk.
 
 use super::Now;
 use crate::request::Spot;
@@ -41,7 +42,8 @@ impl FinishedRun {
         })
     }
 
-    /// Nothing was judged: the run has no number, and another run may have the one that it began with.
+    /// Nothing was judged: the run has no number, and another run may have the one that it began
+    /// with.
     pub fn is_not_judged(&self) -> bool {
         self.verdict.outcome == Outcome::NotJudged
     }
@@ -118,11 +120,15 @@ impl Runs {
 
     /// The last run, if it is this one.
     pub fn last_if(&self, run: RunId) -> Option<&FinishedRun> {
-        self.last.as_ref().filter(|last| last.start.id == run && !last.is_not_judged())
+        self.last
+            .as_ref()
+            .filter(|last| last.start.id == run && !last.is_not_judged())
     }
 
     pub fn last_if_mut(&mut self, run: RunId) -> Option<&mut FinishedRun> {
-        self.last.as_mut().filter(|last| last.start.id == run && !last.is_not_judged())
+        self.last
+            .as_mut()
+            .filter(|last| last.start.id == run && !last.is_not_judged())
     }
 
     /// Takes note that a run was not judged: the next run may have its number.
@@ -132,7 +138,8 @@ impl Runs {
         }
     }
 
-    /// The present bytes could not be judged, and this is what the screen shows. An older verdict does not replace it.
+    /// The present bytes could not be judged, and this is what the screen shows. An older verdict
+    /// does not replace it.
     pub fn shows_not_judged(&self) -> bool {
         !self.is_stale() && self.last.as_ref().is_some_and(FinishedRun::is_not_judged)
     }
@@ -140,7 +147,9 @@ impl Runs {
     /// The check of the bytes on disk. A check of other bytes does not count.
     pub fn checked(&self) -> Option<&FinishedRun> {
         let present = self.present.as_ref()?.as_ref().ok()?;
-        self.check.as_ref().filter(|check| check.start.fingerprint == *present)
+        self.check
+            .as_ref()
+            .filter(|check| check.start.fingerprint == *present)
     }
 
     /// The last verdict belongs to other bytes than those on disk.
@@ -154,7 +163,9 @@ impl Runs {
 
     /// UUID of the GPU that the shown run is on. `None` for the emulated device and before any run.
     pub fn gpu(&self) -> Option<&str> {
-        let of_live = self.live().and_then(|live| live.report.value("device_uuid"));
+        let of_live = self
+            .live()
+            .and_then(|live| live.report.value("device_uuid"));
         of_live.or_else(|| self.last.as_ref()?.report.value("device_uuid"))
     }
 
@@ -167,8 +178,8 @@ impl Runs {
         }
     }
 
-    /// The event is about another run than the present one. Once a newer run is asked for, events of the older one
-    /// are dropped.
+    /// The event is about another run than the present one. Once a newer run is asked for, events
+    /// of the older one are dropped.
     pub fn is_late(&self, event: &RunEvent) -> bool {
         let is_live = |id: RunId| self.live().is_some_and(|live| live.start.id == id);
         match event {
@@ -188,39 +199,63 @@ impl Runs {
         }
     }
 
-    /// The runs whose messages belong beside the source: the run in progress once its build has ended, else the last
-    /// one; and the last check, unless a newer verdict makes it old.
+    /// The runs whose messages belong beside the source: the run in progress once its build has
+    /// ended, else the last one; and the last check, unless a newer verdict makes it old.
     pub fn reporters<'r>(&'r self) -> Vec<Reporter<'r>> {
         let live = self.live().map(|live| (&*live.start, &*live.report));
         let is_built = |report: &Report| {
-            !report.diagnostics().is_empty() || report.stage().is_some_and(|stage| stage > Stage::Build)
+            !report.diagnostics().is_empty()
+                || report.stage().is_some_and(|stage| stage > Stage::Build)
         };
         let choose = |ended: Option<&'r FinishedRun>, check: bool| {
             let live = live.filter(|(start, report)| start.is_check() == check && is_built(report));
             live.or_else(|| ended.map(|run| (&run.start, &*run.report)))
         };
-        let all = [choose(self.last.as_ref(), false), choose(self.current_check(), true)];
-        let all = all.into_iter().flatten().map(|(start, report)| (start.id, &start.fingerprint, report));
-        all.filter(|(.., report)| !report.diagnostics().is_empty()).collect()
+        let all = [
+            choose(self.last.as_ref(), false),
+            choose(self.current_check(), true),
+        ];
+        let all = all
+            .into_iter()
+            .flatten()
+            .map(|(start, report)| (start.id, &start.fingerprint, report));
+        all.filter(|(.., report)| !report.diagnostics().is_empty())
+            .collect()
     }
 
     /// The check of the bytes on disk, or one that is newer than the last verdict.
     fn current_check(&self) -> Option<&FinishedRun> {
         let last = self.last.as_ref().map(|last| last.start.id);
-        self.checked().or(self.check.as_ref().filter(|check| Some(check.start.id) > last))
+        self.checked().or(self
+            .check
+            .as_ref()
+            .filter(|check| Some(check.start.id) > last))
     }
 
-    /// Where the compiler reported the first error in the kernel's file. An external harness does not say that the
-    /// build failed, but its log shows a compiler's errors.
+    /// Where the compiler reported the first error in the kernel's file. An external harness does
+    /// not say that the build failed, but its log shows a compiler's errors.
     pub fn first_error(&self, kernel: &str) -> Option<Spot> {
         let failed = |run: &&FinishedRun| run.failed();
-        let run = self.last.as_ref().filter(failed).or(self.checked().filter(failed))?;
-        let mut errors = run.report.diagnostics().iter().filter(|d| d.severity == Severity::Error);
-        errors.find(|d| of_kernel(&d.file, kernel)).map(|d| Spot { line: d.line, column: d.column })
+        let run = self
+            .last
+            .as_ref()
+            .filter(failed)
+            .or(self.checked().filter(failed))?;
+        let mut errors = run
+            .report
+            .diagnostics()
+            .iter()
+            .filter(|d| d.severity == Severity::Error);
+        errors.find(|d| of_kernel(&d.file, kernel)).map(|d| Spot {
+            line: d.line,
+            column: d.column,
+        })
     }
 
     /// The run to copy the result of: a check that failed, else the last.
     pub fn to_copy(&self) -> Option<&FinishedRun> {
-        self.checked().filter(|run| run.failed()).or(self.last.as_ref())
+        self.checked()
+            .filter(|run| run.failed())
+            .or(self.last.as_ref())
     }
 }

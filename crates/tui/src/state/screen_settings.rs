@@ -47,7 +47,11 @@ impl ScreenSettings {
 
     /// Takes the settings over.
     pub fn adopt(&mut self, preferences: Preferences) {
-        let Preferences { settings, theme, symbols } = preferences;
+        let Preferences {
+            settings,
+            theme,
+            symbols,
+        } = preferences;
         self.keymap = settings.keymap.clone();
         self.mouse = settings.mouse;
         self.theme = theme;
@@ -57,6 +61,9 @@ impl ScreenSettings {
 
     /// What the terminal is to report besides keys.
     pub fn modes(&self) -> Modes {
-        Modes { mouse: self.mouse, focus: self.settings.notify != Notify::Off }
+        Modes {
+            mouse: self.mouse,
+            focus: self.settings.notify != Notify::Off,
+        }
     }
 }

@@ -17,6 +17,8 @@ pub struct Selection {
 impl Selection {
     /// The comparison that is shown; `None` while it is loaded.
     pub fn comparison(&self) -> Option<&Compared> {
-        self.comparison.as_ref().filter(|both| Some(&both.keys) == self.comparing.as_ref())
+        self.comparison
+            .as_ref()
+            .filter(|both| Some(&both.keys) == self.comparing.as_ref())
     }
 }

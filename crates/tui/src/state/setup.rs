@@ -45,6 +45,10 @@ impl Setup {
 
     /// The part of the configuration that a change against the incumbent depends on.
     pub fn config(&self) -> Config {
-        Config { objective: self.objective.clone(), goal: self.goal, ..Config::default() }
+        Config {
+            objective: self.objective.clone(),
+            goal: self.goal,
+            ..Config::default()
+        }
     }
 }

@@ -92,8 +92,8 @@ impl Column {
         }
     }
 
-    /// The value of the experiment at `index` in the history. `None` where the experiment has none: such rows come last
-    /// in either order.
+    /// The value of the experiment at `index` in the history. `None` where the experiment has none:
+    /// such rows come last in either order.
     pub fn value<'a>(
         self,
         index: usize,
@@ -111,23 +111,36 @@ impl Column {
                 Status::Rules => 3.0,
             }),
             Column::Figure => experiment.figure().map(SortValue::Number),
-            Column::Change => experiment.measured.change.map(|c| SortValue::Number(c.ratio)),
+            Column::Change => experiment
+                .measured
+                .change
+                .map(|c| SortValue::Number(c.ratio)),
             Column::Best => facts.over_best.map(SortValue::Number),
             Column::Peer => peers::fastest(&experiment.peers)
                 .and_then(|peer| peer.ratio)
                 .map(|ratio| SortValue::Number(ratio.value)),
-            Column::KernelUs => Some(row.kernel_us).filter(|us| *us > 0.0).map(SortValue::Number),
+            Column::KernelUs => Some(row.kernel_us)
+                .filter(|us| *us > 0.0)
+                .map(SortValue::Number),
             Column::Correctness => Some(SortValue::Text(row.correctness.word())),
-            Column::Speed => experiment.measured.change.and_then(|c| c.speed).map(|speed| {
-                SortValue::Number(match speed {
-                    Speed::Faster => 0.0,
-                    Speed::Same => 1.0,
-                    Speed::Mixed => 2.0,
-                    Speed::Undecided => 3.0,
-                    Speed::Slower => 4.0,
-                })
-            }),
-            Column::Problem => experiment.kernel.as_deref().map(problem).map(SortValue::Text),
+            Column::Speed => experiment
+                .measured
+                .change
+                .and_then(|c| c.speed)
+                .map(|speed| {
+                    SortValue::Number(match speed {
+                        Speed::Faster => 0.0,
+                        Speed::Same => 1.0,
+                        Speed::Mixed => 2.0,
+                        Speed::Undecided => 3.0,
+                        Speed::Slower => 4.0,
+                    })
+                }),
+            Column::Problem => experiment
+                .kernel
+                .as_deref()
+                .map(problem)
+                .map(SortValue::Text),
             Column::Device => experiment.device.as_deref().map(SortValue::Text),
             // The history is in the order of time, and some rows have no time.
             Column::When => number(index as f64),

@@ -1,12 +1,22 @@
-//! The filter of the table: words that a row must all match. `status:keep` or `device:h200` matches a field, `>150k` or
-//! `<2M` the figure, any other word the commit or the description. `!` before a word excludes the rows that match it.
+//! The filter of the table: words that a row must all match. `status:keep` or `device:h200` matches
+//! a field, `>150k` or `<2M` the figure, any other word the commit or the description. `!` before a
+//! word excludes the rows that match it.
 
 use lab_core::run::experiment::Experiment;
 use lab_core::text::suggest::nearest;
 
-/// The fields that a word can name. A field matches where it contains the text after the colon, in capitals or not.
-pub const FIELDS: [&str; 8] =
-    ["status", "device", "kernel", "speed", "correctness", "caveat", "commit", "run"];
+/// The fields that a word can name. A field matches where it contains the text after the colon, in
+/// capitals or not.
+pub const FIELDS: [&str; 8] = [
+    "status",
+    "device",
+    "kernel",
+    "speed",
+    "correctness",
+    "caveat",
+    "commit",
+    "run",
+];
 
 /// A parsed filter.
 ///
@@ -43,8 +53,14 @@ enum Condition {
 impl Filter {
     /// Parses the words of a filter. The error names the wrong word and says what to write.
     pub fn parse(text: &str) -> Result<Filter, String> {
-        let terms = text.split_whitespace().map(term).collect::<Result<_, _>>()?;
-        Ok(Filter { text: text.trim().to_owned(), terms })
+        let terms = text
+            .split_whitespace()
+            .map(term)
+            .collect::<Result<_, _>>()?;
+        Ok(Filter {
+            text: text.trim().to_owned(),
+            terms,
+        })
     }
 
     /// The filter as the user typed it.
@@ -59,12 +75,16 @@ impl Filter {
 
     /// Whether a word names a kernel, so that the rows are of any problem.
     pub fn names_kernel(&self) -> bool {
-        self.terms.iter().any(|term| matches!(term.condition, Condition::Field("kernel", _)))
+        self.terms
+            .iter()
+            .any(|term| matches!(term.condition, Condition::Field("kernel", _)))
     }
 
     /// Whether a row matches. `text` is the experiment's commit and description in small letters.
     pub fn accepts(&self, experiment: &Experiment, text: &str) -> bool {
-        self.terms.iter().all(|term| term.condition.matches(experiment, text) != term.is_excluded)
+        self.terms
+            .iter()
+            .all(|term| term.condition.matches(experiment, text) != term.is_excluded)
     }
 }
 
@@ -88,10 +108,14 @@ fn term(word: &str) -> Result<Term, String> {
     } else {
         Condition::Text(word.to_lowercase())
     };
-    Ok(Term { is_excluded, condition })
+    Ok(Term {
+        is_excluded,
+        condition,
+    })
 }
 
-/// Parses a number such as `150k`, `2.5M`, `0.3` or `90,000`. `word` is the whole word, for the error.
+/// Parses a number such as `150k`, `2.5M`, `0.3` or `90,000`. `word` is the whole word, for the
+/// error.
 fn number(text: &str, word: &str) -> Result<f64, String> {
     let (digits, unit) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1e3),
@@ -100,9 +124,16 @@ fn number(text: &str, word: &str) -> Result<f64, String> {
         _ => (text, 1.0),
     };
     let number: Option<f64> = digits.replace(',', "").parse().ok();
-    number.map(|n| n * unit).filter(|n| n.is_finite()).ok_or_else(|| {
-        format!("'{word}' is not a limit of the figure: write {}150k or {}2.5M", &word[..1], &word[..1])
-    })
+    number
+        .map(|n| n * unit)
+        .filter(|n| n.is_finite())
+        .ok_or_else(|| {
+            format!(
+                "'{word}' is not a limit of the figure: write {}150k or {}2.5M",
+                &word[..1],
+                &word[..1]
+            )
+        })
 }
 
 impl Condition {
@@ -118,11 +149,17 @@ impl Condition {
                     "status" => contains(row.status.word()),
                     "device" => experiment.device.as_deref().is_some_and(contains),
                     "kernel" => experiment.kernel.as_deref().is_some_and(contains),
-                    "speed" => {
-                        experiment.measured.change.and_then(|c| c.speed).is_some_and(|s| contains(s.word()))
-                    }
+                    "speed" => experiment
+                        .measured
+                        .change
+                        .and_then(|c| c.speed)
+                        .is_some_and(|s| contains(s.word())),
                     "correctness" => contains(row.correctness.word()),
-                    "caveat" => contains(if experiment.measured.caveated { "yes" } else { "no" }),
+                    "caveat" => contains(if experiment.measured.caveated {
+                        "yes"
+                    } else {
+                        "no"
+                    }),
                     "commit" => contains(&row.commit),
                     "run" => experiment.run.is_some_and(|run| *wanted == run.to_string()),
                     _ => false,

@@ -6,8 +6,12 @@ use lab_core::run::experiment::{Measured, Row, Status};
 use lab_core::run::verdict::Change;
 use lab_protocol::report::Speed;
 
-const HERE: TableContext =
-    TableContext { kernel: "a/kernel.cu", device: Some("H200"), emulated: false, goal: Goal::Maximize };
+const HERE: TableContext = TableContext {
+    kernel: "a/kernel.cu",
+    device: Some("H200"),
+    emulated: false,
+    goal: Goal::Maximize,
+};
 
 /// `figure status kernel device description`, oldest first.
 fn history(rows: &str) -> Vec<Experiment> {
@@ -19,8 +23,16 @@ fn history(rows: &str) -> Vec<Experiment> {
             "discard" => Status::Discard,
             _ => Status::Crash,
         };
-        let speed = if status == Status::Keep { Speed::Faster } else { Speed::Slower };
-        let change = Change { ratio: 0.01 * at as f64, speed: Some(speed), ..Change::default() };
+        let speed = if status == Status::Keep {
+            Speed::Faster
+        } else {
+            Speed::Slower
+        };
+        let change = Change {
+            ratio: 0.01 * at as f64,
+            speed: Some(speed),
+            ..Change::default()
+        };
         Experiment {
             row: Row {
                 commit: format!("c{at}"),
@@ -69,14 +81,22 @@ fn table(history: &[Experiment]) -> Table {
 }
 
 fn rows(table: &Table) -> String {
-    table.order().iter().map(|place| format!("c{place}")).collect::<Vec<_>>().join(" ")
+    table
+        .order()
+        .iter()
+        .map(|place| format!("c{place}"))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[track_caller]
 fn filtered(text: &str, wanted: &str) {
     let history = history(PAST);
     let mut table = table(&history);
-    table.filter_by(Filter::parse(text).unwrap_or_else(|why| panic!("{why}")), &history);
+    table.filter_by(
+        Filter::parse(text).unwrap_or_else(|why| panic!("{why}")),
+        &history,
+    );
     assert_eq!(rows(&table), wanted, "{text}");
 }
 
@@ -109,8 +129,14 @@ fn a_wrong_word_is_an_error_that_says_what_to_write() {
         "no field 'what': choose one of status, device, kernel, speed, correctness, caveat, commit, run"
     );
     assert_eq!(error("stat:keep"), "no field 'stat' (did you mean status?)");
-    assert_eq!(error(">fast"), "'>fast' is not a limit of the figure: write >150k or >2.5M");
-    assert_eq!(error("<"), "'<' is not a limit of the figure: write <150k or <2.5M");
+    assert_eq!(
+        error(">fast"),
+        "'>fast' is not a limit of the figure: write >150k or >2.5M"
+    );
+    assert_eq!(
+        error("<"),
+        "'<' is not a limit of the figure: write <150k or <2.5M"
+    );
 }
 
 #[test]
@@ -138,7 +164,12 @@ fn each_column_sorts_its_best_value_first_and_rows_without_a_value_last() {
         "run: c7 c6 c5 c4 c3 c2 c1 c0",
         "description: c0 c7 c4 c2 c6 c3 c5 c1",
     ];
-    seen.rotate_right(1 + Column::ALL.iter().position(|c| *c == Column::When).expect("a column"));
+    seen.rotate_right(
+        1 + Column::ALL
+            .iter()
+            .position(|c| *c == Column::When)
+            .expect("a column"),
+    );
     assert_eq!(seen, wanted);
     // In the reversed order rows without a value are last too.
     while table.sort().column != Column::Figure {
@@ -156,19 +187,40 @@ fn the_best_before_is_over_as_many_workloads() {
     for at in [1, 3] {
         history[at].measured.part = Some(8);
     }
-    let over =
-        table(&history).facts.iter().map(|f| f.over_best.map(|r| (r * 100.0).round())).collect::<Vec<_>>();
+    let over = table(&history)
+        .facts
+        .iter()
+        .map(|f| f.over_best.map(|r| (r * 100.0).round()))
+        .collect::<Vec<_>>();
     assert_eq!(over, [None, None, Some(20.0), Some(-10.0)]);
 }
 
 #[test]
 fn the_best_before_is_of_the_same_kernel_on_the_same_device() {
     let table = table(&history(PAST));
-    let over: Vec<Option<f64>> =
-        table.facts.iter().map(|f| f.over_best.map(|r| (r * 100.0).round())).collect();
-    assert_eq!(over, [None, Some(50.0), None, Some(100.0), None, None, None, Some(-10.0)]);
-    let marks: Vec<(bool, bool)> =
-        table.facts.iter().map(|f| (f.of_another_kernel, f.on_another_device)).collect();
+    let over: Vec<Option<f64>> = table
+        .facts
+        .iter()
+        .map(|f| f.over_best.map(|r| (r * 100.0).round()))
+        .collect();
+    assert_eq!(
+        over,
+        [
+            None,
+            Some(50.0),
+            None,
+            Some(100.0),
+            None,
+            None,
+            None,
+            Some(-10.0)
+        ]
+    );
+    let marks: Vec<(bool, bool)> = table
+        .facts
+        .iter()
+        .map(|f| (f.of_another_kernel, f.on_another_device))
+        .collect();
     assert_eq!(
         (marks[3], marks[4], marks[5], marks[6]),
         ((false, false), (true, false), (false, true), (false, true))
@@ -186,14 +238,25 @@ fn two_are_marked_and_a_third_mark_removes_the_oldest() {
     table.mark(history[3].key());
     assert_eq!(table.marked(), [history[7].key()]);
     table.set_history(&history[..7], HERE);
-    assert!(table.marked().is_empty(), "an experiment that is gone has no mark");
+    assert!(
+        table.marked().is_empty(),
+        "an experiment that is gone has no mark"
+    );
 }
 
 #[test]
 fn undecided_sorts_between_same_and_slower_and_is_found_by_its_word() {
     let mut history = history(PAST);
-    for (at, speed) in [Speed::Slower, Speed::Undecided, Speed::Same, Speed::Faster].into_iter().enumerate() {
-        history[at].measured.change.as_mut().expect("a change").speed = Some(speed);
+    for (at, speed) in [Speed::Slower, Speed::Undecided, Speed::Same, Speed::Faster]
+        .into_iter()
+        .enumerate()
+    {
+        history[at]
+            .measured
+            .change
+            .as_mut()
+            .expect("a change")
+            .speed = Some(speed);
     }
     history.truncate(4);
     let mut table = table(&history);
@@ -201,7 +264,10 @@ fn undecided_sorts_between_same_and_slower_and_is_found_by_its_word() {
         table.sort_by_next(&history, Goal::Maximize);
     }
     assert_eq!(rows(&table), "c3 c2 c1 c0");
-    table.filter_by(Filter::parse("speed:undecided").expect("a filter"), &history);
+    table.filter_by(
+        Filter::parse("speed:undecided").expect("a filter"),
+        &history,
+    );
     assert_eq!(rows(&table), "c1");
 }
 
@@ -210,10 +276,16 @@ fn one_problem_is_shown_or_all_of_them() {
     let history = history(PAST);
     let mut table = Table::of_one_problem();
     table.set_history(&history, HERE);
-    assert_eq!((rows(&table).as_str(), table.of_others()), ("c7 c6 c5 c3 c2 c1 c0", 1));
+    assert_eq!(
+        (rows(&table).as_str(), table.of_others()),
+        ("c7 c6 c5 c3 c2 c1 c0", 1)
+    );
     // A word that names a kernel chooses among all.
     table.filter_by(Filter::parse("kernel:b").expect("a filter"), &history);
-    assert_eq!((rows(&table).as_str(), table.is_of_one_problem()), ("c4", false));
+    assert_eq!(
+        (rows(&table).as_str(), table.is_of_one_problem()),
+        ("c4", false)
+    );
     table.filter_by(Filter::default(), &history);
     table.show_one_problem(false, &history);
     assert_eq!(rows(&table), "c7 c6 c5 c4 c3 c2 c1 c0");
@@ -222,5 +294,8 @@ fn one_problem_is_shown_or_all_of_them() {
     history[4].kernel = None;
     table.show_one_problem(true, &history);
     table.set_history(&history, HERE);
-    assert_eq!((rows(&table).as_str(), table.of_others()), ("c7 c6 c5 c4 c3 c2 c1 c0", 0));
+    assert_eq!(
+        (rows(&table).as_str(), table.of_others()),
+        ("c7 c6 c5 c4 c3 c2 c1 c0", 0)
+    );
 }

@@ -1,5 +1,6 @@
-//! The themes that can be chosen by name: the terminal's own colours, the schemes that come with the lab, and the
-//! user's own schemes. Reading the user's files is the caller's work; this module parses what was read.
+//! The themes that can be chosen by name: the terminal's own colours, the schemes that come with
+//! the lab, and the user's own schemes. Reading the user's files is the caller's work; this module
+//! parses what was read.
 
 use super::Theme;
 use super::color_depth::ColorDepth;
@@ -90,17 +91,22 @@ pub struct Catalogue {
     folder: Option<PathBuf>,
 }
 
-/// Whether `wanted` is the path of a scheme's file rather than a theme's name: it contains a `/` or ends in .yaml or
-/// .yml.
+/// Whether `wanted` is the path of a scheme's file rather than a theme's name: it contains a `/` or
+/// ends in .yaml or .yml.
 pub fn is_path(wanted: &str) -> bool {
     wanted.contains('/') || wanted.ends_with(".yaml") || wanted.ends_with(".yml")
 }
 
-/// Parses the text of a scheme's file. `file` is named in the error, and names the scheme where the text does not.
+/// Parses the text of a scheme's file. `file` is named in the error, and names the scheme where the
+/// text does not.
 pub fn parse_scheme_file(file: &Path, text: &str) -> Result<Scheme, String> {
     let mut scheme = scheme::parse(text).map_err(|error| scheme_file_error(file, &error))?;
     if scheme.name.is_empty() {
-        scheme.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        scheme.name = file
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
     }
     for text in [&mut scheme.name, &mut scheme.author] {
         *text = printable(text).into_owned();
@@ -116,30 +122,52 @@ pub fn scheme_file_error(file: &Path, reason: &dyn Display) -> String {
 impl Catalogue {
     /// The terminal's own colours and the schemes that come with the lab.
     pub fn built_in() -> Self {
-        let terminal = ThemeEntry { name: TERMINAL.to_owned(), origin: ThemeOrigin::Terminal, scheme: None };
+        let terminal = ThemeEntry {
+            name: TERMINAL.to_owned(),
+            origin: ThemeOrigin::Terminal,
+            scheme: None,
+        };
         // A test parses each of them.
         let embedded = EMBEDDED.into_iter().filter_map(|(name, text)| {
             let scheme = Some(scheme::parse(text).ok()?);
-            Some(ThemeEntry { name: name.to_owned(), origin: ThemeOrigin::BuiltIn, scheme })
+            Some(ThemeEntry {
+                name: name.to_owned(),
+                origin: ThemeOrigin::BuiltIn,
+                scheme,
+            })
         });
-        Catalogue { entries: std::iter::once(terminal).chain(embedded).collect(), ..Catalogue::default() }
+        Catalogue {
+            entries: std::iter::once(terminal).chain(embedded).collect(),
+            ..Catalogue::default()
+        }
     }
 
-    /// The built-in themes and the user's. `files` are the files of the user's `folder`, each with its scheme or with
-    /// the reason why it is not used.
+    /// The built-in themes and the user's. `files` are the files of the user's `folder`, each with
+    /// its scheme or with the reason why it is not used.
     pub fn with_user_files(
         folder: &Path,
         files: impl IntoIterator<Item = (PathBuf, Result<Scheme, String>)>,
     ) -> Self {
-        let mut catalogue = Catalogue { folder: Some(folder.to_owned()), ..Catalogue::built_in() };
+        let mut catalogue = Catalogue {
+            folder: Some(folder.to_owned()),
+            ..Catalogue::built_in()
+        };
         for (file, scheme) in files {
-            let Some(name) = file.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned) else {
+            let Some(name) = file
+                .file_stem()
+                .and_then(|stem| stem.to_str())
+                .map(str::to_owned)
+            else {
                 continue;
             };
             match scheme {
                 Ok(scheme) => {
                     let origin = ThemeOrigin::User(file);
-                    catalogue.put(ThemeEntry { name, origin, scheme: Some(scheme) });
+                    catalogue.put(ThemeEntry {
+                        name,
+                        origin,
+                        scheme: Some(scheme),
+                    });
                 }
                 Err(reason) => catalogue.problems.push((file, reason)),
             }
@@ -148,7 +176,11 @@ impl Catalogue {
     }
 
     fn put(&mut self, entry: ThemeEntry) {
-        match self.entries.iter_mut().find(|known| known.name == entry.name) {
+        match self
+            .entries
+            .iter_mut()
+            .find(|known| known.name == entry.name)
+        {
             Some(known) => *known = entry,
             None => self.entries.push(entry),
         }
@@ -159,10 +191,11 @@ impl Catalogue {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    /// The theme of this name. The error says what is wrong with the user's file of this name; or it suggests the
-    /// nearest name and lists all.
+    /// The theme of this name. The error says what is wrong with the user's file of this name; or
+    /// it suggests the nearest name and lists all.
     pub fn find(&self, name: &str) -> Result<&ThemeEntry, String> {
-        let is_named = |(file, _): &&(PathBuf, String)| file.file_stem().is_some_and(|stem| stem == name);
+        let is_named =
+            |(file, _): &&(PathBuf, String)| file.file_stem().is_some_and(|stem| stem == name);
         match (self.problems.iter().find(is_named), self.entry(name)) {
             (Some((_, reason)), _) => Err(reason.clone()),
             (None, Some(entry)) => Ok(entry),
@@ -171,7 +204,11 @@ impl Catalogue {
     }
 
     fn unknown(&self, wanted: &str) -> String {
-        let names: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
+        let names: Vec<&str> = self
+            .entries
+            .iter()
+            .map(|entry| entry.name.as_str())
+            .collect();
         let near = did_you_mean(&wanted.to_lowercase(), names.iter().copied());
         let own = match &self.folder {
             Some(folder) => format!("NAME.yaml in {}", folder.display()),
@@ -193,42 +230,79 @@ mod tests {
     fn every_scheme_that_comes_with_the_lab_is_complete() {
         for (name, text) in EMBEDDED {
             let scheme = scheme::parse(text).unwrap_or_else(|e| panic!("{name}: {e}"));
-            assert!(!scheme.name.is_empty() && !scheme.author.is_empty(), "{name} names its author");
+            assert!(
+                !scheme.name.is_empty() && !scheme.author.is_empty(),
+                "{name} names its author"
+            );
         }
         let catalogue = Catalogue::built_in();
         assert_eq!(catalogue.entries.len(), EMBEDDED.len() + 1);
-        assert_eq!(catalogue.entry("lab-light").and_then(ThemeEntry::variant), Some(Variant::Light));
+        assert_eq!(
+            catalogue.entry("lab-light").and_then(ThemeEntry::variant),
+            Some(Variant::Light)
+        );
     }
 
     #[test]
     fn the_error_of_an_unknown_name_suggests_the_nearest_and_lists_all() {
-        let error = Catalogue::built_in().find("solarised-dark").expect_err("there is none").clone();
+        let error = Catalogue::built_in()
+            .find("solarised-dark")
+            .expect_err("there is none")
+            .clone();
         assert!(
             error.starts_with(
                 "there is no theme 'solarised-dark' (did you mean solarized-dark?): choose one of ansi, lab-dark,"
             ),
             "{error}"
         );
-        let error = Catalogue::built_in().find("\u{1b}[2J").expect_err("there is none").clone();
-        assert!(!error.contains('\u{1b}') && !error.contains("did you mean"), "{error}");
+        let error = Catalogue::built_in()
+            .find("\u{1b}[2J")
+            .expect_err("there is none")
+            .clone();
+        assert!(
+            !error.contains('\u{1b}') && !error.contains("did you mean"),
+            "{error}"
+        );
     }
 
     #[test]
     fn a_users_scheme_is_named_by_its_file_and_replaces_a_built_in_one() {
         let mine = EMBEDDED[0].1.replace("7fc98a", "00ff00");
-        let files = [("mine.yaml", mine.as_str()), ("nord.yml", &mine), ("bad.yaml", "base00: red\n")]
-            .map(|(name, text)| (PathBuf::from("/themes").join(name), text));
+        let files = [
+            ("mine.yaml", mine.as_str()),
+            ("nord.yml", &mine),
+            ("bad.yaml", "base00: red\n"),
+        ]
+        .map(|(name, text)| (PathBuf::from("/themes").join(name), text));
         let files = files.map(|(file, text)| (file.clone(), parse_scheme_file(&file, text)));
         let catalogue = Catalogue::with_user_files(Path::new("/themes"), files);
         for name in ["mine", "nord"] {
-            let theme = catalogue.entry(name).expect("it is there").theme(ColorDepth::Rgb, false);
-            assert_eq!(theme.good().fg, Some(ratatui::style::Color::Rgb(0, 255, 0)), "{name}");
+            let theme = catalogue
+                .entry(name)
+                .expect("it is there")
+                .theme(ColorDepth::Rgb, false);
+            assert_eq!(
+                theme.good().fg,
+                Some(ratatui::style::Color::Rgb(0, 255, 0)),
+                "{name}"
+            );
         }
-        assert_eq!(catalogue.entries.len(), EMBEDDED.len() + 2, "the terminal's, ours and one more");
-        let reason = "the colour scheme /themes/bad.yaml: line 1: 'red' is not a colour such as d3d8df";
-        assert_eq!(catalogue.problems, [(PathBuf::from("/themes/bad.yaml"), reason.to_owned())]);
+        assert_eq!(
+            catalogue.entries.len(),
+            EMBEDDED.len() + 2,
+            "the terminal's, ours and one more"
+        );
+        let reason =
+            "the colour scheme /themes/bad.yaml: line 1: 'red' is not a colour such as d3d8df";
+        assert_eq!(
+            catalogue.problems,
+            [(PathBuf::from("/themes/bad.yaml"), reason.to_owned())]
+        );
         assert_eq!(catalogue.find("bad"), Err(reason.to_owned()));
         let unknown = catalogue.find("worse").expect_err("there is none");
-        assert!(unknown.ends_with("or a base16 scheme of your own, NAME.yaml in /themes"), "{unknown}");
+        assert!(
+            unknown.ends_with("or a base16 scheme of your own, NAME.yaml in /themes"),
+            "{unknown}"
+        );
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! The conventions and their sources: `NO_COLOR` (<https://no-color.org>: set and not empty),
 //! `CLICOLOR=0` (<https://bixense.com/clicolors/>), `FORCE_COLOR` with Node's levels 0 to 3
-//! (<https://nodejs.org/api/tty.html#writestreamgetcolordepthenv>), `COLORTERM=truecolor` or `24bit` and terminfo's
-//! `-direct` entries (<https://github.com/termstandard/colors>).
+//! (<https://nodejs.org/api/tty.html#writestreamgetcolordepthenv>), `COLORTERM=truecolor` or
+//! `24bit` and terminfo's `-direct` entries (<https://github.com/termstandard/colors>).
 
 use lab_core::text::suggest::did_you_mean;
 use std::fmt;
@@ -29,8 +29,8 @@ impl fmt::Display for ColorDepth {
     }
 }
 
-/// Parses the user's setting. `None` for `auto`: the environment decides. Fails on an unknown word; the error lists the
-/// known ones.
+/// Parses the user's setting. `None` for `auto`: the environment decides. Fails on an unknown word;
+/// the error lists the known ones.
 pub fn parse_color_depth(text: &str) -> Result<Option<ColorDepth>, String> {
     Ok(match text {
         "auto" => None,
@@ -65,14 +65,21 @@ pub fn detect_color_depth(env: impl Fn(&str) -> Option<String>) -> ColorDepth {
         return ColorDepth::None;
     }
     let inside_tmux = var("TMUX").is_some() || term.starts_with("tmux");
-    // GNU screen passes on the COLORTERM of the terminal that it was started in. Before version 5 it garbles 24-bit
-    // colours.
+    // GNU screen passes on the COLORTERM of the terminal that it was started in. Before version 5
+    // it garbles 24-bit colours.
     let inside_screen = var("STY").is_some() || (term.starts_with("screen") && !inside_tmux);
-    // In tmux COLORTERM may come from another terminal too, but tmux maps every colour to one that the attached
-    // terminal can show.
+    // In tmux COLORTERM may come from another terminal too, but tmux maps every colour to one that
+    // the attached terminal can show.
     let is_stated = matches!(var("COLORTERM").as_deref(), Some("truecolor" | "24bit"));
     // These terminals show 24-bit colours. Over ssh COLORTERM is lost, but TERM names them.
-    let is_known = ["xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm"].contains(&term.as_str());
+    let is_known = [
+        "xterm-kitty",
+        "xterm-ghostty",
+        "alacritty",
+        "foot",
+        "wezterm",
+    ]
+    .contains(&term.as_str());
     if !inside_screen && (is_stated || is_known || term.ends_with("-direct")) {
         return ColorDepth::Rgb;
     }
@@ -88,8 +95,15 @@ mod tests {
 
     /// `NAME=value NAME=value`
     fn depth(vars: &str) -> ColorDepth {
-        let vars: Vec<_> = vars.split(' ').filter_map(|var| var.split_once('=')).collect();
-        detect_color_depth(|name| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+        let vars: Vec<_> = vars
+            .split(' ')
+            .filter_map(|var| var.split_once('='))
+            .collect();
+        detect_color_depth(|name| {
+            vars.iter()
+                .find(|(n, _)| *n == name)
+                .map(|(_, v)| (*v).to_owned())
+        })
     }
 
     #[test]
@@ -132,11 +146,20 @@ mod tests {
         for (vars, expected) in [
             ("TERM=tmux-256color", ColorDepth::Ansi256),
             ("TERM=screen TMUX=/tmp/t,1,0", ColorDepth::Ansi256),
-            ("TERM=screen-256color TMUX=/tmp/t,1,0 COLORTERM=truecolor", ColorDepth::Rgb),
+            (
+                "TERM=screen-256color TMUX=/tmp/t,1,0 COLORTERM=truecolor",
+                ColorDepth::Rgb,
+            ),
             ("TERM=tmux-256color COLORTERM=truecolor", ColorDepth::Rgb),
             ("TERM=screen", ColorDepth::Ansi16),
-            ("TERM=screen-256color STY=1.a COLORTERM=truecolor", ColorDepth::Ansi256),
-            ("TERM=screen.xterm-256color COLORTERM=truecolor", ColorDepth::Ansi256),
+            (
+                "TERM=screen-256color STY=1.a COLORTERM=truecolor",
+                ColorDepth::Ansi256,
+            ),
+            (
+                "TERM=screen.xterm-256color COLORTERM=truecolor",
+                ColorDepth::Ansi256,
+            ),
         ] {
             assert_eq!(depth(vars), expected, "{vars}");
         }
@@ -144,7 +167,12 @@ mod tests {
 
     #[test]
     fn every_depth_is_parsed_from_its_name() {
-        for depth in [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::Rgb] {
+        for depth in [
+            ColorDepth::None,
+            ColorDepth::Ansi16,
+            ColorDepth::Ansi256,
+            ColorDepth::Rgb,
+        ] {
             assert_eq!(parse_color_depth(&depth.to_string()), Ok(Some(depth)));
         }
         assert_eq!(parse_color_depth("auto"), Ok(None));

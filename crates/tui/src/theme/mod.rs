@@ -1,7 +1,8 @@
 //! Styles by meaning: a pane asks for `verdict(Outcome::Pass)`, never for green.
 //!
-//! A [`Theme`] is a palette of a few colours and one method for each meaning. The palette comes from a base16
-//! [`Scheme`] or is the terminal's own; it holds only colours that the terminal can show ([`ColorDepth`]).
+//! A [`Theme`] is a palette of a few colours and one method for each meaning. The palette comes
+//! from a base16 [`Scheme`] or is the terminal's own; it holds only colours that the terminal can
+//! show ([`ColorDepth`]).
 
 mod appearance;
 mod catalogue;
@@ -14,7 +15,9 @@ mod source_styles;
 mod tests;
 
 pub use appearance::{Appearance, AppearanceChoice};
-pub use catalogue::{Catalogue, ThemeEntry, ThemeOrigin, is_path, parse_scheme_file, scheme_file_error};
+pub use catalogue::{
+    Catalogue, ThemeEntry, ThemeOrigin, is_path, parse_scheme_file, scheme_file_error,
+};
 pub use color_depth::{ColorDepth, detect_color_depth, parse_color_depth};
 pub use rgb::Rgb;
 pub use scheme::{MAX_SCHEME_BYTES, Scheme, SchemeError, Variant};
@@ -47,29 +50,43 @@ pub struct Theme {
 impl Theme {
     /// The terminal's own sixteen colours, on its own background.
     pub fn ansi() -> Self {
-        Theme { colored: true, palette: Palette::ansi() }
+        Theme {
+            colored: true,
+            palette: Palette::ansi(),
+        }
     }
 
     /// No colours: bold, faint, underlined and reversed only.
     pub fn plain() -> Self {
-        Theme { colored: false, palette: Palette::default() }
+        Theme {
+            colored: false,
+            palette: Palette::default(),
+        }
     }
 
-    /// A scheme in the colours that a terminal of this depth can show. The terminal's own background stays unless
-    /// `paint` is true.
+    /// A scheme in the colours that a terminal of this depth can show. The terminal's own
+    /// background stays unless `paint` is true.
     pub fn of(scheme: &Scheme, depth: ColorDepth, paint: bool) -> Self {
-        Theme { colored: depth != ColorDepth::None, palette: Palette::of(scheme, depth, paint) }
+        Theme {
+            colored: depth != ColorDepth::None,
+            palette: Palette::of(scheme, depth, paint),
+        }
     }
 
-    /// The built-in theme of this name, with the terminal's own background; without a name the terminal's own colours.
-    /// Fails where no built-in theme has this name.
+    /// The built-in theme of this name, with the terminal's own background; without a name the
+    /// terminal's own colours. Fails where no built-in theme has this name.
     pub fn choose(name: Option<&str>, depth: ColorDepth) -> Result<Self, String> {
         let catalogue = Catalogue::built_in();
-        Ok(catalogue.find(name.unwrap_or(catalogue::TERMINAL))?.theme(depth, false))
+        Ok(catalogue
+            .find(name.unwrap_or(catalogue::TERMINAL))?
+            .theme(depth, false))
     }
 
     fn foreground(&self, color: Option<Color>) -> Style {
-        Style { fg: color.or(self.palette.text), ..Style::default() }
+        Style {
+            fg: color.or(self.palette.text),
+            ..Style::default()
+        }
     }
 
     fn outcome_color(&self, outcome: Outcome) -> Option<Color> {
@@ -82,12 +99,17 @@ impl Theme {
 
     /// Plain text and the background of the screen.
     pub fn text(&self) -> Style {
-        Style { fg: self.palette.text, bg: self.palette.background, ..Style::default() }
+        Style {
+            fg: self.palette.text,
+            bg: self.palette.background,
+            ..Style::default()
+        }
     }
 
     /// Text that stands out: headings, the chosen value.
     pub fn strong(&self) -> Style {
-        self.foreground(self.palette.text).add_modifier(Modifier::BOLD)
+        self.foreground(self.palette.text)
+            .add_modifier(Modifier::BOLD)
     }
 
     /// Text of less importance: labels, units, rules.
@@ -105,7 +127,8 @@ impl Theme {
 
     /// A bad result or an error.
     pub fn bad(&self) -> Style {
-        self.foreground(self.palette.bad).add_modifier(Modifier::BOLD)
+        self.foreground(self.palette.bad)
+            .add_modifier(Modifier::BOLD)
     }
 
     /// A warning or a caveat.
@@ -120,7 +143,8 @@ impl Theme {
 
     /// The word of a verdict.
     pub fn verdict(&self, outcome: Outcome) -> Style {
-        self.foreground(self.outcome_color(outcome)).add_modifier(Modifier::BOLD)
+        self.foreground(self.outcome_color(outcome))
+            .add_modifier(Modifier::BOLD)
     }
 
     /// The verdict as a filled block, which is readable from a distance.
@@ -130,7 +154,11 @@ impl Theme {
 
     fn block(&self, color: Option<Color>) -> Style {
         match color {
-            Some(color) => Style { bg: Some(color), fg: self.palette.on_block, ..Style::default() },
+            Some(color) => Style {
+                bg: Some(color),
+                fg: self.palette.on_block,
+                ..Style::default()
+            },
             None => Style::new().add_modifier(Modifier::REVERSED),
         }
         .add_modifier(Modifier::BOLD)
@@ -138,7 +166,11 @@ impl Theme {
 
     /// The title in the line above a pane.
     pub fn title(&self, focused: bool) -> Style {
-        if focused { self.accent().add_modifier(Modifier::BOLD) } else { self.foreground(self.palette.text) }
+        if focused {
+            self.accent().add_modifier(Modifier::BOLD)
+        } else {
+            self.foreground(self.palette.text)
+        }
     }
 
     /// The line above a pane, beside its title.
@@ -159,12 +191,17 @@ impl Theme {
         }
     }
 
-    /// A whole selected row. Where the selection is shown by reversed colours, the row's own colours are removed:
-    /// reversed, each span would be a block of a different colour.
+    /// A whole selected row. Where the selection is shown by reversed colours, the row's own
+    /// colours are removed: reversed, each span would be a block of a different colour.
     pub fn select<'a>(&self, mut line: Line<'a>) -> Line<'a> {
         for span in &mut line.spans {
             if self.palette.selection.is_none() {
-                span.style = Style { fg: None, bg: None, ..span.style }.remove_modifier(Modifier::DIM);
+                span.style = Style {
+                    fg: None,
+                    bg: None,
+                    ..span.style
+                }
+                .remove_modifier(Modifier::DIM);
             } else if span.style.bg == self.palette.background {
                 // A painted background would be a hole in the row.
                 span.style.bg = None;

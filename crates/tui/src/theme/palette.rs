@@ -5,8 +5,8 @@ use super::rgb::Rgb;
 use super::scheme::{Scheme, Variant};
 use ratatui::style::Color;
 
-/// The colours of a theme. `None` leaves the terminal's own colour; then bold, faint, underlined or reversed carries
-/// the meaning.
+/// The colours of a theme. `None` leaves the terminal's own colour; then bold, faint, underlined or
+/// reversed carries the meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Palette {
     /// Painted over the whole screen.
@@ -45,9 +45,10 @@ impl Palette {
         self.hues[hue as usize]
     }
 
-    /// The terminal's own sixteen colours, on its own background. Orange and brown become yellow, which is brown on
-    /// many terminals. The bright colours are not used, because they are greys in Solarized terminals. Blue is not used
-    /// as a text colour, because it is nearly black on most dark backgrounds.
+    /// The terminal's own sixteen colours, on its own background. Orange and brown become yellow,
+    /// which is brown on many terminals. The bright colours are not used, because they are greys in
+    /// Solarized terminals. Blue is not used as a text colour, because it is nearly black on most
+    /// dark backgrounds.
     pub fn ansi() -> Self {
         use Color::{Black, Cyan, DarkGray, Green, Magenta, Red, Yellow};
         Palette {
@@ -62,7 +63,15 @@ impl Palette {
             on_block: Some(Black),
             added: [None; 2],
             removed: [None; 2],
-            hues: [Some(Yellow), Some(Yellow), Some(Green), Some(Cyan), None, Some(Magenta), Some(Yellow)],
+            hues: [
+                Some(Yellow),
+                Some(Yellow),
+                Some(Green),
+                Some(Cyan),
+                None,
+                Some(Magenta),
+                Some(Yellow),
+            ],
         }
     }
 
@@ -78,7 +87,8 @@ impl Palette {
         }
     }
 
-    /// A scheme in the colours that a terminal of this depth can show. With `paint` its background is painted too.
+    /// A scheme in the colours that a terminal of this depth can show. With `paint` its background
+    /// is painted too.
     pub fn of(scheme: &Scheme, depth: ColorDepth, paint: bool) -> Self {
         let show = match depth {
             ColorDepth::None => return Palette::default(),
@@ -112,14 +122,25 @@ impl Palette {
         if !paint {
             return palette;
         }
-        Palette { background: Some(background), text: Some(text), ..palette }
+        Palette {
+            background: Some(background),
+            text: Some(text),
+            ..palette
+        }
     }
 }
 
-/// base03, mixed with the text colour until its contrast with the background is 3:1, WCAG 2.1's minimum for large text.
-/// Schemes choose base03 for comments that a reader may skip; here labels and units are written in it.
+/// base03, mixed with the text colour until its contrast with the background is 3:1, WCAG 2.1's
+/// minimum for large text. Schemes choose base03 for comments that a reader may skip; here labels
+/// and units are written in it.
 fn quiet(scheme: &Scheme, depth: ColorDepth) -> Rgb {
-    let shown = |color: Rgb| if depth == ColorDepth::Ansi256 { color.nearest() } else { color };
+    let shown = |color: Rgb| {
+        if depth == ColorDepth::Ansi256 {
+            color.nearest()
+        } else {
+            color
+        }
+    };
     let (background, text) = (scheme.colors[0x0], scheme.colors[0x5]);
     (0..=10)
         .map(|tenths| text.over(scheme.colors[0x3], f64::from(tenths) / 10.0))
@@ -128,15 +149,22 @@ fn quiet(scheme: &Scheme, depth: ColorDepth) -> Rgb {
 }
 
 /// The backgrounds of added and of removed lines: of the line, and of the part that differs.
-fn diff_backgrounds(scheme: &Scheme, depth: ColorDepth) -> ([Option<Color>; 2], [Option<Color>; 2]) {
+fn diff_backgrounds(
+    scheme: &Scheme,
+    depth: ColorDepth,
+) -> ([Option<Color>; 2], [Option<Color>; 2]) {
     if depth == ColorDepth::Ansi256 {
-        // Among the 256 colours the nearest to a faint green is a grey; these are the faintest greens and reds of the
-        // cube.
+        // Among the 256 colours the nearest to a faint green is a grey; these are the faintest
+        // greens and reds of the cube.
         return match scheme.variant {
-            Variant::Dark => ([22, 28].map(Color::Indexed).map(Some), [52, 88].map(Color::Indexed).map(Some)),
-            Variant::Light => {
-                ([194, 157].map(Color::Indexed).map(Some), [224, 217].map(Color::Indexed).map(Some))
-            }
+            Variant::Dark => (
+                [22, 28].map(Color::Indexed).map(Some),
+                [52, 88].map(Color::Indexed).map(Some),
+            ),
+            Variant::Light => (
+                [194, 157].map(Color::Indexed).map(Some),
+                [224, 217].map(Color::Indexed).map(Some),
+            ),
         };
     }
     let mixed = |index: usize| {

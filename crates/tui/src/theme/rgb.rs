@@ -19,7 +19,11 @@ impl Rgb {
     pub fn luminance(self) -> f64 {
         let part = |v: u8| {
             let v = f64::from(v) / 255.0;
-            if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+            if v <= 0.04045 {
+                v / 12.92
+            } else {
+                ((v + 0.055) / 1.055).powf(2.4)
+            }
         };
         0.2126 * part(self.0) + 0.7152 * part(self.1) + 0.0722 * part(self.2)
     }
@@ -33,12 +37,17 @@ impl Rgb {
     /// This colour laid over `background` with an opacity of `share`, 0 to 1.
     #[must_use]
     pub fn over(self, background: Rgb, share: f64) -> Rgb {
-        let mix = |a: u8, b: u8| (f64::from(a) * share + f64::from(b) * (1.0 - share)).round() as u8;
-        Rgb(mix(self.0, background.0), mix(self.1, background.1), mix(self.2, background.2))
+        let mix =
+            |a: u8, b: u8| (f64::from(a) * share + f64::from(b) * (1.0 - share)).round() as u8;
+        Rgb(
+            mix(self.0, background.0),
+            mix(self.1, background.1),
+            mix(self.2, background.2),
+        )
     }
 
-    /// The index of the nearest colour of xterm's 6×6×6 cube and its 24 greys. Never one of the first sixteen, which a
-    /// terminal's palette redefines.
+    /// The index of the nearest colour of xterm's 6×6×6 cube and its 24 greys. Never one of the
+    /// first sixteen, which a terminal's palette redefines.
     pub fn indexed(self) -> u8 {
         anstyle_lossy::rgb_to_xterm(anstyle::RgbColor(self.0, self.1, self.2)).0
     }
@@ -46,7 +55,8 @@ impl Rgb {
     /// The colour at the index [`Rgb::indexed`].
     #[must_use]
     pub fn nearest(self) -> Rgb {
-        // The conversion asks for a palette of the first sixteen colours, which `indexed` never returns.
+        // The conversion asks for a palette of the first sixteen colours, which `indexed` never
+        // returns.
         let sixteen = anstyle_lossy::palette::VGA;
         let anstyle::RgbColor(r, g, b) =
             anstyle_lossy::xterm_to_rgb(anstyle::Ansi256Color(self.indexed()), sixteen);

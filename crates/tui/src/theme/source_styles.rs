@@ -20,13 +20,18 @@ pub enum DiffRole {
 }
 
 impl Theme {
-    /// A piece of source: foreground colour and weight. The background is the pane's, or [`Theme::diff_background`]'s.
+    /// A piece of source: foreground colour and weight. The background is the pane's, or
+    /// [`Theme::diff_background`]'s.
     pub fn syntax(&self, role: SyntaxRole) -> Style {
         let hue = |hue: Hue| self.foreground(self.palette.hue(hue));
-        // Without colours the weight tells the roles apart: keywords and preprocessor lines are bold, comments are
-        // faint.
+        // Without colours the weight tells the roles apart: keywords and preprocessor lines are
+        // bold, comments are faint.
         let weight = |style: Style, weight: Modifier| {
-            if self.is_colored() { style } else { style.add_modifier(weight) }
+            if self.is_colored() {
+                style
+            } else {
+                style.add_modifier(weight)
+            }
         };
         match role {
             SyntaxRole::Plain | SyntaxRole::Operator => self.foreground(self.palette.text),
@@ -48,17 +53,19 @@ impl Theme {
             DiffRole::Same => self.foreground(self.palette.text),
             DiffRole::Added => self.good(),
             DiffRole::Removed => self.foreground(self.palette.bad),
-            DiffRole::AddedPart => self.good().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
-            DiffRole::RemovedPart => {
-                self.foreground(self.palette.bad).add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
-            }
+            DiffRole::AddedPart => self
+                .good()
+                .add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+            DiffRole::RemovedPart => self
+                .foreground(self.palette.bad)
+                .add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
             DiffRole::Hunk => self.foreground(self.palette.hue(Hue::Purple)),
         }
     }
 
-    /// The background of a diff's line whose source is highlighted: patch it over [`Theme::syntax`]. Where the terminal
-    /// has no faint colours, only a changed part of a line is marked, by an underline; the sign in the gutter tells the
-    /// rest.
+    /// The background of a diff's line whose source is highlighted: patch it over
+    /// [`Theme::syntax`]. Where the terminal has no faint colours, only a changed part of a line is
+    /// marked, by an underline; the sign in the gutter tells the rest.
     pub fn diff_background(&self, role: DiffRole) -> Style {
         let (background, is_part) = match role {
             DiffRole::Added => (self.palette.added[0], false),
@@ -90,6 +97,10 @@ impl Theme {
 
     /// The piece of source that a compiler message names: patch it over [`Theme::syntax`].
     pub fn diagnostic_underline(&self, severity: Severity) -> Style {
-        Style { fg: self.diagnostic(severity).fg, ..Style::new() }.add_modifier(Modifier::UNDERLINED)
+        Style {
+            fg: self.diagnostic(severity).fg,
+            ..Style::new()
+        }
+        .add_modifier(Modifier::UNDERLINED)
     }
 }

@@ -8,13 +8,19 @@ use crate::text::fit;
 
 impl Model {
     pub(super) fn copy(&mut self) -> Vec<Effect> {
-        let Ok(text) = self.to_copy() else { return Vec::new() };
+        let Ok(text) = self.to_copy() else {
+            return Vec::new();
+        };
         let (text, cut) = shortened(&text);
         let what = match text.lines().count() {
             0 | 1 => fit(&text, 60).into_owned(),
             lines => format!("{lines} lines"),
         };
-        let rest = if cut { ", cut to what a terminal takes" } else { "" };
+        let rest = if cut {
+            ", cut to what a terminal takes"
+        } else {
+            ""
+        };
         self.say(MessageLevel::Info, format!("copied {what}{rest}"));
         vec![Effect::Copy(text)]
     }

@@ -26,25 +26,37 @@ use std::sync::Arc;
 impl Model {
     /// Opens the dialog for the message of a keep.
     pub(super) fn describe_keep(&mut self) {
-        let Some(run) = self.decision_run() else { return };
-        self.overlays.push(Overlay::Keep { draft: self.decision.drafts.keep(run, self.tested_of(run)) });
+        let Some(run) = self.decision_run() else {
+            return;
+        };
+        self.overlays.push(Overlay::Keep {
+            draft: self.decision.drafts.keep(run, self.tested_of(run)),
+        });
     }
 
-    /// Opens the dialog for the message of a discard. Where bytes other than the judged ones would be discarded, asks
-    /// first.
+    /// Opens the dialog for the message of a discard. Where bytes other than the judged ones would
+    /// be discarded, asks first.
     pub(super) fn describe_discard(&mut self) {
-        let Some(run) = self.decision_run() else { return };
+        let Some(run) = self.decision_run() else {
+            return;
+        };
         let kernel = &self.setup.kernel;
         let question = match self.allowed().discard {
             Ok(Discard::Run(_)) => return self.open_discard(run, false),
             Ok(Discard::Decided(run, status)) => {
-                let decided = if status == Status::Keep { "kept" } else { "discarded" };
+                let decided = if status == Status::Keep {
+                    "kept"
+                } else {
+                    "discarded"
+                };
                 format!(
                     "The present bytes of {kernel} are those of run {run}, which was {decided} already. Put the \
                      incumbent's back? No further row is written."
                 )
             }
-            Ok(Discard::Unjudged { unreadable: true, .. }) => {
+            Ok(Discard::Unjudged {
+                unreadable: true, ..
+            }) => {
                 format!("{kernel} cannot be read. Put the incumbent's back? No row is written.")
             }
             Ok(Discard::Unjudged { .. }) => format!(
@@ -64,7 +76,9 @@ impl Model {
     }
 
     pub(super) fn ask_discard(&mut self, text: String) {
-        let Some(run) = self.decision_run() else { return };
+        let Some(run) = self.decision_run() else {
+            return;
+        };
         self.ask_question(Overlay::DiscardNewer { run, text });
     }
 
@@ -76,7 +90,8 @@ impl Model {
     /// The trailer `Tested` of the last run, if it is this one.
     fn tested_of(&self, run: RunId) -> String {
         let last = self.runs.last_if(run);
-        last.map(|last| self.tested(&last.record)).unwrap_or_default()
+        last.map(|last| self.tested(&last.record))
+            .unwrap_or_default()
     }
 
     fn tested(&self, record: &Record) -> String {
@@ -88,14 +103,19 @@ impl Model {
         draft.problem = if draft.subject().is_empty() {
             Some("describe what you tried: it becomes the commit's subject".to_owned())
         } else {
-            self.no_longer_possible(Action::Keep, draft.run).or_else(|| draft.wrong())
+            self.no_longer_possible(Action::Keep, draft.run)
+                .or_else(|| draft.wrong())
         };
         if draft.problem.is_some() {
             self.overlays.push(Overlay::Keep { draft });
             return Vec::new();
         }
         self.decision.in_progress = Some(Deciding::Keep);
-        let request = RepositoryRequest::Keep { run: draft.run, message: draft.message(""), by_rule: false };
+        let request = RepositoryRequest::Keep {
+            run: draft.run,
+            message: draft.message(""),
+            by_rule: false,
+        };
         // The draft stays until the keep succeeds: it may still be refused.
         self.decision.drafts.put_keep(draft);
         ask(request)
@@ -103,19 +123,26 @@ impl Model {
 
     pub(super) fn accept_discard(&mut self, mut draft: Draft, confirmed: bool) -> Vec<Effect> {
         draft.complete();
-        draft.problem = self.no_longer_possible(Action::Discard, draft.run).or_else(|| draft.wrong());
+        draft.problem = self
+            .no_longer_possible(Action::Discard, draft.run)
+            .or_else(|| draft.wrong());
         if draft.problem.is_some() {
             self.overlays.push(Overlay::Discard { draft, confirmed });
             return Vec::new();
         }
         self.decision.in_progress = Some(Deciding::Discard);
         let message = draft.message(&self.default_description());
-        let request = RepositoryRequest::Discard { run: draft.run, message, confirmed };
+        let request = RepositoryRequest::Discard {
+            run: draft.run,
+            message,
+            confirmed,
+        };
         self.decision.drafts.put_discard(draft);
         ask(request)
     }
 
-    /// Why the run of an open dialog can no longer be decided: another run or save came while it was open.
+    /// Why the run of an open dialog can no longer be decided: another run or save came while it
+    /// was open.
     fn no_longer_possible(&self, action: Action, run: RunId) -> Option<String> {
         if self.decision_run() != Some(run) {
             return Some(
@@ -135,14 +162,22 @@ impl Model {
 
     /// New lines of the held-out check before a keep. They follow the run's own lines in run.log.
     pub(super) fn on_held_out(&mut self, run: RunId, batch: Batch) -> Vec<Effect> {
-        let is_last = self.runs.last.as_ref().is_some_and(|last| last.start.id == run);
+        let is_last = self
+            .runs
+            .last
+            .as_ref()
+            .is_some_and(|last| last.start.id == run);
         if self.decision.in_progress != Some(Deciding::Keep) || !is_last {
             self.frame.redraw = Redraw::No;
             return Vec::new();
         }
         self.panes.log.push(batch.skipped, batch.lines);
         let (began, sealed_runs) = (self.now, self.sealed_runs());
-        let begun = || HeldOutCheck { began, sealed_runs, report: Arc::default() };
+        let begun = || HeldOutCheck {
+            began,
+            sealed_runs,
+            report: Arc::default(),
+        };
         let checking = self.decision.held_out.get_or_insert_with(begun);
         if let Some(report) = batch.report {
             checking.report = report;
@@ -164,13 +199,21 @@ impl Model {
                 self.say_decided(&decided);
                 self.decision.expected_bytes =
                     (decided.status != Status::Keep).then_some(ExpectedBytes::Incumbent);
-                if let Some(last) = self.runs.last.as_mut().filter(|l| Some(l.start.id) == decided.run) {
+                if let Some(last) = self
+                    .runs
+                    .last
+                    .as_mut()
+                    .filter(|l| Some(l.start.id) == decided.run)
+                {
                     last.decided = Some(decided.status);
                 }
                 vec![Effect::Refresh]
             }
             Err(refusal) if by_rule => {
-                self.say(MessageLevel::Warning, format!("auto-decide leaves the run to you: {refusal}"));
+                self.say(
+                    MessageLevel::Warning,
+                    format!("auto-decide leaves the run to you: {refusal}"),
+                );
                 vec![Effect::Refresh]
             }
             Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
@@ -185,7 +228,10 @@ impl Model {
     }
 
     fn say_decided(&mut self, decided: &Decided) {
-        let run = decided.run.map(|run| format!("run {run} ")).unwrap_or_default();
+        let run = decided
+            .run
+            .map(|run| format!("run {run} "))
+            .unwrap_or_default();
         let mut text = match decided.status {
             Status::Keep => format!("{run}kept as {}", short(&decided.commit)),
             Status::Discard => format!("{run}discarded"),
@@ -203,8 +249,12 @@ impl Model {
     pub(super) fn on_undoable(&mut self, undoable: Result<Undoable, String>) -> Vec<Effect> {
         match undoable {
             Ok(Undoable { run, question, .. }) if self.is_calm().is_ok() => {
-                self.overlays.retain(|overlay| !matches!(overlay, Overlay::Undo { .. }));
-                self.ask_question(Overlay::Undo { run, text: printable(&question).into_owned() });
+                self.overlays
+                    .retain(|overlay| !matches!(overlay, Overlay::Undo { .. }));
+                self.ask_question(Overlay::Undo {
+                    run,
+                    text: printable(&question).into_owned(),
+                });
             }
             Ok(_) => {}
             Err(why) => self.say(MessageLevel::Warning, format!("undo: {why}")),
@@ -226,12 +276,19 @@ impl Model {
         self.selection.details = None;
         match result {
             Ok(undone) => {
-                if let Some(last) = self.runs.last.as_mut().filter(|last| last.start.id == undone.run) {
+                if let Some(last) = self
+                    .runs
+                    .last
+                    .as_mut()
+                    .filter(|last| last.start.id == undone.run)
+                {
                     last.decided = None;
                 }
                 let (run, word) = (undone.run, undone.status.word());
-                let mut text =
-                    format!("run {run} is undecided again: {word} {} is undone", short(&undone.commit));
+                let mut text = format!(
+                    "run {run} is undecided again: {word} {} is undone",
+                    short(&undone.commit)
+                );
                 for note in &undone.notes {
                     text.push_str(&format!(" · {note}"));
                 }
@@ -247,46 +304,86 @@ impl Model {
         match self.decision.auto {
             true => self.say(MessageLevel::Info, auto::rule(&self.setup.auto)),
             false => {
-                let (keep, discard) =
-                    (self.appearance.keymap.way(Action::Keep), self.appearance.keymap.way(Action::Discard));
-                self.say(MessageLevel::Info, format!("auto-decide is off: {keep} keeps, {discard} discards"));
+                let (keep, discard) = (
+                    self.appearance.keymap.way(Action::Keep),
+                    self.appearance.keymap.way(Action::Discard),
+                );
+                self.say(
+                    MessageLevel::Info,
+                    format!("auto-decide is off: {keep} keeps, {discard} discards"),
+                );
             }
         }
     }
 
-    /// Decides by rule about the run that has just ended, once the repository was looked at after its end.
+    /// Decides by rule about the run that has just ended, once the repository was looked at after
+    /// its end.
     pub(super) fn decide_by_rule(&mut self) -> Vec<Effect> {
-        let ended = self.repository.status.as_ref().and_then(|status| status.ended);
-        let Some(run) = self.decision.awaiting_rule.take_if(|run| Some(*run) <= ended) else {
+        let ended = self
+            .repository
+            .status
+            .as_ref()
+            .and_then(|status| status.ended);
+        let Some(run) = self
+            .decision
+            .awaiting_rule
+            .take_if(|run| Some(*run) <= ended)
+        else {
             return Vec::new();
         };
         // The loop decides its runs itself.
         let by_rule = self.decision.auto && !self.loops.running;
-        let last = self.runs.last.as_ref().filter(|last| by_rule && last.start.id == run);
-        let Some(record) = last.map(|last| last.record.clone()) else { return Vec::new() };
-        let snapshot = self.repository.status.as_ref().map(|status| &status.snapshot);
+        let last = self
+            .runs
+            .last
+            .as_ref()
+            .filter(|last| by_rule && last.start.id == run);
+        let Some(record) = last.map(|last| last.record.clone()) else {
+            return Vec::new();
+        };
+        let snapshot = self
+            .repository
+            .status
+            .as_ref()
+            .map(|status| &status.snapshot);
         let incumbent = snapshot.and_then(|snapshot| snapshot.incumbent.as_deref());
         let present = snapshot.and_then(|snapshot| snapshot.present.as_ref().ok());
-        let at_same = present
-            .is_some_and(|present| present.keeps_at_same && present.fingerprint == record.start.fingerprint);
-        let message =
-            Message::new(&rule_description(&record), [(message::TrailerKey::Tested, self.tested(&record))]);
+        let at_same = present.is_some_and(|present| {
+            present.keeps_at_same && present.fingerprint == record.start.fingerprint
+        });
+        let message = Message::new(
+            &rule_description(&record),
+            [(message::TrailerKey::Tested, self.tested(&record))],
+        );
         let ruled = match auto::decide(&record, incumbent, at_same) {
             AutoDecision::Leave(why) => Err(why),
             // A user with an open dialog is about to decide.
             _ if !self.overlays.is_empty() => Err("a dialog is open".to_owned()),
             AutoDecision::Keep => {
-                let request = RepositoryRequest::Keep { run, message, by_rule: true };
-                self.usable(Action::Keep).map(|()| (Deciding::Keep, request))
+                let request = RepositoryRequest::Keep {
+                    run,
+                    message,
+                    by_rule: true,
+                };
+                self.usable(Action::Keep)
+                    .map(|()| (Deciding::Keep, request))
             }
             AutoDecision::Discard => {
-                let request = RepositoryRequest::Discard { run, message, confirmed: false };
-                self.usable(Action::Discard).map(|()| (Deciding::Discard, request))
+                let request = RepositoryRequest::Discard {
+                    run,
+                    message,
+                    confirmed: false,
+                };
+                self.usable(Action::Discard)
+                    .map(|()| (Deciding::Discard, request))
             }
         };
         match ruled {
             Err(why) => {
-                self.say(MessageLevel::Info, format!("auto-decide leaves run {run} to you: {why}"));
+                self.say(
+                    MessageLevel::Info,
+                    format!("auto-decide leaves run {run} to you: {why}"),
+                );
                 Vec::new()
             }
             Ok((what, request)) => {
@@ -301,7 +398,10 @@ impl Model {
 /// The description of a run that was decided by rule: the rule and its reason.
 fn rule_description(record: &Record) -> String {
     let verdict = record.verdict.as_ref();
-    match verdict.and_then(|v| v.change).filter(|_| verdict.is_some_and(|v| v.outcome == Outcome::Pass)) {
+    match verdict
+        .and_then(|v| v.change)
+        .filter(|_| verdict.is_some_and(|v| v.outcome == Outcome::Pass))
+    {
         Some(change) => format!("auto: {change} vs {}", change.against()),
         None => format!("auto: {}", verdict.map_or("", |v| v.why.as_str())),
     }

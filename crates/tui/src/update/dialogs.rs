@@ -15,19 +15,25 @@ use tui_input::backend::crossterm::EventHandler;
 const LINE: usize = 500;
 
 impl Model {
-    /// Opens a question below the open dialogs: it may come at any time, and text that is being typed must not answer it.
+    /// Opens a question below the open dialogs: it may come at any time, and text that is being
+    /// typed must not answer it.
     pub(super) fn ask_question(&mut self, question: Overlay) {
         self.overlays.insert(0, question);
     }
 
-    /// In the help only the keys act that scroll or close it: letters that were meant for a search must decide nothing.
+    /// In the help only the keys act that scroll or close it: letters that were meant for a search
+    /// must decide nothing.
     pub(super) fn on_help_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let Some(Overlay::Help(help)) = self.overlays.last_mut() else { return Vec::new() };
+        let Some(Overlay::Help(help)) = self.overlays.last_mut() else {
+            return Vec::new();
+        };
         match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
             Some(action) if scroll_by_key(&mut help.scroll, action) => {}
             Some(Action::Search) => help.typing = true,
             Some(Action::Close) if !help.search.value().is_empty() => *help = Help::default(),
-            Some(Action::Close | Action::Help | Action::Open | Action::Quit) => drop(self.overlays.pop()),
+            Some(Action::Close | Action::Help | Action::Open | Action::Quit) => {
+                drop(self.overlays.pop())
+            }
             _ => {}
         }
         Vec::new()
@@ -35,7 +41,9 @@ impl Model {
 
     /// The keys of a list that is only read: they scroll it or close it.
     pub(super) fn on_listing_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let Some(Overlay::Listing { scroll, .. }) = self.overlays.last_mut() else { return Vec::new() };
+        let Some(Overlay::Listing { scroll, .. }) = self.overlays.last_mut() else {
+            return Vec::new();
+        };
         match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
             Some(action) if scroll_by_key(scroll, action) => {}
             Some(Action::Close | Action::Open | Action::Quit) => drop(self.overlays.pop()),
@@ -49,12 +57,15 @@ impl Model {
         if let Some(Overlay::Trust { reading, .. }) = self.overlays.last_mut() {
             if answer == Some(Action::Yes) && !reading.is_all_read() {
                 let down = self.appearance.keymap.way(Action::Down);
-                let text = format!("yes is possible once all of the question was shown: {down} scrolls");
+                let text =
+                    format!("yes is possible once all of the question was shown: {down} scrolls");
                 self.say(MessageLevel::Warning, text);
                 return Vec::new();
             }
             if answer.is_none() {
-                let page = reading.drawn.map_or(1, |fit| isize::try_from(fit.rows.max(1)).unwrap_or(1));
+                let page = reading
+                    .drawn
+                    .map_or(1, |fit| isize::try_from(fit.rows.max(1)).unwrap_or(1));
                 match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
                     Some(Action::Up) => reading.scroll_by(-1),
                     Some(Action::Down) => reading.scroll_by(1),
@@ -93,7 +104,9 @@ impl Model {
     /// The keys of the line that is typed into the help.
     fn on_help_search_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let action = self.appearance.keymap.find(KeyScope::Input, Key::from(key));
-        let Some(Overlay::Help(help)) = self.overlays.last_mut() else { return Vec::new() };
+        let Some(Overlay::Help(help)) = self.overlays.last_mut() else {
+            return Vec::new();
+        };
         match action {
             Some(Action::Accept) => help.typing = false,
             Some(Action::Abandon) => *help = Help::default(),
@@ -112,7 +125,9 @@ impl Model {
             return self.on_help_search_key(key);
         }
         match self.appearance.keymap.find(KeyScope::Input, Key::from(key)) {
-            Some(Action::Accept) if self.overlays.last_mut().is_some_and(|o| o.pick().is_some()) => {
+            Some(Action::Accept)
+                if self.overlays.last_mut().is_some_and(|o| o.pick().is_some()) =>
+            {
                 self.accept_pick()
             }
             Some(Action::Accept) => self.accept(),
@@ -171,8 +186,16 @@ impl Model {
         match self.overlays.pop() {
             Some(Overlay::Search { pane, input, .. }) => self.search_for(pane, input.value()),
             // A filter with an error stays open; a correct one applies already.
-            Some(Overlay::Filter { input, before, problem: Some(problem) }) => {
-                self.overlays.push(Overlay::Filter { input, before, problem: Some(problem) });
+            Some(Overlay::Filter {
+                input,
+                before,
+                problem: Some(problem),
+            }) => {
+                self.overlays.push(Overlay::Filter {
+                    input,
+                    before,
+                    problem: Some(problem),
+                });
                 Vec::new()
             }
             Some(Overlay::Keep { draft }) => self.accept_keep(draft),
@@ -183,7 +206,8 @@ impl Model {
     }
 }
 
-/// Scrolls a window by the keys of panes; false for another action. Drawing brings the row back into the text.
+/// Scrolls a window by the keys of panes; false for another action. Drawing brings the row back
+/// into the text.
 fn scroll_by_key(scroll: &mut usize, action: Action) -> bool {
     *scroll = match action {
         Action::Up => scroll.saturating_sub(1),
@@ -206,7 +230,9 @@ pub(super) fn insert(input: &mut Input, letter: char) {
 fn type_key(input: &mut Input, key: KeyEvent) {
     let is_full = input.value().chars().count() >= LINE;
     // A letter with Ctrl or Alt is a key, and no text.
-    let is_key = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+    let is_key = key
+        .modifiers
+        .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     let before = (is_full || is_key).then(|| input.clone());
     input.handle_event(&Raw::Key(key));
     if let Some(before) = before.filter(|b| b.value().len() < input.value().len()) {

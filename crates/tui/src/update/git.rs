@@ -1,4 +1,5 @@
-//! The view Git: the graph as far as it was read, the target it reads on to, and the details of the selected commit.
+//! The view Git: the graph as far as it was read, the target it reads on to, and the details of the
+//! selected commit.
 
 use crate::effect::{Effect, Redraw};
 use crate::model::Model;
@@ -30,12 +31,19 @@ impl Model {
         match page {
             Ok(page) => {
                 // In a new walk the selected commit may be in another row.
-                let selected =
-                    graph.selected().filter(|_| page.is_first).map(|entry| entry.commit.id.clone());
+                let selected = graph
+                    .selected()
+                    .filter(|_| page.is_first)
+                    .map(|entry| entry.commit.id.clone());
                 let marks = Marks::of(&self.repository.experiments);
                 graph.take_in(page, &marks);
-                // An experiment that another pane selected meanwhile, else the commit that was selected here.
-                let elsewhere = self.selection.key.clone().filter(|key| graph.followed.as_ref() != Some(key));
+                // An experiment that another pane selected meanwhile, else the commit that was
+                // selected here.
+                let elsewhere = self
+                    .selection
+                    .key
+                    .clone()
+                    .filter(|key| graph.followed.as_ref() != Some(key));
                 graph.followed.clone_from(&self.selection.key);
                 if let Some(id) = selected {
                     graph.go_to(&id);
@@ -99,8 +107,9 @@ impl Model {
         let read = thousands(graph.rows.len() as f64);
         match graph.target.take() {
             Some(ReadTarget::Row(_)) if is_full => {
-                let text =
-                    format!("the newest {read} commits are held: `git log` in a shell shows older ones");
+                let text = format!(
+                    "the newest {read} commits are held: `git log` in a shell shows older ones"
+                );
                 self.say(MessageLevel::Warning, text);
             }
             Some(ReadTarget::Row(_)) | None => {}
@@ -108,7 +117,9 @@ impl Model {
             Some(ReadTarget::Tried(entry)) => {
                 let parent = entry.parents.first().map_or("nothing", |id| short(id));
                 let id = short(&entry.commit.id);
-                let text = format!("{id} was tried on {parent}, which is not among the {read} commits here");
+                let text = format!(
+                    "{id} was tried on {parent}, which is not among the {read} commits here"
+                );
                 self.say(MessageLevel::Warning, text);
                 return Vec::new();
             }
@@ -143,7 +154,11 @@ impl Model {
 
     /// Selects the experiment of the selected commit, where it holds one.
     fn select_of_commit(&mut self) -> Vec<Effect> {
-        let holds = self.panes.graph.selected().and_then(|entry| entry.commit.experiment.as_deref());
+        let holds = self
+            .panes
+            .graph
+            .selected()
+            .and_then(|entry| entry.commit.experiment.as_deref());
         let effects = match holds.map(Experiment::key) {
             Some(key) => self.select(Some(key)),
             None => Vec::new(),
@@ -152,17 +167,28 @@ impl Model {
         effects
     }
 
-    /// The selection has come to rest: loads its commit. Where the user moved it, selects the commit's experiment.
+    /// The selection has come to rest: loads its commit. Where the user moved it, selects the
+    /// commit's experiment.
     fn settle(&mut self, by_hand: bool) -> Vec<Effect> {
-        let mut effects = if by_hand { self.select_of_commit() } else { Vec::new() };
+        let mut effects = if by_hand {
+            self.select_of_commit()
+        } else {
+            Vec::new()
+        };
         effects.extend(self.load_commit());
         effects
     }
 
     pub(super) fn load_commit(&mut self) -> Vec<Effect> {
         let around = self.panes.around;
-        let wanted = self.panes.graph.selected().map(|entry| entry.commit.id.clone());
-        match wanted.filter(|id| self.panes.shows(Pane::Commit) && !self.panes.commit.shows(id, around)) {
+        let wanted = self
+            .panes
+            .graph
+            .selected()
+            .map(|entry| entry.commit.id.clone());
+        match wanted
+            .filter(|id| self.panes.shows(Pane::Commit) && !self.panes.commit.shows(id, around))
+        {
             Some(id) => vec![Effect::View(ViewRequest::Commit(id, around))],
             None => Vec::new(),
         }
@@ -174,12 +200,21 @@ impl Model {
         self.panes.commit.step(forward);
     }
 
-    pub(super) fn on_commit(&mut self, id: String, details: Result<CommitDetails, String>) -> Vec<Effect> {
+    pub(super) fn on_commit(
+        &mut self,
+        id: String,
+        details: Result<CommitDetails, String>,
+    ) -> Vec<Effect> {
         if self.panes.graph.loose.as_ref() == Some(&id) {
             self.panes.graph.loose = None;
             return self.on_loose(id, details);
         }
-        if self.panes.graph.selected().is_some_and(|entry| entry.commit.id == id) {
+        if self
+            .panes
+            .graph
+            .selected()
+            .is_some_and(|entry| entry.commit.id == id)
+        {
             self.panes.commit.show(id, details);
         } else {
             self.frame.redraw = Redraw::No;
@@ -192,7 +227,10 @@ impl Model {
         let details = match details {
             Ok(details) => details,
             Err(why) => {
-                self.say(MessageLevel::Warning, format!("the commit {id} cannot be shown: {why}"));
+                self.say(
+                    MessageLevel::Warning,
+                    format!("the commit {id} cannot be shown: {why}"),
+                );
                 return self.settle(false);
             }
         };
@@ -202,9 +240,16 @@ impl Model {
             subject: details.subject.clone(),
             author: name.to_owned(),
             time: details.committed,
-            experiment: Marks::of(&self.repository.experiments).get(&details.id).cloned().map(Box::new),
+            experiment: Marks::of(&self.repository.experiments)
+                .get(&details.id)
+                .cloned()
+                .map(Box::new),
         };
-        let entry = GraphEntry { commit, parents: details.parents.clone(), labels: Vec::new() };
+        let entry = GraphEntry {
+            commit,
+            parents: details.parents.clone(),
+            labels: Vec::new(),
+        };
         self.panes.commit.show(details.id.clone(), Ok(details));
         self.read_to(ReadTarget::Tried(Box::new(entry)))
     }

@@ -35,7 +35,10 @@ impl Model {
         self.message.acknowledge();
         let (stopped, mut effects) = self.stop_reading();
         // Esc that stopped the reading closes nothing else.
-        let action = self.appearance.keymap.find(KeyScope::In(self.panes.view), key.into());
+        let action = self
+            .appearance
+            .keymap
+            .find(KeyScope::In(self.panes.view), key.into());
         if !(stopped && action == Some(Action::Close)) {
             effects.extend(self.on_heard_key(key));
         }
@@ -48,7 +51,11 @@ impl Model {
             Some(Overlay::Listing { .. }) => self.on_listing_key(key),
             Some(overlay) if overlay.is_question() => self.on_question_key(key),
             Some(_) => self.on_input_key(key),
-            None => match self.appearance.keymap.find(KeyScope::In(self.panes.view), key.into()) {
+            None => match self
+                .appearance
+                .keymap
+                .find(KeyScope::In(self.panes.view), key.into())
+            {
                 Some(action) => self.perform(action),
                 None => Vec::new(),
             },
@@ -69,7 +76,10 @@ impl Model {
             return Vec::new();
         }
         // A terminal pastes line ends as carriage returns.
-        let text = text.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty());
+        let text = text
+            .split(['\r', '\n'])
+            .map(str::trim)
+            .filter(|line| !line.is_empty());
         let text = text.collect::<Vec<_>>().join(" ");
         let text = printable(&text);
         self.edit(|input| text.chars().for_each(|letter| insert(input, letter)))
@@ -83,7 +93,10 @@ impl Model {
                     self.refuse(Deciding::Keep, reason);
                 }
                 Action::Discard => self.refuse(Deciding::Discard, reason),
-                _ => self.say(MessageLevel::Warning, format!("{}: {reason}", action.binding().name)),
+                _ => self.say(
+                    MessageLevel::Warning,
+                    format!("{}: {reason}", action.binding().name),
+                ),
             }
             return Vec::new();
         }
@@ -156,8 +169,12 @@ impl Model {
                 self.panes.correctness.histograms = !self.panes.correctness.histograms;
             }
             Action::LogScale => self.panes.history.toggle_scale(),
-            Action::SortNext if self.panes.focus() == Pane::Workloads => self.panes.workloads.sort_by_next(),
-            Action::SortReverse if self.panes.focus() == Pane::Workloads => self.panes.workloads.reverse(),
+            Action::SortNext if self.panes.focus() == Pane::Workloads => {
+                self.panes.workloads.sort_by_next()
+            }
+            Action::SortReverse if self.panes.focus() == Pane::Workloads => {
+                self.panes.workloads.reverse()
+            }
             Action::SortNext => return self.sort_by_next(),
             Action::SortReverse => return self.turn_order(),
             Action::AllProblems => return self.turn_problems(),
@@ -231,18 +248,27 @@ impl Model {
         self.runs.paused = !self.runs.paused;
         if self.runs.paused {
             let rerun = self.appearance.keymap.way(Action::Rerun);
-            self.say(MessageLevel::Info, format!("paused: saves start no run; {rerun} starts one"));
+            self.say(
+                MessageLevel::Info,
+                format!("paused: saves start no run; {rerun} starts one"),
+            );
             return Vec::new();
         }
         self.say(MessageLevel::Info, "watching again");
-        let unjudged =
-            matches!(self.runs.present, Some(Ok(_))) && (self.runs.last.is_none() || self.runs.is_stale());
+        let unjudged = matches!(self.runs.present, Some(Ok(_)))
+            && (self.runs.last.is_none() || self.runs.is_stale());
         let idle = self.runs.is_idle();
-        if unjudged && idle { self.start_once_decided(Reason::Saved) } else { Vec::new() }
+        if unjudged && idle {
+            self.start_once_decided(Reason::Saved)
+        } else {
+            Vec::new()
+        }
     }
 
     fn half_page(&self) -> isize {
-        isize::try_from(self.frame.geometry.focused_rows / 2).unwrap_or(isize::MAX).max(1)
+        isize::try_from(self.frame.geometry.focused_rows / 2)
+            .unwrap_or(isize::MAX)
+            .max(1)
     }
 
     pub(super) fn show(&mut self, view: View) -> Vec<Effect> {
@@ -296,8 +322,12 @@ impl Model {
             Pane::Experiment => &mut self.panes.experiment.left,
             Pane::Source => &mut self.panes.source.left,
             Pane::Edit => &mut self.panes.loops.edit.left,
-            Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => &mut self.panes.log.left,
-            Pane::Experiments | Pane::Graph | Pane::Gauges | Pane::Build | Pane::Workloads => return,
+            Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => {
+                &mut self.panes.log.left
+            }
+            Pane::Experiments | Pane::Graph | Pane::Gauges | Pane::Build | Pane::Workloads => {
+                return;
+            }
             Pane::Profile | Pane::Loop | Pane::Verdicts | Pane::Command => return,
         };
         *left = left.saturating_add_signed(by).min(2_000);
@@ -306,7 +336,10 @@ impl Model {
     /// Shows more or fewer lines around the changes of diffs.
     fn widen(&mut self) -> Vec<Effect> {
         self.panes.around = self.panes.around.next();
-        self.say(MessageLevel::Info, format!("diffs show {}", self.panes.around.words()));
+        self.say(
+            MessageLevel::Info,
+            format!("diffs show {}", self.panes.around.words()),
+        );
         let mut effects = self.load_shown();
         effects.extend(self.load_commit());
         effects.extend(self.load_loop());

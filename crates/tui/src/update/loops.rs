@@ -22,7 +22,11 @@ impl Model {
     }
 
     pub(super) fn on_loop(&mut self, read: Result<LoopView, String>) -> Vec<Effect> {
-        let hunks = read.as_ref().ok().and_then(|view| view.edit.as_deref().ok()).unwrap_or_default();
+        let hunks = read
+            .as_ref()
+            .ok()
+            .and_then(|view| view.edit.as_deref().ok())
+            .unwrap_or_default();
         self.panes.loops.edit.show(hunks);
         self.loops.take(read, self.now);
         Vec::new()
@@ -39,23 +43,38 @@ impl Model {
         ask(RepositoryRequest::Loop(asked))
     }
 
-    pub(super) fn on_loop_asked(&mut self, asked: Request, result: Result<(), String>) -> Vec<Effect> {
+    pub(super) fn on_loop_asked(
+        &mut self,
+        asked: Request,
+        result: Result<(), String>,
+    ) -> Vec<Effect> {
         match (result, asked) {
             (Err(why), _) => self.say(MessageLevel::Error, why),
             (Ok(()), Request::Pause) => {
                 let key = self.appearance.keymap.way(Action::PauseLoop);
-                self.say(MessageLevel::Info, format!("the loop pauses after this turn; {key} lets it go on"));
+                self.say(
+                    MessageLevel::Info,
+                    format!("the loop pauses after this turn; {key} lets it go on"),
+                );
             }
             (Ok(()), Request::Resume) => self.say(MessageLevel::Info, "the loop goes on"),
-            (Ok(()), Request::Stop) => self.say(MessageLevel::Info, "the loop ends after this turn"),
-            (Ok(()), Request::EndTurn) => self.say(MessageLevel::Info, "the turn ends; the loop goes on"),
+            (Ok(()), Request::Stop) => {
+                self.say(MessageLevel::Info, "the loop ends after this turn")
+            }
+            (Ok(()), Request::EndTurn) => {
+                self.say(MessageLevel::Info, "the turn ends; the loop goes on")
+            }
         }
         self.load_loop().into_iter().collect()
     }
 
     /// Why the loop cannot be asked for this.
     pub fn can_ask_loop(&self, action: Action) -> Result<(), String> {
-        let view = self.loops.view().filter(|_| self.loops.any_runs()).ok_or("no loop runs")?;
+        let view = self
+            .loops
+            .view()
+            .filter(|_| self.loops.any_runs())
+            .ok_or("no loop runs")?;
         match action == Action::EndTurn && !view.is_in_turn() {
             true => Err("no turn is in progress".to_owned()),
             false => Ok(()),

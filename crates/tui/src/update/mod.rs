@@ -1,5 +1,5 @@
-//! The one function that changes the model. It is pure: it reads no clock, no disk and no git, and returns what it wants
-//! done as effects.
+//! The one function that changes the model. It is pure: it reads no clock, no disk and no git, and
+//! returns what it wants done as effects.
 //!
 //! One file for each kind of input: keys, mouse, typed lines, runs, replies of the workers.
 
@@ -51,7 +51,9 @@ pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
     model.now = model.now.max(now);
     model.frame.redraw = Redraw::NextFrame;
     let mut effects = model.on_event(event);
-    model.repository.update_comparable(&model.setup, model.runs.last.as_ref());
+    model
+        .repository
+        .update_comparable(&model.setup, model.runs.last.as_ref());
     model.note_workloads();
     effects.extend(model.watch_device());
     // The layout is saved before an effect that may close the screen.
@@ -59,11 +61,15 @@ pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
     effects.extend(model.load_source());
     effects.extend(model.load_profile());
     model.place_hot_lines();
-    Update { effects, redraw: model.frame.redraw }
+    Update {
+        effects,
+        redraw: model.frame.redraw,
+    }
 }
 
-/// Whether an event needs to know where the last frame drew everything. A letter that is typed into a line and a key
-/// without an action do not, so several of them can be handled before the next frame.
+/// Whether an event needs to know where the last frame drew everything. A letter that is typed into
+/// a line and a key without an action do not, so several of them can be handled before the next
+/// frame.
 pub fn uses_geometry(model: &Model, event: &Event) -> bool {
     match event {
         Event::Input(UserInput::Key(key)) => model.key_uses_geometry(*key),
@@ -97,7 +103,10 @@ impl Model {
             Event::Telemetry(reading) => self.on_telemetry(*reading),
             Event::Highlighted(reply) => self.on_highlighted(reply),
             Event::WorkerDied { name, message } => {
-                self.say(MessageLevel::Error, format!("a thread of the lab panicked ({name}): {message}"));
+                self.say(
+                    MessageLevel::Error,
+                    format!("a thread of the lab panicked ({name}): {message}"),
+                );
                 Vec::new()
             }
         }
@@ -122,7 +131,9 @@ impl Model {
             }
             TerminalEvent::Suspend => vec![Effect::Suspend],
             TerminalEvent::Continued => vec![Effect::Repaint],
-            TerminalEvent::Terminate(_) | TerminalEvent::Hangup => vec![Effect::KillRun, Effect::Quit],
+            TerminalEvent::Terminate(_) | TerminalEvent::Hangup => {
+                vec![Effect::KillRun, Effect::Quit]
+            }
         }
     }
 
@@ -139,9 +150,17 @@ impl Model {
         for fit in geometry.fits.drain(..) {
             self.panes.take(fit);
         }
-        match (geometry.scrolled_row, geometry.question, self.overlays.last_mut()) {
+        match (
+            geometry.scrolled_row,
+            geometry.question,
+            self.overlays.last_mut(),
+        ) {
             // Scrolling beyond the end of the text has no effect on the way back.
-            (Some(row), _, Some(Overlay::Help(Help { scroll, .. }) | Overlay::Listing { scroll, .. })) => {
+            (
+                Some(row),
+                _,
+                Some(Overlay::Help(Help { scroll, .. }) | Overlay::Listing { scroll, .. }),
+            ) => {
                 *scroll = row;
             }
             (_, Some(fit), Some(Overlay::Trust { reading, .. })) => reading.take(fit),

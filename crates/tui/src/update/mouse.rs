@@ -32,7 +32,9 @@ impl Model {
             self.panes.dragged = None;
         }
         match (self.overlays.last_mut(), wheel, event.kind) {
-            (Some(Overlay::Help(help)), Some(by), _) => help.scroll = help.scroll.saturating_add_signed(by),
+            (Some(Overlay::Help(help)), Some(by), _) => {
+                help.scroll = help.scroll.saturating_add_signed(by)
+            }
             (Some(Overlay::Listing { scroll, .. }), Some(by), _) => {
                 *scroll = scroll.saturating_add_signed(by);
             }
@@ -47,9 +49,9 @@ impl Model {
         Vec::new()
     }
 
-    /// A click on the name of a view or on a hint performs its action; on a border it takes hold of it. Anywhere else it
-    /// focuses the pane and selects what is there: the row of a list, the line of the source, the experiment of the chart.
-    /// A click on a column heading sorts by the column.
+    /// A click on the name of a view or on a hint performs its action; on a border it takes hold of
+    /// it. Anywhere else it focuses the pane and selects what is there: the row of a list, the line
+    /// of the source, the experiment of the chart. A click on a column heading sorts by the column.
     fn click(&mut self, at: Position) -> Vec<Effect> {
         self.message.acknowledge();
         let geometry = &self.frame.geometry;
@@ -57,7 +59,9 @@ impl Model {
             return self.perform(action);
         }
         self.panes.dragged = geometry.border_at(at).map(|border| border.split);
-        let Some((pane, area)) = geometry.pane_at(at) else { return Vec::new() };
+        let Some((pane, area)) = geometry.pane_at(at) else {
+            return Vec::new();
+        };
         self.panes.set_focus(pane);
         if self.panes.dragged.is_some() {
             return Vec::new();
@@ -78,12 +82,16 @@ impl Model {
                 if let Some(column) = geometry.column_at(at).filter(|_| pane == Pane::Experiments) {
                     return self.sort_by_head(column);
                 }
-                let head = geometry.workload_column_at(at).filter(|_| pane == Pane::Workloads);
+                let head = geometry
+                    .workload_column_at(at)
+                    .filter(|_| pane == Pane::Workloads);
                 if let Some(column) = head {
                     self.panes.workloads.sort_by_head(column);
                     return Vec::new();
                 }
-                let Some(list) = geometry.list_at(pane, at) else { return Vec::new() };
+                let Some(list) = geometry.list_at(pane, at) else {
+                    return Vec::new();
+                };
                 let row = isize::try_from(at.y - list.rows.y).unwrap_or(0);
                 self.scroll(row.saturating_sub_unsigned(list.selected))
             }
@@ -91,16 +99,26 @@ impl Model {
     }
 
     fn drag(&mut self, at: Position) {
-        let Some(split) = self.panes.dragged else { return };
+        let Some(split) = self.panes.dragged else {
+            return;
+        };
         let borders = &self.frame.geometry.borders;
-        let Some(border) = borders.iter().find(|border| border.split == split) else { return };
-        let place = if border.direction == Direction::Horizontal { at.x } else { at.y };
+        let Some(border) = borders.iter().find(|border| border.split == split) else {
+            return;
+        };
+        let place = if border.direction == Direction::Horizontal {
+            at.x
+        } else {
+            at.y
+        };
         self.panes.shares.insert(split, border.share_at(place));
     }
 
     /// Scrolls the pane under the pointer; the focus stays.
     fn scroll_under(&mut self, at: Position, by: isize) -> Vec<Effect> {
-        let Some((pane, _)) = self.frame.geometry.pane_at(at) else { return Vec::new() };
+        let Some((pane, _)) = self.frame.geometry.pane_at(at) else {
+            return Vec::new();
+        };
         let focus = self.panes.focus();
         self.panes.set_focus(pane);
         let effects = self.scroll(by);
@@ -116,7 +134,9 @@ impl Model {
             Action::BorderUp => (Direction::Vertical, -STEP.1),
             _ => (Direction::Vertical, STEP.1),
         };
-        let Some(border) = self.border(direction) else { return };
+        let Some(border) = self.border(direction) else {
+            return;
+        };
         let place = i32::from(border.place()) + by;
         let share = border.share_at(u16::try_from(place.max(0)).unwrap_or(u16::MAX));
         self.panes.shares.insert(border.split, share);

@@ -1,4 +1,5 @@
-//! What the screen makes of a look at the repository: the status, the history, the commits; and of a changed project.
+//! What the screen makes of a look at the repository: the status, the history, the commits; and of
+//! a changed project.
 
 use super::ask;
 use crate::effect::Effect;
@@ -24,20 +25,27 @@ impl Model {
             Ok(history) => {
                 self.set_history(history.experiments);
                 let problem = history.problems.first();
-                if let Some(problem) =
-                    problem.filter(|&problem| self.repository.ledger_problem.as_ref() != Some(problem))
+                if let Some(problem) = problem
+                    .filter(|&problem| self.repository.ledger_problem.as_ref() != Some(problem))
                 {
                     self.say(MessageLevel::Warning, problem.clone());
                 }
                 self.repository.ledger_problem = problem.cloned();
             }
-            Err(why) => self.say(MessageLevel::Error, format!("the history cannot be read: {why}")),
+            Err(why) => self.say(
+                MessageLevel::Error,
+                format!("the history cannot be read: {why}"),
+            ),
         }
         match overview.log {
             Ok(log) => self.repository.commits = log,
             Err(why) => self.say(MessageLevel::Error, format!("git log: {why}")),
         }
-        let head = self.repository.status.as_ref().map(|status| status.head.clone());
+        let head = self
+            .repository
+            .status
+            .as_ref()
+            .map(|status| status.head.clone());
         let mut effects = match overview.status {
             Ok(status) => self.on_status(status, first),
             Err(why) => {
@@ -46,7 +54,9 @@ impl Model {
             }
         };
         // HEAD moved: the graph has other commits.
-        if head.is_some() && head.as_ref() != self.repository.status.as_ref().map(|status| &status.head) {
+        if head.is_some()
+            && head.as_ref() != self.repository.status.as_ref().map(|status| &status.head)
+        {
             effects.extend(self.open_graph());
         }
         effects.extend(self.load_details());
@@ -56,12 +66,13 @@ impl Model {
 
     fn on_status(&mut self, status: ProjectStatus, first: bool) -> Vec<Effect> {
         let is_idle = self.runs.is_idle();
-        // The look began before the last run had ended: its verdict is older than the one that is shown. Another look
-        // follows the end of each run.
+        // The look began before the last run had ended: its verdict is older than the one that is
+        // shown. Another look follows the end of each run.
         if is_idle && status.ended < self.runs.newest {
             return Vec::new();
         }
-        // During a run the watcher knows better what is on disk: this look may be older than its last event.
+        // During a run the watcher knows better what is on disk: this look may be older than its
+        // last event.
         if is_idle {
             self.set_present(status.present().cloned().map_err(str::to_owned));
             if let Err(why) = status.present() {
@@ -71,7 +82,8 @@ impl Model {
         let has_no_result = first && status.judged.as_ref().is_some_and(has_no_result);
         let mut effects = self.take_verdict(&status, has_no_result);
         effects.extend(self.take_check(&status));
-        let unjudged = (status.judged.is_none() || has_no_result) && status.present().is_ok() && is_idle;
+        let unjudged =
+            (status.judged.is_none() || has_no_result) && status.present().is_ok() && is_idle;
         let are_expected = self.are_expected(&status);
         self.repository.status = Some(status);
         if self.decision.in_progress.is_some() {
@@ -95,12 +107,14 @@ impl Model {
         effects
     }
 
-    /// Shows the verdict of the present bytes, else the last one. After a discard that is the incumbent's; when the screen
-    /// opens it may be of an earlier screen or of a `lab run` beside this one. `has_no_result`: the run of the present
-    /// bytes was ended early, and they are judged again.
+    /// Shows the verdict of the present bytes, else the last one. After a discard that is the
+    /// incumbent's; when the screen opens it may be of an earlier screen or of a `lab run` beside
+    /// this one. `has_no_result`: the run of the present bytes was ended early, and they are judged
+    /// again.
     fn take_verdict(&mut self, status: &ProjectStatus, has_no_result: bool) -> Vec<Effect> {
         let record = status.judged.as_ref().or(status.last.as_ref());
-        let Some(record) = record.filter(|record| record.verdict.is_some() && !has_no_result) else {
+        let Some(record) = record.filter(|record| record.verdict.is_some() && !has_no_result)
+        else {
             return Vec::new();
         };
         if status.judged.is_none() && self.runs.shows_not_judged() {
@@ -121,25 +135,33 @@ impl Model {
     /// Takes the check of an earlier screen, or of a `lab check` beside this one.
     fn take_check(&mut self, status: &ProjectStatus) -> Vec<Effect> {
         let known = self.runs.check.as_ref().map(|check| check.start.id);
-        let new = status.check.as_ref().filter(|check| known != Some(check.start.id));
-        let Some(record) = new.filter(|_| self.runs.is_idle()) else { return Vec::new() };
+        let new = status
+            .check
+            .as_ref()
+            .filter(|check| known != Some(check.start.id));
+        let Some(record) = new.filter(|_| self.runs.is_idle()) else {
+            return Vec::new();
+        };
         self.runs.newest = self.runs.newest.max(Some(record.start.id));
         self.runs.check = FinishedRun::of(record.clone(), Arc::new(record.report()));
         ask(RepositoryRequest::Log(record.start.id))
     }
 
-    /// The bytes on disk are those that the lab itself put there. Where other bytes were saved meanwhile, the watcher
-    /// reports them.
+    /// The bytes on disk are those that the lab itself put there. Where other bytes were saved
+    /// meanwhile, the watcher reports them.
     fn are_expected(&self, status: &ProjectStatus) -> bool {
         let blob = status.blob();
         match &self.decision.expected_bytes {
-            Some(ExpectedBytes::Incumbent) => blob.is_some() && blob == status.snapshot.incumbent.as_deref(),
+            Some(ExpectedBytes::Incumbent) => {
+                blob.is_some() && blob == status.snapshot.incumbent.as_deref()
+            }
             Some(ExpectedBytes::Blob(expected)) => blob == Some(expected),
             None => false,
         }
     }
 
-    /// Takes the state of the bytes on disk. A message that the kernel cannot be read is removed once it can be read.
+    /// Takes the state of the bytes on disk. A message that the kernel cannot be read is removed
+    /// once it can be read.
     pub(super) fn set_present(&mut self, present: Result<Fingerprint, String>) {
         if let Some(why) = self.runs.set_present(present) {
             self.message.take_back(&why);
@@ -153,9 +175,16 @@ impl Model {
             self.mark_graph();
         }
         let setup = &self.setup;
-        let device = self.repository.present_device(self.runs.last.as_ref(), setup);
+        let device = self
+            .repository
+            .present_device(self.runs.last.as_ref(), setup);
         let (device, emulated) = device.unwrap_or_default();
-        let here = TableContext { kernel: &setup.kernel, device, emulated, goal: setup.goal };
+        let here = TableContext {
+            kernel: &setup.kernel,
+            device,
+            emulated,
+            goal: setup.goal,
+        };
         let table = &mut self.panes.experiments.table;
         if is_new || !table.is_for(&here) {
             table.set_history(&self.repository.experiments, here);
@@ -199,6 +228,9 @@ impl Model {
 
 /// The run was void or not judged, or its lab ended before it did.
 fn has_no_result(record: &Record) -> bool {
-    let has_none = record.verdict.as_ref().is_some_and(|verdict| !verdict.outcome.is_verdict());
+    let has_none = record
+        .verdict
+        .as_ref()
+        .is_some_and(|verdict| !verdict.outcome.is_verdict());
     has_none || record.ending.is_none()
 }

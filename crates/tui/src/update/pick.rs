@@ -1,4 +1,5 @@
-//! The palette, the theme picker and the kernel picker: a line to type and a list below it. The screen shows each theme while it is chosen.
+//! The palette, the theme picker and the kernel picker: a line to type and a list below it. The
+//! screen shows each theme while it is chosen.
 
 use super::ask;
 use crate::effect::Effect;
@@ -14,7 +15,10 @@ use lab_core::history::kernels::ListedKernel;
 impl Model {
     pub(super) fn open_themes(&mut self) -> Vec<Effect> {
         let before = self.appearance.theme.clone();
-        self.overlays.push(Overlay::Themes { pick: PickList::default(), before });
+        self.overlays.push(Overlay::Themes {
+            pick: PickList::default(),
+            before,
+        });
         vec![Effect::Settings(SettingsRequest::ListThemes)]
     }
 
@@ -22,7 +26,9 @@ impl Model {
         self.appearance.themes = themes;
         // The list begins at the present theme.
         let themes = &self.appearance.themes;
-        let present = themes.iter().position(|(_, theme)| theme == self.theme_before());
+        let present = themes
+            .iter()
+            .position(|(_, theme)| theme == self.theme_before());
         let chosen = self.appearance.chosen_theme.as_ref();
         let named = chosen.and_then(|name| themes.iter().position(|(n, _)| n == name));
         if let Some(Overlay::Themes { pick, .. }) = self.overlays.last_mut()
@@ -38,13 +44,18 @@ impl Model {
     }
 
     pub(super) fn open_kernels(&mut self) -> Vec<Effect> {
-        self.overlays.push(Overlay::Kernels { pick: PickList::default(), kernels: None });
+        self.overlays.push(Overlay::Kernels {
+            pick: PickList::default(),
+            kernels: None,
+        });
         ask(RepositoryRequest::Kernels)
     }
 
     /// The list begins at the present kernel.
     pub(super) fn on_kernels(&mut self, found: Vec<ListedKernel>) -> Vec<Effect> {
-        let here = found.iter().position(|kernel| kernel.name == self.setup.kernel);
+        let here = found
+            .iter()
+            .position(|kernel| kernel.name == self.setup.kernel);
         for overlay in &mut self.overlays {
             if let Overlay::Kernels { pick, kernels } = overlay {
                 if pick.input.value().is_empty() {
@@ -63,24 +74,34 @@ impl Model {
     ) -> Vec<&'k ListedKernel> {
         let all = kernels.map(Vec::as_slice).unwrap_or_default();
         let names = all.iter().map(|kernel| [kernel.name.as_str()]);
-        palette::best(typed, names).into_iter().map(|at| &all[at]).collect()
+        palette::best(typed, names)
+            .into_iter()
+            .map(|at| &all[at])
+            .collect()
     }
 
     fn picked_kernel(&self) -> Option<String> {
-        let Some(Overlay::Kernels { pick, kernels }) = self.overlays.last() else { return None };
+        let Some(Overlay::Kernels { pick, kernels }) = self.overlays.last() else {
+            return None;
+        };
         let fitting = Model::fitting_kernels(pick.input.value(), kernels.as_ref());
         fitting.get(pick.at).map(|kernel| kernel.name.clone())
     }
 
     /// Opens the screen on the chosen kernel. A decision is finished first.
     fn go_to_kernel(&mut self) -> Vec<Effect> {
-        let Some(kernel) = self.picked_kernel() else { return Vec::new() };
+        let Some(kernel) = self.picked_kernel() else {
+            return Vec::new();
+        };
         self.overlays.pop();
         if kernel == self.setup.kernel {
             return Vec::new();
         }
         if self.decision.in_progress.is_some() {
-            self.say(MessageLevel::Warning, "a decision is in progress: choose the kernel when it is done");
+            self.say(
+                MessageLevel::Warning,
+                "a decision is in progress: choose the kernel when it is done",
+            );
             return Vec::new();
         }
         vec![Effect::OpenKernel(kernel)]
@@ -98,7 +119,10 @@ impl Model {
             _ => return,
         };
         if let Some(pick) = self.overlays.last_mut().and_then(Overlay::pick) {
-            pick.at = pick.at.saturating_add_signed(by).min(rows.saturating_sub(1));
+            pick.at = pick
+                .at
+                .saturating_add_signed(by)
+                .min(rows.saturating_sub(1));
         }
         self.preview();
     }
@@ -139,15 +163,22 @@ impl Model {
     }
 
     fn picked_theme(&self) -> Option<(String, Theme)> {
-        let Some(Overlay::Themes { pick, .. }) = self.overlays.last() else { return None };
-        let at = self.fitting_themes(pick.input.value()).get(pick.at).copied()?;
+        let Some(Overlay::Themes { pick, .. }) = self.overlays.last() else {
+            return None;
+        };
+        let at = self
+            .fitting_themes(pick.input.value())
+            .get(pick.at)
+            .copied()?;
         self.appearance.themes.get(at).cloned()
     }
 
     /// Enter in a list.
     pub(super) fn accept_pick(&mut self) -> Vec<Effect> {
         match self.overlays.last() {
-            Some(Overlay::Palette(pick)) if let Some(number) = palette::number(pick.input.value()) => {
+            Some(Overlay::Palette(pick))
+                if let Some(number) = palette::number(pick.input.value()) =>
+            {
                 if self.numbered().is_err() {
                     return Vec::new();
                 }
@@ -157,12 +188,16 @@ impl Model {
             Some(Overlay::Palette(pick)) => {
                 let offer = self.offers(pick.input.value()).into_iter().nth(pick.at);
                 // The row of an action that cannot be used says why.
-                let Some(offer) = offer.filter(|offer| offer.usable.is_ok()) else { return Vec::new() };
+                let Some(offer) = offer.filter(|offer| offer.usable.is_ok()) else {
+                    return Vec::new();
+                };
                 self.overlays.pop();
                 self.perform(offer.binding.action)
             }
             Some(Overlay::Themes { .. }) => {
-                let Some((name, theme)) = self.picked_theme() else { return Vec::new() };
+                let Some((name, theme)) = self.picked_theme() else {
+                    return Vec::new();
+                };
                 self.overlays.pop();
                 self.appearance.theme = theme;
                 self.appearance.chosen_theme = Some(name);

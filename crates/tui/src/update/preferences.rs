@@ -14,11 +14,18 @@ use std::time::Duration;
 
 impl Model {
     /// Takes the settings of config.toml. A file with an error changes nothing.
-    pub(super) fn on_preferences(&mut self, read: Result<Preferences, String>, asked: bool) -> Vec<Effect> {
+    pub(super) fn on_preferences(
+        &mut self,
+        read: Result<Preferences, String>,
+        asked: bool,
+    ) -> Vec<Effect> {
         let preferences = match read {
             Ok(preferences) => preferences,
             Err(why) => {
-                self.say(MessageLevel::Error, format!("{why}; the settings are unchanged"));
+                self.say(
+                    MessageLevel::Error,
+                    format!("{why}; the settings are unchanged"),
+                );
                 return Vec::new();
             }
         };
@@ -26,13 +33,18 @@ impl Model {
         if is_new || asked {
             self.say(
                 MessageLevel::Info,
-                if is_new { "config.toml was read" } else { "config.toml has not changed" },
+                if is_new {
+                    "config.toml was read"
+                } else {
+                    "config.toml has not changed"
+                },
             );
         }
         if !is_new {
             return Vec::new();
         }
-        // A changed setting replaces what was chosen on the screen. A theme that is only previewed was not chosen.
+        // A changed setting replaces what was chosen on the screen. A theme that is only previewed
+        // was not chosen.
         let appearance = &self.appearance;
         let (new, old) = (&preferences.settings, &appearance.settings);
         let has_other_colours = (&new.color, new.paint) != (&old.color, old.paint);
@@ -47,7 +59,11 @@ impl Model {
         self.hold_theme(theme.unwrap_or_else(|| self.appearance.theme.clone()));
         // The listed themes are needed again in the new number of colours.
         let lists = has_other_colours && (keeps_theme || !self.appearance.themes.is_empty());
-        if lists { vec![Effect::Settings(SettingsRequest::ListThemes)] } else { Vec::new() }
+        if lists {
+            vec![Effect::Settings(SettingsRequest::ListThemes)]
+        } else {
+            Vec::new()
+        }
     }
 
     pub(super) fn toggle_mouse(&mut self) {
@@ -88,7 +104,8 @@ impl Model {
     /// Notifies a user whose terminal does not have the focus that a long run has ended.
     pub(super) fn notify(&self, run: RunId, began: Now) -> Option<Effect> {
         let settings = &self.appearance.settings;
-        let is_long = self.now.saturating_sub(began) >= Duration::from_secs_f64(settings.notify_after_s);
+        let is_long =
+            self.now.saturating_sub(began) >= Duration::from_secs_f64(settings.notify_after_s);
         if self.appearance.focused || !is_long || settings.notify == Notify::Off {
             return None;
         }
@@ -96,8 +113,16 @@ impl Model {
         let ended = [&self.runs.last, &self.runs.check].into_iter().flatten();
         let run = ended.into_iter().find(|ended| ended.start.id == run)?;
         let figure = figure_of(run, &self.setup);
-        let number = if run.is_not_judged() { String::new() } else { format!("run {} ", run.start.id) };
-        let text = format!("{}: {number}{}{figure}", self.setup.name, run.verdict.word());
+        let number = if run.is_not_judged() {
+            String::new()
+        } else {
+            format!("run {} ", run.start.id)
+        };
+        let text = format!(
+            "{}: {number}{}{figure}",
+            self.setup.name,
+            run.verdict.word()
+        );
         Some(Effect::Notify(settings.notify, text))
     }
 }
@@ -105,7 +130,17 @@ impl Model {
 /// ` 165,210 sps` of a run that passed, else nothing.
 fn figure_of(run: &FinishedRun, setup: &Setup) -> String {
     let passed = run.verdict.outcome == Outcome::Pass;
-    let Some(measure) = run.verdict.objective.filter(|_| passed) else { return String::new() };
-    let emulated = if run.verdict.emulated { " emulated" } else { "" };
-    format!(" {} {}{emulated}", format::count(measure.value), format::unit(&setup.objective))
+    let Some(measure) = run.verdict.objective.filter(|_| passed) else {
+        return String::new();
+    };
+    let emulated = if run.verdict.emulated {
+        " emulated"
+    } else {
+        ""
+    };
+    format!(
+        " {} {}{emulated}",
+        format::count(measure.value),
+        format::unit(&setup.objective)
+    )
 }

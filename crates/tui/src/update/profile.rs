@@ -11,17 +11,26 @@ use crate::views::{Pane, View};
 use lab_core::run::RunId;
 
 impl Model {
-    /// Reads the profile of the selected experiment or of the present kernel, where a view shows it and it was not read yet.
+    /// Reads the profile of the selected experiment or of the present kernel, where a view shows it
+    /// and it was not read yet.
     pub(super) fn load_profile(&mut self) -> Option<Effect> {
         if !self.panes.shows(Pane::Profile) && !self.panes.shows(Pane::Source) {
             return None;
         }
-        let selected = self.selection.key.as_ref().filter(|_| self.panes.view == View::Device);
+        let selected = self
+            .selection
+            .key
+            .as_ref()
+            .filter(|_| self.panes.view == View::Device);
         let run = match selected {
             Some(key) => key.run,
             None => self.runs.last.as_ref().map(|last| last.start.id),
         };
-        let snapshot = self.repository.status.as_ref().map(|status| &status.snapshot);
+        let snapshot = self
+            .repository
+            .status
+            .as_ref()
+            .map(|status| &status.snapshot);
         let request = ProfileRequest {
             run: run?,
             incumbent: snapshot.and_then(|snapshot| snapshot.incumbent.clone()),
@@ -34,24 +43,39 @@ impl Model {
         Some(Effect::View(ViewRequest::Profile(request)))
     }
 
-    /// Puts the hot lines of the present text into Source. A profile of other bytes has other lines, so it has none there.
+    /// Puts the hot lines of the present text into Source. A profile of other bytes has other
+    /// lines, so it has none there.
     pub(super) fn place_hot_lines(&mut self) {
-        let present = self.panes.source.source().and_then(|source| source.present.as_ref().ok());
+        let present = self
+            .panes
+            .source
+            .source()
+            .and_then(|source| source.present.as_ref().ok());
         let read = self.profiles.view.as_ref().map(|view| view.request.clone());
         let wanted = read.zip(present.map(|present| present.fingerprint.clone()));
         if wanted == self.profiles.placed {
             return;
         }
-        let profile = wanted.as_ref().and_then(|(_, files)| self.profiles.of(files));
-        self.panes.source.hot =
-            profile.map(|profile| HotLines::of(profile, &self.setup.kernel)).unwrap_or_default();
+        let profile = wanted
+            .as_ref()
+            .and_then(|(_, files)| self.profiles.of(files));
+        self.panes.source.hot = profile
+            .map(|profile| HotLines::of(profile, &self.setup.kernel))
+            .unwrap_or_default();
         self.profiles.placed = wanted;
     }
 
-    /// Shows the machine code of the profiled line at the cursor; false where the line was not profiled.
+    /// Shows the machine code of the profiled line at the cursor; false where the line was not
+    /// profiled.
     pub(super) fn open_listing(&mut self) -> bool {
-        let Some((line, rows)) = self.panes.source.listing() else { return false };
-        self.overlays.push(Overlay::Listing { title: format!("SASS of line {line}"), rows, scroll: 0 });
+        let Some((line, rows)) = self.panes.source.listing() else {
+            return false;
+        };
+        self.overlays.push(Overlay::Listing {
+            title: format!("SASS of line {line}"),
+            rows,
+            scroll: 0,
+        });
         true
     }
 
@@ -69,7 +93,10 @@ impl Model {
         self.profiles.running = Some(self.now);
         self.profiles.failed = None;
         let stop = self.appearance.keymap.way(crate::keymap::Action::Stop);
-        self.say(MessageLevel::Info, format!("a profile of the bytes on disk is being made; {stop} ends it"));
+        self.say(
+            MessageLevel::Info,
+            format!("a profile of the bytes on disk is being made; {stop} ends it"),
+        );
         vec![Effect::StartProfile]
     }
 
@@ -80,7 +107,10 @@ impl Model {
             Ok(run) => {
                 self.profiles.made += 1;
                 let device = self.appearance.keymap.way(crate::keymap::Action::Device);
-                self.say(MessageLevel::Info, format!("run {run} has a profile: {device} shows it"));
+                self.say(
+                    MessageLevel::Info,
+                    format!("run {run} has a profile: {device} shows it"),
+                );
             }
             Err(why) => {
                 self.say(MessageLevel::Error, format!("no profile: {why}"));

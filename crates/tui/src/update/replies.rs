@@ -51,7 +51,11 @@ impl Model {
     }
 
     pub(super) fn on_highlighted(&mut self, reply: HighlightReply) -> Vec<Effect> {
-        let HighlightReply { which, text, colours } = reply;
+        let HighlightReply {
+            which,
+            text,
+            colours,
+        } = reply;
         let is_shown = self.panes.source.take_colours(which, &text, colours);
         if !is_shown || !self.panes.shows(Pane::Source) {
             self.frame.redraw = Redraw::No;

@@ -18,17 +18,27 @@ use tui_input::Input;
 
 impl Model {
     pub(super) fn sort_by_next(&mut self) -> Vec<Effect> {
-        self.panes.experiments.table.sort_by_next(&self.repository.experiments, self.setup.goal);
+        self.panes
+            .experiments
+            .table
+            .sort_by_next(&self.repository.experiments, self.setup.goal);
         self.load_details()
     }
 
     pub(super) fn sort_by_head(&mut self, column: Column) -> Vec<Effect> {
-        self.panes.experiments.table.sort_by_head(column, &self.repository.experiments, self.setup.goal);
+        self.panes.experiments.table.sort_by_head(
+            column,
+            &self.repository.experiments,
+            self.setup.goal,
+        );
         self.load_details()
     }
 
     pub(super) fn turn_order(&mut self) -> Vec<Effect> {
-        self.panes.experiments.table.reverse(&self.repository.experiments);
+        self.panes
+            .experiments
+            .table
+            .reverse(&self.repository.experiments);
         self.load_details()
     }
 
@@ -58,7 +68,9 @@ impl Model {
 
     /// Shows all problems if the experiment that another view selected is of another one.
     pub(super) fn show_selected_problem(&mut self) {
-        let is_other = self.selected().is_some_and(|e| !self.setup.is_about(e) && e.kernel.is_some());
+        let is_other = self
+            .selected()
+            .is_some_and(|e| !self.setup.is_about(e) && e.kernel.is_some());
         let table = &mut self.panes.experiments.table;
         if is_other && table.is_of_one_problem() {
             table.show_one_problem(false, &self.repository.experiments);
@@ -69,7 +81,11 @@ impl Model {
         self.panes.set_focus(Pane::Experiments);
         let before = self.panes.experiments.table.filter().text().to_owned();
         let input = Input::new(before.clone());
-        self.overlays.push(Overlay::Filter { input, before, problem: None });
+        self.overlays.push(Overlay::Filter {
+            input,
+            before,
+            problem: None,
+        });
     }
 
     pub(super) fn mark(&mut self) {
@@ -79,7 +95,9 @@ impl Model {
     }
 
     pub(super) fn compare(&mut self) -> Vec<Effect> {
-        let Ok(keys) = self.pair() else { return Vec::new() };
+        let Ok(keys) = self.pair() else {
+            return Vec::new();
+        };
         self.selection.comparing = Some(keys.clone());
         self.panes.experiment.reset();
         self.panes.set_focus(Pane::Experiment);
@@ -88,7 +106,9 @@ impl Model {
     }
 
     pub(super) fn ask_restore(&mut self) {
-        let Ok(commit) = self.can_restore() else { return };
+        let Ok(commit) = self.can_restore() else {
+            return;
+        };
         let kernel = &self.setup.kernel;
         let tried = self.shown().map_or("", |e| e.row.description.as_str());
         let text = format!(
@@ -120,7 +140,9 @@ impl Model {
                     false => format!("{kernel} has the bytes of {commit} already"),
                 };
                 if let Some(saved) = restored.saved.as_deref().map(short) {
-                    text.push_str(&format!(" · what was on disk is kept as {saved} (`lab restore {saved}`)"));
+                    text.push_str(&format!(
+                        " · what was on disk is kept as {saved} (`lab restore {saved}`)"
+                    ));
                 }
                 self.say(MessageLevel::Info, text);
                 self.decision.expected_bytes = Some(ExpectedBytes::Blob(blob));
@@ -131,19 +153,34 @@ impl Model {
     }
 
     pub(super) fn ask_words(&mut self) {
-        let Ok((commit, words)) = self.can_describe() else { return };
-        self.overlays.push(Overlay::Describe { commit, input: Input::new(words), problem: None });
+        let Ok((commit, words)) = self.can_describe() else {
+            return;
+        };
+        self.overlays.push(Overlay::Describe {
+            commit,
+            input: Input::new(words),
+            problem: None,
+        });
     }
 
     pub(super) fn accept_description(&mut self, commit: String, input: Input) -> Vec<Effect> {
         let description = input.value().trim().to_owned();
-        let empty = description.is_empty().then(|| "describe in a few words what was tried".to_owned());
+        let empty = description
+            .is_empty()
+            .then(|| "describe in a few words what was tried".to_owned());
         if let Some(problem) = empty.or_else(|| self.is_calm().err()) {
-            self.overlays.push(Overlay::Describe { commit, input, problem: Some(problem) });
+            self.overlays.push(Overlay::Describe {
+                commit,
+                input,
+                problem: Some(problem),
+            });
             return Vec::new();
         }
         self.decision.in_progress = Some(Deciding::Describe);
-        ask(RepositoryRequest::Describe { commit, description })
+        ask(RepositoryRequest::Describe {
+            commit,
+            description,
+        })
     }
 
     pub(super) fn on_described(&mut self, result: Result<Described, Refusal>) -> Vec<Effect> {
@@ -180,15 +217,24 @@ impl Model {
             *problem = read.as_ref().err().cloned();
         }
         let Ok(filter) = read else { return Vec::new() };
-        self.panes.experiments.table.filter_by(filter, &self.repository.experiments);
+        self.panes
+            .experiments
+            .table
+            .filter_by(filter, &self.repository.experiments);
         self.deselect_hidden();
         self.load_details()
     }
 
     /// Moves the selection by so many rows. Without a selection it begins at the topmost row.
     pub(super) fn step_row(&mut self, by: isize) -> Vec<Effect> {
-        let Some(last) = self.panes.experiments.table.len().checked_sub(1) else { return Vec::new() };
-        let row = self.selected_row().unwrap_or(0).saturating_add_signed(by).min(last);
+        let Some(last) = self.panes.experiments.table.len().checked_sub(1) else {
+            return Vec::new();
+        };
+        let row = self
+            .selected_row()
+            .unwrap_or(0)
+            .saturating_add_signed(by)
+            .min(last);
         let key = self
             .panes
             .experiments
@@ -212,7 +258,8 @@ impl Model {
         self.load_details()
     }
 
-    /// Goes back from the details to the table, then from the filter to all rows; false where there is neither.
+    /// Goes back from the details to the table, then from the filter to all rows; false where there
+    /// is neither.
     pub(super) fn close_in_results(&mut self) -> bool {
         if self.panes.focus() == Pane::Experiment {
             if self.selection.comparing.take().is_some() {
@@ -224,7 +271,10 @@ impl Model {
         }
         let filtered = !self.panes.experiments.table.filter().is_empty() && !self.panes.zoom();
         if filtered {
-            self.panes.experiments.table.filter_by(Filter::default(), &self.repository.experiments);
+            self.panes
+                .experiments
+                .table
+                .filter_by(Filter::default(), &self.repository.experiments);
         }
         filtered
     }

@@ -22,7 +22,9 @@ impl Model {
             Pane::Gauges => self.panes.gauges.go_to(at),
             Pane::Build => self.panes.build.go_to(at),
             Pane::Profile => self.panes.profile.go_to(at),
-            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => self.panes.loops.go_to(pane, at),
+            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => {
+                self.panes.loops.go_to(pane, at)
+            }
         }
         Vec::new()
     }
@@ -36,15 +38,19 @@ impl Model {
             Pane::Gauges => self.panes.gauges.unmark(),
             Pane::Build => self.panes.build.unmark(),
             Pane::Profile => self.panes.profile.unmark(),
-            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => self.panes.loops.unmark(pane),
+            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => {
+                self.panes.loops.unmark(pane)
+            }
             Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Workloads | Pane::Source => {}
         }
     }
 
-    /// Goes to the row with this number, counted from 1, or to the last one. In Source it is the line's number, also in a
-    /// diff.
+    /// Goes to the row with this number, counted from 1, or to the last one. In Source it is the
+    /// line's number, also in a diff.
     pub(super) fn go_to_number(&mut self, number: usize) -> Vec<Effect> {
-        let Ok((pane, count)) = self.numbered() else { return Vec::new() };
+        let Ok((pane, count)) = self.numbered() else {
+            return Vec::new();
+        };
         match pane {
             Pane::Source => {
                 self.panes.source.go_to_line(number.max(1));

@@ -29,7 +29,8 @@ impl Model {
         vec![Effect::StartRun(reason, inputs)]
     }
 
-    /// Starts a run, unless a decision is carried out: the look after the decision starts one for the bytes then on disk.
+    /// Starts a run, unless a decision is carried out: the look after the decision starts one for
+    /// the bytes then on disk.
     pub(super) fn start_once_decided(&mut self, reason: Reason) -> Vec<Effect> {
         if self.decision.in_progress.is_some() {
             self.decision.saved_meanwhile = true;
@@ -49,13 +50,19 @@ impl Model {
         self.say(MessageLevel::Info, text);
     }
 
-    /// Starts the check that was asked for during a run, once neither a run nor a decision is in progress.
+    /// Starts the check that was asked for during a run, once neither a run nor a decision is in
+    /// progress.
     pub(super) fn start_check_that_follows(&mut self) -> Vec<Effect> {
         let awaits_rule = self.decision.auto && self.decision.awaiting_rule.is_some();
         if awaits_rule || self.is_calm().is_err() || !std::mem::take(&mut self.runs.check_follows) {
             return Vec::new();
         }
-        match self.runs.last.as_ref().filter(|last| last.verdict.build_failed && !self.runs.is_stale()) {
+        match self
+            .runs
+            .last
+            .as_ref()
+            .filter(|last| last.verdict.build_failed && !self.runs.is_stale())
+        {
             Some(_) => {
                 let text = format!("no check follows: {} does not build", self.setup.file());
                 self.say(MessageLevel::Warning, text);
@@ -102,8 +109,12 @@ impl Model {
             RunEvent::NeedsTrust { request, .. } => {
                 self.runs.running = Running::No;
                 self.runs.untrusted = Some(request.subject());
-                self.overlays.retain(|o| !matches!(o, Overlay::Trust { .. }));
-                self.ask_question(Overlay::Trust { request, reading: Reading::default() });
+                self.overlays
+                    .retain(|o| !matches!(o, Overlay::Trust { .. }));
+                self.ask_question(Overlay::Trust {
+                    request,
+                    reading: Reading::default(),
+                });
                 Vec::new()
             }
         }
@@ -113,7 +124,11 @@ impl Model {
         self.panes.log.start(start.id);
         self.panes.correctness.to_top();
         let report = Arc::new(Report::default());
-        self.runs.running = Running::Live(LiveRun { start, began: self.now, report });
+        self.runs.running = Running::Live(LiveRun {
+            start,
+            began: self.now,
+            report,
+        });
     }
 
     fn on_ended(&mut self, record: Record) -> Vec<Effect> {
@@ -125,7 +140,12 @@ impl Model {
             _ => (self.now, Arc::new(record.report())),
         };
         let (run, is_check) = (record.start.id, record.start.is_check());
-        let is = |outcome| record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == outcome);
+        let is = |outcome| {
+            record
+                .verdict
+                .as_ref()
+                .is_some_and(|verdict| verdict.outcome == outcome)
+        };
         let (is_void, is_not_judged) = (is(Outcome::Void), is(Outcome::NotJudged));
         // A run of another process may be decided by now.
         let is_open = record.decision.is_none() && !is_check && !is_not_judged;
@@ -138,9 +158,14 @@ impl Model {
             // A check that was ended has no findings.
             (true, true) => {}
             (true, false) => self.runs.check = FinishedRun::of(record, report),
-            (false, _) => self.runs.last = FinishedRun::of(record, report).or(self.runs.last.take()),
+            (false, _) => {
+                self.runs.last = FinishedRun::of(record, report).or(self.runs.last.take())
+            }
         }
-        [Effect::Refresh].into_iter().chain(self.notify(run, began)).collect()
+        [Effect::Refresh]
+            .into_iter()
+            .chain(self.notify(run, began))
+            .collect()
     }
 
     fn on_batch(&mut self, batch: Batch) {
@@ -151,12 +176,22 @@ impl Model {
     }
 
     pub(super) fn on_run_log(&mut self, loaded: RunLog) -> Vec<Effect> {
-        if let Some(check) = self.runs.check.as_mut().filter(|check| check.start.id == loaded.run) {
+        if let Some(check) = self
+            .runs
+            .check
+            .as_mut()
+            .filter(|check| check.start.id == loaded.run)
+        {
             check.report = loaded.report;
             return Vec::new();
         }
         let idle = self.runs.is_idle();
-        if let Some(last) = self.runs.last.as_mut().filter(|last| idle && last.start.id == loaded.run) {
+        if let Some(last) = self
+            .runs
+            .last
+            .as_mut()
+            .filter(|last| idle && last.start.id == loaded.run)
+        {
             last.report = loaded.report;
             self.panes.log.start(loaded.run);
             self.panes.log.push(0, loaded.lines);
@@ -170,14 +205,21 @@ impl Model {
                 self.say(MessageLevel::Warning, why);
                 vec![Effect::Refresh]
             }
-            WatchEvent::RepositoryChanged => [Effect::Refresh].into_iter().chain(self.load_loop()).collect(),
+            WatchEvent::RepositoryChanged => [Effect::Refresh]
+                .into_iter()
+                .chain(self.load_loop())
+                .collect(),
             WatchEvent::Profiled => {
                 // Reads it anew where a view shows it.
                 self.profiles.made += 1;
                 Vec::new()
             }
             WatchEvent::LoopChanged { running } => self.on_loop_changed(running),
-            WatchEvent::Changed { config: true, inputs, .. } => {
+            WatchEvent::Changed {
+                config: true,
+                inputs,
+                ..
+            } => {
                 self.set_present(Ok(inputs.fingerprint.clone()));
                 ask(RepositoryRequest::Reopen)
             }
@@ -190,8 +232,10 @@ impl Model {
                     _ => false,
                 };
                 self.set_present(Ok(fingerprint));
-                // No run begins while a decision is carried out; the look after it takes care of this save.
-                self.decision.saved_meanwhile |= self.decision.in_progress.is_some() && !self.runs.paused;
+                // No run begins while a decision is carried out; the look after it takes care of
+                // this save.
+                self.decision.saved_meanwhile |=
+                    self.decision.in_progress.is_some() && !self.runs.paused;
                 if is_judged || self.runs.paused || self.decision.in_progress.is_some() {
                     effects.push(Effect::Refresh);
                 } else {

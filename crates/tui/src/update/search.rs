@@ -15,13 +15,21 @@ impl Model {
         let pane = self.text_pane();
         self.panes.set_focus(pane);
         let before = self.panes.needle(pane).to_owned();
-        self.overlays.push(Overlay::Search { pane, input: Input::default(), before });
+        self.overlays.push(Overlay::Search {
+            pane,
+            input: Input::default(),
+            before,
+        });
     }
 
     /// Goes to the first match from the selected row on. An empty text ends the search.
     pub(super) fn search_for(&mut self, pane: Pane, text: &str) -> Vec<Effect> {
         self.set_needle(pane, text);
-        if text.is_empty() { Vec::new() } else { self.find_row(pane, 0, true) }
+        if text.is_empty() {
+            Vec::new()
+        } else {
+            self.find_row(pane, 0, true)
+        }
     }
 
     /// Highlights the matches of a text without going to one.
@@ -42,13 +50,19 @@ impl Model {
         }
     }
 
-    /// Goes to the first row with a match that is at least `skip` rows further on, from the last row to the first.
+    /// Goes to the first row with a match that is at least `skip` rows further on, from the last
+    /// row to the first.
     fn find_row(&mut self, pane: Pane, skip: usize, forward: bool) -> Vec<Effect> {
         let (from, needle) = (self.row_at(pane), self.panes.needle(pane));
         let rows = self.rows(pane);
         let count = rows.count;
-        let order =
-            |step: usize| if forward { (from + step) % count } else { (from + 2 * count - step) % count };
+        let order = |step: usize| {
+            if forward {
+                (from + step) % count
+            } else {
+                (from + 2 * count - step) % count
+            }
+        };
         let is_found = |at: &usize| !find_all(&rows.text(*at), needle).is_empty();
         let found = (skip..count + skip).map(order).find(is_found);
         match found {
@@ -77,7 +91,9 @@ impl Model {
 
     /// Ends the search; false where there is none.
     pub(super) fn end_search(&mut self) -> bool {
-        let Some(pane) = self.searched() else { return false };
+        let Some(pane) = self.searched() else {
+            return false;
+        };
         self.set_needle(pane, "");
         true
     }

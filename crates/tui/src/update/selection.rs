@@ -16,11 +16,16 @@ impl Model {
         self.load_details()
     }
 
-    /// Moves the selection by so many comparable experiments, from oldest to newest. Without a selection it begins at the
-    /// newest.
+    /// Moves the selection by so many comparable experiments, from oldest to newest. Without a
+    /// selection it begins at the newest.
     pub(super) fn step_comparable(&mut self, by: isize) -> Vec<Effect> {
-        let Some(newest) = self.repository.comparable().len().checked_sub(1) else { return Vec::new() };
-        let at = self.repository.position(self.selection.key.as_ref()).unwrap_or(newest);
+        let Some(newest) = self.repository.comparable().len().checked_sub(1) else {
+            return Vec::new();
+        };
+        let at = self
+            .repository
+            .position(self.selection.key.as_ref())
+            .unwrap_or(newest);
         self.select_comparable(at.saturating_add_signed(by).min(newest))
     }
 
@@ -38,7 +43,9 @@ impl Model {
 
     pub(super) fn load_details(&self) -> Vec<Effect> {
         let around = self.panes.around;
-        let is_loaded = self.details().is_some_and(|details| details.around == around.lines());
+        let is_loaded = self
+            .details()
+            .is_some_and(|details| details.around == around.lines());
         match self.shown() {
             Some(experiment) if !is_loaded && self.panes.shows(Pane::Experiment) => {
                 vec![Effect::View(ViewRequest::Details(experiment.key(), around))]
@@ -49,7 +56,10 @@ impl Model {
 
     fn load_comparison(&self) -> Vec<Effect> {
         let around = self.panes.around;
-        let is_loaded = self.selection.comparison().is_some_and(|both| both.around == around.lines());
+        let is_loaded = self
+            .selection
+            .comparison()
+            .is_some_and(|both| both.around == around.lines());
         match &self.selection.comparing {
             Some(keys) if !is_loaded && self.panes.shows(Pane::Experiment) => {
                 vec![Effect::View(ViewRequest::Compare(keys.clone(), around))]
@@ -60,7 +70,11 @@ impl Model {
 
     pub(super) fn on_details(&mut self, details: ExperimentDetails) -> Vec<Effect> {
         if self.shown().is_some_and(|shown| shown.is(&details.key)) {
-            let again = self.selection.details.as_ref().is_some_and(|known| known.key == details.key);
+            let again = self
+                .selection
+                .details
+                .as_ref()
+                .is_some_and(|known| known.key == details.key);
             self.panes.experiment.take_details(&details, again);
             let report = details.record.as_ref().map(Record::report);
             let objective = self.setup.objective.name();

@@ -26,14 +26,32 @@ impl Model {
     }
 
     fn wanted_source(&self) -> SourceRequest {
-        let selected = self.selection.key.clone().filter(|_| self.panes.source.against_selected);
-        let present = self.runs.present.as_ref().and_then(|present| present.as_ref().ok());
+        let selected = self
+            .selection
+            .key
+            .clone()
+            .filter(|_| self.panes.source.against_selected);
+        let present = self
+            .runs
+            .present
+            .as_ref()
+            .and_then(|present| present.as_ref().ok());
         let is_older = |reporter: &&Reporter| Some(reporter.1) != present;
         SourceRequest {
             baseline: selected.map_or(Baseline::Incumbent, Baseline::Experiment),
-            runs: self.runs.reporters().iter().filter(is_older).map(|(run, ..)| *run).collect(),
+            runs: self
+                .runs
+                .reporters()
+                .iter()
+                .filter(is_older)
+                .map(|(run, ..)| *run)
+                .collect(),
             present: present.cloned(),
-            head: self.repository.status.as_ref().and_then(|status| status.head.commit.clone()),
+            head: self
+                .repository
+                .status
+                .as_ref()
+                .and_then(|status| status.head.commit.clone()),
             around: self.panes.around,
         }
     }
@@ -41,12 +59,16 @@ impl Model {
     /// Puts new messages of compilers and tools at their lines.
     fn place_messages(&mut self) {
         let reporters = self.runs.reporters();
-        let runs: Vec<_> =
-            reporters.iter().map(|(run, _, report)| (*run, report.diagnostics().len())).collect();
+        let runs: Vec<_> = reporters
+            .iter()
+            .map(|(run, _, report)| (*run, report.diagnostics().len()))
+            .collect();
         if self.panes.source.has_placed(&runs) {
             return;
         }
-        let Some(source) = self.panes.source.source() else { return };
+        let Some(source) = self.panes.source.source() else {
+            return;
+        };
         let messages = SourceMessages::of(source, reporters, &self.setup.kernel);
         self.panes.source.place(runs, messages);
     }
@@ -59,7 +81,15 @@ impl Model {
         self.panes.source.take(source);
         let texts = self.panes.source.texts();
         let language = Language::of(&self.setup.kernel);
-        texts.map(|(which, text)| Effect::Highlight(HighlightRequest { which, language, text })).collect()
+        texts
+            .map(|(which, text)| {
+                Effect::Highlight(HighlightRequest {
+                    which,
+                    language,
+                    text,
+                })
+            })
+            .collect()
     }
 
     /// Compares with the selected experiment, or with the incumbent again.
@@ -78,7 +108,10 @@ impl Model {
 
     pub(super) fn step_mark(&mut self, forward: bool) {
         if !self.panes.source.step_mark(forward) {
-            self.say(MessageLevel::Info, "no compiler message, no hot line and no change");
+            self.say(
+                MessageLevel::Info,
+                "no compiler message, no hot line and no change",
+            );
         }
     }
 
@@ -90,10 +123,19 @@ impl Model {
 
     /// Where the editor opens: at the cursor in Source, else at the first error.
     pub(super) fn editor_spot(&self) -> Option<Spot> {
-        let at_cursor = self.panes.source.line().filter(|_| self.panes.focus() == Pane::Source);
-        let Some(line) = at_cursor else { return self.runs.first_error(&self.setup.kernel) };
+        let at_cursor = self
+            .panes
+            .source
+            .line()
+            .filter(|_| self.panes.focus() == Pane::Source);
+        let Some(line) = at_cursor else {
+            return self.runs.first_error(&self.setup.kernel);
+        };
         // The cursor has no column, but a message at its line has one.
         let message = self.panes.source.messages_at(line as usize - 1).first();
-        Some(Spot { line, column: message.and_then(|message| message.column) })
+        Some(Spot {
+            line,
+            column: message.and_then(|message| message.column),
+        })
     }
 }

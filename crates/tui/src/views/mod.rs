@@ -32,8 +32,14 @@ pub enum View {
 
 impl View {
     /// All views, in the order of the keys that show them.
-    pub const ALL: [View; 6] =
-        [View::Bench, View::Source, View::Results, View::Git, View::Device, View::Loop];
+    pub const ALL: [View; 6] = [
+        View::Bench,
+        View::Source,
+        View::Results,
+        View::Git,
+        View::Device,
+        View::Loop,
+    ];
 
     /// Its name on the screen.
     pub fn name(self) -> &'static str {
@@ -47,15 +53,22 @@ impl View {
         }
     }
 
-    /// The view's panes in the order of the focus: as one reads. `has_workloads`: there are several workloads to show.
+    /// The view's panes in the order of the focus: as one reads. `has_workloads`: there are several
+    /// workloads to show.
     pub fn panes(self, has_workloads: bool) -> &'static [Pane] {
         match self {
-            View::Bench if has_workloads => {
-                &[Pane::Correctness, Pane::History, Pane::Commits, Pane::Workloads, Pane::Log]
-            }
+            View::Bench if has_workloads => &[
+                Pane::Correctness,
+                Pane::History,
+                Pane::Commits,
+                Pane::Workloads,
+                Pane::Log,
+            ],
             View::Bench => &[Pane::Correctness, Pane::History, Pane::Commits, Pane::Log],
             View::Source => &[Pane::Source],
-            View::Results if has_workloads => &[Pane::Experiments, Pane::Experiment, Pane::Workloads],
+            View::Results if has_workloads => {
+                &[Pane::Experiments, Pane::Experiment, Pane::Workloads]
+            }
             View::Results => &[Pane::Experiments, Pane::Experiment],
             View::Git => &[Pane::Graph, Pane::Commit],
             View::Device => &[Pane::Gauges, Pane::Build, Pane::Profile],
@@ -117,8 +130,8 @@ impl Pane {
         }
     }
 
-    /// The pane whose rows a search goes through while this one has the focus. Correctness is a digest of run.log and
-    /// Throughput a chart: a search there goes through run.log.
+    /// The pane whose rows a search goes through while this one has the focus. Correctness is a
+    /// digest of run.log and Throughput a chart: a search there goes through run.log.
     #[must_use]
     pub fn text(self) -> Pane {
         match self {

@@ -1,5 +1,5 @@
-//! How two panes share an area, and the border between them, which the user can move. The user's choice is held in per
-//! mille of the area, so that it holds for every size of the terminal.
+//! How two panes share an area, and the border between them, which the user can move. The user's
+//! choice is held in per mille of the area, so that it holds for every size of the terminal.
 
 use ratatui::layout::{Direction, Rect};
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,8 @@ pub enum Split {
     LoopStack,
 }
 
-/// The share of each split's first part, in per mille. The view decides where the user chose nothing.
+/// The share of each split's first part, in per mille. The view decides where the user chose
+/// nothing.
 pub type Shares = BTreeMap<Split, u16>;
 
 /// A border as it was drawn.
@@ -54,7 +55,8 @@ pub struct Border {
 /// Least size of a part: columns, rows.
 const LEAST: (u16, u16) = (16, 3);
 
-/// Cuts `area` in two. The first part has `first` columns or rows where the user chose nothing; `gap` cells lie between.
+/// Cuts `area` in two. The first part has `first` columns or rows where the user chose nothing;
+/// `gap` cells lie between.
 pub fn cut(
     shares: &Shares,
     split: Split,
@@ -69,20 +71,58 @@ pub fn cut(
     };
     let chosen = shares.get(&split).map(|share| from_share(*share, length));
     let most = length.saturating_sub(gap + least);
-    let first = chosen.map_or(first, |first| first.clamp(least.min(most), most)).min(length);
+    let first = chosen
+        .map_or(first, |first| first.clamp(least.min(most), most))
+        .min(length);
     let rest = length.saturating_sub(first + gap);
     let (parts, line) = match direction {
         Direction::Horizontal => (
-            [Rect { width: first, ..area }, Rect { x: area.right() - rest, width: rest, ..area }],
-            Rect { x: area.x + first.min(area.width.saturating_sub(1)), width: gap.max(1), ..area },
+            [
+                Rect {
+                    width: first,
+                    ..area
+                },
+                Rect {
+                    x: area.right() - rest,
+                    width: rest,
+                    ..area
+                },
+            ],
+            Rect {
+                x: area.x + first.min(area.width.saturating_sub(1)),
+                width: gap.max(1),
+                ..area
+            },
         ),
         Direction::Vertical => (
-            [Rect { height: first, ..area }, Rect { y: area.bottom() - rest, height: rest, ..area }],
+            [
+                Rect {
+                    height: first,
+                    ..area
+                },
+                Rect {
+                    y: area.bottom() - rest,
+                    height: rest,
+                    ..area
+                },
+            ],
             // The title of the second part is the border.
-            Rect { y: area.y + first.min(area.height.saturating_sub(1)), height: gap.max(1), ..area },
+            Rect {
+                y: area.y + first.min(area.height.saturating_sub(1)),
+                height: gap.max(1),
+                ..area
+            },
         ),
     };
-    (parts, Border { split, direction, area, line })
+    (
+        parts,
+        Border {
+            split,
+            direction,
+            area,
+            line,
+        },
+    )
 }
 
 /// Half of a length; the first part gets the odd cell.

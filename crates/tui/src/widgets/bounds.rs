@@ -1,4 +1,5 @@
-//! The lower bounds of a kernel's time: the floor, which no kernel can beat, and the estimate of the stated algorithm.
+//! The lower bounds of a kernel's time: the floor, which no kernel can beat, and the estimate of
+//! the stated algorithm.
 
 use crate::format;
 use lab_core::objective::Objective;
@@ -7,36 +8,49 @@ use lab_protocol::report::{Report, attribute};
 /// The result lines about bounds.
 pub const KEYS: [&str; 3] = ["floor_us", "estimate_us", "of_estimate"];
 
-/// Floor and estimate in the unit of the objective, with their names. Empty unless the objective is the throughput or the
-/// kernel's time.
+/// Floor and estimate in the unit of the objective, with their names. Empty unless the objective is
+/// the throughput or the kernel's time.
 pub fn reference_lines(report: &Report, objective: &Objective) -> Vec<(f64, String)> {
     let level = |key: &str, name: &str| {
         let bound = report.number(key).filter(|us| *us > 0.0)?;
         let at = match objective {
             Objective::KernelTime => bound,
-            // A launch does the same amount of work in both, so the throughputs are in the inverse ratio of the times.
+            // A launch does the same amount of work in both, so the throughputs are in the inverse
+            // ratio of the times.
             Objective::Throughput | Objective::Tflops | Objective::Gbps => {
                 report.number(objective.name())? * report.number("kernel_us")? / bound
             }
             Objective::Other(_) => return None,
         };
-        at.is_finite().then(|| (at, format!("{name} {}", format::short(at))))
+        at.is_finite()
+            .then(|| (at, format!("{name} {}", format::short(at))))
     };
-    [level("floor_us", "floor"), level("estimate_us", "estimate")].into_iter().flatten().collect()
+    [level("floor_us", "floor"), level("estimate_us", "estimate")]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
-/// `63 % of the estimate (4 exchanges, 6.10 µs) · floor 0.70 µs`. `None` where the harness gives no estimate.
+/// `63 % of the estimate (4 exchanges, 6.10 µs) · floor 0.70 µs`. `None` where the harness gives no
+/// estimate.
 pub fn describe(report: &Report) -> Option<String> {
     let estimate = format::count(report.number("estimate_us")?);
     let of_estimate = format::count(report.number("of_estimate")?.round());
     let of_estimate = of_estimate.strip_suffix(".00").unwrap_or(&of_estimate);
-    let exchanges = report.value("estimate_us").and_then(|value| attribute(value, "exchanges"));
+    let exchanges = report
+        .value("estimate_us")
+        .and_then(|value| attribute(value, "exchanges"));
     let exchanges = exchanges.and_then(|count| count.parse::<u32>().ok());
     let counted = match exchanges {
         None | Some(0) => String::new(),
         Some(1) => "1 exchange, ".to_owned(),
         Some(count) => format!("{count} exchanges, "),
     };
-    let floor = report.number("floor_us").map(|floor| format!(" · floor {} µs", format::count(floor)));
-    Some(format!("{of_estimate} % of the estimate ({counted}{estimate} µs){}", floor.unwrap_or_default()))
+    let floor = report
+        .number("floor_us")
+        .map(|floor| format!(" · floor {} µs", format::count(floor)));
+    Some(format!(
+        "{of_estimate} % of the estimate ({counted}{estimate} µs){}",
+        floor.unwrap_or_default()
+    ))
 }

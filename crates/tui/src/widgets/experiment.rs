@@ -17,8 +17,9 @@ pub fn mark(status: Status) -> &'static str {
 /// Columns of a figure beside a commit.
 pub const FIGURE: usize = 7;
 
-/// The figure such as `165,210`, or in short (`165.2k`) where so many columns do not hold it. `~` precedes a figure of the
-/// emulated device; a crash, a wrong result and a change of the rules have a word instead.
+/// The figure such as `165,210`, or in short (`165.2k`) where so many columns do not hold it. `~`
+/// precedes a figure of the emulated device; a crash, a wrong result and a change of the rules have
+/// a word instead.
 pub fn figure(experiment: &Experiment, columns: usize) -> String {
     let about = if experiment.emulated { "~" } else { "" };
     match experiment.row.status {
@@ -28,7 +29,11 @@ pub fn figure(experiment: &Experiment, columns: usize) -> String {
         _ => {
             let value = experiment.figure().unwrap_or(0.0);
             let whole = format!("{about}{}", format::count(value));
-            if width(&whole) <= columns { whole } else { format!("{about}{}", format::short(value)) }
+            if width(&whole) <= columns {
+                whole
+            } else {
+                format!("{about}{}", format::short(value))
+            }
         }
     }
 }

@@ -13,7 +13,10 @@ pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input, th
     let from = input.visual_scroll(room);
     let shown = slice(input.value(), from, room).into_owned();
     frame.render_widget(
-        Line::from(vec![Span::styled(prompt.to_owned(), theme.key()), Span::raw(shown)]),
+        Line::from(vec![
+            Span::styled(prompt.to_owned(), theme.key()),
+            Span::raw(shown),
+        ]),
         area,
     );
     let column = width(prompt) + input.visual_cursor().saturating_sub(from);
@@ -23,5 +26,10 @@ pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input, th
 /// The cell of the cursor, which stays inside `area`.
 fn cursor(area: Rect, columns: usize) -> Position {
     let column = u16::try_from(columns).unwrap_or(u16::MAX);
-    Position::new(area.x.saturating_add(column).min(area.right().saturating_sub(1)), area.y)
+    Position::new(
+        area.x
+            .saturating_add(column)
+            .min(area.right().saturating_sub(1)),
+        area.y,
+    )
 }

@@ -8,8 +8,8 @@ use lab_protocol::report::{first_word, parse};
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-/// The visible part of a line: the columns from `left` on. The key of a result line is dim, search matches are
-/// highlighted.
+/// The visible part of a line: the columns from `left` on. The key of a result line is dim, search
+/// matches are highlighted.
 pub fn paint<'a>(
     line: &'a LogLine,
     left: usize,
@@ -64,7 +64,9 @@ fn base(line: &LogLine, theme: &Theme) -> Style {
 fn value_style(text: &str, theme: &Theme) -> Style {
     match parse(text) {
         Some(entry) if entry.key == "stage" => theme.accent(),
-        Some(entry) if entry.key == "correctness" && first_word(entry.value) == "pass" => theme.good(),
+        Some(entry) if entry.key == "correctness" && first_word(entry.value) == "pass" => {
+            theme.good()
+        }
         Some(entry) if entry.key == "correctness" => theme.bad(),
         Some(entry) if entry.key == "caveat" => theme.warn(),
         _ => theme.text(),

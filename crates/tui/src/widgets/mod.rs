@@ -1,4 +1,5 @@
-//! Pieces that several panes draw alike. A pane never imports another pane: what two of them share is here.
+//! Pieces that several panes draw alike. A pane never imports another pane: what two of them share
+//! is here.
 
 pub mod bounds;
 pub mod evidence;

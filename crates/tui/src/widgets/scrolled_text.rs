@@ -1,4 +1,5 @@
-//! A text in a pane without a cursor: which rows are visible, and the row that a search or a number went to.
+//! A text in a pane without a cursor: which rows are visible, and the row that a search or a number
+//! went to.
 
 use crate::diff::JumpTarget;
 
@@ -17,7 +18,12 @@ pub struct ScrolledText {
 
 impl Default for ScrolledText {
     fn default() -> Self {
-        ScrolledText { first: 0, marked: None, columns: COLUMNS, height: 0 }
+        ScrolledText {
+            first: 0,
+            marked: None,
+            columns: COLUMNS,
+            height: 0,
+        }
     }
 }
 
@@ -65,8 +71,8 @@ impl ScrolledText {
         self.marked = Some(row);
     }
 
-    /// Goes to the next of `stops` (in rising order) or to the previous one; back from the first to the beginning. A head is
-    /// put on top, any other row is marked.
+    /// Goes to the next of `stops` (in rising order) or to the previous one; back from the first to
+    /// the beginning. A head is put on top, any other row is marked.
     pub fn step(&mut self, stops: &[JumpTarget], forward: bool) {
         let at = self.at();
         let next = match forward {
@@ -81,12 +87,20 @@ impl ScrolledText {
         }
     }
 
-    /// The text as it fits into an area of so many columns and rows when it has `count` rows at this width.
+    /// The text as it fits into an area of so many columns and rows when it has `count` rows at
+    /// this width.
     #[must_use]
     pub fn fit(self, columns: usize, height: usize, count: usize) -> Self {
         // A text that is wrapped to another width has other rows.
-        let marked = self.marked.filter(|row| columns == self.columns && *row < count);
-        ScrolledText { first: self.first.min(count.saturating_sub(height)), marked, columns, height }
+        let marked = self
+            .marked
+            .filter(|row| columns == self.columns && *row < count);
+        ScrolledText {
+            first: self.first.min(count.saturating_sub(height)),
+            marked,
+            columns,
+            height,
+        }
     }
 }
 
@@ -103,7 +117,11 @@ mod tests {
         };
         assert_eq!(fit(&mut text, 80, 100), 0);
         text.go_to(7);
-        assert_eq!((fit(&mut text, 80, 100), text.marked()), (0, Some(7)), "it was visible already");
+        assert_eq!(
+            (fit(&mut text, 80, 100), text.marked()),
+            (0, Some(7)),
+            "it was visible already"
+        );
         text.go_to(50);
         assert_eq!((fit(&mut text, 80, 100), text.at()), (45, 50));
         text.go_to(99);
@@ -111,6 +129,10 @@ mod tests {
         text.scroll(-1);
         assert_eq!((fit(&mut text, 80, 100), text.at()), (79, 79));
         text.go_to(90);
-        assert_eq!((fit(&mut text, 40, 200), text.marked()), (79, None), "wrapped to another width");
+        assert_eq!(
+            (fit(&mut text, 40, 200), text.marked()),
+            (79, None),
+            "wrapped to another width"
+        );
     }
 }

@@ -34,23 +34,38 @@ impl PaneSlot<'_> {
     pub fn draw_title(&self, frame: &mut Frame, note: &str, theme: &Theme) -> Rect {
         let rule = if self.is_focused { "━" } else { "─" };
         let style = theme.rule(self.is_focused);
-        let row = Rect { height: 1, ..self.area };
+        let row = Rect {
+            height: 1,
+            ..self.area
+        };
         let mut title = vec![
             Span::styled(rule, style),
-            Span::styled(format!(" {} ", self.pane.name()), theme.title(self.is_focused)),
+            Span::styled(
+                format!(" {} ", self.pane.name()),
+                theme.title(self.is_focused),
+            ),
         ];
         let searched = (!self.needle.is_empty()).then(|| format!("/{}", printable(self.needle)));
-        let notes: Vec<&str> =
-            [note, searched.as_deref().unwrap_or("")].into_iter().filter(|n| !n.is_empty()).collect();
+        let notes: Vec<&str> = [note, searched.as_deref().unwrap_or("")]
+            .into_iter()
+            .filter(|n| !n.is_empty())
+            .collect();
         if !notes.is_empty() {
-            title.push(Span::styled(format!("{} ", notes.join(" · ")), theme.quiet()));
+            title.push(Span::styled(
+                format!("{} ", notes.join(" · ")),
+                theme.quiet(),
+            ));
         }
-        title.push(Span::styled(rule.repeat(usize::from(self.area.width)), style));
+        title.push(Span::styled(
+            rule.repeat(usize::from(self.area.width)),
+            style,
+        ));
         frame.render_widget(Line::from(title), row);
         self.body()
     }
 
-    /// A row of a text: search matches are highlighted, and so is the row that a search or a number went to.
+    /// A row of a text: search matches are highlighted, and so is the row that a search or a number
+    /// went to.
     pub fn text_row<'l>(&self, line: Line<'l>, is_marked: bool, theme: &Theme) -> Line<'l> {
         let line = search_highlight::mark(line, self.needle, theme);
         if is_marked { theme.select(line) } else { line }
@@ -70,6 +85,10 @@ impl ListArea {
     /// `area` has room for the list, which fills `count` rows of it.
     pub fn new(pane: Pane, area: Rect, count: usize, selected: usize) -> Self {
         let height = area.height.min(u16::try_from(count).unwrap_or(u16::MAX));
-        ListArea { pane, rows: Rect { height, ..area }, selected }
+        ListArea {
+            pane,
+            rows: Rect { height, ..area },
+            selected,
+        }
     }
 }

@@ -6,7 +6,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-/// Columns of cells before the first column of the table: the signs of the selected and of a marked row.
+/// Columns of cells before the first column of the table: the signs of the selected and of a marked
+/// row.
 pub const GUTTER: usize = 2;
 
 /// Between two columns.
@@ -41,9 +42,17 @@ pub fn draw<C: Copy>(
     let mut from = GUTTER;
     for (at, heading) in headings.iter().enumerate() {
         spans.push(Span::raw(if at > 0 { GAP } else { "" }));
-        let style = if heading.descending.is_some() { theme.strong() } else { theme.quiet() };
+        let style = if heading.descending.is_some() {
+            theme.strong()
+        } else {
+            theme.quiet()
+        };
         spans.push(Span::styled(text(heading), style));
-        let place = Rect { x: area.x.saturating_add(from as u16), width: heading.width as u16, ..area };
+        let place = Rect {
+            x: area.x.saturating_add(from as u16),
+            width: heading.width as u16,
+            ..area
+        };
         places.push((place.intersection(area), heading.column));
         from += heading.width + GAP.len();
     }
@@ -52,14 +61,24 @@ pub fn draw<C: Copy>(
 }
 
 fn text<C>(heading: &Heading<C>) -> String {
-    let Heading { name, width: columns, is_figure, descending, .. } = heading;
+    let Heading {
+        name,
+        width: columns,
+        is_figure,
+        descending,
+        ..
+    } = heading;
     let name = match descending {
         // A column that is too narrow for its heading holds a sign, which needs none.
         _ if width(name) > *columns => String::new(),
         Some(descending) if width(name) < *columns => format!("{name}{}", arrow(*descending)),
         _ => name.clone(),
     };
-    if *is_figure { pad_left(&name, *columns) } else { pad(&name, *columns) }
+    if *is_figure {
+        pad_left(&name, *columns)
+    } else {
+        pad(&name, *columns)
+    }
 }
 
 #[cfg(test)]
@@ -69,7 +88,13 @@ mod tests {
     #[test]
     fn a_heading_fits_its_column_and_shows_the_order_where_there_is_room() {
         let of = |name: &str, width, is_figure, descending| {
-            text(&Heading { column: (), name: name.to_owned(), width, is_figure, descending })
+            text(&Heading {
+                column: (),
+                name: name.to_owned(),
+                width,
+                is_figure,
+                descending,
+            })
         };
         assert_eq!(of("speed", 8, false, None), "speed   ");
         assert_eq!(of("speed", 8, true, Some(true)), "  speed▼");

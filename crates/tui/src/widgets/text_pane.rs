@@ -15,11 +15,22 @@ pub fn draw_text(
     text: ScrolledText,
     theme: &Theme,
 ) -> ScrolledText {
-    let text = text.fit(usize::from(area.width), usize::from(area.height), rows.len());
+    let text = text.fit(
+        usize::from(area.width),
+        usize::from(area.height),
+        rows.len(),
+    );
     let visible = rows.into_iter().enumerate().skip(text.first());
     for ((at, line), y) in visible.zip(area.top()..area.bottom()) {
         let line = slot.text_row(line, text.marked() == Some(at), theme);
-        frame.render_widget(line, Rect { y, height: 1, ..area });
+        frame.render_widget(
+            line,
+            Rect {
+                y,
+                height: 1,
+                ..area
+            },
+        );
     }
     text
 }

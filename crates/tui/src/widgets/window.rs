@@ -9,7 +9,8 @@ use ratatui::widgets::{Block, BorderType, Clear, Padding};
 /// Columns of a dialog, where the screen has them.
 pub const COLUMNS: u16 = 84;
 
-/// Draws a box of at most so many columns and rows into the upper middle of `area`. Returns the area inside.
+/// Draws a box of at most so many columns and rows into the upper middle of `area`. Returns the
+/// area inside.
 pub fn draw_window(
     frame: &mut Frame,
     area: Rect,

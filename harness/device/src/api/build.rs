@@ -42,7 +42,11 @@ pub enum FolderTrust {
 impl FolderTrust {
     /// Whether the user trusts it.
     pub fn of(is_trusted: bool) -> Self {
-        if is_trusted { FolderTrust::Trusted } else { FolderTrust::Untrusted }
+        if is_trusted {
+            FolderTrust::Trusted
+        } else {
+            FolderTrust::Untrusted
+        }
     }
 }
 
@@ -67,22 +71,26 @@ pub struct Image {
 pub struct Built {
     /// `None` where the build failed.
     pub image: Option<Image>,
-    /// The compiler's diagnostics, as it printed them. Holds the warnings of a build that succeeded, too.
+    /// The compiler's diagnostics, as it printed them. Holds the warnings of a build that
+    /// succeeded, too.
     pub log: String,
     /// Wall time of the build, in seconds.
     pub seconds: f64,
     /// Whether the image was found in the [build cache](crate::build_cache).
     #[serde(default)]
     pub reused: bool,
-    /// Where the source asks which device it is built for, as in `kernel.cu:26 asks for LAB_CPU`; only on the cpu device,
-    /// which then runs another path than a GPU.
+    /// Where the source asks which device it is built for, as in `kernel.cu:26 asks for LAB_CPU`;
+    /// only on the cpu device, which then runs another path than a GPU.
     #[serde(default)]
     pub device_branch: Option<String>,
-    /// Registers per thread: the largest number over the module's functions. `None` where the compiler reports none.
+    /// Registers per thread: the largest number over the module's functions. `None` where the
+    /// compiler reports none.
     pub registers: Option<u32>,
-    /// Bytes of spill loads and stores: the largest sum over the module's functions, where it is known.
+    /// Bytes of spill loads and stores: the largest sum over the module's functions, where it is
+    /// known.
     pub spill_bytes: Option<u32>,
-    /// Bytes of static shared memory: the largest number over the module's functions, where it is known.
+    /// Bytes of static shared memory: the largest number over the module's functions, where it is
+    /// known.
     pub shared_bytes: Option<u32>,
 }
 
@@ -102,30 +110,34 @@ impl Built {
     }
 }
 
-/// Makes the files that all builds of a compiler share, from the lab's own sources, if they are not there yet.
+/// Makes the files that all builds of a compiler share, from the lab's own sources, if they are not
+/// there yet.
 pub type SharedFiles = Box<dyn Fn(&BuildRequest) -> Result<(), DeviceError> + Send>;
 
 /// Compiles source into an image. Lives in the compiler process.
 pub trait Builder {
     /// Compiler and version, such as `NVRTC 13.0` or `g++ 12.2.0`.
     fn version(&self) -> String;
-    /// A text that differs between any two compilers that may build different images from one request.
+    /// A text that differs between any two compilers that may build different images from one
+    /// request.
     fn identity(&self) -> String;
-    /// The compiler's own folders: it starts programs from them, and reads headers and libraries in them.
+    /// The compiler's own folders: it starts programs from them, and reads headers and libraries in
+    /// them.
     fn own_files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
-    /// Returns what makes the shared files. A confined builder calls it outside the sandbox, before a build.
+    /// Returns what makes the shared files. A confined builder calls it outside the sandbox, before
+    /// a build.
     fn shared_files(&self) -> SharedFiles {
         Box::new(|_| Ok(()))
     }
-    /// The key of a build in the [build cache](crate::build_cache), in hex. `None` where the image may depend on more than can
-    /// be hashed.
+    /// The key of a build in the [build cache](crate::build_cache), in hex. `None` where the image
+    /// may depend on more than can be hashed.
     fn key(&self, request: &BuildRequest) -> Option<String>;
-    /// Prepares for builds like this one: precompiles its headers. Returns whether they are ready. A failure is not
-    /// reported here: the build itself meets it again and reports it.
+    /// Prepares for builds like this one: precompiles its headers. Returns whether they are ready.
+    /// A failure is not reported here: the build itself meets it again and reports it.
     fn warm(&mut self, request: &BuildRequest) -> bool;
-    /// Builds. A source with errors is an `Ok` without an image: the log holds the errors. An `Err` means that the
-    /// compiler itself could not run; its text ends with the remedy.
+    /// Builds. A source with errors is an `Ok` without an image: the log holds the errors. An `Err`
+    /// means that the compiler itself could not run; its text ends with the remedy.
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError>;
 }

@@ -1,5 +1,5 @@
-//! Digests of device memory, and the noise that fills guard zones: both depend on a secret key, so that no kernel can
-//! compute them. `cuda/driver/digest.cu` computes the same on a GPU.
+//! Digests of device memory, and the noise that fills guard zones: both depend on a secret key, so
+//! that no kernel can compute them. `cuda/driver/digest.cu` computes the same on a GPU.
 
 /// A range of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +17,28 @@ pub fn mix(value: u64, key: u64) -> u64 {
     x ^ x >> 29
 }
 
-/// Returns the digest of a range that holds these bytes: the sum of its mixed 32-bit words. The words are those of the
-/// memory, so bytes before and after the range that share a word with it count as zeros.
+/// Returns the digest of a range that holds these bytes: the sum of its mixed 32-bit words. The
+/// words are those of the memory, so bytes before and after the range that share a word with it
+/// count as zeros.
 pub fn digest(bytes: &[u8], address: u64, key: u64) -> u64 {
     let head = (address % 4) as usize;
     let word = |index: usize| {
-        let byte = |at: usize| (4 * index + at).checked_sub(head).and_then(|at| bytes.get(at)).copied();
+        let byte = |at: usize| {
+            (4 * index + at)
+                .checked_sub(head)
+                .and_then(|at| bytes.get(at))
+                .copied()
+        };
         u32::from_le_bytes([0, 1, 2, 3].map(|at| byte(at).unwrap_or(0)))
     };
-    let words = if bytes.is_empty() { 0 } else { (head + bytes.len()).div_ceil(4) };
-    (0..words).fold(0, |sum, i| u64::wrapping_add(sum, mix((i as u64) << 32 | u64::from(word(i)), key)))
+    let words = if bytes.is_empty() {
+        0
+    } else {
+        (head + bytes.len()).div_ceil(4)
+    };
+    (0..words).fold(0, |sum, i| {
+        u64::wrapping_add(sum, mix((i as u64) << 32 | u64::from(word(i)), key))
+    })
 }
 
 /// Words of noise, after which the noise repeats: 1 MiB.
@@ -43,7 +55,10 @@ impl Noise {
     /// The noise of this key.
     pub fn new(key: u64) -> Noise {
         let words = (0..NOISE_WORDS as u64).map(|i| (mix(i, key) >> 32) as u32);
-        Noise { key, bytes: words.flat_map(u32::to_le_bytes).collect() }
+        Noise {
+            key,
+            bytes: words.flat_map(u32::to_le_bytes).collect(),
+        }
     }
 
     /// The key.
@@ -53,7 +68,11 @@ impl Noise {
 
     /// Returns `length` bytes, from byte `from` of the sequence, in parts.
     pub fn parts(&self, from: u64, length: usize) -> impl Iterator<Item = &[u8]> {
-        let (all, mut at, mut rest) = (self.bytes.len(), (from % self.bytes.len() as u64) as usize, length);
+        let (all, mut at, mut rest) = (
+            self.bytes.len(),
+            (from % self.bytes.len() as u64) as usize,
+            length,
+        );
         std::iter::from_fn(move || {
             let part = &self.bytes[at..][..(all - at).min(rest)];
             (at, rest) = (0, rest - part.len());
@@ -64,7 +83,8 @@ impl Noise {
     /// Returns `length` bytes, from byte `from` of the sequence.
     pub fn bytes(&self, from: u64, length: usize) -> Vec<u8> {
         let mut found = Vec::with_capacity(length);
-        self.parts(from, length).for_each(|part| found.extend_from_slice(part));
+        self.parts(from, length)
+            .for_each(|part| found.extend_from_slice(part));
         found
     }
 }
@@ -86,14 +106,21 @@ mod tests {
         swapped.swap(4, 8);
         assert_ne!(digest(&swapped, 0x1000, 7), right);
         assert_ne!(digest(&bytes, 0x1000, 8), right, "the key counts");
-        assert_eq!(digest(&bytes, 0x2000, 7), right, "the place of the range does not");
+        assert_eq!(
+            digest(&bytes, 0x2000, 7),
+            right,
+            "the place of the range does not"
+        );
         assert_ne!(digest(&bytes[..22], 0x1000, 7), right);
     }
 
     #[test]
     fn a_range_that_begins_within_a_word_has_its_own_digest() {
         let padded = [0, 0, 1, 2, 3, 4, 5, 0];
-        assert_eq!(digest(&[1, 2, 3, 4, 5], 0x1002, 9), digest(&padded, 0x1000, 9));
+        assert_eq!(
+            digest(&[1, 2, 3, 4, 5], 0x1002, 9),
+            digest(&padded, 0x1000, 9)
+        );
         assert_eq!(digest(&[], 0x1003, 9), 0);
     }
 

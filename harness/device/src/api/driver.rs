@@ -7,24 +7,26 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Instant;
 
-/// The 32-bit patterns of outputs that no kernel has written: NaNs as f32, and pairs of NaNs as f16 or bf16.
+/// The 32-bit patterns of outputs that no kernel has written: NaNs as f32, and pairs of NaNs as f16
+/// or bf16.
 ///
-/// No operation gives them: a GPU's NaNs are `0x7fffffff` and `0x7fff`, a processor's are quiet, and as f32 these are
-/// signalling. Memory that a kernel writes with a NaN therefore differs from memory that it did not write. Of two
-/// launches on the same kind of buffer one may find one pattern, and the other one the other: a value that equals a
-/// pattern by chance is unwritten in one launch at most.
+/// No operation gives them: a GPU's NaNs are `0x7fffffff` and `0x7fff`, a processor's are quiet,
+/// and as f32 these are signalling. Memory that a kernel writes with a NaN therefore differs from
+/// memory that it did not write. Of two launches on the same kind of buffer one may find one
+/// pattern, and the other one the other: a value that equals a pattern by chance is unwritten in
+/// one launch at most.
 ///
 /// ```
 /// assert!(lab_device::POISONS.iter().all(|pattern| f32::from_bits(*pattern).is_nan()));
 /// ```
 pub const POISONS: [u32; 2] = [0x7fa5_7fa5, 0x7f9a_7f9a];
 
-/// The patterns of outputs whose cells have one byte. No byte is a NaN there, so each is also a value. None of them is an end
-/// of a type's range, which a kernel that saturates writes.
+/// The patterns of outputs whose cells have one byte. No byte is a NaN there, so each is also a
+/// value. None of them is an end of a type's range, which a kernel that saturates writes.
 pub const BYTE_POISONS: [u32; 2] = [0xa5a5_a5a5, 0x9a9a_9a9a];
 
-/// The patterns of outputs of 8-bit floats with a mantissa of two bits: the two signalling NaNs. Conversions give the quiet ones,
-/// `0x7e` and `0x7f`, with either sign.
+/// The patterns of outputs of 8-bit floats with a mantissa of two bits: the two signalling NaNs.
+/// Conversions give the quiet ones, `0x7e` and `0x7f`, with either sign.
 pub const FLOAT8_POISONS: [u32; 2] = [0x7d7d_7d7d, 0xfdfd_fdfd];
 
 /// The pattern of a new buffer, one of [`POISONS`].
@@ -32,7 +34,9 @@ pub const POISON: u32 = POISONS[0];
 
 /// Returns whether a word is one of the patterns of unwritten outputs.
 pub fn is_poison(word: u32) -> bool {
-    [POISONS, BYTE_POISONS, FLOAT8_POISONS].concat().contains(&word)
+    [POISONS, BYTE_POISONS, FLOAT8_POISONS]
+        .concat()
+        .contains(&word)
 }
 
 /// Properties of a device.
@@ -52,8 +56,8 @@ pub struct DeviceInfo {
     pub l2_bytes: u64,
     /// Bytes of memory, of which other processes may hold a part. 0 if the device does not tell.
     pub memory_bytes: u64,
-    /// `GPU-` and 16 bytes in hex. CUDA_VISIBLE_DEVICES changes a device's ordinal, but not this. Empty on the cpu
-    /// device.
+    /// `GPU-` and 16 bytes in hex. CUDA_VISIBLE_DEVICES changes a device's ordinal, but not this.
+    /// Empty on the cpu device.
     pub uuid: String,
     /// CUDA version and driver version, such as `CUDA 13.0, driver 580.95.05`.
     pub driver: String,
@@ -86,7 +90,13 @@ pub struct Shape {
 impl Default for Shape {
     /// One block of one thread.
     fn default() -> Self {
-        Shape { grid: [1; 3], block: [1; 3], shared_bytes: 0, cooperative: false, cluster: [1; 3] }
+        Shape {
+            grid: [1; 3],
+            block: [1; 3],
+            shared_bytes: 0,
+            cooperative: false,
+            cluster: [1; 3],
+        }
     }
 }
 
@@ -103,7 +113,8 @@ impl Shape {
 pub enum Submission {
     /// As one CUDA graph: the host takes no part of the time.
     Graph,
-    /// One launch after the other, as a program without a graph does: the time holds what the host needs for each.
+    /// One launch after the other, as a program without a graph does: the time holds what the host
+    /// needs for each.
     Plain,
 }
 
@@ -126,8 +137,8 @@ pub struct Occupancy {
     pub threads_per_sm: u32,
 }
 
-/// The order in which the cpu device runs blocks, warps, and the threads between two barriers. A CUDA device
-/// ignores it.
+/// The order in which the cpu device runs blocks, warps, and the threads between two barriers. A
+/// CUDA device ignores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecutionOrder {
     #[default]
@@ -162,8 +173,8 @@ pub const COMPARE_CHUNK_BYTES: usize = 1 << 20;
 
 /// Device memory and launches. Lives in the worker process. Addresses are device addresses.
 ///
-/// Every call may return [`DeviceError::Driver`]. After a [`DeviceError::Kernel`] from [`Driver::launch`], a CUDA
-/// device refuses all further calls of this process.
+/// Every call may return [`DeviceError::Driver`]. After a [`DeviceError::Kernel`] from
+/// [`Driver::launch`], a CUDA device refuses all further calls of this process.
 pub trait Driver {
     /// Returns the device's properties.
     fn info(&self) -> DeviceInfo;
@@ -173,22 +184,30 @@ pub trait Driver {
     fn unload(&mut self, module: u32) -> Result<(), DeviceError>;
     /// Finds a kernel by name. `None` where the module has no such kernel.
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError>;
-    /// Returns how many blocks fit on one multiprocessor at once. `threads` are those of a block, `shared_bytes` is
-    /// its dynamic shared memory.
-    fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError>;
-    /// Returns the occupancy of a launch. `None` on the cpu device, which does not emulate multiprocessors.
+    /// Returns how many blocks fit on one multiprocessor at once. `threads` are those of a block,
+    /// `shared_bytes` is its dynamic shared memory.
+    fn blocks_per_sm(
+        &mut self,
+        entry: Entry,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<u32, DeviceError>;
+    /// Returns the occupancy of a launch. `None` on the cpu device, which does not emulate
+    /// multiprocessors.
     fn occupancy(&mut self, _: Entry, _: &Shape) -> Result<Option<Occupancy>, DeviceError> {
         Ok(None)
     }
-    /// Allocates memory, aligned to 256 bytes, with unspecified content. Fails where the device has too little.
+    /// Allocates memory, aligned to 256 bytes, with unspecified content. Fails where the device has
+    /// too little.
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError>;
-    /// Bytes of a page: [`Driver::alloc`] takes whole pages, and a kernel can access every byte of them. 1 where an
-    /// allocation is as long as it was asked for.
+    /// Bytes of a page: [`Driver::alloc`] takes whole pages, and a kernel can access every byte of
+    /// them. 1 where an allocation is as long as it was asked for.
     fn page_bytes(&self) -> usize {
         1
     }
-    /// Allocates memory that ends after exactly `bytes` bytes, so that a tool such as compute-sanitizer reports the first
-    /// access behind it. [`Driver::alloc`] may take whole pages, of which every byte is accessible.
+    /// Allocates memory that ends after exactly `bytes` bytes, so that a tool such as
+    /// compute-sanitizer reports the first access behind it. [`Driver::alloc`] may take whole
+    /// pages, of which every byte is accessible.
     fn alloc_exact(&mut self, bytes: usize) -> Result<u64, DeviceError> {
         self.alloc(bytes)
     }
@@ -198,24 +217,35 @@ pub trait Driver {
     fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
     /// Fills `bytes` from the device. Fails where the allocation is shorter.
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
-    /// Compares device memory with `expected`, and returns the offset of the first byte that differs.
-    fn first_difference(&mut self, address: u64, expected: &[u8]) -> Result<Option<usize>, DeviceError> {
+    /// Compares device memory with `expected`, and returns the offset of the first byte that
+    /// differs.
+    fn first_difference(
+        &mut self,
+        address: u64,
+        expected: &[u8],
+    ) -> Result<Option<usize>, DeviceError> {
         // In chunks: to fault in the pages of a large new buffer takes longer than the copy.
         let mut actual = vec![0; expected.len().min(COMPARE_CHUNK_BYTES)];
-        for (offset, expected) in (0..).step_by(COMPARE_CHUNK_BYTES).zip(expected.chunks(COMPARE_CHUNK_BYTES))
+        for (offset, expected) in (0..)
+            .step_by(COMPARE_CHUNK_BYTES)
+            .zip(expected.chunks(COMPARE_CHUNK_BYTES))
         {
             let actual = &mut actual[..expected.len()];
             self.download(address + offset as u64, actual)?;
             if actual != expected {
-                return Ok(actual.iter().zip(expected).position(|(a, b)| a != b).map(|i| offset + i));
+                return Ok(actual
+                    .iter()
+                    .zip(expected)
+                    .position(|(a, b)| a != b)
+                    .map(|i| offset + i));
             }
         }
         Ok(None)
     }
     /// Fills memory with a repeated 32-bit pattern. `bytes` is a multiple of 4.
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError>;
-    /// [`Driver::upload`] for work that follows on the device: may return before the copy has ended. Next to other processes, each
-    /// wait for a GPU takes as long as a turn of theirs.
+    /// [`Driver::upload`] for work that follows on the device: may return before the copy has
+    /// ended. Next to other processes, each wait for a GPU takes as long as a turn of theirs.
     fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.upload(address, bytes)
     }
@@ -223,7 +253,8 @@ pub trait Driver {
     fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         self.fill(address, bytes, pattern)
     }
-    /// Fills memory with noise, from word `first` of the noise on. `address` and `bytes` are multiples of 4.
+    /// Fills memory with noise, from word `first` of the noise on. `address` and `bytes` are
+    /// multiples of 4.
     fn fill_noise(
         &mut self,
         address: u64,
@@ -238,24 +269,28 @@ pub trait Driver {
         }
         Ok(())
     }
-    /// Returns the [digest](crate::digest) of each range under a key. `None` where the device computes none, and
-    /// comparing the memory is as fast.
-    fn digests(&mut self, _ranges: &[MemoryRange], _key: u64) -> Result<Option<Vec<u64>>, DeviceError> {
+    /// Returns the [digest](crate::digest) of each range under a key. `None` where the device
+    /// computes none, and comparing the memory is as fast.
+    fn digests(
+        &mut self,
+        _ranges: &[MemoryRange],
+        _key: u64,
+    ) -> Result<Option<Vec<u64>>, DeviceError> {
         Ok(None)
     }
-    /// Overwrites the shared memory of every multiprocessor, where a launch could find what an earlier one left. The cpu
-    /// device poisons it when a block begins.
+    /// Overwrites the shared memory of every multiprocessor, where a launch could find what an
+    /// earlier one left. The cpu device poisons it when a block begins.
     fn scrub(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
-    /// Replaces the content of the L2 cache by writing a pattern to this memory, as [`Driver::fill`] does. Lines that a
-    /// kernel asked to keep in the cache are let go first.
+    /// Replaces the content of the L2 cache by writing a pattern to this memory, as
+    /// [`Driver::fill`] does. Lines that a kernel asked to keep in the cache are let go first.
     fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         self.fill(address, bytes, pattern)
     }
-    /// Launches a kernel once, waits for it, and returns its time in seconds: the time between two device events
-    /// around the launch, or wall time on the cpu device. Returns [`DeviceError::Kernel`] where the launch is not
-    /// possible or the kernel fails.
+    /// Launches a kernel once, waits for it, and returns its time in seconds: the time between two
+    /// device events around the launch, or wall time on the cpu device. Returns
+    /// [`DeviceError::Kernel`] where the launch is not possible or the kernel fails.
     fn launch(
         &mut self,
         entry: Entry,
@@ -263,10 +298,10 @@ pub trait Driver {
         args: &[Arg],
         order: ExecutionOrder,
     ) -> Result<f64, DeviceError>;
-    /// Runs these steps one after the other, waits for all, and returns the seconds from the first one's begin to the
-    /// last one's end. With `flush`, first does what [`Driver::flush_cache`] does to this memory with this pattern. A
-    /// CUDA device runs all of it as `submission` says; the cpu device has no graphs, and returns the sum of the steps'
-    /// times.
+    /// Runs these steps one after the other, waits for all, and returns the seconds from the first
+    /// one's begin to the last one's end. With `flush`, first does what [`Driver::flush_cache`]
+    /// does to this memory with this pattern. A CUDA device runs all of it as `submission` says;
+    /// the cpu device has no graphs, and returns the sum of the steps' times.
     fn replay(
         &mut self,
         steps: &[Step],
@@ -291,10 +326,12 @@ pub trait Driver {
     fn has_graphs(&self) -> bool {
         false
     }
-    /// Encodes a tensor map, which a kernel takes as a parameter. Returns [`DeviceError::Kernel`] where the device has
-    /// none, or where the map breaks a limit.
+    /// Encodes a tensor map, which a kernel takes as a parameter. Returns [`DeviceError::Kernel`]
+    /// where the device has none, or where the map breaks a limit.
     fn tensor_map(&mut self, _map: &TensorMap) -> Result<Arg, DeviceError> {
-        Err(DeviceError::Kernel("tensor maps (TMA) cannot be used on the cpu device".into()))
+        Err(DeviceError::Kernel(
+            "tensor maps (TMA) cannot be used on the cpu device".into(),
+        ))
     }
     /// The names of a module's kernels, where the device can tell them.
     fn kernels(&mut self, _module: u32) -> Result<Vec<String>, DeviceError> {

@@ -14,8 +14,8 @@ pub use build::{BuildRequest, Builder, Built, FolderTrust, Image, Sanitizer, Sha
 pub use digest::mix;
 pub use digest::{MemoryRange, NOISE_WORDS, Noise, digest};
 pub use driver::{
-    Arg, BYTE_POISONS, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, FLOAT8_POISONS,
-    Occupancy, POISON, POISONS, Shape, Step, Submission, is_poison,
+    Arg, BYTE_POISONS, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder,
+    FLOAT8_POISONS, Occupancy, POISON, POISONS, Shape, Step, Submission, is_poison,
 };
 pub use error::{DeviceError, with_causes};
 pub use finding::Finding;

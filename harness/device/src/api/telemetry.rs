@@ -7,8 +7,8 @@ pub trait Telemetry {
     /// Forgets what processes did before. Readings tell their use of the device since then.
     fn start(&mut self) {}
 
-    /// Reads the state. With `with_processes`, also reads the processes on the device and its used memory, which
-    /// takes longer. What cannot be read is `None` in the reading.
+    /// Reads the state. With `with_processes`, also reads the processes on the device and its used
+    /// memory, which takes longer. What cannot be read is `None` in the reading.
     fn read(&mut self, with_processes: bool) -> Reading;
     /// The temperature in °C at which the device begins to slow down, where it is known.
     fn slowdown_c(&self) -> Option<u32>;

@@ -1,5 +1,6 @@
-//! TMA tensor maps: what `cuTensorMapEncodeTiled` takes, and which of its limits a request breaks. The driver itself only
-//! answers *invalid value*, so every limit that NVIDIA documents is checked here, with the field and the numbers.
+//! TMA tensor maps: what `cuTensorMapEncodeTiled` takes, and which of its limits a request breaks.
+//! The driver itself only answers *invalid value*, so every limit that NVIDIA documents is checked
+//! here, with the field and the numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +75,8 @@ impl MapElement {
     }
 }
 
-/// A tiled tensor map. Every list begins with the innermost dimension and has one value for each dimension.
+/// A tiled tensor map. Every list begins with the innermost dimension and has one value for each
+/// dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorMap {
     /// What its elements are.
@@ -109,10 +111,12 @@ const MAX_ELEMENT_STRIDE: u32 = 8;
 const NAMES: [&str; 4] = ["none", "32 bytes", "64 bytes", "128 bytes"];
 
 impl TensorMap {
-    /// Returns which field breaks which limit, as the end of a sentence; `None` where the map can be encoded.
-    /// `max_shared_bytes` is the shared memory of a block.
+    /// Returns which field breaks which limit, as the end of a sentence; `None` where the map can
+    /// be encoded. `max_shared_bytes` is the shared memory of a block.
     pub fn refusal(&self, max_shared_bytes: u32) -> Option<String> {
-        self.refused_sizes().or_else(|| self.refused_box(max_shared_bytes)).or_else(|| self.refused_modes())
+        self.refused_sizes()
+            .or_else(|| self.refused_box(max_shared_bytes))
+            .or_else(|| self.refused_modes())
     }
 
     fn refused_sizes(&self) -> Option<String> {
@@ -121,7 +125,9 @@ impl TensorMap {
             return Some(format!("rank is {rank}, and it may be 1 to {MAX_RANK}"));
         }
         if self.interleave != 0 && rank < 3 {
-            return Some(format!("rank is {rank}, and interleave needs 3 to {MAX_RANK}"));
+            return Some(format!(
+                "rank is {rank}, and interleave needs 3 to {MAX_RANK}"
+            ));
         }
         let alignment = if self.interleave == 2 { 32 } else { 16 };
         if !self.address.is_multiple_of(alignment) {
@@ -132,11 +138,15 @@ impl TensorMap {
         }
         for (i, extent) in self.extent.iter().enumerate() {
             if *extent == 0 || *extent > MAX_EXTENT {
-                return Some(format!("extent[{i}] is {extent}, and it may be 1 to {MAX_EXTENT}"));
+                return Some(format!(
+                    "extent[{i}] is {extent}, and it may be 1 to {MAX_EXTENT}"
+                ));
             }
         }
         if self.stride.first() != Some(&element) {
-            return Some(format!("stride[0] is not the {element} bytes of an element: it cannot be set"));
+            return Some(format!(
+                "stride[0] is not the {element} bytes of an element: it cannot be set"
+            ));
         }
         for (i, stride) in self.stride.iter().enumerate().skip(1) {
             if !stride.is_multiple_of(alignment) || *stride == 0 || *stride >= MAX_STRIDE {
@@ -147,9 +157,14 @@ impl TensorMap {
                 ));
             }
         }
-        let reach =
-            |last: u64, (extent, stride): (&u64, &u64)| last.checked_add((extent - 1).checked_mul(*stride)?);
-        let end = self.extent.iter().zip(&self.stride).try_fold(element, reach);
+        let reach = |last: u64, (extent, stride): (&u64, &u64)| {
+            last.checked_add((extent - 1).checked_mul(*stride)?)
+        };
+        let end = self
+            .extent
+            .iter()
+            .zip(&self.stride)
+            .try_fold(element, reach);
         if end.is_none_or(|end| end > self.bytes) {
             let end = end.map_or("far more".into(), |end| end.to_string());
             return Some(format!(
@@ -162,9 +177,16 @@ impl TensorMap {
 
     fn refused_box(&self, max_shared_bytes: u32) -> Option<String> {
         let element = self.element.bytes();
-        for (i, (extent, stride)) in self.box_extent.iter().zip(&self.element_strides).enumerate() {
+        for (i, (extent, stride)) in self
+            .box_extent
+            .iter()
+            .zip(&self.element_strides)
+            .enumerate()
+        {
             if *extent == 0 || *extent > MAX_BOX {
-                return Some(format!("box[{i}] is {extent}, and it may be 1 to {MAX_BOX}"));
+                return Some(format!(
+                    "box[{i}] is {extent}, and it may be 1 to {MAX_BOX}"
+                ));
             }
             if *stride == 0 || *stride > MAX_ELEMENT_STRIDE {
                 return Some(format!(
@@ -179,7 +201,10 @@ impl TensorMap {
                 inner / element
             ));
         }
-        let swizzled = [0, 32, 64, 128].get(self.swizzle as usize).copied().unwrap_or(0);
+        let swizzled = [0, 32, 64, 128]
+            .get(self.swizzle as usize)
+            .copied()
+            .unwrap_or(0);
         if self.interleave == 0 && swizzled > 0 && inner > swizzled {
             return Some(format!(
                 "box[0] is {} elements of {element} bytes = {inner} bytes, and with a swizzle of {swizzled} bytes it \
@@ -188,7 +213,13 @@ impl TensorMap {
             ));
         }
         let moved = |(extent, stride): (&u32, &u32)| u64::from(extent.div_ceil(*stride));
-        let bytes = self.box_extent.iter().zip(&self.element_strides).map(moved).product::<u64>() * element;
+        let bytes = self
+            .box_extent
+            .iter()
+            .zip(&self.element_strides)
+            .map(moved)
+            .product::<u64>()
+            * element;
         (bytes > u64::from(max_shared_bytes)).then(|| {
             format!(
                 "a box of {:?} has {bytes} bytes, and the shared memory of a block {max_shared_bytes}",
@@ -258,33 +289,64 @@ mod tests {
             |m| m.box_extent[0] = 128,
             "box[0] is 128 elements of 2 bytes = 256 bytes, and with a swizzle of 128",
         );
-        refused(|m| m.box_extent[1] = 257, "box[1] is 257, and it may be 1 to 256");
+        refused(
+            |m| m.box_extent[1] = 257,
+            "box[1] is 257, and it may be 1 to 256",
+        );
         refused(|m| m.box_extent[1] = 0, "box[1] is 0");
         refused(
             |m| m.box_extent[0] = 7,
             "box[0] is 7 elements of 2 bytes = 14 bytes, and it must be a multiple of 16",
         );
-        refused(|m| m.stride[1] = 1022, "stride[1] is 1022 bytes, and it must be a multiple of 16");
-        refused(|m| m.stride[1] = 1 << 40, "stride[1] is 1099511627776 bytes");
-        refused(|m| m.stride[0] = 4, "stride[0] is not the 2 bytes of an element");
+        refused(
+            |m| m.stride[1] = 1022,
+            "stride[1] is 1022 bytes, and it must be a multiple of 16",
+        );
+        refused(
+            |m| m.stride[1] = 1 << 40,
+            "stride[1] is 1099511627776 bytes",
+        );
+        refused(
+            |m| m.stride[0] = 4,
+            "stride[0] is not the 2 bytes of an element",
+        );
         refused(
             |m| m.extent[1] = 1025,
             "extents and strides reach over 1049600 bytes, and the tensor has 1048576",
         );
         refused(|m| m.extent[1] = 0, "extent[1] is 0");
-        refused(|m| m.extent[1] = (1 << 32) + 1, "extent[1] is 4294967297, and it may be 1 to 4294967296");
-        refused(|m| m.element_strides[1] = 9, "element_strides[1] is 9, and it may be 1 to 8");
-        refused(|m| m.address += 8, "begins at 0x70000008, and a map needs a multiple of 16");
+        refused(
+            |m| m.extent[1] = (1 << 32) + 1,
+            "extent[1] is 4294967297, and it may be 1 to 4294967296",
+        );
+        refused(
+            |m| m.element_strides[1] = 9,
+            "element_strides[1] is 9, and it may be 1 to 8",
+        );
+        refused(
+            |m| m.address += 8,
+            "begins at 0x70000008, and a map needs a multiple of 16",
+        );
         refused(|m| m.extent.clear(), "rank is 0, and it may be 1 to 5");
-        refused(|m| m.interleave = 1, "rank is 2, and interleave needs 3 to 5");
+        refused(
+            |m| m.interleave = 1,
+            "rank is 2, and interleave needs 3 to 5",
+        );
         refused(|m| m.swizzle = 4, "swizzle is 4, and it may be 0 to 3");
         refused(|m| m.l2_promotion = 9, "l2_promotion is 9");
         refused(
             |m| (m.element, m.fill_nan) = (MapElement::U16, true),
             "fill_nan is for elements of type f16, bf16 or f32",
         );
-        let large = TensorMap { swizzle: 0, box_extent: vec![256, 256], ..map() };
+        let large = TensorMap {
+            swizzle: 0,
+            box_extent: vec![256, 256],
+            ..map()
+        };
         let text = large.refusal(100_000).unwrap_or_default();
-        assert_eq!(text, "a box of [256, 256] has 131072 bytes, and the shared memory of a block 100000");
+        assert_eq!(
+            text,
+            "a box of [256, 256] has 131072 bytes, and the shared memory of a block 100000"
+        );
     }
 }

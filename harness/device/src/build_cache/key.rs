@@ -5,12 +5,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Returns the key, in hex. `None` where the image may depend on more than can be hashed: an include whose name a
-/// macro gives, a time stamp, or a file that cannot be read.
+/// Returns the key, in hex. `None` where the image may depend on more than can be hashed: an
+/// include whose name a macro gives, a time stamp, or a file that cannot be read.
 pub fn of(request: &BuildRequest, compiler: &str) -> Option<String> {
     let mut hash = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {
-        hash.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+        hash.update(&(bytes.len() as u64).to_le_bytes())
+            .update(bytes);
     };
     add(compiler.as_bytes());
     add(own_build().as_bytes());
@@ -36,8 +37,9 @@ pub fn of(request: &BuildRequest, compiler: &str) -> Option<String> {
         }
         let own = path.parent().map(Path::to_owned);
         for name in includes(&String::from_utf8_lossy(&bytes))? {
-            // Takes every file of that name, because the compiler decides in which order it searches the folders.
-            // A name that is in none of them belongs to the toolkit or to the lab.
+            // Takes every file of that name, because the compiler decides in which order it
+            // searches the folders. A name that is in none of them belongs to the toolkit or to the
+            // lab.
             for (index, folder) in own.iter().chain(&folders).enumerate() {
                 let path = folder.join(&name);
                 if path.is_file() {
@@ -49,18 +51,31 @@ pub fn of(request: &BuildRequest, compiler: &str) -> Option<String> {
     Some(hash.finalize().to_hex().to_string())
 }
 
-/// Identifies this program's own build by its file: another build may rewrite the source differently, or embed
-/// other headers.
+/// Identifies this program's own build by its file: another build may rewrite the source
+/// differently, or embed other headers.
 pub fn own_build() -> &'static str {
     static OWN: OnceLock<String> = OnceLock::new();
-    OWN.get_or_init(|| format!("{} {}", env!("CARGO_PKG_VERSION"), super::stamp(Path::new("/proc/self/exe"))))
+    OWN.get_or_init(|| {
+        format!(
+            "{} {}",
+            env!("CARGO_PKG_VERSION"),
+            super::stamp(Path::new("/proc/self/exe"))
+        )
+    })
 }
 
-/// The names in a source's include directives, also of those that a condition leaves out. `None` where a directive
-/// does not spell its file's name, or where the source asks for the time.
+/// The names in a source's include directives, also of those that a condition leaves out. `None`
+/// where a directive does not spell its file's name, or where the source asks for the time.
 fn includes(source: &str) -> Option<Vec<String>> {
-    const UNHASHABLE: [&str; 7] =
-        ["__DATE__", "__TIME__", "__TIMESTAMP__", "__has_include", "include_next", "#embed", "%:"];
+    const UNHASHABLE: [&str; 7] = [
+        "__DATE__",
+        "__TIME__",
+        "__TIMESTAMP__",
+        "__has_include",
+        "include_next",
+        "#embed",
+        "%:",
+    ];
     if UNHASHABLE.iter().any(|word| source.contains(word)) {
         return None;
     }
@@ -87,7 +102,9 @@ fn name_in(directive: &str) -> Option<String> {
         '<' => '>',
         _ => return None,
     };
-    spelled[1..].split_once(close).map(|(name, _)| name.to_owned())
+    spelled[1..]
+        .split_once(close)
+        .map(|(name, _)| name.to_owned())
 }
 
 #[cfg(test)]
@@ -102,10 +119,16 @@ mod tests {
 
     #[test]
     fn names_are_read_from_the_directives() {
-        check("#include \"a.h\"\n # include <b/c.h> // x\nint include;\n", Some(&["a.h", "b/c.h"]));
+        check(
+            "#include \"a.h\"\n # include <b/c.h> // x\nint include;\n",
+            Some(&["a.h", "b/c.h"]),
+        );
         check("#if 0\n#include \"a.h\"\n#endif\n", Some(&["a.h"]));
         check("#incl\\\nude \"a.h\"\n", Some(&["a.h"]));
-        check("// #include what you need\nint x; // include # of lines\n", Some(&[]));
+        check(
+            "// #include what you need\nint x; // include # of lines\n",
+            Some(&[]),
+        );
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! The build cache: a source that was built before is not built again, so undoing an edit or judging the incumbent
-//! takes no build.
+//! The build cache: a source that was built before is not built again, so undoing an edit or
+//! judging the incumbent takes no build.
 //!
-//! [`CachedBuilder`] wraps a [`Builder`]. It finds an image by a hash of everything that the build depends on
-//! (`key.rs`): the source, the local headers, the options, the target, the compiler, and this program's own file.
-//! It builds a source whose dependencies cannot all be hashed each time. It does not keep a failed build: such a
-//! build takes little time, and it may have failed because the disk was full.
+//! [`CachedBuilder`] wraps a [`Builder`]. It finds an image by a hash of everything that the build
+//! depends on (`key.rs`): the source, the local headers, the options, the target, the compiler, and
+//! this program's own file. It builds a source whose dependencies cannot all be hashed each time.
+//! It does not keep a failed build: such a build takes little time, and it may have failed because
+//! the disk was full.
 
 mod key;
 
@@ -18,8 +19,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// The cache keeps the images that were used last: at most so many, with at most so many bytes together. The image that
-/// was used last stays, however large it is.
+/// The cache keeps the images that were used last: at most so many, with at most so many bytes
+/// together. The image that was used last stays, however large it is.
 pub const MAX_IMAGES: usize = 256;
 /// See [`MAX_IMAGES`].
 pub const MAX_BYTES: u64 = 256 << 20;
@@ -63,7 +64,8 @@ impl Builder for CachedBuilder {
         self.builder.warm(request)
     }
 
-    /// Where the cache cannot be written, the build still succeeds, and its log ends with the reason.
+    /// Where the cache cannot be written, the build still succeeds, and its log ends with the
+    /// reason.
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
         let started = Instant::now();
         let folder = folder(&request.cache_dir);
@@ -73,8 +75,8 @@ impl Builder for CachedBuilder {
             return Ok(cached);
         }
         let built = self.builder.build(request)?;
-        // The build read its files after the key was computed. Where a file changed in between, the image does not
-        // belong to the key.
+        // The build read its files after the key was computed. Where a file changed in between, the
+        // image does not belong to the key.
         let unchanged = |key: &String| self.builder.key(request).as_ref() == Some(key);
         match key.filter(unchanged) {
             Some(key) => Ok(insert(&folder, &key, built)),
@@ -86,14 +88,16 @@ impl Builder for CachedBuilder {
 /// Folder in the cache folder for headers that all builds share.
 pub const HEADERS: &str = "headers";
 
-/// Environment variable that names the only folder that a confined compiler writes to. It lies on the cache folder's file system.
+/// Environment variable that names the only folder that a confined compiler writes to. It lies on
+/// the cache folder's file system.
 pub const FOLDER_VARIABLE: &str = "LAB_BUILD_FOLDER";
 
-/// Environment variable that names a folder to which no confined compiler writes, on the cache folder's file system: files that
-/// all builds share are made there.
+/// Environment variable that names a folder to which no confined compiler writes, on the cache
+/// folder's file system: files that all builds share are made there.
 pub const SHARED_FOLDER_VARIABLE: &str = "LAB_SHARED_BUILD_FOLDER";
 
-/// The folder in which files for [`HEADERS`] are made. Whoever named it removes what an interrupted process leaves there.
+/// The folder in which files for [`HEADERS`] are made. Whoever named it removes what an interrupted
+/// process leaves there.
 pub fn shared_work_folder(cache_dir: &Path) -> PathBuf {
     std::env::var_os(SHARED_FOLDER_VARIABLE).map_or_else(|| cache_dir.join(HEADERS), PathBuf::from)
 }
@@ -113,15 +117,23 @@ pub fn folder(cache_dir: &Path) -> PathBuf {
     cache_dir.join("images")
 }
 
-/// A text that changes with a file: its path, length in bytes and modification time. Where the file cannot be read,
-/// the text says length 0.
+/// A text that changes with a file: its path, length in bytes and modification time. Where the file
+/// cannot be read, the text says length 0.
 pub fn stamp(path: &Path) -> String {
     let metadata = path.metadata().ok();
-    let modified = metadata.as_ref().and_then(|m| m.modified().ok()?.duration_since(UNIX_EPOCH).ok());
-    format!("{} {} {:?}", path.display(), metadata.map_or(0, |m| m.len()), modified)
+    let modified = metadata
+        .as_ref()
+        .and_then(|m| m.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+    format!(
+        "{} {} {:?}",
+        path.display(),
+        metadata.map_or(0, |m| m.len()),
+        modified
+    )
 }
 
-/// Returns the cached build. `None` where there is none, or where its files are damaged: it is then built again.
+/// Returns the cached build. `None` where there is none, or where its files are damaged: it is then
+/// built again.
 fn find(folder: &Path, key: &str) -> Option<Built> {
     let record = fs::read(record_path(folder, key)).ok()?;
     let CacheRecord { image, hash, built } = serde_json::from_slice(&record).ok()?;
@@ -130,25 +142,39 @@ fn find(folder: &Path, key: &str) -> Option<Built> {
         return None;
     }
     mark_used(&path);
-    Some(Built { image: Some(Image { path }), reused: true, ..built })
+    Some(Built {
+        image: Some(Image { path }),
+        reused: true,
+        ..built
+    })
 }
 
-/// Moves an image that is not cached into the folder of images, where it stays until it is evicted. Returns the build with the
-/// image's new path.
+/// Moves an image that is not cached into the folder of images, where it stays until it is evicted.
+/// Returns the build with the image's new path.
 fn keep(folder: &Path, mut built: Built) -> Built {
-    let Some(Image { path }) = &built.image else { return built };
-    let moved = path.file_name().map(|name| folder.join(name)).filter(|to| to != path);
+    let Some(Image { path }) = &built.image else {
+        return built;
+    };
+    let moved = path
+        .file_name()
+        .map(|name| folder.join(name))
+        .filter(|to| to != path);
     if let Some(to) = moved
-        && fs::create_dir_all(folder).and_then(|()| fs::rename(path, &to)).is_ok()
+        && fs::create_dir_all(folder)
+            .and_then(|()| fs::rename(path, &to))
+            .is_ok()
     {
         built.image = Some(Image { path: to });
     }
     built
 }
 
-/// Moves the image to the key's name and writes the record. Returns the build with the image's new path.
+/// Moves the image to the key's name and writes the record. Returns the build with the image's new
+/// path.
 fn insert(folder: &Path, key: &str, mut built: Built) -> Built {
-    let Some(Image { path: temporary }) = &built.image else { return built };
+    let Some(Image { path: temporary }) = &built.image else {
+        return built;
+    };
     let extension = temporary.extension().unwrap_or_default().to_string_lossy();
     let name = format!("{key}.{extension}");
     let path = folder.join(&name);
@@ -161,7 +187,14 @@ fn insert(folder: &Path, key: &str, mut built: Built) -> Built {
     let written = match move_image() {
         // From here on the image has its new path, whether or not the record can be written.
         Ok(hash) => {
-            let record = CacheRecord { image: name, hash, built: Built { image: None, ..built.clone() } };
+            let record = CacheRecord {
+                image: name,
+                hash,
+                built: Built {
+                    image: None,
+                    ..built.clone()
+                },
+            };
             built.image = Some(Image { path });
             write_record(folder, key, &record).and_then(|()| evict(folder, MAX_BYTES))
         }
@@ -177,23 +210,26 @@ fn insert(folder: &Path, key: &str, mut built: Built) -> Built {
 }
 
 fn write_record(folder: &Path, key: &str, record: &CacheRecord) -> io::Result<()> {
-    lab_system::atomic_file::replace_in_cache(&record_path(folder, key), &serde_json::to_vec(record)?)
+    lab_system::atomic_file::replace_in_cache(
+        &record_path(folder, key),
+        &serde_json::to_vec(record)?,
+    )
 }
 
 fn record_path(folder: &Path, key: &str) -> PathBuf {
     folder.join(format!("{key}.json"))
 }
 
-/// Sets the image's modification time, which says when it was last used. Where that fails, the image is only
-/// evicted earlier.
+/// Sets the image's modification time, which says when it was last used. Where that fails, the
+/// image is only evicted earlier.
 fn mark_used(image: &Path) {
     if let Ok(file) = fs::File::open(image) {
         let _ = file.set_modified(SystemTime::now());
     }
 }
 
-/// Removes all images but those that were used last, within [`MAX_IMAGES`] and `max_bytes`. A process that has loaded a
-/// removed image can go on using it.
+/// Removes all images but those that were used last, within [`MAX_IMAGES`] and `max_bytes`. A
+/// process that has loaded a removed image can go on using it.
 fn evict(folder: &Path, max_bytes: u64) -> io::Result<()> {
     let mut images = Vec::new();
     for entry in fs::read_dir(folder)? {

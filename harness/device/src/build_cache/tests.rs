@@ -73,7 +73,11 @@ impl TestFolder {
             arch: "sm_90".into(),
             cache_dir: folder.path().join("cache"),
         };
-        let dir = TestFolder { folder, builds: Rc::default(), request };
+        let dir = TestFolder {
+            folder,
+            builds: Rc::default(),
+            request,
+        };
         dir.write("run/kernel.cu", source);
         fs::create_dir_all(dir.folder.path().join("shared")).unwrap();
         dir
@@ -85,14 +89,22 @@ impl TestFolder {
         fs::write(path, text).unwrap();
     }
 
-    /// Builds with a new builder, as a new process would. Returns whether the image came from the cache.
+    /// Builds with a new builder, as a new process would. Returns whether the image came from the
+    /// cache.
     fn reused_by(&self, identity: &str) -> bool {
-        let builder = Counting { identity: identity.into(), builds: self.builds.clone() };
-        let built = CachedBuilder::new(Box::new(builder)).build(&self.request).unwrap();
+        let builder = Counting {
+            identity: identity.into(),
+            builds: self.builds.clone(),
+        };
+        let built = CachedBuilder::new(Box::new(builder))
+            .build(&self.request)
+            .unwrap();
         assert_eq!(built.log, "kernel.cu:1: warning: w\n");
         assert_eq!(built.registers, Some(7));
         let source = fs::read_to_string(&self.request.source).unwrap();
-        let image = built.image.map(|image| fs::read_to_string(image.path).unwrap());
+        let image = built
+            .image
+            .map(|image| fs::read_to_string(image.path).unwrap());
         assert_eq!(image, (!source.contains("error")).then_some(source));
         built.reused
     }
@@ -162,7 +174,11 @@ fn a_folder_among_the_options_is_searched_too() {
 
 #[test]
 fn a_source_that_cannot_be_hashed_is_built_each_time() {
-    for source in ["#include WHICH\n", "int when = sizeof(__TIME__);\n", "error\n"] {
+    for source in [
+        "#include WHICH\n",
+        "int when = sizeof(__TIME__);\n",
+        "error\n",
+    ] {
         let dir = TestFolder::new(source);
         assert!(!dir.reused());
         assert!(!dir.reused(), "{source}");
@@ -174,14 +190,17 @@ fn a_damaged_image_is_built_again() {
     let dir = TestFolder::new("one\n");
     assert!(!dir.reused());
     let images = folder(&dir.request.cache_dir);
-    let image =
-        fs::read_dir(&images).unwrap().map(|e| e.unwrap().path()).find(|p| p.extension().unwrap() == "so");
+    let image = fs::read_dir(&images)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .find(|p| p.extension().unwrap() == "so");
     fs::write(image.unwrap(), "on").unwrap();
     assert!(!dir.reused());
     assert!(dir.reused());
 }
 
-/// A cache with images of so many bytes, each used later than the one before, and with their records.
+/// A cache with images of so many bytes, each used later than the one before, and with their
+/// records.
 fn images(bytes: &[usize]) -> (tempfile::TempDir, impl Fn(usize, &str) -> PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_owned();
@@ -189,7 +208,8 @@ fn images(bytes: &[usize]) -> (tempfile::TempDir, impl Fn(usize, &str) -> PathBu
     for (i, bytes) in bytes.iter().enumerate() {
         let file = fs::File::create(name(i, "cubin")).unwrap();
         file.set_len(*bytes as u64).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(1000 - i as u64)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(1000 - i as u64))
+            .unwrap();
         fs::write(name(i, "json"), "").unwrap();
     }
     (folder, name)
@@ -230,9 +250,20 @@ fn a_cache_that_cannot_be_written_keeps_the_image_and_says_why() {
     let key = key::of(&dir.request, "compiler 1.0").unwrap();
     // A folder in the record's place: the record cannot be written.
     fs::create_dir_all(record_path(&images, &key).join("full")).unwrap();
-    let builder = Counting { identity: "compiler 1.0".into(), builds: dir.builds.clone() };
-    let built = CachedBuilder::new(Box::new(builder)).build(&dir.request).unwrap();
-    assert_eq!(fs::read_to_string(built.image.unwrap().path).unwrap(), "one\n");
-    let expected = format!("note: the build cache in {} cannot be written: ", images.display());
+    let builder = Counting {
+        identity: "compiler 1.0".into(),
+        builds: dir.builds.clone(),
+    };
+    let built = CachedBuilder::new(Box::new(builder))
+        .build(&dir.request)
+        .unwrap();
+    assert_eq!(
+        fs::read_to_string(built.image.unwrap().path).unwrap(),
+        "one\n"
+    );
+    let expected = format!(
+        "note: the build cache in {} cannot be written: ",
+        images.display()
+    );
     assert!(built.log.contains(&expected), "{}", built.log);
 }

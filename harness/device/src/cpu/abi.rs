@@ -1,5 +1,5 @@
-//! The layouts that this device shares with `include/cpu/lab_cpu/runtime.h`, and the table of functions that device
-//! code calls.
+//! The layouts that this device shares with `include/cpu/lab_cpu/runtime.h`, and the table of
+//! functions that device code calls.
 
 use std::ffi::{c_char, c_void};
 
@@ -45,7 +45,8 @@ pub struct BlockHead {
     pub all: u32,
     /// Dynamic shared memory.
     pub dynamic: *mut u8,
-    /// The memory of each static `__shared__` declaration. Null until the declaration is first used in this block.
+    /// The memory of each static `__shared__` declaration. Null until the declaration is first used
+    /// in this block.
     pub slots: *mut *mut u8,
 }
 
@@ -60,13 +61,24 @@ pub struct CallSite {
 }
 
 impl CallSite {
-    pub const NONE: CallSite = CallSite { what: std::ptr::null(), file: std::ptr::null(), line: 0 };
+    pub const NONE: CallSite = CallSite {
+        what: std::ptr::null(),
+        file: std::ptr::null(),
+        line: 0,
+    };
 }
 
 /// The functions that device code calls. `scheduler/runtime.rs` implements them.
 #[repr(C)]
 pub struct Runtime {
-    pub gather: unsafe extern "C" fn(*mut Thread, u32, u64, *const c_char, *const c_char, u32) -> *const u64,
+    pub gather: unsafe extern "C" fn(
+        *mut Thread,
+        u32,
+        u64,
+        *const c_char,
+        *const c_char,
+        u32,
+    ) -> *const u64,
     pub warp_sum: unsafe extern "C" fn(*mut Thread, u32, f32, *const c_char, u32) -> f32,
     pub active: unsafe extern "C" fn(*mut Thread, *const c_char, u32) -> u32,
     pub block_barrier: unsafe extern "C" fn(*mut Thread, u32, *const c_char, *const c_char, u32),

@@ -1,6 +1,6 @@
-//! Tells AddressSanitizer which stack the code runs on, if it is in the process: it poisons and unpoisons the stack
-//! that it believes to be current. Its functions are looked up at run time, so that a build without it does not
-//! need them.
+//! Tells AddressSanitizer which stack the code runs on, if it is in the process: it poisons and
+//! unpoisons the stack that it believes to be current. Its functions are looked up at run time, so
+//! that a build without it does not need them.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_void};
@@ -29,8 +29,8 @@ pub fn asan() -> Option<&'static Asan> {
         let start = find(c"__sanitizer_start_switch_fiber")?;
         let finish = find(c"__sanitizer_finish_switch_fiber")?;
         let unpoison = find(c"__asan_unpoison_memory_region")?;
-        // SAFETY: the addresses are not null, and the sanitizer's headers declare the functions of these names with
-        // these types. The sanitizer is never unloaded.
+        // SAFETY: the addresses are not null, and the sanitizer's headers declare the functions of
+        // these names with these types. The sanitizer is never unloaded.
         unsafe {
             Some(Asan {
                 start_switch: std::mem::transmute::<*mut c_void, StartSwitch>(start),
@@ -51,22 +51,26 @@ pub struct StackBounds {
 }
 
 impl StackBounds {
-    pub const UNKNOWN: StackBounds = StackBounds { low: std::ptr::null(), bytes: 0 };
+    pub const UNKNOWN: StackBounds = StackBounds {
+        low: std::ptr::null(),
+        bytes: 0,
+    };
 }
 
 impl Asan {
     /// Announces a switch to this stack.
     pub fn start_switch(&self, to: StackBounds) {
-        // SAFETY: the sanitizer only stores the bounds. The null pointer says that it need not keep a fake stack of
-        // the stack that is left: there are none, with `detect_stack_use_after_return=0`.
+        // SAFETY: the sanitizer only stores the bounds. The null pointer says that it need not keep
+        // a fake stack of the stack that is left: there are none, with
+        // `detect_stack_use_after_return=0`.
         unsafe { (self.start_switch)(std::ptr::null_mut(), to.low, to.bytes) };
     }
 
     /// Announces that the switch is done. Returns the stack that the code came from.
     pub fn finish_switch(&self) -> StackBounds {
         let mut from = StackBounds::UNKNOWN;
-        // SAFETY: the two pointers are to live fields to write to. There is no fake stack to return to: see
-        // `start_switch`.
+        // SAFETY: the two pointers are to live fields to write to. There is no fake stack to return
+        // to: see `start_switch`.
         unsafe { (self.finish_switch)(std::ptr::null_mut(), &mut from.low, &mut from.bytes) };
         from
     }

@@ -50,17 +50,23 @@ impl Coroutines {
 
     /// Whether an address lies on one of the stacks.
     pub fn contains(&self, address: usize) -> bool {
-        self.mappings.iter().any(|mapping| mapping.contains(address))
+        self.mappings
+            .iter()
+            .any(|mapping| mapping.contains(address))
     }
 
-    /// Returns a coroutine that waits for a thread; creates one that runs `body` if there is none. Fails where
-    /// there is no memory for its stack; the error says what to do.
+    /// Returns a coroutine that waits for a thread; creates one that runs `body` if there is none.
+    /// Fails where there is no memory for its stack; the error says what to do.
     pub fn take(&mut self, body: fn(&ThreadYielder, *mut Thread)) -> Result<u32, String> {
         if let Some(coroutine) = self.idle.pop() {
             return Ok(coroutine);
         }
         if self.spare.is_empty() {
-            let bytes = if self.asan.is_some() { SANITIZED_STACK_BYTES } else { STACK_BYTES };
+            let bytes = if self.asan.is_some() {
+                SANITIZED_STACK_BYTES
+            } else {
+                STACK_BYTES
+            };
             let mapping = Mapping::new(bytes)?;
             self.spare.extend(mapping.stacks());
             self.mappings.push(mapping);
@@ -79,17 +85,18 @@ impl Coroutines {
         Ok((self.all.len() - 1) as u32)
     }
 
-    /// Switches to a coroutine, until it suspends. It takes up `thread` if it waits for one. Takes a pointer,
-    /// because the coroutine uses other fields of `this` while it runs.
+    /// Switches to a coroutine, until it suspends. It takes up `thread` if it waits for one. Takes
+    /// a pointer, because the coroutine uses other fields of `this` while it runs.
     ///
     /// # Safety
-    /// `this` is valid, `coroutine` came from [`Coroutines::take`] and is suspended, and `thread` stays valid while
-    /// it runs.
+    /// `this` is valid, `coroutine` came from [`Coroutines::take`] and is suspended, and `thread`
+    /// stays valid while it runs.
     #[inline]
     pub unsafe fn resume(this: *mut Coroutines, coroutine: u32, thread: *mut Thread) {
-        // SAFETY: the caller promises a valid `this` and a number that is below the length of `all`. The reference
-        // to the coroutine is the only one, because a running coroutine uses only the other fields of its entry.
-        // `all` does not move meanwhile, because only the worker calls `take`.
+        // SAFETY: the caller promises a valid `this` and a number that is below the length of
+        // `all`. The reference to the coroutine is the only one, because a running coroutine uses
+        // only the other fields of its entry. `all` does not move meanwhile, because only the
+        // worker calls `take`.
         unsafe {
             let pooled = (*this).all.as_mut_ptr().add(coroutine as usize);
             let asan = (*this).asan;
@@ -109,8 +116,8 @@ impl Coroutines {
     /// `this` is valid, and the caller runs on `coroutine`.
     #[inline]
     pub unsafe fn suspend(this: *mut Coroutines, coroutine: u32) {
-        // SAFETY: the caller promises a valid `this` and runs on the coroutine, so its yielder was set and lies
-        // further up on this stack.
+        // SAFETY: the caller promises a valid `this` and runs on the coroutine, so its yielder was
+        // set and lies further up on this stack.
         unsafe {
             let pooled = (*this).all.as_mut_ptr().add(coroutine as usize);
             let yielder = (*pooled).yielder;
@@ -127,7 +134,8 @@ impl Coroutines {
     /// `this` is valid, and the caller runs on one of its coroutines.
     #[inline]
     pub unsafe fn leaves(this: *const Coroutines) {
-        // SAFETY: the caller promises a valid `this`. The worker does not use these fields while a coroutine runs.
+        // SAFETY: the caller promises a valid `this`. The worker does not use these fields while a
+        // coroutine runs.
         unsafe {
             if let Some(asan) = (*this).asan {
                 asan.start_switch((*this).worker_stack);
@@ -141,7 +149,8 @@ impl Coroutines {
     /// As [`Coroutines::leaves`].
     #[inline]
     pub unsafe fn entered(this: *mut Coroutines) {
-        // SAFETY: the caller promises a valid `this`. The worker does not use these fields while a coroutine runs.
+        // SAFETY: the caller promises a valid `this`. The worker does not use these fields while a
+        // coroutine runs.
         unsafe {
             if let Some(asan) = (*this).asan {
                 (*this).worker_stack = asan.finish_switch();
@@ -149,19 +158,21 @@ impl Coroutines {
         }
     }
 
-    /// Prefetches the top of a coroutine's stack. Resuming the coroutine will use it, and it is far from all other
-    /// data that a switch uses.
+    /// Prefetches the top of a coroutine's stack. Resuming the coroutine will use it, and it is far
+    /// from all other data that a switch uses.
     ///
     /// # Safety
     /// `this` is valid and `coroutine` came from [`Coroutines::take`].
     #[inline]
     pub unsafe fn prefetch(this: *const Coroutines, coroutine: u32) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the caller promises a valid `this` and a number that is below the length of `all`. A prefetch
-        // accesses no memory, whatever the address.
+        // SAFETY: the caller promises a valid `this` and a number that is below the length of
+        // `all`. A prefetch accesses no memory, whatever the address.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let top = (*(*this).all.as_ptr().add(coroutine as usize)).top.cast::<i8>();
+            let top = (*(*this).all.as_ptr().add(coroutine as usize))
+                .top
+                .cast::<i8>();
             for line in 0..4 {
                 _mm_prefetch::<_MM_HINT_T0>(top.wrapping_add(64 * line).wrapping_sub(64));
             }
@@ -172,9 +183,13 @@ impl Coroutines {
     ///
     /// # Safety
     /// `this` is valid, and the caller runs on `coroutine`.
-    pub unsafe fn set_yielder(this: *mut Coroutines, coroutine: u32, yielder: *const ThreadYielder) {
-        // SAFETY: the caller promises a valid `this` and a number that is below the length of `all`. The worker,
-        // which has resumed the coroutine, does not use this field.
+    pub unsafe fn set_yielder(
+        this: *mut Coroutines,
+        coroutine: u32,
+        yielder: *const ThreadYielder,
+    ) {
+        // SAFETY: the caller promises a valid `this` and a number that is below the length of
+        // `all`. The worker, which has resumed the coroutine, does not use this field.
         unsafe { (*(*this).all.as_mut_ptr().add(coroutine as usize)).yielder = yielder };
     }
 
@@ -185,10 +200,16 @@ impl Coroutines {
 
     /// Drops every coroutine, also those that are in the middle of a thread.
     pub fn reset(&mut self) {
-        for PooledCoroutine { mut coroutine, stack, .. } in self.all.drain(..) {
-            // SAFETY: `force_reset` abandons the frames on the stack without dropping their values. These are
-            // frames of device code, which is built without exceptions and which nothing outside refers to, and of
-            // `scheduler`, whose functions own no values that need a drop while they are suspended.
+        for PooledCoroutine {
+            mut coroutine,
+            stack,
+            ..
+        } in self.all.drain(..)
+        {
+            // SAFETY: `force_reset` abandons the frames on the stack without dropping their values.
+            // These are frames of device code, which is built without exceptions and which nothing
+            // outside refers to, and of `scheduler`, whose functions own no values that need a drop
+            // while they are suspended.
             unsafe { coroutine.force_reset() };
             self.spare.push(stack);
         }

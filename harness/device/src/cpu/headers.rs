@@ -1,5 +1,5 @@
-//! The headers of the cpu device. The binary holds them, and the builder writes them to the cache, in a folder
-//! named by their hash.
+//! The headers of the cpu device. The binary holds them, and the builder writes them to the cache,
+//! in a folder named by their hash.
 
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,11 @@ const PROVIDED: &[&str] = &[
 pub fn hash() -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     for (name, text) in HEADERS {
-        hasher.update(name.as_bytes()).update(&[0]).update(text.as_bytes()).update(&[0]);
+        hasher
+            .update(name.as_bytes())
+            .update(&[0])
+            .update(text.as_bytes())
+            .update(&[0]);
     }
     for name in PROVIDED {
         hasher.update(name.as_bytes()).update(&[0]);
@@ -89,7 +93,10 @@ pub fn write(folder: &Path) -> std::io::Result<()> {
         write(name, text)?;
     }
     for name in PROVIDED {
-        write(name, "// The content is in lab_cpu.h, which every kernel.cu includes.\n")?;
+        write(
+            name,
+            "// The content is in lab_cpu.h, which every kernel.cu includes.\n",
+        )?;
     }
     Ok(())
 }

@@ -28,8 +28,8 @@ pub struct Launch {
     pub races: Option<RefCell<RaceDetector>>,
     /// Position of the next block to hand out.
     next: AtomicU64,
-    /// Distance between two successive blocks of a shuffled order. It has no common divisor with `blocks`, so that
-    /// every block comes once.
+    /// Distance between two successive blocks of a shuffled order. It has no common divisor with
+    /// `blocks`, so that every block comes once.
     stride: u64,
     /// How many times the grid's barrier was completed.
     pub generation: AtomicU32,
@@ -68,9 +68,9 @@ pub enum GridWait {
     Failed,
 }
 
-// SAFETY: `arguments` points to memory that lives during the launch; the kernel's calls only read it. `races` is
-// used by one OS thread at a time: a launch with a race detector has one worker. All other fields are not changed
-// after `new`, or synchronise themselves.
+// SAFETY: `arguments` points to memory that lives during the launch; the kernel's calls only read
+// it. `races` is used by one OS thread at a time: a launch with a race detector has one worker. All
+// other fields are not changed after `new`, or synchronise themselves.
 unsafe impl Sync for Launch {}
 
 impl Launch {
@@ -115,7 +115,8 @@ impl Launch {
         }
     }
 
-    /// Takes the next block that no worker has begun. `None` where there is none left. Returns its linear index.
+    /// Takes the next block that no worker has begun. `None` where there is none left. Returns its
+    /// linear index.
     pub fn next_block(&self) -> Option<u64> {
         let position = self.next.fetch_add(1, Relaxed);
         (position < self.blocks).then(|| self.block_at(position))
@@ -134,7 +135,8 @@ impl Launch {
         }
     }
 
-    /// All threads of one more block have arrived at the grid's barrier. Returns whether it was the last block.
+    /// All threads of one more block have arrived at the grid's barrier. Returns whether it was the
+    /// last block.
     pub fn block_arrived(&self) -> bool {
         let mut grid = self.grid();
         grid.arrived += 1;
@@ -148,13 +150,18 @@ impl Launch {
         last
     }
 
-    /// Waits until the grid's barrier is completed. `seen` is the generation that the worker has passed.
+    /// Waits until the grid's barrier is completed. `seen` is the generation that the worker has
+    /// passed.
     pub fn wait_for_grid(&self, seen: u32) -> GridWait {
         for round in 0..2000 {
             if self.generation.load(Acquire) != seen {
                 return GridWait::Released;
             }
-            if round % 64 == 63 { std::thread::yield_now() } else { std::hint::spin_loop() }
+            if round % 64 == 63 {
+                std::thread::yield_now()
+            } else {
+                std::hint::spin_loop()
+            }
         }
         let mut grid = self.grid();
         if self.generation.load(Acquire) != seen {
@@ -165,7 +172,8 @@ impl Launch {
             if self.generation.load(Acquire) != seen {
                 return GridWait::Released;
             }
-            // The sum can exceed the number of workers: one that was stuck stays idle and is done too.
+            // The sum can exceed the number of workers: one that was stuck stays idle and is done
+            // too.
             if grid.idle + grid.done >= self.workers {
                 self.changed.notify_all();
                 return GridWait::Stuck;
@@ -173,7 +181,10 @@ impl Launch {
             if self.has_failed() {
                 return GridWait::Failed;
             }
-            grid = self.changed.wait(grid).unwrap_or_else(PoisonError::into_inner);
+            grid = self
+                .changed
+                .wait(grid)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 

@@ -1,5 +1,5 @@
-//! A lexer for as much of C++ as is needed to find declarations: words, punctuation, and the texts whose words have
-//! no meaning (comments, strings, raw strings, characters, preprocessor lines).
+//! A lexer for as much of C++ as is needed to find declarations: words, punctuation, and the texts
+//! whose words have no meaning (comments, strings, raw strings, characters, preprocessor lines).
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
@@ -32,7 +32,8 @@ impl Token {
     }
 }
 
-/// Splits a source into tokens, without comments and white space. Takes any text, also one that is not valid C++.
+/// Splits a source into tokens, without comments and white space. Takes any text, also one that is
+/// not valid C++.
 pub fn lex(source: &str) -> Vec<Token> {
     let bytes = source.as_bytes();
     let mut tokens = Vec::new();
@@ -93,7 +94,11 @@ pub fn lex(source: &str) -> Vec<Token> {
             }
         };
         line_begins = false;
-        tokens.push(Token { kind, start, end: at });
+        tokens.push(Token {
+            kind,
+            start,
+            end: at,
+        });
     }
     tokens
 }
@@ -124,8 +129,8 @@ fn end_of_number(bytes: &[u8], start: usize) -> usize {
     at
 }
 
-/// The position after the closing quote. The end of the line closes too, so that a single quote does not hide the
-/// rest of the file.
+/// The position after the closing quote. The end of the line closes too, so that a single quote
+/// does not hide the rest of the file.
 fn end_of_quoted(bytes: &[u8], at: usize) -> usize {
     let quote = bytes[at];
     let mut at = at + 1;
@@ -142,7 +147,11 @@ fn end_of_quoted(bytes: &[u8], at: usize) -> usize {
 
 fn end_of_line(bytes: &[u8], mut at: usize) -> usize {
     while at < bytes.len() && bytes[at] != b'\n' {
-        at += if bytes[at] == b'\\' && bytes.get(at + 1) == Some(&b'\n') { 2 } else { 1 };
+        at += if bytes[at] == b'\\' && bytes.get(at + 1) == Some(&b'\n') {
+            2
+        } else {
+            1
+        };
     }
     at.min(bytes.len())
 }
@@ -166,6 +175,8 @@ fn end_of_directive(source: &str, mut at: usize) -> usize {
 /// The position after the next `end`; the end of the source if there is none.
 fn after(source: &str, from: usize, end: &str) -> usize {
     let from = from.min(source.len());
-    let found = source.as_bytes()[from..].windows(end.len()).position(|w| w == end.as_bytes());
+    let found = source.as_bytes()[from..]
+        .windows(end.len())
+        .position(|w| w == end.as_bytes());
     found.map_or(source.len(), |n| from + n + end.len())
 }

@@ -13,8 +13,8 @@ pub fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Returns the index of one of the bits that are set: the next one in this order. `random` is the state of the
-/// random numbers.
+/// Returns the index of one of the bits that are set: the next one in this order. `random` is the
+/// state of the random numbers.
 #[inline]
 pub fn choose(mask: u32, order: ExecutionOrder, random: &mut u64) -> u32 {
     match order {

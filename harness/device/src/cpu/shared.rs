@@ -1,5 +1,5 @@
-//! The shared memory of one block. It is poisoned when a block begins, limited as on a GPU, and has a red zone
-//! behind each declaration.
+//! The shared memory of one block. It is poisoned when a block begins, limited as on a GPU, and has
+//! a red zone behind each declaration.
 #![allow(unsafe_code)]
 
 use super::asan::asan;
@@ -7,14 +7,15 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
 /// Bytes of shared memory that one block may use, as on an H100.
 pub const LIMIT: u32 = 227 * 1024;
-/// The pattern of shared memory when a block begins: the NaN that operations give, as f16. It is none of
-/// [`POISONS`](crate::api::POISONS), so an output into which a kernel copies shared memory that it never wrote counts as
-/// a NaN, and not as unwritten.
+/// The pattern of shared memory when a block begins: the NaN that operations give, as f16. It is
+/// none of [`POISONS`](crate::api::POISONS), so an output into which a kernel copies shared memory
+/// that it never wrote counts as a NaN, and not as unwritten.
 const POISON: u32 = 0x7fff_7fff;
 /// Bytes behind each declaration that must stay poisoned.
 const RED_ZONE: usize = 128;
 
-/// Bytes of a red zone. AddressSanitizer has its own red zones, which must lie directly behind the memory.
+/// Bytes of a red zone. AddressSanitizer has its own red zones, which must lie directly behind the
+/// memory.
 fn red_zone() -> usize {
     if asan().is_some() { 0 } else { RED_ZONE }
 }
@@ -24,7 +25,8 @@ pub struct SharedMemory {
     dynamic: SharedPiece,
     /// By static declaration of the module. Allocated when the declaration is first used.
     pieces: Vec<Option<SharedPiece>>,
-    /// The address of each declaration, which device code reads. Null until the declaration is used in this block.
+    /// The address of each declaration, which device code reads. Null until the declaration is used
+    /// in this block.
     slots: Vec<*mut u8>,
     /// Bytes that this block uses.
     used: usize,
@@ -59,7 +61,11 @@ impl SharedMemory {
 
     /// Whether an address lies in this block's shared memory.
     pub fn contains(&self, address: usize) -> bool {
-        let used = self.pieces.iter().zip(&self.slots).filter(|(_, slot)| !slot.is_null());
+        let used = self
+            .pieces
+            .iter()
+            .zip(&self.slots)
+            .filter(|(_, slot)| !slot.is_null());
         let mut all = std::iter::once(&self.dynamic).chain(used.flat_map(|(piece, _)| piece));
         all.any(|piece| address.wrapping_sub(piece.at as usize) < piece.bytes)
     }
@@ -69,9 +75,9 @@ impl SharedMemory {
         self.slots.as_mut_ptr()
     }
 
-    /// Returns the memory of a static declaration at its first use in this block. Fails where the block uses too
-    /// much; the error gives the numbers. `slot` is below the number of the module's declarations, and a slot
-    /// always has the same `bytes` and `align`.
+    /// Returns the memory of a static declaration at its first use in this block. Fails where the
+    /// block uses too much; the error gives the numbers. `slot` is below the number of the module's
+    /// declarations, and a slot always has the same `bytes` and `align`.
     pub fn piece(&mut self, slot: u32, bytes: usize, align: usize) -> Result<*mut u8, String> {
         self.used += bytes;
         if self.used > LIMIT as usize {
@@ -80,7 +86,8 @@ impl SharedMemory {
                 self.used
             ));
         }
-        let piece = self.pieces[slot as usize].get_or_insert_with(|| SharedPiece::new(bytes, align.max(128)));
+        let piece = self.pieces[slot as usize]
+            .get_or_insert_with(|| SharedPiece::new(bytes, align.max(128)));
         piece.poison();
         self.slots[slot as usize] = piece.at;
         Ok(piece.at)
@@ -88,8 +95,15 @@ impl SharedMemory {
 
     /// Whether nobody has written to a red zone.
     pub fn is_intact(&self) -> bool {
-        let used = self.pieces.iter().zip(&self.slots).filter(|(_, slot)| !slot.is_null());
-        self.dynamic.is_intact() && used.flat_map(|(piece, _)| piece).all(SharedPiece::is_intact)
+        let used = self
+            .pieces
+            .iter()
+            .zip(&self.slots)
+            .filter(|(_, slot)| !slot.is_null());
+        self.dynamic.is_intact()
+            && used
+                .flat_map(|(piece, _)| piece)
+                .all(SharedPiece::is_intact)
     }
 }
 
@@ -117,8 +131,8 @@ impl SharedPiece {
 
     fn poison(&mut self) {
         for word in 0..self.layout.size() / 4 {
-            // SAFETY: `new` allocated this many words at an address that is a multiple of 4. A word is written
-            // without a reference to it, because the memory may be uninitialised.
+            // SAFETY: `new` allocated this many words at an address that is a multiple of 4. A word
+            // is written without a reference to it, because the memory may be uninitialised.
             unsafe { self.at.cast::<u32>().add(word).write(POISON) };
         }
     }
@@ -126,8 +140,8 @@ impl SharedPiece {
     fn is_intact(&self) -> bool {
         let words = self.layout.size() / 4;
         (words - red_zone() / 4..words).all(|word| {
-            // SAFETY: `new` allocated this many words at an address that is a multiple of 4, and `poison`
-            // initialised them.
+            // SAFETY: `new` allocated this many words at an address that is a multiple of 4, and
+            // `poison` initialised them.
             unsafe { self.at.cast::<u32>().add(word).read() == POISON }
         })
     }
@@ -135,7 +149,8 @@ impl SharedPiece {
 
 impl Drop for SharedPiece {
     fn drop(&mut self) {
-        // SAFETY: `new` allocated the memory with this layout, and it is freed once. The block that used it is gone.
+        // SAFETY: `new` allocated the memory with this layout, and it is freed once. The block that
+        // used it is gone.
         unsafe { dealloc(self.at, self.layout) };
     }
 }

@@ -1,5 +1,5 @@
-//! Writes a line with the kernel, block and thread to stderr before a wild access, or a system call that the sandbox forbids, ends
-//! the process.
+//! Writes a line with the kernel, block and thread to stderr before a wild access, or a system call
+//! that the sandbox forbids, ends the process.
 #![allow(unsafe_code)]
 
 use super::scheduler::{SELF_SLOT, block_of};
@@ -12,11 +12,14 @@ const SIGNALS: [(i32, &str); 5] = [
     (libc::SIGBUS, "illegal memory access"),
     (libc::SIGFPE, "integer division by zero"),
     (libc::SIGILL, "__builtin_trap() or unreachable code"),
-    (libc::SIGSYS, "asks the operating system for what the sandbox forbids"),
+    (
+        libc::SIGSYS,
+        "asks the operating system for what the sandbox forbids",
+    ),
 ];
 
-/// Where Linux puts the number of the system call into the `siginfo_t` of a SIGSYS: behind three integers, padding and the address
-/// of the instruction.
+/// Where Linux puts the number of the system call into the `siginfo_t` of a SIGSYS: behind three
+/// integers, padding and the address of the instruction.
 const SYSTEM_CALL_AT: usize = 24;
 
 /// The handlers that were installed before, by index in `SIGNALS`. `handle` puts them back.
@@ -28,14 +31,14 @@ pub fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         for (i, (signal, _)) in SIGNALS.iter().enumerate() {
-            // SAFETY: zeros are a valid `sigaction` without flags and with an empty mask. Only this call writes to
-            // `PREVIOUS[i]`, when the first device is opened and no kernel has run that could cause a signal.
-            // `handle` has the type that `SA_SIGINFO` asks for.
+            // SAFETY: zeros are a valid `sigaction` without flags and with an empty mask. Only this
+            // call writes to `PREVIOUS[i]`, when the first device is opened and no kernel has run
+            // that could cause a signal. `handle` has the type that `SA_SIGINFO` asks for.
             unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = handle as *const () as usize;
-                // The handler does not run on the stack of a coroutine, which may have overflowed: Rust's threads
-                // have another stack for signals.
+                // The handler does not run on the stack of a coroutine, which may have overflowed:
+                // Rust's threads have another stack for signals.
                 action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
                 let previous = (&raw mut PREVIOUS[i]).cast::<libc::sigaction>();
                 libc::sigaction(*signal, &action, previous);
@@ -45,13 +48,16 @@ pub fn install() {
 }
 
 extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    let Some(i) = SIGNALS.iter().position(|(known, _)| *known == signal) else { return };
-    // SAFETY: everything here may be done in a signal handler: it reads memory that this OS thread owns, builds a
-    // text on the stack, and calls `write` and `sigaction`. The thread-local has a constant initialiser and no
-    // destructor, so reading it allocates nothing. Where the slot is set, a launch runs on this OS thread, and the
-    // current thread, its block, its worker and its launch are alive. Fields are read without references to the
-    // structs, because the interrupted code may hold a mutable one. `install` initialised `PREVIOUS[i]` when it
-    // installed this handler, and Linux passes a valid `info`.
+    let Some(i) = SIGNALS.iter().position(|(known, _)| *known == signal) else {
+        return;
+    };
+    // SAFETY: everything here may be done in a signal handler: it reads memory that this OS thread
+    // owns, builds a text on the stack, and calls `write` and `sigaction`. The thread-local has a
+    // constant initialiser and no destructor, so reading it allocates nothing. Where the slot is
+    // set, a launch runs on this OS thread, and the current thread, its block, its worker and its
+    // launch are alive. Fields are read without references to the structs, because the interrupted
+    // code may hold a mutable one. `install` initialised `PREVIOUS[i]` when it installed this
+    // handler, and Linux passes a valid `info`.
     unsafe {
         let slot = SELF_SLOT.get();
         if !slot.is_null() && !(*slot).is_null() {
@@ -59,7 +65,10 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut lib
             let block = block_of(thread);
             let launch = (*(*block).worker).launch;
             // Writing to a `StderrLine` never fails.
-            let mut line = StderrLine { text: [0; 512], length: 0 };
+            let mut line = StderrLine {
+                text: [0; 512],
+                length: 0,
+            };
             let ([bx, by, bz], [x, y, z]) = ((*block).head.index, (*thread).index);
             let _ = write!(line, "kernel '{}': {}", (*launch).kernel, SIGNALS[i].1);
             if signal == libc::SIGSEGV || signal == libc::SIGBUS {
@@ -71,17 +80,24 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut lib
             let _ = writeln!(line, ", block ({bx},{by},{bz}), thread ({x},{y},{z})");
             libc::write(2, line.text.as_ptr().cast(), line.length);
         } else if signal == libc::SIGSYS {
-            let mut line = StderrLine { text: [0; 512], length: 0 };
+            let mut line = StderrLine {
+                text: [0; 512],
+                length: 0,
+            };
             let _ = write!(line, "the kernel's code {}", SIGNALS[i].1);
             line.add_system_call(info);
             let _ = writeln!(line);
             libc::write(2, line.text.as_ptr().cast(), line.length);
         }
-        // After this handler the instruction runs again, and the previous handler, or the default action, takes the
-        // signal.
-        libc::sigaction(signal, (&raw const PREVIOUS[i]).cast(), std::ptr::null_mut());
-        // A forbidden system call does not run again, so the signal is sent again, to this OS thread, which handles it when the
-        // handler returns.
+        // After this handler the instruction runs again, and the previous handler, or the default
+        // action, takes the signal.
+        libc::sigaction(
+            signal,
+            (&raw const PREVIOUS[i]).cast(),
+            std::ptr::null_mut(),
+        );
+        // A forbidden system call does not run again, so the signal is sent again, to this OS
+        // thread, which handles it when the handler returns.
         if signal == libc::SIGSYS {
             libc::raise(signal);
         }
@@ -100,7 +116,8 @@ impl StderrLine {
     /// # Safety
     /// `info` is what Linux passed to the handler of this signal.
     unsafe fn add_system_call(&mut self, info: *const libc::siginfo_t) {
-        // SAFETY: the structure has 128 bytes, and the number lies at this offset, which is aligned for it.
+        // SAFETY: the structure has 128 bytes, and the number lies at this offset, which is aligned
+        // for it.
         let number = unsafe { info.cast::<u8>().add(SYSTEM_CALL_AT).cast::<i32>().read() };
         let _ = match crate::sandbox::name_of(number) {
             Some(name) => write!(self, ": the system call {name}"),

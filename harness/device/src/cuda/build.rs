@@ -20,7 +20,11 @@ impl NvrtcBuilder {
     /// Loads the toolkit's NVRTC.
     pub fn new(toolkit: Toolkit) -> Result<Self, DeviceError> {
         let nvrtc = Nvrtc::load(&toolkit)?;
-        Ok(NvrtcBuilder { nvrtc, toolkit, pch: Pch::default() })
+        Ok(NvrtcBuilder {
+            nvrtc,
+            toolkit,
+            pch: Pch::default(),
+        })
     }
 
     /// Whether this NVRTC can precompile headers: from 12.8 on.
@@ -28,11 +32,15 @@ impl NvrtcBuilder {
         self.nvrtc.has_pch()
     }
 
-    /// Returns the architecture to build for. A module runs on this device only, so the architecture is the one
-    /// with all instructions: `sm_90a` has `wgmma` and `setmaxnreg`, which `sm_90` lacks.
+    /// Returns the architecture to build for. A module runs on this device only, so the
+    /// architecture is the one with all instructions: `sm_90a` has `wgmma` and `setmaxnreg`, which
+    /// `sm_90` lacks.
     fn architecture(&self, asked: &str) -> Result<String, DeviceError> {
         let number = asked.strip_prefix("sm_").unwrap_or_default();
-        let capability: Option<u32> = number.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok();
+        let capability: Option<u32> = number
+            .trim_end_matches(|c: char| c.is_ascii_alphabetic())
+            .parse()
+            .ok();
         let Some(capability) = capability else {
             return Err(DeviceError::Unavailable(format!(
                 "'{asked}' is no architecture of a CUDA device. An architecture is written like sm_90."
@@ -48,10 +56,15 @@ impl NvrtcBuilder {
             )));
         }
         let has_suffix = number.ends_with(|c: char| c.is_ascii_alphabetic()) || capability < 90;
-        Ok(if has_suffix { asked.to_owned() } else { format!("{asked}a") })
+        Ok(if has_suffix {
+            asked.to_owned()
+        } else {
+            format!("{asked}a")
+        })
     }
 
-    /// Returns NVRTC's options. A precompiled header can be used only with the options it was made with.
+    /// Returns NVRTC's options. A precompiled header can be used only with the options it was made
+    /// with.
     fn options(&self, request: &BuildRequest) -> Result<Vec<String>, DeviceError> {
         let mut options = vec![
             format!("--gpu-architecture={}", self.architecture(&request.arch)?),
@@ -64,13 +77,18 @@ impl NvrtcBuilder {
         }
         let folders = request.include_dirs.iter().chain(&self.toolkit.includes);
         options.extend(folders.map(|folder| format!("-I{}", folder.display())));
-        options.extend(request.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
+        options.extend(
+            request
+                .defines
+                .iter()
+                .map(|(name, value)| format!("-D{name}={value}")),
+        );
         options.extend(request.options.for_nvrtc());
         Ok(options)
     }
 
-    /// Returns what can be precompiled: the includes of the toolkit's headers and the lab's own, unless one of the
-    /// user's folders has a file of that name.
+    /// Returns what can be precompiled: the includes of the toolkit's headers and the lab's own,
+    /// unless one of the user's folders has a file of that name.
     fn prefix(&self, request: &BuildRequest, text: &[u8], options: &[String]) -> Prefix {
         let text = std::str::from_utf8(text).unwrap_or_default();
         let users: Vec<&Path> = request
@@ -87,7 +105,11 @@ impl NvrtcBuilder {
         };
         let can = request.options.include_folders().next().is_none();
         Prefix {
-            lines: if can { leading_includes(text, is_fixed) } else { String::new() },
+            lines: if can {
+                leading_includes(text, is_fixed)
+            } else {
+                String::new()
+            },
             options: options.to_vec(),
             problem_header: request.problem_header.clone(),
         }
@@ -107,9 +129,18 @@ impl Builder for NvrtcBuilder {
 
     fn own_files(&self) -> Vec<PathBuf> {
         // NVRTC loads a library that lies beside it when it compiles for the first time.
-        let libraries = self.toolkit.library.canonicalize().unwrap_or_else(|_| self.toolkit.library.clone());
-        let folders = [&libraries, &self.toolkit.library].into_iter().filter_map(|file| file.parent());
-        folders.map(Path::to_owned).chain(self.toolkit.includes.iter().cloned()).collect()
+        let libraries = self
+            .toolkit
+            .library
+            .canonicalize()
+            .unwrap_or_else(|_| self.toolkit.library.clone());
+        let folders = [&libraries, &self.toolkit.library]
+            .into_iter()
+            .filter_map(|file| file.parent());
+        folders
+            .map(Path::to_owned)
+            .chain(self.toolkit.includes.iter().cloned())
+            .collect()
     }
 
     fn key(&self, request: &BuildRequest) -> Option<String> {
@@ -117,34 +148,52 @@ impl Builder for NvrtcBuilder {
     }
 
     fn warm(&mut self, request: &BuildRequest) -> bool {
-        let Ok(text) = std::fs::read(&request.source) else { return false };
-        let Ok(options) = self.options(request) else { return false };
+        let Ok(text) = std::fs::read(&request.source) else {
+            return false;
+        };
+        let Ok(options) = self.options(request) else {
+            return false;
+        };
         let prefix = self.prefix(request, &text, &options);
         self.pch.make(&self.nvrtc, &prefix, &request.cache_dir)
     }
 
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
         let started = Instant::now();
-        let text = std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
+        let text =
+            std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
         if let Some(at) = text.iter().position(|byte| *byte == 0) {
             let line = 1 + text[..at].iter().filter(|byte| **byte == b'\n').count();
-            let log =
-                format!("{}({line}): error: the source holds a NUL byte. Remove it.\n", request.shown_as);
+            let log = format!(
+                "{}({line}): error: the source holds a NUL byte. Remove it.\n",
+                request.shown_as
+            );
             return Ok(Built::failed(log, started));
         }
         let mut options = self.options(request)?;
         let prefix = self.prefix(request, &text, &options);
         options.extend(self.pch.options(&prefix));
 
-        let path = std::path::absolute(&request.source).map_err(|e| cannot("find", &request.source, &e))?;
+        let path = std::path::absolute(&request.source)
+            .map_err(|e| cannot("find", &request.source, &e))?;
         let headers = headers::with_problem(&request.problem_header);
         let name = path.to_string_lossy();
-        let input = Input { text: &text, name: &name, headers: &headers, options: &options };
+        let input = Input {
+            text: &text,
+            name: &name,
+            headers: &headers,
+            options: &options,
+        };
         let output = self.nvrtc.compile(&input)?;
 
-        let (resources, log) = ptxas::split(&with_user_paths(&output.log, &path, &request.shown_as));
-        let Some(cubin) = output.cubin else { return Ok(Built::failed(log, started)) };
-        let image = Image { path: store(&cubin, &request.cache_dir)? };
+        let (resources, log) =
+            ptxas::split(&with_user_paths(&output.log, &path, &request.shown_as));
+        let Some(cubin) = output.cubin else {
+            return Ok(Built::failed(log, started));
+        };
+        let image = Image {
+            path: store(&cubin, &request.cache_dir)?,
+        };
         let seconds = started.elapsed().as_secs_f64();
         Ok(Built {
             image: Some(image),
@@ -162,7 +211,10 @@ impl Builder for NvrtcBuilder {
 /// Replaces the paths of the snapshot and of its headers in a log by the user's own paths.
 fn with_user_paths(log: &str, source: &Path, shown_as: &str) -> String {
     let log = log.replace(&*source.to_string_lossy(), shown_as);
-    let folder_of = |path: &Path| path.parent().map(|p| p.join("").to_string_lossy().into_owned());
+    let folder_of = |path: &Path| {
+        path.parent()
+            .map(|p| p.join("").to_string_lossy().into_owned())
+    };
     match folder_of(source) {
         Some(folder) if folder != "/" => {
             log.replace(&folder, &folder_of(Path::new(shown_as)).unwrap_or_default())
@@ -176,7 +228,9 @@ fn store(cubin: &[u8], cache_dir: &Path) -> Result<PathBuf, DeviceError> {
     let folder = build_cache::output_folder(cache_dir);
     let write = || -> std::io::Result<PathBuf> {
         std::fs::create_dir_all(&folder)?;
-        let mut file = tempfile::Builder::new().suffix(".cubin").tempfile_in(&folder)?;
+        let mut file = tempfile::Builder::new()
+            .suffix(".cubin")
+            .tempfile_in(&folder)?;
         std::io::Write::write_all(&mut file, cubin)?;
         Ok(file.keep()?.1)
     };
@@ -199,6 +253,9 @@ mod tests {
             with_user_paths(log, source, "kernels/a/kernel.cu"),
             "kernels/a/kernel.cu(3): error: no\nkernels/a/tiles.cuh(1): error: no\n/usr/include/x.h(1): error: no\n"
         );
-        assert!(with_user_paths(log, source, "mine.cu").starts_with("mine.cu(3): error: no\ntiles.cuh(1)"));
+        assert!(
+            with_user_paths(log, source, "mine.cu")
+                .starts_with("mine.cu(3): error: no\ntiles.cuh(1)")
+        );
     }
 }

@@ -37,13 +37,16 @@ pub fn check_initialised(code: u32) -> Result<(), DeviceError> {
     check(code, "initialise the NVIDIA driver")
 }
 
-/// Returns the CUDA version that the driver supports, such as (13, 0). Does not initialise the driver, which
-/// can take a second.
+/// Returns the CUDA version that the driver supports, such as (13, 0). Does not initialise the
+/// driver, which can take a second.
 pub fn version() -> Result<(u32, u32), DeviceError> {
     present()?;
     let mut version = 0;
     // SAFETY: `version` is a live integer to write to.
-    check(unsafe { ffi::cuDriverGetVersion(&mut version) }, "ask the driver for its version")?;
+    check(
+        unsafe { ffi::cuDriverGetVersion(&mut version) },
+        "ask the driver for its version",
+    )?;
     Ok((version as u32 / 1000, version as u32 % 1000 / 10))
 }
 
@@ -52,27 +55,36 @@ pub fn devices() -> Result<Vec<String>, DeviceError> {
     initialise()?;
     let mut count = 0;
     // SAFETY: `count` is a live integer to write to.
-    check(unsafe { ffi::cuDeviceGetCount(&mut count) }, "count the CUDA devices")?;
+    check(
+        unsafe { ffi::cuDeviceGetCount(&mut count) },
+        "count the CUDA devices",
+    )?;
     (0..count).map(|ordinal| name(device(ordinal)?)).collect()
 }
 
 /// Returns the identifiers of the devices, by ordinal.
 pub fn uuids() -> Result<Vec<String>, DeviceError> {
-    (0..devices()?.len()).map(|ordinal| uuid(device(ordinal as c_int)?)).collect()
+    (0..devices()?.len())
+        .map(|ordinal| uuid(device(ordinal as c_int)?))
+        .collect()
 }
 
 /// Returns the handle of a device.
 pub fn device(ordinal: c_int) -> Result<sys::CUdevice, DeviceError> {
     let mut device = 0;
     // SAFETY: `device` is a live handle to write to.
-    check(unsafe { ffi::cuDeviceGet(&mut device, ordinal) }, &format!("find the device cuda:{ordinal}"))?;
+    check(
+        unsafe { ffi::cuDeviceGet(&mut device, ordinal) },
+        &format!("find the device cuda:{ordinal}"),
+    )?;
     Ok(device)
 }
 
 fn name(device: sys::CUdevice) -> Result<String, DeviceError> {
     let mut bytes = [0u8; 256];
     // SAFETY: `bytes` is a live buffer of the given length to write to.
-    let code = unsafe { ffi::cuDeviceGetName(bytes.as_mut_ptr().cast(), bytes.len() as c_int, device) };
+    let code =
+        unsafe { ffi::cuDeviceGetName(bytes.as_mut_ptr().cast(), bytes.len() as c_int, device) };
     check(code, "ask for the device's name")?;
     let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
     Ok(name.to_string_lossy().into_owned())
@@ -82,7 +94,10 @@ fn name(device: sys::CUdevice) -> Result<String, DeviceError> {
 pub fn uuid(device: sys::CUdevice) -> Result<String, DeviceError> {
     let mut uuid = sys::CUuuid { bytes: [0; 16] };
     // SAFETY: `uuid` is a live struct to write to.
-    check(unsafe { ffi::cuDeviceGetUuid_v2(&mut uuid, device) }, "ask for the device's identifier")?;
+    check(
+        unsafe { ffi::cuDeviceGetUuid_v2(&mut uuid, device) },
+        "ask for the device's identifier",
+    )?;
     Ok(format_uuid(&uuid.bytes.map(|b| b as u8)))
 }
 
@@ -93,23 +108,28 @@ fn format_uuid(bytes: &[u8; 16]) -> String {
     format!("GPU-{}", groups.join("-"))
 }
 
-/// Returns the CUDA version that the driver supports, and the driver's own version where the kernel module reports
-/// it. The cache of a device's measured limits is valid for one driver version.
+/// Returns the CUDA version that the driver supports, and the driver's own version where the kernel
+/// module reports it. The cache of a device's measured limits is valid for one driver version.
 pub fn driver_version((major, minor): (u32, u32)) -> String {
     let own = std::fs::read_to_string("/sys/module/nvidia/version").unwrap_or_default();
-    let own = if own.trim().is_empty() { String::new() } else { format!(", driver {}", own.trim()) };
+    let own = if own.trim().is_empty() {
+        String::new()
+    } else {
+        format!(", driver {}", own.trim())
+    };
     format!("CUDA {major}.{minor}{own}")
 }
 
-/// Turns an error code into an error that says what failed and what to do. `action` completes "could not …".
+/// Turns an error code into an error that says what failed and what to do. `action` completes
+/// "could not …".
 pub fn check(code: u32, action: &str) -> Result<(), DeviceError> {
     if code == ffi::CUDA_SUCCESS {
         return Ok(());
     }
     let text = |get: unsafe fn(u32, *mut *const std::ffi::c_char) -> u32| {
         let mut text = std::ptr::null();
-        // SAFETY: `text` is a live pointer to write to. The driver sets it to a static string with a NUL at its
-        // end, or it fails and leaves or sets it null.
+        // SAFETY: `text` is a live pointer to write to. The driver sets it to a static string with
+        // a NUL at its end, or it fails and leaves or sets it null.
         unsafe {
             let known = get(code, &mut text) == ffi::CUDA_SUCCESS && !text.is_null();
             known.then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
@@ -117,7 +137,11 @@ pub fn check(code: u32, action: &str) -> Result<(), DeviceError> {
     };
     let name = text(ffi::cuGetErrorName).unwrap_or_else(|| format!("error {code}"));
     let description = text(ffi::cuGetErrorString).unwrap_or_default();
-    Err(errors::explain(code, action, format!("{name}: {description}").trim_end_matches(": ")))
+    Err(errors::explain(
+        code,
+        action,
+        format!("{name}: {description}").trim_end_matches(": "),
+    ))
 }
 
 #[cfg(test)]
@@ -127,6 +151,9 @@ mod tests {
     #[test]
     fn an_identifier_is_written_as_nvidia_smi_does() {
         let bytes: [u8; 16] = std::array::from_fn(|i| 0x10 * (i as u8) + 1);
-        assert_eq!(format_uuid(&bytes), "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1");
+        assert_eq!(
+            format_uuid(&bytes),
+            "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1"
+        );
     }
 }

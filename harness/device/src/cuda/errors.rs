@@ -2,12 +2,13 @@
 
 use super::ffi::{
     CUDA_ERROR_ASSERT, CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE, CUDA_ERROR_CONTAINED,
-    CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_DEVICE_UNAVAILABLE,
-    CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ILLEGAL_ADDRESS,
-    CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_INVALID_ADDRESS_SPACE, CUDA_ERROR_INVALID_DEVICE,
-    CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_INVALID_PC, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_LAUNCH_FAILED,
-    CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_MISALIGNED_ADDRESS,
-    CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_NOT_PERMITTED,
+    CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_ERROR_DEINITIALIZED,
+    CUDA_ERROR_DEVICE_UNAVAILABLE, CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_HARDWARE_STACK_ERROR,
+    CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_INVALID_ADDRESS_SPACE,
+    CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_INVALID_PC,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+    CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_NO_BINARY_FOR_GPU,
+    CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_NOT_PERMITTED,
     CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_NVLINK_UNCORRECTABLE, CUDA_ERROR_OPERATING_SYSTEM,
     CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_STUB_LIBRARY, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
     CUDA_ERROR_SYSTEM_NOT_READY, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
@@ -164,7 +165,10 @@ const MEANINGS: &[Row] = {
             "Update the NVIDIA driver, or set CUDA_HOME to an older toolkit.",
         ),
         (
-            &[CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_NVLINK_UNCORRECTABLE],
+            &[
+                CUDA_ERROR_ECC_UNCORRECTABLE,
+                CUDA_ERROR_NVLINK_UNCORRECTABLE,
+            ],
             Device,
             "the device found a memory or link error that it cannot correct",
             "The kernel is not at fault. `nvidia-smi -q -d ECC` shows more. The device needs a reset.",
@@ -202,8 +206,8 @@ fn meaning(code: u32) -> (Cause, &'static str, &'static str) {
     }
 }
 
-/// Turns an error code into an error. `action` completes "could not …", as in `run rmsnorm_f32`. `driver_text` is the
-/// driver's own name and description of the code.
+/// Turns an error code into an error. `action` completes "could not …", as in `run rmsnorm_f32`.
+/// `driver_text` is the driver's own name and description of the code.
 pub fn explain(code: u32, action: &str, driver_text: &str) -> DeviceError {
     let (cause, meaning, remedy) = meaning(code);
     let text = format!("could not {action}: {meaning}. {remedy} [{driver_text}]");
@@ -220,19 +224,37 @@ mod tests {
 
     #[test]
     fn an_error_says_what_failed_why_and_what_to_do() {
-        let error = explain(CUDA_ERROR_MISALIGNED_ADDRESS, "run k", "CUDA_ERROR_MISALIGNED_ADDRESS (716)");
-        let DeviceError::Kernel(text) = error else { panic!("the kernel is at fault: {error:?}") };
+        let error = explain(
+            CUDA_ERROR_MISALIGNED_ADDRESS,
+            "run k",
+            "CUDA_ERROR_MISALIGNED_ADDRESS (716)",
+        );
+        let DeviceError::Kernel(text) = error else {
+            panic!("the kernel is at fault: {error:?}")
+        };
         assert!(
             text.starts_with("could not run k: the kernel read or wrote an address that is not"),
             "{text}"
         );
-        assert!(text.contains("float4") && text.ends_with("[CUDA_ERROR_MISALIGNED_ADDRESS (716)]"), "{text}");
+        assert!(
+            text.contains("float4") && text.ends_with("[CUDA_ERROR_MISALIGNED_ADDRESS (716)]"),
+            "{text}"
+        );
     }
 
     #[test]
     fn full_memory_and_a_broken_device_are_not_the_kernels_fault() {
-        assert!(matches!(explain(CUDA_ERROR_OUT_OF_MEMORY, "", ""), DeviceError::Driver(_)));
-        assert!(matches!(explain(CUDA_ERROR_ECC_UNCORRECTABLE, "", ""), DeviceError::Unavailable(_)));
-        assert!(matches!(explain(12_345, "of no CUDA yet", ""), DeviceError::Driver(_)));
+        assert!(matches!(
+            explain(CUDA_ERROR_OUT_OF_MEMORY, "", ""),
+            DeviceError::Driver(_)
+        ));
+        assert!(matches!(
+            explain(CUDA_ERROR_ECC_UNCORRECTABLE, "", ""),
+            DeviceError::Unavailable(_)
+        ));
+        assert!(matches!(
+            explain(12_345, "of no CUDA yet", ""),
+            DeviceError::Driver(_)
+        ));
     }
 }

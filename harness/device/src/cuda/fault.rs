@@ -1,16 +1,19 @@
-//! Tells a machine without an NVIDIA GPU from one whose driver does not work. On both, the device `auto` is the cpu device;
-//! only on the second the user should know.
+//! Tells a machine without an NVIDIA GPU from one whose driver does not work. On both, the device
+//! `auto` is the cpu device; only on the second the user should know.
 
 use super::ffi::{CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS};
 use super::{devices, ffi};
 use std::path::Path;
 
-/// Returns why an NVIDIA driver that is installed here cannot be used, and what to do. `None` where there is no driver, no GPU,
-/// or a driver that works.
+/// Returns why an NVIDIA driver that is installed here cannot be used, and what to do. `None` where
+/// there is no driver, no GPU, or a driver that works.
 pub fn driver_fault() -> Option<String> {
     let library = ffi::library().as_ref().map(|_| ()).map_err(Clone::clone);
     Evidence {
-        initialised: library.is_ok().then(devices::initialise_code).unwrap_or(CUDA_SUCCESS),
+        initialised: library
+            .is_ok()
+            .then(devices::initialise_code)
+            .unwrap_or(CUDA_SUCCESS),
         library,
         device_file: Path::new("/dev/nvidia0").exists(),
         hidden: std::env::var_os("CUDA_VISIBLE_DEVICES").is_some(),
@@ -63,20 +66,37 @@ mod tests {
     use super::*;
     use crate::cuda::ffi::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
 
-    const WORKS: Evidence =
-        Evidence { library: Ok(()), initialised: CUDA_SUCCESS, device_file: true, hidden: false };
+    const WORKS: Evidence = Evidence {
+        library: Ok(()),
+        initialised: CUDA_SUCCESS,
+        device_file: true,
+        hidden: false,
+    };
 
     fn not_loaded(why: &str, device_file: bool) -> Option<String> {
-        Evidence { library: Err(why.into()), device_file, ..WORKS }.fault()
+        Evidence {
+            library: Err(why.into()),
+            device_file,
+            ..WORKS
+        }
+        .fault()
     }
 
     #[test]
     fn a_machine_without_a_gpu_has_no_fault() {
         let missing = "libcuda.so: cannot open shared object file: No such file or directory";
         assert_eq!(not_loaded(missing, false), None);
-        let no_device = Evidence { initialised: CUDA_ERROR_NO_DEVICE, device_file: false, ..WORKS };
+        let no_device = Evidence {
+            initialised: CUDA_ERROR_NO_DEVICE,
+            device_file: false,
+            ..WORKS
+        };
         assert_eq!(no_device.fault(), None);
-        let hidden = Evidence { initialised: CUDA_ERROR_NO_DEVICE, hidden: true, ..WORKS };
+        let hidden = Evidence {
+            initialised: CUDA_ERROR_NO_DEVICE,
+            hidden: true,
+            ..WORKS
+        };
         assert_eq!(hidden.fault(), None);
         assert_eq!(WORKS.fault(), None);
     }
@@ -87,22 +107,40 @@ mod tests {
         let missing = "libcuda.so.1-of-no-machine";
         // SAFETY: no library has this name, so no code runs.
         let error = unsafe { libloading::Library::new(missing) }.err();
-        let message = error.map(|error| ffi::loader_message(&error)).unwrap_or_default();
+        let message = error
+            .map(|error| ffi::loader_message(&error))
+            .unwrap_or_default();
         assert!(is_not_found(&message, missing), "{message}");
     }
 
     #[test]
     fn a_driver_that_does_not_work_is_a_fault_with_a_remedy() {
         let missing = "libcuda.so.1: cannot open shared object file: No such file or directory";
-        assert!(not_loaded(missing, true).is_some_and(|why| why.contains("libcuda.so.1 was not found")));
-        let needs = "libnvidia-x.so.1: cannot open shared object file: No such file or directory";
-        assert!(not_loaded(needs, false).is_some_and(|why| why.contains(needs) && why.contains("Install")));
-        let lost = Evidence { initialised: CUDA_ERROR_NO_DEVICE, ..WORKS };
         assert!(
-            lost.fault().is_some_and(|why| why.contains("finds no device") && why.contains("nvidia-smi"))
+            not_loaded(missing, true).is_some_and(|why| why.contains("libcuda.so.1 was not found"))
         );
-        let mismatch =
-            Evidence { initialised: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, device_file: false, ..WORKS };
-        assert!(mismatch.fault().is_some_and(|why| why.contains("different versions. Reboot")));
+        let needs = "libnvidia-x.so.1: cannot open shared object file: No such file or directory";
+        assert!(
+            not_loaded(needs, false)
+                .is_some_and(|why| why.contains(needs) && why.contains("Install"))
+        );
+        let lost = Evidence {
+            initialised: CUDA_ERROR_NO_DEVICE,
+            ..WORKS
+        };
+        assert!(
+            lost.fault()
+                .is_some_and(|why| why.contains("finds no device") && why.contains("nvidia-smi"))
+        );
+        let mismatch = Evidence {
+            initialised: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
+            device_file: false,
+            ..WORKS
+        };
+        assert!(
+            mismatch
+                .fault()
+                .is_some_and(|why| why.contains("different versions. Reboot"))
+        );
     }
 }

@@ -1,28 +1,31 @@
-//! The functions of the CUDA driver, which are looked up by name in libcuda at their first call, and its error codes.
+//! The functions of the CUDA driver, which are looked up by name in libcuda at their first call,
+//! and its error codes.
 //!
-//! cudarc declares these functions too, but with the enum `CUresult` as their result. The enum holds the codes of
-//! one version of CUDA. A newer driver may return another code, and an enum value that is none of its variants is
-//! undefined behaviour. So the functions are declared here, with a 32-bit integer as their result. Only types and
-//! constants come from cudarc; the program passes its enums to the driver and never receives one.
+//! cudarc declares these functions too, but with the enum `CUresult` as their result. The enum
+//! holds the codes of one version of CUDA. A newer driver may return another code, and an enum
+//! value that is none of its variants is undefined behaviour. So the functions are declared here,
+//! with a 32-bit integer as their result. Only types and constants come from cudarc; the program
+//! passes its enums to the driver and never receives one.
 #![allow(non_snake_case, unsafe_code, clippy::too_many_arguments)]
 
 use crate::api::with_causes;
 use cudarc::driver::sys::{
-    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUgraph,
-    CUgraphExec, CUlaunchConfig, CUlimit, CUmodule, CUresult, CUstream, CUstreamCaptureMode, CUtensorMap,
-    CUuuid,
+    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
+    CUfunction_attribute, CUgraph, CUgraphExec, CUlaunchConfig, CUlimit, CUmodule, CUresult,
+    CUstream, CUstreamCaptureMode, CUtensorMap, CUuuid,
 };
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
 
-/// The driver's library. The error is the loader's message: the library is not installed, or it cannot be loaded.
+/// The driver's library. The error is the loader's message: the library is not installed, or it
+/// cannot be loaded.
 pub fn library() -> &'static Result<Library, String> {
     static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
     let load = || {
-        // SAFETY: loading a library runs its initialisers. Those of NVIDIA's driver may run at any time, on any
-        // thread. A user who puts another file under this name into the loader's path chooses to run that file's
-        // code.
+        // SAFETY: loading a library runs its initialisers. Those of NVIDIA's driver may run at any
+        // time, on any thread. A user who puts another file under this name into the loader's path
+        // chooses to run that file's code.
         let open = |name| unsafe { Library::new(name) }.map_err(|error| loader_message(&error));
         // What is wrong with the usual name is worth more than that the other is missing too.
         open("libcuda.so.1").or_else(|why| open("libcuda.so").map_err(|_| why))
@@ -30,26 +33,30 @@ pub fn library() -> &'static Result<Library, String> {
     LIBRARY.get_or_init(load)
 }
 
-/// What the loader says, such as `libcuda.so.1: cannot open shared object file: No such file or directory`.
+/// What the loader says, such as
+/// `libcuda.so.1: cannot open shared object file: No such file or directory`.
 pub fn loader_message(error: &libloading::Error) -> String {
     let text = with_causes(error);
-    text.strip_prefix("dlopen failed: ").unwrap_or(&text).to_owned()
+    text.strip_prefix("dlopen failed: ")
+        .unwrap_or(&text)
+        .to_owned()
 }
 
-/// Declares functions with these parameters that return an error code. A function that the driver does not have,
-/// because it is too old or missing, returns [`CUDA_ERROR_NOT_SUPPORTED`].
+/// Declares functions with these parameters that return an error code. A function that the driver
+/// does not have, because it is too old or missing, returns [`CUDA_ERROR_NOT_SUPPORTED`].
 macro_rules! functions {
     ($($name:ident($($arg:ident: $type:ty),*);)*) => {
         $(/// # Safety
-        /// As NVIDIA documents this function of the driver: pointers are valid for what it reads and writes,
-        /// handles are live, and memory that a copy uses lives until the stream has been waited for.
+        /// As NVIDIA documents this function of the driver: pointers are valid for what it reads
+        /// and writes, handles are live, and memory that a copy uses lives until the stream has
+        /// been waited for.
         pub unsafe fn $name($($arg: $type),*) -> u32 {
             type Function = unsafe extern "C" fn($($type),*) -> u32;
             static FOUND: OnceLock<Option<Function>> = OnceLock::new();
             let find = || {
-                // SAFETY: cuda.h declares the function of this name with these parameters. Its result is a C enum,
-                // which has the size of an int here. The pointer stays valid, because the library is never
-                // unloaded.
+                // SAFETY: cuda.h declares the function of this name with these parameters. Its
+                // result is a C enum, which has the size of an int here. The pointer stays valid,
+                // because the library is never unloaded.
                 unsafe { library().as_ref().ok()?.get::<Function>(stringify!($name)).ok().map(|symbol| *symbol) }
             };
             match FOUND.get_or_init(find) {
@@ -165,13 +172,23 @@ mod tests {
 
     #[test]
     fn codes_are_those_of_cuda_h() {
-        assert_eq!((CUDA_SUCCESS, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_ILLEGAL_ADDRESS), (0, 2, 700));
+        assert_eq!(
+            (
+                CUDA_SUCCESS,
+                CUDA_ERROR_OUT_OF_MEMORY,
+                CUDA_ERROR_ILLEGAL_ADDRESS
+            ),
+            (0, 2, 700)
+        );
     }
 
     #[test]
     fn a_function_that_the_driver_lacks_returns_an_error_code() {
         functions! { cuNoDriverHasThisFunction(a: c_int); }
         // SAFETY: no library has a function of this name, so none is called.
-        assert_eq!(unsafe { cuNoDriverHasThisFunction(0) }, CUDA_ERROR_NOT_SUPPORTED);
+        assert_eq!(
+            unsafe { cuNoDriverHasThisFunction(0) },
+            CUDA_ERROR_NOT_SUPPORTED
+        );
     }
 }

@@ -12,7 +12,10 @@ const INSTALL_NVRTC: &str = "Install the CUDA toolkit, and set CUDA_HOME if it i
 
 /// The remedy where NVRTC is missing in a folder.
 pub fn install_nvrtc(folder: FolderTrust) -> String {
-    match toolkits(FolderTrust::Trusted).first().filter(|_| folder == FolderTrust::Untrusted) {
+    match toolkits(FolderTrust::Trusted)
+        .first()
+        .filter(|_| folder == FolderTrust::Untrusted)
+    {
         Some(toolkit) => format!(
             "{} has one, and loading it runs code of this folder, which is not trusted: look at it, then `lab trust` lets the \
              lab load it. Or activate the environment, which sets VIRTUAL_ENV.",
@@ -38,19 +41,28 @@ pub fn findings(folder: FolderTrust) -> Vec<Finding> {
             findings.push(nvrtc(toolkit, driver_version.ok()));
             findings.push(headers(toolkit));
         }
-        None => findings.push(bad("NVRTC", "not found".into(), Some(&install_nvrtc(folder)))),
+        None => findings.push(bad(
+            "NVRTC",
+            "not found".into(),
+            Some(&install_nvrtc(folder)),
+        )),
     }
     findings
 }
 
 fn devices() -> Finding {
     match devices::devices() {
-        Ok(names) if names.is_empty() => {
-            bad("CUDA devices", "none".into(), Some("Check `nvidia-smi` and CUDA_VISIBLE_DEVICES."))
-        }
+        Ok(names) if names.is_empty() => bad(
+            "CUDA devices",
+            "none".into(),
+            Some("Check `nvidia-smi` and CUDA_VISIBLE_DEVICES."),
+        ),
         Ok(names) => {
-            let list: Vec<String> =
-                names.iter().enumerate().map(|(n, name)| format!("cuda:{n} {name}")).collect();
+            let list: Vec<String> = names
+                .iter()
+                .enumerate()
+                .map(|(n, name)| format!("cuda:{n} {name}"))
+                .collect();
             good("CUDA devices", list.join(", "))
         }
         Err(error) => bad("CUDA devices", error.to_string(), None),
@@ -58,7 +70,11 @@ fn devices() -> Finding {
 }
 
 fn nvrtc(toolkit: &Toolkit, driver_version: Option<(u32, u32)>) -> Finding {
-    let location = format!("{} (found by {})", toolkit.library.display(), toolkit.found_by);
+    let location = format!(
+        "{} (found by {})",
+        toolkit.library.display(),
+        toolkit.found_by
+    );
     match Nvrtc::load(toolkit) {
         Err(error) => bad("NVRTC", error.to_string(), None),
         Ok(nvrtc) => {
@@ -82,7 +98,11 @@ fn headers(toolkit: &Toolkit) -> Finding {
         .filter(|header| !toolkit.has_header(header))
         .collect();
     if missing.is_empty() {
-        let folders: Vec<String> = toolkit.includes.iter().map(|f| f.display().to_string()).collect();
+        let folders: Vec<String> = toolkit
+            .includes
+            .iter()
+            .map(|f| f.display().to_string())
+            .collect();
         return good("CUDA headers", folders.join(", "));
     }
     let wheels = if toolkit.major >= 13 { "" } else { "-cu12" };
@@ -90,13 +110,27 @@ fn headers(toolkit: &Toolkit) -> Finding {
         "Install the toolkit's headers, for example as wheels: pip install nvidia-cuda-runtime{wheels} \
          nvidia-cuda-cccl{wheels}"
     );
-    bad("CUDA headers", format!("{} not found", missing.join(", ")), Some(&remedy))
+    bad(
+        "CUDA headers",
+        format!("{} not found", missing.join(", ")),
+        Some(&remedy),
+    )
 }
 
 fn good(what: &str, says: String) -> Finding {
-    Finding { what: what.into(), ok: true, says, remedy: None }
+    Finding {
+        what: what.into(),
+        ok: true,
+        says,
+        remedy: None,
+    }
 }
 
 fn bad(what: &str, says: String, remedy: Option<&str>) -> Finding {
-    Finding { what: what.into(), ok: false, says, remedy: remedy.map(str::to_owned) }
+    Finding {
+        what: what.into(),
+        ok: false,
+        says,
+        remedy: remedy.map(str::to_owned),
+    }
 }

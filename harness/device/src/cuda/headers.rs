@@ -1,5 +1,6 @@
-//! The headers that every kernel can include without a folder: `lab.h`, and the part of the C library's headers
-//! that kernels use. NVRTC has no host headers, but its functions and types are built in.
+//! The headers that every kernel can include without a folder: `lab.h`, and the part of the C
+//! library's headers that kernels use. NVRTC has no host headers, but its functions and types are
+//! built in.
 
 /// Name and text of each header.
 pub const EMBEDDED: &[(&str, &str)] = &[
@@ -22,13 +23,18 @@ pub const EMBEDDED: &[(&str, &str)] = &[
 
 /// Returns these headers and the generated `lab_problem.h`.
 pub fn with_problem(problem_header: &str) -> Vec<(&str, &str)> {
-    EMBEDDED.iter().copied().chain([("lab_problem.h", problem_header)]).collect()
+    EMBEDDED
+        .iter()
+        .copied()
+        .chain([("lab_problem.h", problem_header)])
+        .collect()
 }
 
 /// NVRTC knows `size_t`, `printf` and `assert` without a header.
 const NOTHING: &str = "#pragma once\n";
 
-/// The same types as CCCL declares under NVRTC: an alias may be declared twice if both declarations agree.
+/// The same types as CCCL declares under NVRTC: an alias may be declared twice if both declarations
+/// agree.
 const STDINT: &str = "\
 #pragma once
 #include <limits.h>
@@ -58,8 +64,8 @@ using uintptr_t = uint64_t;
 #endif
 ";
 
-/// Written as in CCCL, which defines these macros without `#ifndef`: a macro may be defined twice if both
-/// definitions agree.
+/// Written as in CCCL, which defines these macros without `#ifndef`: a macro may be defined twice
+/// if both definitions agree.
 const LIMITS: &str = "\
 #pragma once
 #ifndef INT_MAX

@@ -1,8 +1,9 @@
 //! The architecture that a cubin is built for, as the cubin itself says it.
 //!
-//! A cubin is an ELF file for machine 190. Its flags hold the compute capability, in one of two layouts that the byte
-//! EI_ABIVERSION tells apart. Whether it may use the instructions of this architecture alone (`sm_90a`) is a bit of the flags
-//! up to NVRTC 12.9, and attribute 9 of the section `.nv.compat` from 13.0 on.
+//! A cubin is an ELF file for machine 190. Its flags hold the compute capability, in one of two
+//! layouts that the byte EI_ABIVERSION tells apart. Whether it may use the instructions of this
+//! architecture alone (`sm_90a`) is a bit of the flags up to NVRTC 12.9, and attribute 9 of the
+//! section `.nv.compat` from 13.0 on.
 
 /// `e_machine` of a cubin.
 const EM_CUDA: u64 = 190;
@@ -26,7 +27,8 @@ pub fn image_target(image: &[u8]) -> Option<String> {
     (capability != 0).then(|| format!("sm_{capability}{}", if is_accelerated { "a" } else { "" }))
 }
 
-/// The names of the kernels and of the other functions in a cubin, without the lab's own; empty for any other file.
+/// The names of the kernels and of the other functions in a cubin, without the lab's own; empty for
+/// any other file.
 pub fn image_kernels(image: &[u8]) -> Vec<String> {
     if image_target(image).is_none() {
         return Vec::new();
@@ -38,7 +40,11 @@ pub fn image_kernels(image: &[u8]) -> Vec<String> {
 
 /// The names of an ELF file's sections that are text.
 fn section_names(elf: &[u8]) -> Option<Vec<String>> {
-    let (table, size, count) = (integer(elf, 40, 8)?, integer(elf, 58, 2)?, integer(elf, 60, 2)?);
+    let (table, size, count) = (
+        integer(elf, 40, 8)?,
+        integer(elf, 58, 2)?,
+        integer(elf, 60, 2)?,
+    );
     let header = |index: u64| {
         let start = usize::try_from(table.checked_add(index.checked_mul(size)?)?).ok()?;
         elf.get(start..start.checked_add(64)?)
@@ -58,12 +64,21 @@ fn section_names(elf: &[u8]) -> Option<Vec<String>> {
 /// An integer in little endian.
 fn integer(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
     let found = bytes.get(at..at.checked_add(size)?)?;
-    Some(found.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    Some(
+        found
+            .iter()
+            .rev()
+            .fold(0, |value, byte| value << 8 | u64::from(*byte)),
+    )
 }
 
 /// The bytes of a section.
 fn section<'a>(elf: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    let (table, size, count) = (integer(elf, 40, 8)?, integer(elf, 58, 2)?, integer(elf, 60, 2)?);
+    let (table, size, count) = (
+        integer(elf, 40, 8)?,
+        integer(elf, 58, 2)?,
+        integer(elf, 60, 2)?,
+    );
     let header = |index: u64| {
         let start = usize::try_from(table.checked_add(index.checked_mul(size)?)?).ok()?;
         elf.get(start..start.checked_add(64)?)
@@ -75,16 +90,21 @@ fn section<'a>(elf: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let names = content(header(integer(elf, 62, 2)?)?)?;
     let is_it = |header: &&[u8]| {
         let own = integer(header, 0, 4).and_then(|at| names.get(at as usize..));
-        own.is_some_and(|own| own.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&0)))
+        own.is_some_and(|own| {
+            own.strip_prefix(name)
+                .is_some_and(|rest| rest.first() == Some(&0))
+        })
     };
     content((0..count).filter_map(header).find(is_it)?)
 }
 
-/// The value of an attribute. An entry is its form, its number, and two bytes of a value, or of a length that so many bytes
-/// follow (form 4).
+/// The value of an attribute. An entry is its form, its number, and two bytes of a value, or of a
+/// length that so many bytes follow (form 4).
 fn attribute(mut entries: &[u8], number: u8) -> Option<u64> {
     loop {
-        let [form, own, ..] = *entries else { return None };
+        let [form, own, ..] = *entries else {
+            return None;
+        };
         let value = integer(entries, 2, 2)?;
         if own == number {
             return Some(value);
@@ -117,7 +137,8 @@ mod tests {
         let compat_at = elf.len() as u64;
         elf.extend_from_slice(compat);
         let table = elf.len() as u64;
-        for (name, offset, bytes) in [(1u32, compat_at, compat.len()), (12, names_at, names.len())] {
+        for (name, offset, bytes) in [(1u32, compat_at, compat.len()), (12, names_at, names.len())]
+        {
             let mut section = [0u8; 64];
             section[..4].copy_from_slice(&name.to_le_bytes());
             section[24..32].copy_from_slice(&offset.to_le_bytes());
@@ -141,16 +162,33 @@ mod tests {
             (8, 0x600_780a, "sm_120a"),
             (8, 0x600_5a04, "sm_90"),
         ] {
-            assert_eq!(image_target(&header(abi, flags, 190)).as_deref(), Some(target), "{flags:#x}");
+            assert_eq!(
+                image_target(&header(abi, flags, 190)).as_deref(),
+                Some(target),
+                "{flags:#x}"
+            );
         }
     }
 
     #[test]
     fn the_target_of_nvrtc_13_is_read_from_its_attributes() {
-        let entries = |specific: u8| [4, 11, 8, 0, 9, 0, 0, 0, 9, 9, 1, 1, 2, 9, specific, 0, 2, 12, 0, 0];
-        assert_eq!(image_target(&with_compat(0x600_5a04, &entries(1))).as_deref(), Some("sm_90a"));
-        assert_eq!(image_target(&with_compat(0x600_5a04, &entries(0))).as_deref(), Some("sm_90"));
-        assert_eq!(image_target(&with_compat(0x600_5a04, &[4, 1, 255, 255, 2])).as_deref(), Some("sm_90"));
+        let entries = |specific: u8| {
+            [
+                4, 11, 8, 0, 9, 0, 0, 0, 9, 9, 1, 1, 2, 9, specific, 0, 2, 12, 0, 0,
+            ]
+        };
+        assert_eq!(
+            image_target(&with_compat(0x600_5a04, &entries(1))).as_deref(),
+            Some("sm_90a")
+        );
+        assert_eq!(
+            image_target(&with_compat(0x600_5a04, &entries(0))).as_deref(),
+            Some("sm_90")
+        );
+        assert_eq!(
+            image_target(&with_compat(0x600_5a04, &[4, 1, 255, 255, 2])).as_deref(),
+            Some("sm_90")
+        );
     }
 
     #[test]
@@ -177,11 +215,19 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_cubin_has_no_target() {
-        assert_eq!(image_target(&header(0, 0, 62)), None, "a shared object of the cpu device");
+        assert_eq!(
+            image_target(&header(0, 0, 62)),
+            None,
+            "a shared object of the cpu device"
+        );
         assert_eq!(image_target(b"\x7fELF\x02\x01"), None);
         assert_eq!(image_target(&[]), None);
         let mut far = with_compat(0x600_5a04, &[2, 9, 1, 0]);
         far[40..48].fill(0xff);
-        assert_eq!(image_target(&far).as_deref(), Some("sm_90"), "a table that is not there");
+        assert_eq!(
+            image_target(&far).as_deref(),
+            Some("sm_90"),
+            "a table that is not there"
+        );
     }
 }

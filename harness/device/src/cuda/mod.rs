@@ -1,5 +1,5 @@
-//! NVIDIA GPUs: NVRTC compiles to a cubin, and the driver API launches it. Both libraries are loaded at run time,
-//! so the binary also starts on a machine without CUDA.
+//! NVIDIA GPUs: NVRTC compiles to a cubin, and the driver API launches it. Both libraries are
+//! loaded at run time, so the binary also starts on a machine without CUDA.
 
 mod build;
 mod devices;
@@ -29,14 +29,14 @@ pub fn available() -> bool {
     devices::devices().is_ok_and(|devices| !devices.is_empty())
 }
 
-/// Returns a builder that uses NVRTC. It finds NVRTC by `CUDA_HOME`, in the usual folders, in the loader's path, or
-/// in pip's wheels. Fails where there is none.
+/// Returns a builder that uses NVRTC. It finds NVRTC by `CUDA_HOME`, in the usual folders, in the
+/// loader's path, or in pip's wheels. Fails where there is none.
 pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
     Ok(Box::new(nvrtc_builder()?))
 }
 
-/// As [`builder`], for a current folder that the user trusts or not: only in a trusted one a `.venv` in it or above it counts,
-/// because loading a library runs its code.
+/// As [`builder`], for a current folder that the user trusts or not: only in a trusted one a
+/// `.venv` in it or above it counts, because loading a library runs its code.
 pub fn builder_in(folder: FolderTrust) -> Result<Box<dyn Builder>, DeviceError> {
     Ok(Box::new(nvrtc_builder_in(folder)?))
 }
@@ -54,22 +54,30 @@ fn nvrtc_builder_in(folder: FolderTrust) -> Result<NvrtcBuilder, DeviceError> {
     NvrtcBuilder::new(toolkit)
 }
 
-/// Opens the telemetry of the GPU with this identifier (`GPU-…`), through NVML. The error says why it cannot be read.
+/// Opens the telemetry of the GPU with this identifier (`GPU-…`), through NVML. The error says why
+/// it cannot be read.
 pub fn telemetry(uuid: &str) -> Result<impl Telemetry + use<>, String> {
     nvml::NvmlTelemetry::open(uuid)
 }
 
-/// Opens the CUDA device with this ordinal, and makes it current on this thread. The device cannot leave the thread.
+/// Opens the CUDA device with this ordinal, and makes it current on this thread. The device cannot
+/// leave the thread.
 pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
     Ok(Box::new(driver::CudaDriver::open(ordinal)?))
 }
 
-/// Returns every toolkit on this machine, the preferred one first. Those of the current folder only if it is trusted.
+/// Returns every toolkit on this machine, the preferred one first. Those of the current folder only
+/// if it is trusted.
 fn toolkits(folder: FolderTrust) -> Vec<Toolkit> {
     let environment = SearchEnvironment {
         variable: &|name| std::env::var_os(name),
-        current_dir: std::env::current_dir().ok().filter(|_| folder == FolderTrust::Trusted),
+        current_dir: std::env::current_dir()
+            .ok()
+            .filter(|_| folder == FolderTrust::Trusted),
         root: "/".into(),
     };
-    toolkit::find(&environment, devices::version().ok().map(|(major, _)| major))
+    toolkit::find(
+        &environment,
+        devices::version().ok().map(|(major, _)| major),
+    )
 }

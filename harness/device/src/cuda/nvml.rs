@@ -26,17 +26,26 @@ impl NvmlTelemetry {
     pub fn open(uuid: &str) -> Result<Self, String> {
         // A device handle borrows the library, which is used as long as the process lives.
         let nvml: &'static Nvml = Box::leak(Box::new(load()?));
-        let device =
-            nvml.device_by_uuid(uuid).map_err(|e| format!("NVML does not know the device {uuid}: {e}"))?;
-        Ok(NvmlTelemetry { device, since: now(), busy: BTreeMap::new() })
+        let device = nvml
+            .device_by_uuid(uuid)
+            .map_err(|e| format!("NVML does not know the device {uuid}: {e}"))?;
+        Ok(NvmlTelemetry {
+            device,
+            since: now(),
+            busy: BTreeMap::new(),
+        })
     }
 
     /// Used and total memory, in bytes.
     fn memory(&self) -> Option<(u64, u64)> {
-        self.device.memory_info().ok().map(|memory| (memory.used, memory.total))
+        self.device
+            .memory_info()
+            .ok()
+            .map(|memory| (memory.used, memory.total))
     }
 
-    /// Returns the processes on the device. `None` where NVML cannot list them, as in some containers.
+    /// Returns the processes on the device. `None` where NVML cannot list them, as in some
+    /// containers.
     fn processes(&mut self) -> Option<Vec<Process>> {
         let mut found = self.device.running_compute_processes().ok()?;
         found.extend(self.device.running_graphics_processes().unwrap_or_default());
@@ -59,7 +68,10 @@ impl NvmlTelemetry {
             let known = memory.entry(process.pid).or_default();
             *known = (*known).max(bytes);
         }
-        let busy = |pid| used.as_ref().map(|_| self.busy.get(&pid).copied().unwrap_or(0));
+        let busy = |pid| {
+            used.as_ref()
+                .map(|_| self.busy.get(&pid).copied().unwrap_or(0))
+        };
         let process = |(pid, memory)| Process {
             pid,
             name: name_of(pid),
@@ -80,21 +92,34 @@ impl Telemetry for NvmlTelemetry {
 
     fn read(&mut self, with_processes: bool) -> Reading {
         // Where NVML cannot tell the reasons, the clocks count as those of a running kernel.
-        let reasons = self.device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
+        let reasons = self
+            .device
+            .current_throttle_reasons()
+            .unwrap_or(ThrottleReasons::NONE);
         Reading {
             sm_clock_mhz: self.device.clock_info(Clock::SM).ok(),
             memory_clock_mhz: self.device.clock_info(Clock::Memory).ok(),
             temperature_c: self.device.temperature(TemperatureSensor::Gpu).ok(),
-            power_w: self.device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1e3),
+            power_w: self
+                .device
+                .power_usage()
+                .ok()
+                .map(|milliwatts| f64::from(milliwatts) / 1e3),
             idle: reasons.contains(ThrottleReasons::GPU_IDLE),
             throttle_reasons: throttle_reasons(reasons),
             memory: with_processes.then(|| self.memory()).flatten(),
-            processes: if with_processes { self.processes() } else { None },
+            processes: if with_processes {
+                self.processes()
+            } else {
+                None
+            },
         }
     }
 
     fn slowdown_c(&self) -> Option<u32> {
-        self.device.temperature_threshold(TemperatureThreshold::Slowdown).ok()
+        self.device
+            .temperature_threshold(TemperatureThreshold::Slowdown)
+            .ok()
     }
 }
 
@@ -102,14 +127,32 @@ fn throttle_reasons(reasons: ThrottleReasons) -> Vec<ThrottleReason> {
     let all = [
         (ThrottleReasons::SW_POWER_CAP, ThrottleReason::SwPowerCap),
         (ThrottleReasons::HW_SLOWDOWN, ThrottleReason::HwSlowdown),
-        (ThrottleReasons::SW_THERMAL_SLOWDOWN, ThrottleReason::SwThermalSlowdown),
-        (ThrottleReasons::HW_THERMAL_SLOWDOWN, ThrottleReason::HwThermalSlowdown),
-        (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, ThrottleReason::HwPowerBrake),
+        (
+            ThrottleReasons::SW_THERMAL_SLOWDOWN,
+            ThrottleReason::SwThermalSlowdown,
+        ),
+        (
+            ThrottleReasons::HW_THERMAL_SLOWDOWN,
+            ThrottleReason::HwThermalSlowdown,
+        ),
+        (
+            ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN,
+            ThrottleReason::HwPowerBrake,
+        ),
         (ThrottleReasons::SYNC_BOOST, ThrottleReason::SyncBoost),
-        (ThrottleReasons::APPLICATIONS_CLOCKS_SETTING, ThrottleReason::ApplicationClocks),
-        (ThrottleReasons::DISPLAY_CLOCK_SETTING, ThrottleReason::DisplayClocks),
+        (
+            ThrottleReasons::APPLICATIONS_CLOCKS_SETTING,
+            ThrottleReason::ApplicationClocks,
+        ),
+        (
+            ThrottleReasons::DISPLAY_CLOCK_SETTING,
+            ThrottleReason::DisplayClocks,
+        ),
     ];
-    all.into_iter().filter(|(flag, _)| reasons.contains(*flag)).map(|(_, reason)| reason).collect()
+    all.into_iter()
+        .filter(|(flag, _)| reasons.contains(*flag))
+        .map(|(_, reason)| reason)
+        .collect()
 }
 
 fn load() -> Result<Nvml, String> {
@@ -121,15 +164,24 @@ fn load() -> Result<Nvml, String> {
 
 /// The time in µs since 1970.
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_micros() as u64)
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |t| t.as_micros() as u64)
 }
 
-/// Returns the name of a process's program. A worker is started through `/proc/self/exe`, so its name is `exe`; for
-/// such a process, returns the name of the file instead. Empty where the process has ended.
+/// Returns the name of a process's program. A worker is started through `/proc/self/exe`, so its
+/// name is `exe`; for such a process, returns the name of the file instead. Empty where the process
+/// has ended.
 fn name_of(pid: u32) -> String {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     let file = || {
-        Some(std::fs::read_link(format!("/proc/{pid}/exe")).ok()?.file_name()?.to_string_lossy().into_owned())
+        Some(
+            std::fs::read_link(format!("/proc/{pid}/exe"))
+                .ok()?
+                .file_name()?
+                .to_string_lossy()
+                .into_owned(),
+        )
     };
     match name.trim() {
         "exe" => file().unwrap_or_else(|| "exe".to_owned()),
@@ -141,7 +193,8 @@ fn name_of(pid: u32) -> String {
 fn descends_from_this(pid: u32) -> bool {
     let own = std::process::id();
     let mut at = Some(pid);
-    // A bound, because a process may get another parent meanwhile. No chain of parents is this long.
+    // A bound, because a process may get another parent meanwhile. No chain of parents is this
+    // long.
     for _ in 0..64 {
         match at {
             Some(pid) if pid == own => return true,
@@ -152,26 +205,38 @@ fn descends_from_this(pid: u32) -> bool {
     false
 }
 
-/// Whether the process runs this very program. False where that cannot be read, as of another user's process.
+/// Whether the process runs this very program. False where that cannot be read, as of another
+/// user's process.
 fn runs_this_program(pid: u32) -> bool {
-    let file =
-        |of: &str| std::fs::metadata(format!("/proc/{of}/exe")).map(|about| (about.dev(), about.ino())).ok();
+    let file = |of: &str| {
+        std::fs::metadata(format!("/proc/{of}/exe"))
+            .map(|about| (about.dev(), about.ino()))
+            .ok()
+    };
     file("self").is_some_and(|own| file(&pid.to_string()) == Some(own))
 }
 
-/// Whether the process is a judge's Python worker, `python -m lab_harness.worker`. A fork of the Python on standby counts as another
-/// process: it may run a harness of the user, which knows nothing of the device's lock.
+/// Whether the process is a judge's Python worker, `python -m lab_harness.worker`. A fork of the
+/// Python on standby counts as another process: it may run a harness of the user, which knows
+/// nothing of the device's lock.
 fn is_python_worker(pid: u32) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-    words.windows(2).any(|pair| pair[0] == b"-m" && pair[1] == b"lab_harness.worker")
+    words
+        .windows(2)
+        .any(|pair| pair[0] == b"-m" && pair[1] == b"lab_harness.worker")
 }
 
-/// Returns the parent of a process: the fourth field of `/proc/PID/stat`. The second field is a name in brackets,
-/// which may hold any character. `None` where the process has ended.
+/// Returns the parent of a process: the fourth field of `/proc/PID/stat`. The second field is a
+/// name in brackets, which may hold any character. `None` where the process has ended.
 fn parent(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    stat.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
 }
 
 /// Checks NVML for `lab doctor`.
@@ -214,11 +279,20 @@ mod tests {
 
     #[test]
     fn an_idle_gpu_and_fixed_clocks_are_no_faults() {
-        let seen = throttle_reasons(ThrottleReasons::GPU_IDLE | ThrottleReasons::APPLICATIONS_CLOCKS_SETTING);
+        let seen = throttle_reasons(
+            ThrottleReasons::GPU_IDLE | ThrottleReasons::APPLICATIONS_CLOCKS_SETTING,
+        );
         assert_eq!(seen, [ThrottleReason::ApplicationClocks]);
         assert!(seen.iter().all(|reason| reason.fault().is_none()));
-        let seen = throttle_reasons(ThrottleReasons::SW_POWER_CAP | ThrottleReasons::HW_THERMAL_SLOWDOWN);
-        assert_eq!(seen, [ThrottleReason::SwPowerCap, ThrottleReason::HwThermalSlowdown]);
+        let seen =
+            throttle_reasons(ThrottleReasons::SW_POWER_CAP | ThrottleReasons::HW_THERMAL_SLOWDOWN);
+        assert_eq!(
+            seen,
+            [
+                ThrottleReason::SwPowerCap,
+                ThrottleReason::HwThermalSlowdown
+            ]
+        );
         assert!(seen.iter().all(|reason| reason.fault().is_some()));
     }
 

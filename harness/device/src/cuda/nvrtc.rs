@@ -7,7 +7,8 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 type Handle = *mut c_void;
 
-/// The functions of a loaded NVRTC. The library is never unloaded, because its state belongs to the process.
+/// The functions of a loaded NVRTC. The library is never unloaded, because its state belongs to the
+/// process.
 pub struct Nvrtc {
     pub version: (u32, u32),
     /// Compute capabilities that it can build for, such as 90.
@@ -74,25 +75,30 @@ impl Nvrtc {
     }
 
     fn bind(toolkit: &Toolkit) -> Result<Nvrtc, String> {
-        // SAFETY: loading a library runs its initialisers. Those of NVRTC may run at any time, on any thread. A
-        // user who puts another file under NVRTC's name into a toolkit's folder chooses to run that file's code.
+        // SAFETY: loading a library runs its initialisers. Those of NVRTC may run at any time, on
+        // any thread. A user who puts another file under NVRTC's name into a toolkit's folder
+        // chooses to run that file's code.
         let library: &'static libloading::Library = Box::leak(Box::new(
             unsafe { libloading::Library::new(&toolkit.library) }.map_err(|e| with_causes(&e))?,
         ));
         macro_rules! function {
             ($name:literal) => {
-                // SAFETY: nvrtc.h declares the function of this name with the type of the field or variable that
-                // takes it. The pointer stays valid, because the library is leaked above.
+                // SAFETY: nvrtc.h declares the function of this name with the type of the field or
+                // variable that takes it. The pointer stays valid, because the library is leaked
+                // above.
                 unsafe { *library.get($name).map_err(|e| with_causes(&e))? }
             };
         }
-        let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int = function!(b"nvrtcVersion");
+        let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int =
+            function!(b"nvrtcVersion");
         let (mut major, mut minor) = (0, 0);
         // SAFETY: both are live integers to write to.
         let code = unsafe { version(&mut major, &mut minor) };
         succeeded(code, "nvrtcVersion")?;
-        let count_archs: unsafe extern "C" fn(*mut c_int) -> c_int = function!(b"nvrtcGetNumSupportedArchs");
-        let get_archs: unsafe extern "C" fn(*mut c_int) -> c_int = function!(b"nvrtcGetSupportedArchs");
+        let count_archs: unsafe extern "C" fn(*mut c_int) -> c_int =
+            function!(b"nvrtcGetNumSupportedArchs");
+        let get_archs: unsafe extern "C" fn(*mut c_int) -> c_int =
+            function!(b"nvrtcGetSupportedArchs");
         let mut count = 0;
         // SAFETY: `count` is a live integer to write to. `get_archs` writes `count` integers.
         let archs = unsafe {
@@ -129,8 +135,8 @@ impl Nvrtc {
         let options = c_strings(input.options.iter().map(String::as_str))?;
         let (names, texts) = (pointers(&header_names), pointers(&header_texts));
         let mut handle: Handle = std::ptr::null_mut();
-        // SAFETY: every string ends with a NUL and lives until the call returns. Both arrays have the given length.
-        // NVRTC copies what it keeps.
+        // SAFETY: every string ends with a NUL and lives until the call returns. Both arrays have
+        // the given length. NVRTC copies what it keeps.
         let code = unsafe {
             (self.create)(
                 &mut handle,
@@ -144,18 +150,30 @@ impl Nvrtc {
         if code != SUCCESS {
             return Err(self.failure("create a program", code));
         }
-        let program = Program { handle, nvrtc: self };
+        let program = Program {
+            handle,
+            nvrtc: self,
+        };
         let option_pointers = pointers(&options);
-        // SAFETY: the handle is live. The array has the given length, and its strings live until the call returns.
+        // SAFETY: the handle is live. The array has the given length, and its strings live until
+        // the call returns.
         let code = unsafe {
-            (self.compile)(program.handle, option_pointers.len() as c_int, option_pointers.as_ptr())
+            (self.compile)(
+                program.handle,
+                option_pointers.len() as c_int,
+                option_pointers.as_ptr(),
+            )
         };
         let log = self.bytes(&program, self.log_size, self.log)?;
-        let log = String::from_utf8_lossy(&log).trim_end_matches('\0').to_owned();
+        let log = String::from_utf8_lossy(&log)
+            .trim_end_matches('\0')
+            .to_owned();
         let cubin = match code {
             SUCCESS => Some(self.bytes(&program, self.cubin_size, self.cubin)?),
             COMPILATION | INVALID_OPTION => None,
-            _ => return Err(self.failure(&format!("compile {} ({})", input.name, log.trim()), code)),
+            _ => {
+                return Err(self.failure(&format!("compile {} ({})", input.name, log.trim()), code));
+            }
         };
         Ok(Output { cubin, log })
     }
@@ -168,14 +186,25 @@ impl Nvrtc {
         get: unsafe extern "C" fn(Handle, *mut c_char) -> c_int,
     ) -> Result<Vec<u8>, DeviceError> {
         let mut length = 0;
-        // SAFETY: the handle is live, `length` is a live integer to write to, and the buffer has the length that
-        // NVRTC asked for.
+        // SAFETY: the handle is live, `length` is a live integer to write to, and the buffer has
+        // the length that NVRTC asked for.
         let (code, bytes) = unsafe {
             let code = size(program.handle, &mut length);
             let mut bytes = vec![0u8; length];
-            (if code == SUCCESS { get(program.handle, bytes.as_mut_ptr().cast()) } else { code }, bytes)
+            (
+                if code == SUCCESS {
+                    get(program.handle, bytes.as_mut_ptr().cast())
+                } else {
+                    code
+                },
+                bytes,
+            )
         };
-        if code == SUCCESS { Ok(bytes) } else { Err(self.failure("return the result", code)) }
+        if code == SUCCESS {
+            Ok(bytes)
+        } else {
+            Err(self.failure("return the result", code))
+        }
     }
 
     fn failure(&self, action: &str, code: c_int) -> DeviceError {
@@ -190,17 +219,25 @@ impl Nvrtc {
 
 /// Fails where a function of NVRTC has failed that has no description of its error.
 fn succeeded(code: c_int, function: &str) -> Result<(), String> {
-    if code == SUCCESS { Ok(()) } else { Err(format!("{function} failed with code {code}")) }
+    if code == SUCCESS {
+        Ok(())
+    } else {
+        Err(format!("{function} failed with code {code}"))
+    }
 }
 
 fn c_string(text: impl Into<Vec<u8>>, what: &str) -> Result<CString, DeviceError> {
     CString::new(text).map_err(|_| {
-        DeviceError::Driver(format!("{what} holds a NUL byte, which no compiler accepts. Remove it."))
+        DeviceError::Driver(format!(
+            "{what} holds a NUL byte, which no compiler accepts. Remove it."
+        ))
     })
 }
 
 fn c_strings<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Vec<CString>, DeviceError> {
-    texts.map(|text| c_string(text, "an option or a header")).collect()
+    texts
+        .map(|text| c_string(text, "an option or a header"))
+        .collect()
 }
 
 fn pointers(strings: &[CString]) -> Vec<*const c_char> {

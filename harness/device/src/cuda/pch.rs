@@ -1,11 +1,12 @@
 //! Precompiled headers. The toolkit's headers at the top of a kernel take most of its build time
 //! (`cooperative_groups.h` alone takes about a second), and they do not change.
 //!
-//! NVRTC's automatic `--pch` has two faults here. It precompiles every header before the first declaration and does
-//! not notice when a local or an in-memory header changes, so a verdict could belong to other bytes. And it starts
-//! over whenever a `#define` at the top of a kernel is edited, which takes longer than it saves. This module
-//! precompiles only the leading includes of headers that cannot change: the toolkit's and the lab's own. It does so
-//! only ahead of a build ([`Pch::make`]), because a single build would wait for it longer than it saves.
+//! NVRTC's automatic `--pch` has two faults here. It precompiles every header before the first
+//! declaration and does not notice when a local or an in-memory header changes, so a verdict could
+//! belong to other bytes. And it starts over whenever a `#define` at the top of a kernel is edited,
+//! which takes longer than it saves. This module precompiles only the leading includes of headers
+//! that cannot change: the toolkit's and the lab's own. It does so only ahead of a build
+//! ([`Pch::make`]), because a single build would wait for it longer than it saves.
 //!
 //! The file of one process is useless to another, because NVRTC maps it to a fixed address.
 
@@ -23,20 +24,26 @@ pub struct Prefix {
     pub problem_header: String,
 }
 
-/// The precompiled headers of this process. It keeps those of one prefix, because a file has 100 to 260 MB.
+/// The precompiled headers of this process. It keeps those of one prefix, because a file has 100 to
+/// 260 MB.
 #[derive(Default)]
 pub struct Pch {
     folder: Option<PathBuf>,
-    /// The last prefix and its file. The file is `None` where precompiling failed: it is not tried again.
+    /// The last prefix and its file. The file is `None` where precompiling failed: it is not tried
+    /// again.
     made: Option<(Prefix, Option<PathBuf>)>,
 }
 
 impl Pch {
-    /// Returns the options that use the precompiled headers of this prefix. Empty where there are none.
+    /// Returns the options that use the precompiled headers of this prefix. Empty where there are
+    /// none.
     pub fn options(&self, prefix: &Prefix) -> Vec<String> {
         match &self.made {
             Some((made, Some(file))) if made == prefix => {
-                vec![format!("--use-pch={}", file.display()), "--pch-messages=false".into()]
+                vec![
+                    format!("--use-pch={}", file.display()),
+                    "--pch-messages=false".into(),
+                ]
             }
             _ => Vec::new(),
         }
@@ -52,22 +59,33 @@ impl Pch {
             if prefix.lines.is_empty() || !nvrtc.has_pch() {
                 return false;
             }
-            let Some(folder) = self.folder(cache_dir) else { return false };
-            let name = format!("{}.pch", blake3::hash(format!("{prefix:?}").as_bytes()).to_hex());
+            let Some(folder) = self.folder(cache_dir) else {
+                return false;
+            };
+            let name = format!(
+                "{}.pch",
+                blake3::hash(format!("{prefix:?}").as_bytes()).to_hex()
+            );
             self.made = Some((prefix.clone(), make(nvrtc, prefix, folder.join(name))));
         }
         self.made.as_ref().is_some_and(|(_, file)| file.is_some())
     }
 
-    /// Returns the folder of this process, and removes the folders of processes that have ended. `None` where the
-    /// cache folder cannot be written: the build then fails with the reason, as it writes there too.
+    /// Returns the folder of this process, and removes the folders of processes that have ended.
+    /// `None` where the cache folder cannot be written: the build then fails with the reason, as it
+    /// writes there too.
     fn folder(&mut self, cache_dir: &Path) -> Option<PathBuf> {
         if self.folder.is_none() {
             let cache_dir = &crate::build_cache::work_folder(cache_dir);
             for entry in std::fs::read_dir(cache_dir).into_iter().flatten().flatten() {
                 let name = entry.file_name();
-                let owner = name.to_str().and_then(|n| n.strip_prefix("pch-")).and_then(|n| n.parse().ok());
-                if owner.is_some_and(|owner: u32| !Path::new("/proc").join(owner.to_string()).exists()) {
+                let owner = name
+                    .to_str()
+                    .and_then(|n| n.strip_prefix("pch-"))
+                    .and_then(|n| n.parse().ok());
+                if owner
+                    .is_some_and(|owner: u32| !Path::new("/proc").join(owner.to_string()).exists())
+                {
                     // Another process may be removing it too.
                     let _ = std::fs::remove_dir_all(entry.path());
                 }
@@ -89,22 +107,28 @@ impl Drop for Pch {
     }
 }
 
-/// Returns the file. `None` where NVRTC fails: the build reports errors in these headers, and otherwise is only
-/// slower.
+/// Returns the file. `None` where NVRTC fails: the build reports errors in these headers, and
+/// otherwise is only slower.
 fn make(nvrtc: &Nvrtc, prefix: &Prefix, file: PathBuf) -> Option<PathBuf> {
     let mut options = prefix.options.clone();
     options.push(format!("--create-pch={}", file.display()));
     options.push("--pch-messages=false".into());
     let headers = headers::with_problem(&prefix.problem_header);
-    let input =
-        Input { text: prefix.lines.as_bytes(), name: "precompiled.cu", headers: &headers, options: &options };
-    let made = nvrtc.compile(&input).is_ok_and(|output| output.cubin.is_some());
+    let input = Input {
+        text: prefix.lines.as_bytes(),
+        name: "precompiled.cu",
+        headers: &headers,
+        options: &options,
+    };
+    let made = nvrtc
+        .compile(&input)
+        .is_ok_and(|output| output.cubin.is_some());
     (made && file.is_file()).then_some(file)
 }
 
-/// Returns the include lines at the top of a source whose headers cannot change, without comments. `is_fixed` gets
-/// the name as it is written, such as `<cuda_fp16.h>` or `"lab.h"`. Ends at the first line that is not such an
-/// include.
+/// Returns the include lines at the top of a source whose headers cannot change, without comments.
+/// `is_fixed` gets the name as it is written, such as `<cuda_fp16.h>` or `"lab.h"`. Ends at the
+/// first line that is not such an include.
 pub fn leading_includes(source: &str, is_fixed: impl Fn(&str) -> bool) -> String {
     let mut lines = String::new();
     let mut rest = source;
@@ -132,9 +156,15 @@ fn after_comments(mut text: &str) -> &str {
     }
 }
 
-/// Returns `<cooperative_groups.h>` of `#include <cooperative_groups.h>`. `None` where more than a comment follows.
+/// Returns `<cooperative_groups.h>` of `#include <cooperative_groups.h>`. `None` where more than a
+/// comment follows.
 fn included(line: &str) -> Option<&str> {
-    let directive = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+    let directive = line
+        .trim_start()
+        .strip_prefix('#')?
+        .trim_start()
+        .strip_prefix("include")?
+        .trim_start();
     let close = if directive.starts_with('<') { '>' } else { '"' };
     let end = 2 + directive.get(1..)?.find(close)?;
     let after = directive[end..].trim();
@@ -148,7 +178,11 @@ mod tests {
 
     fn check(source: &str, expected: &str) {
         let fixed = ["<cooperative_groups.h>", "<cuda_bf16.h>", "\"lab.h\""];
-        assert_eq!(leading_includes(source, |header| fixed.contains(&header)), expected, "{source}");
+        assert_eq!(
+            leading_includes(source, |header| fixed.contains(&header)),
+            expected,
+            "{source}"
+        );
     }
 
     #[test]

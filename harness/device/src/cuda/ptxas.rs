@@ -12,8 +12,8 @@ pub struct Resources {
     pub shared_bytes: Option<u32>,
 }
 
-/// Splits a log into the resources and the text for the user: warnings, errors, and the remarks of ptxas that have
-/// a code, such as the one on a serialised `wgmma`.
+/// Splits a log into the resources and the text for the user: warnings, errors, and the remarks of
+/// ptxas that have a code, such as the one on a serialised `wgmma`.
 pub fn split(log: &str) -> (Resources, String) {
     let mut resources = Resources::default();
     let mut text = String::new();
@@ -31,7 +31,14 @@ pub fn split(log: &str) -> (Resources, String) {
         }
     }
     let text = text.trim_matches('\n');
-    (resources, if text.is_empty() { String::new() } else { format!("{text}\n") })
+    (
+        resources,
+        if text.is_empty() {
+            String::new()
+        } else {
+            format!("{text}\n")
+        },
+    )
 }
 
 fn is_report(line: &str) -> bool {
@@ -47,11 +54,17 @@ impl Resources {
         if line.contains(": Used ") {
             raise(&mut self.registers, number_before(line, " registers"));
             // The report of a kernel without static shared memory does not mention it.
-            raise(&mut self.shared_bytes, number_before(line, " bytes smem").or(Some(0)));
+            raise(
+                &mut self.shared_bytes,
+                number_before(line, " bytes smem").or(Some(0)),
+            );
         }
         let stores = number_before(line, " bytes spill stores");
         let loads = number_before(line, " bytes spill loads");
-        raise(&mut self.spill_bytes, stores.zip(loads).map(|(stores, loads)| stores + loads));
+        raise(
+            &mut self.spill_bytes,
+            stores.zip(loads).map(|(stores, loads)| stores + loads),
+        );
     }
 }
 
@@ -62,7 +75,11 @@ fn raise(largest: &mut Option<u32>, value: Option<u32>) {
 /// Returns the number before `unit`.
 fn number_before(line: &str, unit: &str) -> Option<u32> {
     let before = &line[..line.find(unit)?];
-    before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    before
+        .rsplit(|c: char| !c.is_ascii_digit())
+        .next()?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]
@@ -91,7 +108,11 @@ ptxas info    : Compile time = 4.161 ms
     #[test]
     fn the_largest_of_each_resource_is_taken_and_only_the_warning_is_left() {
         let (resources, text) = split(LOG);
-        let expected = Resources { registers: Some(255), spill_bytes: Some(208), shared_bytes: Some(1024) };
+        let expected = Resources {
+            registers: Some(255),
+            spill_bytes: Some(208),
+            shared_bytes: Some(1024),
+        };
         assert_eq!(resources, expected);
         assert_eq!(
             text,
@@ -104,8 +125,9 @@ ptxas info    : Compile time = 4.161 ms
     fn what_a_launch_statement_uses_does_not_count() {
         let log = LOG.replace("Used 10 registers", "Used 256 registers");
         assert_eq!(split(&log).0.registers, Some(255));
-        let log =
-            LOG.replace("lab_launch_k", "lab_launches_k").replace("Used 10 registers", "Used 256 registers");
+        let log = LOG
+            .replace("lab_launch_k", "lab_launches_k")
+            .replace("Used 10 registers", "Used 256 registers");
         assert_eq!(split(&log).0.registers, Some(255));
     }
 
@@ -117,7 +139,10 @@ ptxas info    : Compile time = 4.161 ms
 
     #[test]
     fn a_log_without_a_report_gives_no_resources() {
-        assert_eq!(split("kernel.cu(3): error: expected a \";\"\n").0, Resources::default());
+        assert_eq!(
+            split("kernel.cu(3): error: expected a \";\"\n").0,
+            Resources::default()
+        );
         assert_eq!(split("").1, "");
     }
 }

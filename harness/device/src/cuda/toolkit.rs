@@ -1,5 +1,5 @@
-//! Finds NVRTC and CUDA's headers on this machine: by `CUDA_HOME`, in the usual folders, in the loader's path, or
-//! in pip's wheels. It only looks at folders and runs no program.
+//! Finds NVRTC and CUDA's headers on this machine: by `CUDA_HOME`, in the usual folders, in the
+//! loader's path, or in pip's wheels. It only looks at folders and runs no program.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,9 +18,12 @@ pub struct Toolkit {
 }
 
 impl Toolkit {
-    /// Whether the toolkit has a header of this name. Without headers NVRTC builds only kernels that include none.
+    /// Whether the toolkit has a header of this name. Without headers NVRTC builds only kernels
+    /// that include none.
     pub fn has_header(&self, name: &str) -> bool {
-        self.includes.iter().any(|folder| folder.join(name).is_file())
+        self.includes
+            .iter()
+            .any(|folder| folder.join(name).is_file())
     }
 }
 
@@ -44,13 +47,16 @@ enum Candidate {
     Wheels(PathBuf),
 }
 
-/// Returns every toolkit, the preferred one first. A toolkit whose cubins the driver can load comes before one that
-/// is too new for the driver, and a toolkit with headers before one without. Otherwise the order is that of the
-/// search.
+/// Returns every toolkit, the preferred one first. A toolkit whose cubins the driver can load comes
+/// before one that is too new for the driver, and a toolkit with headers before one without.
+/// Otherwise the order is that of the search.
 pub fn find(environment: &SearchEnvironment, driver_major: Option<u32>) -> Vec<Toolkit> {
     let mut found: Vec<Toolkit> = Vec::new();
     for (found_by, candidate) in candidates(environment) {
-        for toolkit in MAJORS.into_iter().filter_map(|major| toolkit_in(&candidate, major, &found_by)) {
+        for toolkit in MAJORS
+            .into_iter()
+            .filter_map(|major| toolkit_in(&candidate, major, &found_by))
+        {
             if found.iter().all(|known| known.library != toolkit.library) {
                 found.push(toolkit);
             }
@@ -64,22 +70,33 @@ pub fn find(environment: &SearchEnvironment, driver_major: Option<u32>) -> Vec<T
 fn candidates(environment: &SearchEnvironment) -> Vec<(String, Candidate)> {
     let variable = |name: &str| (environment.variable)(name).filter(|v| !v.is_empty());
     let folders = |name: &str| -> Vec<PathBuf> {
-        variable(name).map(|v| std::env::split_paths(&v).collect()).unwrap_or_default()
+        variable(name)
+            .map(|v| std::env::split_paths(&v).collect())
+            .unwrap_or_default()
     };
     let mut candidates = Vec::new();
     for name in ["CUDA_HOME", "CUDA_PATH"] {
         candidates.extend(variable(name).map(|v| (name.to_owned(), Candidate::Root(v.into()))));
     }
     for folder in folders("PATH").iter().filter(|f| f.join("nvcc").is_file()) {
-        candidates
-            .extend(folder.parent().map(|p| ("nvcc on PATH".to_owned(), Candidate::Root(p.to_owned()))));
+        candidates.extend(
+            folder
+                .parent()
+                .map(|p| ("nvcc on PATH".to_owned(), Candidate::Root(p.to_owned()))),
+        );
     }
     for folder in folders("LD_LIBRARY_PATH") {
         // `…/lib64`, or `…/targets/x86_64-linux/lib`, whose parent has the layout of a root.
         let parent = folder.parent().map(Path::to_owned);
         candidates.extend(parent.map(|p| ("LD_LIBRARY_PATH".to_owned(), Candidate::Root(p))));
     }
-    let usual = ["usr/local/cuda", "usr/local/cuda-13", "usr/local/cuda-12", "opt/cuda", "usr"];
+    let usual = [
+        "usr/local/cuda",
+        "usr/local/cuda-13",
+        "usr/local/cuda-12",
+        "opt/cuda",
+        "usr",
+    ];
     for folder in usual.map(|f| environment.root.join(f)) {
         candidates.push((folder.display().to_string(), Candidate::Root(folder)));
     }
@@ -88,22 +105,38 @@ fn candidates(environment: &SearchEnvironment) -> Vec<(String, Candidate)> {
         python_roots.extend(variable(name).map(|v| (name.to_owned(), PathBuf::from(v))));
     }
     if let Some(folder) = &environment.current_dir {
-        let above = folder.ancestors().map(|f| f.join(".venv")).filter(|f| f.is_dir());
+        let above = folder
+            .ancestors()
+            .map(|f| f.join(".venv"))
+            .filter(|f| f.is_dir());
         python_roots.extend(above.map(|f| (f.display().to_string(), f)));
     }
-    for folder in folders("PATH").iter().filter(|f| f.join("python3").exists()) {
-        python_roots.extend(folder.parent().map(|p| ("python3 on PATH".to_owned(), p.to_owned())));
+    for folder in folders("PATH")
+        .iter()
+        .filter(|f| f.join("python3").exists())
+    {
+        python_roots.extend(
+            folder
+                .parent()
+                .map(|p| ("python3 on PATH".to_owned(), p.to_owned())),
+        );
     }
-    python_roots.extend(variable("HOME").map(|h| ("~/.local".to_owned(), PathBuf::from(h).join(".local"))));
+    python_roots
+        .extend(variable("HOME").map(|h| ("~/.local".to_owned(), PathBuf::from(h).join(".local"))));
     for (name, root) in python_roots {
-        candidates.extend(site_packages(&root).into_iter().map(|s| (name.clone(), Candidate::Wheels(s))));
+        candidates.extend(
+            site_packages(&root)
+                .into_iter()
+                .map(|s| (name.clone(), Candidate::Wheels(s))),
+        );
         // Conda's own packages have the layout of a root.
         candidates.push((name, Candidate::Root(root)));
     }
     candidates
 }
 
-/// Returns `lib/python3.12/site-packages` and Debian's `lib/python3/dist-packages` of a Python prefix.
+/// Returns `lib/python3.12/site-packages` and Debian's `lib/python3/dist-packages` of a Python
+/// prefix.
 fn site_packages(prefix: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(prefix.join("lib"))
         .into_iter()
@@ -129,7 +162,12 @@ fn toolkit_in(candidate: &Candidate, major: u32, found_by: &str) -> Option<Toolk
             let target = root.join("targets").join(target);
             let multiarch = root.join("lib").join(format!("{arch}-linux-gnu"));
             (
-                vec![root.join("lib64"), root.join("lib"), target.join("lib"), multiarch],
+                vec![
+                    root.join("lib64"),
+                    root.join("lib"),
+                    target.join("lib"),
+                    multiarch,
+                ],
                 vec![root.join("include"), target.join("include")],
             )
         }
@@ -149,11 +187,16 @@ fn toolkit_in(candidate: &Candidate, major: u32, found_by: &str) -> Option<Toolk
         .iter()
         .map(|folder| folder.join(format!("libnvrtc.so.{major}")))
         .find(|file| file.is_file())?;
-    Some(Toolkit { library, major, includes: with_cccl(includes), found_by: found_by.to_owned() })
+    Some(Toolkit {
+        library,
+        major,
+        includes: with_cccl(includes),
+        found_by: found_by.to_owned(),
+    })
 }
 
-/// Returns the folders that hold CUDA's headers, each followed by its `cccl`: toolkits of version 13 keep headers
-/// there that `cuda_fp16.h` and `cooperative_groups.h` include.
+/// Returns the folders that hold CUDA's headers, each followed by its `cccl`: toolkits of version
+/// 13 keep headers there that `cuda_fp16.h` and `cooperative_groups.h` include.
 fn with_cccl(includes: Vec<PathBuf>) -> Vec<PathBuf> {
     let marks = ["cooperative_groups.h", "nv/target", "crt"];
     includes
@@ -195,10 +238,20 @@ mod tests {
             current_dir: Some(root.path().join("home/me/project/src")),
             root: root.path().to_owned(),
         };
-        let relative = |path: &Path| path.strip_prefix(root.path()).unwrap().display().to_string();
+        let relative = |path: &Path| {
+            path.strip_prefix(root.path())
+                .unwrap()
+                .display()
+                .to_string()
+        };
         find(&environment, driver_major)
             .iter()
-            .map(|t| (relative(&t.library), t.found_by.replace(&root.path().display().to_string(), "")))
+            .map(|t| {
+                (
+                    relative(&t.library),
+                    t.found_by.replace(&root.path().display().to_string(), ""),
+                )
+            })
             .collect()
     }
 
@@ -208,7 +261,10 @@ mod tests {
 
     #[test]
     fn nothing_is_found_on_a_machine_without_cuda() {
-        assert_eq!(found(&machine(&["usr/lib/libc.so"]), &[("HOME", "home/me")], None), []);
+        assert_eq!(
+            found(&machine(&["usr/lib/libc.so"]), &[("HOME", "home/me")], None),
+            []
+        );
     }
 
     #[test]
@@ -221,7 +277,10 @@ mod tests {
         ]);
         let mine = pair("opt/mine/lib64/libnvrtc.so.12", "CUDA_HOME");
         let usual = pair("usr/local/cuda/lib64/libnvrtc.so.13", "/usr/local/cuda");
-        assert_eq!(found(&root, &[("CUDA_HOME", "opt/mine")], None), [mine, usual]);
+        assert_eq!(
+            found(&root, &[("CUDA_HOME", "opt/mine")], None),
+            [mine, usual]
+        );
     }
 
     #[test]
@@ -232,8 +291,14 @@ mod tests {
             "opt/cuda/lib64/libnvrtc.so.12",
             "opt/cuda/include/cooperative_groups.h",
         ]);
-        assert_eq!(found(&root, &[], Some(12))[0].0, "opt/cuda/lib64/libnvrtc.so.12");
-        assert_eq!(found(&root, &[], Some(13))[0].0, "usr/local/cuda/lib64/libnvrtc.so.13");
+        assert_eq!(
+            found(&root, &[], Some(12))[0].0,
+            "opt/cuda/lib64/libnvrtc.so.12"
+        );
+        assert_eq!(
+            found(&root, &[], Some(13))[0].0,
+            "usr/local/cuda/lib64/libnvrtc.so.13"
+        );
     }
 
     #[test]
@@ -257,11 +322,20 @@ mod tests {
             "venv/lib/python3.11/site-packages/nvidia/cuda_cccl/include/nv/target",
             "venv/lib/python3.11/site-packages/nvidia/cuda_runtime/include/cooperative_groups.h",
         ]);
-        let variable = |name: &str| (name == "VIRTUAL_ENV").then(|| root.path().join("venv").into());
-        let environment =
-            SearchEnvironment { variable: &variable, current_dir: None, root: root.path().to_owned() };
+        let variable =
+            |name: &str| (name == "VIRTUAL_ENV").then(|| root.path().join("venv").into());
+        let environment = SearchEnvironment {
+            variable: &variable,
+            current_dir: None,
+            root: root.path().to_owned(),
+        };
         let found = find(&environment, None);
         assert_eq!(found.iter().map(|t| t.major).collect::<Vec<_>>(), [13, 12]);
-        assert!(found.iter().all(|t| t.has_header("nv/target") && t.includes.len() == 2), "{found:?}");
+        assert!(
+            found
+                .iter()
+                .all(|t| t.has_header("nv/target") && t.includes.len() == 2),
+            "{found:?}"
+        );
     }
 }

@@ -2,32 +2,40 @@
 
 use super::{FileAccess, Policy, folders};
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd,
-    RestrictSelfAttr, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus,
-    Scope, make_bitflags,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus,
+    PathBeneath, PathFd, RestrictSelfAttr, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, make_bitflags,
 };
 use std::path::PathBuf;
 
-/// The newest version of Landlock whose rights are asked for. An older kernel gives those that it knows.
+/// The newest version of Landlock whose rights are asked for. An older kernel gives those that it
+/// knows.
 const NEWEST: ABI = ABI::V9;
 
 /// What a file, as opposed to a folder, can be opened for.
 const OF_FILES: BitFlags<AccessFs> =
     make_bitflags!(AccessFs::{Execute | WriteFile | ReadFile | Truncate | IoctlDev});
 
-/// Restricts the calling thread, and the process where Linux can do that. Returns the version of Landlock's interface, or why
-/// files are not held back.
+/// Restricts the calling thread, and the process where Linux can do that. Returns the version of
+/// Landlock's interface, or why files are not held back.
 pub fn restrict(policy: Policy, files: &FileAccess) -> Result<u32, String> {
     let failed = |error: RulesetError| format!("Landlock cannot be applied: {error}");
-    let status = ruleset(policy, files).map_err(failed)?.restrict_self().map_err(failed)?;
+    let status = ruleset(policy, files)
+        .map_err(failed)?
+        .restrict_self()
+        .map_err(failed)?;
     match (status.ruleset, status.landlock) {
         (RulesetStatus::NotEnforced, _)
         | (_, LandlockStatus::NotEnabled | LandlockStatus::NotImplemented) => {
             Err("this Linux kernel has no Landlock, or it is switched off".into())
         }
-        (_, LandlockStatus::Available { effective_abi, kernel_abi }) => {
-            Ok(kernel_abi.unwrap_or(effective_abi as i32) as u32)
-        }
+        (
+            _,
+            LandlockStatus::Available {
+                effective_abi,
+                kernel_abi,
+            },
+        ) => Ok(kernel_abi.unwrap_or(effective_abi as i32) as u32),
     }
 }
 
@@ -38,7 +46,9 @@ fn ruleset(policy: Policy, files: &FileAccess) -> Result<RulesetCreated, Ruleset
         .handle_access(AccessFs::from_all(NEWEST))?;
     // A tool talks to its helper processes by sockets and signals.
     if !matches!(policy, Policy::GpuTool | Policy::GpuProfiler) {
-        handled = handled.handle_access(AccessNet::from_all(NEWEST))?.scope(Scope::from_all(NEWEST))?;
+        handled = handled
+            .handle_access(AccessNet::from_all(NEWEST))?
+            .scope(Scope::from_all(NEWEST))?;
     }
     let mut rules = handled.create()?;
     if policy != Policy::Compiler {
@@ -46,8 +56,14 @@ fn ruleset(policy: Policy, files: &FileAccess) -> Result<RulesetCreated, Ruleset
     }
     for (path, rights) in grants(policy, files) {
         // A path that does not exist gives no right.
-        let Ok(opened) = PathFd::new(&path) else { continue };
-        let rights = if path.is_dir() { rights } else { rights & OF_FILES };
+        let Ok(opened) = PathFd::new(&path) else {
+            continue;
+        };
+        let rights = if path.is_dir() {
+            rights
+        } else {
+            rights & OF_FILES
+        };
         rules = rules.add_rule(PathBeneath::new(opened, rights))?;
     }
     Ok(rules)
@@ -61,10 +77,12 @@ fn grants(policy: Policy, files: &FileAccess) -> Vec<(PathBuf, BitFlags<AccessFs
     let device = write | AccessFs::IoctlDev;
     let make_special = AccessFs::from_all(NEWEST)
         & !make_bitflags!(AccessFs::{Execute | MakeChar | MakeBlock | IoctlDev | ResolveUnix});
-    // The judge reads what is written there, with its user's rights: a link or a pipe would lead it elsewhere.
+    // The judge reads what is written there, with its user's rights: a link or a pipe would lead it
+    // elsewhere.
     let make = make_special & !make_bitflags!(AccessFs::{MakeSym | MakeFifo | MakeSock});
     let mut all = Vec::new();
-    let mut grant = |paths: &[PathBuf], rights| all.extend(paths.iter().map(|path| (path.clone(), rights)));
+    let mut grant =
+        |paths: &[PathBuf], rights| all.extend(paths.iter().map(|path| (path.clone(), rights)));
     let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
     grant(&files.read, read);
     grant(&files.execute, execute);
@@ -78,7 +96,12 @@ fn grants(policy: Policy, files: &FileAccess) -> Vec<(PathBuf, BitFlags<AccessFs
         }
         Policy::Compiler => {
             grant(&folders::system_folders(files), execute);
-            let machine = ["/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu", "/dev/urandom"];
+            let machine = [
+                "/proc/cpuinfo",
+                "/proc/meminfo",
+                "/sys/devices/system/cpu",
+                "/dev/urandom",
+            ];
             grant(&paths(&machine), read);
             grant(&paths(&["/dev/null"]), write);
         }
@@ -94,10 +117,11 @@ fn grants(policy: Policy, files: &FileAccess) -> Vec<(PathBuf, BitFlags<AccessFs
         }
         Policy::GpuProfiler => {
             grant(&paths(&["/"]), execute);
-            // The profiler's library in this process locks a file, and connects to the profiler by a socket there. Where TMPDIR
-            // names another folder, that is the place.
-            let temporary =
-                std::env::var_os("TMPDIR").map(PathBuf::from).filter(|folder| folder.is_absolute());
+            // The profiler's library in this process locks a file, and connects to the profiler by
+            // a socket there. Where TMPDIR names another folder, that is the place.
+            let temporary = std::env::var_os("TMPDIR")
+                .map(PathBuf::from)
+                .filter(|folder| folder.is_absolute());
             let shared = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
             let shared: Vec<PathBuf> = shared.into_iter().chain(temporary).collect();
             grant(&shared, make_special | AccessFs::ResolveUnix);

@@ -19,7 +19,8 @@ const LIBRARIES: [&str; 11] = [
     "/etc/ld.so.cache",
 ];
 
-/// Folders of programs, headers and libraries that belong to the system, and files that the linker reads.
+/// Folders of programs, headers and libraries that belong to the system, and files that the linker
+/// reads.
 const SYSTEM: [&str; 16] = [
     "/bin",
     "/sbin",
@@ -39,7 +40,8 @@ const SYSTEM: [&str; 16] = [
     "/gnu/store",
 ];
 
-/// Files and folders in which the loader finds a module's libraries, for a process with these files of its own.
+/// Files and folders in which the loader finds a module's libraries, for a process with these files
+/// of its own.
 pub(super) fn library_folders(own: &FileAccess) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = LIBRARIES.iter().map(PathBuf::from).collect();
     folders.extend(loader_path(own));
@@ -56,46 +58,82 @@ pub(super) fn library_folders(own: &FileAccess) -> Vec<PathBuf> {
     folders
 }
 
-/// Files and folders that every compiler may read, and start programs from. `own` are the files of this one alone.
+/// Files and folders that every compiler may read, and start programs from. `own` are the files of
+/// this one alone.
 pub(super) fn system_folders(own: &FileAccess) -> Vec<PathBuf> {
-    let files = ["/usr/x86_64-linux-gnu", "/usr/aarch64-linux-gnu", "/etc/alternatives", "/etc/ld.so.cache"];
+    let files = [
+        "/usr/x86_64-linux-gnu",
+        "/usr/aarch64-linux-gnu",
+        "/etc/alternatives",
+        "/etc/ld.so.cache",
+    ];
     let more = ["/etc/ld.so.conf", "/etc/ld.so.conf.d"];
-    SYSTEM.iter().chain(&files).chain(&more).map(PathBuf::from).chain(loader_path(own)).collect()
+    SYSTEM
+        .iter()
+        .chain(&files)
+        .chain(&more)
+        .map(PathBuf::from)
+        .chain(loader_path(own))
+        .collect()
 }
 
-/// The folders of the toolchain to which a program belongs: those beside its own folder, as in `PREFIX/bin/g++`. Never the
-/// prefix itself, which may be a home folder. Empty for a program of the system, or one that is not found.
+/// The folders of the toolchain to which a program belongs: those beside its own folder, as in
+/// `PREFIX/bin/g++`. Never the prefix itself, which may be a home folder. Empty for a program of
+/// the system, or one that is not found.
 pub fn toolchain_folders(program: &OsStr) -> Vec<PathBuf> {
-    let Some(program) = find(program) else { return Vec::new() };
+    let Some(program) = find(program) else {
+        return Vec::new();
+    };
     let Some(prefix) = prefix(&program) else {
         return program.parent().map(Path::to_owned).into_iter().collect();
     };
-    let targets = std::fs::read_dir(&prefix).into_iter().flatten().flatten().map(|entry| entry.path());
-    let targets =
-        targets.filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().contains("-linux-")));
-    let usual = ["bin", "lib", "lib64", "libexec", "include", "share"].map(|name| prefix.join(name));
-    usual.into_iter().filter(|folder| folder.is_dir()).chain(targets).collect()
+    let targets = std::fs::read_dir(&prefix)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let targets = targets.filter(|path| {
+        path.file_name()
+            .is_some_and(|n| n.to_string_lossy().contains("-linux-"))
+    });
+    let usual =
+        ["bin", "lib", "lib64", "libexec", "include", "share"].map(|name| prefix.join(name));
+    usual
+        .into_iter()
+        .filter(|folder| folder.is_dir())
+        .chain(targets)
+        .collect()
 }
 
-/// What of a folder of sources may be read: the folder, or all that is in it but `.git` and the lab's records, where it holds
-/// these.
+/// What of a folder of sources may be read: the folder, or all that is in it but `.git` and the
+/// lab's records, where it holds these.
 pub fn include_entries(folder: &Path) -> Vec<PathBuf> {
     let hidden = [".git", ".lab"];
-    if !hidden.iter().any(|name| folder.join(name).symlink_metadata().is_ok()) {
+    if !hidden
+        .iter()
+        .any(|name| folder.join(name).symlink_metadata().is_ok())
+    {
         return vec![folder.to_owned()];
     }
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let shown = entries.filter(|entry| !hidden.iter().any(|name| entry.file_name() == *name));
     // A link does not make readable what it leads to.
-    shown.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink())).map(|e| e.path()).collect()
+    shown
+        .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()))
+        .map(|e| e.path())
+        .collect()
 }
 
 /// The device files of NVIDIA's driver, and the plain ones that every program may open.
 pub fn gpu_devices() -> Vec<PathBuf> {
     let is_gpus = |name: &OsStr| name.to_string_lossy().starts_with("nvidia") || name == "dri";
     let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
-    let found = entries.filter(|entry| is_gpus(&entry.file_name())).map(|entry| entry.path());
-    found.chain(["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"].map(PathBuf::from)).collect()
+    let found = entries
+        .filter(|entry| is_gpus(&entry.file_name()))
+        .map(|entry| entry.path());
+    found
+        .chain(["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"].map(PathBuf::from))
+        .collect()
 }
 
 /// The folders of `LD_LIBRARY_PATH`.
@@ -106,11 +144,14 @@ fn loader_path(own: &FileAccess) -> Vec<PathBuf> {
     searched(&path, &apart)
 }
 
-/// The folders of a search path, without those that hold one of the paths `apart`: beside a process's own folder lie those of others,
-/// as the copies of a reference lie beside those of a kernel. An own folder itself is granted without the path.
+/// The folders of a search path, without those that hold one of the paths `apart`: beside a
+/// process's own folder lie those of others, as the copies of a reference lie beside those of a
+/// kernel. An own folder itself is granted without the path.
 fn searched(path: &OsStr, apart: &[&PathBuf]) -> Vec<PathBuf> {
     let holds_one = |folder: &PathBuf| apart.iter().any(|path| path.starts_with(folder));
-    std::env::split_paths(path).filter(|folder| folder.is_absolute() && !holds_one(folder)).collect()
+    std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute() && !holds_one(folder))
+        .collect()
 }
 
 /// The real path of a program, as the shell finds it.
@@ -120,12 +161,15 @@ fn find(program: &OsStr) -> Option<PathBuf> {
         Some(named.to_owned())
     } else {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).map(|folder| folder.join(named)).find(|file| file.is_file())
+        std::env::split_paths(&path)
+            .map(|folder| folder.join(named))
+            .find(|file| file.is_file())
     };
     found?.canonicalize().ok()
 }
 
-/// `PREFIX` of `PREFIX/bin/g++`. `None` where the program lies in no `bin`, or the prefix is the system's.
+/// `PREFIX` of `PREFIX/bin/g++`. `None` where the program lies in no `bin`, or the prefix is the
+/// system's.
 fn prefix(program: &Path) -> Option<PathBuf> {
     let bin = program.parent().filter(|folder| folder.ends_with("bin"))?;
     let prefix = bin.parent()?;

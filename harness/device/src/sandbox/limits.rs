@@ -1,4 +1,5 @@
-//! Limits of the process. Failing to set one leaves the limit as it was: the other parts of the sandbox do not depend on it.
+//! Limits of the process. Failing to set one leaves the limit as it was: the other parts of the
+//! sandbox do not depend on it.
 
 use super::Policy;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
@@ -42,7 +43,8 @@ pub enum MemoryLimit {
 /// As many bytes as the machine has.
 pub const MACHINE_MEMORY: MemoryLimit = MemoryLimit::Machine;
 
-/// Limits the memory of a worker that the caller has just started, and lets Linux end it first where memory runs out.
+/// Limits the memory of a worker that the caller has just started, and lets Linux end it first
+/// where memory runs out.
 pub fn limit_worker(child: u32, limit: MemoryLimit) {
     let most = match limit {
         MemoryLimit::Machine => memory(),
@@ -50,15 +52,26 @@ pub fn limit_worker(child: u32, limit: MemoryLimit) {
     };
     let _ = std::fs::write(format!("/proc/{child}/oom_score_adj"), "800");
     if let Some(child) = i32::try_from(child).ok().and_then(Pid::from_raw) {
-        let _ = prlimit(Some(child), Resource::Data, Rlimit { current: Some(most), maximum: Some(most) });
+        let _ = prlimit(
+            Some(child),
+            Resource::Data,
+            Rlimit {
+                current: Some(most),
+                maximum: Some(most),
+            },
+        );
     }
 }
 
-/// Limits the user's threads and processes. Linux counts all of the user's, so the limit depends on how many there are now.
+/// Limits the user's threads and processes. Linux counts all of the user's, so the limit depends on
+/// how many there are now.
 fn tasks() {
     // The fourth word is as in `2/345`: runnable and all tasks of the machine.
     let loads = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let all = loads.split(' ').nth(3).and_then(|word| word.split('/').nth(1)?.parse::<u64>().ok());
+    let all = loads
+        .split(' ')
+        .nth(3)
+        .and_then(|word| word.split('/').nth(1)?.parse::<u64>().ok());
     if let Some(all) = all {
         lower(Resource::Nproc, all + MORE_TASKS);
     }
@@ -74,5 +87,11 @@ fn memory() -> u64 {
 fn lower(resource: Resource, most: u64) {
     let now = getrlimit(resource);
     let least = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
-    let _ = setrlimit(resource, Rlimit { current: least(now.current), maximum: least(now.maximum) });
+    let _ = setrlimit(
+        resource,
+        Rlimit {
+            current: least(now.current),
+            maximum: least(now.maximum),
+        },
+    );
 }

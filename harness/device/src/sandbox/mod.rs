@@ -1,7 +1,7 @@
 //! The sandbox: what a process with foreign code may ask of the operating system.
 //!
-//! Native kernels of the cpu device, and whatever a compiler is told to do by a source, run with the user's rights. [`enter`]
-//! takes most of these rights away, for good:
+//! Native kernels of the cpu device, and whatever a compiler is told to do by a source, run with
+//! the user's rights. [`enter`] takes most of these rights away, for good:
 //!
 //! | part | what it holds back | file |
 //! |---|---|---|
@@ -9,11 +9,12 @@
 //! | seccomp | system calls: sockets, new programs and processes, `ptrace`, changes of modes and owners | `system_calls` |
 //! | limits | memory, file size, open files, number of processes | `limits` |
 //!
-//! Landlock restricts the calling thread and the threads and processes that it starts later. So [`enter`] is called before a
-//! worker starts its pool of threads, and a compiler runs on a thread of its own ([`crate::confined`]).
+//! Landlock restricts the calling thread and the threads and processes that it starts later. So
+//! [`enter`] is called before a worker starts its pool of threads, and a compiler runs on a thread
+//! of its own ([`crate::confined`]).
 //!
-//! Linux has had Landlock since 5.13, where it is switched on. Without it files are not held back, which is
-//! [`SandboxState::None`]; seccomp and the limits hold all the same.
+//! Linux has had Landlock since 5.13, where it is switched on. Without it files are not held back,
+//! which is [`SandboxState::None`]; seccomp and the limits hold all the same.
 
 mod descriptors;
 mod files;
@@ -32,30 +33,33 @@ use std::path::PathBuf;
 pub use system_calls::WITH_SIGNALS;
 pub(crate) use system_calls::name_of;
 
-/// Environment variable that switches the sandbox off with the value `none`, as on a machine without Landlock.
+/// Environment variable that switches the sandbox off with the value `none`, as on a machine
+/// without Landlock.
 pub const VARIABLE: &str = "LAB_SANDBOX";
 
 /// What kind of process is confined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
-    /// A worker of the cpu device: native code that computes, and the lab's own race detector, which writes a file where
-    /// [`FileAccess::write`] has a folder.
+    /// A worker of the cpu device: native code that computes, and the lab's own race detector,
+    /// which writes a file where [`FileAccess::write`] has a folder.
     CpuKernel,
-    /// A worker of a GPU: its driver asks for more memory and reads the state of the device; a kernel on a GPU makes no system
-    /// calls.
+    /// A worker of a GPU: its driver asks for more memory and reads the state of the device; a
+    /// kernel on a GPU makes no system calls.
     GpuKernel,
-    /// A worker of the cpu device whose memory accesses a tool in the same process watches. The tool writes a file.
+    /// A worker of the cpu device whose memory accesses a tool in the same process watches. The
+    /// tool writes a file.
     CpuTool,
     /// A worker of a GPU under compute-sanitizer, which talks to helper processes and writes files.
     GpuTool,
-    /// A worker of a GPU under a profiler, which also sets modes of the files that it locks, and reads the counters of the system.
+    /// A worker of a GPU under a profiler, which also sets modes of the files that it locks, and
+    /// reads the counters of the system.
     GpuProfiler,
     /// A compiler: starts its own parts, reads headers, writes its output folder.
     Compiler,
 }
 
-/// The files that a confined process may use, beside those that its [`Policy`] always needs. A path that does not exist is left
-/// out.
+/// The files that a confined process may use, beside those that its [`Policy`] always needs. A path
+/// that does not exist is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileAccess {
     /// Files and folders to read.
@@ -94,7 +98,9 @@ impl SandboxState {
     #[must_use]
     pub fn and(self, other: SandboxState) -> SandboxState {
         match (&self, &other) {
-            (SandboxState::Enforced { landlock: a }, SandboxState::Enforced { landlock: b }) if b < a => {
+            (SandboxState::Enforced { landlock: a }, SandboxState::Enforced { landlock: b })
+                if b < a =>
+            {
                 other
             }
             (SandboxState::Enforced { .. }, SandboxState::None { .. }) => other,
@@ -113,12 +119,15 @@ impl fmt::Display for SandboxState {
     }
 }
 
-/// Confines the calling process, or with [`Policy::Compiler`] the calling thread and the processes that it starts.
+/// Confines the calling process, or with [`Policy::Compiler`] the calling thread and the processes
+/// that it starts.
 ///
 /// Nothing can be given back. Takes about a millisecond.
 pub fn enter(policy: Policy, files: &FileAccess) -> SandboxState {
     if std::env::var_os(VARIABLE).is_some_and(|value| value == "none") {
-        return SandboxState::None { why: format!("{VARIABLE} is none") };
+        return SandboxState::None {
+            why: format!("{VARIABLE} is none"),
+        };
     }
     let writes = !files.write.is_empty();
     limits::apply(policy, writes);
@@ -135,7 +144,9 @@ pub fn enter(policy: Policy, files: &FileAccess) -> SandboxState {
 pub fn support() -> SandboxState {
     let tried = std::thread::spawn(|| {
         if std::env::var_os(VARIABLE).is_some_and(|value| value == "none") {
-            return SandboxState::None { why: format!("{VARIABLE} is none") };
+            return SandboxState::None {
+                why: format!("{VARIABLE} is none"),
+            };
         }
         let landlock = files::restrict(Policy::Compiler, &FileAccess::default());
         match (landlock, system_calls::restrict(Policy::Compiler, true, 0)) {
@@ -143,7 +154,9 @@ pub fn support() -> SandboxState {
             (Err(why), _) | (Ok(_), Err(why)) => SandboxState::None { why },
         }
     });
-    tried.join().unwrap_or_else(|_| SandboxState::None { why: "trying the sandbox failed".into() })
+    tried.join().unwrap_or_else(|_| SandboxState::None {
+        why: "trying the sandbox failed".into(),
+    })
 }
 
 #[cfg(test)]

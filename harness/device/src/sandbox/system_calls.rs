@@ -1,14 +1,15 @@
 //! System calls, by seccomp.
 //!
-//! Two kinds of filter are used. Native code of a kernel may make only the calls that computing needs ([`COMPUTING`]). Of the
-//! others, those that no program makes by accident end the process with SIGSYS ([`FOREIGN`]), so that the verdict can name them;
-//! the rest fail with ENOSYS, as on an older Linux, and libraries then do without. Every other process may make all calls but
-//! those on a list ([`NEVER`]), which fail with EPERM.
+//! Two kinds of filter are used. Native code of a kernel may make only the calls that computing
+//! needs ([`COMPUTING`]). Of the others, those that no program makes by accident end the process
+//! with SIGSYS ([`FOREIGN`]), so that the verdict can name them; the rest fail with ENOSYS, as on
+//! an older Linux, and libraries then do without. Every other process may make all calls but those
+//! on a list ([`NEVER`]), which fail with EPERM.
 
 use super::Policy;
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, apply_filter, apply_filter_all_threads,
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, apply_filter, apply_filter_all_threads,
 };
 use std::collections::BTreeMap;
 
@@ -19,7 +20,8 @@ macro_rules! calls {
     ($($name:ident)*) => { &[$((stringify!($name), libc::$name as i64)),*] };
 }
 
-/// What a computing process asks for: memory, threads, time, reading and writing what is open, and opening a module.
+/// What a computing process asks for: memory, threads, time, reading and writing what is open, and
+/// opening a module.
 const COMPUTING: &[Call] = calls![
     SYS_read SYS_write SYS_readv SYS_writev SYS_pread64 SYS_pwrite64 SYS_lseek SYS_close SYS_close_range SYS_fstat
     SYS_newfstatat SYS_statx SYS_faccessat SYS_faccessat2 SYS_openat SYS_dup SYS_dup3 SYS_ppoll SYS_pselect6
@@ -71,8 +73,9 @@ const FOREIGN_OLDER: &[Call] = &[];
 /// Calls whose arguments decide: see [`foreign_arguments`].
 const BY_ARGUMENT: &[Call] = calls![SYS_kill SYS_tgkill SYS_clone SYS_prlimit64 SYS_openat];
 
-/// What neither a compiler nor a GPU's driver with an open device asks for: talking to others, tracing them, changing modes,
-/// owners and mounts, and interfaces of Linux that go around the other rules.
+/// What neither a compiler nor a GPU's driver with an open device asks for: talking to others,
+/// tracing them, changing modes, owners and mounts, and interfaces of Linux that go around the
+/// other rules.
 const NEVER: &[Call] = calls![
     SYS_socket SYS_connect SYS_bind SYS_listen SYS_accept SYS_accept4
     SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_process_madvise SYS_kcmp SYS_pidfd_getfd
@@ -89,7 +92,8 @@ const NEVER: &[Call] = calls![
 
 const FCHMODAT2: i64 = 452;
 
-/// Calls of newer kernels that change modes and attributes by a path. Their numbers are the same on every architecture.
+/// Calls of newer kernels that change modes and attributes by a path. Their numbers are the same on
+/// every architecture.
 const NEWER: &[Call] = &[
     ("SYS_fchmodat2", FCHMODAT2),
     ("SYS_setxattrat", 463),
@@ -109,7 +113,8 @@ const SIGNALS: &[Call] = calls![
     SYS_kill SYS_tkill SYS_tgkill SYS_rt_sigqueueinfo SYS_rt_tgsigqueueinfo SYS_pidfd_send_signal
 ];
 
-/// Memory, semaphores and queues that other processes of the user share, which Landlock does not hold back.
+/// Memory, semaphores and queues that other processes of the user share, which Landlock does not
+/// hold back.
 const SHARED: &[Call] = calls![SYS_shmget SYS_shmat SYS_shmctl SYS_semget SYS_semop SYS_semctl SYS_msgget SYS_msgsnd SYS_msgrcv SYS_msgctl
     SYS_mq_open SYS_mq_unlink];
 
@@ -125,18 +130,30 @@ pub const WITH_SIGNALS: u32 = 6;
 
 /// The name of a system call that ends a process, such as `socket`. `None` for another one.
 pub fn name_of(number: i32) -> Option<&'static str> {
-    let all = [FOREIGN, FOREIGN_OLDER, NEWER, BY_ARGUMENT].into_iter().flatten();
+    let all = [FOREIGN, FOREIGN_OLDER, NEWER, BY_ARGUMENT]
+        .into_iter()
+        .flatten();
     let mut named = all.filter(|(_, known)| *known == i64::from(number));
-    named.next().map(|(name, _)| name.trim_start_matches("SYS_"))
+    named
+        .next()
+        .map(|(name, _)| name.trim_start_matches("SYS_"))
 }
 
-/// Restricts the calling process; with [`Policy::Compiler`] the calling thread and what it starts. `landlock` is the version that
-/// holds already, or 0. `writes` says whether the process may write a file. The error says why seccomp cannot be applied.
+/// Restricts the calling process; with [`Policy::Compiler`] the calling thread and what it starts.
+/// `landlock` is the version that holds already, or 0. `writes` says whether the process may write
+/// a file. The error says why seccomp cannot be applied.
 pub fn restrict(policy: Policy, writes: bool, landlock: u32) -> Result<(), String> {
     let filters = filters(policy, writes, landlock)
         .map_err(|error| format!("seccomp's filter is not valid: {error}"))?;
-    let apply = if policy == Policy::Compiler { apply_filter } else { apply_filter_all_threads };
-    filters.iter().try_for_each(|filter| apply(filter)).map_err(|error| format!("seccomp: {error}"))
+    let apply = if policy == Policy::Compiler {
+        apply_filter
+    } else {
+        apply_filter_all_threads
+    };
+    filters
+        .iter()
+        .try_for_each(|filter| apply(filter))
+        .map_err(|error| format!("seccomp: {error}"))
 }
 
 /// Rules for the arguments of each call; without a rule every call of this number matches.
@@ -180,57 +197,105 @@ pub fn filters(
         Policy::GpuTool => {
             let tools = calls![SYS_socket SYS_connect SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_ptrace
                 SYS_process_vm_readv SYS_process_vm_writev];
-            tools.iter().for_each(|(_, number)| drop(never.remove(number)));
+            tools
+                .iter()
+                .for_each(|(_, number)| drop(never.remove(number)));
         }
-        // Its library is in this process: it also sets the modes of the files that it locks, and where its threads run.
+        // Its library is in this process: it also sets the modes of the files that it locks, and
+        // where its threads run.
         Policy::GpuProfiler => {
             let profiler = calls![SYS_socket SYS_connect SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_ptrace
                 SYS_process_vm_readv SYS_process_vm_writev SYS_perf_event_open SYS_fchmodat SYS_fchown SYS_fchownat
                 SYS_utimensat SYS_setpriority SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr];
-            profiler.iter().for_each(|(_, number)| drop(never.remove(number)));
+            profiler
+                .iter()
+                .for_each(|(_, number)| drop(never.remove(number)));
             #[cfg(target_arch = "x86_64")]
-            calls![SYS_chmod SYS_chown].iter().for_each(|(_, number)| drop(never.remove(number)));
+            calls![SYS_chmod SYS_chown]
+                .iter()
+                .for_each(|(_, number)| drop(never.remove(number)));
             never.remove(&FCHMODAT2);
         }
     }
     // The same calls by the numbers of the x32 interface, which a kernel of x86-64 may have.
     #[cfg(target_arch = "x86_64")]
     if policy == Policy::Compiler || policy == Policy::CpuTool {
-        never.extend(never.clone().into_iter().map(|(number, rules)| (number | 0x4000_0000, rules)));
+        never.extend(
+            never
+                .clone()
+                .into_iter()
+                .map(|(number, rules)| (number | 0x4000_0000, rules)),
+        );
     }
     let mut programs = vec![program(never, SeccompAction::Allow, refused)?];
     if matches!(policy, Policy::CpuTool | Policy::GpuKernel) {
-        programs.push(program(any(&[calls![SYS_clone3]]), SeccompAction::Allow, unknown)?);
+        programs.push(program(
+            any(&[calls![SYS_clone3]]),
+            SeccompAction::Allow,
+            unknown,
+        )?);
     }
     Ok(programs)
 }
 
 /// These calls, whatever their arguments.
 fn any(lists: &[&[Call]]) -> Rules {
-    lists.iter().copied().flatten().map(|(_, number)| (*number, Vec::new())).collect()
+    lists
+        .iter()
+        .copied()
+        .flatten()
+        .map(|(_, number)| (*number, Vec::new()))
+        .collect()
 }
 
-/// Calls that a computing process may make with some arguments only; with others they fail with ENOSYS.
+/// Calls that a computing process may make with some arguments only; with others they fail with
+/// ENOSYS.
 fn limited() -> Result<Rules, seccompiler::BackendError> {
-    let one_of = |argument: u8, values: &[u64]| -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-        values.iter().map(|value| rule(&[(argument, SeccompCmpOp::Eq, *value)])).collect()
-    };
-    let [duplicate, duplicate_closed, get, set, flags, set_flags] =
-        [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL]
-            .map(|command| command as u64);
+    let one_of =
+        |argument: u8, values: &[u64]| -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+            values
+                .iter()
+                .map(|value| rule(&[(argument, SeccompCmpOp::Eq, *value)]))
+                .collect()
+        };
+    let [duplicate, duplicate_closed, get, set, flags, set_flags] = [
+        libc::F_DUPFD,
+        libc::F_DUPFD_CLOEXEC,
+        libc::F_GETFD,
+        libc::F_SETFD,
+        libc::F_GETFL,
+        libc::F_SETFL,
+    ]
+    .map(|command| command as u64);
     // The last one names memory: the C library does that.
-    let [set_name, get_name, name_memory] = [libc::PR_SET_NAME as u64, libc::PR_GET_NAME as u64, 0x5356_4d41];
+    let [set_name, get_name, name_memory] = [
+        libc::PR_SET_NAME as u64,
+        libc::PR_GET_NAME as u64,
+        0x5356_4d41,
+    ];
     Ok([
-        (libc::SYS_fcntl, one_of(1, &[duplicate, duplicate_closed, get, set, flags, set_flags])?),
-        (libc::SYS_ioctl, one_of(1, &[libc::TCGETS, libc::FIONREAD, libc::FIONBIO])?),
-        (libc::SYS_prctl, one_of(0, &[set_name, get_name, name_memory])?),
+        (
+            libc::SYS_fcntl,
+            one_of(
+                1,
+                &[duplicate, duplicate_closed, get, set, flags, set_flags],
+            )?,
+        ),
+        (
+            libc::SYS_ioctl,
+            one_of(1, &[libc::TCGETS, libc::FIONREAD, libc::FIONBIO])?,
+        ),
+        (
+            libc::SYS_prctl,
+            one_of(0, &[set_name, get_name, name_memory])?,
+        ),
     ]
     .into_iter()
     .collect())
 }
 
-/// The arguments with which a call is foreign: a signal to another process, a new process instead of a thread, new limits, a file
-/// to write to, unless the process may write one.
+/// The arguments with which a call is foreign: a signal to another process, a new process instead
+/// of a thread, new limits, a file to write to, unless the process may write one.
 fn foreign_arguments(writes: bool) -> Result<Rules, seccompiler::BackendError> {
     let own = u64::from(std::process::id());
     let other = |argument| rule(&[(argument, SeccompCmpOp::Ne, own)]);

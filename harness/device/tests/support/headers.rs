@@ -1,21 +1,27 @@
-//! The compiled headers of the cpu device, which all test programs of this workspace share: they are the same for each, and take
-//! seconds to make.
+//! The compiled headers of the cpu device, which all test programs of this workspace share: they
+//! are the same for each, and take seconds to make.
 #![allow(clippy::unwrap_used)]
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The cache folder that has them in `headers`: in the folder of what Cargo builds, so that the next run finds them too. Not beside the
-/// test programs: Cargo names their folder and the one above it in `LD_LIBRARY_PATH`, whose folders a confined kernel may read.
+/// The cache folder that has them in `headers`: in the folder of what Cargo builds, so that the
+/// next run finds them too. Not beside the test programs: Cargo names their folder and the one
+/// above it in `LD_LIBRARY_PATH`, whose folders a confined kernel may read.
 pub fn beside() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let folder = program.parent().unwrap();
     // `target/debug/deps`, or wherever somebody has put the program.
-    let above = if folder.ends_with("deps") { folder.ancestors().nth(2).unwrap() } else { folder };
+    let above = if folder.ends_with("deps") {
+        folder.ancestors().nth(2).unwrap()
+    } else {
+        folder
+    };
     above.join("cpu-device-cache")
 }
 
-/// Gives a cache folder these headers. The folder must be on their file system: a build moves headers that are not there yet.
+/// Gives a cache folder these headers. The folder must be on their file system: a build moves
+/// headers that are not there yet.
 #[allow(dead_code, reason = "some test programs use the folder itself")]
 pub fn share_with(cache: &Path) {
     let shared = beside().join("headers");

@@ -1,7 +1,8 @@
 //! AddressSanitizer on the cpu device: how it is started, and how its report is read.
 //!
-//! The form of the report is described at <https://github.com/google/sanitizers/wiki/AddressSanitizer>; gcc 12 and 13
-//! print it so. With `symbolize=0` it holds addresses, which are resolved here to the user's own lines.
+//! The form of the report is described at
+//! <https://github.com/google/sanitizers/wiki/AddressSanitizer>; gcc 12 and 13 print it so. With
+//! `symbolize=0` it holds addresses, which are resolved here to the user's own lines.
 
 use super::{FINDINGS_LIMIT, ToolFinding, ToolReport, read_findings, symbolize};
 use crate::outcome::Stop;
@@ -11,8 +12,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The environment for a worker under AddressSanitizer. The library is loaded before all others, because it replaces
-/// `malloc`.
+/// The environment for a worker under AddressSanitizer. The library is loaded before all others,
+/// because it replaces `malloc`.
 pub fn environment(log: &Path) -> Result<Vec<(OsString, OsString)>, Stop> {
     let options = [
         "halt_on_error=0",
@@ -25,7 +26,10 @@ pub fn environment(log: &Path) -> Result<Vec<(OsString, OsString)>, Stop> {
         "malloc_context_size=0",
     ];
     let options = format!("{}:log_path={}", options.join(":"), log.display());
-    Ok(vec![("LD_PRELOAD".into(), library()?), ("ASAN_OPTIONS".into(), options.into())])
+    Ok(vec![
+        ("LD_PRELOAD".into(), library()?),
+        ("ASAN_OPTIONS".into(), options.into()),
+    ])
 }
 
 /// The path of libasan.so, as the C++ compiler that builds kernels knows it.
@@ -34,7 +38,12 @@ pub fn library() -> Result<OsString, Stop> {
     let compilers = named.map_or_else(|| vec!["g++".into(), "clang++".into()], |name| vec![name]);
     // Of clang only g++'s library is used: clang's own has another name on each machine.
     for compiler in &compilers {
-        let Ok(output) = Command::new(compiler).arg("-print-file-name=libasan.so").output() else { continue };
+        let Ok(output) = Command::new(compiler)
+            .arg("-print-file-name=libasan.so")
+            .output()
+        else {
+            continue;
+        };
         let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         if Path::new(&path).is_absolute()
             && let Ok(real) = fs::canonicalize(&path)
@@ -49,25 +58,37 @@ pub fn library() -> Result<OsString, Stop> {
     ))
 }
 
-/// Reads every report in `folder`. The sanitizer adds the process id to the file name that it was given.
+/// Reads every report in `folder`. The sanitizer adds the process id to the file name that it was
+/// given.
 pub fn read(folder: &Path, image: &Path) -> Result<ToolReport, Stop> {
     let mut text = String::new();
     let mut left = FINDINGS_LIMIT;
-    let unreadable =
-        |e: std::io::Error| Stop::Lab(format!("the findings in {} cannot be read: {e}", folder.display()));
+    let unreadable = |e: std::io::Error| {
+        Stop::Lab(format!(
+            "the findings in {} cannot be read: {e}",
+            folder.display()
+        ))
+    };
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let bytes = read_findings(&entry.map_err(unreadable)?.path(), left).map_err(unreadable)?;
         left = left.saturating_sub(bytes.len() as u64);
         text += &String::from_utf8_lossy(&bytes);
     }
-    let name = image.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = image
+        .file_name()
+        .map(|n| n.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let reports = reports(&text, &name);
     let mut addresses: Vec<u64> = reports.iter().flat_map(|r| &r.frames).copied().collect();
     addresses.sort_unstable();
     addresses.dedup();
     let places = symbolize::resolve(image, &addresses)?;
     let findings = reports.into_iter().map(|report| ToolFinding {
-        place: report.frames.iter().find_map(|frame| places.get(frame)).cloned(),
+        place: report
+            .frames
+            .iter()
+            .find_map(|frame| places.get(frame))
+            .cloned(),
         what: report.what,
     });
     // A mistake in one line is shown once, however many launches and threads make it.
@@ -92,11 +113,16 @@ fn reports(text: &str, image: &str) -> Vec<AsanReport> {
     let mut in_first_stack = false;
     for line in text.lines() {
         if let Some((_, what)) = line.split_once("ERROR: AddressSanitizer: ") {
-            found.push(AsanReport { what: headline(what), frames: Vec::new() });
+            found.push(AsanReport {
+                what: headline(what),
+                frames: Vec::new(),
+            });
             in_first_stack = true;
             continue;
         }
-        let Some(report) = found.last_mut() else { continue };
+        let Some(report) = found.last_mut() else {
+            continue;
+        };
         let words = line.trim();
         if words.starts_with('#') {
             if in_first_stack && let Some(at) = offset(words, image) {
@@ -114,20 +140,24 @@ fn reports(text: &str, image: &str) -> Vec<AsanReport> {
     found
 }
 
-/// Turns the wording of older compilers, `0 bytes to the right of 20-byte region [0x…,0x…)`, into that of newer ones,
-/// `0 bytes after 20-byte region`.
+/// Turns the wording of older compilers, `0 bytes to the right of 20-byte region [0x…,0x…)`, into
+/// that of newer ones, `0 bytes after 20-byte region`.
 fn located(place: &str) -> String {
     if place.starts_with("in stack of") {
         return "of a local variable".to_owned();
     }
     let place = place.split(" [0x").next().unwrap_or(place);
-    place.replace(" to the right of ", " after ").replace(" to the left of ", " before ")
+    place
+        .replace(" to the right of ", " after ")
+        .replace(" to the left of ", " before ")
 }
 
 /// Shortens `heap-buffer-overflow on address 0x… at pc …` to `heap-buffer-overflow`.
 fn headline(what: &str) -> String {
-    let end =
-        what.find(" on address").or_else(|| what.find(" on unknown address")).or_else(|| what.find(" (pc"));
+    let end = what
+        .find(" on address")
+        .or_else(|| what.find(" on unknown address"))
+        .or_else(|| what.find(" (pc"));
     match what[..end.unwrap_or(what.len())].trim() {
         // The address may be one that the sanitizer computed for its own records.
         "SEGV" => "an access to memory that is not there".to_owned(),
@@ -135,8 +165,8 @@ fn headline(what: &str) -> String {
     }
 }
 
-/// The offset of a frame `#0 0x7f… (/cache/cpu-1.so+0x1234) (BuildId: …)`. Frames below the first are return
-/// addresses, and the sanitizer has already moved them back into the call.
+/// The offset of a frame `#0 0x7f… (/cache/cpu-1.so+0x1234) (BuildId: …)`. Frames below the first
+/// are return addresses, and the sanitizer has already moved them back into the call.
 fn offset(frame: &str, image: &str) -> Option<u64> {
     let (_, rest) = frame.split_once(&format!("{image}+0x"))?;
     let digits = rest.split(|c: char| !c.is_ascii_hexdigit()).next()?;
@@ -169,11 +199,19 @@ AddressSanitizer:DEADLYSIGNAL
 
     #[test]
     fn a_report_gives_what_happened_and_the_stack_of_the_access() {
-        let found: Vec<(String, Vec<u64>)> =
-            reports(REPORT, "cpu-00.so").into_iter().map(|r| (r.what, r.frames)).collect();
+        let found: Vec<(String, Vec<u64>)> = reports(REPORT, "cpu-00.so")
+            .into_iter()
+            .map(|r| (r.what, r.frames))
+            .collect();
         let overflow = "heap-buffer-overflow: a write of size 4, 0 bytes after 20-byte region";
         assert_eq!(found[0], (overflow.to_owned(), vec![0x1234, 0x1300]));
-        assert_eq!(found[1], ("an access to memory that is not there".to_owned(), vec![0x2000]));
+        assert_eq!(
+            found[1],
+            (
+                "an access to memory that is not there".to_owned(),
+                vec![0x2000]
+            )
+        );
         assert_eq!(found.len(), 2);
     }
 }

@@ -1,9 +1,9 @@
-//! `lab check`: runs the kernel under tools that watch each memory access. It compares no results and times nothing.
-//! Its findings are mistakes that a verdict on correctness may not see.
+//! `lab check`: runs the kernel under tools that watch each memory access. It compares no results
+//! and times nothing. Its findings are mistakes that a verdict on correctness may not see.
 //!
-//! Each [`Tool`] needs its own build of the kernel and its own way to start the worker. It writes its findings to a
-//! file, which is read after the worker has ended (`sanitizer`, `asan`, `races`). The problem makes its launches
-//! small ([`Problem::shrink_for_check`]).
+//! Each [`Tool`] needs its own build of the kernel and its own way to start the worker. It writes
+//! its findings to a file, which is read after the worker has ended (`sanitizer`, `asan`, `races`).
+//! The problem makes its launches small ([`Problem::shrink_for_check`]).
 
 mod asan;
 mod races;
@@ -26,8 +26,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The instrumentation that a tool needs. A GPU's image always holds its source lines, so the tools of a GPU need
-/// none.
+/// The instrumentation that a tool needs. A GPU's image always holds its source lines, so the tools
+/// of a GPU need none.
 pub fn instrumentation(tool: Tool) -> Option<Sanitizer> {
     match tool {
         Tool::Address => Some(Sanitizer::Address),
@@ -36,7 +36,8 @@ pub fn instrumentation(tool: Tool) -> Option<Sanitizer> {
     }
 }
 
-/// What this machine has for `lab check`: one finding for the cpu device, and one for CUDA if `cuda` is set.
+/// What this machine has for `lab check`: one finding for the cpu device, and one for CUDA if
+/// `cuda` is set.
 pub fn equipment(cuda: bool) -> Vec<lab_device::Finding> {
     let finding = |what: &str, is: Result<String, Stop>| lab_device::Finding {
         what: what.into(),
@@ -46,10 +47,16 @@ pub fn equipment(cuda: bool) -> Vec<lab_device::Finding> {
         says: is.unwrap_or_else(|_| "lab check lacks a program here".into()),
     };
     let on_cpu = asan::library().and_then(|_| symbolize::program());
-    let mut all = vec![finding("check, cpu", on_cpu.map(|()| tool_names(Tool::of(Target::Cpu))))];
+    let mut all = vec![finding(
+        "check, cpu",
+        on_cpu.map(|()| tool_names(Tool::of(Target::Cpu))),
+    )];
     if cuda {
         let found = ComputeSanitizer::find().ok_or_else(|| Stop::Lab(sanitizer::REMEDY.into()));
-        all.push(finding("check, cuda", found.map(|s| s.path.display().to_string())));
+        all.push(finding(
+            "check, cuda",
+            found.map(|s| s.path.display().to_string()),
+        ));
     }
     all
 }
@@ -93,8 +100,8 @@ pub struct ToolRun<'a> {
 }
 
 impl<'a> ToolRun<'a> {
-    /// A tool that will watch a worker running `image`, and write its findings to a new folder in `cache_dir`. `sanitizer` is needed
-    /// for the tools of compute-sanitizer.
+    /// A tool that will watch a worker running `image`, and write its findings to a new folder in
+    /// `cache_dir`. `sanitizer` is needed for the tools of compute-sanitizer.
     pub fn new(
         tool: Tool,
         options: &'a JudgeOptions,
@@ -103,9 +110,18 @@ impl<'a> ToolRun<'a> {
         cache_dir: &Path,
     ) -> Result<Self, Stop> {
         let folder = PrivateFolder::new(cache_dir).map_err(|e| {
-            Stop::Lab(format!("no temporary folder can be made in {}: {e}", cache_dir.display()))
+            Stop::Lab(format!(
+                "no temporary folder can be made in {}: {e}",
+                cache_dir.display()
+            ))
         })?;
-        Ok(ToolRun { tool, options, image, sanitizer, folder })
+        Ok(ToolRun {
+            tool,
+            options,
+            image,
+            sanitizer,
+            folder,
+        })
     }
 
     fn log(&self) -> PathBuf {
@@ -115,7 +131,12 @@ impl<'a> ToolRun<'a> {
     /// The tool, for starting the worker.
     pub fn watching(&self) -> Result<WatchingTool, Stop> {
         let (environment, folder) = (self.environment()?, self.folder.path().to_owned());
-        Ok(WatchingTool { environment, folder, is_foreign: self.tool != Tool::Race, is_profiler: false })
+        Ok(WatchingTool {
+            environment,
+            folder,
+            is_foreign: self.tool != Tool::Race,
+            is_profiler: false,
+        })
     }
 
     /// The environment variables for the worker.
@@ -123,13 +144,16 @@ impl<'a> ToolRun<'a> {
         match (self.tool, self.sanitizer) {
             (Tool::Address, _) => asan::environment(&self.log()),
             (Tool::Race, _) => Ok(vec![(cpu::RACE_LOG_VARIABLE.into(), self.log().into())]),
-            (tool, Some(sanitizer)) => Ok(vec![exec_wrapper::wrap(&sanitizer.command(tool, &self.log()))]),
+            (tool, Some(sanitizer)) => Ok(vec![exec_wrapper::wrap(
+                &sanitizer.command(tool, &self.log()),
+            )]),
             (tool, None) => Err(Stop::Lab(format!("{}: {}", tool.name(), sanitizer::REMEDY))),
         }
     }
 
-    /// Runs the problem's launches on a worker under the tool, writes the findings, and returns `Pass` if there are
-    /// none. Returns [`Stop::Crash`] if the tool did not finish and found nothing.
+    /// Runs the problem's launches on a worker under the tool, writes the findings, and returns
+    /// `Pass` if there are none. Returns [`Stop::Crash`] if the tool did not finish and found
+    /// nothing.
     pub fn run(
         self,
         problem: &mut dyn Problem,
@@ -139,12 +163,17 @@ impl<'a> ToolRun<'a> {
         let findings = self.find(problem, cx, worker)?;
         write_findings(self.tool, &findings, cx.out)?;
         let count = findings.len() as u64;
-        cx.out.count_gate(&format!("{}_findings", self.tool.name()), count, 0)?;
-        Ok(if count == 0 { Correctness::Pass } else { Correctness::Fail })
+        cx.out
+            .count_gate(&format!("{}_findings", self.tool.name()), count, 0)?;
+        Ok(if count == 0 {
+            Correctness::Pass
+        } else {
+            Correctness::Fail
+        })
     }
 
-    /// Runs the problem's launches on a worker under the tool, and returns what the tool found, in the order of lines. Returns
-    /// [`Stop::Crash`] if the tool did not finish and found nothing.
+    /// Runs the problem's launches on a worker under the tool, and returns what the tool found, in
+    /// the order of lines. Returns [`Stop::Crash`] if the tool did not finish and found nothing.
     pub fn find(
         &self,
         problem: &mut dyn Problem,
@@ -175,9 +204,12 @@ impl<'a> ToolRun<'a> {
             Tool::Memcheck | Tool::Racecheck | Tool::Initcheck | Tool::Synccheck => {
                 let text = read_if_there(&self.log())?;
                 let mut read = sanitizer::read(&String::from_utf8_lossy(&text));
-                read.findings.iter_mut().flat_map(|f| &mut f.place).for_each(|p| {
-                    p.file = as_shown(&p.file, self.options);
-                });
+                read.findings
+                    .iter_mut()
+                    .flat_map(|f| &mut f.place)
+                    .for_each(|p| {
+                        p.file = as_shown(&p.file, self.options);
+                    });
                 Ok(read)
             }
         }
@@ -195,38 +227,53 @@ pub struct ToolReport {
 
 impl From<Vec<ToolFinding>> for ToolReport {
     fn from(findings: Vec<ToolFinding>) -> Self {
-        ToolReport { findings, unfinished: None }
+        ToolReport {
+            findings,
+            unfinished: None,
+        }
     }
 }
 
 /// Most bytes of a tool's findings that are read.
 const FINDINGS_LIMIT: u64 = 64 << 20;
 
-/// Reads a file of the folder that the kernel's process could write to: a plain file of at most so many bytes, and no link.
+/// Reads a file of the folder that the kernel's process could write to: a plain file of at most so
+/// many bytes, and no link.
 pub(crate) fn read_findings(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     use rustix::fs::{FileType, Mode, OFlags, fstat, open};
     // Opening a pipe must not wait for its writer.
-    let file =
-        open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+    let file = open(
+        path,
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
     let about = fstat(&file)?;
     if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
         return Err(io::Error::other("it is no plain file"));
     }
     let mut bytes = Vec::new();
-    fs::File::from(file).take(limit + 1).read_to_end(&mut bytes)?;
+    fs::File::from(file)
+        .take(limit + 1)
+        .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        return Err(io::Error::other(format!("it is larger than {} MiB", limit >> 20)));
+        return Err(io::Error::other(format!(
+            "it is larger than {} MiB",
+            limit >> 20
+        )));
     }
     Ok(bytes)
 }
 
-/// The bytes of a tool's file; empty if the tool wrote none. Any other error is an error: an unreadable file must not count as
-/// one without findings.
+/// The bytes of a tool's file; empty if the tool wrote none. Any other error is an error: an
+/// unreadable file must not count as one without findings.
 fn read_if_there(path: &Path) -> Result<Vec<u8>, Stop> {
     match read_findings(path, FINDINGS_LIMIT) {
         Ok(bytes) => Ok(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(Stop::Lab(format!("the findings in {} cannot be read: {error}", path.display()))),
+        Err(error) => Err(Stop::Lab(format!(
+            "the findings in {} cannot be read: {error}",
+            path.display()
+        ))),
     }
 }
 
@@ -242,15 +289,21 @@ fn launch_for_check(
     ran
 }
 
-/// The built file is in a snapshot folder, which the user does not know: shows the kernel's own path instead.
+/// The built file is in a snapshot folder, which the user does not know: shows the kernel's own
+/// path instead.
 fn as_shown(file: &str, options: &JudgeOptions) -> String {
     let path = Path::new(file);
-    let snapshot = path.file_name().is_some_and(|name| name == "kernel.cu") && file.contains("/snapshots/");
-    if snapshot { options.shown_as() } else { options.as_shown(file) }
+    let snapshot =
+        path.file_name().is_some_and(|name| name == "kernel.cu") && file.contains("/snapshots/");
+    if snapshot {
+        options.shown_as()
+    } else {
+        options.as_shown(file)
+    }
 }
 
-/// Writes findings in the form of compiler messages, so that whatever shows compiler errors at their lines shows
-/// these too.
+/// Writes findings in the form of compiler messages, so that whatever shows compiler errors at
+/// their lines shows these too.
 pub fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result<(), Stop> {
     for ToolFinding { place, what } in findings.iter().take(SHOWN) {
         let name = tool.name();
@@ -258,11 +311,17 @@ pub fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) ->
             Some(SourceLine { file, line }) => {
                 out.text(&format!("{file}({line}): error: [{name}] {what}"))?;
             }
-            None => out.text(&format!("error: [{name}] {what} (the tool names no source line)"))?,
+            None => out.text(&format!(
+                "error: [{name}] {what} (the tool names no source line)"
+            ))?,
         }
     }
     if findings.len() > SHOWN {
-        out.text(&format!("{} further findings of {} are not shown", findings.len() - SHOWN, tool.name()))?;
+        out.text(&format!(
+            "{} further findings of {} are not shown",
+            findings.len() - SHOWN,
+            tool.name()
+        ))?;
     }
     Ok(())
 }
@@ -293,7 +352,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(read_if_there(&folder.path().join("missing")).unwrap(), b"");
         // A folder can be opened and not read, for root too.
-        assert!(read_if_there(folder.path()).is_err_and(|stop| stop.to_string().contains("cannot be read")));
+        assert!(
+            read_if_there(folder.path())
+                .is_err_and(|stop| stop.to_string().contains("cannot be read"))
+        );
         assert!(races::read(folder.path(), Path::new("image")).is_err());
     }
 }

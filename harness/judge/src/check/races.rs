@@ -12,7 +12,10 @@ pub fn read(log: &Path, image: &Path) -> Result<Vec<ToolFinding>, Stop> {
     let text = String::from_utf8_lossy(&bytes);
     let races: Result<Vec<Race>, _> = text.lines().map(serde_json::from_str).collect();
     let mut races = races.map_err(|e| {
-        Stop::Lab(format!("the race detector's findings in {} cannot be read: {e}", log.display()))
+        Stop::Lab(format!(
+            "the race detector's findings in {} cannot be read: {e}",
+            log.display()
+        ))
     })?;
     // If two lines race in several ways, the way that needs the widest barrier is shown.
     races.sort_by_key(|race| std::cmp::Reverse(BarrierScope::of(&race.accesses)));
@@ -23,14 +26,23 @@ pub fn read(log: &Path, image: &Path) -> Result<Vec<ToolFinding>, Stop> {
     let mut shown = HashSet::new();
     let findings = races.iter().map(|race| {
         let [first, second] = &race.accesses;
-        let sides = [(first, places.get(&call(first))), (second, places.get(&call(second)))];
+        let sides = [
+            (first, places.get(&call(first))),
+            (second, places.get(&call(second))),
+        ];
         // The race is shown at the later line, because the barrier is missing before it.
-        if sides[0].1 > sides[1].1 { [sides[1], sides[0]] } else { sides }
+        if sides[0].1 > sides[1].1 {
+            [sides[1], sides[0]]
+        } else {
+            sides
+        }
     });
     // A race of two lines is shown once, however many instructions and launches it happens in.
     let new = findings
         .zip(&races)
-        .filter(|([(_, earlier), (_, later)], _)| shown.insert((*earlier, *later)) || later.is_none());
+        .filter(|([(_, earlier), (_, later)], _)| {
+            shown.insert((*earlier, *later)) || later.is_none()
+        });
     Ok(new
         .map(|([earlier, later], race)| ToolFinding {
             place: later.1.cloned(),
@@ -46,8 +58,8 @@ fn call(access: &RacingAccess) -> u64 {
 
 type Side<'a> = (&'a RacingAccess, Option<&'a SourceLine>);
 
-/// Describes a race, as in `thread (5,0,0) of block (0,0,0) reads shared memory that thread (3,0,0) writes at line
-/// 12: no __syncthreads() lies between`.
+/// Describes a race, as in
+/// `thread (5,0,0) of block (0,0,0) reads shared memory that thread (3,0,0) writes at line 12: no __syncthreads() lies between`.
 fn describe(race: &Race, (other, there): Side, (one, here): Side) -> String {
     let memory = match race.memory {
         MemorySpace::Shared => "shared memory",
@@ -57,7 +69,11 @@ fn describe(race: &Race, (other, there): Side, (one, here): Side) -> String {
     let same_block = one.block == other.block;
     let whom = match same_block {
         true => format!("thread {}", triple(other.thread)),
-        false => format!("thread {} of block {}", triple(other.thread), triple(other.block)),
+        false => format!(
+            "thread {} of block {}",
+            triple(other.thread),
+            triple(other.block)
+        ),
     };
     let place = match (there, here) {
         (Some(there), Some(here)) if there == here => " at the same line".to_owned(),

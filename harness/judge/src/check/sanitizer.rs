@@ -1,8 +1,8 @@
 //! NVIDIA's compute-sanitizer: where it is, how it is started, and how its report is read.
 //!
 //! The form of the report is that of its manual,
-//! <https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html>, in the chapters on each tool. Older
-//! releases write a place as `file:line:function`.
+//! <https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html>, in the chapters on each
+//! tool. Older releases write a place as `file:line:function`.
 
 use super::{SourceLine, ToolFinding, ToolReport};
 use lab_protocol::Tool;
@@ -22,10 +22,15 @@ pub struct ComputeSanitizer {
 }
 
 impl ComputeSanitizer {
-    /// Searches the path, the toolkit that `CUDA_HOME` or `CUDA_PATH` names, and the usual folders of toolkits.
+    /// Searches the path, the toolkit that `CUDA_HOME` or `CUDA_PATH` names, and the usual folders
+    /// of toolkits.
     pub fn find() -> Option<ComputeSanitizer> {
-        let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os);
-        let homes = named.map(PathBuf::from).chain(["/usr/local/cuda".into(), "/opt/cuda".into()]);
+        let named = ["CUDA_HOME", "CUDA_PATH"]
+            .into_iter()
+            .filter_map(std::env::var_os);
+        let homes = named
+            .map(PathBuf::from)
+            .chain(["/usr/local/cuda".into(), "/opt/cuda".into()]);
         let of_home = homes.flat_map(|home| [home.join("bin"), home.join("compute-sanitizer")]);
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(of_home).collect();
@@ -38,12 +43,17 @@ impl ComputeSanitizer {
 
     /// The command line that comes before that of the watched program.
     pub fn command(&self, tool: Tool, log: &Path) -> Vec<OsString> {
-        let mut command: Vec<OsString> = vec![self.path.clone().into(), "--tool".into(), tool.name().into()];
+        let mut command: Vec<OsString> = vec![
+            self.path.clone().into(),
+            "--tool".into(),
+            tool.name().into(),
+        ];
         command.extend(["--target-processes", "all", "--print-limit", "1000"].map(OsString::from));
         // The worker reports the errors of its own calls.
         command.extend(["--report-api-errors", "no"].map(OsString::from));
         if tool == Tool::Memcheck {
-            // Space between two buffers, so that an access past the end of one does not reach the next.
+            // Space between two buffers, so that an access past the end of one does not reach the
+            // next.
             command.extend(["--padding", "512"].map(OsString::from));
         }
         command.push("--log-file".into());
@@ -65,17 +75,24 @@ pub fn read(log: &str) -> ToolReport {
     let mut records: Vec<SanitizerRecord> = Vec::new();
     let (mut summary, mut unfinished) = (false, None);
     for line in log.lines() {
-        let Some(rest) = line.trim_start().strip_prefix(MARK) else { continue };
+        let Some(rest) = line.trim_start().strip_prefix(MARK) else {
+            continue;
+        };
         let words = rest.trim();
         if words.contains("SUMMARY:") {
             summary = true;
-        } else if let Some(error) = words.strip_prefix("Error: ").filter(|e| !e.starts_with("Race reported"))
+        } else if let Some(error) = words
+            .strip_prefix("Error: ")
+            .filter(|e| !e.starts_with("Race reported"))
         {
             unfinished = Some(error.to_owned());
         } else if words.contains("Internal ComputeSanitizer Error") {
             unfinished = Some(words.to_owned());
         } else if begins(words) {
-            records.push(SanitizerRecord { headline: words, details: Vec::new() });
+            records.push(SanitizerRecord {
+                headline: words,
+                details: Vec::new(),
+            });
         } else if let Some(record) = records.last_mut() {
             record.details.push(words);
         }
@@ -87,17 +104,28 @@ pub fn read(log: &str) -> ToolReport {
     let mut findings = Vec::new();
     for finding in records.iter().map(SanitizerRecord::finding) {
         // A mistake at one place is shown once, with the first thread that made it.
-        let what = finding.what.split(": thread (").next().unwrap_or_default().to_owned();
+        let what = finding
+            .what
+            .split(": thread (")
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         if shown.insert((finding.place.clone(), what)) {
             findings.push(finding);
         }
     }
-    ToolReport { findings, unfinished }
+    ToolReport {
+        findings,
+        unfinished,
+    }
 }
 
 /// Returns whether this is the first line of a record.
 fn begins(words: &str) -> bool {
-    let words = words.strip_prefix("Error: ").or_else(|| words.strip_prefix("ERROR: ")).unwrap_or(words);
+    let words = words
+        .strip_prefix("Error: ")
+        .or_else(|| words.strip_prefix("ERROR: "))
+        .unwrap_or(words);
     let words = words.strip_prefix("Warning: ").unwrap_or(words);
     [
         "Invalid __",
@@ -121,8 +149,9 @@ impl SanitizerRecord<'_> {
         }
     }
 
-    /// Reads a record like `Invalid __global__ write of size 4 bytes`, `at kernel()+0x10 in kernel.cu:6`, `by thread
-    /// (0,0,0) in block (0,0,0)`, and perhaps further lines about the address.
+    /// Reads a record like `Invalid __global__ write of size 4 bytes`,
+    /// `at kernel()+0x10 in kernel.cu:6`, `by thread (0,0,0) in block (0,0,0)`, and perhaps further
+    /// lines about the address.
     fn access(&self) -> ToolFinding {
         let places: Vec<SourceLine> = self
             .details
@@ -131,21 +160,37 @@ impl SanitizerRecord<'_> {
             .filter_map(|detail| place(detail))
             .collect();
         let mut what = self.headline.trim_end_matches('.').to_owned();
-        if let Some(by) = self.details.iter().find_map(|detail| detail.strip_prefix("by ")) {
+        if let Some(by) = self
+            .details
+            .iter()
+            .find_map(|detail| detail.strip_prefix("by "))
+        {
             what += &format!(": {by}");
         }
-        let more = self.details.iter().filter(|d| d.starts_with("and is ") || d.ends_with("is misaligned"));
+        let more = self
+            .details
+            .iter()
+            .filter(|d| d.starts_with("and is ") || d.ends_with("is misaligned"));
         for detail in more {
             let detail = detail.split(" at 0x").next().unwrap_or(detail);
             what += &format!(", {}", detail.strip_prefix("and ").unwrap_or("misaligned"));
         }
-        ToolFinding { place: own(&places), what }
+        ToolFinding {
+            place: own(&places),
+            what,
+        }
     }
 
-    /// Reads a record like `Write access at kernel()+0x90 in kernel.cu:41`, then a line `and Read access at … in
-    /// kernel.cu:51 [508 hazards]` for each access that races with it.
+    /// Reads a record like `Write access at kernel()+0x90 in kernel.cu:41`, then a line
+    /// `and Read access at … in kernel.cu:51 [508 hazards]` for each access that races with it.
     fn race(&self, access: &str) -> ToolFinding {
-        let kind = |text: &str| text.split(" access").next().unwrap_or("").trim().to_lowercase();
+        let kind = |text: &str| {
+            text.split(" access")
+                .next()
+                .unwrap_or("")
+                .trim()
+                .to_lowercase()
+        };
         // A place that does not fit in its line is on the next one.
         let all = std::iter::once(access).chain(self.details.iter().copied());
         let mut sides: Vec<String> = Vec::new();
@@ -170,14 +215,24 @@ impl SanitizerRecord<'_> {
         });
         let mut others: Vec<String> = others.collect();
         others.dedup();
-        let with = if others.is_empty() { "another access".to_owned() } else { others.join(" and ") };
-        ToolFinding { place: first, what: format!("a {} of shared memory races with {with}", kind(access)) }
+        let with = if others.is_empty() {
+            "another access".to_owned()
+        } else {
+            others.join(" and ")
+        };
+        ToolFinding {
+            place: first,
+            what: format!("a {} of shared memory races with {with}", kind(access)),
+        }
     }
 }
 
-/// The innermost place in the user's own source: an access inside a function of the toolkit counts for its caller.
+/// The innermost place in the user's own source: an access inside a function of the toolkit counts
+/// for its caller.
 fn own(places: &[SourceLine]) -> Option<SourceLine> {
-    let own = |place: &&SourceLine| super::symbolize::is_users(&place.file) && !place.file.ends_with(".hpp");
+    let own = |place: &&SourceLine| {
+        super::symbolize::is_users(&place.file) && !place.file.ends_with(".hpp")
+    };
     places.iter().find(own).or(places.first()).cloned()
 }
 
@@ -187,12 +242,18 @@ fn place(text: &str) -> Option<SourceLine> {
     let place = place.split(" [").next()?.trim();
     let mut at = 0;
     while let Some(colon) = place[at..].find(':').map(|found| at + found) {
-        let digits: String = place[colon + 1..].chars().take_while(char::is_ascii_digit).collect();
+        let digits: String = place[colon + 1..]
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect();
         let end = colon + 1 + digits.len();
         if let Ok(line) = digits.parse()
             && place[end..].chars().next().is_none_or(|next| next == ':')
         {
-            return Some(SourceLine { file: place[..colon].to_owned(), line });
+            return Some(SourceLine {
+                file: place[..colon].to_owned(),
+                line,
+            });
         }
         at = colon + 1;
     }
@@ -245,8 +306,7 @@ mod tests {
 =========
 ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
 ";
-        let wanted =
-            "kernel.cu:41 a write of shared memory races with a read at line 51 and a write at line 52";
+        let wanted = "kernel.cu:41 a write of shared memory races with a read at line 51 and a write at line 52";
         assert_eq!(shown(log), [wanted]);
         assert_eq!(read(log).unfinished, None);
     }
@@ -276,8 +336,12 @@ mod tests {
     fn nothing_found_is_clean_only_beside_a_summary() {
         let clean = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n";
         assert_eq!(read(clean), ToolReport::default());
-        assert_eq!(read("").unfinished.as_deref(), Some("compute-sanitizer wrote no summary"));
-        let failed = "========= Error: Target application terminated before first instrumented API call\n";
+        assert_eq!(
+            read("").unfinished.as_deref(),
+            Some("compute-sanitizer wrote no summary")
+        );
+        let failed =
+            "========= Error: Target application terminated before first instrumented API call\n";
         let why = "Target application terminated before first instrumented API call";
         assert_eq!(read(failed).unfinished.as_deref(), Some(why));
     }

@@ -15,12 +15,16 @@ pub enum Float8 {
 const NAN: u8 = 0x7f;
 
 /// The values of the codes that are positive and finite, in ascending order.
-static E4M3: LazyLock<Vec<f64>> = LazyLock::new(|| (0..0x7f).map(|code| value(code, 3, 7)).collect());
-static E5M2: LazyLock<Vec<f64>> = LazyLock::new(|| (0..0x7c).map(|code| value(code, 2, 15)).collect());
+static E4M3: LazyLock<Vec<f64>> =
+    LazyLock::new(|| (0..0x7f).map(|code| value(code, 3, 7)).collect());
+static E5M2: LazyLock<Vec<f64>> =
+    LazyLock::new(|| (0..0x7c).map(|code| value(code, 2, 15)).collect());
 
 fn value(code: u8, mantissa_bits: i32, bias: i32) -> f64 {
-    let (exponent, mantissa) =
-        (i32::from(code >> mantissa_bits), i32::from(code & ((1 << mantissa_bits) - 1)));
+    let (exponent, mantissa) = (
+        i32::from(code >> mantissa_bits),
+        i32::from(code & ((1 << mantissa_bits) - 1)),
+    );
     let (whole, exponent) = match exponent {
         // A denormal.
         0 => (mantissa, 1),
@@ -45,11 +49,15 @@ impl Float8 {
             None if self == Float8::E5m2 && code & 0x7f == 0x7c => f64::INFINITY,
             None => f64::NAN,
         };
-        if code & 0x80 == 0 { magnitude } else { -magnitude }
+        if code & 0x80 == 0 {
+            magnitude
+        } else {
+            -magnitude
+        }
     }
 
-    /// The code nearest to `value`, ties to even. A finite number beyond the largest one gives the largest one, as CUDA's
-    /// conversions do.
+    /// The code nearest to `value`, ties to even. A finite number beyond the largest one gives the
+    /// largest one, as CUDA's conversions do.
     pub fn encode(self, value: f64) -> u8 {
         if value.is_nan() {
             return NAN;
@@ -59,7 +67,9 @@ impl Float8 {
         if magnitude.is_infinite() && self == Float8::E5m2 {
             return sign | 0x7c;
         }
-        let above = positive.partition_point(|code| *code < magnitude).min(positive.len() - 1);
+        let above = positive
+            .partition_point(|code| *code < magnitude)
+            .min(positive.len() - 1);
         let below = above.saturating_sub(1);
         let middle = f64::midpoint(positive[below], positive[above]);
         let nearest = match magnitude.partial_cmp(&middle) {
@@ -84,9 +94,20 @@ mod tests {
 
     #[test]
     fn known_codes_have_their_values() {
-        let e4m3 =
-            [(0x00, 0.0), (0x01, 1.0 / 512.0), (0x08, 1.0 / 64.0), (0x38, 1.0), (0x7e, 448.0), (0xbc, -1.5)];
-        let e5m2 = [(0x01, 1.0 / 65536.0), (0x3c, 1.0), (0x7b, 57344.0), (0xfc, f64::NEG_INFINITY)];
+        let e4m3 = [
+            (0x00, 0.0),
+            (0x01, 1.0 / 512.0),
+            (0x08, 1.0 / 64.0),
+            (0x38, 1.0),
+            (0x7e, 448.0),
+            (0xbc, -1.5),
+        ];
+        let e5m2 = [
+            (0x01, 1.0 / 65536.0),
+            (0x3c, 1.0),
+            (0x7b, 57344.0),
+            (0xfc, f64::NEG_INFINITY),
+        ];
         for (code, value) in e4m3 {
             assert_eq!(Float8::E4m3.decode(code), value, "{code:#x}");
         }
@@ -94,8 +115,15 @@ mod tests {
             assert_eq!(Float8::E5m2.decode(code), value, "{code:#x}");
         }
         assert!(Float8::E4m3.decode(0x7f).is_nan() && Float8::E4m3.decode(0xff).is_nan());
-        assert!([0x7d, 0x7e, 0x7f, 0xfd].iter().all(|code| Float8::E5m2.decode(*code).is_nan()));
-        assert_eq!((Float8::E4m3.largest(), Float8::E5m2.largest()), (448.0, 57344.0));
+        assert!(
+            [0x7d, 0x7e, 0x7f, 0xfd]
+                .iter()
+                .all(|code| Float8::E5m2.decode(*code).is_nan())
+        );
+        assert_eq!(
+            (Float8::E4m3.largest(), Float8::E5m2.largest()),
+            (448.0, 57344.0)
+        );
     }
 
     #[test]
@@ -104,7 +132,10 @@ mod tests {
             for code in 0..=u8::MAX {
                 let value = format.decode(code);
                 let back = format.encode(value);
-                assert!(back == code || (value.is_nan() && back == NAN), "{code:#x} became {back:#x}");
+                assert!(
+                    back == code || (value.is_nan() && back == NAN),
+                    "{code:#x} became {back:#x}"
+                );
             }
         }
     }

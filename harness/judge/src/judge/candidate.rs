@@ -12,12 +12,13 @@ use lab_device::Built;
 use lab_protocol::report::Writer;
 use std::time::{Duration, Instant};
 
-/// How long the incumbent runs, at most, while the candidate builds. The clocks are up after some milliseconds and stay up for
-/// seconds. A launch that lasts longer than the build delays the verdict.
+/// How long the incumbent runs, at most, while the candidate builds. The clocks are up after some
+/// milliseconds and stay up for seconds. A launch that lasts longer than the build delays the
+/// verdict.
 const RAISE_CLOCKS_FOR: Duration = Duration::from_millis(150);
 
-/// What the candidate is built with. The incumbent runs meanwhile: that raises the GPU's clocks and gives a fresh
-/// `incumbent_sps:`. An incumbent that fails here is dropped with a caveat.
+/// What the candidate is built with. The incumbent runs meanwhile: that raises the GPU's clocks and
+/// gives a fresh `incumbent_sps:`. An incumbent that fails here is dropped with a caveat.
 pub struct CandidateBuild<'a, 'b> {
     pub env: &'a RunEnvironment<'b>,
     pub builder: &'a mut KernelBuilder<'b>,
@@ -32,12 +33,16 @@ impl CandidateBuild<'_, '_> {
         needs: &BuildNeeds,
         out: &mut Writer,
     ) -> Result<Built, Stop> {
-        let CandidateBuild { env, builder, incumbent } = self;
+        let CandidateBuild {
+            env,
+            builder,
+            incumbent,
+        } = self;
         beside_incumbent(env, incumbent, out, || builder.candidate(snapshot, needs))
     }
 
-    /// Loads the copy of a source in Python into the candidate's worker, checks that it has the problem's functions, and writes
-    /// `build_s:`.
+    /// Loads the copy of a source in Python into the candidate's worker, checks that it has the
+    /// problem's functions, and writes `build_s:`.
     pub fn load(
         self,
         snapshot: &KernelSnapshot,
@@ -46,9 +51,15 @@ impl CandidateBuild<'_, '_> {
         out: &mut Writer,
     ) -> Result<ModuleId, Stop> {
         let began = Instant::now();
-        let loaded = beside_incumbent(self.env, self.incumbent, out, || worker.load(&snapshot.source()));
-        let loaded = loaded.and_then(|module| problem.require_entries(worker, module).map(|()| module));
-        out.line("build_s", format_args!("{:.2}", began.elapsed().as_secs_f64()))?;
+        let loaded = beside_incumbent(self.env, self.incumbent, out, || {
+            worker.load(&snapshot.source())
+        });
+        let loaded =
+            loaded.and_then(|module| problem.require_entries(worker, module).map(|()| module));
+        out.line(
+            "build_s",
+            format_args!("{:.2}", began.elapsed().as_secs_f64()),
+        )?;
         loaded
     }
 }
@@ -68,7 +79,8 @@ fn beside_incumbent<T: Send>(
     let (built, turns) = std::thread::scope(|scope| {
         let building = scope.spawn(build);
         let began = Instant::now();
-        let turns = running.run_while(|| !building.is_finished() && began.elapsed() < RAISE_CLOCKS_FOR);
+        let turns =
+            running.run_while(|| !building.is_finished() && began.elapsed() < RAISE_CLOCKS_FOR);
         (building.join(), turns)
     });
     match turns {

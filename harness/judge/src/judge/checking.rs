@@ -1,4 +1,5 @@
-//! `lab harness --check`: runs the candidate under each tool, one after the other. Compares no results and times nothing.
+//! `lab harness --check`: runs the candidate under each tool, one after the other. Compares no
+//! results and times nothing.
 
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
@@ -18,10 +19,16 @@ use lab_protocol::{Tool, tool_names};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Runs these tools, or all tools of the device if none is named. Returns `Pass` if no tool found anything.
+/// Runs these tools, or all tools of the device if none is named. Returns `Pass` if no tool found
+/// anything.
 ///
-/// A tool that does not finish does not stop the others. Its error is returned at the end, unless another tool found something.
-pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Result<Correctness, Stop> {
+/// A tool that does not finish does not stop the others. Its error is returned at the end, unless
+/// another tool found something.
+pub fn check(
+    options: &JudgeOptions,
+    tools: &[Tool],
+    sink: &SharedSink,
+) -> Result<Correctness, Stop> {
     let out = &mut sink.writer();
     let mut problem = tool_start::open_problem(
         options,
@@ -30,13 +37,24 @@ pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Resul
         out,
     )?;
     let target = lab_device::resolve(options.device);
-    let tools = if tools.is_empty() { Tool::of(target) } else { tools };
-    let sanitizer =
-        options.sanitizer.clone().map(|path| ComputeSanitizer { path }).or_else(ComputeSanitizer::find);
+    let tools = if tools.is_empty() {
+        Tool::of(target)
+    } else {
+        tools
+    };
+    let sanitizer = options
+        .sanitizer
+        .clone()
+        .map(|path| ComputeSanitizer { path })
+        .or_else(ComputeSanitizer::find);
     if sanitizer.is_none() && tools.iter().any(|tool| tool.needs_sanitizer()) {
         return Err(Stop::Lab(REMEDY.into()));
     }
-    let ToolStart { compiler, device, cache_dir } = tool_start::start(options, target, sink, out)?;
+    let ToolStart {
+        compiler,
+        device,
+        cache_dir,
+    } = tool_start::start(options, target, sink, out)?;
     out.line("check_tools", tool_names(tools))?;
     out.line("check_size", problem.shrink_for_check(&device)?)?;
 
@@ -67,7 +85,10 @@ pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Resul
     out.progress(tools.len() as u64, tools.len() as u64)?;
     match unfinished {
         _ if !found.is_empty() => {
-            out.line("check", format_args!("{} found something", tool_names(&found)))?;
+            out.line(
+                "check",
+                format_args!("{} found something", tool_names(&found)),
+            )?;
             Ok(Correctness::Fail)
         }
         Some(stop) => Err(stop),
@@ -104,8 +125,13 @@ impl CheckSession<'_> {
         }
         let image = self.image(tool, problem, snapshot, out)?;
         out.stage(Stage::Verify)?;
-        let tool_run =
-            ToolRun::new(tool, self.options, &image.path, self.sanitizer.as_ref(), self.cache_dir)?;
+        let tool_run = ToolRun::new(
+            tool,
+            self.options,
+            &image.path,
+            self.sanitizer.as_ref(),
+            self.cache_dir,
+        )?;
         let worker = Worker::start_under_tool(
             &self.options.worker,
             &tool_run.watching()?,
@@ -148,8 +174,12 @@ impl CheckSession<'_> {
             return Err(Stop::Lab("the compiler process has ended".into()));
         };
         let arch = arch(&options, self.device);
-        let mut builder =
-            KernelBuilder { compiler: Some(compiler), options: &options, cache_dir: self.cache_dir, arch };
+        let mut builder = KernelBuilder {
+            compiler: Some(compiler),
+            options: &options,
+            cache_dir: self.cache_dir,
+            arch,
+        };
         let built = builder.candidate(snapshot, &problem.build_needs(self.device));
         let image = built.and_then(|built| builder.write_build(built, out));
         self.compiler = builder.compiler;

@@ -1,4 +1,5 @@
-//! The sandbox of a run's children: what the compiler may read, what the run says about it, and when a run needs it.
+//! The sandbox of a run's children: what the compiler may read, what the run says about it, and
+//! when a run needs it.
 
 use crate::options::JudgeOptions;
 use crate::outcome::Stop;
@@ -8,34 +9,53 @@ use lab_protocol::Language;
 use lab_protocol::report::Writer;
 use std::path::{Path, PathBuf};
 
-/// Folders of the compiler's inputs: the problem's, the kernel's and the incumbent's, those that stand for the repository, and
-/// those that the user trusts. Without the third kind, the git work tree that holds the problem.
+/// Folders of the compiler's inputs: the problem's, the kernel's and the incumbent's, those that
+/// stand for the repository, and those that the user trusts. Without the third kind, the git work
+/// tree that holds the problem.
 pub fn readable(options: &JudgeOptions) -> Vec<PathBuf> {
     let folder = absolute(&options.folder);
     let kernel = absolute(&options.kernel());
     let incumbent = options.incumbent_source().map(|file| absolute(&file));
     let mut roots: Vec<PathBuf> = vec![folder.clone()];
     roots.extend(
-        [Some(kernel), incumbent].into_iter().flatten().filter_map(|f| f.parent().map(Path::to_owned)),
+        [Some(kernel), incumbent]
+            .into_iter()
+            .flatten()
+            .filter_map(|f| f.parent().map(Path::to_owned)),
     );
     roots.extend(options.include_dirs.iter().map(|folder| absolute(folder)));
     roots.extend(options.roots.iter().map(|folder| absolute(folder)));
     if options.roots.is_empty() {
-        roots.extend(folder.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned));
+        roots.extend(
+            folder
+                .ancestors()
+                .find(|above| above.join(".git").exists())
+                .map(Path::to_owned),
+        );
     }
     roots.sort();
     roots.dedup();
     let named = options.readable.iter().map(|path| absolute(path));
-    roots.iter().flat_map(|root| include_entries(root)).chain(named).collect()
+    roots
+        .iter()
+        .flat_map(|root| include_entries(root))
+        .chain(named)
+        .collect()
 }
 
 fn absolute(path: &Path) -> PathBuf {
-    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
+    path.canonicalize()
+        .or_else(|_| std::path::absolute(path))
+        .unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns [`Stop::Lab`] with what to do if Python would run in a folder that is not trusted: nothing holds Python back, on no
-/// device, and the interpreter may be a program of the folder. `reference` is the language of the problem's reference.
-pub fn require_trust_for_python(options: &JudgeOptions, reference: Option<Language>) -> Result<(), Stop> {
+/// Returns [`Stop::Lab`] with what to do if Python would run in a folder that is not trusted:
+/// nothing holds Python back, on no device, and the interpreter may be a program of the folder.
+/// `reference` is the language of the problem's reference.
+pub fn require_trust_for_python(
+    options: &JudgeOptions,
+    reference: Option<Language>,
+) -> Result<(), Stop> {
     let python = |language: Option<Language>| language == Some(Language::Python);
     let what = match (python(Some(options.language())), python(reference)) {
         _ if options.trusted => return Ok(()),
@@ -49,8 +69,9 @@ pub fn require_trust_for_python(options: &JudgeOptions, reference: Option<Langua
     )))
 }
 
-/// Writes `sandbox:` and `sandbox_readable:`, and the reason where there is no sandbox. Returns [`Stop::Lab`] with what to do if
-/// the run needs a sandbox: on the cpu device, where a kernel runs with the user's rights, in a folder that is not trusted.
+/// Writes `sandbox:` and `sandbox_readable:`, and the reason where there is no sandbox. Returns
+/// [`Stop::Lab`] with what to do if the run needs a sandbox: on the cpu device, where a kernel runs
+/// with the user's rights, in a folder that is not trusted.
 pub fn declare(
     options: &JudgeOptions,
     device: &DeviceInfo,
@@ -59,11 +80,17 @@ pub fn declare(
 ) -> Result<(), Stop> {
     out.line("sandbox", state)?;
     if !options.readable.is_empty() {
-        let paths: Vec<String> = options.readable.iter().map(|path| path.display().to_string()).collect();
+        let paths: Vec<String> = options
+            .readable
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
         let list = serde_json::to_string(&paths).map_err(|e| Stop::Lab(e.to_string()))?;
         out.line("sandbox_readable", list)?;
     }
-    let Some(why) = state.missing() else { return Ok(()) };
+    let Some(why) = state.missing() else {
+        return Ok(());
+    };
     if device.emulated && !options.trusted {
         return Err(Stop::Lab(format!(
             "kernels cannot be kept from your files here ({why}), and this folder is not trusted: look at its kernels, then \
@@ -88,11 +115,23 @@ mod tests {
         let options = JudgeOptions::new(root.path().join("kernels/a"));
         let root = root.path().canonicalize().unwrap();
         let paths = readable(&options);
-        assert!(paths.contains(&root.join("kernels/a")) && paths.contains(&root.join("shared")), "{paths:?}");
-        assert!(!paths.iter().any(|p| *p == root || p.starts_with(root.join(".lab"))), "{paths:?}");
-        // Where the caller says what stands for the repository, the work tree around it is not readable.
+        assert!(
+            paths.contains(&root.join("kernels/a")) && paths.contains(&root.join("shared")),
+            "{paths:?}"
+        );
+        assert!(
+            !paths
+                .iter()
+                .any(|p| *p == root || p.starts_with(root.join(".lab"))),
+            "{paths:?}"
+        );
+        // Where the caller says what stands for the repository, the work tree around it is not
+        // readable.
         let tree = root.join(".lab/runs/1");
-        let options = JudgeOptions { roots: vec![tree.clone()], ..JudgeOptions::new(tree.clone()) };
+        let options = JudgeOptions {
+            roots: vec![tree.clone()],
+            ..JudgeOptions::new(tree.clone())
+        };
         assert_eq!(readable(&options), [tree]);
     }
 }

@@ -1,8 +1,10 @@
-//! The timed launches of `lab bench`: the candidate alone, and exactly as many launches as were asked for.
+//! The timed launches of `lab bench`: the candidate alone, and exactly as many launches as were
+//! asked for.
 //!
-//! A trial is a new process of the candidate: first untimed turns, then timed ones. The time of a workload in a trial is the
-//! median of its timed launches, and its time in the run is the mean over the trials. Nothing stops earlier because the
-//! times agree, so two runs of one discipline can be compared.
+//! A trial is a new process of the candidate: first untimed turns, then timed ones. The time of a
+//! workload in a trial is the median of its timed launches, and its time in the run is the mean
+//! over the trials. Nothing stops earlier because the times agree, so two runs of one discipline
+//! can be compared.
 
 use super::measuring::{Candidate, check_bounds};
 use crate::measure::discipline::{TrialTimes, WorkloadTime, mean};
@@ -16,11 +18,20 @@ use std::time::{Duration, Instant};
 /// Shortest time between two `progress:` lines. A terminal cannot show more.
 const WRITE_EVERY: Duration = Duration::from_millis(50);
 
-/// Times the candidate by the discipline and writes a `workload:` line for each workload. Returns `Fail` if the outputs of a
-/// launch were wrong, or if it took less time than the device can.
-pub fn measure(cx: &mut ProblemContext, asked: Trials, candidate: Candidate) -> Result<Correctness, Stop> {
+/// Times the candidate by the discipline and writes a `workload:` line for each workload. Returns
+/// `Fail` if the outputs of a launch were wrong, or if it took less time than the device can.
+pub fn measure(
+    cx: &mut ProblemContext,
+    asked: Trials,
+    candidate: Candidate,
+) -> Result<Correctness, Stop> {
     let discipline = on_device(cx, asked)?;
-    let Candidate { problem, worker, module, image } = candidate;
+    let Candidate {
+        problem,
+        worker,
+        module,
+        image,
+    } = candidate;
     let mut timed = problem.set_up(cx, worker, module, WorkerRole::Verified)?;
     let mut bench = Bench::new(discipline);
     let mut fresh: Option<Worker> = None;
@@ -56,19 +67,31 @@ pub fn measure(cx: &mut ProblemContext, asked: Trials, candidate: Candidate) -> 
     }
     timed.write(&turns, cx.out)?;
     timed.write_once(cx.out)?;
-    let labels: Vec<String> = timed.demands().into_iter().map(|demand| demand.label).collect();
+    let labels: Vec<String> = timed
+        .demands()
+        .into_iter()
+        .map(|demand| demand.label)
+        .collect();
     write_times(&labels, &bench.trials.workloads(), cx.out)?;
     Ok(Correctness::Pass)
 }
 
-/// Writes `discipline:`, and returns what this device does of what was asked for. The times of the emulated device say nothing
-/// about a GPU, so there a trial is one launch.
+/// Writes `discipline:`, and returns what this device does of what was asked for. The times of the
+/// emulated device say nothing about a GPU, so there a trial is one launch.
 fn on_device(cx: &mut ProblemContext, asked: Trials) -> Result<Trials, Stop> {
     let done = match cx.device.emulated {
-        true => Trials { warm_up: 0, iterations: 1, ..asked },
+        true => Trials {
+            warm_up: 0,
+            iterations: 1,
+            ..asked
+        },
         false => asked,
     };
-    let Trials { warm_up, iterations, trials } = done;
+    let Trials {
+        warm_up,
+        iterations,
+        trials,
+    } = done;
     cx.out.line(
         "discipline",
         format_args!(
@@ -97,11 +120,16 @@ struct Bench {
 impl Bench {
     fn new(discipline: Trials) -> Self {
         let trials = TrialTimes::new(discipline.trials, discipline.iterations);
-        Bench { discipline, trials, turns: 0, written: None }
+        Bench {
+            discipline,
+            trials,
+            turns: 0,
+            written: None,
+        }
     }
 
-    /// Times turns in one worker until the trial is complete or the worker's inputs are used up. Returns false if the
-    /// results of a turn were wrong.
+    /// Times turns in one worker until the trial is complete or the worker's inputs are used up.
+    /// Returns false if the results of a turn were wrong.
     fn use_worker_up(
         &mut self,
         worker: &mut Worker,
@@ -110,14 +138,19 @@ impl Bench {
     ) -> Result<bool, Stop> {
         let mut inputs = timed.inputs();
         // Warming up leaves an input for one timed turn.
-        let spare = inputs.size_hint().1.map_or(self.discipline.warm_up, |all| all.saturating_sub(1));
+        let spare = inputs
+            .size_hint()
+            .1
+            .map_or(self.discipline.warm_up, |all| all.saturating_sub(1));
         for inputs in inputs.by_ref().take(self.discipline.warm_up.min(spare)) {
             if turn(worker, timed, inputs, out)?.is_none() {
                 return Ok(false);
             }
         }
         for inputs in inputs {
-            let Some(seconds) = turn(worker, timed, inputs, out)? else { return Ok(false) };
+            let Some(seconds) = turn(worker, timed, inputs, out)? else {
+                return Ok(false);
+            };
             self.turns += 1;
             self.write_progress(out)?;
             if self.trials.push(seconds) {
@@ -144,12 +177,14 @@ fn turn(
     inputs: u64,
     out: &mut Writer,
 ) -> Result<Option<Vec<f64>>, Stop> {
-    let Some(seconds) = timed.turn(worker, inputs, out)? else { return Ok(None) };
+    let Some(seconds) = timed.turn(worker, inputs, out)? else {
+        return Ok(None);
+    };
     Ok((timed.check_memory(worker, out)? == Correctness::Pass).then_some(seconds))
 }
 
-/// Writes `mean_us:`, the arithmetic mean over the workloads, and a `workload:` line for each: its time, its time in each trial,
-/// and the number of timed launches.
+/// Writes `mean_us:`, the arithmetic mean over the workloads, and a `workload:` line for each: its
+/// time, its time in each trial, and the number of timed launches.
 fn write_times(labels: &[String], times: &[WorkloadTime], out: &mut Writer) -> Result<(), Stop> {
     let us = |seconds: f64| format!("{:.3}", seconds * 1e6);
     for (label, time) in labels.iter().zip(times) {
@@ -163,7 +198,14 @@ fn write_times(labels: &[String], times: &[WorkloadTime], out: &mut Writer) -> R
         out.line("workload", line.trim_start())?;
     }
     let all: Vec<f64> = times.iter().map(|time| time.seconds).collect();
-    out.line("mean_us", format_args!("{} workloads={} aggregate=arithmetic", us(mean(&all)), all.len()))?;
+    out.line(
+        "mean_us",
+        format_args!(
+            "{} workloads={} aggregate=arithmetic",
+            us(mean(&all)),
+            all.len()
+        ),
+    )?;
     Ok(())
 }
 

@@ -1,9 +1,12 @@
-//! The incumbent, which is the kernel in HEAD: built, checked once, and kept in a worker of its own, ready for timed launches.
+//! The incumbent, which is the kernel in HEAD: built, checked once, and kept in a worker of its
+//! own, ready for timed launches.
 //!
-//! A failure of the incumbent never counts against the candidate: the run goes on without a comparison and with a caveat.
+//! A failure of the incumbent never counts against the candidate: the run goes on without a
+//! comparison and with a caveat.
 //!
-//! If the problem supports it, the timed launches of the incumbent run in the candidate's worker instead
-//! ([`Timed::in_same_worker`]). A failure there counts like any failure in that worker, because the candidate may have caused it.
+//! If the problem supports it, the timed launches of the incumbent run in the candidate's worker
+//! instead ([`Timed::in_same_worker`]). A failure there counts like any failure in that worker,
+//! because the candidate may have caused it.
 
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
@@ -46,7 +49,8 @@ pub struct Incumbent {
     _source: Option<KernelSnapshot>,
     worker: Worker,
     timed: Box<dyn Timed>,
-    /// Takes the lines that the incumbent's checks write: they must not appear in the candidate's log.
+    /// Takes the lines that the incumbent's checks write: they must not appear in the candidate's
+    /// log.
     discarded: Writer,
     turns: u64,
     /// Duration of the last turn, with everything around the launches.
@@ -59,7 +63,10 @@ pub fn start(options: &JudgeOptions, target: Target) -> IncumbentState {
         return IncumbentState::None;
     }
     let language = options.language();
-    if options.incumbent_source().is_some_and(|source| Language::of(source) != language) {
+    if options
+        .incumbent_source()
+        .is_some_and(|source| Language::of(source) != language)
+    {
         return IncumbentState::Failed("it is written in another language than the kernel".into());
     }
     match start_worker_quietly(options, language, target) {
@@ -69,8 +76,8 @@ pub fn start(options: &JudgeOptions, target: Target) -> IncumbentState {
 }
 
 impl IncumbentState {
-    /// Builds the incumbent and sets it up. Returns `None` if there is none, if it was set up before, or if it fails; a failure
-    /// is kept for [`IncumbentState::caveat`].
+    /// Builds the incumbent and sets it up. Returns `None` if there is none, if it was set up
+    /// before, or if it fails; a failure is kept for [`IncumbentState::caveat`].
     pub fn set_up(
         &mut self,
         env: &RunEnvironment,
@@ -111,7 +118,10 @@ impl IncumbentState {
 
 /// The text of the caveat for this reason, of which the first line is shown.
 pub fn no_comparison(reason: &str) -> String {
-    format!("no comparison with the incumbent: {}", reason.lines().next().unwrap_or(""))
+    format!(
+        "no comparison with the incumbent: {}",
+        reason.lines().next().unwrap_or("")
+    )
 }
 
 fn set_up(
@@ -131,11 +141,20 @@ fn set_up(
     };
     let mut worker = starting.ready()?;
     let module = worker.load(&image)?;
-    let timed =
-        env.with_context(builder, out, |cx| problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent))?;
-    let mut incumbent = Incumbent { image: Some(image), _source: source, ..Incumbent::new(worker, timed) };
+    let timed = env.with_context(builder, out, |cx| {
+        problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent)
+    })?;
+    let mut incumbent = Incumbent {
+        image: Some(image),
+        _source: source,
+        ..Incumbent::new(worker, timed)
+    };
     incumbent.turn(0).map_err(Stop::Lab)?;
-    if incumbent.timed.check(&mut incumbent.worker, &mut incumbent.discarded)? == Correctness::Fail {
+    if incumbent
+        .timed
+        .check(&mut incumbent.worker, &mut incumbent.discarded)?
+        == Correctness::Fail
+    {
         return Err(Stop::Lab(WRONG.into()));
     }
     // The first turn may compare all that it wrote. Only a further one shows how long a turn takes.
@@ -147,7 +166,10 @@ fn set_up(
 
 /// A copy of the incumbent under the name of a kernel.
 fn incumbent_copy(env: &RunEnvironment) -> Result<KernelSnapshot, Stop> {
-    let source = env.options.incumbent_source().ok_or_else(|| Stop::Lab("no incumbent was named".into()))?;
+    let source = env
+        .options
+        .incumbent_source()
+        .ok_or_else(|| Stop::Lab("no incumbent was named".into()))?;
     KernelSnapshot::copy(&source, "its source", &env.cache_dir.join(SNAPSHOTS))
 }
 
@@ -165,13 +187,17 @@ impl Incumbent {
         }
     }
 
-    /// Times a turn on the inputs of this number and returns the seconds of each launch. The error is the reason for the caveat.
+    /// Times a turn on the inputs of this number and returns the seconds of each launch. The error
+    /// is the reason for the caveat.
     pub fn turn(&mut self, inputs: u64) -> Result<Vec<f64>, String> {
         self.turns += 1;
         let began = Instant::now();
-        let turn = self.timed.turn(&mut self.worker, inputs, &mut self.discarded);
+        let turn = self
+            .timed
+            .turn(&mut self.worker, inputs, &mut self.discarded);
         self.last_turn = began.elapsed();
-        turn.map_err(|stop| stop.to_string())?.ok_or_else(|| WRONG.to_owned())
+        turn.map_err(|stop| stop.to_string())?
+            .ok_or_else(|| WRONG.to_owned())
     }
 
     /// How long the last turn took, with everything around its launches.
@@ -179,8 +205,8 @@ impl Incumbent {
         self.last_turn
     }
 
-    /// Repeats turns while `wanted` returns true. A slow incumbent does not run here, because the end of its turn would be
-    /// waited for.
+    /// Repeats turns while `wanted` returns true. A slow incumbent does not run here, because the
+    /// end of its turn would be waited for.
     pub fn run_while(&mut self, mut wanted: impl FnMut() -> bool) -> Result<Vec<Vec<f64>>, String> {
         let mut turns = Vec::new();
         while wanted() && self.last_turn < SLOW_TURN {
@@ -203,7 +229,10 @@ mod tests {
     fn an_incumbent_that_failed_on_standby_still_gives_its_caveat_after_the_build() {
         let mut state = IncumbentState::Failed("it does not build\nkernel.cu:1".into());
         assert!(state.take_starting().is_none());
-        assert_eq!(state.caveat().as_deref(), Some("no comparison with the incumbent: it does not build"));
+        assert_eq!(
+            state.caveat().as_deref(),
+            Some("no comparison with the incumbent: it does not build")
+        );
         assert!(IncumbentState::None.take_starting().is_none());
     }
 }

@@ -21,21 +21,35 @@ pub struct KernelSnapshot {
 impl KernelSnapshot {
     /// Copies the kernel into a new folder under `parent`.
     ///
-    /// Returns [`Stop::Build`] if the kernel is missing, unreadable, empty or larger than 8 MiB, and [`Stop::Lab`] if the copy
-    /// cannot be written.
+    /// Returns [`Stop::Build`] if the kernel is missing, unreadable, empty or larger than 8 MiB,
+    /// and [`Stop::Lab`] if the copy cannot be written.
     pub fn take(options: &JudgeOptions, parent: &Path) -> Result<Self, Stop> {
         Self::copy(&options.kernel(), &options.shown_as(), parent)
     }
 
     /// [`KernelSnapshot::take`] for another file than the candidate.
     pub fn copy(kernel: &Path, shown_as: &str, parent: &Path) -> Result<Self, Stop> {
-        Self::write(&read(kernel, shown_as)?, Language::of(kernel).kernel_name(), shown_as, parent)
+        Self::write(
+            &read(kernel, shown_as)?,
+            Language::of(kernel).kernel_name(),
+            shown_as,
+            parent,
+        )
     }
 
-    /// Writes a source that was [`read`] into a new folder under `parent`. `name` is a file's name, and says the language.
-    pub fn write(bytes: &[u8], name: impl AsRef<OsStr>, shown_as: &str, parent: &Path) -> Result<Self, Stop> {
+    /// Writes a source that was [`read`] into a new folder under `parent`. `name` is a file's name,
+    /// and says the language.
+    pub fn write(
+        bytes: &[u8],
+        name: impl AsRef<OsStr>,
+        shown_as: &str,
+        parent: &Path,
+    ) -> Result<Self, Stop> {
         let lab = |e: io::Error| {
-            Stop::Lab(format!("the copy of {shown_as} in {} cannot be written: {e}", parent.display()))
+            Stop::Lab(format!(
+                "the copy of {shown_as} in {} cannot be written: {e}",
+                parent.display()
+            ))
         };
         let folder = PrivateFolder::new_in(parent).map_err(lab)?;
         let name = name.as_ref().to_owned();
@@ -49,7 +63,8 @@ impl KernelSnapshot {
     }
 }
 
-/// The bytes of a source. Returns [`Stop::Build`] if it is missing, unreadable, empty or larger than 8 MiB.
+/// The bytes of a source. Returns [`Stop::Build`] if it is missing, unreadable, empty or larger
+/// than 8 MiB.
 pub fn read(source: &Path, shown_as: &str) -> Result<Vec<u8>, Stop> {
     let unreadable = |e: io::Error| Stop::Build(format!("{shown_as} cannot be read: {e}"));
     let meta = std::fs::metadata(source).map_err(unreadable)?;

@@ -1,14 +1,22 @@
-//! The lines about the launches that a kernel's statement asked for, and about the kernels that Python code has compiled.
+//! The lines about the launches that a kernel's statement asked for, and about the kernels that
+//! Python code has compiled.
 
 use crate::worker::{KernelResources, Launched, LaunchedKernel};
 use lab_device::Occupancy;
 use lab_protocol::report::Writer;
 use std::io;
 
-/// Writes `launch:` for the first launch of the statement, `launch_2:` and so on for the others of a list, and for a list
-/// `launch_list:` with the number of its launches and its scratch buffer. Writes what the largest kernel of Python code needs.
+/// Writes `launch:` for the first launch of the statement, `launch_2:` and so on for the others of
+/// a list, and for a list `launch_list:` with the number of its launches and its scratch buffer.
+/// Writes what the largest kernel of Python code needs.
 pub fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
-    let Launched { kernels, is_list, scratch_bytes, zeroed, resources } = launched;
+    let Launched {
+        kernels,
+        is_list,
+        scratch_bytes,
+        zeroed,
+        resources,
+    } = launched;
     if *is_list {
         let scratch = match (scratch_bytes, zeroed) {
             (0, _) => "none",
@@ -16,27 +24,48 @@ pub fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
             (_, false) => "unset",
         };
         let launches = kernels.len();
-        out.line("launch_list", format_args!("{launches} scratch_bytes={scratch_bytes} scratch={scratch}"))?;
+        out.line(
+            "launch_list",
+            format_args!("{launches} scratch_bytes={scratch_bytes} scratch={scratch}"),
+        )?;
     }
     for (number, kernel) in (1..).zip(kernels) {
-        let key = if number == 1 { "launch".to_owned() } else { format!("launch_{number}") };
+        let key = if number == 1 {
+            "launch".to_owned()
+        } else {
+            format!("launch_{number}")
+        };
         write_launch(&key, kernel, *is_list, out)?;
     }
     write_resources(resources, out)
 }
 
-/// Writes `registers:`, `spill_bytes:` and `shared_bytes:` of the kernel with the most registers: most often the one that computes
-/// most. Where there are several, `largest_kernel:` is its name.
+/// Writes `registers:`, `spill_bytes:` and `shared_bytes:` of the kernel with the most registers:
+/// most often the one that computes most. Where there are several, `largest_kernel:` is its name.
 fn write_resources(resources: &[KernelResources], out: &mut Writer) -> io::Result<()> {
-    let largest =
-        resources.iter().max_by_key(|kernel| (kernel.registers, kernel.spill_bytes, kernel.shared_bytes));
-    let Some(KernelResources { name, registers, spill_bytes, shared_bytes }) = largest else { return Ok(()) };
+    let largest = resources
+        .iter()
+        .max_by_key(|kernel| (kernel.registers, kernel.spill_bytes, kernel.shared_bytes));
+    let Some(KernelResources {
+        name,
+        registers,
+        spill_bytes,
+        shared_bytes,
+    }) = largest
+    else {
+        return Ok(());
+    };
     if resources.len() > 1 {
-        out.line("largest_kernel", format_args!("{name} of={}", resources.len()))?;
+        out.line(
+            "largest_kernel",
+            format_args!("{name} of={}", resources.len()),
+        )?;
     }
-    for (key, value) in
-        [("registers", registers), ("spill_bytes", spill_bytes), ("shared_bytes", shared_bytes)]
-    {
+    for (key, value) in [
+        ("registers", registers),
+        ("spill_bytes", spill_bytes),
+        ("shared_bytes", shared_bytes),
+    ] {
         if let Some(value) = value {
             out.line(key, value)?;
         }
@@ -45,8 +74,18 @@ fn write_resources(resources: &[KernelResources], out: &mut Writer) -> io::Resul
 }
 
 /// Writes the shape of a launch, and the occupancy in percent of a multiprocessor's threads.
-fn write_launch(key: &str, kernel: &LaunchedKernel, is_list: bool, out: &mut Writer) -> io::Result<()> {
-    let LaunchedKernel { entry, shape, occupancy, maps } = kernel;
+fn write_launch(
+    key: &str,
+    kernel: &LaunchedKernel,
+    is_list: bool,
+    out: &mut Writer,
+) -> io::Result<()> {
+    let LaunchedKernel {
+        entry,
+        shape,
+        occupancy,
+        maps,
+    } = kernel;
     let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
     let mut line = format!("{} block={}", by(shape.grid), by(shape.block));
     line.push_str(&format!(" shared_bytes={}", shape.shared_bytes));
@@ -62,11 +101,18 @@ fn write_launch(key: &str, kernel: &LaunchedKernel, is_list: bool, out: &mut Wri
     if is_list {
         line.push_str(&format!(" entry={entry}"));
     }
-    if let Some(Occupancy { blocks_per_sm, threads_per_sm }) = occupancy.filter(|r| r.threads_per_sm > 0) {
+    if let Some(Occupancy {
+        blocks_per_sm,
+        threads_per_sm,
+    }) = occupancy.filter(|r| r.threads_per_sm > 0)
+    {
         // In f64: the product of three extents that the kernel chose may overflow an integer.
-        let threads: f64 = shape.block.map(f64::from).iter().product::<f64>() * f64::from(blocks_per_sm);
+        let threads: f64 =
+            shape.block.map(f64::from).iter().product::<f64>() * f64::from(blocks_per_sm);
         let occupancy = threads / f64::from(threads_per_sm) * 100.0;
-        line.push_str(&format!(" blocks_per_sm={blocks_per_sm} occupancy={occupancy:.0}"));
+        line.push_str(&format!(
+            " blocks_per_sm={blocks_per_sm} occupancy={occupancy:.0}"
+        ));
     }
     out.line(key, line)
 }
@@ -88,13 +134,27 @@ mod tests {
         };
         let report = |resources: Vec<KernelResources>| {
             let log = Log::default();
-            write_launches(&Launched { resources, ..Launched::default() }, &mut log.writer()).unwrap();
+            write_launches(
+                &Launched {
+                    resources,
+                    ..Launched::default()
+                },
+                &mut log.writer(),
+            )
+            .unwrap();
             Report::read(&log.text())
         };
         let alone = report(vec![kernel("a", Some(32))]);
-        assert_eq!((alone.value("registers"), alone.value("spill_bytes")), (Some("32"), Some("0")));
+        assert_eq!(
+            (alone.value("registers"), alone.value("spill_bytes")),
+            (Some("32"), Some("0"))
+        );
         assert_eq!(alone.value("shared_bytes"), None);
-        let both = report(vec![kernel("a", None), kernel("b", Some(40)), kernel("c", Some(8))]);
+        let both = report(vec![
+            kernel("a", None),
+            kernel("b", Some(40)),
+            kernel("c", Some(8)),
+        ]);
         assert_eq!(both.value("registers"), Some("40"));
         assert_eq!(both.value("largest_kernel"), Some("b of=3"));
         assert_eq!(report(Vec::new()).value("registers"), None);

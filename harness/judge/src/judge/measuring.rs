@@ -1,7 +1,7 @@
 //! The timed launches: the candidate alone, or in turns with the incumbent (A B B A).
 //!
-//! This file decides which kernel is launched next and when to stop. [`times`] keeps what was timed and derives the ratio from
-//! it; [`lines`] writes the result lines.
+//! This file decides which kernel is launched next and when to stop. [`times`] keeps what was timed
+//! and derives the ratio from it; [`lines`] writes the result lines.
 
 mod lines;
 mod times;
@@ -26,11 +26,12 @@ use workloads::TimedWorkloads;
 /// Shortest time between two writings of the measures. A screen cannot show more.
 const WRITE_EVERY: Duration = Duration::from_millis(50);
 
-/// Times the candidate and writes the measures. `ended` is called after the last turn; it returns whether something
-/// disturbed the measurement, and then the verdict on speed needs a clearer difference.
+/// Times the candidate and writes the measures. `ended` is called after the last turn; it returns
+/// whether something disturbed the measurement, and then the verdict on speed needs a clearer
+/// difference.
 ///
-/// The outputs of timed launches are checked too. Returns `Fail` if one was wrong or took less time than the device can; the
-/// measures that were written so far are then taken back.
+/// The outputs of timed launches are checked too. Returns `Fail` if one was wrong or took less time
+/// than the device can; the measures that were written so far are then taken back.
 pub fn measure(
     cx: &mut ProblemContext,
     plan: &Plan,
@@ -80,32 +81,56 @@ pub struct Candidate<'a> {
 struct TimedWorker {
     timed: Box<dyn Timed>,
     inputs: Box<dyn Iterator<Item = u64>>,
-    /// The incumbent in the same worker, if the problem supports that. Unless the problem lets both kernels share their
-    /// inputs ([`Timed::shares_inputs`]), the incumbent gets inputs that the candidate had already, so that nothing that it
-    /// leaves behind helps the candidate.
+    /// The incumbent in the same worker, if the problem supports that. Unless the problem lets both
+    /// kernels share their inputs ([`Timed::shares_inputs`]), the incumbent gets inputs that the
+    /// candidate had already, so that nothing that it leaves behind helps the candidate.
     incumbent: Option<Box<dyn Timed>>,
     /// Inputs that the candidate had already.
     used: Vec<u64>,
 }
 
 impl TimedWorker {
-    fn new(timed: Box<dyn Timed>, worker: &mut Worker, incumbent: Option<&Incumbent>) -> Result<Self, Stop> {
+    fn new(
+        timed: Box<dyn Timed>,
+        worker: &mut Worker,
+        incumbent: Option<&Incumbent>,
+    ) -> Result<Self, Stop> {
         let image = incumbent.and_then(|incumbent| incumbent.image.as_deref());
-        let incumbent = image.map(|image| timed.in_same_worker(worker, image)).transpose()?.flatten();
-        Ok(TimedWorker { inputs: timed.inputs(), used: timed.used_inputs(), timed, incumbent })
+        let incumbent = image
+            .map(|image| timed.in_same_worker(worker, image))
+            .transpose()?
+            .flatten();
+        Ok(TimedWorker {
+            inputs: timed.inputs(),
+            used: timed.used_inputs(),
+            timed,
+            incumbent,
+        })
     }
 
     /// Times a turn of the candidate; `None` if its results were wrong.
-    fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
+    fn turn(
+        &mut self,
+        worker: &mut Worker,
+        inputs: u64,
+        out: &mut Writer,
+    ) -> Result<Option<Vec<f64>>, Stop> {
         self.used.push(inputs);
-        let Some(seconds) = self.timed.turn(worker, inputs, out)? else { return Ok(None) };
+        let Some(seconds) = self.timed.turn(worker, inputs, out)? else {
+            return Ok(None);
+        };
         // Whoever changed an input is found before the incumbent gets the same input.
         Ok((self.timed.check_memory(worker, out)? == Correctness::Pass).then_some(seconds))
     }
 
-    /// Where both kernels share a worker and its inputs, the first turn of each takes up to 11 % longer or less than the
-    /// others (rmsnorm on an H200). So each takes a turn that does not count.
-    fn warm_up_in_turns(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
+    /// Where both kernels share a worker and its inputs, the first turn of each takes up to 11 %
+    /// longer or less than the others (rmsnorm on an H200). So each takes a turn that does not
+    /// count.
+    fn warm_up_in_turns(
+        &mut self,
+        worker: &mut Worker,
+        out: &mut Writer,
+    ) -> Result<Correctness, Stop> {
         if !self.timed.shares_inputs() {
             return Ok(Correctness::Pass);
         }
@@ -115,7 +140,11 @@ impl TimedWorker {
         // If its results are wrong, its first turn that counts finds that.
         incumbent.turn(worker, inputs, &mut Writer::new(io::sink()))?;
         let right = self.turn(worker, inputs, out)?.is_some();
-        Ok(if right { Correctness::Pass } else { Correctness::Fail })
+        Ok(if right {
+            Correctness::Pass
+        } else {
+            Correctness::Fail
+        })
     }
 }
 
@@ -149,17 +178,25 @@ impl Measuring<'_> {
     /// Drops an incumbent whose launches alone would take all the time.
     fn leave_out_a_slow_incumbent(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
         let needs = |incumbent: &Incumbent| incumbent.turn_duration() * 2 * LEAST_BLOCKS as u32;
-        let slow = self.incumbent.take_if(|incumbent| needs(incumbent) > self.plan.patience());
+        let slow = self
+            .incumbent
+            .take_if(|incumbent| needs(incumbent) > self.plan.patience());
         if let Some(slow) = slow {
             let seconds = slow.turn_duration().as_secs_f64();
-            let reason = format!("its launch takes {seconds:.2} s, too long for a save; use `lab measure`");
+            let reason =
+                format!("its launch takes {seconds:.2} s, too long for a save; use `lab measure`");
             cx.out.caveat(no_comparison(&reason))?;
         }
         Ok(())
     }
 
     fn run(&mut self, cx: &mut ProblemContext, candidate: Candidate) -> Result<Correctness, Stop> {
-        let Candidate { problem, worker, module, image } = candidate;
+        let Candidate {
+            problem,
+            worker,
+            module,
+            image,
+        } = candidate;
         let timed = problem.set_up(cx, worker, module, WorkerRole::Verified)?;
         let mut timed_worker = TimedWorker::new(timed, worker, self.incumbent.as_ref())?;
         let mut warm_up = self.plan.warm_up().saturating_sub(CHECKED_LAUNCHES);
@@ -194,7 +231,8 @@ impl Measuring<'_> {
         }
     }
 
-    /// Measures in one worker, until its inputs are used up, its trial is complete or the time is up.
+    /// Measures in one worker, until its inputs are used up, its trial is complete or the time is
+    /// up.
     fn use_worker_up(
         &mut self,
         cx: &mut ProblemContext,
@@ -206,9 +244,15 @@ impl Measuring<'_> {
             return self.single_turn(cx, worker, timed);
         }
         // Warming up leaves inputs for one pair at least.
-        let spare = timed.inputs.size_hint().1.map_or(warm_up, |all| all.saturating_sub(2));
+        let spare = timed
+            .inputs
+            .size_hint()
+            .1
+            .map_or(warm_up, |all| all.saturating_sub(2));
         for _ in 0..warm_up.min(spare) {
-            let Some(inputs) = timed.inputs.next() else { break };
+            let Some(inputs) = timed.inputs.next() else {
+                break;
+            };
             if timed.turn(worker, inputs, cx.out)?.is_none() {
                 return Ok(TurnOutcome::WrongResult);
             }
@@ -234,13 +278,17 @@ impl Measuring<'_> {
             }
         }
         let so_far = self.so_far(timed);
-        let another =
-            timed.timed.fits_further_workers(so_far.undecided) && self.worth_another_worker(&so_far);
-        if another { Ok(TurnOutcome::Continue) } else { self.finish(cx, timed) }
+        let another = timed.timed.fits_further_workers(so_far.undecided)
+            && self.worth_another_worker(&so_far);
+        if another {
+            Ok(TurnOutcome::Continue)
+        } else {
+            self.finish(cx, timed)
+        }
     }
 
-    /// Whether to start another worker, which takes long. On save only if there are too few pairs for a verdict, or if a pair
-    /// still fits in the budget.
+    /// Whether to start another worker, which takes long. On save only if there are too few pairs
+    /// for a verdict, or if a pair still fits in the budget.
     fn worth_another_worker(&self, so_far: &SoFar) -> bool {
         let each = self.in_turns / self.times.pairs.max(1) as u32;
         let budget = self.plan.budget_for(so_far);
@@ -250,11 +298,20 @@ impl Measuring<'_> {
 
     /// What counts against the plan's budget: on save the time in turns, in `lab measure` all time.
     fn spent(&self) -> Duration {
-        if self.plan.trials.is_some() { self.began.elapsed() } else { self.in_turns }
+        if self.plan.trials.is_some() {
+            self.began.elapsed()
+        } else {
+            self.in_turns
+        }
     }
 
-    /// Compares the times with the device's bounds and writes the candidate's measures for the last time.
-    fn finish(&mut self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<TurnOutcome, Stop> {
+    /// Compares the times with the device's bounds and writes the candidate's measures for the last
+    /// time.
+    fn finish(
+        &mut self,
+        cx: &mut ProblemContext,
+        timed: &TimedWorker,
+    ) -> Result<TurnOutcome, Stop> {
         if check_bounds(cx, &*timed.timed, &self.times.candidate)? == Correctness::Fail {
             return Ok(TurnOutcome::WrongResult);
         }
@@ -264,7 +321,8 @@ impl Measuring<'_> {
         Ok(TurnOutcome::TimeUp)
     }
 
-    /// On the emulated device, whose times say nothing about a GPU: one turn, to show that the kernel ran.
+    /// On the emulated device, whose times say nothing about a GPU: one turn, to show that the
+    /// kernel ran.
     fn single_turn(
         &mut self,
         cx: &mut ProblemContext,
@@ -272,12 +330,15 @@ impl Measuring<'_> {
         timed: &mut TimedWorker,
     ) -> Result<TurnOutcome, Stop> {
         let inputs = timed.inputs.next().unwrap_or(0);
-        let Some(seconds) = timed.turn(worker, inputs, cx.out)? else { return Ok(TurnOutcome::WrongResult) };
+        let Some(seconds) = timed.turn(worker, inputs, cx.out)? else {
+            return Ok(TurnOutcome::WrongResult);
+        };
         self.times.candidate.push(seconds);
         self.finish(cx, timed)
     }
 
-    /// Times two turns of the candidate, and with an incumbent one turn of it before and one after them, on the same inputs.
+    /// Times two turns of the candidate, and with an incumbent one turn of it before and one after
+    /// them, on the same inputs.
     fn pair(
         &mut self,
         cx: &mut ProblemContext,
@@ -303,16 +364,22 @@ impl Measuring<'_> {
         let last = self.turn_of_incumbent(cx, worker, timed, inputs[1])?;
         self.in_turns = before + began.elapsed();
         if let (Some(first), Some(last)) = (first, last) {
-            let turns = BlockTurns { a: [first, last], b: between };
+            let turns = BlockTurns {
+                a: [first, last],
+                b: between,
+            };
             let whole = |turn: &Vec<f64>| timed.timed.seconds_of_turn(turn).unwrap_or(f64::NAN);
-            let block = AbbaBlock { a: turns.a.each_ref().map(whole), b: turns.b.each_ref().map(whole) };
+            let block = AbbaBlock {
+                a: turns.a.each_ref().map(whole),
+                b: turns.b.each_ref().map(whole),
+            };
             self.times.add_block(block, &turns);
         }
         Ok(TurnOutcome::Continue)
     }
 
-    /// Times a turn of the incumbent; `None` without one. An incumbent that fails is dropped with a caveat, and the comparison
-    /// that was written so far is taken back.
+    /// Times a turn of the incumbent; `None` without one. An incumbent that fails is dropped with a
+    /// caveat, and the comparison that was written so far is taken back.
     fn turn_of_incumbent(
         &mut self,
         cx: &mut ProblemContext,
@@ -320,7 +387,9 @@ impl Measuring<'_> {
         timed: &mut TimedWorker,
         inputs: u64,
     ) -> Result<Option<Vec<f64>>, Stop> {
-        let Some(incumbent) = self.incumbent.as_mut() else { return Ok(None) };
+        let Some(incumbent) = self.incumbent.as_mut() else {
+            return Ok(None);
+        };
         let shared = timed.timed.shares_inputs().then_some(&inputs);
         let turn = match (&mut timed.incumbent, shared.or(timed.used.last())) {
             (Some(here), Some(inputs)) => {
@@ -346,39 +415,61 @@ impl Measuring<'_> {
         }
     }
 
-    /// What was measured so far: the interval of the ratio and whether it decides, or the interval of the candidate's own
-    /// rate without an incumbent.
+    /// What was measured so far: the interval of the ratio and whether it decides, or the interval
+    /// of the candidate's own rate without an incumbent.
     fn so_far(&self, timed: &TimedWorker) -> SoFar {
         let blocks = self.times.pairs;
         if self.incumbent.is_some() {
             let ratio = self.times.ratio();
             let half_width = ratio.map_or(f64::INFINITY, |ratio| ratio.log.half_width);
             let speed = ratio.map_or(Speed::Undecided, |ratio| ratio.speed(self.plan.same_within));
-            return SoFar { blocks, half_width, undecided: speed == Speed::Undecided };
+            return SoFar {
+                blocks,
+                half_width,
+                undecided: speed == Speed::Undecided,
+            };
         }
         let own = timed.timed.throughput(&self.times.candidate);
         let ends = own.and_then(|m| Some((m.low?, m.high?)));
         let half_width = ends.map_or(f64::INFINITY, |(low, high)| (high / low).ln() / 2.0);
-        SoFar { blocks, half_width, undecided: false }
+        SoFar {
+            blocks,
+            half_width,
+            undecided: false,
+        }
     }
 }
 
-/// Returns `Fail` if the device cannot be as fast as a launch seems to have been. `turns` are seconds. Without a probe, and on
-/// the emulated device, there are no bounds.
+/// Returns `Fail` if the device cannot be as fast as a launch seems to have been. `turns` are
+/// seconds. Without a probe, and on the emulated device, there are no bounds.
 pub fn check_bounds(
     cx: &mut ProblemContext,
     timed: &dyn Timed,
     turns: &[Vec<f64>],
 ) -> Result<Correctness, Stop> {
-    let Some(figures) = cx.figures.filter(|_| !cx.device.emulated) else { return Ok(Correctness::Pass) };
+    let Some(figures) = cx.figures.filter(|_| !cx.device.emulated) else {
+        return Ok(Correctness::Pass);
+    };
     let demands = timed.demands();
     let median = |at: usize| {
-        let seconds: Vec<f64> = turns.iter().filter_map(|turn| turn.get(at).copied()).collect();
+        let seconds: Vec<f64> = turns
+            .iter()
+            .filter_map(|turn| turn.get(at).copied())
+            .collect();
         summarise(&seconds).map(|s| s.median)
     };
     let seconds: Option<Vec<f64>> = (0..demands.len()).map(median).collect();
-    let Some(seconds) = seconds else { return Ok(Correctness::Pass) };
-    Ok(bounds::judge(&figures, cx.device.l2_bytes, &demands, &seconds, timed.aggregate(), cx.out)?)
+    let Some(seconds) = seconds else {
+        return Ok(Correctness::Pass);
+    };
+    Ok(bounds::judge(
+        &figures,
+        cx.device.l2_bytes,
+        &demands,
+        &seconds,
+        timed.aggregate(),
+        cx.out,
+    )?)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! The judge process, `lab harness`: takes a copy of kernel.cu, has it built by the compiler process and run by the worker
-//! process, compares what it wrote with what is expected, and times it. Only the judge writes result lines.
+//! The judge process, `lab harness`: takes a copy of kernel.cu, has it built by the compiler
+//! process and run by the worker process, compares what it wrote with what is expected, and times
+//! it. Only the judge writes result lines.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -62,14 +63,18 @@ use std::io::{self, Write};
 
 /// Runs the judge process, with run.log's lines on stdout.
 ///
-/// It dies with the process that started it, and ends its children when a signal ends it. With `on_standby` it does ahead
-/// what does not depend on the candidate, and judges when a line arrives on its stdin.
+/// It dies with the process that started it, and ends its children when a signal ends it. With
+/// `on_standby` it does ahead what does not depend on the candidate, and judges when a line arrives
+/// on its stdin.
 pub fn main(options: JudgeOptions, on_standby: bool) -> Exit {
     let signals = lifetime::kill_children_on_signals(private_folder::remove_own)
         .and_then(|()| descendants::adopt_orphans())
         .and_then(|()| lifetime::die_with_parent(rustix::process::Signal::TERM));
     if let Err(error) = signals {
-        console::complain("lab harness", &format!("the signal handlers cannot be set up: {error}"));
+        console::complain(
+            "lab harness",
+            &format!("the signal handlers cannot be set up: {error}"),
+        );
         return Exit::NOT_JUDGED;
     }
     if on_standby {
@@ -79,7 +84,8 @@ pub fn main(options: JudgeOptions, on_standby: bool) -> Exit {
     }
 }
 
-/// Judges one kernel, or checks or profiles it if the options say so, and writes run.log's lines to `sink`.
+/// Judges one kernel, or checks or profiles it if the options say so, and writes run.log's lines to
+/// `sink`.
 ///
 /// Every failure becomes a line `stopped:` and an exit code; see [`Exit`].
 pub fn judge(options: JudgeOptions, sink: impl Write + Send + 'static) -> Exit {
@@ -101,7 +107,11 @@ pub fn judge(options: JudgeOptions, sink: impl Write + Send + 'static) -> Exit {
 }
 
 /// Writes the last lines of a run and returns its exit code.
-fn write_verdict(options: &JudgeOptions, verdict: Result<Correctness, Stop>, out: &mut Writer) -> Exit {
+fn write_verdict(
+    options: &JudgeOptions,
+    verdict: Result<Correctness, Stop>,
+    out: &mut Writer,
+) -> Exit {
     // A source that cannot be read was refused already; then there is no launch that failed.
     let source = || std::fs::read_to_string(options.kernel()).unwrap_or_default();
     let verdict = verdict.map_err(|stop| crate::source_place::with_line(stop, &source()));
@@ -109,7 +119,11 @@ fn write_verdict(options: &JudgeOptions, verdict: Result<Correctness, Stop>, out
         Ok(Correctness::Pass) => out.line("correctness", "pass"),
         Ok(Correctness::Fail) => out.line("correctness", "fail"),
         Err(stop) => {
-            let reason = with_place(options, stop, options.as_shown(&of_the_kernel(options, stop)));
+            let reason = with_place(
+                options,
+                stop,
+                options.as_shown(&of_the_kernel(options, stop)),
+            );
             write_fault(out, stop).and_then(|()| write_stopped(out, &reason))
         }
     };
@@ -135,18 +149,23 @@ fn write_fault(out: &mut Writer, stop: &Stop) -> io::Result<()> {
     }
 }
 
-/// A fault that belongs to a line of the source, in the form of a compiler's message, so that an editor and the screen find the line.
-/// Any other text stays as it is.
+/// A fault that belongs to a line of the source, in the form of a compiler's message, so that an
+/// editor and the screen find the line. Any other text stays as it is.
 fn with_place(options: &JudgeOptions, stop: &Stop, text: String) -> String {
-    let (Stop::Build(_) | Stop::Crash(_)) = stop else { return text };
-    let place = text.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+    let (Stop::Build(_) | Stop::Crash(_)) = stop else {
+        return text;
+    };
+    let place = text
+        .strip_prefix("line ")
+        .and_then(|rest| rest.split_once(": "));
     match place.and_then(|(line, what)| Some((line.parse::<u32>().ok()?, what))) {
         Some((line, what)) => format!("{}:{line}: error: {what}", options.shown_as()),
         None => text,
     }
 }
 
-/// The text of a stop with the path that is shown for a source in Python, whose copy has its usual name.
+/// The text of a stop with the path that is shown for a source in Python, whose copy has its usual
+/// name.
 fn of_the_kernel(options: &JudgeOptions, stop: &Stop) -> String {
     let text = stop.to_string();
     match stop {
@@ -166,5 +185,9 @@ fn of_the_kernel(options: &JudgeOptions, stop: &Stop) -> String {
 fn write_stopped(out: &mut Writer, reason: &str) -> io::Result<()> {
     let (first, rest) = reason.split_once('\n').unwrap_or((reason, ""));
     out.line("stopped", first.trim_end_matches(':'))?;
-    if rest.is_empty() { Ok(()) } else { out.text(rest) }
+    if rest.is_empty() {
+        Ok(())
+    } else {
+        out.text(rest)
+    }
 }

@@ -1,8 +1,9 @@
-//! The problem's peers: other implementations of it, each in a worker of its own, checked by the same gates and timed in turns
-//! with the candidate. [`files`] reads their files, [`prepared`] checks them.
+//! The problem's peers: other implementations of it, each in a worker of its own, checked by the
+//! same gates and timed in turns with the candidate. [`files`] reads their files, [`prepared`]
+//! checks them.
 //!
-//! A peer that fails never counts against the candidate: its line says why there is no comparison. A candidate that fails in these
-//! turns has failed.
+//! A peer that fails never counts against the candidate: its line says why there is no comparison.
+//! A candidate that fails in these turns has failed.
 
 mod captured;
 mod files;
@@ -53,7 +54,10 @@ impl PeerFigures {
             out.line("peer_workload", format_args!("{name} {workload}"))?;
         }
         for LeftOut { label, why } in &self.left_out {
-            out.line("peer_left_out", format_args!("{name} {label} why={}", in_a_word(why)))?;
+            out.line(
+                "peer_left_out",
+                format_args!("{name} {label} why={}", in_a_word(why)),
+            )?;
         }
         let mut line = format!("{name} ratio={:.4}", self.whole.value);
         if let (Some(low), Some(high)) = (self.whole.low, self.whole.high) {
@@ -78,7 +82,8 @@ fn in_a_word(text: &str) -> String {
     text.lines().next().unwrap_or_default().replace(' ', "~")
 }
 
-/// Times the candidate beside each peer, and writes their lines. Returns `Fail` if the candidate was wrong in one of these turns.
+/// Times the candidate beside each peer, and writes their lines. Returns `Fail` if the candidate
+/// was wrong in one of these turns.
 pub fn measure(
     env: &RunEnvironment,
     builder: &mut KernelBuilder,
@@ -86,11 +91,21 @@ pub fn measure(
     files: &PeerFiles,
     out: &mut Writer,
 ) -> Result<Correctness, Stop> {
-    let Candidate { problem, worker, module, image } = candidate;
+    let Candidate {
+        problem,
+        worker,
+        module,
+        image,
+    } = candidate;
     let (peers, began) = (problem.peers().to_vec(), Instant::now());
     for (number, peer) in (1..).zip(&peers) {
         out.progress(number, peers.len() as u64)?;
-        let candidate = Candidate { problem: &mut *problem, worker: &mut *worker, module, image };
+        let candidate = Candidate {
+            problem: &mut *problem,
+            worker: &mut *worker,
+            module,
+            image,
+        };
         let (name, taken) = (&peer.name, began.elapsed());
         let compared = match number > 1 && taken > 2 * env.options.peer_limit {
             true => Compared::Failed(format!(
@@ -131,7 +146,8 @@ fn compare(
         Err(why) => return Ok(Compared::Failed(why)),
     };
     if let Some(changed) = files.changed() {
-        let why = format!("{changed} changed while the peers ran, and so nothing is compared with it");
+        let why =
+            format!("{changed} changed while the peers ran, and so nothing is compared with it");
         return Ok(Compared::Failed(why));
     }
     let failed = |why: &str| Compared::Failed(prepared::with_place(why, spec, &file.text()));
@@ -140,7 +156,11 @@ fn compare(
         Ok(Err(why)) => return Ok(failed(&why)),
         Err(stop) => return Ok(failed(&stop.to_string())),
     };
-    let PreparedPeer { ready, mut left_out, of } = peer;
+    let PreparedPeer {
+        ready,
+        mut left_out,
+        of,
+    } = peer;
     for left in &mut left_out {
         left.why = prepared::with_place(&left.why, spec, &file.text());
     }
@@ -153,9 +173,19 @@ fn compare(
             Err(why) => return Ok(Compared::Failed(why)),
         }
     }
-    let Candidate { problem, worker, module, image } = candidate;
+    let Candidate {
+        problem,
+        worker,
+        module,
+        image,
+    } = candidate;
     let problem = part.as_deref_mut().unwrap_or(problem);
-    let candidate = Candidate { problem, worker, module, image };
+    let candidate = Candidate {
+        problem,
+        worker,
+        module,
+        image,
+    };
     let _access = env.access.wait(DeviceUse::Measuring, out)?;
     let (log, mut lines) = Captured::new();
     let compared = if env.device.emulated {
@@ -173,7 +203,11 @@ fn compare(
     };
     Ok(match compared {
         Some(Compared::Failed(why)) => failed(&why),
-        Some(Compared::Ratio(figures)) => Compared::Ratio(Box::new(PeerFigures { left_out, of, ..*figures })),
+        Some(Compared::Ratio(figures)) => Compared::Ratio(Box::new(PeerFigures {
+            left_out,
+            of,
+            ..*figures
+        })),
         Some(compared) => compared,
         None => Compared::CandidateFailed(log.text()),
     })
@@ -182,8 +216,8 @@ fn compare(
 /// A problem, and whether the candidate passes it.
 type JudgedProblem = (Box<dyn Problem>, Correctness);
 
-/// The problem without these workloads, which the candidate has passed. `Err(why)` where the lab has no place for its buffers beside
-/// those of all workloads.
+/// The problem without these workloads, which the candidate has passed. `Err(why)` where the lab
+/// has no place for its buffers beside those of all workloads.
 fn without(
     env: &RunEnvironment,
     builder: &mut KernelBuilder,
@@ -210,18 +244,30 @@ fn without(
 /// What the lines of a measurement with an incumbent say of the peer in its place.
 fn of_report(report: &Report) -> Compared {
     let Some(comparison) = report.comparison() else {
-        let why =
-            report.caveats().last().cloned().unwrap_or_else(|| "there was no time for its turns".into());
+        let why = report
+            .caveats()
+            .last()
+            .cloned()
+            .unwrap_or_else(|| "there was no time for its turns".into());
         return Compared::Failed(why);
     };
-    let workloads = report.workload_figures().into_iter().filter_map(|workload| {
-        let ratio = workload.ratio?;
-        let us = workload.us.map_or_else(String::new, |own| format!(" us={:.3}", own.value * ratio.value));
-        let ends = ratio.low.zip(ratio.high);
-        let ends =
-            ends.map_or_else(String::new, |(low, high)| format!(" ratio_low={low:.4} ratio_high={high:.4}"));
-        Some(format!("{}{us} ratio={:.4}{ends}", workload.name, ratio.value))
-    });
+    let workloads = report
+        .workload_figures()
+        .into_iter()
+        .filter_map(|workload| {
+            let ratio = workload.ratio?;
+            let us = workload.us.map_or_else(String::new, |own| {
+                format!(" us={:.3}", own.value * ratio.value)
+            });
+            let ends = ratio.low.zip(ratio.high);
+            let ends = ends.map_or_else(String::new, |(low, high)| {
+                format!(" ratio_low={low:.4} ratio_high={high:.4}")
+            });
+            Some(format!(
+                "{}{us} ratio={:.4}{ends}",
+                workload.name, ratio.value
+            ))
+        });
     Compared::Ratio(Box::new(PeerFigures {
         whole: comparison.ratio,
         own_us: report.number("kernel_us").filter(|us| us.is_finite()),
@@ -238,17 +284,26 @@ fn on_cpu(
     candidate: Candidate,
     mut peer: Incumbent,
 ) -> Result<Option<Compared>, Stop> {
-    let Candidate { problem, worker, module, .. } = candidate;
+    let Candidate {
+        problem,
+        worker,
+        module,
+        ..
+    } = candidate;
     let mut own = problem.set_up(cx, worker, module, WorkerRole::Verified)?;
     let mut inputs = own.inputs();
     let mut blocks = Vec::new();
     let (mut turns, mut of_each) = (Vec::new(), Vec::new());
     for _ in 0..BLOCKS_ON_CPU {
-        let (Some(first), Some(second)) = (inputs.next(), inputs.next()) else { break };
+        let (Some(first), Some(second)) = (inputs.next(), inputs.next()) else {
+            break;
+        };
         let before = peer.turn(first);
         let mut between = [0.0; 2];
         for (seconds, inputs) in between.iter_mut().zip([first, second]) {
-            let Some(turn) = own.turn(worker, inputs, cx.out)? else { return Ok(None) };
+            let Some(turn) = own.turn(worker, inputs, cx.out)? else {
+                return Ok(None);
+            };
             *seconds = own.seconds_of_turn(&turn).unwrap_or(f64::NAN);
             turns.push(turn);
         }
@@ -259,14 +314,21 @@ fn on_cpu(
         };
         of_each.push([before.clone(), after.clone()]);
         let whole = |turn: &[f64]| own.seconds_of_turn(turn).unwrap_or(f64::NAN);
-        blocks.push(AbbaBlock { a: [whole(&before), whole(&after)], b: between });
+        blocks.push(AbbaBlock {
+            a: [whole(&before), whole(&after)],
+            b: between,
+        });
     }
     if own.check(worker, cx.out)? == Correctness::Fail {
         return Ok(None);
     }
     Ok(Some(match Ratio::of_blocks(&blocks) {
         Some(ratio) => {
-            let whole = Measure { value: ratio.value(), low: None, high: None };
+            let whole = Measure {
+                value: ratio.value(),
+                low: None,
+                high: None,
+            };
             Compared::Ratio(Box::new(PeerFigures {
                 whole,
                 own_us: own_us(&*own, &turns),
@@ -280,7 +342,8 @@ fn on_cpu(
     }))
 }
 
-/// The ratio of each of several workloads, over the turns of both. `of_peer` has two turns for each two of the candidate.
+/// The ratio of each of several workloads, over the turns of both. `of_peer` has two turns for each
+/// two of the candidate.
 fn of_workloads(own: &dyn Timed, turns: &[Vec<f64>], of_peer: &[[Vec<f64>; 2]]) -> Vec<String> {
     let named = own.workloads(turns);
     if named.len() < 2 {
@@ -289,16 +352,26 @@ fn of_workloads(own: &dyn Timed, turns: &[Vec<f64>], of_peer: &[[Vec<f64>; 2]]) 
     let of = |(at, workload): (usize, WorkloadFigures)| {
         let at = |turn: &[f64]| turn.get(at).copied().unwrap_or(f64::NAN);
         let pairs = of_peer.iter().zip(turns.chunks_exact(2));
-        let blocks = pairs.map(|(a, b)| AbbaBlock { a: [at(&a[0]), at(&a[1])], b: [at(&b[0]), at(&b[1])] });
+        let blocks = pairs.map(|(a, b)| AbbaBlock {
+            a: [at(&a[0]), at(&a[1])],
+            b: [at(&b[0]), at(&b[1])],
+        });
         let ratio = Ratio::of_blocks(&blocks.collect::<Vec<_>>())?.value();
-        Some(format!("{} us={:.3} ratio={ratio:.4}", workload.label, workload.seconds.median * 1e6 * ratio))
+        Some(format!(
+            "{} us={:.3} ratio={ratio:.4}",
+            workload.label,
+            workload.seconds.median * 1e6 * ratio
+        ))
     };
     named.into_iter().enumerate().filter_map(of).collect()
 }
 
 /// Microseconds that stand for a launch of a turn.
 fn own_us(timed: &dyn Timed, turns: &[Vec<f64>]) -> Option<f64> {
-    let mut seconds: Vec<f64> = turns.iter().filter_map(|turn| timed.seconds_of_turn(turn)).collect();
+    let mut seconds: Vec<f64> = turns
+        .iter()
+        .filter_map(|turn| timed.seconds_of_turn(turn))
+        .collect();
     seconds.sort_by(f64::total_cmp);
     seconds.get(seconds.len() / 2).map(|seconds| seconds * 1e6)
 }

@@ -1,5 +1,5 @@
-//! Probing the device with the judge's processes: once for each device and driver while a judge is on standby, or on request by
-//! `lab probe`.
+//! Probing the device with the judge's processes: once for each device and driver while a judge is
+//! on standby, or on request by `lab probe`.
 
 use super::device_access::DeviceAccess;
 use super::kernel_builder::KernelBuilder;
@@ -24,8 +24,9 @@ use std::path::Path;
 
 /// Probes the device before the start signal and stores the figures.
 ///
-/// Returns `None` on the emulated device, if another run uses the device, if the start signal arrives, and if the probe fails or
-/// is disturbed. The last two are written as log text. A later judge then probes again; only the bounds of this run are missing.
+/// Returns `None` on the emulated device, if another run uses the device, if the start signal
+/// arrives, and if the probe fails or is disturbed. The last two are written as log text. A later
+/// judge then probes again; only the bounds of this run are missing.
 pub(super) fn probe_ahead(
     env: &RunEnvironment,
     builder: &mut KernelBuilder,
@@ -44,7 +45,9 @@ pub(super) fn probe_ahead(
             Ok(None)
         }
         Err(stop) => {
-            out.text(&format!("the device could not be probed, so nothing bounds the times: {stop}"))?;
+            out.text(&format!(
+                "the device could not be probed, so nothing bounds the times: {stop}"
+            ))?;
             Ok(None)
         }
     }
@@ -56,7 +59,9 @@ fn try_probe_ahead(
     builder: &mut KernelBuilder,
     start: &mut StartSignal,
 ) -> Result<Result<Option<DeviceFigures>, String>, Stop> {
-    let Some(_access) = env.access.try_get(DeviceUse::Measuring)? else { return Ok(Ok(None)) };
+    let Some(_access) = env.access.try_get(DeviceUse::Measuring)? else {
+        return Ok(Ok(None));
+    };
     // The probe is compiled, also where the kernel and its reference are Python.
     let is_only_for_probe = builder.compiler.is_none();
     if is_only_for_probe {
@@ -64,12 +69,16 @@ fn try_probe_ahead(
     }
     let mut worker = start_worker(env.options, Language::Cuda, env.target, env.sink)?.ready()?;
     env.telemetry.start();
-    let figures = build_and_measure(builder, &mut worker, env.cache_dir, &mut || start.received());
+    let figures = build_and_measure(builder, &mut worker, env.cache_dir, &mut || {
+        start.received()
+    });
     if is_only_for_probe {
         builder.compiler = None;
     }
     let disturbed = disturbances(&env.telemetry);
-    let Some(figures) = figures? else { return Ok(Ok(None)) };
+    let Some(figures) = figures? else {
+        return Ok(Ok(None));
+    };
     if !disturbed.is_empty() {
         return Ok(Err(disturbed.join("; ")));
     }
@@ -83,12 +92,13 @@ pub struct Probed {
     pub device: DeviceInfo,
     /// What it can do.
     pub figures: DeviceFigures,
-    /// What made the device slower than it can be. If this is empty, the figures were stored and bound the times of later runs.
-    /// Otherwise they are only shown.
+    /// What made the device slower than it can be. If this is empty, the figures were stored and
+    /// bound the times of later runs. Otherwise they are only shown.
     pub disturbed: Vec<String>,
 }
 
-/// Probes the device, also if its figures are stored already. If a signal ends the calling process, it ends its children first.
+/// Probes the device, also if its figures are stored already. If a signal ends the calling process,
+/// it ends its children first.
 pub fn probe(options: &JudgeOptions) -> Result<Probed, Stop> {
     lifetime::kill_children_on_signals(private_folder::remove_own)?;
     let sink = SharedSink::new(console::stderr());
@@ -104,7 +114,8 @@ pub fn probe(options: &JudgeOptions) -> Result<Probed, Stop> {
         arch: arch(options, &device),
     };
     let telemetry = TelemetryMonitor::open(&device)?;
-    let _access = DeviceAccess::of(&device, &cache_dir).wait(DeviceUse::Measuring, &mut sink.writer())?;
+    let _access =
+        DeviceAccess::of(&device, &cache_dir).wait(DeviceUse::Measuring, &mut sink.writer())?;
     telemetry.start();
     let figures = build_and_measure(&mut builder, &mut worker, &cache_dir, &mut || false)?;
     let disturbed = disturbances(&telemetry);
@@ -112,24 +123,36 @@ pub fn probe(options: &JudgeOptions) -> Result<Probed, Stop> {
     if disturbed.is_empty() {
         store(&cache_dir, &device, &figures)?;
     }
-    Ok(Probed { device, figures, disturbed })
+    Ok(Probed {
+        device,
+        figures,
+        disturbed,
+    })
 }
 
 fn store(cache_dir: &Path, device: &DeviceInfo, figures: &DeviceFigures) -> Result<(), Stop> {
     probe::store(cache_dir, device, figures).map_err(|e| {
-        Stop::Lab(format!("the figures of the device cannot be stored in {}: {e}", cache_dir.display()))
+        Stop::Lab(format!(
+            "the figures of the device cannot be stored in {}: {e}",
+            cache_dir.display()
+        ))
     })
 }
 
-/// Builds the probe and measures with a worker that does nothing else. `None` if `interrupted` returned true.
+/// Builds the probe and measures with a worker that does nothing else. `None` if `interrupted`
+/// returned true.
 fn build_and_measure(
     builder: &mut KernelBuilder,
     worker: &mut Worker,
     cache_dir: &Path,
     interrupted: &mut dyn FnMut() -> bool,
 ) -> Result<Option<DeviceFigures>, Stop> {
-    let failed =
-        |e: io::Error| Stop::Lab(format!("probe.cu cannot be written in {}: {e}", cache_dir.display()));
+    let failed = |e: io::Error| {
+        Stop::Lab(format!(
+            "probe.cu cannot be written in {}: {e}",
+            cache_dir.display()
+        ))
+    };
     let folder = PrivateFolder::new_in(&cache_dir.join(SNAPSHOTS)).map_err(failed)?;
     let source = folder.path().join("probe.cu");
     std::fs::write(&source, SOURCE).map_err(failed)?;
@@ -138,11 +161,13 @@ fn build_and_measure(
     probe::measure(worker, module, interrupted)
 }
 
-/// What made the device slower than it can be while telemetry was read. No bound may follow from such figures.
+/// What made the device slower than it can be while telemetry was read. No bound may follow from
+/// such figures.
 fn disturbances(telemetry: &TelemetryMonitor) -> Vec<String> {
     match telemetry.finish() {
         Ok(Some(summary)) => summary.slowed(),
-        // Without telemetry nothing is known against the figures: each is the best of several launches.
+        // Without telemetry nothing is known against the figures: each is the best of several
+        // launches.
         Ok(None) | Err(_) => Vec::new(),
     }
 }

@@ -1,4 +1,5 @@
-//! What every kind of run sets up first: the children with their output in run.log, the cache folder, the architecture.
+//! What every kind of run sets up first: the children with their output in run.log, the cache
+//! folder, the architecture.
 
 use crate::compiler::Compiler;
 use crate::options::JudgeOptions;
@@ -16,7 +17,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// Starts the compiler process. What it prints becomes log text.
-pub fn start_compiler(options: &JudgeOptions, target: Target, sink: &SharedSink) -> Result<Compiler, Stop> {
+pub fn start_compiler(
+    options: &JudgeOptions,
+    target: Target,
+    sink: &SharedSink,
+) -> Result<Compiler, Stop> {
     let cache_dir = cache_dir(options)?;
     let readable = super::confinement::readable(options);
     Compiler::start(
@@ -39,8 +44,8 @@ pub fn start_worker(
     start_worker_with(options, language, target, as_kernel_output(sink.writer()))
 }
 
-/// [`start_worker`] for a kernel that is not the candidate: what it prints is dropped, because in run.log it would look like the
-/// candidate's output.
+/// [`start_worker`] for a kernel that is not the candidate: what it prints is dropped, because in
+/// run.log it would look like the candidate's output.
 pub fn start_worker_quietly(
     options: &JudgeOptions,
     language: Language,
@@ -59,15 +64,22 @@ fn start_worker_with(
     let (cache_dir, limit) = (cache_dir(options)?, options.time_limit);
     match language {
         Language::Cuda => Worker::start(&options.worker, target, limit, &cache_dir, forward),
-        Language::Python => Worker::start_python(&options.interpreter(), target, limit, &cache_dir, forward),
+        Language::Python => {
+            Worker::start_python(&options.interpreter(), target, limit, &cache_dir, forward)
+        }
     }
 }
 
 /// What holds back the children of a run: the weaker of the two, if there is a compiler.
 pub fn sandbox_of(worker: &Worker, compiler: Option<&Compiler>) -> SandboxState {
     let of_compiler = compiler.and_then(Compiler::sandbox);
-    let states = [worker.sandbox(), of_compiler].into_iter().flatten().cloned();
-    let missing = || SandboxState::None { why: "the worker is not confined".into() };
+    let states = [worker.sandbox(), of_compiler]
+        .into_iter()
+        .flatten()
+        .cloned();
+    let missing = || SandboxState::None {
+        why: "the worker is not confined".into(),
+    };
     states.reduce(SandboxState::and).unwrap_or_else(missing)
 }
 
@@ -88,21 +100,32 @@ fn as_text(out: Writer) -> LineSink {
     })
 }
 
-/// The caveat of a run that asked for any device and got the cpu device because the NVIDIA driver does not work.
+/// The caveat of a run that asked for any device and got the cpu device because the NVIDIA driver
+/// does not work.
 pub fn auto_caveat(asked: Target) -> Option<String> {
     let why = lab_device::why_not_cuda(asked)?;
-    Some(format!("device auto is the cpu device here, because the NVIDIA driver cannot be used: {why}"))
+    Some(format!(
+        "device auto is the cpu device here, because the NVIDIA driver cannot be used: {why}"
+    ))
 }
 
-/// Creates the folder for what outlives a run, and returns its absolute path: the children may have another current folder.
+/// Creates the folder for what outlives a run, and returns its absolute path: the children may have
+/// another current folder.
 pub fn cache_dir(options: &JudgeOptions) -> Result<PathBuf, Stop> {
     let folder = match &options.cache_dir {
         Some(folder) => folder.clone(),
-        None => users_cache_dir()
-            .map_err(|e| Stop::Lab(format!("there is no home folder for the cache folder: {e}; set HOME")))?,
+        None => users_cache_dir().map_err(|e| {
+            Stop::Lab(format!(
+                "there is no home folder for the cache folder: {e}; set HOME"
+            ))
+        })?,
     };
-    let failed =
-        |e: std::io::Error| Stop::Lab(format!("the cache folder {} cannot be made: {e}", folder.display()));
+    let failed = |e: std::io::Error| {
+        Stop::Lab(format!(
+            "the cache folder {} cannot be made: {e}",
+            folder.display()
+        ))
+    };
     std::fs::create_dir_all(&folder).map_err(failed)?;
     folder.canonicalize().map_err(failed)
 }
@@ -112,16 +135,24 @@ fn users_cache_dir() -> Result<PathBuf, etcetera::HomeDirError> {
     Ok(etcetera::choose_base_strategy()?.cache_dir().join("lab"))
 }
 
-/// Removes what judges that were killed left in the user's cache folder: copies of kernels, and files of compilers. For a process
-/// that has started judges and is about to end.
+/// Removes what judges that were killed left in the user's cache folder: copies of kernels, and
+/// files of compilers. For a process that has started judges and is about to end.
 pub fn remove_unused() {
     if let Ok(folder) = users_cache_dir() {
         private_folder::remove_unused(&folder);
     }
 }
 
-/// The architecture to build for: that of `--arch`, else that of a compiler option, else the device's own.
+/// The architecture to build for: that of `--arch`, else that of a compiler option, else the
+/// device's own.
 pub fn arch(options: &JudgeOptions, device: &DeviceInfo) -> String {
-    let named = options.compile_options.architecture().filter(|_| !device.emulated);
-    options.arch.as_deref().or(named).map_or_else(|| device.arch.clone(), str::to_owned)
+    let named = options
+        .compile_options
+        .architecture()
+        .filter(|_| !device.emulated);
+    options
+        .arch
+        .as_deref()
+        .or(named)
+        .map_or_else(|| device.arch.clone(), str::to_owned)
 }

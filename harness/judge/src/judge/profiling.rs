@@ -1,5 +1,6 @@
-//! `lab harness --profile`: launches one workload of the candidate under ncu and writes profile.json. Where no counters can be read,
-//! it writes what the image says. Compares no results and times nothing.
+//! `lab harness --profile`: launches one workload of the candidate under ncu and writes
+//! profile.json. Where no counters can be read, it writes what the image says. Compares no results
+//! and times nothing.
 
 mod counters;
 mod durations;
@@ -39,8 +40,13 @@ use under_ncu::WorkerStart;
 
 pub use proof::counters_are_readable;
 
-/// Profiles one launch, or times a launch of each workload, and writes the file into the folder of the request.
-pub fn profile(options: &JudgeOptions, request: &ProfileRequest, sink: &SharedSink) -> Result<(), Stop> {
+/// Profiles one launch, or times a launch of each workload, and writes the file into the folder of
+/// the request.
+pub fn profile(
+    options: &JudgeOptions,
+    request: &ProfileRequest,
+    sink: &SharedSink,
+) -> Result<(), Stop> {
     let out = &mut sink.writer();
     let mut problem = tool_start::open_problem(
         options,
@@ -48,13 +54,22 @@ pub fn profile(options: &JudgeOptions, request: &ProfileRequest, sink: &SharedSi
         out,
     )?;
     let target = lab_device::resolve(options.device);
-    let ToolStart { compiler, device, cache_dir } = tool_start::start(options, target, sink, out)?;
+    let ToolStart {
+        compiler,
+        device,
+        cache_dir,
+    } = tool_start::start(options, target, sink, out)?;
 
     let cases = problem.profile_cases(&device);
     let chosen = workload::choose(&cases, request.workload.as_deref()).map_err(Stop::Lab)?;
     let snapshot = KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?;
     let arch = arch(options, &device);
-    let mut builder = KernelBuilder { compiler: Some(compiler), options, cache_dir: &cache_dir, arch };
+    let mut builder = KernelBuilder {
+        compiler: Some(compiler),
+        options,
+        cache_dir: &cache_dir,
+        arch,
+    };
     let built = builder.candidate(&snapshot, &problem.build_needs(&device))?;
     let resources = Resources {
         registers: built.registers,
@@ -102,7 +117,10 @@ pub fn profile(options: &JudgeOptions, request: &ProfileRequest, sink: &SharedSi
     out.line("profile_workload", &case.label)?;
     let counted = match tool {
         Ok(ncu) => {
-            out.line("profiler", format_args!("ncu {} set={}", ncu.version, request.set.name()))?;
+            out.line(
+                "profiler",
+                format_args!("ncu {} set={}", ncu.version, request.set.name()),
+            )?;
             let counted = session.count(&mut *problem, &ncu, (chosen, case), out)?;
             if counted.is_err() {
                 proof::forget(&device, &ncu, &cache_dir, out)?;
@@ -129,7 +147,9 @@ fn installed_ncu(request: &ProfileRequest, device: &DeviceInfo) -> Result<Ncu, S
         return Ncu::at(named.clone());
     }
     if device.emulated {
-        return Err("the cpu device has no counters: profile on a machine with an NVIDIA GPU".into());
+        return Err(
+            "the cpu device has no counters: profile on a machine with an NVIDIA GPU".into(),
+        );
     }
     Ncu::at(ncu::find().ok_or_else(|| ncu::REMEDY.to_owned())?)
 }
@@ -187,12 +207,23 @@ impl ProfileSession<'_> {
 
     /// The profile with counters.
     fn with_counters(&self, case: &ProfileCase, counted: Counted) -> Profile {
-        let Counted { origin, longest, kernels, findings, lines, mut missing, launched } = counted;
+        let Counted {
+            origin,
+            longest,
+            kernels,
+            findings,
+            lines,
+            mut missing,
+            launched,
+        } = counted;
         let image = self.image_facts(&longest.entry, launched.as_ref(), &mut missing);
         Profile {
             version: VERSION,
             origin,
-            device: longest.device.clone().unwrap_or_else(|| self.device.name.clone()),
+            device: longest
+                .device
+                .clone()
+                .unwrap_or_else(|| self.device.name.clone()),
             arch: self.arch.clone(),
             entry: longest.entry,
             workload: case.label.clone(),
@@ -209,7 +240,8 @@ impl ProfileSession<'_> {
         }
     }
 
-    /// The static view. A GPU launches the workload once, because the launch statement says the size of a block.
+    /// The static view. A GPU launches the workload once, because the launch statement says the
+    /// size of a block.
     fn of_image(
         &self,
         problem: &mut dyn Problem,
@@ -221,16 +253,25 @@ impl ProfileSession<'_> {
             vec!["counters, findings and lines of source: nothing ran under a profiler".to_owned()];
         let mut launched = Vec::new();
         if !self.device.emulated {
-            let mut worker = start_worker(self.options, Language::Cuda, self.target, self.sink)?.ready()?;
+            let mut worker =
+                start_worker(self.options, Language::Cuda, self.target, self.sink)?.ready()?;
             self.launch(problem, &mut worker, &[number], &mut launched, out)?;
         }
         let launched = launched.pop();
         let listed = launched.iter().flat_map(|launched| &launched.kernels);
-        let kernels: Vec<ListedKernel> =
-            listed.map(|kernel| ListedKernel { entry: kernel.entry.clone(), us: None }).collect();
-        let entry = kernels.first().map_or_else(|| case.entry.clone(), |kernel| kernel.entry.clone());
+        let kernels: Vec<ListedKernel> = listed
+            .map(|kernel| ListedKernel {
+                entry: kernel.entry.clone(),
+                us: None,
+            })
+            .collect();
+        let entry = kernels
+            .first()
+            .map_or_else(|| case.entry.clone(), |kernel| kernel.entry.clone());
         let image = self.image_facts(&entry, launched.as_ref(), &mut missing);
-        let first = launched.as_ref().and_then(|launched| launched.kernels.first());
+        let first = launched
+            .as_ref()
+            .and_then(|launched| launched.kernels.first());
         Ok(Profile {
             version: VERSION,
             origin: Origin::Image { why },
@@ -238,14 +279,21 @@ impl ProfileSession<'_> {
             arch: self.arch.clone(),
             entry,
             workload: case.label.clone(),
-            launch: first.map(|kernel| LaunchShape { grid: kernel.shape.grid, block: kernel.shape.block }),
+            launch: first.map(|kernel| LaunchShape {
+                grid: kernel.shape.grid,
+                block: kernel.shape.block,
+            }),
             metrics: std::collections::BTreeMap::new(),
             findings: Vec::new(),
             lines: Vec::new(),
             image,
             missing,
             taken_unix_s: now(),
-            kernels: if kernels.len() > 1 { kernels } else { Vec::new() },
+            kernels: if kernels.len() > 1 {
+                kernels
+            } else {
+                Vec::new()
+            },
             least: self.least(case),
             differences: Vec::new(),
         })
@@ -257,10 +305,19 @@ impl ProfileSession<'_> {
         launched: Option<&Launched>,
         missing: &mut Vec<String>,
     ) -> lab_protocol::profile::ImageFacts {
-        let kernel =
-            launched.and_then(|launched| launched.kernels.iter().find(|kernel| kernel.entry == entry));
-        let block = kernel.map(|kernel| (kernel.shape.block.iter().product(), kernel.shape.shared_bytes));
-        let Resources { registers, spill_bytes, shared_bytes } = self.resources;
+        let kernel = launched
+            .and_then(|launched| launched.kernels.iter().find(|kernel| kernel.entry == entry));
+        let block = kernel.map(|kernel| {
+            (
+                kernel.shape.block.iter().product(),
+                kernel.shape.shared_bytes,
+            )
+        });
+        let Resources {
+            registers,
+            spill_bytes,
+            shared_bytes,
+        } = self.resources;
         let image = BuiltImage {
             path: &self.image.path,
             arch: &self.arch,
@@ -286,13 +343,20 @@ impl ProfileSession<'_> {
 
 /// Seconds since 1970; `None` if the clock is before that.
 fn now() -> Option<u64> {
-    SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .map(|since| since.as_secs())
 }
 
 /// Writes a file of the profile in one step: whoever reads it finds the old one or the new one.
 fn write(folder: &Path, name: &str, content: &impl Serialize) -> Result<(), Stop> {
-    let failed =
-        |error: String| Stop::Lab(format!("{} cannot be written: {error}", folder.join(name).display()));
+    let failed = |error: String| {
+        Stop::Lab(format!(
+            "{} cannot be written: {error}",
+            folder.join(name).display()
+        ))
+    };
     let text = serde_json::to_vec(content).map_err(|error| failed(error.to_string()))?;
     atomic_file::replace(&folder.join(name), &text).map_err(|error| failed(error.to_string()))
 }

@@ -1,8 +1,9 @@
-//! The race detector beside a run on the cpu device: threads run one after another there, so a lost update gives the right
-//! result in every order that is tried.
+//! The race detector beside a run on the cpu device: threads run one after another there, so a lost
+//! update gives the right result in every order that is tried.
 //!
-//! An instrumented build of the candidate launches one small case while the run builds and verifies the candidate itself. The
-//! detector needs one core, and finds the same races in any order of threads.
+//! An instrumented build of the candidate launches one small case while the run builds and verifies
+//! the candidate itself. The detector needs one core, and finds the same races in any order of
+//! threads.
 
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
@@ -48,8 +49,9 @@ pub struct RunningRaceCheck {
 }
 
 impl RaceCheck {
-    /// Starts the compiler's process. `None` on a GPU, where compute-sanitizer's racecheck takes seconds: `lab check` runs it. `None`
-    /// for a kernel in Python, which has no threads of a block.
+    /// Starts the compiler's process. `None` on a GPU, where compute-sanitizer's racecheck takes
+    /// seconds: `lab check` runs it. `None` for a kernel in Python, which has no threads of a
+    /// block.
     pub fn new(
         options: &JudgeOptions,
         device: &DeviceInfo,
@@ -64,7 +66,12 @@ impl RaceCheck {
         // The run's own compiler prints the same.
         let silent = SharedSink::new(io::sink());
         let compiler = start_compiler(&options, Target::Cpu, &silent)?;
-        let case = RaceCase { options, device: device.clone(), cache_dir: cache_dir.to_owned(), seed };
+        let case = RaceCase {
+            options,
+            device: device.clone(),
+            cache_dir: cache_dir.to_owned(),
+            seed,
+        };
         Ok(Some(RaceCheck { compiler, case }))
     }
 
@@ -76,7 +83,9 @@ impl RaceCheck {
         let needs = problem.build_needs(&case.device);
         let mut builder = case.builder(compiler);
         builder.warm_up(&needs)?;
-        let compiler = builder.compiler.ok_or_else(|| Stop::Lab("the compiler process has ended".into()))?;
+        let compiler = builder
+            .compiler
+            .ok_or_else(|| Stop::Lab("the compiler process has ended".into()))?;
         Ok(RaceCheck { compiler, case })
     }
 
@@ -91,7 +100,11 @@ impl RaceCheck {
         let thread = std::thread::Builder::new()
             .name("races".into())
             .spawn(move || case.find(compiler, &snapshot))
-            .map_err(|e| Stop::Lab(format!("a thread for the race detector cannot be started: {e}")))?;
+            .map_err(|e| {
+                Stop::Lab(format!(
+                    "a thread for the race detector cannot be started: {e}"
+                ))
+            })?;
         Ok(RunningRaceCheck { thread })
     }
 }
@@ -99,18 +112,37 @@ impl RaceCheck {
 impl RaceCase {
     fn builder(&self, compiler: Compiler) -> KernelBuilder<'_> {
         let arch = arch(&self.options, &self.device);
-        KernelBuilder { compiler: Some(compiler), options: &self.options, cache_dir: &self.cache_dir, arch }
+        KernelBuilder {
+            compiler: Some(compiler),
+            options: &self.options,
+            cache_dir: &self.cache_dir,
+            arch,
+        }
     }
 
     /// Builds the kernel, launches the small case, and returns the races.
-    fn find(&self, compiler: Compiler, snapshot: &KernelSnapshot) -> Result<Vec<ToolFinding>, Stop> {
+    fn find(
+        &self,
+        compiler: Compiler,
+        snapshot: &KernelSnapshot,
+    ) -> Result<Vec<ToolFinding>, Stop> {
         let mut problem = problem::open(&self.options.folder)?;
         problem.use_workloads(self.options.when);
         let size = problem.shrink_for_races(&self.device)?;
         problem.require_memory_for_races(&self.device, true)?;
-        let built = self.builder(compiler).candidate(snapshot, &problem.build_needs(&self.device))?;
-        let image = built.image.ok_or_else(|| Stop::Build(format!("it does not build for {size}")))?;
-        let watched = ToolRun::new(Tool::Race, &self.options, &image.path, None, &self.cache_dir)?;
+        let built = self
+            .builder(compiler)
+            .candidate(snapshot, &problem.build_needs(&self.device))?;
+        let image = built
+            .image
+            .ok_or_else(|| Stop::Build(format!("it does not build for {size}")))?;
+        let watched = ToolRun::new(
+            Tool::Race,
+            &self.options,
+            &image.path,
+            None,
+            &self.cache_dir,
+        )?;
         let limit = self.options.time_limit.min(LAUNCH_LIMIT);
         // The run's own worker prints the same.
         let silent: LineSink = Arc::new(|_| {});
@@ -130,7 +162,11 @@ impl RaceCase {
             seed_is_fixed: self.options.seed.is_some(),
             out: &mut sink.writer(),
             figures: None,
-            spawn_worker: &mut |_| Err(Stop::Lab("the race detector starts no further worker".into())),
+            spawn_worker: &mut |_| {
+                Err(Stop::Lab(
+                    "the race detector starts no further worker".into(),
+                ))
+            },
             build: &mut |_, _| Err(Stop::Lab("the race detector builds no reference".into())),
         };
         watched.find(&mut *problem, &mut cx, worker.ready()?)
@@ -138,9 +174,13 @@ impl RaceCase {
 }
 
 impl RunningRaceCheck {
-    /// Waits for the check's end, and writes the races and the gate `races:`. A check that did not finish is a caveat.
+    /// Waits for the check's end, and writes the races and the gate `races:`. A check that did not
+    /// finish is a caveat.
     pub fn write(self, out: &mut Writer) -> Result<Correctness, Stop> {
-        let found = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let found = self
+            .thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let findings = match found {
             Ok(findings) => findings,
             Err(stop) => {
@@ -153,6 +193,10 @@ impl RunningRaceCheck {
         check::write_findings(Tool::Race, &findings, out)?;
         let count = findings.len() as u64;
         out.count_gate("races", count, 0)?;
-        Ok(if count == 0 { Correctness::Pass } else { Correctness::Fail })
+        Ok(if count == 0 {
+            Correctness::Pass
+        } else {
+            Correctness::Fail
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! One run, from the first result line to the verdict.
 //!
-//! Without standby the candidate is built first, because most failures are found there. On standby everything that does not
-//! depend on the candidate is done before the start signal.
+//! Without standby the candidate is built first, because most failures are found there. On standby
+//! everything that does not depend on the candidate is done before the start signal.
 
 use super::candidate::CandidateBuild;
 use super::confinement;
@@ -40,7 +40,8 @@ use std::sync::Arc;
 /// The name of the header that the judge makes of problem.toml.
 const PROBLEM_HEADER: &str = "lab_problem.h";
 
-/// Judges the candidate and returns the verdict on correctness. With a start signal, does what it can ahead and waits for it.
+/// Judges the candidate and returns the verdict on correctness. With a start signal, does what it
+/// can ahead and waits for it.
 pub fn run(
     options: &JudgeOptions,
     sink: &SharedSink,
@@ -59,16 +60,27 @@ pub fn run(
     let cache_dir = cache_dir(options)?;
     let target = lab_device::resolve(options.device);
 
-    // The compiler loads its libraries while the worker opens its device. Where all is Python, nothing is compiled.
-    let compiled_peer = options.peers && problem.peers().iter().any(|peer| peer.language() == Language::Cuda);
+    // The compiler loads its libraries while the worker opens its device. Where all is Python,
+    // nothing is compiled.
+    let compiled_peer = options.peers
+        && problem
+            .peers()
+            .iter()
+            .any(|peer| peer.language() == Language::Cuda);
     let compiles = language == Language::Cuda || reference == Some(Language::Cuda) || compiled_peer;
-    let compiler = compiles.then(|| start_compiler(options, target, sink)).transpose()?;
+    let compiler = compiles
+        .then(|| start_compiler(options, target, sink))
+        .transpose()?;
     let starting = start_worker(options, language, target, sink)?;
     let mut incumbent_state = incumbent::start(options, target);
     let mut worker = starting.ready()?;
     let device = worker.info().clone();
-    let mut builder =
-        KernelBuilder { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
+    let mut builder = KernelBuilder {
+        compiler,
+        options,
+        cache_dir: &cache_dir,
+        arch: arch(options, &device),
+    };
     write_device(&device, out)?;
     if let Some(caveat) = auto_caveat(options.device) {
         out.caveat(caveat)?;
@@ -83,7 +95,11 @@ pub fn run(
     confinement::declare(options, &device, &sandbox, out)?;
     // A kernel that reads the cache folder would know the sealed inputs before their keep.
     if language == Language::Cuda && sandbox.missing().is_none() {
-        problem.use_stock(if options.held_out { StockUse::Takes } else { StockUse::Makes });
+        problem.use_stock(if options.held_out {
+            StockUse::Takes
+        } else {
+            StockUse::Makes
+        });
     }
     let seed = options.seed.unwrap_or_else(random_seed);
     out.line("seed", seed)?;
@@ -93,11 +109,23 @@ pub fn run(
     let access = DeviceAccess::of(&device, &cache_dir);
     let (device, cache_dir) = (&device, &*cache_dir);
     let figures = probe::load(cache_dir, device);
-    let mut env =
-        RunEnvironment { options, sink, target, device, cache_dir, seed, telemetry, access, figures };
+    let mut env = RunEnvironment {
+        options,
+        sink,
+        target,
+        device,
+        cache_dir,
+        seed,
+        telemetry,
+        access,
+        figures,
+    };
     let problem = &mut *problem;
-    let held_out =
-        if options.held_out { Some(problem.use_held_out_inputs(seed, options.sealed)?) } else { None };
+    let held_out = if options.held_out {
+        Some(problem.use_held_out_inputs(seed, options.sealed)?)
+    } else {
+        None
+    };
     let on_standby = start.is_some();
     let mut race_check = RaceCheck::new(options, device, cache_dir, seed)?;
     let mut incumbent = None;
@@ -126,23 +154,38 @@ pub fn run(
         let races_alive = race_check.as_mut().is_none_or(RaceCheck::is_alive);
         let compiler_alive = builder.compiler.as_mut().is_none_or(Compiler::is_alive);
         if !(worker.is_alive() && compiler_alive && races_alive) {
-            // Something outside ended a child while this judge waited. The candidate did not run yet, so start over.
+            // Something outside ended a child while this judge waited. The candidate did not run
+            // yet, so start over.
             return self::run(options, sink, None);
         }
         out.stage(Stage::Build)?;
     }
     let snapshot = Arc::new(KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?);
-    let peer_files = options.peers.then(|| PeerFiles::read(&options.folder, problem.peers()));
+    let peer_files = options
+        .peers
+        .then(|| PeerFiles::read(&options.folder, problem.peers()));
     let compiling = (language == Language::Python).then(|| {
-        CompileAhead::start(&options.interpreter(), &snapshot.source(), &device.arch, &problem.calls(device))
+        CompileAhead::start(
+            &options.interpreter(),
+            &snapshot.source(),
+            &device.arch,
+            &problem.calls(device),
+        )
     });
-    let race_check = race_check.map(|check| check.start(snapshot.clone())).transpose()?;
-    let candidate = CandidateBuild { env: &env, builder: &mut builder, incumbent: &mut incumbent };
+    let race_check = race_check
+        .map(|check| check.start(snapshot.clone()))
+        .transpose()?;
+    let candidate = CandidateBuild {
+        env: &env,
+        builder: &mut builder,
+        incumbent: &mut incumbent,
+    };
     let (image, module) = match language {
         Language::Cuda => {
             let built = candidate.build(&snapshot, &needs, out)?;
             if built.image.is_none() && fails_in_problem_header(&built.log) && !on_standby {
-                // The header is made of problem.toml. If reference.cu does not build with it either, problem.toml is wrong.
+                // The header is made of problem.toml. If reference.cu does not build with it
+                // either, problem.toml is wrong.
                 if let Err(stop) = env.prepare(problem, &mut builder, out, &mut worker) {
                     out.text(&built.log)?;
                     return Err(stop);
@@ -170,7 +213,12 @@ pub fn run(
         out.line("workloads", format_args!("{judged} of={of} when={when}"))?;
     }
     if let Some(held_out) = held_out {
-        let mut sealed = SealedCheck { env: &mut env, builder: &mut builder, worker: &mut worker, module };
+        let mut sealed = SealedCheck {
+            env: &mut env,
+            builder: &mut builder,
+            worker: &mut worker,
+            module,
+        };
         let is_from_stock = problem.is_from_stock();
         verdict = sealed.check_again(held_out, is_from_stock, verdict, out)?;
     }
@@ -188,9 +236,19 @@ pub fn run(
     }
     out.stage(Stage::Measure)?;
     if let Some(asked) = options.discipline {
-        let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
+        let candidate = Candidate {
+            problem,
+            worker: &mut worker,
+            module,
+            image: &image,
+        };
         let verdict = env.measure_by(asked, candidate, &mut builder, out)?;
-        let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
+        let candidate = Candidate {
+            problem,
+            worker: &mut worker,
+            module,
+            image: &image,
+        };
         return env.beside_peers(verdict, candidate, peer_files.as_ref(), &mut builder, out);
     }
     if incumbent.is_none() {
@@ -200,18 +258,33 @@ pub fn run(
     if let Some(caveat) = incumbent_state.caveat() {
         out.caveat(caveat)?;
     }
-    let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
+    let candidate = Candidate {
+        problem,
+        worker: &mut worker,
+        module,
+        image: &image,
+    };
     let verdict = env.measure(candidate, &mut builder, out, &mut incumbent)?;
     drop(incumbent);
-    let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
+    let candidate = Candidate {
+        problem,
+        worker: &mut worker,
+        module,
+        image: &image,
+    };
     env.beside_peers(verdict, candidate, peer_files.as_ref(), &mut builder, out)
 }
 
 /// Whether the compiler found an error in the header that the judge made of problem.toml.
 fn fails_in_problem_header(log: &str) -> bool {
     let report = Report::read(log);
-    let errors = report.diagnostics().iter().filter(|found| found.severity == Severity::Error);
-    errors.map(|found| Path::new(&found.file)).any(|file| file.ends_with(PROBLEM_HEADER))
+    let errors = report
+        .diagnostics()
+        .iter()
+        .filter(|found| found.severity == Severity::Error);
+    errors
+        .map(|found| Path::new(&found.file))
+        .any(|file| file.ends_with(PROBLEM_HEADER))
 }
 
 /// Writes `device:`, and `device_uuid:` and `driver:` if the device has them.
@@ -237,8 +310,8 @@ impl RunEnvironment<'_> {
         self.with_context(builder, out, |cx| problem.prepare(cx, worker))
     }
 
-    /// Draws inputs before the start signal. Takes the device's lock for each launch and gives it back after it, so that no
-    /// launch runs beside another lab's measurement.
+    /// Draws inputs before the start signal. Takes the device's lock for each launch and gives it
+    /// back after it, so that no launch runs beside another lab's measurement.
     fn draw_ahead(
         &self,
         problem: &mut dyn Problem,
@@ -253,11 +326,13 @@ impl RunEnvironment<'_> {
             access = self.access.wait_while_idle(|| start.received());
             !start.received()
         };
-        self.with_context(builder, out, |cx| problem.draw_ahead(cx, worker, &mut is_idle))
+        self.with_context(builder, out, |cx| {
+            problem.draw_ahead(cx, worker, &mut is_idle)
+        })
     }
 
-    /// Prepares the check before the next keep. Takes the device's lock as [`RunEnvironment::draw_ahead`] does, if that launches
-    /// something.
+    /// Prepares the check before the next keep. Takes the device's lock as
+    /// [`RunEnvironment::draw_ahead`] does, if that launches something.
     fn prepare_held_out(
         &self,
         problem: &mut dyn Problem,
@@ -268,10 +343,16 @@ impl RunEnvironment<'_> {
         let (mut access, launches) = (None, problem.launches_for_stock());
         let mut is_idle = || {
             drop(access.take());
-            access = if launches { self.access.wait_while_idle(|| start.received()) } else { None };
+            access = if launches {
+                self.access.wait_while_idle(|| start.received())
+            } else {
+                None
+            };
             !start.received()
         };
-        self.with_context(builder, out, |cx| problem.prepare_held_out(cx, &mut is_idle))
+        self.with_context(builder, out, |cx| {
+            problem.prepare_held_out(cx, &mut is_idle)
+        })
     }
 
     pub fn verify(
@@ -287,7 +368,10 @@ impl RunEnvironment<'_> {
             let verdict = problem.verify(cx, worker, module)?;
             if let Some(folder) = &self.options.dump {
                 std::fs::create_dir_all(folder).map_err(|e| {
-                    Stop::Lab(format!("the dump folder {} cannot be made: {e}", folder.display()))
+                    Stop::Lab(format!(
+                        "the dump folder {} cannot be made: {e}",
+                        folder.display()
+                    ))
                 })?;
                 problem.dump(cx, worker, module, folder)?;
             }
@@ -320,7 +404,9 @@ impl RunEnvironment<'_> {
         out: &mut Writer,
     ) -> Result<Correctness, Stop> {
         match (verdict, files) {
-            (Correctness::Pass, Some(files)) => peers::measure(self, builder, candidate, files, out),
+            (Correctness::Pass, Some(files)) => {
+                peers::measure(self, builder, candidate, files, out)
+            }
             (verdict, _) => Ok(verdict),
         }
     }
@@ -334,7 +420,9 @@ impl RunEnvironment<'_> {
         out: &mut Writer,
     ) -> Result<Correctness, Stop> {
         self.with_context(builder, out, |cx| {
-            let _access = self.access.wait_for(PATIENCE_OF_BENCH, DeviceUse::Measuring, cx.out)?;
+            let _access = self
+                .access
+                .wait_for(PATIENCE_OF_BENCH, DeviceUse::Measuring, cx.out)?;
             self.telemetry.start();
             let verdict = discipline::measure(cx, asked, candidate)?;
             self.telemetry.write(cx.out)?;

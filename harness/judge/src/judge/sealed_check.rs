@@ -16,8 +16,9 @@ pub struct SealedCheck<'a, 'b> {
 }
 
 impl SealedCheck<'_, '_> {
-    /// Checks the kernel on as many sealed sets of inputs as the options ask for, and writes `sealed_runs:` if the problem
-    /// does not count them itself. Ends with the first set that fails.
+    /// Checks the kernel on as many sealed sets of inputs as the options ask for, and writes
+    /// `sealed_runs:` if the problem does not count them itself. Ends with the first set that
+    /// fails.
     pub fn check_again(
         &mut self,
         held_out: HeldOutUse,
@@ -39,7 +40,8 @@ impl SealedCheck<'_, '_> {
             }
             verdict = self.check(&mut *problem, out)?;
             problem.take_down(self.worker)?;
-            from_stock = from_stock.map(|sets| sets + usize::from(problem.is_from_stock() == Some(true)));
+            from_stock =
+                from_stock.map(|sets| sets + usize::from(problem.is_from_stock() == Some(true)));
             done += 1;
         }
         // The timed launches use the inputs of the first part.
@@ -47,7 +49,10 @@ impl SealedCheck<'_, '_> {
         if !held_out.counts_them {
             match from_stock {
                 Some(from_stock) => {
-                    out.line("sealed_runs", format_args!("{done} from_stock={from_stock}"))?;
+                    out.line(
+                        "sealed_runs",
+                        format_args!("{done} from_stock={from_stock}"),
+                    )?;
                 }
                 None => out.line("sealed_runs", done)?,
             }
@@ -58,7 +63,8 @@ impl SealedCheck<'_, '_> {
     fn check(&mut self, problem: &mut dyn Problem, out: &mut Writer) -> Result<Correctness, Stop> {
         self.env.prepare(problem, self.builder, out, self.worker)?;
         out.stage(Stage::Verify)?;
-        self.env.verify(problem, self.builder, out, self.worker, self.module)
+        self.env
+            .verify(problem, self.builder, out, self.worker, self.module)
     }
 }
 

@@ -1,9 +1,10 @@
-//! A judge on standby is started before its run. It does ahead what does not depend on the candidate, then waits for a line on
-//! its stdin without using the cpu, and judges once.
+//! A judge on standby is started before its run. It does ahead what does not depend on the
+//! candidate, then waits for a line on its stdin without using the cpu, and judges once.
 //!
-//! Nothing reaches its stdout before the start signal, so the sender knows from the first byte that the judge has received it.
-//! The judge ends at the end of stdin. If something fails before the signal, the judge ends without a word: the run that it was
-//! meant for starts a fresh judge, which fails in the same way and says why.
+//! Nothing reaches its stdout before the start signal, so the sender knows from the first byte that
+//! the judge has received it. The judge ends at the end of stdin. If something fails before the
+//! signal, the judge ends without a word: the run that it was meant for starts a fresh judge, which
+//! fails in the same way and says why.
 
 use super::start_signal::StartSignal;
 use super::{run, write_verdict};
@@ -39,7 +40,8 @@ pub fn judge(
     write_verdict(options, verdict, &mut sink.writer())
 }
 
-/// Reads the start signal. Runs on its own thread, so that the end of stdin ends a judge that is still preparing.
+/// Reads the start signal. Runs on its own thread, so that the end of stdin ends a judge that is
+/// still preparing.
 fn listen(stdin: impl Read, held: &HeldSink, sender: &Sender<()>) {
     let mut line = String::new();
     match BufReader::new(stdin).read_line(&mut line) {

@@ -11,7 +11,10 @@ pub struct StartSignal {
 impl StartSignal {
     /// The signal that the sender of this channel gives.
     pub fn new(receiver: Receiver<()>) -> Self {
-        StartSignal { receiver, received: false }
+        StartSignal {
+            receiver,
+            received: false,
+        }
     }
 
     /// Returns whether the signal has arrived.

@@ -1,4 +1,5 @@
-//! What `lab check` and `lab profile` do first: they open the problem, start the compiler and look at the device.
+//! What `lab check` and `lab profile` do first: they open the problem, start the compiler and look
+//! at the device.
 
 use super::confinement;
 use super::processes::{auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker};
@@ -27,7 +28,10 @@ pub fn open_problem(
 ) -> Result<Box<dyn Problem>, Stop> {
     out.stage(Stage::Build)?;
     if options.language() == Language::Python {
-        return Err(Stop::Lab(format!("{} is Python, and {why_no_python}", options.shown_as())));
+        return Err(Stop::Lab(format!(
+            "{} is Python, and {why_no_python}",
+            options.shown_as()
+        )));
     }
     let problem = problem::open(&options.folder)?;
     out.line("problem", problem.name())?;
@@ -51,5 +55,9 @@ pub fn start(
     }
     compiler.version()?;
     confinement::declare(options, &device, &sandbox_of(&worker, Some(&compiler)), out)?;
-    Ok(ToolStart { compiler, device, cache_dir })
+    Ok(ToolStart {
+        compiler,
+        device,
+        cache_dir,
+    })
 }

@@ -1,4 +1,5 @@
-//! The times of a fixed discipline: so many trials of so many turns, and what follows for each workload.
+//! The times of a fixed discipline: so many trials of so many turns, and what follows for each
+//! workload.
 
 use super::summarise;
 
@@ -39,23 +40,37 @@ pub struct WorkloadTime {
 impl TrialTimes {
     /// No time yet, of this many trials with this many turns each. Both are at least 1.
     pub fn new(trials: usize, iterations: usize) -> Self {
-        TrialTimes { trials: trials.max(1), iterations: iterations.max(1), times: Vec::new() }
+        TrialTimes {
+            trials: trials.max(1),
+            iterations: iterations.max(1),
+            times: Vec::new(),
+        }
     }
 
-    /// Adds a turn. Returns whether its trial is complete with it: the next turn begins another trial.
+    /// Adds a turn. Returns whether its trial is complete with it: the next turn begins another
+    /// trial.
     pub fn push(&mut self, turn: Vec<f64>) -> bool {
         let iterations = self.iterations;
-        match self.times.last_mut().filter(|trial| trial.len() < iterations) {
+        match self
+            .times
+            .last_mut()
+            .filter(|trial| trial.len() < iterations)
+        {
             Some(trial) => trial.push(turn),
             None => self.times.push(vec![turn]),
         }
-        self.times.last().is_some_and(|trial| trial.len() == iterations)
+        self.times
+            .last()
+            .is_some_and(|trial| trial.len() == iterations)
     }
 
     /// Whether every trial has all its turns.
     pub fn is_complete(&self) -> bool {
         self.times.len() == self.trials
-            && self.times.last().is_some_and(|trial| trial.len() == self.iterations)
+            && self
+                .times
+                .last()
+                .is_some_and(|trial| trial.len() == self.iterations)
     }
 
     /// The turns of all trials, in order.
@@ -75,7 +90,11 @@ impl TrialTimes {
             summarise(&seconds).map_or(f64::NAN, |summary| summary.median)
         };
         let trials: Vec<f64> = self.times.iter().map(median).collect();
-        WorkloadTime { seconds: mean(&trials), trials, launches: self.times.iter().map(Vec::len).sum() }
+        WorkloadTime {
+            seconds: mean(&trials),
+            trials,
+            launches: self.times.iter().map(Vec::len).sum(),
+        }
     }
 }
 
@@ -91,13 +110,21 @@ mod tests {
     #[test]
     fn a_trial_ends_with_its_last_turn_and_the_run_with_its_last_trial() {
         let mut times = TrialTimes::new(2, 2);
-        let ends: Vec<(bool, bool)> =
-            (0..4).map(|turn| (times.push(vec![f64::from(turn)]), times.is_complete())).collect();
-        assert_eq!(ends, [(false, false), (true, false), (false, false), (true, true)]);
+        let ends: Vec<(bool, bool)> = (0..4)
+            .map(|turn| (times.push(vec![f64::from(turn)]), times.is_complete()))
+            .collect();
+        assert_eq!(
+            ends,
+            [(false, false), (true, false), (false, false), (true, true)]
+        );
         assert_eq!(times.all_turns().concat(), [0.0, 1.0, 2.0, 3.0]);
         let workload = &times.workloads()[0];
         assert_eq!(
-            (workload.trials.as_slice(), workload.seconds, workload.launches),
+            (
+                workload.trials.as_slice(),
+                workload.seconds,
+                workload.launches
+            ),
             (&[0.5, 2.5][..], 1.5, 4)
         );
     }

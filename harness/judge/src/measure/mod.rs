@@ -1,5 +1,5 @@
-//! Statistics of times: median, spread, confidence interval; and two kernels timed in turns ([`abba`]). How often the
-//! verdict on speed is right is shown by the tests in `coverage`.
+//! Statistics of times: median, spread, confidence interval; and two kernels timed in turns
+//! ([`abba`]). How often the verdict on speed is right is shown by the tests in `coverage`.
 
 #[cfg(test)]
 mod coverage;
@@ -11,7 +11,9 @@ pub use lab_stats::{abba, centre};
 
 /// Returns the geometric mean of positive numbers; `None` without one.
 pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let (n, sum) = values.into_iter().fold((0u32, 0.0), |(n, sum), v| (n + 1, sum + v.ln()));
+    let (n, sum) = values
+        .into_iter()
+        .fold((0u32, 0.0), |(n, sum), v| (n + 1, sum + v.ln()));
     (n > 0).then(|| (sum / f64::from(n)).exp())
 }
 

@@ -1,4 +1,5 @@
-//! How long to measure: a budget of time on save, a number of trials and launches for `lab measure`.
+//! How long to measure: a budget of time on save, a number of trials and launches for
+//! `lab measure`.
 
 use std::time::Duration;
 
@@ -25,12 +26,13 @@ const EXTENSION: u32 = 3;
 pub struct Plan {
     /// Time that the timed launches may take.
     pub budget: Duration,
-    /// The difference of two speeds that does not matter, as a fraction. See the rule in [`lab_stats::speed`].
+    /// The difference of two speeds that does not matter, as a fraction. See the rule in
+    /// [`lab_stats::speed`].
     pub same_within: f64,
     /// Half the width of the interval of the ratio's logarithm that is narrow enough.
     pub half_width: f64,
-    /// `None` on save: the budget and the width decide. Otherwise as many launches as this says, and the budget is a
-    /// limit.
+    /// `None` on save: the budget and the width decide. Otherwise as many launches as this says,
+    /// and the budget is a limit.
     pub trials: Option<Trials>,
 }
 
@@ -61,7 +63,12 @@ const WARM_UP_ON_SAVE: usize = 1;
 
 impl Default for Plan {
     fn default() -> Self {
-        Plan { budget: Duration::from_millis(250), same_within: 0.005, half_width: 0.0025, trials: None }
+        Plan {
+            budget: Duration::from_millis(250),
+            same_within: 0.005,
+            half_width: 0.0025,
+            trials: None,
+        }
     }
 }
 
@@ -74,15 +81,18 @@ impl Plan {
     /// ABBA blocks in a trial, and trials.
     pub fn shape(&self) -> (usize, usize) {
         // A block has two launches of the candidate.
-        self.trials.map_or((usize::MAX, 1), |t| (t.iterations.div_ceil(2).max(1), t.trials.max(1)))
+        self.trials.map_or((usize::MAX, 1), |t| {
+            (t.iterations.div_ceil(2).max(1), t.trials.max(1))
+        })
     }
 
     /// Returns whether a trial goes on after this much was measured and this time was spent.
     ///
-    /// On save this is the rule of Y. S. Chow and H. Robbins (On the Asymptotic Theory of Fixed-Width Sequential
-    /// Confidence Intervals for the Mean, Annals of Mathematical Statistics 36, 1965): go on until the interval is
-    /// narrow enough or the budget is spent. If the verdict is then still *undecided*, the measurement goes on for up to
-    /// two further budgets. Neither rule favours a direction. The tests of `coverage` show what the second one costs: the
+    /// On save this is the rule of Y. S. Chow and H. Robbins (On the Asymptotic Theory of
+    /// Fixed-Width Sequential Confidence Intervals for the Mean, Annals of Mathematical Statistics
+    /// 36, 1965): go on until the interval is narrow enough or the budget is spent. If the verdict
+    /// is then still *undecided*, the measurement goes on for up to two further budgets. Neither
+    /// rule favours a direction. The tests of `coverage` show what the second one costs: the
     /// interval holds the truth as often as before.
     pub fn goes_on(&self, so_far: &SoFar, spent: Duration) -> bool {
         match self.trials {
@@ -94,11 +104,15 @@ impl Plan {
 
     /// The time that the timed launches may take if this is what was measured so far.
     pub fn budget_for(&self, so_far: &SoFar) -> Duration {
-        if self.trials.is_none() && so_far.undecided { self.budget * EXTENSION } else { self.budget }
+        if self.trials.is_none() && so_far.undecided {
+            self.budget * EXTENSION
+        } else {
+            self.budget
+        }
     }
 
-    /// The longest time for a measurement that has no verdict yet. If a single launch takes longer, it is the only
-    /// one.
+    /// The longest time for a measurement that has no verdict yet. If a single launch takes longer,
+    /// it is the only one.
     pub fn patience(&self) -> Duration {
         match self.trials {
             Some(_) => self.budget,
@@ -114,14 +128,24 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     fn so_far(blocks: usize, half_width: f64) -> SoFar {
-        SoFar { blocks, half_width, undecided: false }
+        SoFar {
+            blocks,
+            half_width,
+            undecided: false,
+        }
     }
 
     #[test]
     fn on_save_it_ends_when_the_interval_is_narrow_or_the_budget_spent() {
         let plan = Plan::default();
-        assert!(plan.goes_on(&so_far(2, 0.0), 900 * MS), "three blocks decide, not two");
-        assert!(!plan.goes_on(&so_far(2, 1.0), 2000 * MS), "unless they would take for ever");
+        assert!(
+            plan.goes_on(&so_far(2, 0.0), 900 * MS),
+            "three blocks decide, not two"
+        );
+        assert!(
+            !plan.goes_on(&so_far(2, 1.0), 2000 * MS),
+            "unless they would take for ever"
+        );
         assert!(!plan.goes_on(&so_far(3, 0.0025), 10 * MS));
         assert!(plan.goes_on(&so_far(3, 0.0026), 249 * MS));
         assert!(!plan.goes_on(&so_far(3, 0.0026), 250 * MS));
@@ -131,19 +155,39 @@ mod tests {
     #[test]
     fn while_the_verdict_is_undecided_a_save_gets_two_more_budgets() {
         let plan = Plan::default();
-        let undecided = SoFar { undecided: true, ..so_far(3, 0.0076) };
+        let undecided = SoFar {
+            undecided: true,
+            ..so_far(3, 0.0076)
+        };
         assert!(plan.goes_on(&undecided, 749 * MS));
         assert!(!plan.goes_on(&undecided, 750 * MS));
-        assert!(!plan.goes_on(&so_far(3, 0.0500), 250 * MS), "a wide interval that decides is enough");
+        assert!(
+            !plan.goes_on(&so_far(3, 0.0500), 250 * MS),
+            "a wide interval that decides is enough"
+        );
     }
 
     #[test]
     fn the_full_discipline_takes_all_its_launches_however_narrow_the_interval() {
-        let trials = Some(Trials { warm_up: 3, iterations: 99, trials: 5 });
-        let plan = Plan { budget: 300_000 * MS, trials, ..Plan::default() };
+        let trials = Some(Trials {
+            warm_up: 3,
+            iterations: 99,
+            trials: 5,
+        });
+        let plan = Plan {
+            budget: 300_000 * MS,
+            trials,
+            ..Plan::default()
+        };
         assert_eq!((plan.shape(), plan.warm_up()), ((50, 5), 3));
         assert!(plan.goes_on(&so_far(49, 0.0), 200_000 * MS));
-        assert!(!plan.goes_on(&SoFar { undecided: true, ..so_far(50, 1.0) }, 200_000 * MS));
+        assert!(!plan.goes_on(
+            &SoFar {
+                undecided: true,
+                ..so_far(50, 1.0)
+            },
+            200_000 * MS
+        ));
         assert!(!plan.goes_on(&so_far(10, 1.0), 300_000 * MS));
     }
 }

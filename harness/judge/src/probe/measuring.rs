@@ -7,7 +7,8 @@ use lab_device::{DeviceInfo, ExecutionOrder};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// How much work each kernel does: enough to hide the launch on a GPU, and little enough to test on the cpu device.
+/// How much work each kernel does: enough to hide the launch on a GPU, and little enough to test on
+/// the cpu device.
 struct ProbeSizes {
     /// Launches of which each figure is the best.
     launches: usize,
@@ -58,8 +59,9 @@ impl ProbeSizes {
     }
 }
 
-/// Measures every figure, with a worker of its own that has loaded [`SOURCE`](super::SOURCE). Returns `None` as soon
-/// as `interrupted` returns true, and an error if a figure is not positive and finite.
+/// Measures every figure, with a worker of its own that has loaded [`SOURCE`](super::SOURCE).
+/// Returns `None` as soon as `interrupted` returns true, and an error if a figure is not positive
+/// and finite.
 pub fn measure(
     worker: &mut Worker,
     module: ModuleId,
@@ -67,7 +69,12 @@ pub fn measure(
 ) -> Result<Option<DeviceFigures>, Stop> {
     let device = worker.info().clone();
     let sizes = ProbeSizes::on(&device);
-    let mut probe = Probe { worker, module, sizes, interrupted };
+    let mut probe = Probe {
+        worker,
+        module,
+        sizes,
+        interrupted,
+    };
     let figures = probe.figures(&device)?;
     match figures {
         Some(figures) if !figures.are_sane() => Err(Stop::Lab(format!(
@@ -105,14 +112,26 @@ impl Probe<'_> {
         let l2_round_trip = unless_interrupted!(self, self.chase());
         let launch = unless_interrupted!(self, self.best("probe_launch", &[]));
         let exchange = unless_interrupted!(self, self.exchange(device));
-        Ok(Some(DeviceFigures { copy, l2, fma, tensor, l2_round_trip, launch, exchange }))
+        Ok(Some(DeviceFigures {
+            copy,
+            l2,
+            fma,
+            tensor,
+            l2_round_trip,
+            launch,
+            exchange,
+        }))
     }
 
     fn fma(&mut self) -> Result<f64, Stop> {
         /// CHAINS and UNROLL of probe.cu.
         const EACH: f64 = 2.0 * 8.0 * 16.0;
         let out = self.worker.buffer("out", 4)?;
-        let args = [LaunchArg::Buffer(out), word(0.5f32.to_bits()), word(self.sizes.rounds)];
+        let args = [
+            LaunchArg::Buffer(out),
+            word(0.5f32.to_bits()),
+            word(self.sizes.rounds),
+        ];
         let seconds = self.best("probe_fma", &args)?;
         self.worker.free(out)?;
         Ok(EACH * f64::from(self.sizes.rounds) * self.threads() / seconds)
@@ -129,13 +148,22 @@ impl Probe<'_> {
         let args = [LaunchArg::Buffer(out), word(0), word(self.sizes.rounds)];
         let seconds = self.best("probe_tensor", &args)?;
         self.worker.free(out)?;
-        Ok(Some(EACH * f64::from(self.sizes.rounds) * self.threads() / seconds))
+        Ok(Some(
+            EACH * f64::from(self.sizes.rounds) * self.threads() / seconds,
+        ))
     }
 
     fn copy(&mut self) -> Result<f64, Stop> {
         let bytes = self.sizes.copy_bytes;
-        let (from, to) = (self.worker.buffer("from", bytes)?, self.worker.buffer("to", bytes)?);
-        let args = [LaunchArg::Buffer(from), LaunchArg::Buffer(to), word((bytes / 16) as u32)];
+        let (from, to) = (
+            self.worker.buffer("from", bytes)?,
+            self.worker.buffer("to", bytes)?,
+        );
+        let args = [
+            LaunchArg::Buffer(from),
+            LaunchArg::Buffer(to),
+            word((bytes / 16) as u32),
+        ];
         let seconds = self.best("probe_copy", &args)?;
         self.free(&[from, to])?;
         Ok(2.0 * bytes as f64 / seconds)
@@ -144,15 +172,24 @@ impl Probe<'_> {
     fn l2(&mut self) -> Result<f64, Stop> {
         let bytes = self.sizes.l2_bytes;
         let rounds = self.sizes.rounds.min(64);
-        let (from, out) = (self.worker.buffer("from", bytes)?, self.worker.buffer("out", 4)?);
+        let (from, out) = (
+            self.worker.buffer("from", bytes)?,
+            self.worker.buffer("out", 4)?,
+        );
         let count = (bytes / 16) as u32;
-        let args = [LaunchArg::Buffer(from), LaunchArg::Buffer(out), word(count), word(rounds)];
+        let args = [
+            LaunchArg::Buffer(from),
+            LaunchArg::Buffer(out),
+            word(count),
+            word(rounds),
+        ];
         let seconds = self.best("probe_l2", &args)?;
         self.free(&[from, out])?;
         Ok(f64::from(rounds) * bytes as f64 / seconds)
     }
 
-    /// Follows pointers through lines of 128 bytes in one random cycle, so that nothing can be prefetched.
+    /// Follows pointers through lines of 128 bytes in one random cycle, so that nothing can be
+    /// prefetched.
     fn chase(&mut self) -> Result<f64, Stop> {
         let lines = self.sizes.lines;
         let next = cycle(lines);
@@ -160,10 +197,17 @@ impl Probe<'_> {
         for (line, next) in next.iter().enumerate() {
             words[line * WORDS_A_LINE] = (next * WORDS_A_LINE) as u32;
         }
-        let (buffer, out) = (self.worker.buffer("next", 4 * words.len())?, self.worker.buffer("out", 4)?);
+        let (buffer, out) = (
+            self.worker.buffer("next", 4 * words.len())?,
+            self.worker.buffer("out", 4)?,
+        );
         self.worker.write(buffer, bytemuck::cast_slice(&words))?;
         // The first launch brings the lines into the cache. The best is one of the others.
-        let args = [LaunchArg::Buffer(buffer), LaunchArg::Buffer(out), word(lines as u32)];
+        let args = [
+            LaunchArg::Buffer(buffer),
+            LaunchArg::Buffer(out),
+            word(lines as u32),
+        ];
         let seconds = self.best("probe_chase", &args)?;
         let end: Vec<u32> = bytemuck::pod_collect_to_vec(&self.worker.read(out)?);
         self.free(&[buffer, out])?;
@@ -181,13 +225,19 @@ impl Probe<'_> {
         const WORDS: usize = 1024;
         let (exchanges, threads) = (self.sizes.exchanges, self.sizes.exchange_block);
         let out_cells = device.sms as usize * threads as usize;
-        let (words, out) =
-            (self.worker.buffer("words", 2 * 8 * WORDS)?, self.worker.buffer("out", 4 * out_cells)?);
+        let (words, out) = (
+            self.worker.buffer("words", 2 * 8 * WORDS)?,
+            self.worker.buffer("out", 4 * out_cells)?,
+        );
         let mut best = f64::INFINITY;
         for _ in 0..self.sizes.launches {
             // The kernel counts its epochs from 1 in every launch.
             self.worker.write(words, &[0; 2 * 8 * WORDS])?;
-            let args = [LaunchArg::Buffer(words), LaunchArg::Buffer(out), word(exchanges)];
+            let args = [
+                LaunchArg::Buffer(words),
+                LaunchArg::Buffer(out),
+                word(exchanges),
+            ];
             best = best.min(self.launch("probe_exchange", &args, threads)?);
         }
         let sums: Vec<f32> = bytemuck::pod_collect_to_vec(&self.worker.read(out)?);
@@ -195,7 +245,8 @@ impl Probe<'_> {
         let arrived: f64 = sums.iter().copied().map(f64::from).sum();
         if arrived != f64::from(exchanges) * WORDS as f64 * f64::from(device.sms) {
             return Err(Stop::Lab(
-                "the probe's exchange between multiprocessors lost words, so its time is unknown".into(),
+                "the probe's exchange between multiprocessors lost words, so its time is unknown"
+                    .into(),
             ));
         }
         Ok(best / f64::from(exchanges))
@@ -224,7 +275,9 @@ impl Probe<'_> {
     }
 
     fn free(&mut self, buffers: &[BufferId]) -> Result<(), Stop> {
-        buffers.iter().try_for_each(|buffer| self.worker.free(*buffer))
+        buffers
+            .iter()
+            .try_for_each(|buffer| self.worker.free(*buffer))
     }
 
     fn threads(&self) -> f64 {
@@ -238,7 +291,8 @@ fn word(value: u32) -> LaunchArg {
     LaunchArg::Value(value.to_le_bytes().to_vec())
 }
 
-/// Returns for each of `n` places the next one, in a single random cycle through all (S. Sattolo, 1986).
+/// Returns for each of `n` places the next one, in a single random cycle through all (S. Sattolo,
+/// 1986).
 pub(super) fn cycle(n: usize) -> Vec<usize> {
     let mut next: Vec<usize> = (0..n).collect();
     let mut rng = ChaCha8Rng::seed_from_u64(1);

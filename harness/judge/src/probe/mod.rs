@@ -1,9 +1,10 @@
 //! What a device can do, measured once: the figures from which [`bounds`] follow.
 //!
-//! The kernels are in `probe.cu` and run like any other kernel, in a worker of their own. Each figure is the best of
-//! several launches, because a disturbance makes a device slower and never faster. The figures are stored in the
-//! cache folder, for one device, driver and version of `probe.cu`. The figures of the emulated device only show that
-//! the probe works, and bound nothing.
+//! The kernels are in `probe.cu` and run like any other kernel, in a worker of their own. Each
+//! figure is the best of several launches, because a disturbance makes a device slower and never
+//! faster. The figures are stored in the cache folder, for one device, driver and version of
+//! `probe.cu`. The figures of the emulated device only show that the probe works, and bound
+//! nothing.
 
 pub mod bounds;
 mod cache;
@@ -49,8 +50,17 @@ pub struct DeviceFigures {
 impl DeviceFigures {
     /// Returns whether every figure is positive and finite.
     fn are_sane(&self) -> bool {
-        let all = [self.copy, self.l2, self.fma, self.l2_round_trip, self.launch, self.exchange];
-        all.into_iter().chain(self.tensor).all(|figure| figure.is_finite() && figure > 0.0)
+        let all = [
+            self.copy,
+            self.l2,
+            self.fma,
+            self.l2_round_trip,
+            self.launch,
+            self.exchange,
+        ];
+        all.into_iter()
+            .chain(self.tensor)
+            .all(|figure| figure.is_finite() && figure > 0.0)
     }
 }
 

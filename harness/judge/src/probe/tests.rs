@@ -34,7 +34,9 @@ fn worker() -> (Worker, ModuleId, tempfile::TempDir) {
 #[test]
 fn every_figure_is_measured_and_none_of_the_emulated_device_is_kept() {
     let (mut worker, module, folder) = worker();
-    let figures = measure(&mut worker, module, &mut || false).unwrap().unwrap();
+    let figures = measure(&mut worker, module, &mut || false)
+        .unwrap()
+        .unwrap();
     assert!(figures.are_sane(), "{figures:?}");
     assert_eq!(figures.tensor, None, "the cpu device has no tensor cores");
     store(folder.path(), worker.info(), &figures).unwrap();
@@ -74,12 +76,30 @@ fn figures_are_kept_for_one_device_and_driver() {
     assert_eq!(load(folder.path(), &device), None);
     store(folder.path(), &device, &figures).unwrap();
     assert_eq!(load(folder.path(), &device), Some(figures));
-    let newer = DeviceInfo { driver: "CUDA 13.0, driver 581.1".into(), ..device.clone() };
+    let newer = DeviceInfo {
+        driver: "CUDA 13.0, driver 581.1".into(),
+        ..device.clone()
+    };
     assert_eq!(load(folder.path(), &newer), None, "another driver");
-    let other = DeviceInfo { uuid: "GPU-2".into(), ..device.clone() };
+    let other = DeviceInfo {
+        uuid: "GPU-2".into(),
+        ..device.clone()
+    };
     assert_eq!(load(folder.path(), &other), None, "another device");
-    store(folder.path(), &device, &DeviceFigures { copy: 0.0, ..figures }).unwrap();
-    assert_eq!(load(folder.path(), &device), None, "a figure of zero is refused");
+    store(
+        folder.path(),
+        &device,
+        &DeviceFigures {
+            copy: 0.0,
+            ..figures
+        },
+    )
+    .unwrap();
+    assert_eq!(
+        load(folder.path(), &device),
+        None,
+        "a figure of zero is refused"
+    );
 }
 
 #[test]

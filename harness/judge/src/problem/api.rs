@@ -31,7 +31,8 @@ pub struct ProblemContext<'a> {
     pub figures: Option<DeviceFigures>,
     /// Folder for what outlives a run, as references and weights.
     pub cache_dir: &'a Path,
-    /// The seed of inputs, start states and launch orders. It differs in every run, unless the user fixed it.
+    /// The seed of inputs, start states and launch orders. It differs in every run, unless the user
+    /// fixed it.
     pub seed: u64,
     /// Whether the user fixed the seed, to repeat a run.
     pub seed_is_fixed: bool,
@@ -52,16 +53,17 @@ pub enum WorkerFor {
     Reference(Language),
 }
 
-/// Something to compute. The judge calls the methods in this order, each once in a run. On standby, the judge calls
-/// [`Problem::prepare`] before the candidate is known; otherwise after the candidate was built.
+/// Something to compute. The judge calls the methods in this order, each once in a run. On standby,
+/// the judge calls [`Problem::prepare`] before the candidate is known; otherwise after the
+/// candidate was built.
 pub trait Problem {
     /// The problem's name, for the line `problem:`.
     fn name(&self) -> &str;
-    /// Selects the workloads of this occasion and of the ones before it. Called before every other method that judges, or
-    /// not at all: then the problem judges those of a save.
+    /// Selects the workloads of this occasion and of the ones before it. Called before every other
+    /// method that judges, or not at all: then the problem judges those of a save.
     fn use_workloads(&mut self, _when: When) {}
-    /// How many workloads [`Problem::verify`] judged. `None` if the problem has no workloads to choose from, or the check
-    /// ended before its last one.
+    /// How many workloads [`Problem::verify`] judged. `None` if the problem has no workloads to
+    /// choose from, or the check ended before its last one.
     fn judged_workloads(&self) -> Option<JudgedWorkloads> {
         None
     }
@@ -73,14 +75,17 @@ pub trait Problem {
     fn cases(&self) -> Vec<ProblemCase> {
         Vec::new()
     }
-    /// Leaves out the workloads with these labels, as if problem.toml did not have them. Called before [`Problem::prepare`].
+    /// Leaves out the workloads with these labels, as if problem.toml did not have them. Called
+    /// before [`Problem::prepare`].
     fn leave_out(&mut self, _labels: &[String]) {}
-    /// The calls that [`Problem::verify`] makes of a kernel in Python, one for each workload of this occasion.
+    /// The calls that [`Problem::verify`] makes of a kernel in Python, one for each workload of
+    /// this occasion.
     fn calls(&self, _device: &DeviceInfo) -> Vec<Call> {
         Vec::new()
     }
-    /// Launches each workload once, without looking at the results, and returns those whose launch failed. Ends with a failure after
-    /// which the worker is not what it was. Called after [`Problem::prepare`].
+    /// Launches each workload once, without looking at the results, and returns those whose launch
+    /// failed. Ends with a failure after which the worker is not what it was. Called after
+    /// [`Problem::prepare`].
     fn launch_each(
         &mut self,
         _cx: &mut ProblemContext,
@@ -89,12 +94,13 @@ pub trait Problem {
     ) -> Result<Vec<LeftOut>, Stop> {
         Ok(Vec::new())
     }
-    /// Returns [`Stop::Build`] if a loaded source lacks a kernel of [`Problem::cases`], or has it with other parameters where that is
-    /// known before a launch.
+    /// Returns [`Stop::Build`] if a loaded source lacks a kernel of [`Problem::cases`], or has it
+    /// with other parameters where that is known before a launch.
     fn require_entries(&self, _worker: &mut Worker, _module: ModuleId) -> Result<(), Stop> {
         Ok(())
     }
-    /// Makes the timed launches run as one CUDA graph, or one after the other. Called before every method that times.
+    /// Makes the timed launches run as one CUDA graph, or one after the other. Called before every
+    /// method that times.
     fn use_graph(&mut self, _graph: bool) {}
     /// The language of the problem's reference; `None` if the lab itself computes what is expected.
     fn reference(&self) -> Option<Language> {
@@ -106,17 +112,18 @@ pub trait Problem {
     }
     /// What the compiler needs besides the source.
     fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds;
-    /// Computes or loads what is expected, and uploads what every candidate gets. Writes `progress:` if that takes
-    /// long.
+    /// Computes or loads what is expected, and uploads what every candidate gets. Writes
+    /// `progress:` if that takes long.
     fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop>;
-    /// Selects inputs that no run has launched, for a check that must pass `sealed` sets of them. [`Problem::prepare`]
-    /// makes them, [`Problem::verify`] checks them. Called before every other method, or not at all.
+    /// Selects inputs that no run has launched, for a check that must pass `sealed` sets of them.
+    /// [`Problem::prepare`] makes them, [`Problem::verify`] checks them. Called before every other
+    /// method, or not at all.
     fn use_held_out_inputs(&mut self, seed: u64, sealed: usize) -> Result<HeldOutUse, Stop>;
-    /// Lets the problem keep inputs that no run has launched in the cache folder, which the kernel cannot read. Called before
-    /// [`Problem::prepare`], or not at all.
+    /// Lets the problem keep inputs that no run has launched in the cache folder, which the kernel
+    /// cannot read. Called before [`Problem::prepare`], or not at all.
     fn use_stock(&mut self, _stock: StockUse) {}
-    /// Whether [`Problem::prepare`] took its sealed inputs out of the stock. `None` if the problem has no stock, or counts them
-    /// itself.
+    /// Whether [`Problem::prepare`] took its sealed inputs out of the stock. `None` if the problem
+    /// has no stock, or counts them itself.
     fn is_from_stock(&self) -> Option<bool> {
         None
     }
@@ -124,8 +131,8 @@ pub trait Problem {
     fn launches_for_stock(&self) -> bool {
         false
     }
-    /// Prepares on standby what the checks need, in the candidate's worker too, as long as `is_idle` returns true. Only a
-    /// judge on standby calls it, after [`Problem::prepare`].
+    /// Prepares on standby what the checks need, in the candidate's worker too, as long as
+    /// `is_idle` returns true. Only a judge on standby calls it, after [`Problem::prepare`].
     fn draw_ahead(
         &mut self,
         _cx: &mut ProblemContext,
@@ -134,8 +141,8 @@ pub trait Problem {
     ) -> Result<(), Stop> {
         Ok(())
     }
-    /// Prepares what the next check on held-out inputs needs, unless it is there, as long as `is_idle` returns true.
-    /// Called after everything that the next run needs.
+    /// Prepares what the next check on held-out inputs needs, unless it is there, as long as
+    /// `is_idle` returns true. Called after everything that the next run needs.
     fn prepare_held_out(
         &mut self,
         _cx: &mut ProblemContext,
@@ -150,12 +157,13 @@ pub trait Problem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop>;
-    /// Returns whether [`Problem::set_up`] has all that it needs. Only then may it be called before the start signal.
+    /// Returns whether [`Problem::set_up`] has all that it needs. Only then may it be called before
+    /// the start signal.
     fn can_set_up_early(&self) -> bool {
         true
     }
-    /// Sets a kernel up for its timed launches, after [`Problem::prepare`]. Several kernels may be set up at the same
-    /// time.
+    /// Sets a kernel up for its timed launches, after [`Problem::prepare`]. Several kernels may be
+    /// set up at the same time.
     fn set_up(
         &mut self,
         cx: &mut ProblemContext,
@@ -167,20 +175,27 @@ pub trait Problem {
     fn take_down(&mut self, _worker: &mut Worker) -> Result<(), Stop> {
         Ok(())
     }
-    /// Makes the problem small enough for a tool that watches every access, and returns a description of what is
-    /// left. Called before all other methods; after it only [`Problem::build_needs`] and
-    /// [`Problem::launch_for_check`] are called.
+    /// Makes the problem small enough for a tool that watches every access, and returns a
+    /// description of what is left. Called before all other methods; after it only
+    /// [`Problem::build_needs`] and [`Problem::launch_for_check`] are called.
     fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop>;
-    /// [`Problem::shrink_for_check`] for the race detector beside a run on the cpu device, which has less time than `lab check`.
+    /// [`Problem::shrink_for_check`] for the race detector beside a run on the cpu device, which
+    /// has less time than `lab check`.
     fn shrink_for_races(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
         self.shrink_for_check(device)
     }
-    /// Fails if the race detector would need more memory for the launches than there is, with the other things that a run holds where
-    /// it watches beside one. Called after the problem was made small.
-    fn require_memory_for_races(&self, _device: &DeviceInfo, _beside_a_run: bool) -> Result<(), Stop> {
+    /// Fails if the race detector would need more memory for the launches than there is, with the
+    /// other things that a run holds where it watches beside one. Called after the problem was made
+    /// small.
+    fn require_memory_for_races(
+        &self,
+        _device: &DeviceInfo,
+        _beside_a_run: bool,
+    ) -> Result<(), Stop> {
         Ok(())
     }
-    /// Makes every launch once, without looking at the results. Outputs are not written before the launch.
+    /// Makes every launch once, without looking at the results. Outputs are not written before the
+    /// launch.
     fn launch_for_check(
         &mut self,
         cx: &mut ProblemContext,
@@ -191,8 +206,8 @@ pub trait Problem {
     fn profile_cases(&self, _device: &DeviceInfo) -> Vec<ProfileCase> {
         Vec::new()
     }
-    /// Launches the workload with this place in [`Problem::profile_cases`] once, without looking at the results, as timed launches
-    /// do. May be called for several workloads.
+    /// Launches the workload with this place in [`Problem::profile_cases`] once, without looking at
+    /// the results, as timed launches do. May be called for several workloads.
     fn launch_for_profile(
         &mut self,
         _cx: &mut ProblemContext,
@@ -202,8 +217,8 @@ pub trait Problem {
     ) -> Result<(), Stop> {
         Err(Stop::Lab(format!("there is no workload {case} to profile")))
     }
-    /// Writes every tensor of one run as .npy into `folder`, which exists. Called for `--dump` after `verify`,
-    /// whatever its verdict.
+    /// Writes every tensor of one run as .npy into `folder`, which exists. Called for `--dump`
+    /// after `verify`, whatever its verdict.
     fn dump(
         &mut self,
         cx: &mut ProblemContext,
@@ -241,7 +256,8 @@ pub enum StockUse {
 /// What a check on held-out inputs covers.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldOutUse {
-    /// How many sets of inputs one [`Problem::verify`] covers. For more, the judge opens the problem again.
+    /// How many sets of inputs one [`Problem::verify`] covers. For more, the judge opens the
+    /// problem again.
     pub sets_in_a_check: usize,
     /// Whether the problem writes `sealed_runs:` itself.
     pub counts_them: bool,
@@ -268,48 +284,66 @@ impl WorkerRole {
     }
 }
 
-/// Launches that [`Problem::verify`] makes in the candidate's worker, at least. They count as warm-up.
+/// Launches that [`Problem::verify`] makes in the candidate's worker, at least. They count as
+/// warm-up.
 pub const CHECKED_LAUNCHES: usize = 2;
 
-/// A kernel that is set up in a worker for its timed launches. A *turn* launches every timed workload once.
+/// A kernel that is set up in a worker for its timed launches. A *turn* launches every timed
+/// workload once.
 pub trait Timed {
-    /// The numbers of the inputs that turns in this worker may have, in an order that follows from the run's seed.
-    /// Each is used once, so that a kernel gains nothing from remembering results.
+    /// The numbers of the inputs that turns in this worker may have, in an order that follows from
+    /// the run's seed. Each is used once, so that a kernel gains nothing from remembering results.
     fn inputs(&self) -> Box<dyn Iterator<Item = u64>>;
-    /// Times a turn and returns the seconds of each workload's launch. `inputs` selects the same inputs for every
-    /// kernel. Checks at once what the next turn would overwrite. Returns `None` if a result was wrong, after writing
-    /// what was wrong to `out`.
-    fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop>;
+    /// Times a turn and returns the seconds of each workload's launch. `inputs` selects the same
+    /// inputs for every kernel. Checks at once what the next turn would overwrite. Returns `None`
+    /// if a result was wrong, after writing what was wrong to `out`.
+    fn turn(
+        &mut self,
+        worker: &mut Worker,
+        inputs: u64,
+        out: &mut Writer,
+    ) -> Result<Option<Vec<f64>>, Stop>;
     /// The numbers of inputs that this worker had launched before any turn.
     fn used_inputs(&self) -> Vec<u64> {
         Vec::new()
     }
-    /// Whether a further worker may launch inputs that another worker of the same kernel had. `is_undecided` says whether the verdict
-    /// on speed is *undecided* so far.
+    /// Whether a further worker may launch inputs that another worker of the same kernel had.
+    /// `is_undecided` says whether the verdict on speed is *undecided* so far.
     fn fits_further_workers(&self, _is_undecided: bool) -> bool {
         true
     }
-    /// Sets up another kernel's image in the same worker, with the same buffers. The place of the buffers in memory
-    /// makes a kernel that exchanges words faster or slower by a percent; with the same buffers this is no difference
-    /// between two kernels. `None` if every kernel needs a worker of its own.
-    fn in_same_worker(&self, _worker: &mut Worker, _image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
+    /// Sets up another kernel's image in the same worker, with the same buffers. The place of the
+    /// buffers in memory makes a kernel that exchanges words faster or slower by a percent; with
+    /// the same buffers this is no difference between two kernels. `None` if every kernel needs a
+    /// worker of its own.
+    fn in_same_worker(
+        &self,
+        _worker: &mut Worker,
+        _image: &Path,
+    ) -> Result<Option<Box<dyn Timed>>, Stop> {
         Ok(None)
     }
-    /// Returns whether a kernel that [`Timed::in_same_worker`] sets up may have inputs before this one had them, because
-    /// nothing that it leaves behind can help this one.
+    /// Returns whether a kernel that [`Timed::in_same_worker`] sets up may have inputs before this
+    /// one had them, because nothing that it leaves behind can help this one.
     fn shares_inputs(&self) -> bool {
         false
     }
-    /// Checks that the turn wrote nothing but its outputs. Called after each turn, so that a kernel which spoils what
-    /// another one in the same worker gets next is found before that one is judged. [`Timed::turn`] may do it itself.
-    fn check_memory(&mut self, _worker: &mut Worker, _out: &mut Writer) -> Result<Correctness, Stop> {
+    /// Checks that the turn wrote nothing but its outputs. Called after each turn, so that a kernel
+    /// which spoils what another one in the same worker gets next is found before that one is
+    /// judged. [`Timed::turn`] may do it itself.
+    fn check_memory(
+        &mut self,
+        _worker: &mut Worker,
+        _out: &mut Writer,
+    ) -> Result<Correctness, Stop> {
         Ok(Correctness::Pass)
     }
     /// Checks what the turns so far left behind.
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;
     /// Samples per second over these turns, with the 95 % interval if there are enough.
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure>;
-    /// The seconds that stand for a whole turn: if those of one kernel are half of another's, it is twice as good.
+    /// The seconds that stand for a whole turn: if those of one kernel are half of another's, it is
+    /// twice as good.
     fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64> {
         geometric_mean(turn.iter().copied())
     }
@@ -319,7 +353,8 @@ pub trait Timed {
     fn aggregate(&self) -> Aggregate {
         Aggregate::Geometric
     }
-    /// The figures of each workload over these turns, for the lines `workload:`. Empty if a turn is not about workloads.
+    /// The figures of each workload over these turns, for the lines `workload:`. Empty if a turn is
+    /// not about workloads.
     fn workloads(&self, _turns: &[Vec<f64>]) -> Vec<WorkloadFigures> {
         Vec::new()
     }
@@ -350,7 +385,9 @@ pub struct WorkloadFigures {
 pub fn in_digits(measure: &Measure, digits: usize) -> String {
     let Measure { value, low, high } = measure;
     match (low, high) {
-        (Some(low), Some(high)) => format!("{value:.digits$} low={low:.digits$} high={high:.digits$}"),
+        (Some(low), Some(high)) => {
+            format!("{value:.digits$} low={low:.digits$} high={high:.digits$}")
+        }
         _ => format!("{value:.digits$}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Errors in a problem.toml, each at the line and column of its key.
 //!
-//! A check names the path of the key, as in `tensor`, 1, `shape`. The place of that key follows from the parsed
-//! document.
+//! A check names the path of the key, as in `tensor`, 1, `shape`. The place of that key follows
+//! from the parsed document.
 
 use crate::outcome::Stop;
 use std::fmt;
@@ -39,7 +39,10 @@ pub struct KeyError {
 impl KeyError {
     /// An error of a whole file; [`KeyError::within`] names the key.
     pub fn new(what: impl Into<String>) -> Self {
-        KeyError { path: Vec::new(), what: what.into() }
+        KeyError {
+            path: Vec::new(),
+            what: what.into(),
+        }
     }
 
     /// The same error, whose path begins with one more step.
@@ -59,7 +62,8 @@ impl KeyError {
         Stop::Problem(message(path, text, self.start(text), &self.what))
     }
 
-    /// Where in `text` the key begins, in bytes. If the key is missing, the place is that of the table it should be in.
+    /// Where in `text` the key begins, in bytes. If the key is missing, the place is that of the
+    /// table it should be in.
     fn start(&self, text: &str) -> usize {
         // Text that is no TOML was refused before any check.
         DeTable::parse(text).map_or(0, |document| place(document.get_ref(), &self.path))
@@ -87,8 +91,12 @@ impl fmt::Display for KeyError {
 /// Where the value at a path begins; `path` begins with the innermost step.
 fn place(document: &DeTable, path: &[KeyStep]) -> usize {
     let mut steps = path.iter().rev();
-    let Some(KeyStep::Key(first)) = steps.next() else { return 0 };
-    let Some(mut found) = document.get(first.as_str()) else { return 0 };
+    let Some(KeyStep::Key(first)) = steps.next() else {
+        return 0;
+    };
+    let Some(mut found) = document.get(first.as_str()) else {
+        return 0;
+    };
     for step in steps {
         let inner = match (found.get_ref(), step) {
             (DeValue::Table(table), KeyStep::Key(key)) => table.get(key.as_str()),
@@ -112,7 +120,12 @@ pub fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Stop {
         }
         what => what,
     };
-    Stop::Problem(message(path, text, error.span().map_or(0, |span| span.start), what))
+    Stop::Problem(message(
+        path,
+        text,
+        error.span().map_or(0, |span| span.start),
+        what,
+    ))
 }
 
 /// A message at the line and column of a byte of the file at `path`, which has this text.
@@ -125,7 +138,10 @@ pub fn message(path: &Path, text: &str, start: usize, what: &str) -> String {
 fn line_and_column(text: &str, start: usize) -> (usize, usize) {
     let before = text.get(..start).unwrap_or("");
     let line = before.matches('\n').count() + 1;
-    (line, before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1)
+    (
+        line,
+        before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1,
+    )
 }
 
 #[cfg(test)]
@@ -160,17 +176,31 @@ samples = \"n\"
         assert_eq!(at(error().within("name")), (1, 8));
         assert_eq!(at(error().within(1).within("dims")), (2, 14));
         assert_eq!(
-            at(error().within("low").within("uniform").within("values").within(0).within("tensor")),
+            at(error()
+                .within("low")
+                .within("uniform")
+                .within("values")
+                .within(0)
+                .within("tensor")),
             (6, 30)
         );
-        assert_eq!(at(error().within("name").within(1).within("tensor")), (9, 8));
-        assert_eq!(at(error().within("atol").within("f32").within("tolerance")), (12, 8));
+        assert_eq!(
+            at(error().within("name").within(1).within("tensor")),
+            (9, 8)
+        );
+        assert_eq!(
+            at(error().within("atol").within("f32").within("tolerance")),
+            (12, 8)
+        );
     }
 
     #[test]
     fn a_missing_key_is_placed_at_its_table() {
         let error = || KeyError::new("wrong");
-        assert_eq!(at(error().within("shape").within(1).within("tensor")), (8, 1));
+        assert_eq!(
+            at(error().within("shape").within(1).within("tensor")),
+            (8, 1)
+        );
         assert_eq!(at(error().within("f32").within("tolerance")), (11, 1));
         assert_eq!(at(error().within("measure").within("objective")), (14, 1));
         assert_eq!(at(error().within("workload")), (1, 1));

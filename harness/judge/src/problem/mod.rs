@@ -1,8 +1,9 @@
 //! What is to be computed, and how to tell that a kernel computes it.
 //!
-//! A problem is a folder with a `problem.toml`. The kind `wavegru` is written in Rust ([`wavegru`]); every other
-//! problem is declarative ([`tensor`]). A problem runs the candidate through a [`Worker`](crate::worker::Worker),
-//! which is another process and never sees what is expected.
+//! A problem is a folder with a `problem.toml`. The kind `wavegru` is written in Rust
+//! ([`wavegru`]); every other problem is declarative ([`tensor`]). A problem runs the candidate
+//! through a [`Worker`](crate::worker::Worker), which is another process and never sees what is
+//! expected.
 
 mod api;
 mod key_error;
@@ -11,8 +12,8 @@ pub mod tensor;
 pub mod wavegru;
 
 pub use api::{
-    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext, StockUse, Timed,
-    WorkerFor, WorkerRole, WorkloadFigures, in_digits,
+    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext,
+    StockUse, Timed, WorkerFor, WorkerRole, WorkloadFigures, in_digits,
 };
 pub use peer::PeerSpec;
 
@@ -41,7 +42,8 @@ pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
         Some("wavegru") => wavegru::open(&path, &text),
         None | Some("tensor") => tensor::open(&path, &text),
         Some(other) => {
-            let what = format!("unknown kind '{other}': it is \"tensor\" (the default) or \"wavegru\"");
+            let what =
+                format!("unknown kind '{other}': it is \"tensor\" (the default) or \"wavegru\"");
             Err(KeyError::new(what).within("kind").stop(&path, &text))
         }
     }
@@ -71,7 +73,9 @@ fn unreadable(folder: &Path, error: &io::Error) -> Stop {
             "there is no problem.toml in {shown}, so it is unknown what the kernel must compute: write one \
              (kernels/README.md), or name another folder"
         ),
-        _ => format!("{shown}/problem.toml cannot be read: {error}. Check the file and its permissions"),
+        _ => format!(
+            "{shown}/problem.toml cannot be read: {error}. Check the file and its permissions"
+        ),
     })
 }
 
@@ -89,16 +93,35 @@ mod tests {
         };
         let here = folder.path().display().to_string();
         let missing = error(folder.path());
-        assert!(missing.starts_with(&format!("there is no problem.toml in {here}, ")), "{missing}");
+        assert!(
+            missing.starts_with(&format!("there is no problem.toml in {here}, ")),
+            "{missing}"
+        );
         assert!(missing.contains("write one"), "{missing}");
         let nowhere = error(&folder.path().join("x"));
-        assert!(nowhere.starts_with(&format!("there is no folder {here}/x: name ")), "{nowhere}");
+        assert!(
+            nowhere.starts_with(&format!("there is no folder {here}/x: name ")),
+            "{nowhere}"
+        );
         std::fs::write(folder.path().join("file"), "").unwrap();
         let file = error(&folder.path().join("file"));
-        assert!(file.starts_with(&format!("{here}/file is not a folder: ")), "{file}");
-        std::fs::write(folder.path().join("problem.toml"), b"# a comment\nname = \"\xff\"").unwrap();
+        assert!(
+            file.starts_with(&format!("{here}/file is not a folder: ")),
+            "{file}"
+        );
+        std::fs::write(
+            folder.path().join("problem.toml"),
+            b"# a comment\nname = \"\xff\"",
+        )
+        .unwrap();
         let bytes = error(folder.path());
-        assert!(bytes.starts_with(&format!("{here}/problem.toml:2:9: error: ")), "{bytes}");
-        assert!(bytes.contains("problem.toml cannot be read, because it is not UTF-8"), "{bytes}");
+        assert!(
+            bytes.starts_with(&format!("{here}/problem.toml:2:9: error: ")),
+            "{bytes}"
+        );
+        assert!(
+            bytes.contains("problem.toml cannot be read, because it is not UTF-8"),
+            "{bytes}"
+        );
     }
 }

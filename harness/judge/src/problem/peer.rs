@@ -10,7 +10,8 @@ pub struct PeerSpec {
     pub name: String,
     /// The file, relative to the problem's folder.
     pub source: PathBuf,
-    /// Each entry of the problem with the function of a Python file that it calls. Empty of a kernel.cu, which has the entries.
+    /// Each entry of the problem with the function of a Python file that it calls. Empty of a
+    /// kernel.cu, which has the entries.
     pub functions: Vec<(String, String)>,
     /// Whether its timed launches run as one CUDA graph, where the device has graphs.
     pub graph: bool,
@@ -22,8 +23,8 @@ impl PeerSpec {
         Language::of(&self.source)
     }
 
-    /// What its source says about the first function that it defines, in one line; empty of a kernel.cu. A function of one statement
-    /// is that statement.
+    /// What its source says about the first function that it defines, in one line; empty of a
+    /// kernel.cu. A function of one statement is that statement.
     pub fn call(&self, source: &str) -> String {
         self.functions
             .iter()
@@ -32,12 +33,16 @@ impl PeerSpec {
             .unwrap_or_default()
     }
 
-    /// Where it is: the function and its line, as in `rms_norm, peer.py:12`. The file alone of a kernel.cu, and where no line
-    /// defines the function.
+    /// Where it is: the function and its line, as in `rms_norm, peer.py:12`. The file alone of a
+    /// kernel.cu, and where no line defines the function.
     pub fn place(&self, source: &str) -> String {
         let file = self.source.display();
-        let place = |(_, function): &(String, String)| Some((function.clone(), line_of(function, source)?));
-        match (self.functions.iter().find_map(place), self.functions.first()) {
+        let place =
+            |(_, function): &(String, String)| Some((function.clone(), line_of(function, source)?));
+        match (
+            self.functions.iter().find_map(place),
+            self.functions.first(),
+        ) {
             (Some((function, line)), _) => format!("{function}, {file}:{line}"),
             (None, Some((_, function))) => format!("{function}, {file}"),
             (None, None) => file.to_string(),
@@ -45,7 +50,8 @@ impl PeerSpec {
     }
 }
 
-/// The number of the last line that defines a function at the top of a source, from 1: Python calls the last one.
+/// The number of the last line that defines a function at the top of a source, from 1: Python calls
+/// the last one.
 fn line_of(function: &str, source: &str) -> Option<usize> {
     let defines = |line: &str| {
         if let Some(named) = definition(line) {
@@ -53,23 +59,32 @@ fn line_of(function: &str, source: &str) -> Option<usize> {
             return rest.is_some_and(|rest| rest.starts_with(['(', '[']));
         }
         // An assignment, perhaps to several names: `scale_f32 = scale_f16 = _scale`.
-        let mut targets =
-            line.split('=').map(|target| target.split(':').next().unwrap_or_default().trim_end());
+        let mut targets = line
+            .split('=')
+            .map(|target| target.split(':').next().unwrap_or_default().trim_end());
         targets.next_back();
         targets.any(|target| target.trim_start() == function) && !line.starts_with([' ', '\t'])
     };
     let lines: Vec<&str> = source.lines().collect();
-    lines.iter().rposition(|line| defines(line)).map(|at| at + 1)
+    lines
+        .iter()
+        .rposition(|line| defines(line))
+        .map(|at| at + 1)
 }
 
 /// What stands behind the `def` of a line.
 fn definition(line: &str) -> Option<&str> {
-    line.strip_prefix("async ").unwrap_or(line).strip_prefix("def ").map(str::trim_start)
+    line.strip_prefix("async ")
+        .unwrap_or(line)
+        .strip_prefix("def ")
+        .map(str::trim_start)
 }
 
 /// The body of the function of this name, its statements separated by `;`.
 fn body(function: &str, source: &str) -> String {
-    let Some(line) = line_of(function, source) else { return String::new() };
+    let Some(line) = line_of(function, source) else {
+        return String::new();
+    };
     let mut lines = source.lines().skip(line - 1).peekable();
     let head = lines.peek().copied().unwrap_or_default();
     if definition(head).is_none() {
@@ -83,19 +98,35 @@ fn body(function: &str, source: &str) -> String {
         return body.trim().to_owned();
     }
     // The head may go on over several lines, up to the colon that ends it.
-    let ends_head = |line: &&str| !line.split('#').next().unwrap_or_default().trim_end().ends_with(':');
+    let ends_head = |line: &&str| {
+        !line
+            .split('#')
+            .next()
+            .unwrap_or_default()
+            .trim_end()
+            .ends_with(':')
+    };
     let mut rest = lines.by_ref().skip_while(ends_head);
     rest.next();
     let inside = |line: &&str| line.is_empty() || line.starts_with([' ', '\t']);
-    let body: Vec<&str> = rest.take_while(inside).map(str::trim).filter(|line| !line.is_empty()).collect();
+    let body: Vec<&str> = rest
+        .take_while(inside)
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
     let mut body = body.join("\n");
     for quote in ["\"\"\"", "'''"] {
-        let documented = body.strip_prefix(quote).and_then(|rest| rest.split_once(quote));
+        let documented = body
+            .strip_prefix(quote)
+            .and_then(|rest| rest.split_once(quote));
         if let Some((_, code)) = documented {
             body = code.trim_start().to_owned();
         }
     }
-    let said = body.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    let said = body
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.starts_with('#'));
     said.collect::<Vec<_>>().join("; ")
 }
 
@@ -127,7 +158,11 @@ mod tests {
         assert_eq!(peer("f").place(SOURCE), "f, own/peer.py:7");
         assert_eq!(peer("g").place(SOURCE), "g, own/peer.py:13");
         assert_eq!(peer("fas").place(SOURCE), "fas, own/peer.py");
-        let kernel = PeerSpec { functions: Vec::new(), source: "old.cu".into(), ..peer("f") };
+        let kernel = PeerSpec {
+            functions: Vec::new(),
+            source: "old.cu".into(),
+            ..peer("f")
+        };
         assert_eq!(kernel.place(SOURCE), "old.cu");
     }
 }

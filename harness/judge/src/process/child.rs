@@ -1,5 +1,5 @@
-//! Supervising a child process of the judge: starting it with a socket on its stdin, forwarding its output, ending it with
-//! everything that it started, and describing how it ended.
+//! Supervising a child process of the judge: starting it with a socket on its stdin, forwarding its
+//! output, ending it with everything that it started, and describing how it ended.
 
 use super::forked::Forked;
 use super::forwarded_stream::ForwardedStream;
@@ -32,8 +32,15 @@ impl Program {
     /// This executable itself, under a name that still works after the file was rebuilt or deleted.
     pub fn this(args: &[&str]) -> Self {
         let own = PathBuf::from("/proc/self/exe");
-        let path = if own.exists() { own } else { std::env::current_exe().unwrap_or(own) };
-        Program { path, args: args.iter().map(OsString::from).collect() }
+        let path = if own.exists() {
+            own
+        } else {
+            std::env::current_exe().unwrap_or(own)
+        };
+        Program {
+            path,
+            args: args.iter().map(OsString::from).collect(),
+        }
     }
 }
 
@@ -42,8 +49,9 @@ pub type LineSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// A running child.
 ///
-/// Dropping it kills it and everything that it started. The drop does not wait until the child is gone, because giving back a GPU's
-/// context takes a tenth of a second, which would delay the verdict.
+/// Dropping it kills it and everything that it started. The drop does not wait until the child is
+/// gone, because giving back a GPU's context takes a tenth of a second, which would delay the
+/// verdict.
 pub struct Child {
     process: Process,
     /// Disconnects when both output streams are at their end.
@@ -98,17 +106,20 @@ impl Process {
     }
 }
 
-/// How long to wait for the last output of a child that ended. Another process may hold its pipes open.
+/// How long to wait for the last output of a child that ended. Another process may hold its pipes
+/// open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
 /// Interval at which a child that is ending is polled.
 const POLL_EVERY: Duration = Duration::from_millis(1);
 
-/// How long a child that closed its socket may take to end by itself. How it ends by itself says why it closed.
+/// How long a child that closed its socket may take to end by itself. How it ends by itself says
+/// why it closed.
 const END_BY_ITSELF: Duration = Duration::from_secs(2);
 
 impl Child {
-    /// Starts a child as the leader of its own process group. It lives no longer than the calling thread.
+    /// Starts a child as the leader of its own process group. It lives no longer than the calling
+    /// thread.
     pub fn start(program: &Program, forward: LineSink) -> io::Result<(Child, UnixStream)> {
         Self::start_in(program, &[], forward)
     }
@@ -120,14 +131,20 @@ impl Child {
         forward: LineSink,
     ) -> io::Result<(Child, UnixStream)> {
         let mut command = Command::new(&program.path);
-        command.arg0("lab").args(&program.args).envs(environment.iter().map(|(name, value)| (name, value)));
+        command
+            .arg0("lab")
+            .args(&program.args)
+            .envs(environment.iter().map(|(name, value)| (name, value)));
         Self::spawn(&mut command, forward)
     }
 
     /// [`Child::start`] of this command, whose stdin, stdout and stderr are set here.
     pub fn spawn(command: &mut Command, forward: LineSink) -> io::Result<(Child, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
-        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         // Where this repository is, is nothing that a kernel needs to know.
         command.env_remove("PWD").env_remove("OLDPWD");
         large_pages::allow(command);
@@ -140,16 +157,29 @@ impl Child {
             group.take_stderr().map(OwnedFd::from).map(PipeReader::from),
         ];
         let kill = move || child_group::kill_unreaped(leader);
-        let child = Self::with_output(Process::Own(group), pipes.into_iter().flatten(), kill, forward)?;
+        let child = Self::with_output(
+            Process::Own(group),
+            pipes.into_iter().flatten(),
+            kill,
+            forward,
+        )?;
         Ok((child, ours))
     }
 
-    /// A child that a Python on standby forks, which listens on `socket`. It finds modules in the folders of `python_path`.
-    pub fn fork(socket: &Path, python_path: &OsStr, forward: LineSink) -> io::Result<(Child, UnixStream)> {
+    /// A child that a Python on standby forks, which listens on `socket`. It finds modules in the
+    /// folders of `python_path`.
+    pub fn fork(
+        socket: &Path,
+        python_path: &OsStr,
+        forward: LineSink,
+    ) -> io::Result<(Child, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         let ((stdout, to_stdout), (stderr, to_stderr)) = (io::pipe()?, io::pipe()?);
-        let forked =
-            Forked::start(socket, python_path, [theirs.as_fd(), to_stdout.as_fd(), to_stderr.as_fd()])?;
+        let forked = Forked::start(
+            socket,
+            python_path,
+            [theirs.as_fd(), to_stdout.as_fd(), to_stderr.as_fd()],
+        )?;
         let killer = Arc::new(forked.killer()?);
         let kill = move || killer.kill();
         let child = Self::with_output(Process::Forked(forked), [stdout, stderr], kill, forward)?;
@@ -165,19 +195,26 @@ impl Child {
     ) -> io::Result<Child> {
         let (open, streams_open) = channel::<()>();
         let flooded = Arc::new(AtomicBool::new(false));
-        let mut child = Child { process, streams_open, streams: Vec::new(), flooded: flooded.clone() };
+        let mut child = Child {
+            process,
+            streams_open,
+            streams: Vec::new(),
+            flooded: flooded.clone(),
+        };
         for pipe in pipes {
             let stream = ForwardedStream::new(pipe);
             child.streams.push(stream.clone());
             let (forward, open, flooded, kill) =
                 (forward.clone(), open.clone(), flooded.clone(), kill.clone());
-            std::thread::Builder::new().name("forward".into()).spawn(move || {
-                if !stream.forward(&*forward) {
-                    flooded.store(true, Ordering::SeqCst);
-                    kill();
-                }
-                drop(open);
-            })?;
+            std::thread::Builder::new()
+                .name("forward".into())
+                .spawn(move || {
+                    if !stream.forward(&*forward) {
+                        flooded.store(true, Ordering::SeqCst);
+                        kill();
+                    }
+                    drop(open);
+                })?;
         }
         Ok(child)
     }
@@ -192,7 +229,8 @@ impl Child {
         matches!(self.process.poll(), Ok(None))
     }
 
-    /// Waits up to 2 s for a child that is ending by itself, then kills it. Returns its own status if it ended by itself.
+    /// Waits up to 2 s for a child that is ending by itself, then kills it. Returns its own status
+    /// if it ended by itself.
     pub fn reap(&mut self) -> io::Result<ExitStatus> {
         self.reap_within(END_BY_ITSELF)
     }
@@ -206,12 +244,15 @@ impl Child {
         self.end()
     }
 
-    /// Waits for the end of the child like [`Child::reap`], and describes it as the end of a sentence that begins with the name of
-    /// the process.
+    /// Waits for the end of the child like [`Child::reap`], and describes it as the end of a
+    /// sentence that begins with the name of the process.
     pub fn describe_end(&mut self) -> String {
         match self.reap() {
             Ok(_) if self.flooded.load(Ordering::SeqCst) => {
-                format!("printed more than {} MiB: too much output", output::FLOOD >> 20)
+                format!(
+                    "printed more than {} MiB: too much output",
+                    output::FLOOD >> 20
+                )
             }
             Ok(status) => describe(status),
             Err(error) => format!("cannot be waited for: {error}"),
@@ -234,9 +275,11 @@ impl Drop for Child {
             return;
         }
         self.process.kill();
-        // What the child printed comes before any later line. Its pipes close late, after its GPU context is gone.
+        // What the child printed comes before any later line. Its pipes close late, after its GPU
+        // context is gone.
         let deadline = Instant::now() + LAST_OUTPUT;
-        while !self.streams.iter().all(ForwardedStream::all_forwarded) && Instant::now() < deadline {
+        while !self.streams.iter().all(ForwardedStream::all_forwarded) && Instant::now() < deadline
+        {
             if self.streams_open.recv_timeout(POLL_EVERY) == Err(RecvTimeoutError::Disconnected) {
                 break;
             }
@@ -257,7 +300,8 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Sets up the child's side: takes the socket from stdin, which becomes `/dev/null`, and asks for `signal` when the judge dies.
+/// Sets up the child's side: takes the socket from stdin, which becomes `/dev/null`, and asks for
+/// `signal` when the judge dies.
 pub fn adopt(signal: rustix::process::Signal) -> io::Result<UnixStream> {
     lifetime::die_with_parent(signal)?;
     lifetime::no_core_files();
@@ -273,7 +317,10 @@ mod tests {
     #[test]
     fn the_end_of_a_process_is_described_with_its_cause() {
         let ended = |raw| describe(ExitStatus::from_raw(raw));
-        assert_eq!(ended(11), "was ended by SIGSEGV (an access outside every buffer, or a stack overflow)");
+        assert_eq!(
+            ended(11),
+            "was ended by SIGSEGV (an access outside every buffer, or a stack overflow)"
+        );
         assert_eq!(ended(34), "was ended by signal 34");
         assert_eq!(ended(3 << 8), "ended with exit code 3");
     }

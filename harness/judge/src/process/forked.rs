@@ -1,8 +1,10 @@
-//! A worker that a Python parent on standby has forked: it is no child of this process, and its parent says how it ended.
+//! A worker that a Python parent on standby has forked: it is no child of this process, and its
+//! parent says how it ended.
 //!
-//! The parent is the module `lab_harness.standby`, whose docstring describes the messages. It has imported what takes long. A
-//! connection to it is one worker: while the connection is open the worker lives, and its parent kills it, with everything that it
-//! has started, when this process shuts the connection down or dies.
+//! The parent is the module `lab_harness.standby`, whose docstring describes the messages. It has
+//! imported what takes long. A connection to it is one worker: while the connection is open the
+//! worker lives, and its parent kills it, with everything that it has started, when this process
+//! shuts the connection down or dies.
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde::Deserialize;
@@ -18,7 +20,8 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-/// How long the parent may take to fork, and to reap a worker that it has killed. It does nothing else meanwhile.
+/// How long the parent may take to fork, and to reap a worker that it has killed. It does nothing
+/// else meanwhile.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Longest message of the parent, in bytes.
@@ -52,9 +55,13 @@ pub struct Forked {
 }
 
 impl Forked {
-    /// Has the parent that listens on `socket` fork a worker with these descriptors (its socket, its stdout, its stderr), which finds
-    /// modules in the folders of `python_path`.
-    pub fn start(socket: &Path, python_path: &OsStr, descriptors: [BorrowedFd<'_>; 3]) -> io::Result<Forked> {
+    /// Has the parent that listens on `socket` fork a worker with these descriptors (its socket,
+    /// its stdout, its stderr), which finds modules in the folders of `python_path`.
+    pub fn start(
+        socket: &Path,
+        python_path: &OsStr,
+        descriptors: [BorrowedFd<'_>; 3],
+    ) -> io::Result<Forked> {
         Forked::ask(socket, json!({ "run": "worker" }), python_path, descriptors)
     }
 
@@ -69,7 +76,12 @@ impl Forked {
         connection.set_write_timeout(Some(PATIENCE))?;
         request["environment"] = json!({ "PYTHONPATH": python_path.to_string_lossy() });
         send(&connection, format!("{request}\n").as_bytes(), &descriptors)?;
-        let mut forked = Forked { process: 0, connection, received: Vec::new(), status: None };
+        let mut forked = Forked {
+            process: 0,
+            connection,
+            received: Vec::new(),
+            status: None,
+        };
         match forked.next_within(PATIENCE)? {
             Some(Message::Started(process)) => {
                 forked.process = process;
@@ -110,12 +122,15 @@ impl Forked {
         Ok(self.status)
     }
 
-    /// Waits until the worker has ended. One that does not end although it was killed counts as killed.
+    /// Waits until the worker has ended. One that does not end although it was killed counts as
+    /// killed.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         if self.status.is_none() {
             self.read_end(PATIENCE)?;
         }
-        Ok(*self.status.get_or_insert_with(|| ExitStatus::from_raw(KILLED)))
+        Ok(*self
+            .status
+            .get_or_insert_with(|| ExitStatus::from_raw(KILLED)))
     }
 
     /// Reads the message about the end, if it comes within this time.
@@ -144,10 +159,14 @@ impl Forked {
         loop {
             if let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.received.drain(..=end).collect();
-                return serde_json::from_slice(&line).map(Some).map_err(io::Error::other);
+                return serde_json::from_slice(&line)
+                    .map(Some)
+                    .map_err(io::Error::other);
             }
             if self.received.len() > LONGEST {
-                return Err(io::Error::other("the Python on standby sent a message that is too long"));
+                return Err(io::Error::other(
+                    "the Python on standby sent a message that is too long",
+                ));
             }
             let rest = deadline.saturating_duration_since(Instant::now());
             if rest.is_zero() {
@@ -192,9 +211,16 @@ fn send(to: &UnixStream, message: &[u8], descriptors: &[BorrowedFd<'_>; 3]) -> i
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
-        return Err(io::Error::other("the descriptors of a worker do not fit into a message"));
+        return Err(io::Error::other(
+            "the descriptors of a worker do not fit into a message",
+        ));
     }
-    let sent = sendmsg(to, &[IoSlice::new(message)], &mut ancillary, SendFlags::NOSIGNAL)?;
+    let sent = sendmsg(
+        to,
+        &[IoSlice::new(message)],
+        &mut ancillary,
+        SendFlags::NOSIGNAL,
+    )?;
     // What did not fit into the socket at once.
     (&mut &*to).write_all(&message[sent..])
 }
@@ -208,7 +234,8 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use std::thread::JoinHandle;
 
-    /// A parent that answers the first request with these lines, and then says whether the judge has shut the connection down.
+    /// A parent that answers the first request with these lines, and then says whether the judge
+    /// has shut the connection down.
     fn parent(answers: &'static [&'static str]) -> (tempfile::TempDir, JoinHandle<(String, bool)>) {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("socket")).unwrap();
@@ -218,7 +245,9 @@ mod tests {
             let mut request = String::new();
             reader.read_line(&mut request).unwrap();
             let (last, first) = answers.split_last().unwrap();
-            first.iter().for_each(|line| writeln!(stream, "{line}").unwrap());
+            first
+                .iter()
+                .for_each(|line| writeln!(stream, "{line}").unwrap());
             if *last != "close" {
                 let mut rest = String::new();
                 let is_shut_down = reader.read_line(&mut rest).unwrap() == 0;
@@ -232,14 +261,21 @@ mod tests {
 
     fn start(folder: &tempfile::TempDir) -> io::Result<Forked> {
         let null = std::fs::File::open("/dev/null")?;
-        Forked::start(&folder.path().join("socket"), OsStr::new("/a:/b"), [null.as_fd(); 3])
+        Forked::start(
+            &folder.path().join("socket"),
+            OsStr::new("/a:/b"),
+            [null.as_fd(); 3],
+        )
     }
 
     #[test]
     fn a_worker_is_asked_for_killed_and_its_end_is_read() {
         let (folder, thread) = parent(&["{\"started\": 1234}", "{\"ended\": {\"signal\": 9}}"]);
         let mut worker = start(&folder).unwrap();
-        assert_eq!((worker.id(), worker.poll().unwrap(), worker.has_ended()), (1234, None, false));
+        assert_eq!(
+            (worker.id(), worker.poll().unwrap(), worker.has_ended()),
+            (1234, None, false)
+        );
         worker.killer().unwrap().kill();
         assert_eq!(worker.wait().unwrap().signal(), Some(9));
         assert_eq!(worker.poll().unwrap().unwrap().signal(), Some(9));
@@ -263,12 +299,18 @@ mod tests {
     #[test]
     fn a_parent_that_refuses_or_ends_starts_nothing() {
         let (folder, thread) = parent(&["{\"refused\": \"16 runs are going on\"}", "close"]);
-        assert_eq!(start(&folder).err().unwrap().to_string(), "16 runs are going on");
+        assert_eq!(
+            start(&folder).err().unwrap().to_string(),
+            "16 runs are going on"
+        );
         thread.join().unwrap();
         let (folder, thread) = parent(&["close"]);
         assert!(start(&folder).is_err());
         thread.join().unwrap();
-        assert!(start(&tempfile::tempdir().unwrap()).is_err(), "nobody listens");
+        assert!(
+            start(&tempfile::tempdir().unwrap()).is_err(),
+            "nobody listens"
+        );
     }
 
     #[test]

@@ -7,7 +7,8 @@ use rustix::io::ioctl_fionread;
 use std::io::PipeReader;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// A stream that a thread forwards. The lock is held while bytes are read and handed over, and not while waiting for bytes.
+/// A stream that a thread forwards. The lock is held while bytes are read and handed over, and not
+/// while waiting for bytes.
 #[derive(Clone)]
 pub struct ForwardedStream {
     pipe: Arc<PipeReader>,
@@ -17,11 +18,14 @@ pub struct ForwardedStream {
 impl ForwardedStream {
     /// Nothing was read of this pipe yet.
     pub fn new(pipe: PipeReader) -> Self {
-        ForwardedStream { pipe: Arc::new(pipe), reading: Arc::new(Mutex::new(OutputStream::new())) }
+        ForwardedStream {
+            pipe: Arc::new(pipe),
+            reading: Arc::new(Mutex::new(OutputStream::new())),
+        }
     }
 
-    /// Hands over each line until the end of the stream. Returns false if the child printed too much, so that the rest was not
-    /// read.
+    /// Hands over each line until the end of the stream. Returns false if the child printed too
+    /// much, so that the rest was not read.
     pub fn forward(&self, forward: impl Fn(&str)) -> bool {
         let mut line = |text: &str| forward(text);
         let mut more = true;

@@ -1,11 +1,13 @@
-//! Frames that two processes exchange: a JSON header and raw bytes, both with their length in front.
+//! Frames that two processes exchange: a JSON header and raw bytes, both with their length in
+//! front.
 //!
 //! ```text
 //! "LAB1" | header length, u32 little endian | body length, u64 little endian | header | body
 //! ```
 //!
-//! The other end may be a process whose memory a kernel has overwritten. So lengths have limits before memory is
-//! allocated, a header that does not parse is an error, and every read has a deadline.
+//! The other end may be a process whose memory a kernel has overwritten. So lengths have limits
+//! before memory is allocated, a header that does not parse is an error, and every read has a
+//! deadline.
 
 use serde::{Serialize, de::DeserializeOwned};
 use std::io::{self, Read, Write};
@@ -48,9 +50,13 @@ impl From<io::Error> for FrameError {
 
 /// Writes one frame.
 pub fn send(to: &mut impl Write, header: &impl Serialize, body: &[u8]) -> Result<(), FrameError> {
-    let header = serde_json::to_vec(header).map_err(|e| FrameError::Invalid(format!("header: {e}")))?;
+    let header =
+        serde_json::to_vec(header).map_err(|e| FrameError::Invalid(format!("header: {e}")))?;
     if header.len() > HEADER_LIMIT {
-        return Err(FrameError::Invalid(format!("a header of {} bytes is over the limit", header.len())));
+        return Err(FrameError::Invalid(format!(
+            "a header of {} bytes is over the limit",
+            header.len()
+        )));
     }
     let mut front = Vec::with_capacity(PREFIX + header.len());
     front.extend_from_slice(&MAGIC);
@@ -72,12 +78,18 @@ pub fn receive<H: DeserializeOwned>(
     let (magic, lengths) = prefix.split_at(4);
     let (header_length, body_length) = lengths.split_at(4);
     if magic != MAGIC {
-        return Err(FrameError::Invalid(format!("a frame that begins with {magic:02x?}")));
+        return Err(FrameError::Invalid(format!(
+            "a frame that begins with {magic:02x?}"
+        )));
     }
-    let header_length = header_length.try_into().map_or(u32::MAX, u32::from_le_bytes) as usize;
+    let header_length = header_length
+        .try_into()
+        .map_or(u32::MAX, u32::from_le_bytes) as usize;
     let body_length = body_length.try_into().map_or(u64::MAX, u64::from_le_bytes);
     if header_length > HEADER_LIMIT {
-        return Err(FrameError::Invalid(format!("a header of {header_length} bytes")));
+        return Err(FrameError::Invalid(format!(
+            "a header of {header_length} bytes"
+        )));
     }
     if body_length > body_limit as u64 {
         return Err(FrameError::Invalid(format!(
@@ -87,19 +99,24 @@ pub fn receive<H: DeserializeOwned>(
     let header = read_bytes(from, header_length, 1 << 20)?;
     // The caller expects a body up to its limit, so that much may be taken at once.
     let body = read_bytes(from, body_length as usize, body_limit.min(BODY_AT_ONCE))?;
-    let header = serde_json::from_slice(&header).map_err(|e| FrameError::Invalid(format!("header: {e}")))?;
+    let header =
+        serde_json::from_slice(&header).map_err(|e| FrameError::Invalid(format!("header: {e}")))?;
     Ok((header, body))
 }
 
 /// Most memory that is taken for a body before it has arrived.
 const BODY_AT_ONCE: usize = 1 << 30;
 
-/// Reads `length` bytes. Takes up to `at_once` bytes of memory at the beginning; above that it grows with what arrives,
-/// not with the announced length.
+/// Reads `length` bytes. Takes up to `at_once` bytes of memory at the beginning; above that it
+/// grows with what arrives, not with the announced length.
 fn read_bytes(from: &mut impl Read, length: usize, at_once: usize) -> Result<Vec<u8>, FrameError> {
     let mut bytes = Vec::with_capacity(length.min(at_once));
     Read::take(from, length as u64).read_to_end(&mut bytes)?;
-    if bytes.len() < length { Err(FrameError::Closed) } else { Ok(bytes) }
+    if bytes.len() < length {
+        Err(FrameError::Closed)
+    } else {
+        Ok(bytes)
+    }
 }
 
 /// A stream whose reads and writes all end at one deadline.
@@ -116,7 +133,11 @@ impl<'a> DeadlineStream<'a> {
 
     fn rest(&self) -> io::Result<Duration> {
         let rest = self.deadline.saturating_duration_since(Instant::now());
-        if rest.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(rest) }
+        if rest.is_zero() {
+            Err(io::ErrorKind::TimedOut.into())
+        } else {
+            Ok(rest)
+        }
     }
 }
 
@@ -194,7 +215,10 @@ mod tests {
     fn a_body_longer_than_asked_for_is_refused_before_it_is_read() {
         let bytes = frame("x", &[0; 100]);
         let error = receive::<String>(&mut bytes.as_slice(), 99).unwrap_err();
-        assert_eq!(error.to_string(), "100 bytes of body where at most 99 were expected");
+        assert_eq!(
+            error.to_string(),
+            "100 bytes of body where at most 99 were expected"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Limits of the compiler process and of what it starts. A source can ask a compiler for any amount of memory, time and disk
-//! space: by an include that never ends, or by a macro or a template that doubles itself.
+//! Limits of the compiler process and of what it starts. A source can ask a compiler for any amount
+//! of memory, time and disk space: by an include that never ends, or by a macro or a template that
+//! doubles itself.
 
 use lab_protocol::Target;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -13,13 +14,15 @@ const NVRTC_MEMORY: u64 = 24 << 30;
 /// Bytes of a file that a compiler writes. A precompiled header has 100 MiB.
 const FILE: u64 = 1 << 30;
 
-/// Seconds of processor time of one process. The judge ends a build at its time limit, which is sooner.
+/// Seconds of processor time of one process. The judge ends a build at its time limit, which is
+/// sooner.
 const PROCESSOR_TIME: u64 = 3600;
 
 /// Files that are open at once.
 const OPEN_FILES: u64 = 512;
 
-/// Limits this process and those that it starts from now on: a compiler for `target`. A limit that is lower already stays.
+/// Limits this process and those that it starts from now on: a compiler for `target`. A limit that
+/// is lower already stays.
 pub fn limit_compiler(target: Target) {
     let memory = match target {
         Target::Cpu => HOST_COMPILER_MEMORY,
@@ -34,6 +37,12 @@ pub fn limit_compiler(target: Target) {
         let known = getrlimit(resource);
         let lower = |old: Option<u64>| Some(old.map_or(limit, |old| old.min(limit)));
         // Without a limit a build is still ended at its time limit.
-        let _ = setrlimit(resource, Rlimit { current: lower(known.current), maximum: lower(known.maximum) });
+        let _ = setrlimit(
+            resource,
+            Rlimit {
+                current: lower(known.current),
+                maximum: lower(known.maximum),
+            },
+        );
     }
 }

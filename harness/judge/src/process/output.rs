@@ -1,12 +1,13 @@
-//! The output of a child process, prepared for run.log: whole lines, with limits for their length and number.
+//! The output of a child process, prepared for run.log: whole lines, with limits for their length
+//! and number.
 
 use std::io::Read;
 
 /// Longest line, in bytes. The rest of a longer line is only counted.
 const LINE_LIMIT: usize = 4 << 10;
 
-/// Most bytes of a stream that are forwarded. The rest is still read, so that the child never blocks, and only
-/// counted.
+/// Most bytes of a stream that are forwarded. The rest is still read, so that the child never
+/// blocks, and only counted.
 const STREAM_LIMIT: usize = 2 << 20;
 
 /// Most bytes that a child may print. A child that prints more has failed and is killed.
@@ -21,11 +22,15 @@ pub struct OutputStream {
 
 impl OutputStream {
     pub fn new() -> Self {
-        OutputStream { lines: LineSplitter::default(), buffer: [0; 16 << 10], read: 0 }
+        OutputStream {
+            lines: LineSplitter::default(),
+            buffer: [0; 16 << 10],
+            read: 0,
+        }
     }
 
-    /// Reads once and hands over each complete line, without its newline. Returns false at the end of the stream and
-    /// after more than [`FLOOD`] bytes.
+    /// Reads once and hands over each complete line, without its newline. Returns false at the end
+    /// of the stream and after more than [`FLOOD`] bytes.
     pub fn read(&mut self, mut from: impl Read, line: &mut impl FnMut(&str)) -> bool {
         match from.read(&mut self.buffer) {
             Ok(0) => false,
@@ -100,13 +105,16 @@ impl LineSplitter {
             self.end_line(emit);
         }
         if self.left_out > 0 {
-            emit(&format!("… ({} bytes more were printed and are left out)", self.left_out));
+            emit(&format!(
+                "… ({} bytes more were printed and are left out)",
+                self.left_out
+            ));
         }
     }
 }
 
-/// The line as text, without the carriage return before its newline. The [`Writer`](lab_protocol::report::Writer) makes its
-/// control characters visible.
+/// The line as text, without the carriage return before its newline. The
+/// [`Writer`](lab_protocol::report::Writer) makes its control characters visible.
 fn decode(line: &[u8]) -> String {
     String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned()
 }
@@ -142,7 +150,10 @@ mod tests {
 
     #[test]
     fn lines_come_whole_and_the_last_needs_no_newline() {
-        assert_eq!(lines(b"one\r\n\ntwo\tthree\nfour"), ["one", "", "two\tthree", "four"]);
+        assert_eq!(
+            lines(b"one\r\n\ntwo\tthree\nfour"),
+            ["one", "", "two\tthree", "four"]
+        );
     }
 
     #[test]
@@ -155,7 +166,11 @@ mod tests {
         let (all, flooded) = forward(std::io::repeat(b'x').take(60 << 20));
         assert!(!flooded);
         assert_eq!(all.len(), 1);
-        assert!(all[0].ends_with("x… (62910464 bytes more in this line)"), "{}", &all[0][4000..]);
+        assert!(
+            all[0].ends_with("x… (62910464 bytes more in this line)"),
+            "{}",
+            &all[0][4000..]
+        );
     }
 
     #[test]
@@ -168,6 +183,9 @@ mod tests {
         let flood = b"0123456789abcde\n".repeat((STREAM_LIMIT / 16) + 10);
         let all = lines(&flood);
         assert_eq!(all.len(), STREAM_LIMIT / 16 + 1);
-        assert_eq!(all[all.len() - 1], "… (160 bytes more were printed and are left out)");
+        assert_eq!(
+            all[all.len() - 1],
+            "… (160 bytes more were printed and are left out)"
+        );
     }
 }

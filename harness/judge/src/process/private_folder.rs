@@ -1,8 +1,8 @@
-//! A folder of one judge or of one of its children: for the copy of a kernel, for what a confined compiler writes, for images that
-//! a confined worker reads.
+//! A folder of one judge or of one of its children: for the copy of a kernel, for what a confined
+//! compiler writes, for images that a confined worker reads.
 //!
-//! It is removed with its value, and when a signal ends the judge. The folder of a judge that was killed is removed by whoever comes
-//! next: the killed one no longer holds the lock in it.
+//! It is removed with its value, and when a signal ends the judge. The folder of a judge that was
+//! killed is removed by whoever comes next: the killed one no longer holds the lock in it.
 
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
@@ -17,13 +17,15 @@ pub const PARENT: &str = "private";
 /// Folder in the cache folder for copies of kernels that are built.
 pub const SNAPSHOTS: &str = "snapshots";
 
-/// The lock's file: beside the folder that the child sees, and in each parent, where it is held while a folder is made or looked for.
+/// The lock's file: beside the folder that the child sees, and in each parent, where it is held
+/// while a folder is made or looked for.
 const LOCK: &str = "lock";
 
 /// The folder that the child sees.
 const CONTENT: &str = "files";
 
-/// A younger folder without a lock is left alone: another version of the lab may be about to lock it.
+/// A younger folder without a lock is left alone: another version of the lab may be about to lock
+/// it.
 const UNLOCKED: Duration = Duration::from_secs(60);
 
 /// How often a folder is removed in which a process that is being killed still writes.
@@ -33,7 +35,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The folders of this process.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Locks the list. A list of paths is never half changed, so a panic of another thread does no harm.
+/// Locks the list. A list of paths is never half changed, so a panic of another thread does no
+/// harm.
 fn own() -> MutexGuard<'static, Vec<PathBuf>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -65,7 +68,11 @@ impl PrivateFolder {
         fs::create_dir(&content)?;
         let folder = folder.keep();
         own().push(folder.clone());
-        Ok(PrivateFolder { folder, content, _lock: lock })
+        Ok(PrivateFolder {
+            folder,
+            content,
+            _lock: lock,
+        })
     }
 
     /// The folder for the child.
@@ -130,7 +137,9 @@ fn is_unused(entry: &fs::DirEntry) -> bool {
 fn remove(folder: &Path) {
     for _ in 0..ATTEMPTS {
         match fs::remove_dir_all(folder) {
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => std::thread::sleep(PAUSE),
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                std::thread::sleep(PAUSE)
+            }
             // What cannot be removed does no harm and stays.
             Ok(()) | Err(_) => return,
         }
@@ -156,7 +165,10 @@ mod tests {
         let new = PrivateFolder::new(cache.path()).unwrap();
         assert!(!killed.exists(), "its judge was killed a moment ago");
         assert!(unlocked.exists(), "its judge may be about to take the lock");
-        File::open(&unlocked).unwrap().set_modified(SystemTime::now() - 2 * UNLOCKED).unwrap();
+        File::open(&unlocked)
+            .unwrap()
+            .set_modified(SystemTime::now() - 2 * UNLOCKED)
+            .unwrap();
         remove_unused(cache.path());
         assert!(used.path().is_dir() && new.path().is_dir() && !unlocked.exists());
         let path = used.closed().to_owned();

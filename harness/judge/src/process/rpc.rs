@@ -1,5 +1,5 @@
-//! Requests and answers between the judge and one child. Each answer carries the number of its request, so that a late or forged
-//! answer is not taken for another one.
+//! Requests and answers between the judge and one child. Each answer carries the number of its
+//! request, so that a late or forged answer is not taken for another one.
 
 use super::child::Child;
 use super::framing::{self, DeadlineStream, FrameError};
@@ -18,7 +18,11 @@ pub struct Connection {
 impl Connection {
     /// A connection without a request yet.
     pub fn new(stream: UnixStream, child: Option<Child>) -> Self {
-        Connection { stream, child, requests: 0 }
+        Connection {
+            stream,
+            child,
+            requests: 0,
+        }
     }
 
     /// The child; `None` if the other end is a thread of this process.
@@ -32,14 +36,20 @@ impl Connection {
     }
 
     /// Sends a request within `limit` and returns its number, for [`Connection::answer`].
-    pub fn ask(&mut self, request: &impl Serialize, body: &[u8], limit: Duration) -> Result<u64, FrameError> {
+    pub fn ask(
+        &mut self,
+        request: &impl Serialize,
+        body: &[u8],
+        limit: Duration,
+    ) -> Result<u64, FrameError> {
         self.requests += 1;
         let mut stream = DeadlineStream::new(&self.stream, Instant::now() + limit);
         framing::send(&mut stream, &(self.requests, request), body)?;
         Ok(self.requests)
     }
 
-    /// Waits up to `limit` for the answer to request `number`, whose body has at most `body_limit` bytes.
+    /// Waits up to `limit` for the answer to request `number`, whose body has at most `body_limit`
+    /// bytes.
     pub fn answer<A: DeserializeOwned>(
         &mut self,
         number: u64,
@@ -55,31 +65,39 @@ impl Connection {
         }
     }
 
-    /// Waits for a child that closed its end, and describes how it ended; see [`Child::describe_end`].
+    /// Waits for a child that closed its end, and describes how it ended; see
+    /// [`Child::describe_end`].
     pub fn describe_end(&mut self) -> String {
-        self.child.as_mut().map_or_else(|| "ended".into(), Child::describe_end)
+        self.child
+            .as_mut()
+            .map_or_else(|| "ended".into(), Child::describe_end)
     }
 
-    /// Closes this end, gives the child `patience` to end by itself, then kills it. Errors are dropped: the child's answers are not
-    /// needed any more.
+    /// Closes this end, gives the child `patience` to end by itself, then kills it. Errors are
+    /// dropped: the child's answers are not needed any more.
     pub fn close_and_wait(&mut self, patience: Duration) {
         let _ = self.stream.shutdown(std::net::Shutdown::Both);
         let _ = self.child.as_mut().map(|child| child.reap_within(patience));
     }
 
-    /// Closes this end and kills the child and everything that it started. Errors are dropped, as in
-    /// [`Connection::close_and_wait`].
+    /// Closes this end and kills the child and everything that it started. Errors are dropped, as
+    /// in [`Connection::close_and_wait`].
     pub fn end(&mut self) {
         let _ = self.stream.shutdown(std::net::Shutdown::Both);
         let _ = self.child.as_mut().map(Child::end);
     }
 }
 
-/// Waits for the next request, on the child's end: its number, the request and its body. `None` if the judge is gone.
-pub fn next<R: DeserializeOwned>(stream: &mut UnixStream) -> Result<Option<(u64, R, Vec<u8>)>, FrameError> {
+/// Waits for the next request, on the child's end: its number, the request and its body. `None` if
+/// the judge is gone.
+pub fn next<R: DeserializeOwned>(
+    stream: &mut UnixStream,
+) -> Result<Option<(u64, R, Vec<u8>)>, FrameError> {
     match framing::receive(stream, usize::MAX) {
         Ok(((number, request), body)) => Ok(Some((number, request, body))),
         Err(FrameError::Closed) => Ok(None),
-        Err(error @ (FrameError::TimedOut | FrameError::Invalid(_) | FrameError::Io(_))) => Err(error),
+        Err(error @ (FrameError::TimedOut | FrameError::Invalid(_) | FrameError::Io(_))) => {
+            Err(error)
+        }
     }
 }

@@ -10,7 +10,10 @@ pub const REMEDY: &str = "instruction mix and loops: nvdisasm and cuobjdump are 
                           Ubuntu: apt install cuda-nvdisasm-13-0 cuda-cuobjdump-13-0, or the number of your toolkit)";
 
 /// How long a program may take for an image, and how much it may print.
-const LIMIT: Limit = Limit { time: Duration::from_secs(60), bytes: 64 << 20 };
+const LIMIT: Limit = Limit {
+    time: Duration::from_secs(60),
+    bytes: 64 << 20,
+};
 
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,13 +29,17 @@ pub struct Instruction {
 
 /// Disassembles a function of an image. The error says what is missing.
 pub fn of_function(image: &Path, function: &str) -> Result<Vec<Instruction>, String> {
-    let Some((program, options)) = program() else { return Err(REMEDY.into()) };
+    let Some((program, options)) = program() else {
+        return Err(REMEDY.into());
+    };
     let name = program.display().to_string();
     let printed = limited::output(Command::new(&program).args(options).arg(image), LIMIT)
         .map_err(|error| format!("instruction mix and loops: {name} {error}"))?;
     let found = read(&String::from_utf8_lossy(&printed), function);
     if found.is_empty() {
-        return Err(format!("instruction mix and loops: {name} prints no function {function}"));
+        return Err(format!(
+            "instruction mix and loops: {name} prints no function {function}"
+        ));
     }
     Ok(found)
 }
@@ -41,10 +48,18 @@ pub fn of_function(image: &Path, function: &str) -> Result<Vec<Instruction>, Str
 fn program() -> Option<(PathBuf, &'static [&'static str])> {
     let find = |name: &str| {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
-        let homes = named.chain(["/usr/local/cuda".into(), "/opt/cuda".into()]).map(|home| home.join("bin"));
+        let named = ["CUDA_HOME", "CUDA_PATH"]
+            .into_iter()
+            .filter_map(std::env::var_os)
+            .map(PathBuf::from);
+        let homes = named
+            .chain(["/usr/local/cuda".into(), "/opt/cuda".into()])
+            .map(|home| home.join("bin"));
         let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(homes).collect();
-        folders.into_iter().map(|folder| folder.join(name)).find(|file| file.is_file())
+        folders
+            .into_iter()
+            .map(|folder| folder.join(name))
+            .find(|file| file.is_file())
     };
     find("nvdisasm")
         .map(|path| (path, ["-g", "-c"].as_slice()))
@@ -68,7 +83,10 @@ pub fn read(text: &str, function: &str) -> Vec<Instruction> {
         }
         if let Some(place) = text.strip_prefix("//## File ") {
             line = line_of(place);
-        } else if let Some(label) = text.strip_suffix(':').filter(|label| label.starts_with(".L")) {
+        } else if let Some(label) = text
+            .strip_suffix(':')
+            .filter(|label| label.starts_with(".L"))
+        {
             pending.push(label);
         } else if let Some((address, instruction)) = instruction(text) {
             labels.extend(pending.drain(..).map(|label| (label, address)));
@@ -80,11 +98,19 @@ pub fn read(text: &str, function: &str) -> Vec<Instruction> {
                 Target::Address(address) => Some(address),
                 Target::Label(_) => None,
             });
-            found.push(Instruction { address, text: instruction.to_owned(), line, target });
+            found.push(Instruction {
+                address,
+                text: instruction.to_owned(),
+                line,
+                target,
+            });
         }
     }
     for (at, label) in branches {
-        found[at].target = labels.iter().find(|(known, _)| *known == label).map(|(_, address)| *address);
+        found[at].target = labels
+            .iter()
+            .find(|(known, _)| *known == label)
+            .map(|(_, address)| *address);
     }
     found
 }
@@ -93,7 +119,10 @@ pub fn read(text: &str, function: &str) -> Vec<Instruction> {
 fn section(line: &str) -> Option<&str> {
     if let Some(rest) = line.strip_prefix(".section") {
         return Some(
-            rest.trim().strip_prefix(".text.").and_then(|rest| rest.split(',').next()).unwrap_or(""),
+            rest.trim()
+                .strip_prefix(".text.")
+                .and_then(|rest| rest.split(',').next())
+                .unwrap_or(""),
         );
     }
     line.strip_prefix("Function :").map(str::trim)
@@ -102,14 +131,23 @@ fn section(line: &str) -> Option<&str> {
 /// The number in `"/x/kernel.cu", line 443 inlined at …`.
 fn line_of(place: &str) -> Option<u32> {
     let digits = place.split(", line ").nth(1)?;
-    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    digits
+        .split(|c: char| !c.is_ascii_digit())
+        .next()?
+        .parse()
+        .ok()
 }
 
 /// The address and the text in `/*0010*/  LDC R1, c[0x0][0x28] ;  /* 0x… */`.
 fn instruction(line: &str) -> Option<(u64, &str)> {
     let (address, rest) = line.strip_prefix("/*")?.split_once("*/")?;
     let address = u64::from_str_radix(address, 16).ok()?;
-    let text = rest.split("/*").next()?.trim().trim_end_matches(';').trim_end();
+    let text = rest
+        .split("/*")
+        .next()?
+        .trim()
+        .trim_end_matches(';')
+        .trim_end();
     (!text.is_empty()).then_some((address, text))
 }
 
@@ -120,15 +158,23 @@ enum Target<'a> {
 
 /// Where a branch goes: `` BRA `(.L_x_3) `` or `BRA 0x100`.
 fn branch(instruction: &str) -> Option<Target<'_>> {
-    let at = instruction.split_whitespace().position(|word| word == "BRA" || word.starts_with("BRA."))?;
+    let at = instruction
+        .split_whitespace()
+        .position(|word| word == "BRA" || word.starts_with("BRA."))?;
     let last = instruction.split_whitespace().skip(at + 1).last()?;
-    if let Some(label) = last.strip_prefix("`(").and_then(|rest| rest.strip_suffix(')')) {
+    if let Some(label) = last
+        .strip_prefix("`(")
+        .and_then(|rest| rest.strip_suffix(')'))
+    {
         return Some(Target::Label(label));
     }
-    u64::from_str_radix(last.strip_prefix("0x")?, 16).ok().map(Target::Address)
+    u64::from_str_radix(last.strip_prefix("0x")?, 16)
+        .ok()
+        .map(Target::Address)
 }
 
-/// The instruction's name without what qualifies it, as in `LDG`, and the whole word, as in `LDG.E.128`.
+/// The instruction's name without what qualifies it, as in `LDG`, and the whole word, as in
+/// `LDG.E.128`.
 pub fn opcode(instruction: &str) -> (&str, &str) {
     let mut words = instruction.split_whitespace();
     let whole = words.find(|word| !word.starts_with('@')).unwrap_or("");
@@ -158,12 +204,18 @@ pub(super) mod tests {
     #[test]
     fn labels_and_addresses_are_targets_of_branches() {
         let toy = read(NVDISASM, "toy");
-        let targets: Vec<_> = toy.iter().filter_map(|i| Some((i.address, i.target?))).collect();
+        let targets: Vec<_> = toy
+            .iter()
+            .filter_map(|i| Some((i.address, i.target?)))
+            .collect();
         assert_eq!(targets, [(0x30, 0x20), (0x40, 0x10), (0x60, 0x60)]);
         assert_eq!((toy[0].line, toy[1].line), (Some(7), Some(97)));
         let cuobjdump = "\t\tFunction : toy\n\t.headerflags\t@\"x\"\n        /*0000*/  @!P1 BRA 0x100 ;   /* 0xfff */\n   /* 0x000fe20000000f00 */\n";
         let read = read(cuobjdump, "toy");
-        assert_eq!((read.len(), read[0].target, read[0].text.as_str()), (1, Some(0x100), "@!P1 BRA 0x100"));
+        assert_eq!(
+            (read.len(), read[0].target, read[0].text.as_str()),
+            (1, Some(0x100), "@!P1 BRA 0x100")
+        );
     }
 
     #[test]

@@ -39,9 +39,19 @@ pub fn read(image: &BuiltImage, missing: &mut Vec<String>) -> ImageFacts {
     facts.occupancy = match (image.block, image.registers) {
         (Some((threads, dynamic)), Some(registers)) => {
             let shared_bytes = image.shared_bytes.unwrap_or(0) + dynamic;
-            let found = occupancy::of(image.arch, occupancy::Block { threads, registers, shared_bytes });
+            let found = occupancy::of(
+                image.arch,
+                occupancy::Block {
+                    threads,
+                    registers,
+                    shared_bytes,
+                },
+            );
             if found.is_none() {
-                missing.push(format!("occupancy: the limits of {} are not known here", image.arch));
+                missing.push(format!(
+                    "occupancy: the limits of {} are not known here",
+                    image.arch
+                ));
             }
             found
         }
@@ -82,12 +92,24 @@ mod tests {
         };
         let facts = read(&image, &mut missing);
         assert_eq!(facts.occupancy.map(|o| o.percent), Some(12.5));
-        assert!(missing.len() == 1 && missing[0].starts_with("instruction mix and loops"), "{missing:?}");
+        assert!(
+            missing.len() == 1 && missing[0].starts_with("instruction mix and loops"),
+            "{missing:?}"
+        );
         missing.clear();
-        read(&BuiltImage { block: None, ..image.clone() }, &mut missing);
+        read(
+            &BuiltImage {
+                block: None,
+                ..image.clone()
+            },
+            &mut missing,
+        );
         assert!(missing[0].starts_with("occupancy"), "{missing:?}");
         missing.clear();
-        assert_eq!(read(&BuiltImage { arch: "", ..image }, &mut missing), ImageFacts::default());
+        assert_eq!(
+            read(&BuiltImage { arch: "", ..image }, &mut missing),
+            ImageFacts::default()
+        );
         assert_eq!(missing, [OF_CPU]);
     }
 }

@@ -12,16 +12,26 @@ pub enum Failure {
 }
 
 /// The marks of errors that the user of the machine can end.
-const REFUSED: [&str; 2] = ["ERR_NVGPUCTRPERM", "permission to access NVIDIA GPU Performance Counters"];
+const REFUSED: [&str; 2] = [
+    "ERR_NVGPUCTRPERM",
+    "permission to access NVIDIA GPU Performance Counters",
+];
 
 /// The first error of a log; `None` if there is none.
 pub fn failure(log: &str) -> Option<Failure> {
-    let mut errors = log.lines().filter_map(|line| line.trim().strip_prefix("==ERROR== ")).map(str::trim);
-    let refused = errors.clone().find(|error| REFUSED.iter().any(|mark| error.contains(mark)));
+    let mut errors = log
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("==ERROR== "))
+        .map(str::trim);
+    let refused = errors
+        .clone()
+        .find(|error| REFUSED.iter().any(|mark| error.contains(mark)));
     if refused.is_some() {
         return Some(Failure::Refused(permission::refused()));
     }
-    errors.next().map(|first| Failure::Unusable(first.to_owned()))
+    errors
+        .next()
+        .map(|first| Failure::Unusable(first.to_owned()))
 }
 
 /// Whether ncu found no kernel with the names that it was given.
@@ -40,7 +50,9 @@ mod tests {
                        access NVIDIA GPU Performance Counters on the target device 0.\n";
         assert!(matches!(failure(refused), Some(Failure::Refused(_))));
         let locked = "==ERROR== Failed to open/create lock directory /tmp/nvidia/nsight_compute.\n\n==ERROR== InterprocessLockFailed\n";
-        assert!(matches!(failure(locked), Some(Failure::Unusable(why)) if why.starts_with("Failed to open")));
+        assert!(
+            matches!(failure(locked), Some(Failure::Unusable(why)) if why.starts_with("Failed to open"))
+        );
         assert_eq!(failure("==PROF== Connected\n==WARNING== Note\n"), None);
         assert!(profiled_nothing("==WARNING== No kernels were profiled.\n"));
     }

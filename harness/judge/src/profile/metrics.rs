@@ -1,4 +1,5 @@
-//! The counters of the quick set. Each was seen on compute capability 9.0. A chip or an ncu that lacks one reports it as missing.
+//! The counters of the quick set. Each was seen on compute capability 9.0. A chip or an ncu that
+//! lacks one reports it as missing.
 
 /// Counters of the quick set, by ncu's names.
 pub const QUICK: [&str; 33] = [
@@ -78,7 +79,11 @@ pub const PASSES: &str = "profiler__replayer_passes";
 /// Every counter of the quick set, those of the stalls last.
 pub fn quick() -> Vec<String> {
     let stalls = STALLS.iter().map(|reason| STALL.replace("<>", reason));
-    QUICK.iter().map(|name| (*name).to_owned()).chain(stalls).collect()
+    QUICK
+        .iter()
+        .map(|name| (*name).to_owned())
+        .chain(stalls)
+        .collect()
 }
 
 #[cfg(test)]
@@ -90,6 +95,10 @@ mod tests {
     fn no_counter_is_asked_for_twice() {
         let all = quick();
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
-        assert!(all.contains(&"smsp__average_warps_issue_stalled_wait_per_issue_active.ratio".to_owned()));
+        assert!(
+            all.contains(
+                &"smsp__average_warps_issue_stalled_wait_per_issue_active.ratio".to_owned()
+            )
+        );
     }
 }

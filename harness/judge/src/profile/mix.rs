@@ -8,13 +8,16 @@ const KINDS: [(&str, &[&str]); 22] = [
     ("fma", &["FFMA", "FFMA2", "HFMA2", "DFMA"]),
     (
         "float add, multiply",
-        &["FADD", "FADD2", "FMUL", "FMUL2", "HADD2", "HMUL2", "DADD", "DMUL", "FMNMX", "HMNMX2", "FSEL"],
+        &[
+            "FADD", "FADD2", "FMUL", "FMUL2", "HADD2", "HMUL2", "DADD", "DMUL", "FMNMX", "HMNMX2",
+            "FSEL",
+        ],
     ),
     (
         "tensor",
         &[
-            "HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "BGMMA", "QGMMA", "UTCHMMA",
-            "UTCQMMA", "UTCIMMA",
+            "HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "BGMMA", "QGMMA",
+            "UTCHMMA", "UTCQMMA", "UTCIMMA",
         ],
     ),
     ("load global", &["LDG", "LD"]),
@@ -26,25 +29,52 @@ const KINDS: [(&str, &[&str]); 22] = [
     ("load constant", &["LDC", "LDCU", "ULDC"]),
     (
         "copy asynchronous",
-        &["LDGSTS", "LDGDEPBAR", "DEPBAR", "UTMALDG", "UTMASTG", "UBLKCP", "UBLKPF", "UTMACMDFLUSH"],
+        &[
+            "LDGSTS",
+            "LDGDEPBAR",
+            "DEPBAR",
+            "UTMALDG",
+            "UTMASTG",
+            "UBLKCP",
+            "UBLKPF",
+            "UTMACMDFLUSH",
+        ],
     ),
     ("atomic", &["ATOM", "ATOMG", "ATOMS", "RED", "REDG"]),
     ("special function", &["MUFU", "FCHK"]),
-    ("conversion", &["F2F", "F2I", "I2F", "I2FP", "F2FP", "F2IP", "FRND", "I2I"]),
-    ("compare", &["ISETP", "FSETP", "HSETP2", "DSETP", "PLOP3", "UISETP", "VIMNMX", "VIMNMX3", "UPLOP3"]),
+    (
+        "conversion",
+        &["F2F", "F2I", "I2F", "I2FP", "F2FP", "F2IP", "FRND", "I2I"],
+    ),
+    (
+        "compare",
+        &[
+            "ISETP", "FSETP", "HSETP2", "DSETP", "PLOP3", "UISETP", "VIMNMX", "VIMNMX3", "UPLOP3",
+        ],
+    ),
     (
         "integer",
         &[
-            "IMAD", "IADD", "IADD3", "VIADD", "LEA", "IMUL", "UIADD3", "UIMAD", "ULEA", "IABS", "POPC",
-            "FLO", "UIADD",
+            "IMAD", "IADD", "IADD3", "VIADD", "LEA", "IMUL", "UIADD3", "UIMAD", "ULEA", "IABS",
+            "POPC", "FLO", "UIADD",
         ],
     ),
     (
         "logic, shift",
-        &["LOP3", "SHF", "SHL", "SHR", "ULOP3", "USHF", "PRMT", "UPRMT", "BMSK", "SGXT", "BREV"],
+        &[
+            "LOP3", "SHF", "SHL", "SHR", "ULOP3", "USHF", "PRMT", "UPRMT", "BMSK", "SGXT", "BREV",
+        ],
     ),
-    ("move", &["MOV", "UMOV", "SEL", "USEL", "CS2R", "S2R", "S2UR", "R2UR", "R2P", "P2R"]),
-    ("warp exchange", &["SHFL", "VOTE", "VOTEU", "MATCH", "REDUX", "ELECT"]),
+    (
+        "move",
+        &[
+            "MOV", "UMOV", "SEL", "USEL", "CS2R", "S2R", "S2UR", "R2UR", "R2P", "P2R",
+        ],
+    ),
+    (
+        "warp exchange",
+        &["SHFL", "VOTE", "VOTEU", "MATCH", "REDUX", "ELECT"],
+    ),
     (
         "barrier",
         &[
@@ -60,7 +90,12 @@ const KINDS: [(&str, &[&str]); 22] = [
             "FENCE",
         ],
     ),
-    ("branch", &["BRA", "BRX", "BSSY", "BSYNC", "BREAK", "CALL", "RET", "EXIT", "JMP", "YIELD", "BMOV"]),
+    (
+        "branch",
+        &[
+            "BRA", "BRX", "BSSY", "BSYNC", "BREAK", "CALL", "RET", "EXIT", "JMP", "YIELD", "BMOV",
+        ],
+    ),
     ("nop", &["NOP"]),
 ];
 
@@ -73,12 +108,17 @@ pub fn of(instructions: &[Instruction]) -> Vec<(String, u64)> {
         let kind = if whole.starts_with("IMAD.MOV") {
             "move"
         } else {
-            KINDS.iter().find(|(_, names)| names.contains(&name)).map_or("other", |(kind, _)| kind)
+            KINDS
+                .iter()
+                .find(|(_, names)| names.contains(&name))
+                .map_or("other", |(kind, _)| kind)
         };
         *counts.entry(kind).or_default() += 1;
     }
-    let mut all: Vec<(String, u64)> =
-        counts.into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect();
+    let mut all: Vec<(String, u64)> = counts
+        .into_iter()
+        .map(|(kind, count)| (kind.to_owned(), count))
+        .collect();
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     all
 }
@@ -101,13 +141,22 @@ mod tests {
     #[test]
     fn instructions_are_counted_by_kind() {
         let mix = of(&read(NVDISASM, "toy"));
-        let mix: Vec<(&str, u64)> = mix.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
-        assert_eq!(mix, [("branch", 4), ("fma", 1), ("load global", 1), ("move", 1)]);
+        let mix: Vec<(&str, u64)> = mix
+            .iter()
+            .map(|(kind, count)| (kind.as_str(), *count))
+            .collect();
+        assert_eq!(
+            mix,
+            [("branch", 4), ("fma", 1), ("load global", 1), ("move", 1)]
+        );
     }
 
     #[test]
     fn no_opcode_has_two_kinds() {
-        let mut all: Vec<&str> = KINDS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut all: Vec<&str> = KINDS
+            .iter()
+            .flat_map(|(_, names)| names.iter().copied())
+            .collect();
         let count = all.len();
         all.sort_unstable();
         all.dedup();

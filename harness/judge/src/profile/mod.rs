@@ -1,4 +1,5 @@
-//! `lab profile`: what is read of a profiler's report and of a built image. [`crate::judge`] makes the launch.
+//! `lab profile`: what is read of a profiler's report and of a built image. [`crate::judge`] makes
+//! the launch.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -56,9 +57,11 @@ pub const LIMIT: Duration = Duration::from_secs(300);
 /// How long ncu may take for the tiny kernel. On an H200 a whole quick profile takes less than 5 s.
 pub const PROOF_LIMIT: Duration = Duration::from_secs(30);
 
-/// What this machine has for `lab profile`: ncu, and whether counters may be read. `named` is the ncu of LAB_NCU, which is used on every
-/// device. Without a GPU and without a named ncu there is nothing to say. `prove` reads one counter of a tiny kernel; its error says why
-/// there are no counters, and what to do. Without counters a profile is the static view, so nothing counts as missing.
+/// What this machine has for `lab profile`: ncu, and whether counters may be read. `named` is the
+/// ncu of LAB_NCU, which is used on every device. Without a GPU and without a named ncu there is
+/// nothing to say. `prove` reads one counter of a tiny kernel; its error says why there are no
+/// counters, and what to do. Without counters a profile is the static view, so nothing counts as
+/// missing.
 pub fn equipment(
     cuda: bool,
     named: Option<PathBuf>,
@@ -67,8 +70,16 @@ pub fn equipment(
     if !cuda && named.is_none() {
         return Vec::new();
     }
-    let finding = |what: &str, says: String, remedy| Finding { what: what.into(), ok: true, says, remedy };
-    let found = named.or_else(ncu::find).ok_or_else(|| ncu::REMEDY.to_owned()).and_then(ncu::Ncu::at);
+    let finding = |what: &str, says: String, remedy| Finding {
+        what: what.into(),
+        ok: true,
+        says,
+        remedy,
+    };
+    let found = named
+        .or_else(ncu::find)
+        .ok_or_else(|| ncu::REMEDY.to_owned())
+        .and_then(ncu::Ncu::at);
     let ncu = match found {
         Ok(ncu) => ncu,
         Err(why) => {
@@ -77,9 +88,18 @@ pub fn equipment(
         }
     };
     let (says, remedy) = match prove(&ncu) {
-        Ok(()) => ("this user may read the counters: ncu has counted a tiny kernel".into(), None),
-        Err(why) => ("no counters can be read: lab profile shows the static view".into(), Some(why)),
+        Ok(()) => (
+            "this user may read the counters: ncu has counted a tiny kernel".into(),
+            None,
+        ),
+        Err(why) => (
+            "no counters can be read: lab profile shows the static view".into(),
+            Some(why),
+        ),
     };
     let program = format!("ncu {} at {}", ncu.version, ncu.path.display());
-    vec![finding("profile", program, None), finding("counters", says, remedy)]
+    vec![
+        finding("profile", program, None),
+        finding("counters", says, remedy),
+    ]
 }

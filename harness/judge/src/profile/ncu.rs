@@ -16,10 +16,16 @@ pub const REMEDY: &str = "ncu is not here. Nsight Compute comes with the CUDA to
 pub const OLDEST: (u32, u32) = (2023, 1);
 
 /// How long `ncu --version` may take: it unpacks and reads its own files at the first start.
-const VERSION_LIMIT: Limit = Limit { time: Duration::from_secs(30), bytes: 64 << 10 };
+const VERSION_LIMIT: Limit = Limit {
+    time: Duration::from_secs(30),
+    bytes: 64 << 10,
+};
 
 /// How long ncu may take to print a page of a report, and how long the page may be.
-const PAGE_LIMIT: Limit = Limit { time: Duration::from_secs(120), bytes: 64 << 20 };
+const PAGE_LIMIT: Limit = Limit {
+    time: Duration::from_secs(120),
+    bytes: 64 << 20,
+};
 
 /// An ncu on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,21 +57,36 @@ impl Page {
     fn options(self) -> &'static [&'static str] {
         match self {
             Page::Raw => &[],
-            Page::Details => &["--print-details", "all", "--print-metric-name", "label-name"],
+            Page::Details => &[
+                "--print-details",
+                "all",
+                "--print-metric-name",
+                "label-name",
+            ],
             Page::Source => &["--print-source", "cuda,sass"],
         }
     }
 }
 
-/// Searches the path, the toolkit that `CUDA_HOME` or `CUDA_PATH` names, and the usual folders of toolkits.
+/// Searches the path, the toolkit that `CUDA_HOME` or `CUDA_PATH` names, and the usual folders of
+/// toolkits.
 pub fn find() -> Option<PathBuf> {
-    let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os);
-    let homes = named.map(PathBuf::from).chain(["/usr/local/cuda".into(), "/opt/cuda".into()]);
+    let named = ["CUDA_HOME", "CUDA_PATH"]
+        .into_iter()
+        .filter_map(std::env::var_os);
+    let homes = named
+        .map(PathBuf::from)
+        .chain(["/usr/local/cuda".into(), "/opt/cuda".into()]);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let of_path: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let folders = of_path.into_iter().chain(homes.map(|home| home.join("bin")));
+    let folders = of_path
+        .into_iter()
+        .chain(homes.map(|home| home.join("bin")));
     let own = versions_in(Path::new("/opt/nvidia/nsight-compute"));
-    folders.chain(own).map(|folder| folder.join("ncu")).find(|path| path.is_file())
+    folders
+        .chain(own)
+        .map(|folder| folder.join("ncu"))
+        .find(|path| path.is_file())
 }
 
 /// The folders in this one, the newest version first.
@@ -81,11 +102,19 @@ impl Ncu {
     /// Asks a program for its version. The error says why it cannot be used, and what to do.
     pub fn at(path: PathBuf) -> Result<Ncu, String> {
         let printed = limited::output(Command::new(&path).arg("--version"), VERSION_LIMIT)
-            .map_err(|error| format!("{} --version {error}: install Nsight Compute anew", path.display()))?;
+            .map_err(|error| {
+                format!(
+                    "{} --version {error}: install Nsight Compute anew",
+                    path.display()
+                )
+            })?;
         let text = String::from_utf8_lossy(&printed);
         let Some(version) = version_in(&text) else {
             let first = text.lines().next().unwrap_or("nothing").to_owned();
-            return Err(format!("{} is no ncu: it printed '{first}' for --version", path.display()));
+            return Err(format!(
+                "{} is no ncu: it printed '{first}' for --version",
+                path.display()
+            ));
         };
         if numbers(&version) < Some(OLDEST) {
             let (year, minor) = OLDEST;
@@ -98,8 +127,9 @@ impl Ncu {
         Ok(Ncu { path, version })
     }
 
-    /// The command line that comes before that of the profiled program. Only kernels with these names are profiled; all but the lab's
-    /// own if there are none. The report is written to `report`, which has ncu's ending, and ncu's messages to `log`.
+    /// The command line that comes before that of the profiled program. Only kernels with these
+    /// names are profiled; all but the lab's own if there are none. The report is written to
+    /// `report`, which has ncu's ending, and ncu's messages to `log`.
     pub fn command(
         &self,
         counters: &Counters,
@@ -109,7 +139,14 @@ impl Ncu {
     ) -> Vec<OsString> {
         let mut command: Vec<OsString> = vec![self.path.clone().into()];
         let mut add = |words: &[&str]| command.extend(words.iter().map(OsString::from));
-        add(&["--target-processes", "all", "--clock-control", "none", "--kernel-name-base", "mangled"]);
+        add(&[
+            "--target-processes",
+            "all",
+            "--clock-control",
+            "none",
+            "--kernel-name-base",
+            "mangled",
+        ]);
         add(&["--kernel-name", &format!("regex:{}", names(kernels))]);
         match counters {
             Counters::Set(ProfileSet::Quick) => add(&["--metrics", &metrics::quick().join(",")]),
@@ -130,24 +167,34 @@ impl Ncu {
     /// A page of a report, as CSV in base units. The error says what is wrong with the report.
     pub fn page(&self, report: &Path, page: Page) -> Result<Vec<u8>, String> {
         let mut command = self.import(report, page);
-        command.args(["--csv", "--print-units", "base"]).args(page.options());
+        command
+            .args(["--csv", "--print-units", "base"])
+            .args(page.options());
         limited::output(&mut command, PAGE_LIMIT).map_err(|error| self.cannot_print(page, &error))
     }
 
     /// The page details as text for a person.
     pub fn text(&self, report: &Path) -> Result<Vec<u8>, String> {
         let mut command = self.import(report, Page::Details);
-        limited::output(&mut command, PAGE_LIMIT).map_err(|error| self.cannot_print(Page::Details, &error))
+        limited::output(&mut command, PAGE_LIMIT)
+            .map_err(|error| self.cannot_print(Page::Details, &error))
     }
 
     fn import(&self, report: &Path, page: Page) -> Command {
         let mut command = Command::new(&self.path);
-        command.arg("--import").arg(report).args(["--page", page.name()]);
+        command
+            .arg("--import")
+            .arg(report)
+            .args(["--page", page.name()]);
         command
     }
 
     fn cannot_print(&self, page: Page, error: &str) -> String {
-        format!("{} prints no page {} of its report: it {error}", self.path.display(), page.name())
+        format!(
+            "{} prints no page {} of its report: it {error}",
+            self.path.display(),
+            page.name()
+        )
     }
 }
 
@@ -159,7 +206,8 @@ pub enum Counters {
     Duration,
 }
 
-/// A regular expression for exactly these names. The lab launches kernels of its own, all named `lab_`.
+/// A regular expression for exactly these names. The lab launches kernels of its own, all named
+/// `lab_`.
 fn names(kernels: &[String]) -> String {
     if kernels.is_empty() {
         return "^(?!lab_).*$".into();
@@ -167,15 +215,25 @@ fn names(kernels: &[String]) -> String {
     let escaped: Vec<String> = kernels
         .iter()
         .map(|name| {
-            name.chars().flat_map(|c| (c == '$' || c == '.').then_some('\\').into_iter().chain([c])).collect()
+            name.chars()
+                .flat_map(|c| {
+                    (c == '$' || c == '.')
+                        .then_some('\\')
+                        .into_iter()
+                        .chain([c])
+                })
+                .collect()
         })
         .collect();
     format!("^({})$", escaped.join("|"))
 }
 
-/// The version in what `ncu --version` prints, as in `Version 2025.3.1.0 (build 36398880) (public-release)`.
+/// The version in what `ncu --version` prints, as in
+/// `Version 2025.3.1.0 (build 36398880) (public-release)`.
 fn version_in(text: &str) -> Option<String> {
-    let rest = text.lines().find_map(|line| line.trim().strip_prefix("Version "))?;
+    let rest = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("Version "))?;
     let version = rest.split_whitespace().next()?;
     numbers(version).map(|_| version.to_owned())
 }
@@ -203,15 +261,27 @@ mod tests {
     fn a_program_that_is_no_ncu_is_named() {
         let error = Ncu::at("/bin/echo".into()).unwrap_err();
         assert!(error.contains("/bin/echo"), "{error}");
-        assert!(Ncu::at("/no/such/ncu".into()).unwrap_err().contains("cannot be started"));
+        assert!(
+            Ncu::at("/no/such/ncu".into())
+                .unwrap_err()
+                .contains("cannot be started")
+        );
     }
 
     #[test]
     fn only_the_candidates_kernels_are_profiled() {
         assert_eq!(names(&["a$1".into(), "b".into()]), "^(a\\$1|b)$");
-        let ncu = Ncu { path: "/n/ncu".into(), version: String::new() };
+        let ncu = Ncu {
+            path: "/n/ncu".into(),
+            version: String::new(),
+        };
         let counters = Counters::Set(ProfileSet::Full);
-        let line = ncu.command(&counters, &["toy".into()], Path::new("/f/r.ncu-rep"), Path::new("/f/log"));
+        let line = ncu.command(
+            &counters,
+            &["toy".into()],
+            Path::new("/f/r.ncu-rep"),
+            Path::new("/f/log"),
+        );
         let line: Vec<_> = line.iter().map(|word| word.to_str().unwrap()).collect();
         let line = line.join(" ");
         assert!(

@@ -18,9 +18,14 @@ const REGISTER_PORTION: u32 = 256;
 /// A block gets shared memory in portions of so many bytes.
 const SHARED_PORTION: u32 = 128;
 
-/// The multiprocessor of an architecture, as in `sm_90a`. From the table of compute capabilities in NVIDIA's programming guide.
+/// The multiprocessor of an architecture, as in `sm_90a`. From the table of compute capabilities in
+/// NVIDIA's programming guide.
 fn of_arch(arch: &str) -> Option<Multiprocessor> {
-    let digits: String = arch.strip_prefix("sm_")?.chars().take_while(char::is_ascii_digit).collect();
+    let digits: String = arch
+        .strip_prefix("sm_")?
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
     let kib = |kib: u32| kib << 10;
     let (warps, blocks, shared_bytes, reserved_bytes) = match digits.parse::<u32>().ok()? {
         70 | 72 => (64, 32, kib(96), 0),
@@ -33,7 +38,12 @@ fn of_arch(arch: &str) -> Option<Multiprocessor> {
         120 | 121 => (48, 24, kib(100), 1024),
         _ => return None,
     };
-    Some(Multiprocessor { warps, blocks, shared_bytes, reserved_bytes })
+    Some(Multiprocessor {
+        warps,
+        blocks,
+        shared_bytes,
+        reserved_bytes,
+    })
 }
 
 /// What a block of a launch needs.
@@ -45,7 +55,8 @@ pub struct Block {
     pub shared_bytes: u32,
 }
 
-/// Returns how much of a multiprocessor the blocks fill. `None` for an unknown architecture and a block that fits nowhere.
+/// Returns how much of a multiprocessor the blocks fill. `None` for an unknown architecture and a
+/// block that fits nowhere.
 pub fn of(arch: &str, block: Block) -> Option<Occupancy> {
     let whole = of_arch(arch)?;
     let warps = block.threads.div_ceil(32);
@@ -71,7 +82,10 @@ pub fn of(arch: &str, block: Block) -> Option<Occupancy> {
     ];
     let (limiter, blocks) = limits.into_iter().min_by_key(|(_, blocks)| *blocks)?;
     let percent = 100.0 * f64::from(blocks * warps) / f64::from(whole.warps);
-    (blocks > 0).then(|| Occupancy { percent, limiter: limiter.to_owned() })
+    (blocks > 0).then(|| Occupancy {
+        percent,
+        limiter: limiter.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -79,10 +93,26 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(arch: &str, threads: u32, registers: u32, shared_bytes: u32, expected: Option<(f64, &str)>) {
-        let found = of(arch, Block { threads, registers, shared_bytes });
+    fn check(
+        arch: &str,
+        threads: u32,
+        registers: u32,
+        shared_bytes: u32,
+        expected: Option<(f64, &str)>,
+    ) {
+        let found = of(
+            arch,
+            Block {
+                threads,
+                registers,
+                shared_bytes,
+            },
+        );
         let found = found.as_ref().map(|o| (o.percent, o.limiter.as_str()));
-        assert_eq!(found, expected, "{arch} {threads} {registers} {shared_bytes}");
+        assert_eq!(
+            found, expected,
+            "{arch} {threads} {registers} {shared_bytes}"
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! A CSV page of ncu. Columns are found by their names, because their number and their places differ by version and by chip.
+//! A CSV page of ncu. Columns are found by their names, because their number and their places
+//! differ by version and by chip.
 
 use std::collections::HashMap;
 
@@ -33,15 +34,20 @@ impl Columns {
     }
 }
 
-/// The records of a page. A record may be shorter or longer than the header: ncu mixes tables and notes into its pages.
+/// The records of a page. A record may be shorter or longer than the header: ncu mixes tables and
+/// notes into its pages.
 pub fn records(page: &str, bytes: &[u8]) -> Result<Vec<csv::StringRecord>, String> {
     let text = String::from_utf8_lossy(bytes);
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(text.as_bytes());
     let all: Result<Vec<_>, _> = reader.records().collect();
     all.map_err(|error| format!("the page {page} of ncu's report cannot be read: {error}"))
 }
 
-/// A number as ncu writes it, as in `15,687,168` and `3,199,496,556.68`. `None` for `-`, `nan` and text.
+/// A number as ncu writes it, as in `15,687,168` and `3,199,496,556.68`. `None` for `-`, `nan` and
+/// text.
 pub fn number(cell: &str) -> Option<f64> {
     let plain: String = cell.trim().chars().filter(|c| *c != ',').collect();
     plain.parse::<f64>().ok().filter(|value| value.is_finite())
@@ -49,7 +55,9 @@ pub fn number(cell: &str) -> Option<f64> {
 
 /// A whole number, as a count of samples.
 pub fn count(cell: &str) -> Option<u64> {
-    number(cell).filter(|value| *value >= 0.0).map(|value| value.round() as u64)
+    number(cell)
+        .filter(|value| *value >= 0.0)
+        .map(|value| value.round() as u64)
 }
 
 #[cfg(test)]
@@ -60,7 +68,15 @@ mod tests {
     fn numbers_are_read_as_ncu_writes_them() {
         assert_eq!(number("3,199,496,556.68"), Some(3199496556.68));
         assert_eq!(number("-12"), Some(-12.0));
-        for text in ["", "-", "nan", "inf", "no data", "NVIDIA H200", "(256, 1, 1)"] {
+        for text in [
+            "",
+            "-",
+            "nan",
+            "inf",
+            "no data",
+            "NVIDIA H200",
+            "(256, 1, 1)",
+        ] {
             assert_eq!(number(text), None, "{text}");
         }
         assert_eq!((count("1,938,221"), count("-1")), (Some(1938221), None));

@@ -1,5 +1,5 @@
-//! Whether this process may read the counters of a GPU. The driver decides; Linux shows on what it decides. A tiny kernel under ncu is
-//! the proof: [`super::proofs`].
+//! Whether this process may read the counters of a GPU. The driver decides; Linux shows on what it
+//! decides. A tiny kernel under ncu is the proof: [`super::proofs`].
 
 use std::path::Path;
 
@@ -28,12 +28,14 @@ fn look_in(proc: &Path) -> Permission {
     let read = |name: &str| std::fs::read_to_string(proc.join(name)).unwrap_or_default();
     let (params, status) = (read("driver/nvidia/params"), read("self/status"));
     let value = |text: &str, key: &str| {
-        let mut values =
-            text.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(':').map(str::trim));
+        let mut values = text
+            .lines()
+            .filter_map(|line| line.strip_prefix(key)?.strip_prefix(':').map(str::trim));
         values.next().map(str::to_owned)
     };
-    let capabilities =
-        value(&status, "CapEff").and_then(|hex| u64::from_str_radix(&hex, 16).ok()).unwrap_or(0);
+    let capabilities = value(&status, "CapEff")
+        .and_then(|hex| u64::from_str_radix(&hex, 16).ok())
+        .unwrap_or(0);
     let has = |bit: u32| capabilities & (1 << bit) != 0;
     match value(&params, "RmProfilingAdminOnly").as_deref() {
         Some("0") => Permission::Allowed,
@@ -74,8 +76,11 @@ mod tests {
             if let Some(params) = params {
                 std::fs::write(proc.path().join("driver/nvidia/params"), params).unwrap();
             }
-            std::fs::write(proc.path().join("self/status"), format!("Name:\tlab\nCapEff:\t{capabilities}\n"))
-                .unwrap();
+            std::fs::write(
+                proc.path().join("self/status"),
+                format!("Name:\tlab\nCapEff:\t{capabilities}\n"),
+            )
+            .unwrap();
             assert_eq!(look_in(proc.path()), expected, "{params:?} {capabilities}");
         }
     }

@@ -1,7 +1,8 @@
-//! Whether counters could be read when it was last tried, kept in the cache folder: a try takes seconds.
+//! Whether counters could be read when it was last tried, kept in the cache folder: a try takes
+//! seconds.
 //!
-//! An answer is for one device, driver, ncu and user, and for what Linux shows of the permission. It is too old after a while, because an
-//! administrator can change the rest.
+//! An answer is for one device, driver, ncu and user, and for what Linux shows of the permission.
+//! It is too old after a while, because an administrator can change the rest.
 
 use super::ncu::Ncu;
 use super::permission;
@@ -31,12 +32,24 @@ pub struct Subject(String);
 impl Subject {
     /// This user with this ncu on this device.
     pub fn of(device: &DeviceInfo, ncu: &Ncu) -> Subject {
-        let (user, seen) =
-            (rustix::process::geteuid().as_raw().to_string(), format!("{:?}", permission::look()));
+        let (user, seen) = (
+            rustix::process::geteuid().as_raw().to_string(),
+            format!("{:?}", permission::look()),
+        );
         let path = ncu.path.to_string_lossy();
         let mut hasher = blake3::Hasher::new();
-        for part in [&device.uuid, &device.name, &device.driver, &*path, &ncu.version, &user, &seen] {
-            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        for part in [
+            &device.uuid,
+            &device.name,
+            &device.driver,
+            &*path,
+            &ncu.version,
+            &user,
+            &seen,
+        ] {
+            hasher
+                .update(&(part.len() as u64).to_le_bytes())
+                .update(part.as_bytes());
         }
         Subject(hasher.finalize().to_hex()[..32].to_owned())
     }
@@ -58,24 +71,43 @@ fn file(cache_dir: &Path) -> PathBuf {
 
 fn read(cache_dir: &Path) -> Vec<Proof> {
     let path = file(cache_dir);
-    let is_small = path.symlink_metadata().is_ok_and(|about| about.is_file() && about.len() <= LIMIT);
+    let is_small = path
+        .symlink_metadata()
+        .is_ok_and(|about| about.is_file() && about.len() <= LIMIT);
     // A damaged file is as good as none: the next try replaces it.
     let text = is_small.then(|| std::fs::read(&path).ok()).flatten();
-    text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+    text.and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or_default()
 }
 
-/// What was shown, and how many seconds ago. `None` if nothing was, or too long ago. `now` is in seconds since 1970.
+/// What was shown, and how many seconds ago. `None` if nothing was, or too long ago. `now` is in
+/// seconds since 1970.
 pub fn load(cache_dir: &Path, subject: &Subject, now: u64) -> Option<(Proof, u64)> {
-    let proof = read(cache_dir).into_iter().find(|proof| proof.subject == subject.0)?;
+    let proof = read(cache_dir)
+        .into_iter()
+        .find(|proof| proof.subject == subject.0)?;
     // A time to come is one of a clock that was wrong.
     let age = now.checked_sub(proof.unix_s)?;
-    let holds = if proof.refused.is_some() { REFUSED } else { READABLE };
+    let holds = if proof.refused.is_some() {
+        REFUSED
+    } else {
+        READABLE
+    };
     (age < holds.as_secs()).then_some((proof, age))
 }
 
 /// Keeps what was shown now.
-pub fn store(cache_dir: &Path, subject: &Subject, now: u64, shown: &Result<(), String>) -> io::Result<()> {
-    let proof = Proof { subject: subject.0.clone(), unix_s: now, refused: shown.clone().err() };
+pub fn store(
+    cache_dir: &Path,
+    subject: &Subject,
+    now: u64,
+    shown: &Result<(), String>,
+) -> io::Result<()> {
+    let proof = Proof {
+        subject: subject.0.clone(),
+        unix_s: now,
+        refused: shown.clone().err(),
+    };
     let mut all = read(cache_dir);
     all.retain(|other| other.subject != subject.0);
     all.insert(0, proof);
@@ -111,14 +143,25 @@ mod tests {
         };
         assert_eq!(loaded("a", now + 60), Some((None, 60)));
         assert_eq!(loaded("b", now + 60), Some((Some("no".into()), 60)));
-        assert_eq!(loaded("b", now + 600), None, "a refusal is tried again soon");
+        assert_eq!(
+            loaded("b", now + 600),
+            None,
+            "a refusal is tried again soon"
+        );
         assert_eq!(loaded("a", now + 7 * 24 * 3600), None);
         assert_eq!(loaded("a", now - 1), None, "the clock was wrong");
         assert_eq!(loaded("c", now), None);
         store(cache.path(), &subject("b"), now + 700, &Ok(())).unwrap();
-        assert_eq!(loaded("b", now + 700), Some((None, 0)), "the newer answer replaces the older");
+        assert_eq!(
+            loaded("b", now + 700),
+            Some((None, 0)),
+            "the newer answer replaces the older"
+        );
         forget(cache.path(), &subject("b")).unwrap();
-        assert_eq!((loaded("b", now + 700), loaded("a", now)), (None, Some((None, 0))));
+        assert_eq!(
+            (loaded("b", now + 700), loaded("a", now)),
+            (None, Some((None, 0)))
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The page `source`: samples and instructions by line. It is a block for each file: its path, the function, a header, then each line
-//! of source with its instructions below.
+//! The page `source`: samples and instructions by line. It is a block for each file: its path, the
+//! function, a header, then each line of source with its instructions below.
 
 use super::page::{Columns, count, records};
 use lab_protocol::profile::{ProfiledLine, SassLine};
@@ -17,7 +17,8 @@ pub struct SourceLines {
 const SAMPLES: &str = "# Samples";
 const STALL: &str = "stall_";
 
-/// Reads the lines of a function. Where the page has several launches of the function, those of the first.
+/// Reads the lines of a function. Where the page has several launches of the function, those of the
+/// first.
 pub fn read(page: &[u8], function: &str) -> Result<SourceLines, String> {
     let records = records("source", page)?;
     let mut found = SourceLines::default();
@@ -31,7 +32,10 @@ pub fn read(page: &[u8], function: &str) -> Result<SourceLines, String> {
                 file = file.filter(|_| name == function && is_first);
             }
             (Some("Line No"), Some(_)) => {
-                block = file.take().map(|file| Block::of(file, record, &mut found.missing)).transpose()?;
+                block = file
+                    .take()
+                    .map(|file| Block::of(file, record, &mut found.missing))
+                    .transpose()?;
             }
             _ => {
                 if let Some(block) = &block {
@@ -41,9 +45,13 @@ pub fn read(page: &[u8], function: &str) -> Result<SourceLines, String> {
         }
     }
     if blocks.is_empty() {
-        found.missing.push("lines of source: the page source of ncu's report has no file".into());
+        found
+            .missing
+            .push("lines of source: the page source of ncu's report has no file".into());
     } else if found.lines.is_empty() {
-        found.missing.push(format!("lines of source: ncu's report has none for {function}"));
+        found.missing.push(format!(
+            "lines of source: ncu's report has none for {function}"
+        ));
     }
     from_function_start(&mut found.lines);
     Ok(found)
@@ -63,10 +71,18 @@ struct Block {
 }
 
 impl Block {
-    fn of(file: String, header: &csv::StringRecord, missing: &mut Vec<String>) -> Result<Block, String> {
+    fn of(
+        file: String,
+        header: &csv::StringRecord,
+        missing: &mut Vec<String>,
+    ) -> Result<Block, String> {
         let columns = Columns::of(header);
         let address = columns.require("source", "Address")?;
-        let sass = header.iter().enumerate().skip(address).find(|(_, name)| *name == "Source");
+        let sass = header
+            .iter()
+            .enumerate()
+            .skip(address)
+            .find(|(_, name)| *name == "Source");
         let Some((sass, _)) = sass else {
             return Err("the page source of ncu's report has no column 'Source' for machine code: another version of ncu writes \
                         other columns"
@@ -80,16 +96,29 @@ impl Block {
             }
             at
         };
-        let samples = optional(SAMPLES).or_else(|| columns.get("Warp Stall Sampling (All Samples)"));
-        let (executed, excess) =
-            (optional("Instructions Executed"), optional("L2 Theoretical Sectors Global Excessive"));
+        let samples =
+            optional(SAMPLES).or_else(|| columns.get("Warp Stall Sampling (All Samples)"));
+        let (executed, excess) = (
+            optional("Instructions Executed"),
+            optional("L2 Theoretical Sectors Global Excessive"),
+        );
         let reason = |(name, at): (&str, usize)| {
-            let reason = name.strip_prefix(STALL).filter(|reason| !reason.contains('('))?;
+            let reason = name
+                .strip_prefix(STALL)
+                .filter(|reason| !reason.contains('('))?;
             Some((reason.to_owned(), at))
         };
         let mut stalls: Vec<_> = columns.all().filter_map(reason).collect();
         stalls.sort();
-        Ok(Block { file, sass, address, samples, executed, excess, stalls })
+        Ok(Block {
+            file,
+            sass,
+            address,
+            samples,
+            executed,
+            excess,
+            stalls,
+        })
     }
 
     /// Takes a line of source, or an instruction of the last one.
@@ -116,21 +145,36 @@ impl Block {
             });
             return;
         }
-        let address = record.get(self.address).and_then(|text| text.strip_prefix("0x"));
+        let address = record
+            .get(self.address)
+            .and_then(|text| text.strip_prefix("0x"));
         // `...` stands for instructions of other lines.
-        let Some(address) = address.and_then(|hex| u64::from_str_radix(hex, 16).ok()) else { return };
+        let Some(address) = address.and_then(|hex| u64::from_str_radix(hex, 16).ok()) else {
+            return;
+        };
         let Some(line) = lines.last_mut() else { return };
         let text = record.get(self.sass).unwrap_or_default().trim().to_owned();
         let stall = stalls.into_iter().next().map(|(reason, _)| reason);
-        line.sass.push(SassLine { address, text, samples, stall });
+        line.sass.push(SassLine {
+            address,
+            text,
+            samples,
+            stall,
+        });
     }
 }
 
 /// Makes addresses begin at the function's first instruction.
 fn from_function_start(lines: &mut [ProfiledLine]) {
     let all = lines.iter().flat_map(|line| &line.sass);
-    let first = all.map(|instruction| instruction.address).min().unwrap_or(0);
-    lines.iter_mut().flat_map(|line| &mut line.sass).for_each(|instruction| instruction.address -= first);
+    let first = all
+        .map(|instruction| instruction.address)
+        .min()
+        .unwrap_or(0);
+    lines
+        .iter_mut()
+        .flat_map(|line| &mut line.sass)
+        .for_each(|instruction| instruction.address -= first);
 }
 
 #[cfg(test)]
@@ -149,18 +193,39 @@ mod tests {
     fn a_line_has_its_samples_stalls_and_instructions() {
         let read = read(PAGE.as_bytes(), "toy").unwrap();
         let [line] = read.lines.try_into().unwrap();
-        assert_eq!((line.file.as_str(), line.line, line.samples), ("/x/kernel.cu", 6, 1005));
-        assert_eq!(line.stalls, [("long_sb".to_owned(), 1000), ("wait".to_owned(), 5)]);
+        assert_eq!(
+            (line.file.as_str(), line.line, line.samples),
+            ("/x/kernel.cu", 6, 1005)
+        );
+        assert_eq!(
+            line.stalls,
+            [("long_sb".to_owned(), 1000), ("wait".to_owned(), 5)]
+        );
         assert_eq!((line.executed, line.excess_sectors), (Some(8), None));
-        let sass: Vec<_> =
-            line.sass.iter().map(|s| (s.address, s.text.as_str(), s.stall.as_deref())).collect();
-        assert_eq!(sass, [(0, "LDG.E R1, [R2]", Some("long_sb")), (0x20, "EXIT", Some("wait"))]);
-        assert_eq!(read.missing, ["column 'L2 Theoretical Sectors Global Excessive' of the page source"]);
+        let sass: Vec<_> = line
+            .sass
+            .iter()
+            .map(|s| (s.address, s.text.as_str(), s.stall.as_deref()))
+            .collect();
+        assert_eq!(
+            sass,
+            [
+                (0, "LDG.E R1, [R2]", Some("long_sb")),
+                (0x20, "EXIT", Some("wait"))
+            ]
+        );
+        assert_eq!(
+            read.missing,
+            ["column 'L2 Theoretical Sectors Global Excessive' of the page source"]
+        );
     }
 
     #[test]
     fn lines_of_another_function_and_of_a_second_launch_are_left_out() {
-        assert_eq!(read(PAGE.repeat(2).as_bytes(), "toy").unwrap().lines.len(), 1);
+        assert_eq!(
+            read(PAGE.repeat(2).as_bytes(), "toy").unwrap().lines.len(),
+            1
+        );
         let other = read(PAGE.as_bytes(), "another").unwrap();
         assert_eq!((other.lines.len(), other.missing.len()), (0, 1));
     }
@@ -168,7 +233,11 @@ mod tests {
     #[test]
     fn other_columns_and_an_empty_page_are_told_in_words() {
         let other = PAGE.replace("\"Address\"", "\"Place\"");
-        assert!(read(other.as_bytes(), "toy").unwrap_err().contains("no column 'Address'"));
+        assert!(
+            read(other.as_bytes(), "toy")
+                .unwrap_err()
+                .contains("no column 'Address'")
+        );
         assert!(read(b"", "toy").unwrap().missing[0].contains("no file"));
         // Half a page: what is whole is read.
         let half = &PAGE[..PAGE.len() - 30];

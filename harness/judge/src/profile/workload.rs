@@ -17,14 +17,25 @@ pub struct ProfileCase {
     pub runs_as_graph: bool,
 }
 
-/// Returns the place of the workload in the list. `wanted` is its number from 1, its label, or words of its label that no other one
-/// has; without it the largest is chosen. The error names what there is.
+/// Returns the place of the workload in the list. `wanted` is its number from 1, its label, or
+/// words of its label that no other one has; without it the largest is chosen. The error names what
+/// there is.
 pub fn choose(cases: &[ProfileCase], wanted: Option<&str>) -> Result<usize, String> {
     let Some(wanted) = wanted.map(str::trim) else {
-        let largest = cases.iter().enumerate().rev().max_by_key(|(_, case)| case.cells);
-        return largest.map(|(at, _)| at).ok_or_else(|| "the problem has no timed workload".into());
+        let largest = cases
+            .iter()
+            .enumerate()
+            .rev()
+            .max_by_key(|(_, case)| case.cells);
+        return largest
+            .map(|(at, _)| at)
+            .ok_or_else(|| "the problem has no timed workload".into());
     };
-    if let Some(at) = wanted.parse::<usize>().ok().and_then(|number| number.checked_sub(1)) {
+    if let Some(at) = wanted
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| number.checked_sub(1))
+    {
         let all = cases.len();
         return if at < all {
             Ok(at)
@@ -37,21 +48,34 @@ pub fn choose(cases: &[ProfileCase], wanted: Option<&str>) -> Result<usize, Stri
     }
     let words: Vec<&str> = wanted.split_whitespace().collect();
     let has_all = |case: &ProfileCase| {
-        !words.is_empty() && words.iter().all(|word| case.label.split_whitespace().any(|own| own == *word))
+        !words.is_empty()
+            && words
+                .iter()
+                .all(|word| case.label.split_whitespace().any(|own| own == *word))
     };
-    let mut found = cases.iter().enumerate().filter(|(_, case)| has_all(case)).map(|(at, _)| at);
+    let mut found = cases
+        .iter()
+        .enumerate()
+        .filter(|(_, case)| has_all(case))
+        .map(|(at, _)| at);
     match (found.next(), found.next()) {
         (Some(at), None) => Ok(at),
-        (Some(_), Some(_)) => {
-            Err(format!("'{wanted}' are words of several workloads: {}", listed(cases, has_all)))
-        }
-        (None, _) => Err(format!("no timed workload is '{wanted}': {}", listed(cases, |_| true))),
+        (Some(_), Some(_)) => Err(format!(
+            "'{wanted}' are words of several workloads: {}",
+            listed(cases, has_all)
+        )),
+        (None, _) => Err(format!(
+            "no timed workload is '{wanted}': {}",
+            listed(cases, |_| true)
+        )),
     }
 }
 
 fn listed(cases: &[ProfileCase], which: impl Fn(&ProfileCase) -> bool) -> String {
     let numbered = cases.iter().enumerate().filter(|(_, case)| which(case));
-    let all: Vec<String> = numbered.map(|(at, case)| format!("{} is {}", at + 1, case.label)).collect();
+    let all: Vec<String> = numbered
+        .map(|(at, case)| format!("{} is {}", at + 1, case.label))
+        .collect();
     all.join("; ")
 }
 
@@ -68,14 +92,24 @@ mod tests {
             cells,
             ..ProfileCase::default()
         };
-        let cases = [case("rows=3 T=f16", 3), case("rows=9 T=f16", 9), case("rows=9 T=f32", 9)];
+        let cases = [
+            case("rows=3 T=f16", 3),
+            case("rows=9 T=f16", 9),
+            case("rows=9 T=f32", 9),
+        ];
         for (wanted, expected) in [
             (None, Ok(1)),
             (Some("3"), Ok(2)),
             (Some("rows=3 T=f16"), Ok(0)),
             (Some("T=f32"), Ok(2)),
-            (Some("rows=9"), Err("several workloads: 2 is rows=9 T=f16; 3 is rows=9 T=f32")),
-            (Some("rows=7"), Err("no timed workload is 'rows=7': 1 is rows=3 T=f16")),
+            (
+                Some("rows=9"),
+                Err("several workloads: 2 is rows=9 T=f16; 3 is rows=9 T=f32"),
+            ),
+            (
+                Some("rows=7"),
+                Err("no timed workload is 'rows=7': 1 is rows=3 T=f16"),
+            ),
             (Some("4"), Err("there are 3")),
             (Some("0"), Err("no timed workload is '0'")),
             (Some(""), Err("no timed workload")),

@@ -1,5 +1,5 @@
-//! Telemetry while a kernel is measured: a thread reads the device's state, and [`summary`] decides which caveats
-//! follow.
+//! Telemetry while a kernel is measured: a thread reads the device's state, and [`summary`] decides
+//! which caveats follow.
 
 pub mod summary;
 
@@ -14,7 +14,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use summary::{Sample, TelemetrySummary};
 
-/// Interval of readings. A reading takes well below a millisecond, so it does not disturb a measurement.
+/// Interval of readings. A reading takes well below a millisecond, so it does not disturb a
+/// measurement.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// The processes on the device are read with the first reading and with every tenth.
@@ -39,22 +40,28 @@ impl TelemetryMonitor {
         Self::with(move || telemetry::open(&info))
     }
 
-    /// [`TelemetryMonitor::open`] with telemetry that the caller opens. `Ok(None)` is a device without telemetry.
+    /// [`TelemetryMonitor::open`] with telemetry that the caller opens. `Ok(None)` is a device
+    /// without telemetry.
     pub fn with(
         open: impl FnOnce() -> Result<Option<Box<dyn Telemetry>>, String> + Send + 'static,
     ) -> io::Result<TelemetryMonitor> {
         let (sender, requests) = channel();
         let missing = Arc::new(OnceLock::new());
         let reason = missing.clone();
-        std::thread::Builder::new().name("telemetry".into()).spawn(move || match open() {
-            Ok(Some(source)) => run_monitor(source, &requests),
-            Ok(None) => {}
-            Err(why) => {
-                let _ = reason.set(why);
-                // The requests are dropped after this, so `finish` finds the reason.
-            }
-        })?;
-        Ok(TelemetryMonitor { requests: sender, missing })
+        std::thread::Builder::new()
+            .name("telemetry".into())
+            .spawn(move || match open() {
+                Ok(Some(source)) => run_monitor(source, &requests),
+                Ok(None) => {}
+                Err(why) => {
+                    let _ = reason.set(why);
+                    // The requests are dropped after this, so `finish` finds the reason.
+                }
+            })?;
+        Ok(TelemetryMonitor {
+            requests: sender,
+            missing,
+        })
     }
 
     /// Starts reading, and forgets earlier readings.
@@ -63,8 +70,8 @@ impl TelemetryMonitor {
         let _ = self.requests.send(MonitorCommand::Start);
     }
 
-    /// Stops reading and returns the summary. `None` if the device has no telemetry or reading was not started. The
-    /// error says why telemetry that should be there is missing.
+    /// Stops reading and returns the summary. `None` if the device has no telemetry or reading was
+    /// not started. The error says why telemetry that should be there is missing.
     pub fn finish(&self) -> Result<Option<TelemetrySummary>, String> {
         let (answer, summary) = channel();
         let _ = self.requests.send(MonitorCommand::Finish(answer));
@@ -74,8 +81,9 @@ impl TelemetryMonitor {
         }
     }
 
-    /// Stops reading, and writes the result lines and caveats. Returns whether something disturbed the measurement, which
-    /// is what the caveats say. A measurement about which nothing is known counts as disturbed.
+    /// Stops reading, and writes the result lines and caveats. Returns whether something disturbed
+    /// the measurement, which is what the caveats say. A measurement about which nothing is known
+    /// counts as disturbed.
     pub fn write(&self, out: &mut Writer) -> Result<bool, Stop> {
         let caveats = match self.finish() {
             Ok(None) => Vec::new(),
@@ -113,7 +121,8 @@ fn run_monitor(mut source: Box<dyn Telemetry>, requests: &Receiver<MonitorComman
     }
 }
 
-/// Reads until a summary is asked for. Without a sender, because the monitor was dropped, nobody will ask.
+/// Reads until a summary is asked for. Without a sender, because the monitor was dropped, nobody
+/// will ask.
 fn read_until_asked(
     source: &mut dyn Telemetry,
     requests: &Receiver<MonitorCommand>,
@@ -123,7 +132,10 @@ fn read_until_asked(
     let mut samples: Vec<Sample> = Vec::new();
     loop {
         let reading: Reading = source.read(samples.len().is_multiple_of(PROCESSES_EVERY));
-        samples.push(Sample { at: started.elapsed(), reading });
+        samples.push(Sample {
+            at: started.elapsed(),
+            reading,
+        });
         match requests.recv_timeout(INTERVAL) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(MonitorCommand::Start) => {
@@ -132,8 +144,12 @@ fn read_until_asked(
                 samples.clear();
             }
             Ok(MonitorCommand::Finish(answer)) => {
-                // The device reports usage late: processes that came meanwhile are in the last reading.
-                samples.push(Sample { at: started.elapsed(), reading: source.read(true) });
+                // The device reports usage late: processes that came meanwhile are in the last
+                // reading.
+                samples.push(Sample {
+                    at: started.elapsed(),
+                    reading: source.read(true),
+                });
                 return (samples, Some(answer));
             }
             Err(RecvTimeoutError::Disconnected) => return (samples, None),
@@ -153,7 +169,10 @@ mod tests {
         fn read(&mut self, _: bool) -> Reading {
             self.1 += 1;
             let _ = self.0.send(self.1);
-            Reading { temperature_c: Some(self.1), ..Reading::default() }
+            Reading {
+                temperature_c: Some(self.1),
+                ..Reading::default()
+            }
         }
         fn slowdown_c(&self) -> Option<u32> {
             Some(90)
@@ -171,10 +190,15 @@ mod tests {
     #[test]
     fn the_state_is_read_from_start_to_finish_and_not_before() {
         let (tell, readings) = channel();
-        let monitor = TelemetryMonitor::with(move || Ok(Some(Box::new(Warming(tell, 40))))).unwrap();
+        let monitor =
+            TelemetryMonitor::with(move || Ok(Some(Box::new(Warming(tell, 40))))).unwrap();
         assert_eq!(monitor.finish(), Ok(None));
         monitor.start();
-        assert_eq!(readings.recv_timeout(Duration::from_secs(20)), Ok(41), "nothing was read before");
+        assert_eq!(
+            readings.recv_timeout(Duration::from_secs(20)),
+            Ok(41),
+            "nothing was read before"
+        );
         readings.recv_timeout(Duration::from_secs(20)).unwrap();
         let text = lines(&monitor);
         assert!(text.starts_with("temperature_c: 4"), "{text}");
@@ -186,13 +210,17 @@ mod tests {
         let none = TelemetryMonitor::with(|| Ok(None)).unwrap();
         none.start();
         assert_eq!(lines(&none), "");
-        let missing = TelemetryMonitor::with(|| Err("libnvidia-ml.so.1 was not found".into())).unwrap();
+        let missing =
+            TelemetryMonitor::with(|| Err("libnvidia-ml.so.1 was not found".into())).unwrap();
         missing.start();
         assert_eq!(
             lines(&missing),
             "caveat: the device's clocks, its temperature and other processes on it are unknown: \
              libnvidia-ml.so.1 was not found\n"
         );
-        assert!(missing.finish().is_err(), "a second measurement gets the caveat too");
+        assert!(
+            missing.finish().is_err(),
+            "a second measurement gets the caveat too"
+        );
     }
 }

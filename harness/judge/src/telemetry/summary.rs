@@ -1,25 +1,27 @@
 //! Summary of a device's state over one measurement, and the rule for caveats.
 //!
 //! A result gets a caveat if, while something ran on the device,
-//! - a clock moved by more than [`CLOCK_STEADY`] of its median. Readings of an idle device do not count, nor do the
-//!   readings on the way up from idle, which are those within the first [`WAY_UP`] before the clock came near its
-//!   highest value;
+//! - a clock moved by more than [`CLOCK_STEADY`] of its median. Readings of an idle device do not
+//!   count, nor do the readings on the way up from idle, which are those within the first
+//!   [`WAY_UP`] before the clock came near its highest value;
 //! - a throttle reason was active that is a fault: heat, power, a slowdown by the hardware;
 //! - the temperature reached the limit at which the device slows itself down;
-//! - a process other than the run's own used the multiprocessors. A process that only has the device open does not
-//!   count, because a desktop always has. Nor does a worker of another run of this program: it cannot launch while this run holds
-//!   the device's lock, and the device reports use late, by up to a second. A run that did not get the lock has a caveat for that.
+//! - a process other than the run's own used the multiprocessors. A process that only has the
+//!   device open does not count, because a desktop always has. Nor does a worker of another run of
+//!   this program: it cannot launch while this run holds the device's lock, and the device reports
+//!   use late, by up to a second. A run that did not get the lock has a caveat for that.
 //!
 //! A result gets a caveat, too, if the device does not report its clock.
 
 use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
 use std::time::Duration;
 
-/// A clock within this fraction of its median is steady. GPUs step by 15 MHz, which is 0.8 % of an H200's 1980 MHz,
-/// and two steps are usual.
+/// A clock within this fraction of its median is steady. GPUs step by 15 MHz, which is 0.8 % of an
+/// H200's 1980 MHz, and two steps are usual.
 pub const CLOCK_STEADY: f64 = 0.02;
 
-/// A device comes up from idle within milliseconds. A clock that changes after this time is not on its way up.
+/// A device comes up from idle within milliseconds. A clock that changes after this time is not on
+/// its way up.
 pub const WAY_UP: Duration = Duration::from_millis(100);
 
 /// A reading, and its time since the start of the measurement.
@@ -55,8 +57,8 @@ pub struct TelemetrySummary {
     pub power: Option<ObservedRange>,
     /// Every reason that was ever active, faults first.
     pub throttle_reasons: Vec<ThrottleReason>,
-    /// Other processes that had the device open, each with its highest usage; `None` if the device does not report
-    /// them.
+    /// Other processes that had the device open, each with its highest usage; `None` if the device
+    /// does not report them.
     pub foreign: Option<Vec<Process>>,
     slowdown_c: Option<u32>,
     /// At least one reading was made while something ran.
@@ -64,8 +66,8 @@ pub struct TelemetrySummary {
 }
 
 impl TelemetrySummary {
-    /// Summarises samples; `None` without one. `slowdown_c` is the temperature in °C at which the device slows itself
-    /// down.
+    /// Summarises samples; `None` without one. `slowdown_c` is the temperature in °C at which the
+    /// device slows itself down.
     pub fn of(samples: Vec<Sample>, slowdown_c: Option<u32>) -> Option<TelemetrySummary> {
         if samples.is_empty() {
             return None;
@@ -74,12 +76,16 @@ impl TelemetrySummary {
         let all: Vec<&Sample> = samples.iter().collect();
         // If every launch was too short for a reading, the idle readings are still shown.
         let steady = if busy.is_empty() { &all } else { &busy };
-        let number =
-            |value: fn(&Reading) -> Option<f64>| range(steady.iter().filter_map(|s| value(&s.reading)));
-        let clock =
-            |value: fn(&Reading) -> Option<u32>| range(settled(steady, value).into_iter().map(f64::from));
-        let mut throttle_reasons: Vec<ThrottleReason> =
-            busy.iter().flat_map(|s| s.reading.throttle_reasons.iter().copied()).collect();
+        let number = |value: fn(&Reading) -> Option<f64>| {
+            range(steady.iter().filter_map(|s| value(&s.reading)))
+        };
+        let clock = |value: fn(&Reading) -> Option<u32>| {
+            range(settled(steady, value).into_iter().map(f64::from))
+        };
+        let mut throttle_reasons: Vec<ThrottleReason> = busy
+            .iter()
+            .flat_map(|s| s.reading.throttle_reasons.iter().copied())
+            .collect();
         throttle_reasons.sort_unstable_by_key(|reason| (reason.fault().is_none(), *reason));
         throttle_reasons.dedup();
         Some(TelemetrySummary {
@@ -109,19 +115,41 @@ impl TelemetrySummary {
             }
         }
         if self.sm_clock.is_some() {
-            let words: Vec<&str> = self.throttle_reasons.iter().map(|reason| reason.word()).collect();
-            lines.push(("throttle", if words.is_empty() { "none".into() } else { words.join(",") }));
+            let words: Vec<&str> = self
+                .throttle_reasons
+                .iter()
+                .map(|reason| reason.word())
+                .collect();
+            lines.push((
+                "throttle",
+                if words.is_empty() {
+                    "none".into()
+                } else {
+                    words.join(",")
+                },
+            ));
             let foreign = self.foreign.as_ref().map(|others| others.len().to_string());
-            lines.push(("foreign_processes", foreign.unwrap_or_else(|| "unknown".into())));
+            lines.push((
+                "foreign_processes",
+                foreign.unwrap_or_else(|| "unknown".into()),
+            ));
         }
         lines
     }
 
     /// The texts of the caveats.
     pub fn caveats(&self) -> Vec<String> {
-        let clocks = [("clock", self.sm_clock), ("memory clock", self.memory_clock)];
-        let moved = clocks.into_iter().filter_map(|(name, clock)| self.moved(name, clock?));
-        let throttled = self.throttle_reasons.iter().filter_map(|reason| slowed_by(*reason));
+        let clocks = [
+            ("clock", self.sm_clock),
+            ("memory clock", self.memory_clock),
+        ];
+        let moved = clocks
+            .into_iter()
+            .filter_map(|(name, clock)| self.moved(name, clock?));
+        let throttled = self
+            .throttle_reasons
+            .iter()
+            .filter_map(|reason| slowed_by(*reason));
         moved
             .chain(throttled)
             .chain(self.too_hot())
@@ -130,12 +158,18 @@ impl TelemetrySummary {
             .collect()
     }
 
-    /// What makes a device slower even in the best of many short launches. Clocks that are still rising do not, nor
-    /// does a power limit that takes effect after a while.
+    /// What makes a device slower even in the best of many short launches. Clocks that are still
+    /// rising do not, nor does a power limit that takes effect after a while.
     pub fn slowed(&self) -> Vec<String> {
-        let lasting = self.throttle_reasons.iter().filter(|reason| **reason != ThrottleReason::SwPowerCap);
+        let lasting = self
+            .throttle_reasons
+            .iter()
+            .filter(|reason| **reason != ThrottleReason::SwPowerCap);
         let throttled = lasting.filter_map(|reason| slowed_by(*reason));
-        throttled.chain(self.too_hot()).chain(self.busy_processes()).collect()
+        throttled
+            .chain(self.too_hot())
+            .chain(self.busy_processes())
+            .collect()
     }
 
     fn moved(&self, name: &str, clock: ObservedRange) -> Option<String> {
@@ -151,12 +185,16 @@ impl TelemetrySummary {
 
     fn unknown_clock(&self) -> Option<String> {
         let unknown = self.sm_clock.is_none();
-        unknown
-            .then(|| "the device does not report its clock, so whether the clock moved is unknown".to_owned())
+        unknown.then(|| {
+            "the device does not report its clock, so whether the clock moved is unknown".to_owned()
+        })
     }
 
     fn too_hot(&self) -> Option<String> {
-        let (high, limit) = (self.temperature?.high, self.slowdown_c.filter(|limit| *limit > 0)?);
+        let (high, limit) = (
+            self.temperature?.high,
+            self.slowdown_c.filter(|limit| *limit > 0)?,
+        );
         (high >= f64::from(limit)).then(|| {
             format!("the device had {high:.0} °C while this was measured, and slows itself down from {limit} °C on")
         })
@@ -176,7 +214,10 @@ impl TelemetrySummary {
 
 fn slowed_by(reason: ThrottleReason) -> Option<String> {
     let word = reason.word();
-    Some(format!("the device was held back while this was measured: {} ({word})", reason.fault()?))
+    Some(format!(
+        "the device was held back while this was measured: {} ({word})",
+        reason.fault()?
+    ))
 }
 
 impl ObservedRange {
@@ -188,8 +229,10 @@ impl ObservedRange {
 
 /// A clock's values without those on its way up from idle.
 fn settled(samples: &[&Sample], value: impl Fn(&Reading) -> Option<u32>) -> Vec<u32> {
-    let read: Vec<(Duration, u32)> =
-        samples.iter().filter_map(|s| Some((s.at, value(&s.reading)?))).collect();
+    let read: Vec<(Duration, u32)> = samples
+        .iter()
+        .filter_map(|s| Some((s.at, value(&s.reading)?)))
+        .collect();
     let highest = read.iter().map(|(_, clock)| *clock).max().unwrap_or(0);
     let near = |clock: u32| f64::from(clock) >= f64::from(highest) * (1.0 - CLOCK_STEADY);
     let mut on_the_way = true;
@@ -200,10 +243,15 @@ fn settled(samples: &[&Sample], value: impl Fn(&Reading) -> Option<u32>) -> Vec<
     settled.map(|(_, clock)| clock).collect()
 }
 
-/// Other processes that had the device open. If the run's own worker is not among the reported ones, the process ids
-/// are those of another namespace (a container's host), and nothing can be said.
+/// Other processes that had the device open. If the run's own worker is not among the reported
+/// ones, the process ids are those of another namespace (a container's host), and nothing can be
+/// said.
 fn foreign(samples: &[Sample]) -> Option<Vec<Process>> {
-    let seen: Vec<&Process> = samples.iter().filter_map(|s| s.reading.processes.as_ref()).flatten().collect();
+    let seen: Vec<&Process> = samples
+        .iter()
+        .filter_map(|s| s.reading.processes.as_ref())
+        .flatten()
+        .collect();
     if !seen.iter().any(|process| process.own) {
         return None;
     }
@@ -221,7 +269,11 @@ fn range(values: impl Iterator<Item = f64>) -> Option<ObservedRange> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
     let (low, high) = (*sorted.first()?, *sorted.last()?);
-    Some(ObservedRange { median: sorted[sorted.len() / 2], low, high })
+    Some(ObservedRange {
+        median: sorted[sorted.len() / 2],
+        low,
+        high,
+    })
 }
 
 #[cfg(test)]

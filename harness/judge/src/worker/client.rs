@@ -1,4 +1,5 @@
-//! The judge's client for a worker: sends requests, waits for answers up to a limit, and says what went wrong.
+//! The judge's client for a worker: sends requests, waits for answers up to a limit, and says what
+//! went wrong.
 
 use super::images::Images;
 use super::link::{Link, Operation};
@@ -52,15 +53,20 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Closes the connection and waits up to `patience` for the process to end by itself: a tool that watches it then writes what
-    /// it found.
+    /// Closes the connection and waits up to `patience` for the process to end by itself: a tool
+    /// that watches it then writes what it found.
     pub fn close_and_wait(mut self, patience: Duration) {
         self.link.connection.close_and_wait(patience);
     }
 
     /// A worker that has opened this device. `images` is `None` if the worker is not confined.
     pub(super) fn of(link: Link, opened: Opened, images: Option<Images>) -> Worker {
-        let Opened { info, has_graphs, has_statements, sandbox } = opened;
+        let Opened {
+            info,
+            has_graphs,
+            has_statements,
+            sandbox,
+        } = opened;
         Worker {
             link,
             info,
@@ -83,7 +89,8 @@ impl Worker {
         self.link.deadline = limit.map(|limit| (Instant::now() + limit, limit));
     }
 
-    /// Gives each launch from now on so long, if that is less than the time limit. `None` takes the limit back.
+    /// Gives each launch from now on so long, if that is less than the time limit. `None` takes the
+    /// limit back.
     pub fn limit_launches(&mut self, limit: Option<Duration>) {
         self.link.launch_limit = limit;
     }
@@ -98,7 +105,8 @@ impl Worker {
         self.link.python.is_some()
     }
 
-    /// Whether launches follow the order of blocks and threads that they ask for: not on a GPU, and not in Python, which has neither.
+    /// Whether launches follow the order of blocks and threads that they ask for: not on a GPU, and
+    /// not in Python, which has neither.
     pub fn orders_threads(&self) -> bool {
         self.info.emulated && self.link.python.is_none()
     }
@@ -118,18 +126,27 @@ impl Worker {
         self.link.connection.is_alive()
     }
 
-    /// Loads an image, or a source if the worker is a Python process. Returns [`Stop::Build`] if the source cannot be executed.
+    /// Loads an image, or a source if the worker is a Python process. Returns [`Stop::Build`] if
+    /// the source cannot be executed.
     pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
         self.load_with(image, &[])
     }
 
-    /// [`Worker::load`] of a source in Python whose functions have other names than the entries: pairs of an entry and its function.
-    pub fn load_with(&mut self, image: &Path, functions: &[(String, String)]) -> Result<ModuleId, Stop> {
+    /// [`Worker::load`] of a source in Python whose functions have other names than the entries:
+    /// pairs of an entry and its function.
+    pub fn load_with(
+        &mut self,
+        image: &Path,
+        functions: &[(String, String)],
+    ) -> Result<ModuleId, Stop> {
         let image = match &mut self.images {
             Some(images) => images.add(image)?,
             None => image.to_owned(),
         };
-        let request = WorkerRequest::Load { image, functions: functions.to_vec() };
+        let request = WorkerRequest::Load {
+            image,
+            functions: functions.to_vec(),
+        };
         match self.link.call(&request, Operation::Load, &[], 0)?.0 {
             WorkerReply::Module(module) => Ok(module),
             _ => Err(self.link.invalid_answer("no module")),
@@ -138,7 +155,9 @@ impl Worker {
 
     /// Loads the module anew, so that its globals hold nothing that an earlier launch left there.
     pub fn reload(&mut self, module: ModuleId) -> Result<(), Stop> {
-        self.link.call(&WorkerRequest::Reload { module }, Operation::Load, &[], 0).map(drop)
+        self.link
+            .call(&WorkerRequest::Reload { module }, Operation::Load, &[], 0)
+            .map(drop)
     }
 
     /// Returns whether the module has this kernel and its launch statement, or this function.
@@ -146,8 +165,8 @@ impl Worker {
         Ok(self.missing_entry(module, entry, Vec::new())?.is_none())
     }
 
-    /// Returns [`Stop::Build`] with what the source must contain, if the module lacks this kernel or its launch statement; or this
-    /// function, with parameters that a launch can give it.
+    /// Returns [`Stop::Build`] with what the source must contain, if the module lacks this kernel
+    /// or its launch statement; or this function, with parameters that a launch can give it.
     pub fn require_entry(
         &mut self,
         module: ModuleId,
@@ -166,15 +185,23 @@ impl Worker {
         entry: &str,
         parameters: Vec<LaunchParameter>,
     ) -> Result<Option<String>, Stop> {
-        match self.request(&WorkerRequest::MissingEntry { module, entry: entry.to_owned(), parameters })? {
+        match self.request(&WorkerRequest::MissingEntry {
+            module,
+            entry: entry.to_owned(),
+            parameters,
+        })? {
             WorkerReply::MissingEntry(missing) => Ok(missing),
             _ => Err(self.link.invalid_answer("nothing about an entry")),
         }
     }
 
-    /// Allocates a buffer between guard zones and fills it with poison. `name` is what messages call it.
+    /// Allocates a buffer between guard zones and fills it with poison. `name` is what messages
+    /// call it.
     pub fn buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId, Stop> {
-        match self.request(&WorkerRequest::Allocate { name: name.to_owned(), bytes })? {
+        match self.request(&WorkerRequest::Allocate {
+            name: name.to_owned(),
+            bytes,
+        })? {
             WorkerReply::Buffer(id) => {
                 self.bytes.insert(id, bytes);
                 Ok(id)
@@ -187,7 +214,10 @@ impl Worker {
     pub fn buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
         // Each is a call of Python's own there, whatever the message.
         if self.is_python() {
-            return wanted.iter().map(|(name, bytes)| self.buffer(name, *bytes)).collect();
+            return wanted
+                .iter()
+                .map(|(name, bytes)| self.buffer(name, *bytes))
+                .collect();
         }
         let sizes: Vec<usize> = wanted.iter().map(|(_, bytes)| *bytes).collect();
         match self.request(&WorkerRequest::AllocateAll { buffers: wanted })? {
@@ -195,18 +225,30 @@ impl Worker {
                 self.bytes.extend(ids.iter().copied().zip(sizes));
                 Ok(ids)
             }
-            _ => Err(self.link.invalid_answer("not as many buffers as were asked for")),
+            _ => Err(self
+                .link
+                .invalid_answer("not as many buffers as were asked for")),
         }
     }
 
     /// Writes a whole buffer. Breaks its seal.
     pub fn write(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
-        self.link.call(&WorkerRequest::Write { buffer }, Operation::Own, bytes, 0).map(drop)
+        self.link
+            .call(&WorkerRequest::Write { buffer }, Operation::Own, bytes, 0)
+            .map(drop)
     }
 
-    /// Writes a whole buffer and declares its content an input: [`Worker::breaches`] reports a change of it.
+    /// Writes a whole buffer and declares its content an input: [`Worker::breaches`] reports a
+    /// change of it.
     pub fn write_input(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
-        self.link.call(&WorkerRequest::WriteInput { buffer }, Operation::Own, bytes, 0).map(drop)
+        self.link
+            .call(
+                &WorkerRequest::WriteInput { buffer },
+                Operation::Own,
+                bytes,
+                0,
+            )
+            .map(drop)
     }
 
     /// [`Worker::write_input`] for several buffers. Small contents go in one message.
@@ -215,17 +257,28 @@ impl Worker {
         const SMALL: usize = 1 << 20;
         let bytes: usize = contents.iter().map(|(_, content)| content.len()).sum();
         if contents.len() < 2 || bytes > SMALL || self.is_python() {
-            return contents.iter().try_for_each(|(buffer, content)| self.write_input(*buffer, content));
+            return contents
+                .iter()
+                .try_for_each(|(buffer, content)| self.write_input(*buffer, content));
         }
         let body: Vec<&[u8]> = contents.iter().map(|(_, content)| *content).collect();
-        let request = WorkerRequest::WriteInputs { buffers: contents.iter().map(|(id, _)| *id).collect() };
-        self.link.call(&request, Operation::Own, &body.concat(), 0).map(drop)
+        let request = WorkerRequest::WriteInputs {
+            buffers: contents.iter().map(|(id, _)| *id).collect(),
+        };
+        self.link
+            .call(&request, Operation::Own, &body.concat(), 0)
+            .map(drop)
     }
 
     /// Reads a whole buffer.
     pub fn read(&mut self, buffer: BufferId) -> Result<Vec<u8>, Stop> {
         let expected = self.bytes.get(&buffer).copied().unwrap_or(0);
-        let (_, bytes) = self.link.call(&WorkerRequest::Read { buffer }, Operation::Own, &[], expected)?;
+        let (_, bytes) = self.link.call(
+            &WorkerRequest::Read { buffer },
+            Operation::Own,
+            &[],
+            expected,
+        )?;
         if bytes.len() == expected {
             Ok(bytes)
         } else {
@@ -233,15 +286,20 @@ impl Worker {
         }
     }
 
-    /// Fills a buffer with one of [`POISONS`], so that a cell that the kernel does not write is found. The patterns take turns,
-    /// and chance selects the first one: the pattern says nothing about the launch that follows.
+    /// Fills a buffer with one of [`POISONS`], so that a cell that the kernel does not write is
+    /// found. The patterns take turns, and chance selects the first one: the pattern says nothing
+    /// about the launch that follows.
     pub fn poison(&mut self, buffer: BufferId) -> Result<(), Stop> {
         let pattern = self.next_pattern(buffer);
-        self.request(&WorkerRequest::Fill { buffer, pattern }).map(drop)
+        self.request(&WorkerRequest::Fill { buffer, pattern })
+            .map(drop)
     }
 
     fn chosen_patterns(&mut self, buffers: Vec<BufferId>) -> Vec<(BufferId, u32)> {
-        buffers.into_iter().map(|id| (id, self.next_pattern(id))).collect()
+        buffers
+            .into_iter()
+            .map(|id| (id, self.next_pattern(id)))
+            .collect()
     }
 
     /// [`Worker::poison`] for several buffers.
@@ -251,14 +309,18 @@ impl Worker {
         patterns.sort_unstable();
         patterns.dedup();
         for pattern in patterns {
-            let buffers: Vec<BufferId> =
-                chosen.iter().filter(|(_, chosen)| *chosen == pattern).map(|(buffer, _)| *buffer).collect();
+            let buffers: Vec<BufferId> = chosen
+                .iter()
+                .filter(|(_, chosen)| *chosen == pattern)
+                .map(|(buffer, _)| *buffer)
+                .collect();
             self.request(&WorkerRequest::FillAll { buffers, pattern })?;
         }
         Ok(())
     }
 
-    /// Makes [`Worker::poison`] fill a buffer with these patterns, as the type of its cells needs them.
+    /// Makes [`Worker::poison`] fill a buffer with these patterns, as the type of its cells needs
+    /// them.
     pub fn set_poisons(&mut self, buffer: BufferId, patterns: [u32; 2]) {
         self.poisons.insert(buffer, patterns);
     }
@@ -278,17 +340,24 @@ impl Worker {
         pattern
     }
 
-    /// As [`Worker::poison`], for a buffer larger than the L2 cache: nothing that was in the cache is there afterwards.
+    /// As [`Worker::poison`], for a buffer larger than the L2 cache: nothing that was in the cache
+    /// is there afterwards.
     pub fn flush_cache(&mut self, buffer: BufferId) -> Result<(), Stop> {
-        self.request(&WorkerRequest::FlushCache { buffer, pattern: POISONS[0] }).map(drop)
+        self.request(&WorkerRequest::FlushCache {
+            buffer,
+            pattern: POISONS[0],
+        })
+        .map(drop)
     }
 
     /// Fills a buffer with zeros.
     pub fn clear(&mut self, buffer: BufferId) -> Result<(), Stop> {
-        self.request(&WorkerRequest::Fill { buffer, pattern: 0 }).map(drop)
+        self.request(&WorkerRequest::Fill { buffer, pattern: 0 })
+            .map(drop)
     }
 
-    /// Declares the present content of a buffer an input. [`Worker::breaches`] reports a change of it.
+    /// Declares the present content of a buffer an input. [`Worker::breaches`] reports a change of
+    /// it.
     pub fn seal(&mut self, buffer: BufferId) -> Result<(), Stop> {
         self.request(&WorkerRequest::Seal { buffer }).map(drop)
     }
@@ -302,18 +371,28 @@ impl Worker {
         self.request(&WorkerRequest::Free { buffer }).map(drop)
     }
 
-    /// Runs the launch statement of a launch on its own, once for an entry and dims: if it crashes or hangs, the kernel does not.
+    /// Runs the launch statement of a launch on its own, once for an entry and dims: if it crashes
+    /// or hangs, the kernel does not.
     fn state(&mut self, launch: &Launch) -> Result<(), Stop> {
         let key = (launch.module, launch.entry.clone(), launch.dims.clone());
         if !self.has_statements || self.stated.contains(&key) {
             return Ok(());
         }
         let statement = Operation::Statement(&launch.entry);
-        let (reply, _) = self.link.call(&WorkerRequest::State(launch.clone()), statement, &[], 0)?;
-        if let WorkerReply::Stated { scratch_bytes, line } = reply
+        let (reply, _) =
+            self.link
+                .call(&WorkerRequest::State(launch.clone()), statement, &[], 0)?;
+        if let WorkerReply::Stated {
+            scratch_bytes,
+            line,
+        } = reply
             && let Some(machine) = memory::usable().filter(|_| self.info.emulated)
         {
-            let asked = AskedScratch { entry: &launch.entry, line, bytes: scratch_bytes };
+            let asked = AskedScratch {
+                entry: &launch.entry,
+                line,
+                bytes: scratch_bytes,
+            };
             asked.check(self.scratch_held, machine)?;
             self.scratch_held = self.scratch_held.max(asked.held());
         }
@@ -321,19 +400,30 @@ impl Worker {
         Ok(())
     }
 
-    /// Launches, waits for the end, and returns the seconds between the device events around the launch.
+    /// Launches, waits for the end, and returns the seconds between the device events around the
+    /// launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
         self.launch_by(launch, WorkerRequest::Launch(launch.clone()))
     }
 
     /// [`Worker::poison_all`], then [`Worker::launch`], in one message.
-    pub fn poison_and_launch(&mut self, buffers: Vec<BufferId>, launch: &Launch) -> Result<f64, Stop> {
+    pub fn poison_and_launch(
+        &mut self,
+        buffers: Vec<BufferId>,
+        launch: &Launch,
+    ) -> Result<f64, Stop> {
         if self.is_python() {
             self.poison_all(buffers)?;
             return self.launch(launch);
         }
         let fills = self.chosen_patterns(buffers);
-        self.launch_by(launch, WorkerRequest::FillAndLaunch { fills, launch: launch.clone() })
+        self.launch_by(
+            launch,
+            WorkerRequest::FillAndLaunch {
+                fills,
+                launch: launch.clone(),
+            },
+        )
     }
 
     fn launch_by(&mut self, launch: &Launch, request: WorkerRequest) -> Result<f64, Stop> {
@@ -347,10 +437,10 @@ impl Worker {
         }
     }
 
-    /// Launches these one after the other, with `graph` as one CUDA graph if the device has graphs: then without the host in
-    /// between. All together may take as long as one
-    /// launch. With `flush`, a buffer larger than the L2 cache is written just before: nothing that was in the cache is there
-    /// when the first launch begins.
+    /// Launches these one after the other, with `graph` as one CUDA graph if the device has graphs:
+    /// then without the host in between. All together may take as long as one launch. With `flush`,
+    /// a buffer larger than the L2 cache is written just before: nothing that was in the cache is
+    /// there when the first launch begins.
     pub fn replay(
         &mut self,
         launches: Vec<Launch>,
@@ -358,20 +448,38 @@ impl Worker {
         graph: bool,
     ) -> Result<Replayed, Stop> {
         launches.iter().try_for_each(|launch| self.state(launch))?;
-        let (flush, asked) = (flush.map(|buffer| (buffer, POISONS[0])), self.submission(graph));
-        let request = WorkerRequest::Replay { launches, flush, submission: asked };
+        let (flush, asked) = (
+            flush.map(|buffer| (buffer, POISONS[0])),
+            self.submission(graph),
+        );
+        let request = WorkerRequest::Replay {
+            launches,
+            flush,
+            submission: asked,
+        };
         match self.link.call(&request, Operation::Launch, &[], 0)?.0 {
-            WorkerReply::Replayed { seconds, uncaptured } => {
+            WorkerReply::Replayed {
+                seconds,
+                uncaptured,
+            } => {
                 let uncaptured = uncaptured.filter(|_| asked == Submission::Graph);
-                let submission = if uncaptured.is_some() { Submission::Plain } else { asked };
-                Ok(Replayed { seconds, submission, uncaptured })
+                let submission = if uncaptured.is_some() {
+                    Submission::Plain
+                } else {
+                    asked
+                };
+                Ok(Replayed {
+                    seconds,
+                    submission,
+                    uncaptured,
+                })
             }
             _ => Err(self.link.invalid_answer("no time of a replay")),
         }
     }
 
-    /// Returns a digest of each of these buffers, under a key that the kernel does not know. Only digests of
-    /// workers on the same device can be compared.
+    /// Returns a digest of each of these buffers, under a key that the kernel does not know. Only
+    /// digests of workers on the same device can be compared.
     pub fn digests(&mut self, buffers: Vec<BufferId>, key: u64) -> Result<Vec<u64>, Stop> {
         let count = buffers.len();
         match self.request(&WorkerRequest::Digests { buffers, key })? {
@@ -387,16 +495,22 @@ impl Worker {
 
     /// How [`Worker::replay`] submits launches if it is asked for `graph` or for plain launches.
     pub fn submission(&self, graph: bool) -> Submission {
-        if graph && self.has_graphs { Submission::Graph } else { Submission::Plain }
+        if graph && self.has_graphs {
+            Submission::Graph
+        } else {
+            Submission::Plain
+        }
     }
 
-    /// Checks every guard zone, every sealed buffer and every buffer that no launch was given. Each breach is returned once.
+    /// Checks every guard zone, every sealed buffer and every buffer that no launch was given. Each
+    /// breach is returned once.
     pub fn breaches(&mut self) -> Result<Vec<Breach>, Stop> {
         self.ask_for_breaches(false)
     }
 
-    /// As [`Worker::breaches`], for the buffers that launches were given since the last look: that is much faster where a
-    /// worker has many. What launches wrote elsewhere is found by the next look at all.
+    /// As [`Worker::breaches`], for the buffers that launches were given since the last look: that
+    /// is much faster where a worker has many. What launches wrote elsewhere is found by the next
+    /// look at all.
     pub fn breaches_of_given(&mut self) -> Result<Vec<Breach>, Stop> {
         self.ask_for_breaches(true)
     }
@@ -408,7 +522,8 @@ impl Worker {
         }
     }
 
-    /// The packages that loaded sources use, with their versions; empty of a worker that is not Python.
+    /// The packages that loaded sources use, with their versions; empty of a worker that is not
+    /// Python.
     pub fn versions(&mut self) -> Result<Vec<(String, String)>, Stop> {
         match self.request(&WorkerRequest::Versions)? {
             WorkerReply::Versions(versions) => Ok(versions),
@@ -418,6 +533,8 @@ impl Worker {
 
     /// Sends a request that runs no kernel and has no body.
     fn request(&mut self, request: &WorkerRequest) -> Result<WorkerReply, Stop> {
-        self.link.call(request, Operation::Own, &[], 0).map(|(reply, _)| reply)
+        self.link
+            .call(request, Operation::Own, &[], 0)
+            .map(|(reply, _)| reply)
     }
 }

@@ -25,8 +25,8 @@ pub enum ChangedAt {
 }
 
 impl Content {
-    /// Where the memory differs from this content; `None` if it does not, or if the content is unknown. `digests` says
-    /// that the device computes digests, and that the buffer's has changed.
+    /// Where the memory differs from this content; `None` if it does not, or if the content is
+    /// unknown. `digests` says that the device computes digests, and that the buffer's has changed.
     pub fn difference(
         &self,
         driver: &mut dyn Driver,
@@ -48,9 +48,17 @@ impl Content {
     pub fn breach(&self, name: &str, at: ChangedAt) -> Breach {
         let buffer = name.to_owned();
         match (self, at) {
-            (Content::Sealed(_), ChangedAt::Byte(offset)) => Breach::InputChanged { buffer, offset },
-            (_, ChangedAt::Byte(offset)) => Breach::StrayStore { buffer, offset: Some(offset) },
-            (_, ChangedAt::Unknown) => Breach::StrayStore { buffer, offset: None },
+            (Content::Sealed(_), ChangedAt::Byte(offset)) => {
+                Breach::InputChanged { buffer, offset }
+            }
+            (_, ChangedAt::Byte(offset)) => Breach::StrayStore {
+                buffer,
+                offset: Some(offset),
+            },
+            (_, ChangedAt::Unknown) => Breach::StrayStore {
+                buffer,
+                offset: None,
+            },
         }
     }
 
@@ -70,7 +78,8 @@ impl Content {
         }
     }
 
-    /// What a launch left in the buffer. `digests` says that the device computes digests, so that no copy is needed.
+    /// What a launch left in the buffer. `digests` says that the device computes digests, so that
+    /// no copy is needed.
     pub fn results(
         driver: &mut dyn Driver,
         range: MemoryRange,
@@ -86,8 +95,16 @@ impl Content {
 }
 
 /// The offset at which memory first differs from `right`.
-pub fn difference(driver: &mut dyn Driver, address: u64, right: &[u8]) -> Result<Option<usize>, DeviceError> {
-    if right.is_empty() { Ok(None) } else { driver.first_difference(address, right) }
+pub fn difference(
+    driver: &mut dyn Driver,
+    address: u64,
+    right: &[u8],
+) -> Result<Option<usize>, DeviceError> {
+    if right.is_empty() {
+        Ok(None)
+    } else {
+        driver.first_difference(address, right)
+    }
 }
 
 fn differs_from_pattern(
@@ -108,7 +125,9 @@ fn differs_from_pattern(
 /// So many bytes of a repeated pattern, in parts.
 fn pattern_parts(bytes: usize, pattern: u32) -> impl Iterator<Item = Vec<u8>> {
     (0..bytes).step_by(COMPARE_CHUNK_BYTES).map(move |from| {
-        let mut part = pattern.to_le_bytes().repeat((bytes - from).min(COMPARE_CHUNK_BYTES).div_ceil(4));
+        let mut part = pattern
+            .to_le_bytes()
+            .repeat((bytes - from).min(COMPARE_CHUNK_BYTES).div_ceil(4));
         part.truncate(bytes - from);
         part
     })

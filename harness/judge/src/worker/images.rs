@@ -5,7 +5,8 @@ use crate::process::private_folder::PrivateFolder;
 use lab_device::sandbox::FileAccess;
 use std::path::{Path, PathBuf};
 
-/// The images that a confined worker may read: copies, each in a folder of its own, so that it keeps its name.
+/// The images that a confined worker may read: copies, each in a folder of its own, so that it
+/// keeps its name.
 pub struct Images {
     folder: PrivateFolder,
     count: usize,
@@ -15,8 +16,16 @@ impl Images {
     /// Makes the folder of a worker in the cache folder.
     pub fn new(cache_dir: &Path) -> Result<Images, Stop> {
         let folder = PrivateFolder::new(cache_dir);
-        let failed = |e| format!("a folder for the worker cannot be made in {}: {e}", cache_dir.display());
-        Ok(Images { folder: folder.map_err(|e| Stop::Lab(failed(e)))?, count: 0 })
+        let failed = |e| {
+            format!(
+                "a folder for the worker cannot be made in {}: {e}",
+                cache_dir.display()
+            )
+        };
+        Ok(Images {
+            folder: folder.map_err(|e| Stop::Lab(failed(e)))?,
+            count: 0,
+        })
     }
 
     /// The folder, which also holds what else the worker reads.
@@ -26,7 +35,10 @@ impl Images {
 
     /// What the worker may read.
     pub fn access(&self) -> FileAccess {
-        FileAccess { read: vec![self.folder.path().to_owned()], ..FileAccess::default() }
+        FileAccess {
+            read: vec![self.folder.path().to_owned()],
+            ..FileAccess::default()
+        }
     }
 
     /// Copies an image and returns the copy's path.
@@ -36,7 +48,12 @@ impl Images {
         let copy = folder.join(image.file_name().unwrap_or_default());
         let copied = std::fs::create_dir(&folder).and_then(|()| std::fs::copy(image, &copy));
         copied
-            .map_err(|e| Stop::Lab(format!("the image {} cannot be copied: {e}", image.display())))
+            .map_err(|e| {
+                Stop::Lab(format!(
+                    "the image {} cannot be copied: {e}",
+                    image.display()
+                ))
+            })
             .map(|_| copy)
     }
 }

@@ -1,4 +1,5 @@
-//! What a launch statement asks for beside a shape that the device runs: tensor maps, and refusals with their line.
+//! What a launch statement asks for beside a shape that the device runs: tensor maps, and refusals
+//! with their line.
 
 use super::launch_statement::{self, StatedLaunch, StatedMap};
 use super::memory::Memory;
@@ -25,11 +26,16 @@ pub fn encoded(
     scratch: Option<(u64, u64)>,
 ) -> Result<Arg, WorkerFailure> {
     let refused = |why: &str| {
-        let what =
-            format!("the launch statement of {} asks for a tensor map of {}", launch.entry, asked.tensor);
+        let what = format!(
+            "the launch statement of {} asks for a tensor map of {}",
+            launch.entry, asked.tensor
+        );
         crash(asked.line, &format!("{what}, which cannot be made: {why}"))
     };
-    let tensor = launch.tensors.iter().find(|tensor| tensor.name == asked.tensor);
+    let tensor = launch
+        .tensors
+        .iter()
+        .find(|tensor| tensor.name == asked.tensor);
     let (address, bytes) = match (tensor, scratch) {
         (Some(tensor), _) => match launch.args.get(tensor.arg) {
             Some(LaunchArg::Buffer(buffer)) => (device.memory.address(*buffer)?, tensor.bytes()),
@@ -37,15 +43,26 @@ pub fn encoded(
         },
         (None, Some(scratch)) if asked.tensor == SCRATCH => scratch,
         (None, _) => {
-            let names: Vec<&str> = launch.tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+            let names: Vec<&str> = launch
+                .tensors
+                .iter()
+                .map(|tensor| tensor.name.as_str())
+                .collect();
             let list = names.join(", ");
             return Err(refused(&format!(
                 "there is no such tensor. There are: {list}; \"{SCRATCH}\" is the buffer of a list with scratch_bytes"
             )));
         }
     };
-    let map =
-        tensor_maps::complete(asked, &Mapped { address, bytes, tensor }).map_err(|why| refused(&why))?;
+    let map = tensor_maps::complete(
+        asked,
+        &Mapped {
+            address,
+            bytes,
+            tensor,
+        },
+    )
+    .map_err(|why| refused(&why))?;
     device.driver.tensor_map(&map).map_err(|error| match error {
         DeviceError::Kernel(why) => refused(&why),
         other => other.into(),
@@ -73,8 +90,13 @@ pub fn check_shape(
         return Err(build(*line, &text));
     }
     if shape.cooperative && !shape.has_clusters() {
-        let (threads, blocks) = (launch_statement::threads(shape), launch_statement::blocks(shape));
-        let each = device.driver.blocks_per_sm(entry, threads as u32, shape.shared_bytes)?;
+        let (threads, blocks) = (
+            launch_statement::threads(shape),
+            launch_statement::blocks(shape),
+        );
+        let each = device
+            .driver
+            .blocks_per_sm(entry, threads as u32, shape.shared_bytes)?;
         let fit = u64::from(each) * u64::from(device.info.sms);
         if blocks > fit {
             return refuse(format!(
@@ -101,7 +123,8 @@ pub fn kernel_names(device: &mut Device, loaded: u32) -> Result<String, DeviceEr
     })
 }
 
-/// What a kernel of a list gets differs from what a single kernel gets, so an error of its parameters says so.
+/// What a kernel of a list gets differs from what a single kernel gets, so an error of its
+/// parameters says so.
 pub fn explained(error: DeviceError, is_list: bool) -> WorkerFailure {
     match error {
         DeviceError::Kernel(text) if is_list && text.contains(OTHER_PARAMETERS) => {
@@ -117,14 +140,20 @@ pub fn explained(error: DeviceError, is_list: bool) -> WorkerFailure {
 /// A failure of the kernel that is the launch statement of `entry`.
 pub fn of_statement(entry: &str, error: DeviceError) -> WorkerFailure {
     match error {
-        DeviceError::Kernel(text) => WorkerFailure::Crash(format!("{STATEMENT_OF} {entry} failed: {text}")),
+        DeviceError::Kernel(text) => {
+            WorkerFailure::Crash(format!("{STATEMENT_OF} {entry} failed: {text}"))
+        }
         other => other.into(),
     }
 }
 
 /// A failure that belongs to a line of the source; line 0 is unknown.
 pub fn at_line(line: u32, text: &str) -> String {
-    if line == 0 { text.to_owned() } else { format!("line {line}: {text}") }
+    if line == 0 {
+        text.to_owned()
+    } else {
+        format!("line {line}: {text}")
+    }
 }
 
 pub fn build(line: u32, text: &str) -> WorkerFailure {

@@ -1,5 +1,5 @@
-//! The launch statement of a kernel, `LAB_LAUNCH(entry) { … }` or `LAB_LAUNCHES(entry) { … }`: what it writes into device
-//! memory, and which shapes are refused.
+//! The launch statement of a kernel, `LAB_LAUNCH(entry) { … }` or `LAB_LAUNCHES(entry) { … }`: what
+//! it writes into device memory, and which shapes are refused.
 
 use lab_device::Shape;
 
@@ -54,7 +54,8 @@ pub struct StatedLaunch {
     pub line: u32,
 }
 
-/// A tensor map that a launch asks for. 0 in an extent, a stride, the rank or the element stands for the tensor's own.
+/// A tensor map that a launch asks for. 0 in an extent, a stride, the rank or the element stands
+/// for the tensor's own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatedMap {
     pub tensor: String,
@@ -82,7 +83,10 @@ impl Cursor<'_> {
     }
 
     fn number(&mut self, bytes: usize) -> u64 {
-        self.take(bytes).iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte))
+        self.take(bytes)
+            .iter()
+            .rev()
+            .fold(0, |all, byte| all << 8 | u64::from(*byte))
     }
 
     fn word(&mut self) -> u32 {
@@ -105,12 +109,19 @@ impl Cursor<'_> {
     }
 }
 
-/// Reads the `LabShape` of `LAB_LAUNCH(entry)`. The error is the end of a sentence that begins with `asks for`.
+/// Reads the `LabShape` of `LAB_LAUNCH(entry)`. The error is the end of a sentence that begins with
+/// `asks for`.
 pub fn read_single(bytes: &[u8], entry: &str) -> Result<Statement, Refused> {
     let mut launch = read_launch(&mut Cursor(bytes))?;
     launch.entry = entry.to_owned();
     let line = launch.line;
-    Ok(Statement { launches: vec![launch], is_list: false, scratch_bytes: 0, zeroed: false, line })
+    Ok(Statement {
+        launches: vec![launch],
+        is_list: false,
+        scratch_bytes: 0,
+        zeroed: false,
+        line,
+    })
 }
 
 /// Why a statement cannot be read, and the line; 0 if it is unknown.
@@ -134,8 +145,16 @@ pub fn read_list(bytes: &[u8]) -> Result<Statement, Refused> {
             "{count} launches, and a list has at most {MOST_LAUNCHES}: let one kernel do the work of several"
         ));
     }
-    let launches = (0..count).map(|_| read_launch(&mut cursor)).collect::<Result<_, _>>()?;
-    Ok(Statement { launches, is_list: true, scratch_bytes, zeroed: zeroed != 0, line })
+    let launches = (0..count)
+        .map(|_| read_launch(&mut cursor))
+        .collect::<Result<_, _>>()?;
+    Ok(Statement {
+        launches,
+        is_list: true,
+        scratch_bytes,
+        zeroed: zeroed != 0,
+        line,
+    })
 }
 
 fn read_launch(cursor: &mut Cursor) -> Result<StatedLaunch, Refused> {
@@ -147,19 +166,40 @@ fn read_launch(cursor: &mut Cursor) -> Result<StatedLaunch, Refused> {
     let mut rest = Cursor(cursor.take(MOST_MAPS * MAP_BYTES));
     let refused = |line: u32, what: String| Refused { line, what };
     let Some(entry) = entry else {
-        return Err(refused(line, format!("a kernel whose name has more than {} letters", ENTRY_BYTES - 1)));
+        return Err(refused(
+            line,
+            format!(
+                "a kernel whose name has more than {} letters",
+                ENTRY_BYTES - 1
+            ),
+        ));
     };
     if maps as usize > MOST_MAPS {
-        return Err(refused(line, format!("{maps} tensor maps, and a launch has at most {MOST_MAPS}")));
+        return Err(refused(
+            line,
+            format!("{maps} tensor maps, and a launch has at most {MOST_MAPS}"),
+        ));
     }
     let read = |_| {
         let (extent, stride) = (rest.long_words(), rest.long_words());
         let (box_extent, element_strides) = (rest.words(), rest.words());
-        let [rank, element, swizzle, interleave, l2_promotion, fill_nan, line, _] = rest.words();
+        let [
+            rank,
+            element,
+            swizzle,
+            interleave,
+            l2_promotion,
+            fill_nan,
+            line,
+            _,
+        ] = rest.words();
         let tensor = rest.name(TENSOR_BYTES).ok_or_else(|| {
             refused(
                 line,
-                format!("a tensor map of a tensor whose name has more than {} letters", TENSOR_BYTES - 1),
+                format!(
+                    "a tensor map of a tensor whose name has more than {} letters",
+                    TENSOR_BYTES - 1
+                ),
             )
         })?;
         let fill_nan = fill_nan != 0;
@@ -179,31 +219,56 @@ fn read_launch(cursor: &mut Cursor) -> Result<StatedLaunch, Refused> {
         })
     };
     let maps = (0..maps).map(read).collect::<Result<_, _>>()?;
-    let shape = Shape { grid, block, shared_bytes, cooperative: cooperative != 0, cluster };
-    Ok(StatedLaunch { entry, shape, maps, line })
+    let shape = Shape {
+        grid,
+        block,
+        shared_bytes,
+        cooperative: cooperative != 0,
+        cluster,
+    };
+    Ok(StatedLaunch {
+        entry,
+        shape,
+        maps,
+        line,
+    })
 }
 
 /// The threads of a block; saturates instead of overflowing.
 pub fn threads(shape: &Shape) -> u64 {
-    shape.block.iter().map(|n| u64::from(*n)).fold(1, u64::saturating_mul)
+    shape
+        .block
+        .iter()
+        .map(|n| u64::from(*n))
+        .fold(1, u64::saturating_mul)
 }
 
 /// The blocks of a grid; saturates instead of overflowing.
 pub fn blocks(shape: &Shape) -> u64 {
-    shape.grid.iter().map(|n| u64::from(*n)).fold(1, u64::saturating_mul)
+    shape
+        .grid
+        .iter()
+        .map(|n| u64::from(*n))
+        .fold(1, u64::saturating_mul)
 }
 
-/// Why no device launches this shape, as the end of a sentence that begins with `asks for`; `None` if it is allowed.
-/// `max_shared_bytes` is the device's limit for the dynamic shared memory of a block.
+/// Why no device launches this shape, as the end of a sentence that begins with `asks for`; `None`
+/// if it is allowed. `max_shared_bytes` is the device's limit for the dynamic shared memory of a
+/// block.
 pub fn refusal(shape: &Shape, max_shared_bytes: u32) -> Option<String> {
     let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
     let threads = threads(shape);
     if shape.grid.contains(&0) || shape.block.contains(&0) {
         let (grid, block) = (by(shape.grid), by(shape.block));
-        return Some(format!("a grid of {grid} blocks of {block} threads: no extent may be 0"));
+        return Some(format!(
+            "a grid of {grid} blocks of {block} threads: no extent may be 0"
+        ));
     }
     if shape.cluster.contains(&0) {
-        return Some(format!("clusters of {} blocks: no extent may be 0", by(shape.cluster)));
+        return Some(format!(
+            "clusters of {} blocks: no extent may be 0",
+            by(shape.cluster)
+        ));
     }
     if threads > MAX_THREADS || shape.block[2] > MAX_BLOCK_Z {
         return Some(format!(
@@ -211,7 +276,8 @@ pub fn refusal(shape: &Shape, max_shared_bytes: u32) -> Option<String> {
             by(shape.block)
         ));
     }
-    if shape.grid[0] > i32::MAX as u32 || shape.grid[1] > MAX_GRID_YZ || shape.grid[2] > MAX_GRID_YZ {
+    if shape.grid[0] > i32::MAX as u32 || shape.grid[1] > MAX_GRID_YZ || shape.grid[2] > MAX_GRID_YZ
+    {
         return Some(format!(
             "a grid of {} blocks: at most {} in x, {MAX_GRID_YZ} in y and z",
             by(shape.grid),
@@ -243,7 +309,11 @@ pub mod encoding {
     /// The bytes of a `LabLaunches`. `count` may differ from the launches that are there.
     pub fn list(scratch_bytes: u64, zeroed: bool, count: u32, launches: &[Vec<u8>]) -> Vec<u8> {
         let mut bytes = scratch_bytes.to_le_bytes().to_vec();
-        bytes.extend([u32::from(zeroed), count, 3, 0].into_iter().flat_map(u32::to_le_bytes));
+        bytes.extend(
+            [u32::from(zeroed), count, 3, 0]
+                .into_iter()
+                .flat_map(u32::to_le_bytes),
+        );
         bytes.extend(launches.concat());
         bytes.resize(LIST_BYTES, 0);
         bytes

@@ -1,5 +1,5 @@
-//! Modules, and launches of their kernels: finds the launch statement of an entry, runs it once for each set of
-//! dimensions, and turns what it asks for into the steps that the device runs.
+//! Modules, and launches of their kernels: finds the launch statement of an entry, runs it once for
+//! each set of dimensions, and turns what it asks for into the steps that the device runs.
 
 use super::launch_checks::{
     Device, build, check_shape, crash, encoded, explained, kernel_names, of_statement,
@@ -8,19 +8,22 @@ use super::launch_statement::{self, LIST_BYTES, Refused, SHAPE_BYTES, Statement}
 use super::messages::{TWO_STATEMENTS, WorkerFailure, missing_text};
 use super::scratch::ScratchPool;
 use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId, STATEMENT_OF};
-use lab_device::{Arg, DeviceError, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step, Submission};
+use lab_device::{
+    Arg, DeviceError, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step, Submission,
+};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// What a launch statement finds where it writes its result. It is no poison, so that a tool that watches reads of unwritten memory
-/// sees it written.
+/// What a launch statement finds where it writes its result. It is no poison, so that a tool that
+/// watches reads of unwritten memory sees it written.
 const UNSTATED: u32 = 0x5a5a_5a5a;
 
 /// The name of the buffers for the result of launch statements, for messages.
 const STATEMENT: &str = "the launch statement's result";
 
-/// A module as the judge knows it. `loaded` is the driver's number, which changes when the module is loaded anew.
+/// A module as the judge knows it. `loaded` is the driver's number, which changes when the module
+/// is loaded anew.
 struct LoadedModule {
     image: PathBuf,
     loaded: u32,
@@ -64,8 +67,8 @@ impl Launching {
         found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
     }
 
-    /// Loads the module anew, so that its globals are as in the image, and wipes shared memory. What launches left beside
-    /// their buffers is noted as a breach and restored.
+    /// Loads the module anew, so that its globals are as in the image, and wipes shared memory.
+    /// What launches left beside their buffers is noted as a breach and restored.
     pub fn reload(&mut self, device: &mut Device, module: ModuleId) -> Result<(), DeviceError> {
         let LoadedModule { image, loaded } = self.module(module)?;
         let (image, loaded) = (image.clone(), *loaded);
@@ -105,7 +108,8 @@ impl Launching {
         Ok(self.statement_kernel(device, module, entry)?.err())
     }
 
-    /// The launch statement of an entry, or the name that the module lacks. A list needs no kernel of its own name.
+    /// The launch statement of an entry, or the name that the module lacks. A list needs no kernel
+    /// of its own name.
     fn statement_kernel(
         &mut self,
         device: &mut Device,
@@ -113,41 +117,71 @@ impl Launching {
         entry: &str,
     ) -> Result<Result<StatementKernel, String>, DeviceError> {
         if let Some(kernel) = self.entry(device, module, &format!("lab_launches_{entry}"))? {
-            return Ok(Ok(StatementKernel { kernel, is_list: true }));
+            return Ok(Ok(StatementKernel {
+                kernel,
+                is_list: true,
+            }));
         }
         if self.entry(device, module, entry)?.is_none() {
             return Ok(Err(entry.to_owned()));
         }
         let statement = format!("lab_launch_{entry}");
         let found = self.entry(device, module, &statement)?;
-        Ok(found.map(|kernel| StatementKernel { kernel, is_list: false }).ok_or(statement))
+        Ok(found
+            .map(|kernel| StatementKernel {
+                kernel,
+                is_list: false,
+            })
+            .ok_or(statement))
     }
 
-    /// Runs the launch statement of a launch that follows. Returns the bytes of scratch that it asks for, and its line.
-    pub fn state(&mut self, device: &mut Device, launch: &Launch) -> Result<(u64, u32), WorkerFailure> {
+    /// Runs the launch statement of a launch that follows. Returns the bytes of scratch that it
+    /// asks for, and its line.
+    pub fn state(
+        &mut self,
+        device: &mut Device,
+        launch: &Launch,
+    ) -> Result<(u64, u32), WorkerFailure> {
         let plan = self.plan(device, launch)?;
         Ok((plan.statement.scratch_bytes, plan.statement.line))
     }
 
-    /// Launches, or runs the list of launches that the statement asks for, and waits. Returns the seconds.
-    pub fn launch(&mut self, device: &mut Device, launch: &Launch) -> Result<(f64, Launched), WorkerFailure> {
+    /// Launches, or runs the list of launches that the statement asks for, and waits. Returns the
+    /// seconds.
+    pub fn launch(
+        &mut self,
+        device: &mut Device,
+        launch: &Launch,
+    ) -> Result<(f64, Launched), WorkerFailure> {
         let plan = self.plan(device, launch)?;
         let launched = plan.launched.clone();
         if plan.statement.is_list {
-            let seconds = self.replay(device, std::slice::from_ref(launch), None, Submission::Plain)?;
+            let seconds = self.replay(
+                device,
+                std::slice::from_ref(launch),
+                None,
+                Submission::Plain,
+            )?;
             return Ok((seconds, launched));
         }
         let mut steps = Vec::new();
         self.steps(device, launch, &plan, None, &mut steps)?;
         let mut seconds = 0.0;
-        for Step { entry, shape, args, order, .. } in steps {
+        for Step {
+            entry,
+            shape,
+            args,
+            order,
+            ..
+        } in steps
+        {
             seconds += device.driver.launch(entry, &shape, &args, order)?;
         }
         Ok((seconds, launched))
     }
 
-    /// Runs these one after the other, and returns the seconds of all. With `flush`, first fills this buffer with a
-    /// pattern, so that nothing else is in the L2 cache.
+    /// Runs these one after the other, and returns the seconds of all. With `flush`, first fills
+    /// this buffer with a pattern, so that nothing else is in the L2 cache.
     pub fn replay(
         &mut self,
         device: &mut Device,
@@ -163,8 +197,8 @@ impl Launching {
         let mut seconds = 0.0;
         let mut rest: Vec<(&Launch, Rc<Plan>)> = launches.iter().zip(plans).collect();
         while !rest.is_empty() {
-            // Usually all of them. If the device has too little memory for all scratch buffers, they take turns, and each
-            // is filled anew before its next turn.
+            // Usually all of them. If the device has too little memory for all scratch buffers,
+            // they take turns, and each is filled anew before its next turn.
             let scratch = self.take_scratch(device, &rest)?;
             let here: Vec<_> = rest.drain(..scratch.len().clamp(1, rest.len())).collect();
             let mut steps = Vec::with_capacity(here.len());
@@ -172,35 +206,56 @@ impl Launching {
                 self.steps(device, launch, plan, *scratch, &mut steps)?;
             }
             let flush = match flush {
-                Some((buffer, pattern)) => {
-                    Some((device.memory.flush_range(device.driver, buffer, pattern)?, pattern))
-                }
+                Some((buffer, pattern)) => Some((
+                    device.memory.flush_range(device.driver, buffer, pattern)?,
+                    pattern,
+                )),
                 None => None,
             };
             let is_list = here.iter().any(|(_, plan)| plan.statement.is_list);
-            seconds += device.driver.replay(&steps, flush, submission).map_err(|e| explained(e, is_list))?;
+            seconds += device
+                .driver
+                .replay(&steps, flush, submission)
+                .map_err(|e| explained(e, is_list))?;
         }
         Ok(seconds)
     }
 
-    /// A scratch buffer for each of the first of these launches, `None` where one needs none. They are ready for the window.
+    /// A scratch buffer for each of the first of these launches, `None` where one needs none. They
+    /// are ready for the window.
     fn take_scratch(
         &mut self,
         device: &mut Device,
         launches: &[(&Launch, Rc<Plan>)],
     ) -> Result<Vec<Option<BufferId>>, WorkerFailure> {
-        let Some((first, plan)) = launches.first() else { return Ok(Vec::new()) };
-        let Statement { scratch_bytes, zeroed, line, .. } = plan.statement;
+        let Some((first, plan)) = launches.first() else {
+            return Ok(Vec::new());
+        };
+        let Statement {
+            scratch_bytes,
+            zeroed,
+            line,
+            ..
+        } = plan.statement;
         if scratch_bytes == 0 {
-            let without = launches.iter().take_while(|(_, other)| other.statement.scratch_bytes == 0).count();
+            let without = launches
+                .iter()
+                .take_while(|(_, other)| other.statement.scratch_bytes == 0)
+                .count();
             return Ok(vec![None; without]);
         }
-        // The launches of a window are of one entry and dims, and have the same scratch. Others take their turn.
-        let same = launches.iter().take_while(|(_, other)| Rc::ptr_eq(other, plan)).count();
+        // The launches of a window are of one entry and dims, and have the same scratch. Others
+        // take their turn.
+        let same = launches
+            .iter()
+            .take_while(|(_, other)| Rc::ptr_eq(other, plan))
+            .count();
         let bytes = scratch_bytes.next_multiple_of(4) as usize;
         let wanted = if zeroed { 1 } else { same };
-        let taken =
-            self.scratch.take(device.driver, device.memory, &first.scratch, bytes, wanted).map_err(|e| {
+        let taken = self
+            .scratch
+            .take(device.driver, device.memory, &first.scratch, bytes, wanted)
+            .map_err(|e| {
                 crash(
                     line,
                     &format!(
@@ -227,31 +282,55 @@ impl Launching {
         scratch: Option<BufferId>,
         steps: &mut Vec<Step>,
     ) -> Result<(), WorkerFailure> {
-        let Statement { launches, is_list, scratch_bytes, zeroed, .. } = &plan.statement;
+        let Statement {
+            launches,
+            is_list,
+            scratch_bytes,
+            zeroed,
+            ..
+        } = &plan.statement;
         let args = args(device, launch)?;
-        let scratch = scratch.map(|buffer| device.memory.address(buffer)).transpose()?;
-        let zeroed = scratch
-            .filter(|_| *zeroed)
-            .map(|address| MemoryRange { address, bytes: scratch_bytes.next_multiple_of(4) as usize });
+        let scratch = scratch
+            .map(|buffer| device.memory.address(buffer))
+            .transpose()?;
+        let zeroed = scratch.filter(|_| *zeroed).map(|address| MemoryRange {
+            address,
+            bytes: scratch_bytes.next_multiple_of(4) as usize,
+        });
         for (number, stated) in launches.iter().enumerate() {
             let Some(entry) = self.entry(device, launch.module, &stated.entry)? else {
-                return Err(WorkerFailure::Build(missing_text(&stated.entry, &stated.entry)));
+                return Err(WorkerFailure::Build(missing_text(
+                    &stated.entry,
+                    &stated.entry,
+                )));
             };
             let mut args = args.clone();
             if *is_list {
                 args.push(scratch.unwrap_or(0).to_le_bytes().to_vec());
             }
             for map in &stated.maps {
-                args.push(encoded(device, launch, map, scratch.map(|address| (address, *scratch_bytes)))?);
+                args.push(encoded(
+                    device,
+                    launch,
+                    map,
+                    scratch.map(|address| (address, *scratch_bytes)),
+                )?);
             }
             let zeroed = zeroed.filter(|_| number == 0);
-            steps.push(Step { zeroed, entry, shape: stated.shape, args, order: launch.order });
+            steps.push(Step {
+                zeroed,
+                entry,
+                shape: stated.shape,
+                args,
+                order: launch.order,
+            });
         }
         Ok(())
     }
 
-    /// Runs the launch statement, once for an entry and dims, and checks what it asks for. This happens outside the timed
-    /// part of a launch. The module is loaded anew afterwards, so that the statement leaves nothing in its globals.
+    /// Runs the launch statement, once for an entry and dims, and checks what it asks for. This
+    /// happens outside the timed part of a launch. The module is loaded anew afterwards, so that
+    /// the statement leaves nothing in its globals.
     fn plan(&mut self, device: &mut Device, launch: &Launch) -> Result<Rc<Plan>, WorkerFailure> {
         let key = (launch.module, launch.entry.clone(), launch.dims.clone());
         if let Some(known) = self.plans.get(&key) {
@@ -261,28 +340,45 @@ impl Launching {
             .statement_kernel(device, launch.module, &launch.entry)?
             .map_err(|missing| WorkerFailure::Build(missing_text(&launch.entry, &missing)))?;
         if found.is_list
-            && self.entry(device, launch.module, &format!("lab_launch_{}", launch.entry))?.is_some()
+            && self
+                .entry(
+                    device,
+                    launch.module,
+                    &format!("lab_launch_{}", launch.entry),
+                )?
+                .is_some()
         {
             let entry = &launch.entry;
-            let text = format!("{TWO_STATEMENTS}{entry}: keep LAB_LAUNCH({entry}) or LAB_LAUNCHES({entry})");
+            let text = format!(
+                "{TWO_STATEMENTS}{entry}: keep LAB_LAUNCH({entry}) or LAB_LAUNCHES({entry})"
+            );
             return Err(WorkerFailure::Build(text));
         }
-        let (out, bytes) =
-            self.run_statement(device, launch, found).map_err(|e| of_statement(&launch.entry, e))?;
-        let what = if found.is_list { "the launch list of" } else { STATEMENT_OF };
+        let (out, bytes) = self
+            .run_statement(device, launch, found)
+            .map_err(|e| of_statement(&launch.entry, e))?;
+        let what = if found.is_list {
+            "the launch list of"
+        } else {
+            STATEMENT_OF
+        };
         let what = format!("{what} {}", launch.entry);
         let read = if found.is_list {
             launch_statement::read_list(&bytes)
         } else {
             launch_statement::read_single(&bytes, &launch.entry)
         };
-        let statement =
-            read.map_err(|Refused { line, what: asked }| build(line, &format!("{what} asks for {asked}")))?;
+        let statement = read.map_err(|Refused { line, what: asked }| {
+            build(line, &format!("{what} asks for {asked}"))
+        })?;
         let launched = self.check(device, launch.module, &statement, &what)?;
         // From here on no launch gets it.
         device.memory.fill(device.driver, out, POISON)?;
         self.reload(device, launch.module)?;
-        let plan = Rc::new(Plan { statement, launched });
+        let plan = Rc::new(Plan {
+            statement,
+            launched,
+        });
         self.plans.insert(key, plan.clone());
         Ok(plan)
     }
@@ -300,19 +396,32 @@ impl Launching {
         };
         let out = match *result {
             Some(buffer) => buffer,
-            None => *result.insert(device.memory.allocate(device.driver, STATEMENT.into(), bytes)?),
+            None => *result.insert(device.memory.allocate(
+                device.driver,
+                STATEMENT.into(),
+                bytes,
+            )?),
         };
         // The statement writes what it states, and all of the result is read.
         device.memory.fill(device.driver, out, UNSTATED)?;
         device.memory.expect_launch(device.driver)?;
         let address = device.memory.address(out)?;
-        let info = [device.info.sms, device.info.max_shared_bytes, u32::from(device.info.emulated)];
+        let info = [
+            device.info.sms,
+            device.info.max_shared_bytes,
+            u32::from(device.info.emulated),
+        ];
         let args = [
             launch.dims.clone(),
             info.iter().flat_map(|n| n.to_le_bytes()).collect(),
             address.to_le_bytes().to_vec(),
         ];
-        device.driver.launch(found.kernel, &Shape::default(), &args, ExecutionOrder::Forward)?;
+        device.driver.launch(
+            found.kernel,
+            &Shape::default(),
+            &args,
+            ExecutionOrder::Forward,
+        )?;
         let mut content = vec![0; bytes];
         device.driver.download(address, &mut content)?;
         Ok((out, content))
@@ -352,10 +461,26 @@ impl Launching {
             check_shape(device, entry, stated, what)?;
             let occupancy = device.driver.occupancy(entry, &stated.shape)?;
             let (entry, shape, maps) = (stated.entry.clone(), stated.shape, stated.maps.len());
-            kernels.push(LaunchedKernel { entry, shape, occupancy, maps });
+            kernels.push(LaunchedKernel {
+                entry,
+                shape,
+                occupancy,
+                maps,
+            });
         }
-        let Statement { is_list, scratch_bytes, zeroed, .. } = *statement;
-        Ok(Launched { kernels, is_list, scratch_bytes, zeroed, resources: Vec::new() })
+        let Statement {
+            is_list,
+            scratch_bytes,
+            zeroed,
+            ..
+        } = *statement;
+        Ok(Launched {
+            kernels,
+            is_list,
+            scratch_bytes,
+            zeroed,
+            resources: Vec::new(),
+        })
     }
 }
 

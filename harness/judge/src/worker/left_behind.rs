@@ -1,4 +1,5 @@
-//! Threads and processes that a kernel of the cpu device has started and left running. A kernel on a GPU cannot start any.
+//! Threads and processes that a kernel of the cpu device has started and left running. A kernel on
+//! a GPU cannot start any.
 
 use lab_system::descendants;
 use rustix::process::Pid;
@@ -12,7 +13,8 @@ const ENDING: Duration = Duration::from_secs(2);
 pub enum Threads {
     /// Every further one.
     All,
-    /// Further ones that compute. Libraries that Python code uses keep threads for their next call, which wait meanwhile.
+    /// Further ones that compute. Libraries that Python code uses keep threads for their next call,
+    /// which wait meanwhile.
     Busy,
 }
 
@@ -28,8 +30,12 @@ impl WorkerTasks {
     /// `None` if there is no such process.
     pub fn of(process: u32, counted: Threads) -> Option<WorkerTasks> {
         let process = Pid::from_raw(process.try_into().ok()?)?;
-        Some(WorkerTasks { process, counted, threads: descendants::threads(process) })
-            .filter(|tasks| tasks.threads > 0)
+        Some(WorkerTasks {
+            process,
+            counted,
+            threads: descendants::threads(process),
+        })
+        .filter(|tasks| tasks.threads > 0)
     }
 
     /// Further threads that count.
@@ -40,8 +46,8 @@ impl WorkerTasks {
         }
     }
 
-    /// What runs besides the worker's own threads, as in `2 threads and 1 process`. `None` if nothing does. The worker is between
-    /// two requests.
+    /// What runs besides the worker's own threads, as in `2 threads and 1 process`. `None` if
+    /// nothing does. The worker is between two requests.
     pub fn left_behind(&self) -> Option<String> {
         let deadline = Instant::now() + ENDING;
         loop {
@@ -65,9 +71,16 @@ fn describe(threads: usize, processes: usize) -> String {
         1 => Some(format!("1 {one}")),
         more => Some(format!("{more} {many}")),
     };
-    let parts = [count(threads, "thread", "threads"), count(processes, "process", "processes")];
+    let parts = [
+        count(threads, "thread", "threads"),
+        count(processes, "process", "processes"),
+    ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() { "a process that has ended".into() } else { parts.join(" and ") }
+    if parts.is_empty() {
+        "a process that has ended".into()
+    } else {
+        parts.join(" and ")
+    }
 }
 
 #[cfg(test)]

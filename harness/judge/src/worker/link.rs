@@ -1,4 +1,5 @@
-//! The connection to a worker: how long the judge waits for an answer, and what a failure says about the kernel.
+//! The connection to a worker: how long the judge waits for an answer, and what a failure says
+//! about the kernel.
 
 use super::STATEMENT_OF;
 use super::left_behind::WorkerTasks;
@@ -10,7 +11,8 @@ use crate::process::rpc::Connection;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Limit for everything but a launch: opening the device, copying, comparing. A kernel cannot make these slow.
+/// Limit for everything but a launch: opening the device, copying, comparing. A kernel cannot make
+/// these slow.
 const OWN_WORK: Duration = Duration::from_secs(60);
 
 /// What the judge waits for: decides how long it waits, and how a failure is described.
@@ -57,8 +59,15 @@ impl Link {
         self.answer(number, operation, body_limit)
     }
 
-    pub fn ask(&mut self, request: &WorkerRequest, operation: Operation, body: &[u8]) -> Result<u64, Stop> {
-        self.connection.ask(request, body, OWN_WORK).map_err(|e| self.failed(e, operation))
+    pub fn ask(
+        &mut self,
+        request: &WorkerRequest,
+        operation: Operation,
+        body: &[u8],
+    ) -> Result<u64, Stop> {
+        self.connection
+            .ask(request, body, OWN_WORK)
+            .map_err(|e| self.failed(e, operation))
     }
 
     pub fn answer(
@@ -68,7 +77,9 @@ impl Link {
         body_limit: usize,
     ) -> Result<(WorkerReply, Vec<u8>), Stop> {
         let limit = self.limit(operation);
-        let answer = self.connection.answer::<WorkerAnswer>(number, body_limit, limit);
+        let answer = self
+            .connection
+            .answer::<WorkerAnswer>(number, body_limit, limit);
         let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
         if matches!(operation, Operation::Launch | Operation::Statement(_)) {
             self.expect_nothing_left()?;
@@ -79,11 +90,13 @@ impl Link {
 
     /// Python imports packages where the lab's own worker has nothing to do.
     fn limit(&self, operation: Operation) -> Duration {
-        let left = self.deadline.map(|(deadline, _)| deadline.saturating_duration_since(Instant::now()));
+        let left = self
+            .deadline
+            .map(|(deadline, _)| deadline.saturating_duration_since(Instant::now()));
         let limit = match (operation, &self.python) {
-            (Operation::Launch, _) => {
-                self.launch_limit.map_or(self.time_limit, |limit| limit.min(self.time_limit))
-            }
+            (Operation::Launch, _) => self
+                .launch_limit
+                .map_or(self.time_limit, |limit| limit.min(self.time_limit)),
             (Operation::Statement(_), _) => self.time_limit,
             (Operation::Open | Operation::Load, Some(python)) => python.load_limit,
             (Operation::Open | Operation::Load | Operation::Own, _) => OWN_WORK,
@@ -91,10 +104,13 @@ impl Link {
         left.map_or(limit, |left| left.min(limit))
     }
 
-    /// The failure that a worker answered. Python says what it lacks, and the judge adds which Python that is.
+    /// The failure that a worker answered. Python says what it lacks, and the judge adds which
+    /// Python that is.
     fn described(&self, failure: WorkerFailure, operation: Operation) -> Stop {
         let stop = Stop::from(failure);
-        let Some(python) = &self.python else { return stop };
+        let Some(python) = &self.python else {
+            return stop;
+        };
         match stop {
             Stop::Lab(why) if operation == Operation::Open => {
                 Stop::Lab(format!("{why} (the interpreter is {python})"))
@@ -108,9 +124,13 @@ impl Link {
 
     /// Ends the worker if its kernel has left a thread or a process running after a launch.
     fn expect_nothing_left(&mut self) -> Result<(), Stop> {
-        let Some(left) = self.tasks.as_ref().and_then(WorkerTasks::left_behind) else { return Ok(()) };
+        let Some(left) = self.tasks.as_ref().and_then(WorkerTasks::left_behind) else {
+            return Ok(());
+        };
         self.connection.end();
-        Err(Stop::Crash(format!("the kernel left {left} running after its launch; all of it was ended")))
+        Err(Stop::Crash(format!(
+            "the kernel left {left} running after its launch; all of it was ended"
+        )))
     }
 
     fn failed(&mut self, error: FrameError, operation: Operation) -> Stop {
@@ -122,8 +142,9 @@ impl Link {
             }
             FrameError::Invalid(what) => match (operation, &self.python) {
                 (Operation::Open, Some(python)) => {
-                    let text =
-                        format!("the Python interpreter {python} sent an invalid answer ({what}). {OTHER}");
+                    let text = format!(
+                        "the Python interpreter {python} sent an invalid answer ({what}). {OTHER}"
+                    );
                     self.connection.end();
                     Stop::Lab(text)
                 }
@@ -137,7 +158,10 @@ impl Link {
     }
 
     fn timed_out(&self, operation: Operation) -> Stop {
-        if let Some((_, whole)) = self.deadline.filter(|(deadline, _)| *deadline <= Instant::now()) {
+        if let Some((_, whole)) = self
+            .deadline
+            .filter(|(deadline, _)| *deadline <= Instant::now())
+        {
             let whole = seconds(whole);
             return Stop::Crash(format!(
                 "it took longer than {whole} altogether: it hangs, or is far too slow"
@@ -145,12 +169,12 @@ impl Link {
         }
         let limit = seconds(self.limit(operation));
         match (operation, &self.python) {
-            (Operation::Launch, _) => {
-                Stop::Crash(format!("the kernel did not end within {limit}: it hangs, or is far too slow"))
-            }
-            (Operation::Statement(entry), _) => {
-                Stop::Crash(format!("{STATEMENT_OF} {entry} did not end within {limit}: it hangs"))
-            }
+            (Operation::Launch, _) => Stop::Crash(format!(
+                "the kernel did not end within {limit}: it hangs, or is far too slow"
+            )),
+            (Operation::Statement(entry), _) => Stop::Crash(format!(
+                "{STATEMENT_OF} {entry} did not end within {limit}: it hangs"
+            )),
             (Operation::Open, None) => Stop::Lab(format!("the device did not open within {limit}")),
             (Operation::Open, Some(python)) => Stop::Lab(format!(
                 "the Python interpreter {python} was not ready within {limit}: it hangs, or imports NumPy or torch too slowly. {OTHER}"
@@ -158,27 +182,29 @@ impl Link {
             (Operation::Load, Some(_)) => Stop::Crash(format!(
                 "the source did not load within {limit}: an import hangs, or takes far too long"
             )),
-            (Operation::Load | Operation::Own, _) => {
-                Stop::Crash(format!("the worker did not answer within {limit}: the kernel damaged it"))
-            }
+            (Operation::Load | Operation::Own, _) => Stop::Crash(format!(
+                "the worker did not answer within {limit}: the kernel damaged it"
+            )),
         }
     }
 
     fn ended(&mut self, operation: Operation) -> Stop {
         let how = self.connection.describe_end();
         match (operation, &self.python) {
-            (Operation::Open, None) => Stop::Lab(format!("the worker {how} before its device was open")),
+            (Operation::Open, None) => {
+                Stop::Lab(format!("the worker {how} before its device was open"))
+            }
             (Operation::Open, Some(python)) => Stop::Lab(python.why_not_ready(&how)),
             (Operation::Launch, _) => Stop::Crash(format!("the kernel crashed: its process {how}")),
-            (Operation::Statement(entry), _) => {
-                Stop::Crash(format!("{STATEMENT_OF} {entry} crashed: the worker process {how}"))
-            }
-            (Operation::Load, Some(_)) => {
-                Stop::Crash(format!("the source crashed while it was loaded: its process {how}"))
-            }
-            (Operation::Load | Operation::Own, _) => {
-                Stop::Crash(format!("the kernel's process {how} between launches: the kernel damaged it"))
-            }
+            (Operation::Statement(entry), _) => Stop::Crash(format!(
+                "{STATEMENT_OF} {entry} crashed: the worker process {how}"
+            )),
+            (Operation::Load, Some(_)) => Stop::Crash(format!(
+                "the source crashed while it was loaded: its process {how}"
+            )),
+            (Operation::Load | Operation::Own, _) => Stop::Crash(format!(
+                "the kernel's process {how} between launches: the kernel damaged it"
+            )),
         }
     }
 

@@ -1,9 +1,10 @@
 //! Device buffers between guard zones, and what each byte that no launch may write must hold.
 //!
-//! A buffer has pages of its own. Everything in them before and behind the buffer is a guard zone, up to the end
-//! of its last page: noise under a key that only this process knows. A buffer's own content is known too, unless a
-//! launch got the buffer since: an input, a pattern, or the results that the launches before left. So a store is found
-//! wherever in the lab's memory it goes. [`Memory::breaches`] looks; what is cheap on the device is compared by digest.
+//! A buffer has pages of its own. Everything in them before and behind the buffer is a guard zone,
+//! up to the end of its last page: noise under a key that only this process knows. A buffer's own
+//! content is known too, unless a launch got the buffer since: an input, a pattern, or the results
+//! that the launches before left. So a store is found wherever in the lab's memory it goes.
+//! [`Memory::breaches`] looks; what is cheap on the device is compared by digest.
 
 mod allocating;
 
@@ -13,24 +14,33 @@ use lab_device::{DeviceError, Driver, MemoryRange, Noise, is_poison};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
-/// Bytes of the guard zone before a buffer. As a multiple of 256 they keep the alignment of the allocation.
+/// Bytes of the guard zone before a buffer. As a multiple of 256 they keep the alignment of the
+/// allocation.
 pub const FRONT: usize = 64 << 10;
 
-/// Least bytes of the guard zone behind a buffer on a device with pages, where the zone goes on to the end of the page.
+/// Least bytes of the guard zone behind a buffer on a device with pages, where the zone goes on to
+/// the end of the page.
 const BACK_BEFORE_PAGE_END: usize = 256 << 10;
 
 /// Bytes of the guard zone behind a buffer on a device without pages.
 pub const BACK: usize = 2 << 20;
 
-/// Bytes of a guard zone, beside the buffer, that are compared after launches that were not given the buffer, on a device
-/// that computes no digests. What such a launch writes farther away lies beside a buffer that it was given.
+/// Bytes of a guard zone, beside the buffer, that are compared after launches that were not given
+/// the buffer, on a device that computes no digests. What such a launch writes farther away lies
+/// beside a buffer that it was given.
 const NEAR: usize = 16 << 10;
 
-/// Bytes of the allocation of a buffer with its guard zones, on a device with pages of `page` bytes, or with 1 without pages. `None`
-/// if they are too many for a number.
+/// Bytes of the allocation of a buffer with its guard zones, on a device with pages of `page`
+/// bytes, or with 1 without pages. `None` if they are too many for a number.
 pub fn guarded_bytes(bytes: usize, page: usize) -> Option<usize> {
-    let (page, back) = if page == 1 { (4, BACK) } else { (page, BACK_BEFORE_PAGE_END) };
-    bytes.checked_add(FRONT + back)?.checked_next_multiple_of(page)
+    let (page, back) = if page == 1 {
+        (4, BACK)
+    } else {
+        (page, BACK_BEFORE_PAGE_END)
+    };
+    bytes
+        .checked_add(FRONT + back)?
+        .checked_next_multiple_of(page)
 }
 
 /// The buffers of a worker.
@@ -74,8 +84,9 @@ struct Buffer {
     content: Content,
     /// Whether a launch was given the buffer since the last check.
     given: bool,
-    /// The digests of the zone before the buffer, of the buffer, and of the zone behind it, on a device that computes
-    /// digests. That of the buffer is `None` while a launch may write to the buffer.
+    /// The digests of the zone before the buffer, of the buffer, and of the zone behind it, on a
+    /// device that computes digests. That of the buffer is `None` while a launch may write to the
+    /// buffer.
     digests: [Option<u64>; 3],
 }
 
@@ -87,8 +98,15 @@ impl Buffer {
     /// The zone before the buffer, the buffer, and the zone behind it.
     fn ranges(&self) -> [MemoryRange; 3] {
         let end = self.front + self.bytes;
-        [(0, self.front), (self.front, self.bytes), (end, self.allocated - end)]
-            .map(|(offset, bytes)| MemoryRange { address: self.base + offset as u64, bytes })
+        [
+            (0, self.front),
+            (self.front, self.bytes),
+            (end, self.allocated - end),
+        ]
+        .map(|(offset, bytes)| MemoryRange {
+            address: self.base + offset as u64,
+            bytes,
+        })
     }
 
     /// Where a part of a guard zone differs from what it must hold, which is restored.
@@ -99,7 +117,10 @@ impl Buffer {
         guards: &Guards,
     ) -> Result<Option<usize>, DeviceError> {
         let (mut offset, mut first) = (0, None);
-        for right in guards.noise.parts(4 * self.noise + (zone.address - self.base), zone.bytes) {
+        for right in guards
+            .noise
+            .parts(4 * self.noise + (zone.address - self.base), zone.bytes)
+        {
             let address = zone.address + offset as u64;
             if let Some(at) = difference(driver, address, right)? {
                 driver.upload(address, right)?;
@@ -112,7 +133,10 @@ impl Buffer {
 
     fn out_of_bounds(&self, zone: MemoryRange, at: usize) -> Breach {
         let offset = zone.address as i64 + at as i64 - self.address() as i64;
-        Breach::OutOfBounds { buffer: self.name.clone(), offset }
+        Breach::OutOfBounds {
+            buffer: self.name.clone(),
+            offset,
+        }
     }
 }
 
@@ -120,13 +144,20 @@ impl Memory {
     /// Memory that watches each of its bytes.
     pub fn guarded() -> Memory {
         let secret = |name: &str| RandomState::new().hash_one(name);
-        let guards =
-            Guards { noise: Noise::new(secret("noise")), key: secret("digests"), patterns: HashMap::new() };
-        Memory { guards: Some(guards), ..Memory::under_tool() }
+        let guards = Guards {
+            noise: Noise::new(secret("noise")),
+            key: secret("digests"),
+            patterns: HashMap::new(),
+        };
+        Memory {
+            guards: Some(guards),
+            ..Memory::under_tool()
+        }
     }
 
-    /// Memory for a worker under a tool. A buffer ends where its allocation does, and nothing is filled with poison:
-    /// the tool finds accesses out of bounds and reads of unwritten memory better than guard zones and poison do.
+    /// Memory for a worker under a tool. A buffer ends where its allocation does, and nothing is
+    /// filled with poison: the tool finds accesses out of bounds and reads of unwritten memory
+    /// better than guard zones and poison do.
     pub fn under_tool() -> Memory {
         Memory {
             buffers: BTreeMap::new(),
@@ -156,12 +187,19 @@ impl Memory {
     /// Computes the digests of inputs that were written since the last time.
     fn digest_inputs(&mut self, driver: &mut dyn Driver) -> Result<(), DeviceError> {
         let ids = std::mem::take(&mut self.undigested);
-        let Some(guards) = self.guards.as_ref().filter(|_| !ids.is_empty()) else { return Ok(()) };
-        let is_input =
-            |id: &u32| self.buffers.get(id).is_some_and(|b| matches!(b.content, Content::Sealed(_)));
+        let Some(guards) = self.guards.as_ref().filter(|_| !ids.is_empty()) else {
+            return Ok(());
+        };
+        let is_input = |id: &u32| {
+            self.buffers
+                .get(id)
+                .is_some_and(|b| matches!(b.content, Content::Sealed(_)))
+        };
         let ids: Vec<u32> = ids.into_iter().filter(is_input).collect();
         let ranges: Vec<MemoryRange> = ids.iter().map(|id| self.buffers[id].ranges()[1]).collect();
-        let Some(digests) = driver.digests(&ranges, guards.key)? else { return Ok(()) };
+        let Some(digests) = driver.digests(&ranges, guards.key)? else {
+            return Ok(());
+        };
         for (id, digest) in ids.iter().zip(digests) {
             if let Some(buffer) = self.buffers.get_mut(id) {
                 buffer.digests[1] = Some(digest);
@@ -180,8 +218,8 @@ impl Memory {
         Ok(buffer.address())
     }
 
-    /// The digest of each buffer under a key that the kernel does not know. A device that computes no digests gives
-    /// others than one that does.
+    /// The digest of each buffer under a key that the kernel does not know. A device that computes
+    /// no digests gives others than one that does.
     pub fn digests(
         &mut self,
         driver: &mut dyn Driver,
@@ -198,9 +236,14 @@ impl Memory {
         let mut digests = Vec::with_capacity(ids.len());
         for id in ids {
             let mut hasher = blake3::Hasher::new();
-            hasher.update(&key.to_le_bytes()).update(&self.read(driver, *id, Vec::new())?);
-            let first =
-                hasher.finalize().as_bytes().first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+            hasher
+                .update(&key.to_le_bytes())
+                .update(&self.read(driver, *id, Vec::new())?);
+            let first = hasher
+                .finalize()
+                .as_bytes()
+                .first_chunk()
+                .map_or(0, |word| u64::from_le_bytes(*word));
             digests.push(first);
         }
         Ok(digests)
@@ -211,14 +254,20 @@ impl Memory {
         self.get(id).map(|buffer| buffer.bytes)
     }
 
-    /// Writes a whole buffer, and waits until it is there: a timed launch may follow. Breaks its seal: the judge may write to an input,
-    /// and a kernel may not.
-    pub fn write(&mut self, driver: &mut dyn Driver, id: BufferId, bytes: &[u8]) -> Result<(), DeviceError> {
+    /// Writes a whole buffer, and waits until it is there: a timed launch may follow. Breaks its
+    /// seal: the judge may write to an input, and a kernel may not.
+    pub fn write(
+        &mut self,
+        driver: &mut dyn Driver,
+        id: BufferId,
+        bytes: &[u8],
+    ) -> Result<(), DeviceError> {
         let address = self.opened(id, bytes.len())?;
         driver.upload(address, bytes)
     }
 
-    /// Writes a whole buffer and declares its content an input. May return before it is there: what follows on the device finds it.
+    /// Writes a whole buffer and declares its content an input. May return before it is there: what
+    /// follows on the device finds it.
     pub fn write_input(
         &mut self,
         driver: &mut dyn Driver,
@@ -256,14 +305,22 @@ impl Memory {
         Ok(bytes)
     }
 
-    /// Fills a buffer with a repeated pattern, and waits until it is there: a timed launch may follow. Breaks its seal.
-    pub fn fill(&mut self, driver: &mut dyn Driver, id: BufferId, pattern: u32) -> Result<(), DeviceError> {
+    /// Fills a buffer with a repeated pattern, and waits until it is there: a timed launch may
+    /// follow. Breaks its seal.
+    pub fn fill(
+        &mut self,
+        driver: &mut dyn Driver,
+        id: BufferId,
+        pattern: u32,
+    ) -> Result<(), DeviceError> {
         self.digest_inputs(driver)?;
-        self.fill_by(driver, id, pattern, |driver, address, bytes| driver.fill(address, bytes, pattern))
+        self.fill_by(driver, id, pattern, |driver, address, bytes| {
+            driver.fill(address, bytes, pattern)
+        })
     }
 
-    /// As [`Memory::fill`], and nothing that was in the L2 cache before is there afterwards, if the buffer is larger than
-    /// the cache.
+    /// As [`Memory::fill`], and nothing that was in the L2 cache before is there afterwards, if the
+    /// buffer is larger than the cache.
     pub fn flush_cache(
         &mut self,
         driver: &mut dyn Driver,
@@ -275,8 +332,8 @@ impl Memory {
         })
     }
 
-    /// The range of a buffer that a replay flushes the cache with. The buffer holds the pattern already, so that the
-    /// replay does not change what is known of it.
+    /// The range of a buffer that a replay flushes the cache with. The buffer holds the pattern
+    /// already, so that the replay does not change what is known of it.
     pub fn flush_range(
         &mut self,
         driver: &mut dyn Driver,
@@ -333,8 +390,8 @@ impl Memory {
         })
     }
 
-    /// The first changed byte of each zone and of each buffer that no launch may have written. What is known of them is
-    /// restored, so that each breach is reported once.
+    /// The first changed byte of each zone and of each buffer that no launch may have written. What
+    /// is known of them is restored, so that each breach is reported once.
     pub fn breaches(&mut self, driver: &mut dyn Driver) -> Result<Vec<Breach>, DeviceError> {
         self.check(driver)?;
         Ok(std::mem::take(&mut self.found))
@@ -347,9 +404,12 @@ impl Memory {
         Ok(())
     }
 
-    /// As [`Memory::breaches`], for the buffers that launches were given since the last check. What launches wrote elsewhere
-    /// is found by the next check of all.
-    pub fn breaches_of_given(&mut self, driver: &mut dyn Driver) -> Result<Vec<Breach>, DeviceError> {
+    /// As [`Memory::breaches`], for the buffers that launches were given since the last check. What
+    /// launches wrote elsewhere is found by the next check of all.
+    pub fn breaches_of_given(
+        &mut self,
+        driver: &mut dyn Driver,
+    ) -> Result<Vec<Breach>, DeviceError> {
         self.check_those(driver, |buffer| buffer.given)?;
         Ok(std::mem::take(&mut self.found))
     }
@@ -360,9 +420,15 @@ impl Memory {
         wanted: impl Fn(&Buffer) -> bool,
     ) -> Result<(), DeviceError> {
         self.digest_inputs(driver)?;
-        let Some(guards) = self.guards.as_ref().filter(|_| self.launched) else { return Ok(()) };
-        let ranges: Vec<MemoryRange> =
-            self.buffers.values().filter(|buffer| wanted(buffer)).flat_map(Buffer::ranges).collect();
+        let Some(guards) = self.guards.as_ref().filter(|_| self.launched) else {
+            return Ok(());
+        };
+        let ranges: Vec<MemoryRange> = self
+            .buffers
+            .values()
+            .filter(|buffer| wanted(buffer))
+            .flat_map(Buffer::ranges)
+            .collect();
         let mut digests = driver.digests(&ranges, guards.key)?.map(Vec::into_iter);
         for buffer in self.buffers.values_mut().filter(|buffer| wanted(buffer)) {
             let now: [Option<u64>; 3] = [(); 3].map(|()| digests.as_mut().and_then(Iterator::next));
@@ -372,7 +438,10 @@ impl Memory {
     }
 
     fn get(&mut self, id: BufferId) -> Result<&mut Buffer, DeviceError> {
-        let buffer = self.buffers.get_mut(&id.0).filter(|buffer| !buffer.is_freed);
+        let buffer = self
+            .buffers
+            .get_mut(&id.0)
+            .filter(|buffer| !buffer.is_freed);
         buffer.ok_or_else(|| DeviceError::Driver(format!("no buffer {}", id.0)))
     }
 }
@@ -405,8 +474,8 @@ impl Buffer {
         (self.content, self.digests[1]) = (Content::Open, None);
     }
 
-    /// Compares zones and content with what they must hold. `now` are their present digests, where the device computes
-    /// digests.
+    /// Compares zones and content with what they must hold. `now` are their present digests, where
+    /// the device computes digests.
     fn check(
         &mut self,
         driver: &mut dyn Driver,
@@ -422,7 +491,11 @@ impl Buffer {
             let mut range = ranges[zone];
             if now[zone].is_none() && !self.given {
                 let near = range.bytes.min(NEAR);
-                range.address += if zone == 0 { (range.bytes - near) as u64 } else { 0 };
+                range.address += if zone == 0 {
+                    (range.bytes - near) as u64
+                } else {
+                    0
+                };
                 range.bytes = near;
             }
             if let Some(at) = self.restore_zone(driver, range, guards)? {
@@ -432,7 +505,11 @@ impl Buffer {
         self.given = false;
         let unchanged = now[1].is_some() && now[1] == self.digests[1];
         let mut is_new = matches!(self.content, Content::Open);
-        if !unchanged && let Some(at) = self.content.difference(driver, ranges[1], now[1].is_some())? {
+        if !unchanged
+            && let Some(at) = self
+                .content
+                .difference(driver, ranges[1], now[1].is_some())?
+        {
             found.push(self.content.breach(&self.name, at));
             self.content.restore(driver, ranges[1])?;
             is_new |= matches!(self.content, Content::Results(_));
@@ -458,7 +535,10 @@ fn fill(
         fill_words(driver, buffer.address(), even)?;
     }
     if tail > 0 {
-        driver.upload(buffer.address() + even as u64, &pattern.to_le_bytes()[..tail])?;
+        driver.upload(
+            buffer.address() + even as u64,
+            &pattern.to_le_bytes()[..tail],
+        )?;
     }
     Ok(())
 }

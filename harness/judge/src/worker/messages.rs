@@ -21,24 +21,36 @@ pub struct SandboxRequest {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerRequest {
-    /// Opens the device. `parent` is the process id of the judge, if the worker is its child. `under_tool` selects
-    /// [`Memory::under_tool`](super::memory::Memory::under_tool). `sandbox` confines the worker once the device is open;
-    /// `None` is for a worker on a thread of the judge.
-    Open { target: Target, parent: Option<i32>, under_tool: bool, sandbox: Option<SandboxRequest> },
+    /// Opens the device. `parent` is the process id of the judge, if the worker is its child.
+    /// `under_tool` selects [`Memory::under_tool`](super::memory::Memory::under_tool). `sandbox`
+    /// confines the worker once the device is open; `None` is for a worker on a thread of the
+    /// judge.
+    Open {
+        target: Target,
+        parent: Option<i32>,
+        under_tool: bool,
+        sandbox: Option<SandboxRequest>,
+    },
     /// Loads an image, or a source of a worker that is Python.
     Load {
         image: PathBuf,
-        /// Pairs of an entry and the function of the source that it calls, where their names differ.
+        /// Pairs of an entry and the function of the source that it calls, where their names
+        /// differ.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         functions: Vec<(String, String)>,
     },
     /// Loads a module anew.
     Reload { module: ModuleId },
-    /// Runs the launch statement of a launch that follows, which then needs to run none. A failure is the statement's.
+    /// Runs the launch statement of a launch that follows, which then needs to run none. A failure
+    /// is the statement's.
     State(Launch),
-    /// Asks for the name that a module lacks to launch `entry`. A function in Python must also take these parameters, if any are
-    /// given: else the failure says at which line it does not.
-    MissingEntry { module: ModuleId, entry: String, parameters: Vec<LaunchParameter> },
+    /// Asks for the name that a module lacks to launch `entry`. A function in Python must also take
+    /// these parameters, if any are given: else the failure says at which line it does not.
+    MissingEntry {
+        module: ModuleId,
+        entry: String,
+        parameters: Vec<LaunchParameter>,
+    },
     /// Allocates a buffer of so many bytes.
     Allocate { name: String, bytes: usize },
     /// Allocates several buffers: names and bytes.
@@ -62,15 +74,26 @@ pub enum WorkerRequest {
     /// Launches and waits.
     Launch(Launch),
     /// Fills buffers, each with a repeated 32-bit pattern, then launches and waits.
-    FillAndLaunch { fills: Vec<(BufferId, u32)>, launch: Launch },
-    /// Launches these one after the other, and waits. With `flush`, first fills this buffer with a pattern, as `FlushCache`
-    /// does.
-    Replay { launches: Vec<Launch>, flush: Option<(BufferId, u32)>, submission: Submission },
+    FillAndLaunch {
+        fills: Vec<(BufferId, u32)>,
+        launch: Launch,
+    },
+    /// Launches these one after the other, and waits. With `flush`, first fills this buffer with a
+    /// pattern, as `FlushCache` does.
+    Replay {
+        launches: Vec<Launch>,
+        flush: Option<(BufferId, u32)>,
+        submission: Submission,
+    },
     /// Fills several buffers with a repeated 32-bit pattern.
-    FillAll { buffers: Vec<BufferId>, pattern: u32 },
+    FillAll {
+        buffers: Vec<BufferId>,
+        pattern: u32,
+    },
     /// Asks for the digest of each buffer.
     Digests { buffers: Vec<BufferId>, key: u64 },
-    /// Asks for the rules that launches have broken; with `of_given` only in the buffers that they were given.
+    /// Asks for the rules that launches have broken; with `of_given` only in the buffers that they
+    /// were given.
     Breaches { of_given: bool },
     /// Asks for the packages that loaded sources use, and their versions.
     Versions,
@@ -106,8 +129,8 @@ pub enum WorkerReply {
     },
     Replayed {
         seconds: f64,
-        /// Why the launches were submitted one after the other although a graph was asked for. `None` if they were submitted as
-        /// they were asked for.
+        /// Why the launches were submitted one after the other although a graph was asked for.
+        /// `None` if they were submitted as they were asked for.
         #[serde(default)]
         uncaptured: Option<String>,
     },
@@ -146,16 +169,19 @@ impl From<WorkerFailure> for Stop {
     }
 }
 
-/// How the errors of a source begin that lacks a kernel, that lacks its launch statement, and that has two of them. The entry
-/// and a colon follow.
+/// How the errors of a source begin that lacks a kernel, that lacks its launch statement, and that
+/// has two of them. The entry and a colon follow.
 pub const NO_KERNEL: &str = "there is no kernel ";
 pub const NO_STATEMENT: &str = "there is no launch statement for ";
 pub const TWO_STATEMENTS: &str = "there are two launch statements for ";
 
-/// The error text for a source that lacks `missing`, which is the kernel `entry` or its launch statement.
+/// The error text for a source that lacks `missing`, which is the kernel `entry` or its launch
+/// statement.
 pub fn missing_text(entry: &str, missing: &str) -> String {
     if missing == entry {
-        format!("{NO_KERNEL}{entry}: the source must define extern \"C\" __global__ void {entry}(…)")
+        format!(
+            "{NO_KERNEL}{entry}: the source must define extern \"C\" __global__ void {entry}(…)"
+        )
     } else {
         format!("{NO_STATEMENT}{entry}: the source must contain LAB_LAUNCH({entry}) {{ … }}")
     }

@@ -1,7 +1,9 @@
-//! The worker process, which holds the device and runs the kernel, and the judge's client for it, [`Worker`].
+//! The worker process, which holds the device and runs the kernel, and the judge's client for it,
+//! [`Worker`].
 //!
-//! A worker knows no problem and no expected value. It offers buffers between guard zones, poison, copies of inputs, and launches.
-//! Its answers are untrusted, because on the cpu device the kernel shares its memory.
+//! A worker knows no problem and no expected value. It offers buffers between guard zones, poison,
+//! copies of inputs, and launches. Its answers are untrusted, because on the cpu device the kernel
+//! shares its memory.
 
 mod client;
 pub mod compile_ahead;
@@ -36,7 +38,9 @@ pub use starting::StartingWorker;
 use crate::dtype::Dtype;
 use crate::process::framing::FrameError;
 use crate::process::{child, child_exit, exec_wrapper};
-use lab_device::{Arg, DeviceError, Driver, ExecutionOrder, MapElement, Occupancy, Shape, Submission};
+use lab_device::{
+    Arg, DeviceError, Driver, ExecutionOrder, MapElement, Occupancy, Shape, Submission,
+};
 use lab_protocol::Target;
 use lab_system::descendants;
 use serde::{Deserialize, Serialize};
@@ -74,7 +78,8 @@ pub enum LaunchArg {
     Value(Arg),
 }
 
-/// What an argument of a launch is, for a kernel in Python: it gets its arguments by name, as tensors and numbers.
+/// What an argument of a launch is, for a kernel in Python: it gets its arguments by name, as
+/// tensors and numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchParameter {
     /// The name in problem.toml.
@@ -89,7 +94,8 @@ pub struct LaunchParameter {
 /// What messages call the scratch buffer of a list where no case owns it.
 pub const SCRATCH_NAME: &str = "the scratch buffer";
 
-/// How the text of a failure begins that is not the kernel's but that of a launch statement. The name of the entry follows.
+/// How the text of a failure begins that is not the kernel's but that of a launch statement. The
+/// name of the entry follows.
 pub const STATEMENT_OF: &str = "the launch statement of";
 
 /// A tensor of a launch, of which its statement may ask for a tensor map.
@@ -128,7 +134,8 @@ pub struct Launch {
     /// The tensors among the arguments.
     #[serde(default)]
     pub tensors: Vec<LaunchTensor>,
-    /// What each argument is, in the order of the arguments. Empty where no kernel in Python is launched.
+    /// What each argument is, in the order of the arguments. Empty where no kernel in Python is
+    /// launched.
     #[serde(default)]
     pub parameters: Vec<LaunchParameter>,
     /// What messages call the scratch buffer of a list.
@@ -151,7 +158,8 @@ pub struct Launched {
     /// Whether the scratch buffer is zeroed at the beginning of the list.
     #[serde(default)]
     pub zeroed: bool,
-    /// What the kernels that Python code has compiled need, as far as their compiler tells. Empty for CUDA C++.
+    /// What the kernels that Python code has compiled need, as far as their compiler tells. Empty
+    /// for CUDA C++.
     #[serde(default)]
     pub resources: Vec<KernelResources>,
 }
@@ -179,7 +187,8 @@ pub struct Replayed {
     pub seconds: f64,
     /// How the launches got to the device.
     pub submission: Submission,
-    /// Why they are no graph although one was asked for. `None` if they are, or if none was asked for.
+    /// Why they are no graph although one was asked for. `None` if they are, or if none was asked
+    /// for.
     pub uncaptured: Option<String>,
 }
 
@@ -199,7 +208,8 @@ pub struct LaunchedKernel {
 /// A rule that a launch broke, found after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Breach {
-    /// A byte of a guard zone changed. `offset` counts in bytes from the buffer's first byte, and is negative before it.
+    /// A byte of a guard zone changed. `offset` counts in bytes from the buffer's first byte, and
+    /// is negative before it.
     OutOfBounds {
         /// The buffer's name.
         buffer: String,
@@ -213,7 +223,8 @@ pub enum Breach {
         /// The first byte that changed, if that is known.
         offset: Option<u64>,
     },
-    /// Results changed when their launch was over, before any other launch. Only a worker that is Python can tell.
+    /// Results changed when their launch was over, before any other launch. Only a worker that is
+    /// Python can tell.
     LateStore {
         /// The buffer's name.
         buffer: String,
@@ -236,13 +247,16 @@ pub fn main() -> ExitCode {
 
 /// [`main`] with a device that the caller opens.
 pub fn main_with(open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>) -> ExitCode {
-    let served = exec_wrapper::exec_if_asked().map_err(FrameError::Io).and_then(|()| {
-        // What the kernel starts stays below this process, so the judge finds it.
-        descendants::adopt_orphans().map_err(FrameError::Io)?;
-        let stream = child::adopt(rustix::process::Signal::KILL).map_err(FrameError::Io)?;
-        // The folder of the repository tells a kernel which run this is. Every path that a worker gets is absolute.
-        std::env::set_current_dir("/").map_err(FrameError::Io)?;
-        serve(stream, open)
-    });
+    let served = exec_wrapper::exec_if_asked()
+        .map_err(FrameError::Io)
+        .and_then(|()| {
+            // What the kernel starts stays below this process, so the judge finds it.
+            descendants::adopt_orphans().map_err(FrameError::Io)?;
+            let stream = child::adopt(rustix::process::Signal::KILL).map_err(FrameError::Io)?;
+            // The folder of the repository tells a kernel which run this is. Every path that a
+            // worker gets is absolute.
+            std::env::set_current_dir("/").map_err(FrameError::Io)?;
+            serve(stream, open)
+        });
     child_exit("lab harness-worker", served)
 }

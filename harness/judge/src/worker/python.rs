@@ -1,7 +1,8 @@
 //! Starting a worker that is a Python process, and what is known of its failures.
 //!
-//! The worker is the module `lab_harness.worker`. It speaks the protocol of the lab's own worker, on the socket that is its stdin.
-//! Nothing confines it: a kernel in Python needs files, programs and libraries.
+//! The worker is the module `lab_harness.worker`. It speaks the protocol of the lab's own worker,
+//! on the socket that is its stdin. Nothing confines it: a kernel in Python needs files, programs
+//! and libraries.
 
 use super::images::Images;
 use crate::process::child::{Child, LineSink};
@@ -24,7 +25,8 @@ const OLDEST: (u32, u32) = (3, 9);
 const OLDEST_NAME: &str = "3.9";
 
 /// How another interpreter is named. The end of a message.
-pub const OTHER: &str = "Name another interpreter with LAB_PYTHON, or with `python = \"…\"` in lab.toml";
+pub const OTHER: &str =
+    "Name another interpreter with LAB_PYTHON, or with `python = \"…\"` in lab.toml";
 
 /// Prints the version, and whether there is NumPy. Every Python can run it.
 const QUESTION: &str = "import sys\nprint('lab: %d.%d' % sys.version_info[:2])\nsys.stdout.flush()\nimport numpy\nprint('lab: numpy')";
@@ -43,7 +45,10 @@ impl Answer {
             let (major, minor) = line.split_once('.')?;
             Some((major.parse().ok()?, minor.parse().ok()?))
         };
-        Answer { version: own().find_map(version), has_numpy: own().any(|line| line == "numpy") }
+        Answer {
+            version: own().find_map(version),
+            has_numpy: own().any(|line| line == "numpy"),
+        }
     }
 }
 
@@ -59,8 +64,8 @@ pub struct Interpreter {
     pub load_limit: Duration,
     /// Folders with modules that sources may import, the first one first.
     pub modules: Vec<PathBuf>,
-    /// The socket of a parent on standby, which is the same Python and forks a worker sooner than one starts. A worker is started
-    /// without it if it cannot fork one.
+    /// The socket of a parent on standby, which is the same Python and forks a worker sooner than
+    /// one starts. A worker is started without it if it cannot fork one.
     pub standby: Option<PathBuf>,
 }
 
@@ -73,17 +78,30 @@ pub struct Started {
 }
 
 impl Interpreter {
-    /// Starts the worker's process, or has the parent on standby fork it. `images` is the worker's own folder, which gets a copy of
-    /// the package: another kernel cannot change it.
+    /// Starts the worker's process, or has the parent on standby fork it. `images` is the worker's
+    /// own folder, which gets a copy of the package: another kernel cannot change it.
     pub fn start(&self, target: Target, images: &Images, forward: LineSink) -> io::Result<Started> {
         let forked = self.standby.as_ref().and_then(|socket| {
-            Child::fork(socket, &lab_python::module_path(&self.modules), forward.clone()).ok()
+            Child::fork(
+                socket,
+                &lab_python::module_path(&self.modules),
+                forward.clone(),
+            )
+            .ok()
         });
         let started = match forked {
-            Some((child, stream)) => Started { child, stream, is_child: false },
+            Some((child, stream)) => Started {
+                child,
+                stream,
+                is_child: false,
+            },
             None => {
                 let (child, stream) = self.start_alone(images, forward)?;
-                Started { child, stream, is_child: true }
+                Started {
+                    child,
+                    stream,
+                    is_child: true,
+                }
             }
         };
         if target == Target::Cpu {
@@ -95,13 +113,20 @@ impl Interpreter {
 
     fn start_alone(&self, images: &Images, forward: LineSink) -> io::Result<(Child, UnixStream)> {
         let package = images.path().join(PACKAGE);
-        std::fs::create_dir(&package)
-            .map_err(|e| io::Error::new(e.kind(), format!("{} cannot be made: {e}", package.display())))?;
+        std::fs::create_dir(&package).map_err(|e| {
+            io::Error::new(
+                e.kind(),
+                format!("{} cannot be made: {e}", package.display()),
+            )
+        })?;
         lab_python::write(&package)?;
         let mut command = Command::new(&self.program);
         command
             .args(["-m", lab_python::WORKER])
-            .env("PYTHONPATH", lab_python::search_path_with(&package, &self.modules))
+            .env(
+                "PYTHONPATH",
+                lab_python::search_path_with(&package, &self.modules),
+            )
             // Lines come when they are printed, also before a crash.
             .env("PYTHONUNBUFFERED", "1")
             // No file of the current folder takes the name of a module.
@@ -110,8 +135,8 @@ impl Interpreter {
         Child::spawn(&mut command, forward)
     }
 
-    /// Why a worker of this interpreter has ended before it was ready, and what to do. `how` says how it ended. Asks the
-    /// interpreter for its version and for NumPy.
+    /// Why a worker of this interpreter has ended before it was ready, and what to do. `how` says
+    /// how it ended. Asks the interpreter for its version and for NumPy.
     pub fn why_not_ready(&self, how: &str) -> String {
         let Answer { version, has_numpy } = self.ask();
         let known = version.map(|(major, minor)| format!("{major}.{minor}"));
@@ -134,7 +159,8 @@ impl Interpreter {
     fn ask(&self) -> Answer {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let heard = lines.clone();
-        let forward: LineSink = Arc::new(move |line: &str| lock(&heard).push(line.trim().to_owned()));
+        let forward: LineSink =
+            Arc::new(move |line: &str| lock(&heard).push(line.trim().to_owned()));
         let mut command = Command::new(&self.program);
         command.args(["-c", QUESTION]).current_dir("/");
         if let Ok((mut child, _stream)) = Child::spawn(&mut command, forward) {
@@ -175,12 +201,22 @@ mod tests {
     #[test]
     fn an_interpreter_is_known_by_its_own_lines_only() {
         let read = |lines: &[&str]| {
-            let Answer { version, has_numpy } =
-                Answer::read(&lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>());
+            let Answer { version, has_numpy } = Answer::read(
+                &lines
+                    .iter()
+                    .map(|line| (*line).to_owned())
+                    .collect::<Vec<_>>(),
+            );
             (version, has_numpy)
         };
-        assert_eq!(read(&["3.2", "lab: 3.11", "lab: numpy"]), (Some((3, 11)), true));
-        assert_eq!(read(&["lab: 2.7", "ImportError: No module named numpy"]), (Some((2, 7)), false));
+        assert_eq!(
+            read(&["3.2", "lab: 3.11", "lab: numpy"]),
+            (Some((3, 11)), true)
+        );
+        assert_eq!(
+            read(&["lab: 2.7", "ImportError: No module named numpy"]),
+            (Some((2, 7)), false)
+        );
         assert_eq!(read(&["-c import sys"]), (None, false));
         let echo = Interpreter {
             program: "echo".into(),
@@ -190,7 +226,9 @@ mod tests {
         };
         let text = echo.why_not_ready("ended with exit code 0");
         assert!(
-            text.starts_with("the Python interpreter echo ended with exit code 0 before it was ready"),
+            text.starts_with(
+                "the Python interpreter echo ended with exit code 0 before it was ready"
+            ),
             "{text}"
         );
         assert!(text.ends_with(OTHER), "{text}");
@@ -200,6 +238,9 @@ mod tests {
     fn a_source_is_shown_without_its_folder() {
         let folder = Path::new("/cache/private/x/files");
         let text = "File \"/cache/private/x/files/0/kernel.py\", line 3\n/cache/private/x/files/package/a.py /cache/x";
-        assert_eq!(without_folder(text, folder), "File \"kernel.py\", line 3\npackage/a.py /cache/x");
+        assert_eq!(
+            without_folder(text, folder),
+            "File \"kernel.py\", line 3\npackage/a.py /cache/x"
+        );
     }
 }

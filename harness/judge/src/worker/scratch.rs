@@ -1,8 +1,8 @@
 //! The scratch buffers of launch lists.
 //!
-//! Each launch list of a window gets a buffer of its own, which is filled with a pattern before the window, so that no
-//! launch finds what an earlier one left. A scratch buffer that is zeroed is zeroed within the time of the list, so one
-//! buffer serves all lists of a window.
+//! Each launch list of a window gets a buffer of its own, which is filled with a pattern before the
+//! window, so that no launch finds what an earlier one left. A scratch buffer that is zeroed is
+//! zeroed within the time of the list, so one buffer serves all lists of a window.
 
 use super::BufferId;
 use super::memory::Memory;
@@ -22,8 +22,9 @@ pub struct ScratchPool {
 }
 
 impl ScratchPool {
-    /// Returns up to `count` buffers of this size, at least one, named `name` in messages. Buffers of other sizes are freed
-    /// where there would be too many bytes otherwise. Fails if the device has no memory for one.
+    /// Returns up to `count` buffers of this size, at least one, named `name` in messages. Buffers
+    /// of other sizes are freed where there would be too many bytes otherwise. Fails if the device
+    /// has no memory for one.
     pub fn take(
         &mut self,
         driver: &mut dyn Driver,
@@ -37,17 +38,23 @@ impl ScratchPool {
             all => all / 4,
         };
         let count = ((kept / (bytes as u64).max(1)) as usize).clamp(1, count.max(1));
-        let others: u64 =
-            self.buffers.iter().filter(|(size, _)| *size != bytes).map(|(size, _)| *size as u64).sum();
+        let others: u64 = self
+            .buffers
+            .iter()
+            .filter(|(size, _)| *size != bytes)
+            .map(|(size, _)| *size as u64)
+            .sum();
         if others + (bytes * count) as u64 > kept {
             self.free_others(driver, memory, bytes)?;
         }
         let mut taken: Vec<BufferId> = self.of_size(bytes).take(count).collect();
         while taken.len() < count {
-            let allocated = memory.allocate(driver, name.to_owned(), bytes).or_else(|_| {
-                self.free_others(driver, memory, bytes)?;
-                memory.allocate(driver, name.to_owned(), bytes)
-            });
+            let allocated = memory
+                .allocate(driver, name.to_owned(), bytes)
+                .or_else(|_| {
+                    self.free_others(driver, memory, bytes)?;
+                    memory.allocate(driver, name.to_owned(), bytes)
+                });
             match allocated {
                 Ok(buffer) => {
                     self.buffers.push((bytes, buffer));
@@ -78,7 +85,10 @@ impl ScratchPool {
     }
 
     fn of_size(&self, bytes: usize) -> impl Iterator<Item = BufferId> {
-        self.buffers.iter().filter(move |(size, _)| *size == bytes).map(|(_, buffer)| *buffer)
+        self.buffers
+            .iter()
+            .filter(move |(size, _)| *size == bytes)
+            .map(|(_, buffer)| *buffer)
     }
 
     fn free_others(
@@ -87,12 +97,15 @@ impl ScratchPool {
         memory: &mut Memory,
         bytes: usize,
     ) -> Result<(), DeviceError> {
-        let (same, others): (Vec<_>, Vec<_>) = self.buffers.drain(..).partition(|(size, _)| *size == bytes);
+        let (same, others): (Vec<_>, Vec<_>) =
+            self.buffers.drain(..).partition(|(size, _)| *size == bytes);
         self.buffers = same;
         if !others.is_empty() {
             // What launches did there is noted before the memory is gone.
             memory.check(driver)?;
         }
-        others.into_iter().try_for_each(|(_, buffer)| memory.free(driver, buffer))
+        others
+            .into_iter()
+            .try_for_each(|(_, buffer)| memory.free(driver, buffer))
     }
 }

@@ -1,5 +1,6 @@
-//! Whether the memory of the machine holds the scratch buffer of a launch list on the cpu device. The system gives a process more
-//! memory than it has, and ends the process once it writes there: the run would blame the kernel, and not say why.
+//! Whether the memory of the machine holds the scratch buffer of a launch list on the cpu device.
+//! The system gives a process more memory than it has, and ends the process once it writes there:
+//! the run would blame the kernel, and not say why.
 
 use super::launch_checks::at_line;
 use super::memory::guarded_bytes;
@@ -15,15 +16,21 @@ pub struct AskedScratch<'a> {
 }
 
 impl AskedScratch<'_> {
-    /// What the buffer takes: its bytes between guard zones, and what a worker knows of its content.
+    /// What the buffer takes: its bytes between guard zones, and what a worker knows of its
+    /// content.
     pub fn held(&self) -> u64 {
         let bytes = usize::try_from(self.bytes).unwrap_or(usize::MAX);
         let guarded = guarded_bytes(bytes, 1).unwrap_or(usize::MAX) as u64;
-        if bytes == 0 { 0 } else { guarded.saturating_add(self.bytes) }
+        if bytes == 0 {
+            0
+        } else {
+            guarded.saturating_add(self.bytes)
+        }
     }
 
-    /// Refuses the buffer if it takes more than `machine` has free beside the `present` bytes of earlier scratch buffers, which make
-    /// room for it. What the machine never has is the kernel's mistake.
+    /// Refuses the buffer if it takes more than `machine` has free beside the `present` bytes of
+    /// earlier scratch buffers, which make room for it. What the machine never has is the kernel's
+    /// mistake.
     pub fn check(&self, present: u64, machine: MemoryBytes) -> Result<(), Stop> {
         let AskedScratch { entry, line, bytes } = self;
         let held = self.held();
@@ -40,7 +47,10 @@ impl AskedScratch<'_> {
         }
         if held > machine.free.saturating_add(present) {
             let has = in_words(machine.free) + " free now";
-            return Err(Stop::Lab(asks(has, "end other programs, or lower launches.scratch_bytes")));
+            return Err(Stop::Lab(asks(
+                has,
+                "end other programs, or lower launches.scratch_bytes",
+            )));
         }
         Ok(())
     }
@@ -54,8 +64,18 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn check(bytes: u64, present: u64) -> Result<(), Stop> {
-        AskedScratch { entry: "sums", line: 7, bytes }
-            .check(present, MemoryBytes { all: 16 * GIB, free: 6 * GIB })
+        AskedScratch {
+            entry: "sums",
+            line: 7,
+            bytes,
+        }
+        .check(
+            present,
+            MemoryBytes {
+                all: 16 * GIB,
+                free: 6 * GIB,
+            },
+        )
     }
 
     #[test]
@@ -70,7 +90,10 @@ mod tests {
         let refused = check(3 * GIB, 0).unwrap_err();
         let words = "the launch list of sums asks for 3221225472 bytes of scratch, which take 6.0 GiB on the cpu device, and this \
                      machine has 6.0 GiB free now: end other programs, or lower launches.scratch_bytes";
-        assert!(matches!(&refused, Stop::Lab(text) if text == words), "{refused}");
+        assert!(
+            matches!(&refused, Stop::Lab(text) if text == words),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -12,14 +12,22 @@ use lab_protocol::Target;
 use lab_system::lifetime;
 use std::os::unix::net::UnixStream;
 
-/// Opens the device that the first request names, and serves until the judge closes the connection. An error of the
-/// device is an answer; only an error of the connection is returned.
+/// Opens the device that the first request names, and serves until the judge closes the connection.
+/// An error of the device is an answer; only an error of the connection is returned.
 pub fn serve(
     mut stream: UnixStream,
     open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
 ) -> Result<(), FrameError> {
-    let Some((number, WorkerRequest::Open { target, parent, under_tool, sandbox }, _)) =
-        rpc::next(&mut stream)?
+    let Some((
+        number,
+        WorkerRequest::Open {
+            target,
+            parent,
+            under_tool,
+            sandbox,
+        },
+        _,
+    )) = rpc::next(&mut stream)?
     else {
         return Ok(());
     };
@@ -27,18 +35,29 @@ pub fn serve(
         return Ok(());
     }
     let mut device = match open(target) {
-        Ok(driver) => {
-            OpenDevice::new(driver, if under_tool { Memory::under_tool() } else { Memory::guarded() })
-        }
+        Ok(driver) => OpenDevice::new(
+            driver,
+            if under_tool {
+                Memory::under_tool()
+            } else {
+                Memory::guarded()
+            },
+        ),
         Err(error) => {
             let failure = WorkerFailure::Lab(error.to_string());
             return framing::send(&mut stream, &(number, WorkerAnswer::Err(failure)), &[]);
         }
     };
-    // Everything that the device needs is open now, no further thread was started, and no kernel is loaded yet.
+    // Everything that the device needs is open now, no further thread was started, and no kernel is
+    // loaded yet.
     let sandbox = sandbox.map(|asked| sandbox::enter(policy(&device.info, &asked), &asked.files));
     let (info, has_graphs) = (device.info.clone(), device.driver.has_graphs());
-    let opened = WorkerReply::Opened { info, has_graphs, has_statements: true, sandbox };
+    let opened = WorkerReply::Opened {
+        info,
+        has_graphs,
+        has_statements: true,
+        sandbox,
+    };
     framing::send(&mut stream, &(number, WorkerAnswer::Ok(opened)), &[])?;
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
         let (answer, body): (WorkerAnswer, _) = match device.answer(request, body) {
@@ -66,7 +85,8 @@ struct OpenDevice {
     info: DeviceInfo,
     memory: Memory,
     launching: Launching,
-    /// Memory for the content of the next buffer that is read. New memory would cost as much time as the copy into it.
+    /// Memory for the content of the next buffer that is read. New memory would cost as much time
+    /// as the copy into it.
     spare: Vec<u8>,
 }
 
@@ -76,7 +96,13 @@ const MOST_SPARE: usize = 256 << 20;
 impl OpenDevice {
     fn new(driver: Box<dyn Driver>, memory: Memory) -> Self {
         let info = driver.info();
-        OpenDevice { driver, info, memory, launching: Launching::default(), spare: Vec::new() }
+        OpenDevice {
+            driver,
+            info,
+            memory,
+            launching: Launching::default(),
+            spare: Vec::new(),
+        }
     }
 
     /// Keeps memory for the content of the next buffer.
@@ -91,20 +117,34 @@ impl OpenDevice {
         request: WorkerRequest,
         body: Vec<u8>,
     ) -> Result<(WorkerReply, Vec<u8>), WorkerFailure> {
-        let OpenDevice { driver, info, memory, launching, spare } = self;
-        let device = &mut Device { driver: &mut **driver, memory, info };
+        let OpenDevice {
+            driver,
+            info,
+            memory,
+            launching,
+            spare,
+        } = self;
+        let device = &mut Device {
+            driver: &mut **driver,
+            memory,
+            info,
+        };
         let reply = match request {
             WorkerRequest::Open { .. } => {
                 return Err(WorkerFailure::Lab("the device is open already".into()));
             }
-            WorkerRequest::Load { image, .. } => WorkerReply::Module(launching.load(device, image)?),
+            WorkerRequest::Load { image, .. } => {
+                WorkerReply::Module(launching.load(device, image)?)
+            }
             WorkerRequest::Reload { module } => {
                 launching.reload(device, module)?;
                 WorkerReply::Done
             }
-            WorkerRequest::MissingEntry { module, entry, parameters: _ } => {
-                WorkerReply::MissingEntry(launching.missing(device, module, &entry)?)
-            }
+            WorkerRequest::MissingEntry {
+                module,
+                entry,
+                parameters: _,
+            } => WorkerReply::MissingEntry(launching.missing(device, module, &entry)?),
             WorkerRequest::Allocate { name, bytes } => {
                 WorkerReply::Buffer(device.memory.allocate(device.driver, name, bytes)?)
             }
@@ -123,16 +163,22 @@ impl OpenDevice {
                 let mut rest = body.as_slice();
                 for buffer in buffers {
                     let bytes = device.memory.bytes_of(buffer)?;
-                    let too_few = || WorkerFailure::Lab("the contents of buffers are too short".into());
+                    let too_few =
+                        || WorkerFailure::Lab("the contents of buffers are too short".into());
                     let (content, behind) = rest.split_at_checked(bytes).ok_or_else(too_few)?;
-                    device.memory.write_input(device.driver, buffer, content.to_vec())?;
+                    device
+                        .memory
+                        .write_input(device.driver, buffer, content.to_vec())?;
                     rest = behind;
                 }
                 WorkerReply::Done
             }
             WorkerRequest::Read { buffer } => {
                 let bytes = std::mem::take(spare);
-                return Ok((WorkerReply::Done, device.memory.read(device.driver, buffer, bytes)?));
+                return Ok((
+                    WorkerReply::Done,
+                    device.memory.read(device.driver, buffer, bytes)?,
+                ));
             }
             WorkerRequest::Fill { buffer, pattern } => {
                 device.memory.fill(device.driver, buffer, pattern)?;
@@ -152,11 +198,21 @@ impl OpenDevice {
             }
             WorkerRequest::State(launch) => {
                 let (scratch_bytes, line) = launching.state(device, &launch)?;
-                WorkerReply::Stated { scratch_bytes, line }
+                WorkerReply::Stated {
+                    scratch_bytes,
+                    line,
+                }
             }
-            WorkerRequest::Replay { launches, flush, submission } => {
+            WorkerRequest::Replay {
+                launches,
+                flush,
+                submission,
+            } => {
                 let seconds = launching.replay(device, &launches, flush, submission)?;
-                WorkerReply::Replayed { seconds, uncaptured: None }
+                WorkerReply::Replayed {
+                    seconds,
+                    uncaptured: None,
+                }
             }
             WorkerRequest::FillAll { buffers, pattern } => {
                 for buffer in buffers {

@@ -1,4 +1,5 @@
-//! The tensor map that a launch statement asks for, of a tensor of the problem or of the scratch buffer.
+//! The tensor map that a launch statement asks for, of a tensor of the problem or of the scratch
+//! buffer.
 
 use super::LaunchTensor;
 use super::launch_statement::{MOST_DIMS, StatedMap};
@@ -22,15 +23,24 @@ pub fn complete(asked: &StatedMap, mapped: &Mapped) -> Result<TensorMap, String>
         (Some(tensor), bytes) => MapElement::unsigned(bytes)
             .filter(|element| element.bytes() == tensor.element.bytes())
             .ok_or_else(|| {
-                format!("element is {bytes} bytes, and the tensor's elements have {}", tensor.element.bytes())
+                format!(
+                    "element is {bytes} bytes, and the tensor's elements have {}",
+                    tensor.element.bytes()
+                )
             })?,
-        (None, bytes) => MapElement::unsigned(bytes)
-            .ok_or_else(|| format!("element is {bytes}: set it to the 1, 2, 4 or 8 bytes of an element"))?,
+        (None, bytes) => MapElement::unsigned(bytes).ok_or_else(|| {
+            format!("element is {bytes}: set it to the 1, 2, 4 or 8 bytes of an element")
+        })?,
     };
     // The statement begins with the innermost dimension, problem.toml with the outermost.
-    let own: Vec<u64> =
-        mapped.tensor.map_or(Vec::new(), |tensor| tensor.shape.iter().rev().copied().collect());
-    let rank = if asked.rank == 0 { own.len() } else { asked.rank as usize };
+    let own: Vec<u64> = mapped.tensor.map_or(Vec::new(), |tensor| {
+        tensor.shape.iter().rev().copied().collect()
+    });
+    let rank = if asked.rank == 0 {
+        own.len()
+    } else {
+        asked.rank as usize
+    };
     if !(1..=MOST_DIMS).contains(&rank) {
         return Err(match mapped.tensor {
             Some(_) if asked.rank == 0 => {
@@ -43,7 +53,9 @@ pub fn complete(asked: &StatedMap, mapped: &Mapped) -> Result<TensorMap, String>
     }
     let extent_of = |i: usize| match asked.extent[i] {
         0 if rank == own.len() => Ok(own[i]),
-        0 => Err(format!("extent[{i}] is not set, and with a rank of {rank} every extent must be")),
+        0 => Err(format!(
+            "extent[{i}] is not set, and with a rank of {rank} every extent must be"
+        )),
         given => Ok(given),
     };
     let extent: Vec<u64> = (0..rank).map(extent_of).collect::<Result<_, _>>()?;
@@ -52,10 +64,19 @@ pub fn complete(asked: &StatedMap, mapped: &Mapped) -> Result<TensorMap, String>
     }
     let mut stride = vec![element.bytes()];
     for i in 1..rank {
-        // As the tensor lies in memory: with another number of elements a row, its rows are still as long.
-        let row = if rank == own.len() { own[i - 1] } else { extent[i - 1] };
+        // As the tensor lies in memory: with another number of elements a row, its rows are still
+        // as long.
+        let row = if rank == own.len() {
+            own[i - 1]
+        } else {
+            extent[i - 1]
+        };
         let dense = stride[i - 1].saturating_mul(row);
-        stride.push(if asked.stride[i] == 0 { dense } else { asked.stride[i] });
+        stride.push(if asked.stride[i] == 0 {
+            dense
+        } else {
+            asked.stride[i]
+        });
     }
     if asked.stride[0] != 0 {
         stride[0] = asked.stride[0];
@@ -99,50 +120,106 @@ mod tests {
     }
 
     fn matrix() -> LaunchTensor {
-        LaunchTensor { name: "x".into(), arg: 0, element: MapElement::F16, shape: vec![100, 256] }
+        LaunchTensor {
+            name: "x".into(),
+            arg: 0,
+            element: MapElement::F16,
+            shape: vec![100, 256],
+        }
     }
 
     fn of_matrix(asked: &StatedMap) -> Result<TensorMap, String> {
         let tensor = matrix();
-        complete(asked, &Mapped { address: 4096, bytes: 51_200, tensor: Some(&tensor) })
+        complete(
+            asked,
+            &Mapped {
+                address: 4096,
+                bytes: 51_200,
+                tensor: Some(&tensor),
+            },
+        )
     }
 
     #[test]
     fn what_is_not_set_follows_from_the_tensor() {
         let map = of_matrix(&asked()).unwrap();
-        assert_eq!((map.extent.clone(), map.stride.clone()), (vec![256, 100], vec![2, 512]));
-        assert_eq!((map.box_extent.clone(), map.element), (vec![64, 32], MapElement::F16));
+        assert_eq!(
+            (map.extent.clone(), map.stride.clone()),
+            (vec![256, 100], vec![2, 512])
+        );
+        assert_eq!(
+            (map.box_extent.clone(), map.element),
+            (vec![64, 32], MapElement::F16)
+        );
         assert_eq!(map.refusal(200_000), None);
     }
 
     #[test]
     fn another_shape_of_the_tensor_has_every_extent() {
-        let three =
-            StatedMap { rank: 3, extent: [64, 4, 100, 0, 0], box_extent: [64, 4, 8, 0, 0], ..asked() };
+        let three = StatedMap {
+            rank: 3,
+            extent: [64, 4, 100, 0, 0],
+            box_extent: [64, 4, 8, 0, 0],
+            ..asked()
+        };
         let map = of_matrix(&three).unwrap();
         assert_eq!(map.stride, [2, 128, 512]);
         assert_eq!(map.refusal(200_000), None);
-        let part = StatedMap { extent: [128, 50, 0, 0, 0], ..asked() };
+        let part = StatedMap {
+            extent: [128, 50, 0, 0, 0],
+            ..asked()
+        };
         assert_eq!(
             of_matrix(&part).unwrap().stride,
             [2, 512],
             "a part of each row, and the rows as far apart"
         );
-        let lacking = StatedMap { rank: 3, extent: [64, 4, 0, 0, 0], ..asked() };
-        assert!(of_matrix(&lacking).unwrap_err().contains("extent[2] is not set"));
+        let lacking = StatedMap {
+            rank: 3,
+            extent: [64, 4, 0, 0, 0],
+            ..asked()
+        };
+        assert!(
+            of_matrix(&lacking)
+                .unwrap_err()
+                .contains("extent[2] is not set")
+        );
     }
 
     #[test]
     fn what_cannot_be_completed_names_the_field() {
-        let no_box = StatedMap { box_extent: [64, 0, 0, 0, 0], ..asked() };
-        assert!(of_matrix(&no_box).unwrap_err().starts_with("box[1] is not set"));
-        let rank = StatedMap { rank: 6, ..asked() };
-        assert!(of_matrix(&rank).unwrap_err().contains("rank is 6, and it may be 1 to 5"));
-        let element = StatedMap { element: 4, ..asked() };
+        let no_box = StatedMap {
+            box_extent: [64, 0, 0, 0, 0],
+            ..asked()
+        };
         assert!(
-            of_matrix(&element).unwrap_err().contains("element is 4 bytes, and the tensor's elements have 2")
+            of_matrix(&no_box)
+                .unwrap_err()
+                .starts_with("box[1] is not set")
         );
-        let scratch = complete(&asked(), &Mapped { address: 0, bytes: 64, tensor: None });
+        let rank = StatedMap { rank: 6, ..asked() };
+        assert!(
+            of_matrix(&rank)
+                .unwrap_err()
+                .contains("rank is 6, and it may be 1 to 5")
+        );
+        let element = StatedMap {
+            element: 4,
+            ..asked()
+        };
+        assert!(
+            of_matrix(&element)
+                .unwrap_err()
+                .contains("element is 4 bytes, and the tensor's elements have 2")
+        );
+        let scratch = complete(
+            &asked(),
+            &Mapped {
+                address: 0,
+                bytes: 64,
+                tensor: None,
+            },
+        );
         assert!(scratch.unwrap_err().contains("element is 0: set it"));
     }
 }

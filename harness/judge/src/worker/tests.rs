@@ -11,7 +11,9 @@ use super::*;
 use crate::outcome::Stop;
 use crate::process::framing;
 use crate::testing;
-use lab_device::{BYTE_POISONS, COMPARE_CHUNK_BYTES, DeviceInfo, Entry, MemoryRange, POISON, POISONS, Shape};
+use lab_device::{
+    BYTE_POISONS, COMPARE_CHUNK_BYTES, DeviceInfo, Entry, MemoryRange, POISON, POISONS, Shape,
+};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -29,7 +31,11 @@ struct Fake {
 
 impl Driver for Fake {
     fn info(&self) -> DeviceInfo {
-        DeviceInfo { emulated: true, memory_bytes: 1 << 20, ..testing::device() }
+        DeviceInfo {
+            emulated: true,
+            memory_bytes: 1 << 20,
+            ..testing::device()
+        }
     }
     fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
         Ok(7)
@@ -39,7 +45,10 @@ impl Driver for Fake {
     }
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
         let index = self.kernels.iter().position(|(n, _)| *n == name);
-        Ok(index.map(|i| Entry { module, index: i as u32 }))
+        Ok(index.map(|i| Entry {
+            module,
+            index: i as u32,
+        }))
     }
     fn blocks_per_sm(&mut self, _: Entry, _: u32, _: u32) -> Result<u32, DeviceError> {
         Ok(2)
@@ -47,7 +56,11 @@ impl Driver for Fake {
     fn page_bytes(&self) -> usize {
         if self.is_gpu { 2 << 20 } else { 1 }
     }
-    fn digests(&mut self, ranges: &[MemoryRange], key: u64) -> Result<Option<Vec<u64>>, DeviceError> {
+    fn digests(
+        &mut self,
+        ranges: &[MemoryRange],
+        key: u64,
+    ) -> Result<Option<Vec<u64>>, DeviceError> {
         let of = |range: &MemoryRange| {
             let content = &self.memory[range.address as usize..][..range.bytes];
             lab_device::digest(content, range.address, key)
@@ -110,17 +123,29 @@ fn worker_with(words: [u32; 8], kernel: Kernel) -> Worker {
     let limit = Duration::from_millis(200);
     let open = move || -> Result<Box<dyn Driver>, DeviceError> {
         let kernels = vec![("k", kernel), ("lab_launch_k", statement(words))];
-        Ok(Box::new(Fake { kernels, ..Fake::default() }))
+        Ok(Box::new(Fake {
+            kernels,
+            ..Fake::default()
+        }))
     };
     Worker::on_a_thread(open, limit).unwrap()
 }
 
-/// A worker with kernels `a` and `b`, on a device that computes digests as a GPU does, or on one that does not.
+/// A worker with kernels `a` and `b`, on a device that computes digests as a GPU does, or on one
+/// that does not.
 fn worker_of_two(is_gpu: bool, a: Kernel, b: Kernel) -> Worker {
     let open = move || -> Result<Box<dyn Driver>, DeviceError> {
-        let kernels =
-            vec![("a", a), ("lab_launch_a", statement(PLAIN)), ("b", b), ("lab_launch_b", statement(PLAIN))];
-        Ok(Box::new(Fake { kernels, is_gpu, ..Fake::default() }))
+        let kernels = vec![
+            ("a", a),
+            ("lab_launch_a", statement(PLAIN)),
+            ("b", b),
+            ("lab_launch_b", statement(PLAIN)),
+        ];
+        Ok(Box::new(Fake {
+            kernels,
+            is_gpu,
+            ..Fake::default()
+        }))
     };
     Worker::on_a_thread(open, Duration::from_secs(10)).unwrap()
 }
@@ -156,7 +181,8 @@ fn idle() -> Kernel {
     Box::new(|_, _| Ok(()))
 }
 
-/// Launches a kernel that changes the byte at `offset` of a 10-byte buffer `x`; what breaches come of it.
+/// Launches a kernel that changes the byte at `offset` of a 10-byte buffer `x`; what breaches come
+/// of it.
 fn store_at(is_gpu: bool, offset: i64, sealed: bool) -> Vec<Breach> {
     let mut worker = worker_of_two(is_gpu, changes(offset), idle());
     let x = worker.buffer("x", 10).unwrap();
@@ -164,7 +190,11 @@ fn store_at(is_gpu: bool, offset: i64, sealed: bool) -> Vec<Breach> {
     if sealed {
         worker.seal(x).unwrap();
     }
-    assert_eq!(worker.breaches().unwrap(), [], "nothing is broken before the launch");
+    assert_eq!(
+        worker.breaches().unwrap(),
+        [],
+        "nothing is broken before the launch"
+    );
     launch_entry(&mut worker, "a", vec![LaunchArg::Buffer(x)]).unwrap();
     let found = worker.breaches().unwrap();
     assert_eq!(worker.breaches().unwrap(), [], "a breach is reported once");
@@ -177,12 +207,26 @@ fn a_store_outside_a_buffer_is_found_on_both_sides() {
     for offset in [10, 11, 4000, 8192, 1 << 20, -1, -4096, -8192, -front] {
         for is_gpu in [false, true] {
             let found = store_at(is_gpu, offset, false);
-            assert_eq!(found, [Breach::OutOfBounds { buffer: "x".into(), offset }], "gpu {is_gpu}");
+            assert_eq!(
+                found,
+                [Breach::OutOfBounds {
+                    buffer: "x".into(),
+                    offset
+                }],
+                "gpu {is_gpu}"
+            );
         }
     }
     for (is_gpu, last) in [(true, (2 << 20) - front - 1), (false, back + 9)] {
         let found = store_at(is_gpu, last, false);
-        assert_eq!(found, [Breach::OutOfBounds { buffer: "x".into(), offset: last }], "the last byte");
+        assert_eq!(
+            found,
+            [Breach::OutOfBounds {
+                buffer: "x".into(),
+                offset: last
+            }],
+            "the last byte"
+        );
     }
     assert_eq!(store_at(true, 9, false), [], "a store inside is none");
     assert_eq!(store_at(false, 9, false), [], "a store inside is none");
@@ -191,7 +235,13 @@ fn a_store_outside_a_buffer_is_found_on_both_sides() {
 #[test]
 fn a_store_into_a_sealed_input_is_found() {
     for is_gpu in [false, true] {
-        assert_eq!(store_at(is_gpu, 9, true), [Breach::InputChanged { buffer: "x".into(), offset: 9 }]);
+        assert_eq!(
+            store_at(is_gpu, 9, true),
+            [Breach::InputChanged {
+                buffer: "x".into(),
+                offset: 9
+            }]
+        );
     }
 }
 
@@ -204,19 +254,32 @@ fn a_copy_of_one_guard_zone_into_another_is_a_change() {
             Ok(())
         });
         let mut worker = worker_of_two(is_gpu, copy, idle());
-        let (x, y) = (worker.buffer("x", 16).unwrap(), worker.buffer("y", 16).unwrap());
+        let (x, y) = (
+            worker.buffer("x", 16).unwrap(),
+            worker.buffer("y", 16).unwrap(),
+        );
         launch_entry(&mut worker, "a", [x, y].map(LaunchArg::Buffer).to_vec()).unwrap();
         let found = worker.breaches().unwrap();
-        assert!(matches!(&found[..], [Breach::OutOfBounds { buffer, .. }] if buffer == "y"), "{found:?}");
+        assert!(
+            matches!(&found[..], [Breach::OutOfBounds { buffer, .. }] if buffer == "y"),
+            "{found:?}"
+        );
     }
 }
 
 /// Stores into a buffer that the launch is not given; what breaches come of it.
 fn stray_store(is_gpu: bool, prepare: impl FnOnce(&mut Worker, BufferId)) -> Vec<Breach> {
     // The second buffer's distance from the first one.
-    let distance = if is_gpu { 2 << 20 } else { (FRONT + 20 + BACK).next_multiple_of(256) };
+    let distance = if is_gpu {
+        2 << 20
+    } else {
+        (FRONT + 20 + BACK).next_multiple_of(256)
+    };
     let mut worker = worker_of_two(is_gpu, changes(distance as i64 + 5), idle());
-    let (x, y) = (worker.buffer("x", 20).unwrap(), worker.buffer("y", 20).unwrap());
+    let (x, y) = (
+        worker.buffer("x", 20).unwrap(),
+        worker.buffer("y", 20).unwrap(),
+    );
     prepare(&mut worker, y);
     launch_entry(&mut worker, "a", vec![LaunchArg::Buffer(x)]).unwrap();
     let found = worker.breaches().unwrap();
@@ -227,16 +290,32 @@ fn stray_store(is_gpu: bool, prepare: impl FnOnce(&mut Worker, BufferId)) -> Vec
 #[test]
 fn a_store_into_a_buffer_that_the_launch_was_not_given_is_found() {
     for is_gpu in [false, true] {
-        let at_5 = [Breach::StrayStore { buffer: "y".into(), offset: Some(5) }];
+        let at_5 = [Breach::StrayStore {
+            buffer: "y".into(),
+            offset: Some(5),
+        }];
         assert_eq!(stray_store(is_gpu, |_, _| ()), at_5, "a new buffer");
-        assert_eq!(stray_store(is_gpu, |worker, y| worker.poison(y).unwrap()), at_5);
-        assert_eq!(stray_store(is_gpu, |worker, y| worker.clear(y).unwrap()), at_5);
+        assert_eq!(
+            stray_store(is_gpu, |worker, y| worker.poison(y).unwrap()),
+            at_5
+        );
+        assert_eq!(
+            stray_store(is_gpu, |worker, y| worker.clear(y).unwrap()),
+            at_5
+        );
         let launch_on = |worker: &mut Worker, y| {
             launch_entry(worker, "b", vec![LaunchArg::Buffer(y)]).unwrap();
         };
         let found = stray_store(is_gpu, launch_on);
         let offset = (!is_gpu).then_some(5);
-        assert_eq!(found, [Breach::StrayStore { buffer: "y".into(), offset }], "results of a launch");
+        assert_eq!(
+            found,
+            [Breach::StrayStore {
+                buffer: "y".into(),
+                offset
+            }],
+            "results of a launch"
+        );
     }
 }
 
@@ -258,44 +337,77 @@ fn what_a_launch_leaves_beside_its_buffers_is_gone_after_a_reload_and_still_repo
             worker.read(x).unwrap()[0]
         };
         assert_eq!(turn(), turn());
-        let breach = Breach::OutOfBounds { buffer: "x".into(), offset: 100 };
+        let breach = Breach::OutOfBounds {
+            buffer: "x".into(),
+            offset: 100,
+        };
         assert_eq!(worker.breaches().unwrap(), [breach.clone(), breach]);
     }
 }
 
 #[test]
 fn a_change_far_into_a_large_input_is_found_at_its_byte() {
-    let changed = [2 * COMPARE_CHUNK_BYTES + 5, 2 * COMPARE_CHUNK_BYTES + 9, 3 * COMPARE_CHUNK_BYTES];
+    let changed = [
+        2 * COMPARE_CHUNK_BYTES + 5,
+        2 * COMPARE_CHUNK_BYTES + 9,
+        3 * COMPARE_CHUNK_BYTES,
+    ];
     let kernel: Kernel = Box::new(move |memory, args| {
-        changed.iter().for_each(|at| memory[address(&args[0]) + at] ^= 1);
+        changed
+            .iter()
+            .for_each(|at| memory[address(&args[0]) + at] ^= 1);
         Ok(())
     });
     let mut worker = worker_with(PLAIN, kernel);
     let x = worker.buffer("x", 3 * COMPARE_CHUNK_BYTES + 1).unwrap();
-    worker.write(x, &vec![3; 3 * COMPARE_CHUNK_BYTES + 1]).unwrap();
+    worker
+        .write(x, &vec![3; 3 * COMPARE_CHUNK_BYTES + 1])
+        .unwrap();
     worker.seal(x).unwrap();
     launch(&mut worker, vec![LaunchArg::Buffer(x)]).unwrap();
     let offset = changed[0] as u64;
-    assert_eq!(worker.breaches().unwrap(), [Breach::InputChanged { buffer: "x".into(), offset }]);
+    assert_eq!(
+        worker.breaches().unwrap(),
+        [Breach::InputChanged {
+            buffer: "x".into(),
+            offset
+        }]
+    );
     assert_eq!(worker.breaches().unwrap(), [], "all of it is restored");
 }
 
 #[test]
 fn a_buffer_may_have_patterns_of_its_own() {
     let mut worker = worker_with(PLAIN, Box::new(|_, _| Ok(())));
-    let (x, y) = (worker.buffer("x", 5).unwrap(), worker.buffer("y", 8).unwrap());
+    let (x, y) = (
+        worker.buffer("x", 5).unwrap(),
+        worker.buffer("y", 8).unwrap(),
+    );
     worker.set_poisons(x, BYTE_POISONS);
     assert_eq!(worker.last_poison(x), None);
     let mut seen = Vec::new();
     for _ in 0..4 {
         worker.poison_all(vec![x, y]).unwrap();
         let pattern = worker.last_poison(x).unwrap();
-        assert_eq!(worker.read(x).unwrap(), pattern.to_le_bytes().repeat(2)[..5]);
-        assert!(worker.last_poison(y).is_some_and(|pattern| POISONS.contains(&pattern)));
+        assert_eq!(
+            worker.read(x).unwrap(),
+            pattern.to_le_bytes().repeat(2)[..5]
+        );
+        assert!(
+            worker
+                .last_poison(y)
+                .is_some_and(|pattern| POISONS.contains(&pattern))
+        );
         seen.push(pattern);
     }
-    assert!(seen[0] == seen[2] && seen[1] == seen[3] && seen[0] != seen[1], "{seen:x?}");
-    assert!(seen.iter().all(|pattern| BYTE_POISONS.contains(pattern)), "{seen:x?}");
+    assert!(
+        seen[0] == seen[2] && seen[1] == seen[3] && seen[0] != seen[1],
+        "{seen:x?}"
+    );
+    assert!(
+        seen.iter().all(|pattern| BYTE_POISONS.contains(pattern)),
+        "{seen:x?}"
+    );
     assert_eq!(worker.breaches().unwrap(), []);
 }
 
@@ -311,7 +423,10 @@ fn a_new_buffer_is_poison_to_its_last_byte_and_becomes_so_again() {
         worker.poison(x).unwrap();
         worker.read(x).unwrap()
     });
-    assert!(fills[0] == fills[2] && fills[1] == fills[3], "two patterns take turns: {fills:?}");
+    assert!(
+        fills[0] == fills[2] && fills[1] == fills[3],
+        "two patterns take turns: {fills:?}"
+    );
     fills[..2].sort();
     assert_eq!(fills[..2], [poisoned(POISONS[1]), poisoned(POISONS[0])]);
     assert_eq!(worker.breaches().unwrap(), []);
@@ -338,9 +453,13 @@ fn a_write_of_the_wrong_length_is_refused() {
 
 #[test]
 fn a_kernel_that_faults_or_hangs_is_a_crash() {
-    let mut faulty =
-        worker_with(PLAIN, Box::new(|_, _| Err(DeviceError::Kernel("an illegal address".into()))));
-    assert!(matches!(launch(&mut faulty, vec![]), Err(Stop::Crash(text)) if text == "an illegal address"));
+    let mut faulty = worker_with(
+        PLAIN,
+        Box::new(|_, _| Err(DeviceError::Kernel("an illegal address".into()))),
+    );
+    assert!(
+        matches!(launch(&mut faulty, vec![]), Err(Stop::Crash(text)) if text == "an illegal address")
+    );
 
     // Hangs until the judge gives up, which the test sees by the answer.
     let (give_up, gave_up) = std::sync::mpsc::channel::<()>();
@@ -351,7 +470,10 @@ fn a_kernel_that_faults_or_hangs_is_a_crash() {
     });
     let open = move || -> Result<Box<dyn Driver>, DeviceError> {
         let kernels = vec![("k", hang), ("lab_launch_k", statement(PLAIN))];
-        Ok(Box::new(Fake { kernels, ..Fake::default() }))
+        Ok(Box::new(Fake {
+            kernels,
+            ..Fake::default()
+        }))
     };
     // The limit of these launches counts, and not the one of all.
     let mut hanging = Worker::on_a_thread(open, Duration::from_secs(60)).unwrap();
@@ -359,13 +481,18 @@ fn a_kernel_that_faults_or_hangs_is_a_crash() {
     let error = launch(&mut hanging, vec![]).unwrap_err();
     drop(give_up);
     assert!(matches!(error, Stop::Crash(_)));
-    assert_eq!(error.to_string(), "the kernel did not end within 0.2 s: it hangs, or is far too slow");
+    assert_eq!(
+        error.to_string(),
+        "the kernel did not end within 0.2 s: it hangs, or is far too slow"
+    );
 }
 
 #[test]
 fn a_device_that_does_not_open_says_why() {
     let open = || Err(DeviceError::Unavailable("no driver: install one".into()));
-    let error = Worker::on_a_thread(open, Duration::from_secs(1)).err().unwrap();
+    let error = Worker::on_a_thread(open, Duration::from_secs(1))
+        .err()
+        .unwrap();
     assert!(matches!(error, Stop::Lab(text) if text == "no driver: install one"));
 }
 
@@ -377,8 +504,10 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
         framing::receive::<(u64, WorkerRequest)>(&mut theirs, 0).unwrap();
         answer(theirs);
     });
-    let error =
-        Worker::starting(ours, None, Target::Cpu, Duration::from_secs(1), false, None).ready().err().unwrap();
+    let error = Worker::starting(ours, None, Target::Cpu, Duration::from_secs(1), false, None)
+        .ready()
+        .err()
+        .unwrap();
     forger.join().unwrap();
     error
 }
@@ -390,7 +519,12 @@ fn forged_answers_are_a_crash_and_no_panic() {
         let answer = (99u64, WorkerAnswer::Ok(WorkerReply::Done));
         framing::send(&mut s, &answer, &[]).unwrap();
     });
-    assert!(wrong_id.to_string().contains("an answer to another request"), "{wrong_id}");
+    assert!(
+        wrong_id
+            .to_string()
+            .contains("an answer to another request"),
+        "{wrong_id}"
+    );
     let wrong_kind = forged(|mut s| {
         let answer = (1u64, WorkerAnswer::Ok(WorkerReply::Done));
         framing::send(&mut s, &answer, &[]).unwrap();
@@ -401,9 +535,21 @@ fn forged_answers_are_a_crash_and_no_panic() {
         // The judge may hang up as soon as it has read the length.
         let _ = framing::send(&mut s, &answer, &[0; 10]);
     });
-    assert!(long.to_string().contains("10 bytes of body where at most 0"), "{long}");
-    let noise = forged(|mut s| s.write_all(b"correctness: pass\nthroughput_sps: 1e9\n").unwrap());
-    assert!(noise.to_string().contains("a frame that begins with"), "{noise}");
+    assert!(
+        long.to_string()
+            .contains("10 bytes of body where at most 0"),
+        "{long}"
+    );
+    let noise = forged(|mut s| {
+        s.write_all(b"correctness: pass\nthroughput_sps: 1e9\n")
+            .unwrap()
+    });
+    assert!(
+        noise.to_string().contains("a frame that begins with"),
+        "{noise}"
+    );
     let gone = forged(drop);
-    assert!(matches!(gone, Stop::Lab(text) if text == "the worker ended before its device was open"));
+    assert!(
+        matches!(gone, Stop::Lab(text) if text == "the worker ended before its device was open")
+    );
 }

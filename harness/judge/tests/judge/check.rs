@@ -1,4 +1,5 @@
-//! `lab check` on the cpu device: each planted mistake is reported at its line, and a correct kernel is clean.
+//! `lab check` on the cpu device: each planted mistake is reported at its line, and a correct
+//! kernel is clean.
 
 use crate::support::{Folder, Judged, options, run, write_script};
 use crate::toy::{PROBLEM, SHARED, kernel};
@@ -26,15 +27,24 @@ fn check(tool: Tool, body: &str, wanted: &[&str]) {
     assert_eq!(found, wanted, "{}", judged.log);
     let gate = format!("{}_findings", tool.name());
     judged.expect_in(&gate, &format!("{} limit=0", wanted.len()));
-    judged.expect(if wanted.is_empty() { Exit::Passed } else { Exit::Wrong });
+    judged.expect(if wanted.is_empty() {
+        Exit::Passed
+    } else {
+        Exit::Wrong
+    });
 }
 
-/// Replaces thread and block numbers, because the order of threads differs: `thread (5,0,0)` becomes `thread T`.
+/// Replaces thread and block numbers, because the order of threads differs: `thread (5,0,0)`
+/// becomes `thread T`.
 fn who(message: &str) -> String {
     let mut out = String::new();
     let mut rest = message;
     while let Some((before, after)) = rest.split_once(" (") {
-        let (name, end) = if before.ends_with("thread") { ("T", 0) } else { ("B", 0) };
+        let (name, end) = if before.ends_with("thread") {
+            ("T", 0)
+        } else {
+            ("B", 0)
+        };
         let close = after.find(')').map_or(end, |at| at + 1);
         out += &format!("{before} {name}");
         rest = &after[close..];
@@ -60,16 +70,23 @@ fn a_missing_warp_barrier_races_and_a_shuffle_is_none() {
     let wanted = "kernel.cu:8 [race] thread T of block B reads shared memory that thread T writes at line 6: no \
                   __syncwarp() or __syncthreads() lies between";
     check(Tool::Race, &body(""), &[wanted]);
-    check(Tool::Race, &body("y[i] = __shfl_xor_sync(0xffffffffu, x[i], 1);"), &[wanted]);
+    check(
+        Tool::Race,
+        &body("y[i] = __shfl_xor_sync(0xffffffffu, x[i], 1);"),
+        &[wanted],
+    );
 }
 
 #[test]
 fn threads_that_write_the_same_value_do_not_race() {
     let body = |value: &str| format!("{SHARED}\ns[0] = {value};\n__syncthreads();\ny[i] = s[0];");
     check(Tool::Race, &body("x[0]"), &[]);
-    let wanted =
-        "kernel.cu:6 [race] thread T of block B writes shared memory that thread T writes at the same line: ";
-    check(Tool::Race, &body("x[t]"), &[&format!("{wanted}no __syncthreads() lies between")]);
+    let wanted = "kernel.cu:6 [race] thread T of block B writes shared memory that thread T writes at the same line: ";
+    check(
+        Tool::Race,
+        &body("x[t]"),
+        &[&format!("{wanted}no __syncthreads() lies between")],
+    );
 }
 
 #[test]
@@ -84,10 +101,10 @@ fn a_lost_update_races() {
 
 #[test]
 fn a_missing_grid_barrier_races() {
-    let body =
-        |barrier: &str| format!("{SHARED}\ny[i] = x[i];\n{barrier}\ns[t] = y[n - 1 - i]; y[i] = s[t];");
-    let both =
-        "cg::this_grid().sync(); const float v = y[n - 1 - i]; cg::this_grid().sync(); y[i] = v; return;";
+    let body = |barrier: &str| {
+        format!("{SHARED}\ny[i] = x[i];\n{barrier}\ns[t] = y[n - 1 - i]; y[i] = s[t];")
+    };
+    let both = "cg::this_grid().sync(); const float v = y[n - 1 - i]; cg::this_grid().sync(); y[i] = v; return;";
     check(Tool::Race, &body(both), &[]);
     let wanted = [
         "kernel.cu:8 [race] thread T of block B reads global memory that thread T of block B writes at line 6: no \
@@ -126,7 +143,9 @@ fn correct_exchanges_between_blocks_are_clean() {
         if (t == 1) y[128 + 64 * (b / 2) + b + 1] = lab_load_tagged(&word[(b + 1) % 4], 1);";
     let source = kernel(body).replace("extern \"C\"", &format!("{arrivals}extern \"C\""));
     let judged = checked(&source, &[Tool::Race]);
-    judged.expect(Exit::Passed).expect_in("race_findings", "0 limit=0");
+    judged
+        .expect(Exit::Passed)
+        .expect_in("race_findings", "0 limit=0");
     // The same without the fence and the barrier that the flag needs.
     let hasty = source.replace(
         "while (lab_poll(&flag) != 1) {} __threadfence(); }\n            __syncthreads();",
@@ -135,12 +154,20 @@ fn correct_exchanges_between_blocks_are_clean() {
     assert_ne!(hasty, source);
     let judged = checked(&hasty, &[Tool::Race]);
     judged.expect(Exit::Wrong);
-    assert!(judged.log.contains("no grid-wide barrier lies between"), "{}", judged.log);
+    assert!(
+        judged.log.contains("no grid-wide barrier lies between"),
+        "{}",
+        judged.log
+    );
 }
 
 #[test]
 fn an_access_behind_the_end_is_named() {
-    check(Tool::Address, &format!("{SHARED}\ns[t] = x[i];\n__syncthreads();\ny[i] = s[63 - t];"), &[]);
+    check(
+        Tool::Address,
+        &format!("{SHARED}\ns[t] = x[i];\n__syncthreads();\ny[i] = s[63 - t];"),
+        &[],
+    );
     check(
         Tool::Address,
         &format!(
@@ -170,15 +197,22 @@ fn a_wild_store_ends_the_kernel_and_is_found_all_the_same() {
 #[test]
 fn the_committed_kernels_are_clean() {
     for name in ["rmsnorm", "wavegru"] {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels").join(name);
-        let judged = run(JudgeOptions { check: Some(Vec::new()), ..options(&folder) });
-        judged.expect(Exit::Passed).expect_in("check", "address, race clean");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../kernels")
+            .join(name);
+        let judged = run(JudgeOptions {
+            check: Some(Vec::new()),
+            ..options(&folder)
+        });
+        judged
+            .expect(Exit::Passed)
+            .expect_in("check", "address, race clean");
         assert!(judged.report.diagnostics().is_empty(), "{}", judged.log);
     }
 }
 
-/// A compute-sanitizer that runs the program it is given, and then writes a report that a real one wrote for another
-/// kernel.
+/// A compute-sanitizer that runs the program it is given, and then writes a report that a real one
+/// wrote for another kernel.
 const SANITIZER: &str = r#"#!/bin/sh
 while true; do
     case "$1" in
@@ -197,13 +231,21 @@ exit $status
 const CLEAN: &str = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n";
 
 fn under_a_sanitizer(tells: &[(&str, &str)]) -> Judged {
-    let files = [("problem.toml", PROBLEM), ("kernel.cu", &kernel("y[threadIdx.x] = x[0];"))];
+    let files = [
+        ("problem.toml", PROBLEM),
+        ("kernel.cu", &kernel("y[threadIdx.x] = x[0];")),
+    ];
     let folder = Folder::new(&[&files, tells].concat());
     let sanitizer = folder.path().join("sanitizer");
     write_script(&sanitizer, SANITIZER);
     let mut options = folder.options();
     options.sanitizer = Some(sanitizer);
-    options.check = Some(vec![Tool::Memcheck, Tool::Racecheck, Tool::Initcheck, Tool::Synccheck]);
+    options.check = Some(vec![
+        Tool::Memcheck,
+        Tool::Racecheck,
+        Tool::Initcheck,
+        Tool::Synccheck,
+    ]);
     run(options)
 }
 
@@ -211,7 +253,9 @@ fn under_a_sanitizer(tells: &[(&str, &str)]) -> Judged {
 fn each_tool_of_compute_sanitizer_runs_and_its_findings_are_written() {
     let all = ["memcheck", "racecheck", "initcheck", "synccheck"];
     let clean = under_a_sanitizer(&all.map(|tool| (tool, CLEAN)));
-    clean.expect(Exit::Passed).expect_in("check", "memcheck, racecheck, initcheck, synccheck clean");
+    clean
+        .expect(Exit::Passed)
+        .expect_in("check", "memcheck, racecheck, initcheck, synccheck clean");
     let race = "\
 ========= COMPUTE-SANITIZER
 ========= Error: Race reported between Write access at toy+0x90 in /c/snapshots/.tmp1/kernel.cu:41
@@ -225,16 +269,27 @@ fn each_tool_of_compute_sanitizer_runs_and_its_findings_are_written() {
         .expect(Exit::Wrong)
         .expect_in("racecheck_findings", "1 limit=0")
         .expect_in("synccheck_findings", "0 limit=0");
-    let told: Vec<_> =
-        found.report.diagnostics().iter().map(|d| (d.file.as_str(), d.line, d.message.as_str())).collect();
+    let told: Vec<_> = found
+        .report
+        .diagnostics()
+        .iter()
+        .map(|d| (d.file.as_str(), d.line, d.message.as_str()))
+        .collect();
     let message = "[racecheck] a write of shared memory races with a read at line 51";
     assert_eq!(told, [("kernel.cu", 41, message)], "{}", found.log);
 }
 
 #[test]
 fn a_tool_that_does_not_finish_is_not_clean_and_stops_no_other() {
-    let judged = under_a_sanitizer(&[("memcheck", CLEAN), ("initcheck", CLEAN), ("synccheck", CLEAN)]);
+    let judged = under_a_sanitizer(&[
+        ("memcheck", CLEAN),
+        ("initcheck", CLEAN),
+        ("synccheck", CLEAN),
+    ]);
     judged.expect(Exit::Crashed);
-    judged.expect_in("stopped", "racecheck did not finish: compute-sanitizer wrote no summary");
+    judged.expect_in(
+        "stopped",
+        "racecheck did not finish: compute-sanitizer wrote no summary",
+    );
     judged.expect_in("synccheck_findings", "0 limit=0");
 }

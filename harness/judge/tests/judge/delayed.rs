@@ -1,5 +1,6 @@
-//! `scripts/delayed-kernel`: a delayed kernel computes what the kernel computes. On a GPU `scripts/same-and-slower` uses it to
-//! make a kernel that is 2 % slower; here its kernels must build and pass.
+//! `scripts/delayed-kernel`: a delayed kernel computes what the kernel computes. On a GPU
+//! `scripts/same-and-slower` uses it to make a kernel that is 2 % slower; here its kernels must
+//! build and pass.
 
 use crate::support::Folder;
 use lab_protocol::Exit;
@@ -22,21 +23,32 @@ fn script(folder: &Path, arguments: &[&str]) -> Output {
         .arg(folder)
         .arg(folder.join("kernel.cu"))
         .args(arguments);
-    command.output().expect("python3, which scripts/delayed-kernel needs")
+    command
+        .output()
+        .expect("python3, which scripts/delayed-kernel needs")
 }
 
 #[track_caller]
 fn delayed(folder: &Path, arguments: &[&str]) -> String {
     let output = script(folder, arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
 /// The numbers that launches wait, one after the other.
 fn waits(kernel: &str) -> Vec<u64> {
-    let calls = kernel.split("    lab_delay(").skip(1).map(|rest| rest.split(");").next().unwrap());
+    let calls = kernel
+        .split("    lab_delay(")
+        .skip(1)
+        .map(|rest| rest.split(");").next().unwrap());
     let words = calls.flat_map(|call| call.split([' ', ':', '?']));
-    words.filter_map(|word| word.strip_suffix('u')?.parse().ok()).collect()
+    words
+        .filter_map(|word| word.strip_suffix('u')?.parse().ok())
+        .collect()
 }
 
 /// Judges the folder's kernel, then the one that is delayed by 2 % of the times in that judgement.
@@ -45,31 +57,48 @@ fn passes_when_delayed(folder: &Folder) -> String {
     let plain = folder.judge();
     plain.expect(Exit::Passed);
     let log = folder.path().join("log");
-    std::fs::write(&log, plain.log.clone() + "sm_clock_mhz: 1000 low=1000 high=1000\n").unwrap();
+    std::fs::write(
+        &log,
+        plain.log.clone() + "sm_clock_mhz: 1000 low=1000 high=1000\n",
+    )
+    .unwrap();
     let log = log.to_str().unwrap();
     let beside = delayed(folder.path(), &["--percent", "0", "--log", log]);
     let slower = delayed(folder.path(), &["--percent", "2", "--log", log]);
     assert_eq!(waits(&beside).len(), waits(&slower).len());
     let without_waits = |text: &str| text.split(|c: char| c.is_ascii_digit()).collect::<String>();
-    assert_eq!(without_waits(&beside), without_waits(&slower), "they differ in numbers only");
+    assert_eq!(
+        without_waits(&beside),
+        without_waits(&slower),
+        "they differ in numbers only"
+    );
     std::fs::write(folder.path().join("kernel.cu"), &slower).unwrap();
-    folder.judge().expect(Exit::Passed).expect_in("correctness", "pass");
+    folder
+        .judge()
+        .expect(Exit::Passed)
+        .expect_in("correctness", "pass");
     slower
 }
 
 fn folder(problem: &str) -> Folder {
-    let files =
-        ["problem.toml", "reference.cu", "kernel.cu"].map(|name| (name, read(&format!("{problem}/{name}"))));
+    let files = ["problem.toml", "reference.cu", "kernel.cu"]
+        .map(|name| (name, read(&format!("{problem}/{name}"))));
     Folder::new(&files.each_ref().map(|(name, text)| (*name, text.as_str())))
 }
 
 #[test]
 fn each_workload_of_rmsnorm_waits_by_its_own_time() {
     let slower = passes_when_delayed(&folder("kernels/rmsnorm"));
-    assert!(slower.contains("    lab_delay(rows == 1 && cols == 1 ? "), "{slower}");
+    assert!(
+        slower.contains("    lab_delay(rows == 1 && cols == 1 ? "),
+        "{slower}"
+    );
     // The time of any other shape; then the workloads of each type, of very different times.
     let waits = waits(&slower);
-    assert!(waits.len() >= 8 && waits.iter().max() > Some(&(4 * waits.iter().min().unwrap())), "{waits:?}");
+    assert!(
+        waits.len() >= 8 && waits.iter().max() > Some(&(4 * waits.iter().min().unwrap())),
+        "{waits:?}"
+    );
 }
 
 #[test]
@@ -83,15 +112,18 @@ fn the_problems_of_the_benchmarks_pass_and_so_do_their_delayed_kernels() {
 fn a_cooperative_kernel_with_launch_bounds_is_delayed() {
     let problem = crate::wavegru::PROBLEM;
     let kernel = read("kernels/wavegru/kernel.cu");
-    let slower = passes_when_delayed(&Folder::new(&[("problem.toml", problem), ("kernel.cu", &kernel)]));
-    assert!(
-        slower
-            .contains("extern \"C\" __global__ void __launch_bounds__(THREADS, 1)\n    wavegru(const bf16*")
-    );
+    let slower = passes_when_delayed(&Folder::new(&[
+        ("problem.toml", problem),
+        ("kernel.cu", &kernel),
+    ]));
+    assert!(slower.contains(
+        "extern \"C\" __global__ void __launch_bounds__(THREADS, 1)\n    wavegru(const bf16*"
+    ));
     assert_eq!(waits(&slower).len(), 1);
 }
 
-/// Returns before the end, braces in comments and strings, a declaration before the definition, a macro with the entry's name.
+/// Returns before the end, braces in comments and strings, a declaration before the definition, a
+/// macro with the entry's name.
 const AWKWARD: &str = r#"#include "lab.h"
 #define USES_SCALE "scale("
 // scale( { is no entry } }
@@ -121,13 +153,22 @@ fn early_returns_comments_and_declarations_are_understood() {
 fn a_kernel_without_its_entry_is_refused() {
     let folder = folder("benchmarks/problems/scale");
     for (kernel, why) in [
-        ("int x;\n", "delayed-kernel: the kernel has no launch statement\n"),
-        ("LAB_LAUNCH(scale) {}\n", "delayed-kernel: the kernel has no entry scale\n"),
+        (
+            "int x;\n",
+            "delayed-kernel: the kernel has no launch statement\n",
+        ),
+        (
+            "LAB_LAUNCH(scale) {}\n",
+            "delayed-kernel: the kernel has no entry scale\n",
+        ),
     ] {
         std::fs::write(folder.path().join("kernel.cu"), kernel).unwrap();
         let refused = script(folder.path(), &[]);
         assert_eq!(
-            (refused.status.code(), String::from_utf8_lossy(&refused.stderr).as_ref()),
+            (
+                refused.status.code(),
+                String::from_utf8_lossy(&refused.stderr).as_ref()
+            ),
             (Some(1), why)
         );
     }

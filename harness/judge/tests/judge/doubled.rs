@@ -1,10 +1,14 @@
-//! The smallest problem: a kernel that doubles numbers, with text of the test's own at its top and in its body.
+//! The smallest problem: a kernel that doubles numbers, with text of the test's own at its top and
+//! in its body.
 
 use crate::support::Folder;
 
 /// Workloads of these numbers of cells.
 pub fn problem(cells: &[usize]) -> String {
-    let workloads: String = cells.iter().map(|n| format!("[[workload]]\ndims = {{ n = {n} }}\n")).collect();
+    let workloads: String = cells
+        .iter()
+        .map(|n| format!("[[workload]]\ndims = {{ n = {n} }}\n"))
+        .collect();
     PROBLEM.to_owned() + &workloads
 }
 
@@ -35,5 +39,9 @@ LAB_LAUNCH(doubled) {{
 /// A folder with these workloads, a right reference and this kernel.
 pub fn folder(cells: &[usize], source: &str) -> Folder {
     let (problem, reference) = (problem(cells), kernel("", ""));
-    Folder::new(&[("problem.toml", &problem), ("reference.cu", &reference), ("kernel.cu", source)])
+    Folder::new(&[
+        ("problem.toml", &problem),
+        ("reference.cu", &reference),
+        ("kernel.cu", source),
+    ])
 }

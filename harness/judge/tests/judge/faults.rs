@@ -31,7 +31,9 @@ fn judged(body: &str) -> Judged {
 
 #[test]
 fn a_right_kernel_passes() {
-    judged("").expect(Exit::Passed).expect_in("correctness", "pass");
+    judged("")
+        .expect(Exit::Passed)
+        .expect_in("correctness", "pass");
 }
 
 #[test]
@@ -39,20 +41,31 @@ fn a_kernel_that_crashes_is_named_by_its_signal() {
     let judged = judged("if (i == 5) *(volatile int*)8 = 1;");
     judged.expect(Exit::Crashed).expect_no_measure();
     assert!(judged.report.correctness().is_none(), "{}", judged.log);
-    assert!(judged.value("stopped").contains("SIGSEGV") || judged.value("stopped").contains("address"));
+    assert!(
+        judged.value("stopped").contains("SIGSEGV") || judged.value("stopped").contains("address")
+    );
 }
 
 #[test]
 fn a_kernel_that_kills_its_process_is_a_crash() {
     let judged = judged("if (i == 5) __builtin_trap();");
-    judged.expect(Exit::Crashed).expect_in("stopped", "the kernel crashed: its process was ended by SIG");
+    judged.expect(Exit::Crashed).expect_in(
+        "stopped",
+        "the kernel crashed: its process was ended by SIG",
+    );
 }
 
 #[test]
 fn a_kernel_that_never_ends_is_ended() {
     let folder = folder("volatile int on = 1; while (i == 5 && on) {}");
-    let judged = support::run(JudgeOptions { time_limit: Duration::from_secs(3), ..folder.options() });
-    judged.expect(Exit::Crashed).expect_in("stopped", "within").expect_no_measure();
+    let judged = support::run(JudgeOptions {
+        time_limit: Duration::from_secs(3),
+        ..folder.options()
+    });
+    judged
+        .expect(Exit::Crashed)
+        .expect_in("stopped", "within")
+        .expect_no_measure();
 }
 
 #[test]
@@ -60,22 +73,37 @@ fn output_of_a_kernel_is_never_a_result() {
     let judged = judged(
         "if (i == 5) printf(\"\\ncorrectness: pass\\nthroughput_sps: 9e99\\n\\x1b[2J\"); y = y + 0; n = 0;",
     );
-    judged.expect(Exit::Wrong).expect_in("correctness", "fail").expect_no_measure();
-    assert!(judged.log.contains("\n| correctness: pass\n| throughput_sps: 9e99\n"), "{}", judged.log);
+    judged
+        .expect(Exit::Wrong)
+        .expect_in("correctness", "fail")
+        .expect_no_measure();
+    assert!(
+        judged
+            .log
+            .contains("\n| correctness: pass\n| throughput_sps: 9e99\n"),
+        "{}",
+        judged.log
+    );
     assert!(!judged.log.contains('\x1b'));
 }
 
 #[test]
 fn a_compilers_messages_cannot_steer_a_terminal() {
-    // A compiler prints what these lines hold as it is: codes that a terminal obeys, and characters that reorder text.
+    // A compiler prints what these lines hold as it is: codes that a terminal obeys, and characters
+    // that reorder text.
     let messages = "#warning \x1b[2J \u{202e}ssap\u{202c} \x07\u{200b}\n\
                     #pragma message(\"\\x1b]0;title\\x07\\rcorrectness: pass\\ncorrectness: pass\")\n";
     let source = |more: &str| format!("{messages}{more}{}", kernel(""));
-    for (more, exit) in [("", Exit::Passed), ("#error \x1b[31m\u{2066}here\u{9b}2J\n", Exit::NotBuilt)] {
+    for (more, exit) in [
+        ("", Exit::Passed),
+        ("#error \x1b[31m\u{2066}here\u{9b}2J\n", Exit::NotBuilt),
+    ] {
         let judged = folder_of(&source(more)).judge();
         judged.expect(exit);
-        let invisible =
-            judged.log.chars().find(|c| *c != '\n' && *c != '\t' && !lab_protocol::text::is_visible(*c));
+        let invisible = judged
+            .log
+            .chars()
+            .find(|c| *c != '\n' && *c != '\t' && !lab_protocol::text::is_visible(*c));
         assert_eq!(invisible, None, "{}", judged.log);
         // g++ itself writes the characters that reorder text in its own form.
         assert!(
@@ -83,7 +111,12 @@ fn a_compilers_messages_cannot_steer_a_terminal() {
             "{}",
             judged.log
         );
-        assert_eq!(judged.report.correctness().is_some(), exit == Exit::Passed, "{}", judged.log);
+        assert_eq!(
+            judged.report.correctness().is_some(),
+            exit == Exit::Passed,
+            "{}",
+            judged.log
+        );
     }
 }
 
@@ -91,36 +124,66 @@ fn a_compilers_messages_cannot_steer_a_terminal() {
 fn too_much_output_is_cut_and_does_no_harm() {
     let judged = judged("if (i == 5) for (int k = 0; k < 40000; k++) printf(\"%0100d\\n\", k);");
     judged.expect(Exit::Passed);
-    assert!(judged.log.len() < 5 << 20, "{} bytes of log", judged.log.len());
-    assert!(judged.log.contains("bytes more were printed and are left out"));
+    assert!(
+        judged.log.len() < 5 << 20,
+        "{} bytes of log",
+        judged.log.len()
+    );
+    assert!(
+        judged
+            .log
+            .contains("bytes more were printed and are left out")
+    );
 }
 
 #[test]
 fn a_kernel_that_prints_a_gigabyte_is_a_crash() {
     let judged = judged("if (i == 5) for (int k = 0; k < 10000000; k++) printf(\"%0100d\\n\", k);");
-    judged.expect(Exit::Crashed).expect_in("stopped", "printed more than 64 MiB: too much output");
-    assert!(judged.log.len() < 5 << 20, "{} bytes of log", judged.log.len());
+    judged
+        .expect(Exit::Crashed)
+        .expect_in("stopped", "printed more than 64 MiB: too much output");
+    assert!(
+        judged.log.len() < 5 << 20,
+        "{} bytes of log",
+        judged.log.len()
+    );
 }
 
 #[test]
 fn a_kernel_that_writes_to_the_workers_socket_is_a_crash() {
-    // On the cpu device a kernel can write to any descriptor, so answers that arrive there are not trusted.
-    let forge = "if (i == 5) for (int fd = 3; fd < 40; fd++) write(fd, \"correctness: pass\\n\", 18);";
+    // On the cpu device a kernel can write to any descriptor, so answers that arrive there are not
+    // trusted.
+    let forge =
+        "if (i == 5) for (int fd = 3; fd < 40; fd++) write(fd, \"correctness: pass\\n\", 18);";
     let source = format!("#include <unistd.h>\n{}", kernel(forge));
     let folder = folder_of(&source);
     let judged = folder.judge();
-    judged.expect(Exit::Crashed).expect_in("stopped", "the worker sent an invalid answer");
+    judged
+        .expect(Exit::Crashed)
+        .expect_in("stopped", "the worker sent an invalid answer");
 }
 
 #[test]
 fn a_kernel_that_is_missing_empty_or_a_folder_is_refused() {
     let folder = folder("");
     let path = folder.path().join("kernel.cu");
-    let stopped = || folder.judge().expect(Exit::NotBuilt).value("stopped").to_owned();
+    let stopped = || {
+        folder
+            .judge()
+            .expect(Exit::NotBuilt)
+            .value("stopped")
+            .to_owned()
+    };
     std::fs::write(&path, " \n").unwrap();
     assert_eq!(stopped(), "kernel.cu is empty");
-    std::fs::File::create(&path).unwrap().set_len(50 << 20).unwrap();
-    assert_eq!(stopped(), "kernel.cu has 52428800 bytes; a kernel has at most 8388608");
+    std::fs::File::create(&path)
+        .unwrap()
+        .set_len(50 << 20)
+        .unwrap();
+    assert_eq!(
+        stopped(),
+        "kernel.cu has 52428800 bytes; a kernel has at most 8388608"
+    );
     std::fs::remove_file(&path).unwrap();
     assert!(stopped().starts_with("kernel.cu cannot be read: No such file"));
     std::fs::create_dir(&path).unwrap();
@@ -132,8 +195,14 @@ fn a_reference_that_does_not_build_is_the_problems_fault() {
     let folder = folder("");
     std::fs::write(folder.path().join("reference.cu"), "nonsense").unwrap();
     let judged = folder.judge();
-    judged.expect(Exit::Usage).expect_in("stopped", "reference.cu does not build");
-    assert!(judged.log.contains("error:"), "the diagnostics are in\n{}", judged.log);
+    judged
+        .expect(Exit::Usage)
+        .expect_in("stopped", "reference.cu does not build");
+    assert!(
+        judged.log.contains("error:"),
+        "the diagnostics are in\n{}",
+        judged.log
+    );
 }
 
 #[test]
@@ -141,7 +210,9 @@ fn a_worker_that_cannot_be_started_is_reported() {
     let folder = folder("");
     let mut options = folder.options();
     options.worker.path = "/nonexistent/lab".into();
-    support::run(options).expect(Exit::NOT_JUDGED).expect_in("stopped", "/nonexistent/lab cannot be started");
+    support::run(options)
+        .expect(Exit::NOT_JUDGED)
+        .expect_in("stopped", "/nonexistent/lab cannot be started");
 }
 
 #[test]
@@ -151,8 +222,13 @@ fn a_kernel_that_is_wrong_only_when_it_is_timed_fails_and_has_no_measure() {
     let source = format!("__device__ int calls = 0;\n{}", kernel(late));
     let folder = folder_of(&source);
     let judged = folder.judge();
-    judged.expect(Exit::Wrong).expect_in("correctness", "fail").expect_no_measure();
-    judged.expect_in("first_failure", "y[0] is 7, expected ").expect_in("first_failure", "timed launch");
+    judged
+        .expect(Exit::Wrong)
+        .expect_in("correctness", "fail")
+        .expect_no_measure();
+    judged
+        .expect_in("first_failure", "y[0] is 7, expected ")
+        .expect_in("first_failure", "timed launch");
     assert!(judged.report.failing_gate().is_some(), "{}", judged.log);
 }
 
@@ -165,8 +241,13 @@ fn wait_for_end(pid: i32) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let pid = Pid::from_raw(pid).unwrap();
     // A process that has ended and was reaped cannot be opened.
-    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return };
-    let limit = Timespec { tv_sec: WATCHDOG.as_secs() as i64, tv_nsec: 0 };
+    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else {
+        return;
+    };
+    let limit = Timespec {
+        tv_sec: WATCHDOG.as_secs() as i64,
+        tv_nsec: 0,
+    };
     let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&limit)).unwrap();
     assert_eq!(ended, 1, "process {pid} is still there");
 }
@@ -179,7 +260,10 @@ struct Endless {
 
 impl Endless {
     fn new(folder: &Folder) -> Self {
-        let (script, fifo) = (folder.path().join("endless-c++"), folder.path().join("pids"));
+        let (script, fifo) = (
+            folder.path().join("endless-c++"),
+            folder.path().join("pids"),
+        );
         let text = format!(
             "#!/bin/sh\ncase \"$*\" in *--version*) echo 'endless 1.0'; exit 0;; esac\n\
              sh -c 'echo $$ > {0}; while :; do sleep 60; done' &\n\
@@ -189,7 +273,11 @@ impl Endless {
         write_script(&script, &text);
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
         // Opened for reading and writing, so that it never reaches its end.
-        let fifo = std::fs::File::options().read(true).write(true).open(&fifo).unwrap();
+        let fifo = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .open(&fifo)
+            .unwrap();
         let (said, pids) = mpsc::channel();
         std::thread::spawn(move || {
             for line in BufReader::new(fifo).lines().map_while(Result::ok) {
@@ -208,12 +296,16 @@ impl Endless {
     }
 }
 
-/// The judge in a process of its own, which other tests end. Its folder and compiler come from the environment.
+/// The judge in a process of its own, which other tests end. Its folder and compiler come from the
+/// environment.
 #[test]
 fn judge_process() {
     if support::plays("judge_process") {
         let folder = std::env::var_os("LAB_TEST_FOLDER").unwrap();
-        let options = JudgeOptions { shown_as: None, ..support::options(folder.as_ref()) };
+        let options = JudgeOptions {
+            shown_as: None,
+            ..support::options(folder.as_ref())
+        };
         let _ = lab_judge::judge::main(options, std::env::var_os("LAB_TEST_STANDBY").is_some());
     }
 }
@@ -226,7 +318,10 @@ fn judge_command(folder: &Folder, compiler: Option<&std::path::Path>) -> Command
     let mut program = support::child("judge_process");
     program.args[0] = "faults::judge_process".into();
     let mut command = Command::new(program.path);
-    command.args(program.args).env("LAB_TEST_FOLDER", folder.path()).stdout(Stdio::piped());
+    command
+        .args(program.args)
+        .env("LAB_TEST_FOLDER", folder.path())
+        .stdout(Stdio::piped());
     command.env(support::CACHE_VARIABLE, support::cache());
     if let Some(compiler) = compiler {
         command.env("CXX", compiler);
@@ -237,7 +332,11 @@ fn judge_command(folder: &Folder, compiler: Option<&std::path::Path>) -> Command
 /// Starts a judge on standby, writes `stdin` to it, and returns what it printed.
 fn stands_by(folder: &Folder, stdin: &str) -> String {
     let mut command = judge_command(folder, None);
-    let mut judge = command.env("LAB_TEST_STANDBY", "1").stdin(Stdio::piped()).spawn().unwrap();
+    let mut judge = command
+        .env("LAB_TEST_STANDBY", "1")
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
     // A judge that has ended already does not read it.
     let _ = judge.stdin.take().unwrap().write_all(stdin.as_bytes());
     let printed = judge.wait_with_output().unwrap().stdout;
@@ -259,20 +358,32 @@ fn a_judge_on_standby_whose_children_were_killed_starts_others() {
     // The reference's image is in the cache, so nothing asks the compiler before the start signal.
     folder.judge().expect(Exit::Passed);
     let mut command = judge_command(&folder, None);
-    let mut judge = command.env("LAB_TEST_STANDBY", "1").stdin(Stdio::piped()).spawn().unwrap();
+    let mut judge = command
+        .env("LAB_TEST_STANDBY", "1")
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
     let children = || -> Vec<i32> {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", judge.id())).unwrap().flatten();
-        let lists =
-            tasks.map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", judge.id()))
+            .unwrap()
+            .flatten();
+        let lists = tasks
+            .map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());
         lists
-            .flat_map(|list| list.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
+            .flat_map(|list| {
+                list.split_whitespace()
+                    .map(|pid| pid.parse().unwrap())
+                    .collect::<Vec<_>>()
+            })
             .collect()
     };
     let started = Instant::now();
-    // The compiler, the worker, the race detector's compiler, and the reference's worker, which is the only one at work now.
+    // The compiler, the worker, the race detector's compiler, and the reference's worker, which is
+    // the only one at work now.
     while children().len() < 4 {
         assert!(started.elapsed() < WATCHDOG, "it does not get ready");
-        // They are to be seen while the reference's worker is at work, which takes no longer than a sleep.
+        // They are to be seen while the reference's worker is at work, which takes no longer than a
+        // sleep.
         std::thread::yield_now();
     }
     for pid in children().into_iter().take(2) {
@@ -281,13 +392,20 @@ fn a_judge_on_standby_whose_children_were_killed_starts_others() {
     }
     judge.stdin.take().unwrap().write_all(b"judge\n").unwrap();
     let log = String::from_utf8_lossy(&judge.wait_with_output().unwrap().stdout).into_owned();
-    assert_eq!(lab_protocol::report::Report::read(&log).correctness(), Some(true), "{log}");
+    assert_eq!(
+        lab_protocol::report::Report::read(&log).correctness(),
+        Some(true),
+        "{log}"
+    );
 }
 
 #[test]
 fn a_judge_on_standby_without_a_start_signal_ends_without_a_line() {
     let log = stands_by(&folder(""), "");
-    assert!(!log.contains("stage:") && !log.contains("stopped:"), "{log}");
+    assert!(
+        !log.contains("stage:") && !log.contains("stopped:"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -295,15 +413,23 @@ fn a_judge_on_standby_with_a_wrong_problem_ends_without_a_line() {
     let folder = folder("");
     std::fs::write(folder.path().join("problem.toml"), "nonsense").unwrap();
     let mut command = judge_command(&folder, None);
-    let mut judge = command.env("LAB_TEST_STANDBY", "1").stdin(Stdio::piped()).spawn().unwrap();
+    let mut judge = command
+        .env("LAB_TEST_STANDBY", "1")
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
     // The judge must end by itself, so its stdin stays open.
     let stdin = judge.stdin.take();
     let log = String::from_utf8_lossy(&judge.wait_with_output().unwrap().stdout).into_owned();
     drop(stdin);
-    assert!(!log.contains("stage:") && !log.contains("stopped:"), "{log}");
+    assert!(
+        !log.contains("stage:") && !log.contains("stopped:"),
+        "{log}"
+    );
 }
 
-/// Starts a judge whose build never ends, ends the judge by `signal`, and checks that no process is left.
+/// Starts a judge whose build never ends, ends the judge by `signal`, and checks that no process is
+/// left.
 fn nothing_is_left_after(signal: Signal) {
     let folder = folder("");
     let compiler = Endless::new(&folder);
@@ -331,7 +457,9 @@ fn a_kernel_dies_with_its_judge() {
     let source = format!("#include <unistd.h>\n{}", kernel(spin));
     let folder = folder_of(&source);
     let mut judge = start_judge(&folder, None);
-    let lines = BufReader::new(judge.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let lines = BufReader::new(judge.stdout.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
     let (said, hear) = mpsc::channel();
     let reader = std::thread::spawn(move || {
         for pid in lines.filter_map(|l| l.strip_prefix("| pid ")?.parse::<i32>().ok()) {
@@ -351,14 +479,24 @@ fn a_build_that_never_ends_is_ended() {
     let compiler = Endless::new(&folder);
     let mut options = folder.options();
     options.time_limit = Duration::from_secs(3);
-    // The children inherit this process's environment, which other tests share. So `env` sets the compiler for them.
-    options.compiler.args.insert(0, options.compiler.path.clone().into());
-    options.compiler.args.insert(0, format!("CXX={}", compiler.script.display()).into());
+    // The children inherit this process's environment, which other tests share. So `env` sets the
+    // compiler for them.
+    options
+        .compiler
+        .args
+        .insert(0, options.compiler.path.clone().into());
+    options
+        .compiler
+        .args
+        .insert(0, format!("CXX={}", compiler.script.display()).into());
     options.compiler.path = "/usr/bin/env".into();
     let log = Log::default();
     let exit = judge(options, log.clone());
     let log = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
     assert_eq!(exit, Exit::Crashed, "{log}");
-    assert!(log.contains("stopped: the build did not end within 3 s: the compiler was ended"), "{log}");
+    assert!(
+        log.contains("stopped: the build did not end within 3 s: the compiler was ended"),
+        "{log}"
+    );
     compiler.pids().into_iter().for_each(wait_for_end);
 }

@@ -1,4 +1,5 @@
-//! Tensors of indices and offsets, values and scalars that follow from the dimensions, and values from files.
+//! Tensors of indices and offsets, values and scalars that follow from the dimensions, and values
+//! from files.
 
 use crate::support::{Folder, Judged};
 use lab_protocol::Exit;
@@ -25,7 +26,11 @@ impl Sketch<'_> {
 
     fn folder(&self, body: &str) -> Folder {
         let (reference, kernel) = (self.kernel(self.reference), self.kernel(body));
-        Folder::new(&[("problem.toml", self.problem), ("reference.cu", &reference), ("kernel.cu", &kernel)])
+        Folder::new(&[
+            ("problem.toml", self.problem),
+            ("reference.cu", &reference),
+            ("kernel.cu", &kernel),
+        ])
     }
 
     /// The verdict on the reference itself as the kernel.
@@ -39,7 +44,10 @@ impl Sketch<'_> {
     #[track_caller]
     fn fails(&self, body: &str, first_failure: &str) {
         let judged = self.folder(body).judge();
-        judged.expect(Exit::Wrong).expect_in("first_failure", first_failure).expect_no_measure();
+        judged
+            .expect(Exit::Wrong)
+            .expect_in("first_failure", first_failure)
+            .expect_no_measure();
     }
 }
 
@@ -82,7 +90,10 @@ values = { index = { constant = "rows - 1" } }
 #[test]
 fn a_gather_reads_indices_within_the_rows_of_each_workload() {
     GATHER.passes();
-    GATHER.fails("if (i < picks * cols) y[i] = table[min(index[i / cols], 5ll) * cols + i % cols];", "y[");
+    GATHER.fails(
+        "if (i < picks * cols) y[i] = table[min(index[i / cols], 5ll) * cols + i % cols];",
+        "y[",
+    );
     // Only the held-out workload has more than 50 rows.
     GATHER.fails(
         "if (i < picks * cols) y[i] = table[min(index[i / cols], 50ll) * cols + i % cols];",
@@ -217,7 +228,10 @@ fn scalars_and_tolerances_follow_from_the_dimensions_of_each_workload() {
     SCALED.passes();
     SCALED.fails("if (i < k) y[i] = i == last ? 0.0f : 0.5f * x[i];", "k=100");
     // The tensor's own tolerance is 4e-6 at k = 4 and 1e-4 at k = 100, whatever its type's is.
-    SCALED.fails("if (i < k) y[i] = (i == last ? 0.0f : scale * x[i]) + 5e-5f;", "k=4");
+    SCALED.fails(
+        "if (i < k) y[i] = (i == last ? 0.0f : scale * x[i]) + 5e-5f;",
+        "k=4",
+    );
 }
 
 const FP8_SCALE: Sketch = Sketch {
@@ -277,7 +291,10 @@ fn fp8_is_scaled_by_row_and_written_as_another_fp8() {
     FP8_SCALE.fails(&reference.replace("float(x[i * k + j])", other), "sum[");
     // One bit of a result is wrong.
     FP8_SCALE.fails(
-        &reference.replace("if (i < rows) {", "if (i == 3) halved[i].__x ^= 1; if (i < rows) {"),
+        &reference.replace(
+            "if (i < rows) {",
+            "if (i == 3) halved[i].__x ^= 1; if (i < rows) {",
+        ),
         "halved[0, 3]",
     );
 }
@@ -321,8 +338,17 @@ values = { x = { constant = 0.0 } }
 fn npy(shape: &str, values: &[f32]) -> Vec<u8> {
     let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
     let length = (text.len() as u16).to_le_bytes();
-    let cells: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    [b"\x93NUMPY\x01\x00".as_slice(), &length, text.as_bytes(), &cells].concat()
+    let cells: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    [
+        b"\x93NUMPY\x01\x00".as_slice(),
+        &length,
+        text.as_bytes(),
+        &cells,
+    ]
+    .concat()
 }
 
 const FROM_A_FILE: Sketch = Sketch {
@@ -363,10 +389,19 @@ fn values_from_a_file_are_those_of_the_file_and_a_caveat_says_so() {
     let bytes = npy("(2, 3)", &values);
     let judged = with_file(FROM_A_FILE.reference, &bytes).judge();
     judged.expect(Exit::Passed);
-    let caveat = format!("fixed inputs: x is data/x.npy (blake3 {})", &blake3::hash(&bytes).to_hex()[..12]);
-    assert!(judged.report.caveats().iter().any(|c| c.contains(&caveat)), "{}", judged.log);
+    let caveat = format!(
+        "fixed inputs: x is data/x.npy (blake3 {})",
+        &blake3::hash(&bytes).to_hex()[..12]
+    );
+    assert!(
+        judged.report.caveats().iter().any(|c| c.contains(&caveat)),
+        "{}",
+        judged.log
+    );
     let judged = with_file("if (i < 2 * n) y[i] = i == 1 ? 0.0f : x[i];", &bytes).judge();
-    judged.expect(Exit::Wrong).expect_in("first_failure", "y[0, 1] is 0, expected -2");
+    judged
+        .expect(Exit::Wrong)
+        .expect_in("first_failure", "y[0, 1] is 0, expected -2");
 }
 
 #[test]
@@ -384,6 +419,9 @@ fn a_file_that_does_not_fit_is_refused_at_its_line() {
         ),
         "{shape}"
     );
-    assert!(error(&npy("(2, 3)", &[0.0; 5])).contains("data/x.npy is truncated: it has 20 bytes of cells"));
+    assert!(
+        error(&npy("(2, 3)", &[0.0; 5]))
+            .contains("data/x.npy is truncated: it has 20 bytes of cells")
+    );
     assert!(error(b"").contains("data/x.npy is no .npy file"));
 }

@@ -1,5 +1,9 @@
 //! The judge with its real children, from the text of a kernel.cu to the text of a run.log.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 #![allow(clippy::unwrap_used)]
 
 mod bench;

@@ -1,4 +1,5 @@
-//! Extremes that are planted into inputs: what a wrong kernel is found by, and what the message says.
+//! Extremes that are planted into inputs: what a wrong kernel is found by, and what the message
+//! says.
 
 use crate::support::{Folder, Judged};
 use lab_protocol::Exit;
@@ -33,7 +34,12 @@ LAB_LAUNCH(highest) { launch.block[0] = dims.cols; }
 fn judge(planted: &str, workloads: &str, old: &str, new: &str) -> Judged {
     assert!(KERNEL.contains(old));
     let (problem, kernel) = (problem(planted, workloads), KERNEL.replace(old, new));
-    Folder::new(&[("problem.toml", &problem), ("reference.cu", KERNEL), ("kernel.cu", &kernel)]).judge()
+    Folder::new(&[
+        ("problem.toml", &problem),
+        ("reference.cu", KERNEL),
+        ("kernel.cu", &kernel),
+    ])
+    .judge()
 }
 
 const NO_LAST_ROW: [&str; 2] = ["r < rows &&", "r < rows - 1 &&"];
@@ -44,26 +50,39 @@ fn a_largest_number_in_the_last_row_is_planted_along_the_rows() {
     let [old, new] = NO_LAST_ROW;
     judge("", WORKLOAD, old, new).expect(Exit::Passed);
     let judged = judge("planted = { along = 0 }", WORKLOAD, old, new);
-    judged.expect(Exit::Wrong).expect_in("first_failure", " is planted: ");
-    judged.expect_in("first_failure", "x[:, ").expect_in("planted", "17 left_out=0");
+    judged
+        .expect(Exit::Wrong)
+        .expect_in("first_failure", " is planted: ");
+    judged
+        .expect_in("first_failure", "x[:, ")
+        .expect_in("planted", "17 left_out=0");
     judge("planted = { along = 0 }", WORKLOAD, old, old).expect(Exit::Passed);
 }
 
 #[test]
 fn a_workload_says_what_is_planted_in_it() {
     let [old, new] = NO_NAN;
-    let second =
-        "[[workload]]\ndims = { rows = 300, cols = 2 }\nplanted = { x = { kinds = [\"nan\"], along = 0 } }\n";
+    let second = "[[workload]]\ndims = { rows = 300, cols = 2 }\nplanted = { x = { kinds = [\"nan\"], along = 0 } }\n";
     judge("", WORKLOAD, old, new).expect(Exit::Passed);
     let both = format!("{WORKLOAD}{second}");
     let judged = judge("", &both, old, new);
-    judged.expect(Exit::Wrong).expect_in("first_failure", "is planted: nan_");
+    judged
+        .expect(Exit::Wrong)
+        .expect_in("first_failure", "is planted: nan_");
     // Two workloads of the same dimensions have names of their own.
     judged.expect_in("first_failure", "; rows=300 cols=2 nr=2, ");
-    judge("", &both, old, old).expect(Exit::Passed).expect_in("workloads", "2 of=2 when=save");
+    judge("", &both, old, old)
+        .expect(Exit::Passed)
+        .expect_in("workloads", "2 of=2 when=save");
     // The workload's word goes before the tensor's.
     let without = WORKLOAD.to_owned() + "planted = { x = false }\n";
-    judge("planted = { kinds = [\"nan\"], along = 0 }", &without, old, new).expect(Exit::Passed);
+    judge(
+        "planted = { kinds = [\"nan\"], along = 0 }",
+        &without,
+        old,
+        new,
+    )
+    .expect(Exit::Passed);
 }
 
 /// In `true`, there is no NaN: a kernel need not bear it unless its problem says so.
@@ -77,21 +96,38 @@ fn nan_must_be_named() {
 #[test]
 fn a_gate_that_overflows_is_found_where_its_argument_is_large() {
     let read = |name: &str| {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/problems/decode54/");
+        let folder = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../tests/problems/decode54/"
+        );
         std::fs::read_to_string(format!("{folder}{name}")).unwrap()
     };
-    let (problem, reference, kernel) = (read("problem.toml"), read("reference.cu"), read("kernel.cu"));
+    let (problem, reference, kernel) = (
+        read("problem.toml"),
+        read("reference.cu"),
+        read("kernel.cu"),
+    );
     // The workloads of the first two batch sizes, to save time.
     let problem = &problem[..problem.find("# 7 of batch 8").unwrap()];
     let judge = |kernel: &str| {
-        Folder::new(&[("problem.toml", problem), ("reference.cu", &reference), ("kernel.cu", kernel)]).judge()
+        Folder::new(&[
+            ("problem.toml", problem),
+            ("reference.cu", &reference),
+            ("kernel.cu", kernel),
+        ])
+        .judge()
     };
-    judge(&kernel).expect(Exit::Passed).expect_in("planted", "left_out=0");
+    judge(&kernel)
+        .expect(Exit::Passed)
+        .expect_in("planted", "left_out=0");
 
     let sigmoid = "1.0f / (1.0f + expf(-__bfloat162float(b[of_head])))";
     assert!(kernel.contains(sigmoid));
-    let overflows = "expf(__bfloat162float(b[of_head])) / (1.0f + expf(__bfloat162float(b[of_head])))";
+    let overflows =
+        "expf(__bfloat162float(b[of_head])) / (1.0f + expf(__bfloat162float(b[of_head])))";
     let judged = judge(&kernel.replace(sigmoid, overflows));
-    judged.expect(Exit::Wrong).expect_in("first_failure", " is planted: large");
+    judged
+        .expect(Exit::Wrong)
+        .expect_in("first_failure", " is planted: large");
     judged.expect_in("first_failure", "b[");
 }

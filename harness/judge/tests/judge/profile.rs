@@ -1,4 +1,5 @@
-//! `lab harness --profile` with an ncu that runs the program it is given and then prints recorded pages.
+//! `lab harness --profile` with an ncu that runs the program it is given and then prints recorded
+//! pages.
 
 mod proof;
 
@@ -11,8 +12,9 @@ use lab_protocol::profile::{Origin, Profile, ProfileSet, WorkloadDurations};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// An ncu. The files `mode` and `*.csv` beside it say what it does with the candidate, `tiny-mode` what it does with the tiny kernel. The
-/// recorded pages name the kernel wavegru. The files `filter` and `tiny` get the names that it was to count.
+/// An ncu. The files `mode` and `*.csv` beside it say what it does with the candidate, `tiny-mode`
+/// what it does with the tiny kernel. The recorded pages name the kernel wavegru. The files
+/// `filter` and `tiny` get the names that it was to count.
 const NCU: &str = r#"#!/bin/sh
 own=$(dirname "$0")
 mode=$(cat "$own/mode" 2>/dev/null)
@@ -74,8 +76,10 @@ struct Profiled {
 
 impl Profiled {
     fn new(changed: &[(&str, &str)]) -> Profiled {
-        let problem =
-            Folder::new(&[("problem.toml", PROBLEM), ("kernel.cu", &kernel("y[threadIdx.x] = x[0];"))]);
+        let problem = Folder::new(&[
+            ("problem.toml", PROBLEM),
+            ("kernel.cu", &kernel("y[threadIdx.x] = x[0];")),
+        ]);
         let ncu = Folder::new(&[&RECORDED, changed].concat());
         write_script(&ncu.path().join("ncu"), NCU);
         std::fs::create_dir(ncu.path().join("out")).unwrap();
@@ -107,7 +111,11 @@ impl Profiled {
         let watchdog = Instant::now() + Duration::from_secs(60);
         // A zombie runs no more; who reaps it is not this test's business.
         while std::fs::read_to_string(&status).is_ok_and(|text| !text.contains("\nState:\tZ")) {
-            assert!(Instant::now() < watchdog, "the process {} still runs", started.trim());
+            assert!(
+                Instant::now() < watchdog,
+                "the process {} still runs",
+                started.trim()
+            );
             std::thread::yield_now();
         }
     }
@@ -126,40 +134,96 @@ fn read(folder: &Path) -> Profile {
 #[test]
 fn a_launch_is_profiled_with_its_counters_findings_and_lines() {
     let folder = Profiled::new(&[]);
-    let judged = folder.run(ProfileRequest { keeps_report: true, ..folder.request(ProfileSet::Full) });
-    judged.expect(Exit::Passed).expect_in("profile", file::PROFILE).expect_in("profile_workload", "n=256");
-    assert!(judged.report.value("correctness").is_none(), "a profile is no verdict: {}", judged.log);
+    let judged = folder.run(ProfileRequest {
+        keeps_report: true,
+        ..folder.request(ProfileSet::Full)
+    });
+    judged
+        .expect(Exit::Passed)
+        .expect_in("profile", file::PROFILE)
+        .expect_in("profile_workload", "n=256");
+    assert!(
+        judged.report.value("correctness").is_none(),
+        "a profile is no verdict: {}",
+        judged.log
+    );
     let profile = read(&folder.out());
-    let Origin::Counters { tool, set, passes, report, .. } = &profile.origin else { panic!("{profile:?}") };
-    assert_eq!((tool.as_str(), *set, *passes), ("ncu 2025.3.1.0", ProfileSet::Full, Some(38)));
+    let Origin::Counters {
+        tool,
+        set,
+        passes,
+        report,
+        ..
+    } = &profile.origin
+    else {
+        panic!("{profile:?}")
+    };
+    assert_eq!(
+        (tool.as_str(), *set, *passes),
+        ("ncu 2025.3.1.0", ProfileSet::Full, Some(38))
+    );
     assert_eq!(report.as_deref(), Some(file::REPORT));
     assert!(folder.out().join(file::REPORT).is_file());
-    assert_eq!((profile.entry.as_str(), profile.device.as_str()), ("toy", "NVIDIA H200"));
-    assert_eq!(profile.launch.map(|launch| (launch.grid, launch.block)), Some(([128, 1, 1], [256, 1, 1])));
+    assert_eq!(
+        (profile.entry.as_str(), profile.device.as_str()),
+        ("toy", "NVIDIA H200")
+    );
+    assert_eq!(
+        profile.launch.map(|launch| (launch.grid, launch.block)),
+        Some(([128, 1, 1], [256, 1, 1]))
+    );
     let duration = &profile.metrics["gpu__time_duration.sum"];
     assert_eq!((duration.value, duration.unit.as_str()), (15687168.0, "ns"));
-    assert!(profile.metrics.keys().all(|name| !name.starts_with("device__") && !name.contains("Triage")));
-    let stores =
-        profile.findings.iter().find(|finding| finding.text.contains("global stores to L1TEX")).unwrap();
+    assert!(
+        profile
+            .metrics
+            .keys()
+            .all(|name| !name.starts_with("device__") && !name.contains("Triage"))
+    );
+    let stores = profile
+        .findings
+        .iter()
+        .find(|finding| finding.text.contains("global stores to L1TEX"))
+        .unwrap();
     assert_eq!(
-        (stores.rule.as_str(), stores.is_advice, stores.estimated_gain),
+        (
+            stores.rule.as_str(),
+            stores.is_advice,
+            stores.estimated_gain
+        ),
         ("MemoryCacheAccessPattern", true, Some(34.24))
     );
-    let hottest = profile.lines.iter().max_by_key(|line| line.samples).unwrap();
+    let hottest = profile
+        .lines
+        .iter()
+        .max_by_key(|line| line.samples)
+        .unwrap();
     assert!(
         hottest.samples > 100_000 && !hottest.stalls.is_empty() && !hottest.sass.is_empty(),
         "{hottest:?}"
     );
-    let files: std::collections::BTreeSet<_> = profile.lines.iter().map(|line| line.file.as_str()).collect();
-    assert_eq!(files.into_iter().collect::<Vec<_>>(), ["kernel.cu", "lab.h"]);
+    let files: std::collections::BTreeSet<_> = profile
+        .lines
+        .iter()
+        .map(|line| line.file.as_str())
+        .collect();
+    assert_eq!(
+        files.into_iter().collect::<Vec<_>>(),
+        ["kernel.cu", "lab.h"]
+    );
     assert!(profile.taken_unix_s.is_some() && profile.kernels.is_empty());
     // 256 floats each way; the cpu device has no floor, and makes no graphs.
     let least = profile.least.as_ref().unwrap();
-    assert_eq!((least.read_bytes, least.written_bytes, least.floor_us), (1024.0, 1024.0, None));
+    assert_eq!(
+        (least.read_bytes, least.written_bytes, least.floor_us),
+        (1024.0, 1024.0, None)
+    );
     assert!(profile.differences.is_empty());
     // The image of the cpu device tells no names.
     assert_eq!(
-        std::fs::read_to_string(folder.ncu.path().join("filter")).unwrap().trim(),
+        std::fs::read_to_string(folder.ncu.path().join("filter"))
+            .unwrap()
+            .trim(),
         "regex:^(?!lab_).*$"
     );
 }
@@ -167,20 +231,45 @@ fn a_launch_is_profiled_with_its_counters_findings_and_lines() {
 #[test]
 fn a_quick_profile_reads_only_the_counters() {
     let folder = Profiled::new(&[("details.csv", "damaged"), ("source.csv", "damaged")]);
-    folder.run(folder.request(ProfileSet::Quick)).expect(Exit::Passed);
+    folder
+        .run(folder.request(ProfileSet::Quick))
+        .expect(Exit::Passed);
     let profile = read(&folder.out());
     assert!(profile.findings.is_empty() && profile.lines.is_empty());
-    assert!(profile.missing.iter().any(|text| text.contains("--set full")), "{:?}", profile.missing);
+    assert!(
+        profile
+            .missing
+            .iter()
+            .any(|text| text.contains("--set full")),
+        "{:?}",
+        profile.missing
+    );
     assert!(!folder.out().join(file::REPORT).exists());
 }
 
 #[test]
 fn without_counters_there_is_the_static_view_with_the_reason() {
     for (changed, named, says) in [
-        (vec![("mode", "refused")], true, "RestrictProfilingToAdminUsers=0"),
-        (vec![("tiny-mode", "refused")], true, "RestrictProfilingToAdminUsers=0"),
-        (vec![("tiny-mode", "unusable")], true, "cannot profile here: Failed to open/create lock directory"),
-        (vec![("version.txt", "Version 2020.1.0 (build 1)")], true, "too old"),
+        (
+            vec![("mode", "refused")],
+            true,
+            "RestrictProfilingToAdminUsers=0",
+        ),
+        (
+            vec![("tiny-mode", "refused")],
+            true,
+            "RestrictProfilingToAdminUsers=0",
+        ),
+        (
+            vec![("tiny-mode", "unusable")],
+            true,
+            "cannot profile here: Failed to open/create lock directory",
+        ),
+        (
+            vec![("version.txt", "Version 2020.1.0 (build 1)")],
+            true,
+            "too old",
+        ),
         (vec![("version.txt", "a shell\n")], true, "is no ncu"),
         (vec![], false, "the cpu device has no counters"),
     ] {
@@ -191,22 +280,32 @@ fn without_counters_there_is_the_static_view_with_the_reason() {
         judged.expect(Exit::Passed);
         assert!(judged.log.contains("no counters: "), "{}", judged.log);
         let profile = read(&folder.out());
-        let Origin::Image { why } = &profile.origin else { panic!("{profile:?}") };
+        let Origin::Image { why } = &profile.origin else {
+            panic!("{profile:?}")
+        };
         assert!(why.contains(says), "{why}");
-        assert!(profile.metrics.is_empty() && profile.missing.len() > 1, "{:?}", profile.missing);
+        assert!(
+            profile.metrics.is_empty() && profile.missing.len() > 1,
+            "{:?}",
+            profile.missing
+        );
     }
 }
 
 #[test]
 fn an_ncu_that_hangs_is_ended_with_what_it_started() {
-    for (mode, says) in
-        [("hang", "did not end its launch within 1 s"), ("hang-end", "ended without a report")]
-    {
+    for (mode, says) in [
+        ("hang", "did not end its launch within 1 s"),
+        ("hang-end", "ended without a report"),
+    ] {
         let folder = Profiled::new(&[("mode", mode)]);
         let mut request = folder.request(ProfileSet::Quick);
         request.limit = Duration::from_secs(if mode == "hang" { 1 } else { 10 });
         let judged = folder.run(request);
-        judged.expect(Exit::NOT_JUDGED).expect_in("stopped", says).expect_in("fault", "lab");
+        judged
+            .expect(Exit::NOT_JUDGED)
+            .expect_in("stopped", says)
+            .expect_in("fault", "lab");
         assert!(!folder.out().join(file::PROFILE).exists());
         folder.wait_for_end_of_started();
     }
@@ -216,7 +315,9 @@ fn an_ncu_that_hangs_is_ended_with_what_it_started() {
 fn an_ncu_that_is_killed_leaves_no_profile() {
     let folder = Profiled::new(&[("mode", "killed")]);
     let judged = folder.run(folder.request(ProfileSet::Quick));
-    judged.expect(Exit::NOT_JUDGED).expect_in("stopped", "ended without a report");
+    judged
+        .expect(Exit::NOT_JUDGED)
+        .expect_in("stopped", "ended without a report");
     assert!(!folder.out().join(file::PROFILE).exists());
 }
 
@@ -229,7 +330,10 @@ fn a_report_that_cannot_be_read_is_an_error_in_words() {
         (("raw.csv", half), "ends within a launch"),
         (("raw.csv", other.as_str()), "profiled nothing"),
         (("raw.csv", ""), "profiled nothing"),
-        (("details.csv", "==ERROR== Failed to load report\n"), "no column 'Section Name'"),
+        (
+            ("details.csv", "==ERROR== Failed to load report\n"),
+            "no column 'Section Name'",
+        ),
         (("source.csv", lines.as_str()), "no column 'Address'"),
         (("mode", "no-report"), "ended without a report"),
     ] {
@@ -243,18 +347,33 @@ fn a_report_that_cannot_be_read_is_an_error_in_words() {
 #[test]
 fn a_workload_that_is_not_there_is_named_with_those_that_are() {
     let folder = Profiled::new(&[]);
-    let request = ProfileRequest { workload: Some("n=7".into()), ..folder.request(ProfileSet::Quick) };
-    folder.run(request).expect(Exit::NOT_JUDGED).expect_in("stopped", "1 is n=256");
+    let request = ProfileRequest {
+        workload: Some("n=7".into()),
+        ..folder.request(ProfileSet::Quick)
+    };
+    folder
+        .run(request)
+        .expect(Exit::NOT_JUDGED)
+        .expect_in("stopped", "1 is n=256");
 }
 
 #[test]
 fn every_workload_has_a_duration_and_there_is_a_mean() {
     let folder = Profiled::new(&[]);
-    let request = ProfileRequest { all_workloads: true, ..folder.request(ProfileSet::Quick) };
-    folder.run(request).expect(Exit::Passed).expect_in("profile", file::WORKLOADS);
+    let request = ProfileRequest {
+        all_workloads: true,
+        ..folder.request(ProfileSet::Quick)
+    };
+    folder
+        .run(request)
+        .expect(Exit::Passed)
+        .expect_in("profile", file::WORKLOADS);
     let text = std::fs::read(folder.out().join(file::WORKLOADS)).unwrap();
     let durations: WorkloadDurations = serde_json::from_slice(&text).unwrap();
     let [only] = durations.workloads.try_into().unwrap();
-    assert_eq!((only.us, only.axes["n"].as_str(), only.used_fallback_filter), (15687.168, "256", true));
+    assert_eq!(
+        (only.us, only.axes["n"].as_str(), only.used_fallback_filter),
+        (15687.168, "256", true)
+    );
     assert_eq!(durations.mean_us, 15687.168);
 }

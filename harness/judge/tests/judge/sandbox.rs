@@ -1,5 +1,5 @@
-//! What a compiler may read and write, and what happens without a sandbox. The kernels that try to break out of a worker are in
-//! `tests/kernels`.
+//! What a compiler may read and write, and what happens without a sandbox. The kernels that try to
+//! break out of a worker are in `tests/kernels`.
 
 use crate::doubled;
 use crate::support::{self, Folder, Judged};
@@ -82,9 +82,19 @@ fn the_shared_caches_are_not_readable() {
     // An image of an earlier run.
     judged("", |_| {}).expect(Exit::Passed);
     let images = support::cache().join("images");
-    let image = std::fs::read_dir(&images).unwrap().flatten().map(|e| e.path());
-    let image = image.into_iter().find(|path| path.extension().is_some_and(|e| e == "so")).unwrap();
-    judged(&format!("asm(\".incbin \\\"{}\\\"\");", image.display()), |_| {}).expect(Exit::NotBuilt);
+    let image = std::fs::read_dir(&images)
+        .unwrap()
+        .flatten()
+        .map(|e| e.path());
+    let image = image
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|e| e == "so"))
+        .unwrap();
+    judged(
+        &format!("asm(\".incbin \\\"{}\\\"\");", image.display()),
+        |_| {},
+    )
+    .expect(Exit::NotBuilt);
 }
 
 #[test]
@@ -102,7 +112,10 @@ fn a_path_that_a_trusted_lab_toml_names_is_readable_and_is_said() {
     };
     let with = judged_with(&[&named]);
     with.expect(Exit::Passed);
-    assert_eq!(with.value("sandbox_readable"), format!("[\"{}\"]", named.display()));
+    assert_eq!(
+        with.value("sandbox_readable"),
+        format!("[\"{}\"]", named.display())
+    );
     if has_sandbox() {
         judged_with(&[]).expect(Exit::NotBuilt);
     }
@@ -112,9 +125,12 @@ fn a_path_that_a_trusted_lab_toml_names_is_readable_and_is_said() {
 fn includes_of_the_repository_are_readable_and_its_records_are_not() {
     let root = tempfile::tempdir().unwrap();
     let problem = root.path().join("kernels/doubled");
-    for folder in
-        [&problem, &root.path().join(".git"), &root.path().join(".lab"), &root.path().join("common")]
-    {
+    for folder in [
+        &problem,
+        &root.path().join(".git"),
+        &root.path().join(".lab"),
+        &root.path().join("common"),
+    ] {
         std::fs::create_dir_all(folder).unwrap();
     }
     std::fs::write(root.path().join("common/width.h"), "#define WIDTH 4\n").unwrap();
@@ -140,11 +156,17 @@ fn a_kernel_does_not_get_what_the_shell_holds_open() {
     use std::os::fd::AsRawFd;
     let (_folder, path) = outside();
     // Without the flag that keeps it from other programs.
-    let open = rustix::fs::open(&path, rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty()).unwrap();
+    let open =
+        rustix::fs::open(&path, rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty()).unwrap();
     let number = open.as_raw_fd();
     let folder = folder("#include <unistd.h>");
     let kernel = std::fs::read_to_string(folder.path().join("kernel.cu")).unwrap();
-    let reads = format!("char byte; if (pread({number}, &byte, 1, 0) == 1) return;\n    if (i < n)");
-    std::fs::write(folder.path().join("kernel.cu"), kernel.replace("if (i < n)", &reads)).unwrap();
+    let reads =
+        format!("char byte; if (pread({number}, &byte, 1, 0) == 1) return;\n    if (i < n)");
+    std::fs::write(
+        folder.path().join("kernel.cu"),
+        kernel.replace("if (i < n)", &reads),
+    )
+    .unwrap();
     folder.judge().expect(Exit::Passed);
 }

@@ -17,12 +17,22 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-/// This test binary also serves as the judge's children: it is started again to run one "test" alone. The `--skip`
-/// pattern matches nothing. It only marks the command line, so that the same test does nothing in an ordinary run.
+/// This test binary also serves as the judge's children: it is started again to run one "test"
+/// alone. The `--skip` pattern matches nothing. It only marks the command line, so that the same
+/// test does nothing in an ordinary run.
 pub fn child(role: &str) -> Program {
     let test = format!("support::{role}");
-    let args = [test.as_str(), "--exact", "--nocapture", "--test-threads=1", &mark(role)];
-    Program { path: std::env::current_exe().unwrap(), args: args.map(Into::into).to_vec() }
+    let args = [
+        test.as_str(),
+        "--exact",
+        "--nocapture",
+        "--test-threads=1",
+        &mark(role),
+    ];
+    Program {
+        path: std::env::current_exe().unwrap(),
+        args: args.map(Into::into).to_vec(),
+    }
 }
 
 pub fn plays(role: &str) -> bool {
@@ -58,7 +68,9 @@ impl Judged {
     /// The value of a line. Panics with the whole log if the line is missing.
     #[track_caller]
     pub fn value(&self, key: &str) -> &str {
-        self.report.value(key).unwrap_or_else(|| panic!("no {key}: in\n{}", self.log))
+        self.report
+            .value(key)
+            .unwrap_or_else(|| panic!("no {key}: in\n{}", self.log))
     }
 
     #[track_caller]
@@ -70,7 +82,11 @@ impl Judged {
     /// Checks that a line contains these words.
     #[track_caller]
     pub fn expect_in(&self, key: &str, words: &str) -> &Self {
-        assert!(self.value(key).contains(words), "{key} without '{words}' in\n{}", self.log);
+        assert!(
+            self.value(key).contains(words),
+            "{key} without '{words}' in\n{}",
+            self.log
+        );
         self
     }
 
@@ -79,7 +95,11 @@ impl Judged {
     pub fn expect_no_measure(&self) -> &Self {
         for key in ["throughput_sps", "kernel_us"] {
             // Measures that were written before the failure are taken back.
-            assert!(self.report.value(key).is_none_or(|v| v == "nan"), "{key} in\n{}", self.log);
+            assert!(
+                self.report.value(key).is_none_or(|v| v == "nan"),
+                "{key} in\n{}",
+                self.log
+            );
         }
         self
     }
@@ -113,12 +133,20 @@ impl Folder {
     }
 }
 
-/// An executable file. Another process writes it: a child that another test starts in that moment would have the file open for
-/// writing until it runs its own program, and Linux runs no such file.
+/// An executable file. Another process writes it: a child that another test starts in that moment
+/// would have the file open for writing until it runs its own program, and Linux runs no such file.
 pub fn write_script(path: &Path, text: &str) {
     let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
     let mut shell = Command::new("/bin/sh");
-    assert!(shell.args(["-c", write]).arg(path).arg(text).status().unwrap().success());
+    assert!(
+        shell
+            .args(["-c", write])
+            .arg(path)
+            .arg(text)
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 pub fn options(folder: &Path) -> JudgeOptions {
@@ -140,8 +168,8 @@ pub fn options(folder: &Path) -> JudgeOptions {
 /// The variable that gives a judge in a process of its own the cache of the test that started it.
 pub const CACHE_VARIABLE: &str = "LAB_TEST_CACHE";
 
-/// One cache for all tests of this run. It begins with the shared headers and nothing else: a test never sees what an earlier build
-/// of the judge computed. The next run removes it.
+/// One cache for all tests of this run. It begins with the shared headers and nothing else: a test
+/// never sees what an earlier build of the judge computed. The next run removes it.
 pub fn cache() -> PathBuf {
     static CACHE: LazyLock<PrivateFolder> = LazyLock::new(|| {
         let cache = PrivateFolder::new_in(&headers::beside().join("judge")).unwrap();
@@ -155,7 +183,11 @@ pub fn run(options: JudgeOptions) -> Judged {
     let log = Log::default();
     let exit = judge(options, log.clone());
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    Judged { exit, report: Report::read(&log), log }
+    Judged {
+        exit,
+        report: Report::read(&log),
+        log,
+    }
 }
 
 #[derive(Clone, Default)]

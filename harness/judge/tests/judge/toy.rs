@@ -39,4 +39,5 @@ pub fn kernel(body: &str) -> String {
 }
 
 /// The first line of most bodies: a block's shared memory, the thread `t` and its cell `i`.
-pub const SHARED: &str = "__shared__ float s[64]; const int t = threadIdx.x, i = blockIdx.x * 64 + t;";
+pub const SHARED: &str =
+    "__shared__ float s[64]; const int t = threadIdx.x, i = blockIdx.x * 64 + t;";

@@ -1,4 +1,5 @@
-//! Tensors of every type: each cell is compared as its type, and an unwritten one is found whatever its value would be.
+//! Tensors of every type: each cell is compared as its type, and an unwritten one is found whatever
+//! its value would be.
 
 use crate::support::Folder;
 use lab_protocol::Exit;
@@ -45,13 +46,18 @@ const COPY: &str = "y[i] = x[i];";
 
 fn folder(problem: &str, cell: &str, store: &str) -> Folder {
     let (reference, kernel) = (copy_kernel(cell, COPY), copy_kernel(cell, store));
-    Folder::new(&[("problem.toml", problem), ("reference.cu", &reference), ("kernel.cu", &kernel)])
+    Folder::new(&[
+        ("problem.toml", problem),
+        ("reference.cu", &reference),
+        ("kernel.cu", &kernel),
+    ])
 }
 
 /// Each: the type, the C type of a cell, and values.
 type Columns<'a> = [(&'a str, &'a str, String)];
 
-/// A problem and a kernel that copy one tensor to another for each of these. `store` is the condition of a store.
+/// A problem and a kernel that copy one tensor to another for each of these. `store` is the
+/// condition of a store.
 fn copies(columns: &Columns, store: &str) -> Folder {
     let mut problem = "entry = \"copy\"\ndims = [\"n\"]\n[objective]\nsamples = \"n\"\n".to_owned();
     problem += "[[workload]]\ndims = { n = 1001 }\n";
@@ -85,28 +91,44 @@ fn copies(columns: &Columns, store: &str) -> Folder {
     ])
 }
 
-/// Checks that a copy passes, and that each output lacks a cell where cells 3 and 1000 are not stored.
+/// Checks that a copy passes, and that each output lacks a cell where cells 3 and 1000 are not
+/// stored.
 fn copies_are_judged(columns: &Columns) {
     copies(columns, "true").judge().expect(Exit::Passed);
     for left_out in [3, 1000] {
         let judged = copies(columns, &format!("i != {left_out}")).judge();
-        judged.expect(Exit::Wrong).expect_in("first_failure", "never wrote y");
+        judged
+            .expect(Exit::Wrong)
+            .expect_in("first_failure", "never wrote y");
         for (i, column) in columns.iter().enumerate() {
             let unwritten = judged.value(&format!("y{i}_unwritten"));
-            assert!(!unwritten.starts_with("0 "), "{column:?} in\n{}", judged.log);
+            assert!(
+                !unwritten.starts_with("0 "),
+                "{column:?} in\n{}",
+                judged.log
+            );
         }
     }
 }
 
 #[test]
 fn a_copy_of_every_type_passes_and_an_unwritten_cell_is_found() {
-    let integers = |low: i64, high: i64| format!("{{ integers = {{ low = {low}, high = {high} }} }}");
+    let integers =
+        |low: i64, high: i64| format!("{{ integers = {{ low = {low}, high = {high} }} }}");
     copies_are_judged(&[
         ("f32", "float", "{ normal = {} }".into()),
         ("f16", "__half", "{ normal = {} }".into()),
         ("bf16", "__nv_bfloat16", "{ normal = {} }".into()),
-        ("f8e4m3", "__nv_fp8_e4m3", "{ normal = { std = 100.0 } }".into()),
-        ("f8e5m2", "__nv_fp8_e5m2", "{ normal = { std = 10000.0 } }".into()),
+        (
+            "f8e4m3",
+            "__nv_fp8_e4m3",
+            "{ normal = { std = 100.0 } }".into(),
+        ),
+        (
+            "f8e5m2",
+            "__nv_fp8_e5m2",
+            "{ normal = { std = 10000.0 } }".into(),
+        ),
         ("i8", "signed char", integers(-128, 127)),
         ("u8", "unsigned char", integers(0, 255)),
         ("i32", "int", integers(i32::MIN.into(), i32::MAX.into())),
@@ -115,7 +137,8 @@ fn a_copy_of_every_type_passes_and_an_unwritten_cell_is_found() {
     ]);
 }
 
-/// The values are those that outputs are filled with before a launch, and those that a saturating kernel writes.
+/// The values are those that outputs are filled with before a launch, and those that a saturating
+/// kernel writes.
 #[test]
 fn whatever_the_right_value_is_it_counts_as_written_and_its_lack_is_found() {
     let mut columns = Vec::new();
@@ -123,10 +146,18 @@ fn whatever_the_right_value_is_it_counts_as_written_and_its_lack_is_found() {
         ("u8", "unsigned char", [0xa5_i64, 0x9a, 127, 255].as_slice()),
         ("i8", "signed char", &[-91, -102, 127, -128]),
         ("i32", "int", &[0x7fa5_7fa5, 0x7f9a_7f9a]),
-        ("i64", "long long", &[0x7fa5_7fa5_7fa5_7fa5, 0x7f9a_7f9a_7f9a_7f9a]),
+        (
+            "i64",
+            "long long",
+            &[0x7fa5_7fa5_7fa5_7fa5, 0x7f9a_7f9a_7f9a_7f9a],
+        ),
         ("f8e4m3", "unsigned char", &[448, 0]),
     ] {
-        columns.extend(values.iter().map(|value| (dtype, cell, format!("{{ constant = {value} }}"))));
+        columns.extend(
+            values
+                .iter()
+                .map(|value| (dtype, cell, format!("{{ constant = {value} }}"))),
+        );
     }
     copies_are_judged(&columns);
 }
@@ -135,24 +166,38 @@ fn whatever_the_right_value_is_it_counts_as_written_and_its_lack_is_found() {
 fn a_value_within_the_tolerance_is_right_also_where_it_equals_a_pattern() {
     let values = "{ integers = { low = 166, high = 166 } }";
     let problem = copy_problem("u8", values, "[tolerance.u8]\natol = 1");
-    folder(&problem, "unsigned char", "y[i] = 165;").judge().expect(Exit::Passed);
+    folder(&problem, "unsigned char", "y[i] = 165;")
+        .judge()
+        .expect(Exit::Passed);
     let judged = folder(&problem, "unsigned char", "y[i] = 164;").judge();
-    judged.expect(Exit::Wrong).expect_in("first_failure", "y[0] is 164, expected 166");
+    judged
+        .expect(Exit::Wrong)
+        .expect_in("first_failure", "y[0] is 164, expected 166");
 }
 
 #[test]
 fn an_i64_is_compared_beyond_the_range_of_a_double() {
     let values = "{ integers = { low = 9007199254740993, high = 9007199254740993 } }";
-    let judged = folder(&copy_problem("i64", values, ""), "long long", "y[i] = x[i] - (i == 7);").judge();
+    let judged = folder(
+        &copy_problem("i64", values, ""),
+        "long long",
+        "y[i] = x[i] - (i == 7);",
+    )
+    .judge();
     judged.expect(Exit::Wrong);
-    judged.expect_in("first_failure", "y[7] is 9007199254740992, expected 9007199254740993");
+    judged.expect_in(
+        "first_failure",
+        "y[7] is 9007199254740992, expected 9007199254740993",
+    );
 }
 
 #[test]
 fn a_bool_is_compared_as_its_byte() {
     let problem = copy_problem("bool", "{ constant = 1 }", "");
     let judged = folder(&problem, "bool", "((unsigned char*)y)[i] = 2;").judge();
-    judged.expect(Exit::Wrong).expect_in("first_failure", "y[0] is 2, expected 1");
+    judged
+        .expect(Exit::Wrong)
+        .expect_in("first_failure", "y[0] is 2, expected 1");
 }
 
 /// State that each launch adds to.
@@ -197,21 +242,34 @@ fn state(store: &str) -> Folder {
         )
     };
     let right = kernel("last[i] = state[i]; state[i] += x[i];");
-    Folder::new(&[("problem.toml", STATE), ("reference.cu", &right), ("kernel.cu", &kernel(store))])
+    Folder::new(&[
+        ("problem.toml", STATE),
+        ("reference.cu", &right),
+        ("kernel.cu", &kernel(store)),
+    ])
 }
 
 #[test]
 fn state_is_compared_after_several_launches_in_a_row() {
-    state("last[i] = state[i]; state[i] = x[i] + state[i];").judge().expect(Exit::Passed);
+    state("last[i] = state[i]; state[i] = x[i] + state[i];")
+        .judge()
+        .expect(Exit::Passed);
     // Right after one launch: no state is above 2 before the third one.
     let judged = state("last[i] = state[i]; state[i] = fminf(state[i] + x[i], 2.0f);").judge();
-    judged.expect(Exit::Wrong).expect_in("first_failure", "state[");
-    judged.expect_in("first_failure", "threads in order, after 4 launches in a row");
+    judged
+        .expect(Exit::Wrong)
+        .expect_in("first_failure", "state[");
+    judged.expect_in(
+        "first_failure",
+        "threads in order, after 4 launches in a row",
+    );
 }
 
 #[test]
 fn an_output_that_only_the_first_launch_writes_is_found() {
     let judged = state("if (state[i] < 0.5f) last[i] = state[i]; state[i] += x[i];").judge();
-    judged.expect(Exit::Wrong).expect_in("first_failure", "never wrote last[0], expected ");
+    judged
+        .expect(Exit::Wrong)
+        .expect_in("first_failure", "never wrote last[0], expected ");
     judged.expect_in("first_failure", "after 4 launches in a row");
 }

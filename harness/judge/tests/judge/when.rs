@@ -20,7 +20,8 @@ fn kernel(wrong: usize) -> String {
     ))
 }
 
-const REFERENCE: &str = "const int i = blockIdx.x * 64 + threadIdx.x; if (i < n) y[i] = 2.0f * x[i];";
+const REFERENCE: &str =
+    "const int i = blockIdx.x * 64 + threadIdx.x; if (i < n) y[i] = 2.0f * x[i];";
 
 fn folder(drawn: &str, wrong: usize) -> Folder {
     let (problem, kernel) = (problem(drawn), kernel(wrong));
@@ -32,11 +33,17 @@ fn folder(drawn: &str, wrong: usize) -> Folder {
 }
 
 fn at(folder: &Folder, when: When) -> Judged {
-    support::run(JudgeOptions { when, ..folder.options() })
+    support::run(JudgeOptions {
+        when,
+        ..folder.options()
+    })
 }
 
 fn before_a_keep(folder: &Folder) -> Judged {
-    support::run(JudgeOptions { held_out: true, ..folder.options() })
+    support::run(JudgeOptions {
+        held_out: true,
+        ..folder.options()
+    })
 }
 
 /// The workloads that have a row, by their number of cells.
@@ -50,13 +57,18 @@ fn timed(judged: &Judged) -> Vec<String> {
 fn each_occasion_judges_its_workloads_and_those_before_it() {
     let folder = folder("", 0);
     let saved = at(&folder, When::Save);
-    saved.expect(Exit::Passed).expect_in("workloads", "1 of=3 when=save");
+    saved
+        .expect(Exit::Passed)
+        .expect_in("workloads", "1 of=3 when=save");
     assert_eq!(timed(&saved), ["256"]);
     let measured = at(&folder, When::Measure);
-    measured.expect(Exit::Passed).expect_in("workloads", "2 of=3 when=measure");
+    measured
+        .expect(Exit::Passed)
+        .expect_in("workloads", "2 of=3 when=measure");
     assert_eq!(timed(&measured), ["256", "192"]);
     let all = at(&folder, When::Keep);
-    all.expect(Exit::Passed).expect_in("workloads", "3 of=3 when=keep");
+    all.expect(Exit::Passed)
+        .expect_in("workloads", "3 of=3 when=keep");
     assert_eq!(timed(&all), ["256", "192", "128"]);
 }
 
@@ -67,14 +79,19 @@ fn a_save_is_not_stopped_by_a_workload_of_a_keep_but_the_keep_is() {
         at(&folder, When::Save).expect(Exit::Passed);
         let kept = before_a_keep(&folder);
         kept.expect(Exit::Wrong).expect_no_measure();
-        kept.expect_in("workloads", "3 of=3 when=keep").expect_in("first_failure", &format!("; n={wrong}, "));
+        kept.expect_in("workloads", "3 of=3 when=keep")
+            .expect_in("first_failure", &format!("; n={wrong}, "));
     }
 }
 
 #[test]
 fn a_measurement_is_stopped_by_its_own_workloads() {
-    at(&folder("", 192), When::Measure).expect(Exit::Wrong).expect_in("first_failure", "; n=192, ");
-    at(&folder("", 64), When::Measure).expect(Exit::Wrong).expect_in("first_failure", "; n=64, ");
+    at(&folder("", 192), When::Measure)
+        .expect(Exit::Wrong)
+        .expect_in("first_failure", "; n=192, ");
+    at(&folder("", 64), When::Measure)
+        .expect(Exit::Wrong)
+        .expect_in("first_failure", "; n=64, ");
     at(&folder("", 128), When::Measure).expect(Exit::Passed);
 }
 
@@ -84,15 +101,19 @@ fn a_keep_that_draws_shapes_still_passes_every_workload() {
     let drawn = "[[keep]]\ndims = { n = { from = 1, to = 63 } }\n";
     for wrong in [256, 192, 128, 64] {
         let kept = before_a_keep(&folder(drawn, wrong));
-        kept.expect(Exit::Wrong).expect_in("first_failure", &format!("; n={wrong}, "));
+        kept.expect(Exit::Wrong)
+            .expect_in("first_failure", &format!("; n={wrong}, "));
     }
-    before_a_keep(&folder(drawn, 0)).expect(Exit::Passed).expect_in("workloads", "3 of=3 when=keep");
+    before_a_keep(&folder(drawn, 0))
+        .expect(Exit::Passed)
+        .expect_in("workloads", "3 of=3 when=keep");
 }
 
 /// The caveat tells of them. No later occasion judges them either.
 #[test]
 fn a_workload_that_is_too_large_for_the_emulated_device_is_not_left_to_a_later_occasion() {
-    let large = "[[workload]]\ndims = { n = 1024 }\n[[workload]]\ndims = { n = 2048 }\nwhen = \"keep\"\n";
+    let large =
+        "[[workload]]\ndims = { n = 1024 }\n[[workload]]\ndims = { n = 2048 }\nwhen = \"keep\"\n";
     let problem = format!("cpu_max_cells = 1000\n{}\n{large}", toy::PROBLEM);
     let folder = Folder::new(&[
         ("problem.toml", &problem),
@@ -102,5 +123,11 @@ fn a_workload_that_is_too_large_for_the_emulated_device_is_not_left_to_a_later_o
     let saved = at(&folder, When::Save);
     let judged = saved.report.judged_workloads().unwrap();
     assert_eq!(judged.judged, judged.of, "{}", saved.log);
-    assert!(saved.log.contains("cpu_max_cells leaves out the large ones"), "{}", saved.log);
+    assert!(
+        saved
+            .log
+            .contains("cpu_max_cells leaves out the large ones"),
+        "{}",
+        saved.log
+    );
 }

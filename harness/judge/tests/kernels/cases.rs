@@ -1,4 +1,5 @@
-//! The kernels of this folder, and how each file says it must be judged. README.md describes the form of a file.
+//! The kernels of this folder, and how each file says it must be judged. README.md describes the
+//! form of a file.
 
 use crate::expected::Expected;
 use crate::support::{self, Judged};
@@ -18,7 +19,8 @@ pub struct Case {
     on_cuda: Option<Expected>,
     /// The expected verdict on held-out inputs; `None` is a pass.
     held_out: Option<Expected>,
-    /// Texts that must be in run.log; the second list only on a GPU, the third only on the cpu device.
+    /// Texts that must be in run.log; the second list only on a GPU, the third only on the cpu
+    /// device.
     says: Vec<String>,
     says_on_cuda: Vec<String>,
     says_on_cpu: Vec<String>,
@@ -35,21 +37,34 @@ pub struct Case {
 /// This folder, where it was when this was built, or in the repository in which the test runs.
 fn folder() -> PathBuf {
     let built_at = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels"));
-    if built_at.is_dir() { built_at.to_owned() } else { "harness/judge/tests/kernels".into() }
+    if built_at.is_dir() {
+        built_at.to_owned()
+    } else {
+        "harness/judge/tests/kernels".into()
+    }
 }
 
 /// The folder of a problem: here, or among the problems of the repository.
 fn problem_folder(name: &str) -> PathBuf {
     let own = folder().join(name);
-    if own.is_dir() { own } else { folder().join("../../../../kernels").join(name) }
+    if own.is_dir() {
+        own
+    } else {
+        folder().join("../../../../kernels").join(name)
+    }
 }
 
 /// Every kernel of one of the folders, in the order of their names.
 pub fn cases(kind: &str) -> Vec<Case> {
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(folder().join(kind)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder().join(kind))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     paths.sort();
-    paths.iter().map(|path| case(kind, path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))).collect()
+    paths
+        .iter()
+        .map(|path| case(kind, path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+        .collect()
 }
 
 fn case(kind: &str, path: &Path) -> Result<Case, String> {
@@ -73,7 +88,9 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
     };
     let mut is_judged = false;
     for line in head.lines() {
-        let line = line.strip_prefix("// ").ok_or(format!("'{line}' is neither a comment nor an edit"))?;
+        let line = line
+            .strip_prefix("// ")
+            .ok_or(format!("'{line}' is neither a comment nor an edit"))?;
         match line.split_once(": ").unwrap_or(("", "")) {
             ("judged", value) => (case.judged, is_judged) = (Expected::read(value)?, true),
             ("judged on cuda", value) => case.on_cuda = Some(Expected::read(value)?),
@@ -86,7 +103,8 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
             ("problem", value) => case.problem = value.to_owned(),
             ("device", value) => case.device = value.split(' ').next().map(str::to_owned),
             ("limit", value) => {
-                case.limit = Duration::from_secs(value.parse().map_err(|_| "limit is in whole seconds")?);
+                case.limit =
+                    Duration::from_secs(value.parse().map_err(|_| "limit is in whole seconds")?);
             }
             _ => {}
         }
@@ -95,13 +113,17 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
         return Err("it does not say how it must be judged".into());
     }
     let files = ["plain.cu", "kernel.cu"].map(|name| problem_folder(&case.problem).join(name));
-    let plain = files.iter().find(|path| path.is_file()).ok_or("its problem has no kernel")?;
+    let plain = files
+        .iter()
+        .find(|path| path.is_file())
+        .ok_or("its problem has no kernel")?;
     let plain = std::fs::read_to_string(plain).map_err(|e| e.to_string())?;
     case.source = edited(&plain, edits)?;
     Ok(case)
 }
 
-/// Replaces the lines of `plain` that are marked `- ` by those marked `+ `. Lines to replace must occur exactly once.
+/// Replaces the lines of `plain` that are marked `- ` by those marked `+ `. Lines to replace must
+/// occur exactly once.
 fn edited(plain: &str, edits: &str) -> Result<String, String> {
     let mut lines: Vec<&str> = plain.lines().collect();
     let mut edits = edits.lines().peekable();
@@ -115,11 +137,20 @@ fn edited(plain: &str, edits: &str) -> Result<String, String> {
         };
         let (old, new) = (take('-'), take('+'));
         if old.is_empty() {
-            return Err(format!("nothing to replace before '{}'", new.first().unwrap_or(&"an empty line")));
+            return Err(format!(
+                "nothing to replace before '{}'",
+                new.first().unwrap_or(&"an empty line")
+            ));
         }
-        let found: Vec<usize> = (0..lines.len()).filter(|at| lines[*at..].starts_with(&old)).collect();
+        let found: Vec<usize> = (0..lines.len())
+            .filter(|at| lines[*at..].starts_with(&old))
+            .collect();
         let [at] = found[..] else {
-            return Err(format!("'{}' is {} times in plain.cu", old.join("\n"), found.len()));
+            return Err(format!(
+                "'{}' is {} times in plain.cu",
+                old.join("\n"),
+                found.len()
+            ));
         };
         lines.splice(at..at + old.len(), new);
     }
@@ -144,7 +175,10 @@ pub fn judge_all(kind: &str, device: Target) {
     let mut wrong = Vec::new();
     // For a developer who works on some of them.
     let only = std::env::var("LAB_TEST_KERNELS").unwrap_or_default();
-    for case in cases(kind).into_iter().filter(|case| case.name.contains(&only)) {
+    for case in cases(kind)
+        .into_iter()
+        .filter(|case| case.name.contains(&only))
+    {
         let began = Instant::now();
         let (result, why) = match case.not_judged_on(device) {
             Some(reason) => (reason, None),
@@ -160,8 +194,8 @@ pub fn judge_all(kind: &str, device: Target) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// A short time limit is meant for the kernel, and it also holds for the build. If a busy machine takes too long to
-/// build, the limit is doubled.
+/// A short time limit is meant for the kernel, and it also holds for the build. If a busy machine
+/// takes too long to build, the limit is doubled.
 fn patiently(options: &JudgeOptions, expected: &Expected) -> Judged {
     let mut options = options.clone();
     loop {
@@ -179,10 +213,15 @@ fn patiently(options: &JudgeOptions, expected: &Expected) -> Judged {
 impl Case {
     /// Why the kernel is not judged on this device, on this machine.
     pub fn not_judged_on(&self, device: Target) -> Option<&'static str> {
-        if self.device.as_deref().is_some_and(|only| (only == "cpu") != (device == Target::Cpu)) {
+        if self
+            .device
+            .as_deref()
+            .is_some_and(|only| (only == "cpu") != (device == Target::Cpu))
+        {
             return Some("for the other device");
         }
-        (self.needs_sandbox && sandbox::support().missing().is_some()).then_some("this Linux has no Landlock")
+        (self.needs_sandbox && sandbox::support().missing().is_some())
+            .then_some("this Linux has no Landlock")
     }
 }
 
@@ -190,16 +229,30 @@ impl Case {
 pub fn judge(case: &Case, device: Target) -> Result<(), String> {
     let on_cpu = device == Target::Cpu;
     let folder = problem(case);
-    let options = JudgeOptions { device, time_limit: case.limit, ..support::options(folder.path()) };
-    let expected = case.on_cuda.as_ref().filter(|_| !on_cpu).unwrap_or(&case.judged);
+    let options = JudgeOptions {
+        device,
+        time_limit: case.limit,
+        ..support::options(folder.path())
+    };
+    let expected = case
+        .on_cuda
+        .as_ref()
+        .filter(|_| !on_cpu)
+        .unwrap_or(&case.judged);
     let judged = patiently(&options, expected);
     let whole = |why: String, judged: &Judged| Err(format!("{why} in\n{}", judged.log));
     if let Some(why) = expected.differs(&judged) {
         return whole(why, &judged);
     }
     let steps = judged.report.value("sample_steps").unwrap_or("");
-    let steps = steps.parse().map_or(0, |all: u32| if on_cpu { all / 2 } else { all });
-    let of_device = if on_cpu { &case.says_on_cpu } else { &case.says_on_cuda };
+    let steps = steps
+        .parse()
+        .map_or(0, |all: u32| if on_cpu { all / 2 } else { all });
+    let of_device = if on_cpu {
+        &case.says_on_cpu
+    } else {
+        &case.says_on_cuda
+    };
     for words in case.says.iter().chain(of_device) {
         let words = words.replace("{steps}", &steps.to_string());
         let words = words.replace("{last}", &steps.saturating_sub(1).to_string());
@@ -207,7 +260,11 @@ pub fn judge(case: &Case, device: Target) -> Result<(), String> {
             return whole(format!("does not say '{words}'"), &judged);
         }
     }
-    if let Some(words) = case.never_says.iter().find(|words| judged.log.contains(*words)) {
+    if let Some(words) = case
+        .never_says
+        .iter()
+        .find(|words| judged.log.contains(*words))
+    {
         return whole(format!("says '{words}'"), &judged);
     }
     if *expected != Expected::Pass {
@@ -215,12 +272,20 @@ pub fn judge(case: &Case, device: Target) -> Result<(), String> {
     }
     // `lab keep` checks held-out inputs for every kernel that passes.
     if *expected == Expected::Pass {
-        let held_out = support::run(JudgeOptions { held_out: true, ..options });
+        let held_out = support::run(JudgeOptions {
+            held_out: true,
+            ..options
+        });
         // A GPU is timed on sealed runs too.
         if on_cpu {
             held_out.expect_no_measure();
         }
-        if let Some(why) = case.held_out.as_ref().unwrap_or(&Expected::Pass).differs(&held_out) {
+        if let Some(why) = case
+            .held_out
+            .as_ref()
+            .unwrap_or(&Expected::Pass)
+            .differs(&held_out)
+        {
             return whole(format!("held out: {why}"), &held_out);
         }
     }

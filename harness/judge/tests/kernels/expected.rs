@@ -22,25 +22,41 @@ impl Expected {
     /// Reads what follows `judged: `.
     pub fn read(text: &str) -> Result<Self, String> {
         if let Some(words) = text.strip_prefix("crash") {
-            return Ok(Expected::Crash(words.trim_start_matches(':').trim().to_owned()));
+            return Ok(Expected::Crash(
+                words.trim_start_matches(':').trim().to_owned(),
+            ));
         }
         if let Some(words) = text.strip_prefix("no build") {
-            return Ok(Expected::NoBuild(words.trim_start_matches(':').trim().to_owned()));
+            return Ok(Expected::NoBuild(
+                words.trim_start_matches(':').trim().to_owned(),
+            ));
         }
         match text.strip_prefix("fail by ") {
             Some(gates) => {
-                let (gates, alone) = gates.strip_suffix(" alone").map_or((gates, false), |g| (g, true));
-                Ok(Expected::Fail { gates: gates.split(", ").map(str::to_owned).collect(), alone })
+                let (gates, alone) = gates
+                    .strip_suffix(" alone")
+                    .map_or((gates, false), |g| (g, true));
+                Ok(Expected::Fail {
+                    gates: gates.split(", ").map(str::to_owned).collect(),
+                    alone,
+                })
             }
             None if text == "pass" => Ok(Expected::Pass),
-            None => Err(format!("'{text}' is no verdict: pass, fail by GATE, crash: WORDS, no build: WORDS")),
+            None => Err(format!(
+                "'{text}' is no verdict: pass, fail by GATE, crash: WORDS, no build: WORDS"
+            )),
         }
     }
 
     /// Why the result differs from this; `None` if it does not.
     pub fn differs(&self, judged: &Judged) -> Option<String> {
-        let failing: Vec<String> =
-            judged.report.gates().into_iter().filter(|g| !g.passes()).map(|g| g.name).collect();
+        let failing: Vec<String> = judged
+            .report
+            .gates()
+            .into_iter()
+            .filter(|g| !g.passes())
+            .map(|g| g.name)
+            .collect();
         let exit = match self {
             Expected::Pass => Exit::Passed,
             Expected::Fail { .. } => Exit::Wrong,
@@ -57,7 +73,9 @@ impl Expected {
             Expected::Fail { gates, alone: true } if failing.len() != gates.len() => {
                 Some(format!("failed by {failing:?}, not by {gates:?} alone"))
             }
-            Expected::Crash(words) if !judged.report.value("stopped").unwrap_or("").contains(words) => {
+            Expected::Crash(words)
+                if !judged.report.value("stopped").unwrap_or("").contains(words) =>
+            {
                 Some(format!("stopped for another reason than '{words}'"))
             }
             Expected::NoBuild(words) if !judged.log.contains(words.as_str()) => {

@@ -1,4 +1,5 @@
-//! The Python kernels of this folder, and how each file says it must be judged. README.md describes the form of a file.
+//! The Python kernels of this folder, and how each file says it must be judged. README.md describes
+//! the form of a file.
 
 use crate::expected::Expected;
 use crate::python;
@@ -13,8 +14,9 @@ use std::time::Duration;
 /// The folders with kernels.
 const KINDS: [&str; 4] = ["honest", "wrong", "cheating", "harmful"];
 
-/// Those whose kernels do nothing to their process. A parent on standby forks their workers, which is sooner than to start an
-/// interpreter. The other kernels have a worker that was started for them.
+/// Those whose kernels do nothing to their process. A parent on standby forks their workers, which
+/// is sooner than to start an interpreter. The other kernels have a worker that was started for
+/// them.
 const FORKED: [&str; 2] = ["honest", "wrong"];
 
 /// The parent on standby of all kernels, which ends with the last of them.
@@ -55,15 +57,19 @@ pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     let parent = SharedParent::default();
     for kind in KINDS {
-        let mut paths: Vec<PathBuf> =
-            std::fs::read_dir(folder().join(kind)).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut paths: Vec<PathBuf> = std::fs::read_dir(folder().join(kind))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "py"));
         paths.sort();
         assert!(!paths.is_empty(), "there are no kernels in {kind}");
         for path in paths {
             let name = format!("{kind}/{}", path.file_stem().unwrap().display());
             let parent = parent.clone();
-            trials.push(Trial::test(name, move || judge(&read(&path)?, FORKED.contains(&kind), &parent)));
+            trials.push(Trial::test(name, move || {
+                judge(&read(&path)?, FORKED.contains(&kind), &parent)
+            }));
         }
     }
     trials
@@ -94,14 +100,18 @@ fn read(path: &Path) -> Result<Case, Failed> {
             _ => {}
         }
     }
-    case.judged = judged.ok_or_else(|| format!("{} does not say how it must be judged", path.display()))?;
+    case.judged =
+        judged.ok_or_else(|| format!("{} does not say how it must be judged", path.display()))?;
     Ok(case)
 }
 
 fn socket(parent: &SharedParent) -> Result<Option<PathBuf>, Failed> {
     match parent.get_or_init(Parent::start) {
         Ok(parent) => Ok(parent.socket()),
-        Err(failed) => Err(failed.message().unwrap_or("there is no parent on standby").into()),
+        Err(failed) => Err(failed
+            .message()
+            .unwrap_or("there is no parent on standby")
+            .into()),
     }
 }
 
@@ -121,12 +131,19 @@ fn judge(case: &Case, forked: bool, parent: &SharedParent) -> Result<(), Failed>
     if let Some(words) = case.says.iter().find(|words| !judged.log.contains(*words)) {
         return whole(format!("does not say '{words}'"), &judged);
     }
-    if let Some(words) = case.never_says.iter().find(|words| judged.log.contains(*words)) {
+    if let Some(words) = case
+        .never_says
+        .iter()
+        .find(|words| judged.log.contains(*words))
+    {
         return whole(format!("says '{words}'"), &judged);
     }
     if case.judged == Expected::Pass {
         // `lab keep` checks held-out inputs for every kernel that passes.
-        let held_out = support::run(JudgeOptions { held_out: true, ..options });
+        let held_out = support::run(JudgeOptions {
+            held_out: true,
+            ..options
+        });
         if let Some(why) = Expected::Pass.differs(&held_out) {
             return whole(format!("held out: {why}"), &held_out);
         }

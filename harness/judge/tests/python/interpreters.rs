@@ -19,7 +19,10 @@ fn judge_with(script: &str, change: impl FnOnce(&mut JudgeOptions)) -> Judged {
     ]);
     let python = folder.path().join("python");
     write_script(&python, script);
-    let mut options = JudgeOptions { python: Some(python), ..python::options(folder.path()) };
+    let mut options = JudgeOptions {
+        python: Some(python),
+        ..python::options(folder.path())
+    };
     change(&mut options);
     support::run(options)
 }
@@ -28,7 +31,10 @@ fn expect(judged: &Judged, words: &[&str]) -> Result<(), Failed> {
     if judged.exit != Exit::NOT_JUDGED || judged.report.value("fault") != Some("lab") {
         return Err(format!("ended as {:?} in\n{}", judged.exit, judged.log).into());
     }
-    match words.iter().find(|words| !judged.value("stopped").contains(*words)) {
+    match words
+        .iter()
+        .find(|words| !judged.value("stopped").contains(*words))
+    {
         Some(missing) => Err(format!("stopped without '{missing}' in\n{}", judged.log).into()),
         None => Ok(()),
     }
@@ -51,8 +57,18 @@ pub fn trials() -> Vec<Trial> {
             as_it_is,
             &["is Python 3.6, and Python kernels need 3.9 or newer"],
         ),
-        ("ends_at_once", "#!/bin/sh\nexit 7\n", as_it_is, &["ended with exit code 7 before it was ready"]),
-        ("is_killed", "#!/bin/sh\nkill -9 $$\n", as_it_is, &["was ended by SIGKILL"]),
+        (
+            "ends_at_once",
+            "#!/bin/sh\nexit 7\n",
+            as_it_is,
+            &["ended with exit code 7 before it was ready"],
+        ),
+        (
+            "is_killed",
+            "#!/bin/sh\nkill -9 $$\n",
+            as_it_is,
+            &["was ended by SIGKILL"],
+        ),
         (
             "hangs",
             "#!/bin/sh\nexec sleep 600\n",
@@ -65,7 +81,12 @@ pub fn trials() -> Vec<Trial> {
             |options| options.python = Some("/nowhere/python".into()),
             &["/nowhere/python cannot be started", "LAB_PYTHON"],
         ),
-        ("is_no_program", "no program", as_it_is, &["cannot be started"]),
+        (
+            "is_no_program",
+            "no program",
+            as_it_is,
+            &["cannot be started"],
+        ),
         (
             "answers_nonsense",
             "#!/bin/sh\nprintf 'GET / HTTP/1.1\\r\\n\\r\\n' >&0\nsleep 600\n",
@@ -76,8 +97,10 @@ pub fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> = cases
         .into_iter()
         .map(|(name, script, change, words)| {
-            Trial::test(format!("interpreter/{name}"), move || expect(&judge_with(script, change), words))
-                .with_kind(WITHOUT)
+            Trial::test(format!("interpreter/{name}"), move || {
+                expect(&judge_with(script, change), words)
+            })
+            .with_kind(WITHOUT)
         })
         .collect();
     trials.push(Trial::test("interpreter/prints_a_flood", prints_a_flood).with_kind(WITHOUT));
@@ -96,8 +119,16 @@ fn prints_a_flood() -> Result<(), Failed> {
 
 /// The interpreter may be a program of the folder, so it is not started.
 fn needs_trust() -> Result<(), Failed> {
-    let judged = judge_with("#!/bin/sh\necho started\n", |options| options.trusted = false);
-    expect(&judged, &["kernels/a/kernel.py is Python, which runs with your rights", "`lab trust`"])?;
+    let judged = judge_with("#!/bin/sh\necho started\n", |options| {
+        options.trusted = false
+    });
+    expect(
+        &judged,
+        &[
+            "kernels/a/kernel.py is Python, which runs with your rights",
+            "`lab trust`",
+        ],
+    )?;
     let judged_by_python = judge_with("#!/bin/sh\necho started\n", |options| {
         options.trusted = false;
         std::fs::write(options.folder.join("kernel.cu"), "x").unwrap();

@@ -1,8 +1,13 @@
-//! Python kernels, each judged by the whole judge on the cpu device, and the tests of the Python package. README.md describes the
-//! files of this folder.
+//! Python kernels, each judged by the whole judge on the cpu device, and the tests of the Python
+//! package. README.md describes the files of this folder.
 //!
-//! Every test needs a Python with NumPy. Where there is none, the tests are reported as ignored, with the reason.
-#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+//! Every test needs a Python with NumPy. Where there is none, the tests are reported as ignored,
+//! with the reason.
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a developer reads its output"
+)]
 #![allow(clippy::unwrap_used)]
 
 mod cases;
@@ -46,7 +51,13 @@ fn main() -> ExitCode {
         // The tests that need no NumPy run all the same.
         trials = trials
             .into_iter()
-            .map(|trial| if trial.kind() == python::WITHOUT { trial } else { ignored(trial, why) })
+            .map(|trial| {
+                if trial.kind() == python::WITHOUT {
+                    trial
+                } else {
+                    ignored(trial, why)
+                }
+            })
             .collect();
         eprintln!("the tests with Python are ignored: {why}");
     }
@@ -57,5 +68,7 @@ fn main() -> ExitCode {
 fn ignored(trial: Trial, why: &str) -> Trial {
     let name = format!("{} (ignored: {why})", trial.name());
     let why = why.to_owned();
-    Trial::test(name, move || Err(why.into())).with_kind(trial.kind()).with_ignored_flag(true)
+    Trial::test(name, move || Err(why.into()))
+        .with_kind(trial.kind())
+        .with_ignored_flag(true)
 }

@@ -24,9 +24,13 @@ pub fn trials() -> Vec<Trial> {
 
 fn run(module: &str) -> Result<(), Failed> {
     let mut command = Command::new(python::interpreter());
-    command.args(["-m", "unittest", &format!("tests.{module}")]).current_dir(folder());
+    command
+        .args(["-m", "unittest", &format!("tests.{module}")])
+        .current_dir(folder());
     // The sources' folder stays as it is.
-    command.env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH");
+    command
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env_remove("PYTHONPATH");
     let output = command.output()?;
     let text = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {

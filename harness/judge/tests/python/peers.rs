@@ -17,22 +17,35 @@ type NamedTest = (&'static str, fn() -> Result<(), Failed>);
 pub fn trials() -> Vec<Trial> {
     let tests: [NamedTest; 12] = [
         ("checked_timed_and_recorded", checked_timed_and_recorded),
-        ("beside_a_function_of_the_entry's_name", beside_a_function_of_the_entrys_name),
+        (
+            "beside_a_function_of_the_entry's_name",
+            beside_a_function_of_the_entrys_name,
+        ),
         ("wrong_results", wrong_results),
         ("errors_have_their_line", errors_have_their_line),
         ("crash_and_hang", crash_and_hang),
-        ("later_files_stay_as_they_were", later_files_stay_as_they_were),
+        (
+            "later_files_stay_as_they_were",
+            later_files_stay_as_they_were,
+        ),
         ("a_changed_reference", a_changed_reference),
         ("some_workloads", some_workloads),
         ("some_types", some_types),
-        ("only_a_held_out_workload_fails", only_a_held_out_workload_fails),
+        (
+            "only_a_held_out_workload_fails",
+            only_a_held_out_workload_fails,
+        ),
         ("no_time", no_time),
         ("not_in_an_untrusted_folder", not_in_an_untrusted_folder),
     ];
-    tests.into_iter().map(|(name, test)| Trial::test(format!("peers/{name}"), test)).collect()
+    tests
+        .into_iter()
+        .map(|(name, test)| Trial::test(format!("peers/{name}"), test))
+        .collect()
 }
 
-/// A problem with a right kernel and these peers: name and further keys of each. `peer` is the text of peer.py.
+/// A problem with a right kernel and these peers: name and further keys of each. `peer` is the text
+/// of peer.py.
 fn folder(
     problem: &str,
     kernel: &str,
@@ -50,7 +63,10 @@ fn folder(
 }
 
 fn options(folder: &Path) -> JudgeOptions {
-    JudgeOptions { peers: true, ..python::options(folder) }
+    JudgeOptions {
+        peers: true,
+        ..python::options(folder)
+    }
 }
 
 /// The peers of a run, which must pass.
@@ -93,18 +109,33 @@ fn checked_timed_and_recorded() -> Result<(), Failed> {
     let found = named(&judged, &peers, "numpy")?;
     assert_eq!(found.call, "numpy.add(x * a, 1, out=y)");
     assert!(found.versions.contains("numpy="), "{}", found.versions);
-    assert_eq!(found.hash, Some(blake3::hash(peer.as_bytes()).to_hex().to_string()));
+    assert_eq!(
+        found.hash,
+        Some(blake3::hash(peer.as_bytes()).to_hex().to_string())
+    );
     // The turns are of both workloads.
-    assert!(found.us > Some(0.0) && found.own_us > Some(0.0), "{}", judged.log);
+    assert!(
+        found.us > Some(0.0) && found.own_us > Some(0.0),
+        "{}",
+        judged.log
+    );
     Ok(())
 }
 
-/// The file is executed as it is: a function of the entry's name stays what it is, and no line is added.
+/// The file is executed as it is: a function of the entry's name stays what it is, and no line is
+/// added.
 fn beside_a_function_of_the_entrys_name() -> Result<(), Failed> {
     let peer = "def other(x, y, a):\n    axpy(x, y, a)\n\ndef axpy(x, y, a):\n    y[:] = x * a + 1\n\
                 source = open(__file__).read()\nassert source.endswith('# the last line'), source\n# the last line";
-    let folder =
-        folder("axpy", RIGHT, &[("other", "function = \"other\""), ("axpy", "function = \"axpy\"")], peer)?;
+    let folder = folder(
+        "axpy",
+        RIGHT,
+        &[
+            ("other", "function = \"other\""),
+            ("axpy", "function = \"axpy\""),
+        ],
+        peer,
+    )?;
     let (judged, peers) = beside(options(folder.path()))?;
     expect_ratio(&judged, &peers, "other")?;
     expect_ratio(&judged, &peers, "axpy")
@@ -114,12 +145,18 @@ fn wrong_results() -> Result<(), Failed> {
     let peer = "import numpy\n\ndef wrong(x, y, a):\n    y[:] = x * a + 2\n\ndef some(x, y, a):\n    y[:5] = 1\n\
                 def right(x, y, a):\n    y[:] = x * a + 1\n";
     let peers = ["wrong", "some", "right"].map(|name| (name, format!("function = \"{name}\"")));
-    let peers: Vec<(&str, &str)> = peers.iter().map(|(name, keys)| (*name, keys.as_str())).collect();
+    let peers: Vec<(&str, &str)> = peers
+        .iter()
+        .map(|(name, keys)| (*name, keys.as_str()))
+        .collect();
     let folder = folder("axpy", RIGHT, &peers, peer)?;
     let (judged, peers) = beside(options(folder.path()))?;
     for (name, line) in [("wrong", 3), ("some", 6)] {
         expect_failure(&judged, &peers, name, "its results are wrong: ")?;
-        let why = named(&judged, &peers, name)?.failure.clone().unwrap_or_default();
+        let why = named(&judged, &peers, name)?
+            .failure
+            .clone()
+            .unwrap_or_default();
         assert!(why.ends_with(&format!("({name}, peer.py:{line})")), "{why}");
     }
     expect_ratio(&judged, &peers, "right")
@@ -142,11 +179,23 @@ fn errors_have_their_line() -> Result<(), Failed> {
     std::fs::write(folder.path().join("own/kernel.py"), own)?;
     let (judged, peers) = beside(options(folder.path()))?;
     for (name, why) in [
-        ("raises", "peer.py:3: error: NameError: name 'missing' is not defined"),
+        (
+            "raises",
+            "peer.py:3: error: NameError: name 'missing' is not defined",
+        ),
         ("others", "peer.py:5: error: others has the parameter z"),
-        ("returns", "peer.py:7: error: returns returned a value of type"),
-        ("missing", "peer.py: error: there is no function no_such_function: "),
-        ("module", "own/kernel.py:1: error: ModuleNotFoundError: No module named 'no_such_module_here'"),
+        (
+            "returns",
+            "peer.py:7: error: returns returned a value of type",
+        ),
+        (
+            "missing",
+            "peer.py: error: there is no function no_such_function: ",
+        ),
+        (
+            "module",
+            "own/kernel.py:1: error: ModuleNotFoundError: No module named 'no_such_module_here'",
+        ),
         ("nowhere", "nowhere.py cannot be read: "),
     ] {
         expect_failure(&judged, &peers, name, why)?;
@@ -154,25 +203,43 @@ fn errors_have_their_line() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A peer that ends its process, one that hangs in its first launch, and one that crashes in a later one, cost the kernel nothing.
+/// A peer that ends its process, one that hangs in its first launch, and one that crashes in a
+/// later one, cost the kernel nothing.
 fn crash_and_hang() -> Result<(), Failed> {
     let peer = "import os, signal, time\ncalls = 0\n\ndef ends(x, y, a):\n    os._exit(3)\n\ndef hangs(x, y, a):\n    time.sleep(1000)\n\n\
                 def later(x, y, a):\n    global calls\n    calls += 1\n    y[:] = x * a + 1\n    \
                 if open(os.environ['LATER'], 'a+b').tell() > 40:\n        os.kill(os.getpid(), signal.SIGSEGV)\n    \
                 open(os.environ['LATER'], 'ab').write(b'.')\n\ndef right(x, y, a):\n    y[:] = x * a + 1\n";
-    let names = ["ends", "hangs", "later", "right"].map(|name| (name, format!("function = \"{name}\"")));
-    let peers: Vec<(&str, &str)> = names.iter().map(|(name, keys)| (*name, keys.as_str())).collect();
+    let names =
+        ["ends", "hangs", "later", "right"].map(|name| (name, format!("function = \"{name}\"")));
+    let peers: Vec<(&str, &str)> = names
+        .iter()
+        .map(|(name, keys)| (*name, keys.as_str()))
+        .collect();
     let folder = folder("axpy", RIGHT, &peers, "")?;
     let counter = folder.path().join("launches");
     std::fs::write(
         folder.path().join("peer.py"),
         peer.replace("os.environ['LATER']", &format!("{counter:?}")),
     )?;
-    let limited = JudgeOptions { time_limit: Duration::from_secs(3), ..options(folder.path()) };
+    let limited = JudgeOptions {
+        time_limit: Duration::from_secs(3),
+        ..options(folder.path())
+    };
     let (judged, peers) = beside(limited)?;
-    expect_failure(&judged, &peers, "ends", "it crashed: its process ended with exit code 3")?;
+    expect_failure(
+        &judged,
+        &peers,
+        "ends",
+        "it crashed: its process ended with exit code 3",
+    )?;
     expect_failure(&judged, &peers, "hangs", "it did not end within 3 s")?;
-    expect_failure(&judged, &peers, "later", "it crashed: its process was ended by SIGSEGV")?;
+    expect_failure(
+        &judged,
+        &peers,
+        "later",
+        "it crashed: its process was ended by SIGSEGV",
+    )?;
     expect_ratio(&judged, &peers, "right")
 }
 
@@ -191,11 +258,18 @@ fn later_files_stay_as_they_were() -> Result<(), Failed> {
     std::fs::write(folder.path().join("peer.py"), &first)?;
     std::fs::write(folder.path().join("second.py"), second)?;
     let (judged, peers) = beside(options(folder.path()))?;
-    assert_eq!(std::fs::read_to_string(folder.path().join("second.py"))?, "broken here");
+    assert_eq!(
+        std::fs::read_to_string(folder.path().join("second.py"))?,
+        "broken here"
+    );
     for (name, text) in [("first", &*first), ("second", second), ("again", &*first)] {
         expect_ratio(&judged, &peers, name)?;
         let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
-        assert_eq!(named(&judged, &peers, name)?.hash.as_deref(), Some(&*hash), "{name}");
+        assert_eq!(
+            named(&judged, &peers, name)?.hash.as_deref(),
+            Some(&*hash),
+            "{name}"
+        );
     }
     Ok(())
 }
@@ -204,9 +278,15 @@ fn later_files_stay_as_they_were() -> Result<(), Failed> {
 fn a_changed_reference() -> Result<(), Failed> {
     let peer = "def f(x, y, a):\n    y[:] = x * a + 1\n";
     let changes = "import os\nos.chmod(FOLDER, 0o700)\nos.replace(FOLDER + '/other.py', FOLDER + '/reference' + '.py')\n";
-    let peers = [("changes", "function = \"f\"\nfile = \"changes.py\""), ("later", "function = \"f\"")];
+    let peers = [
+        ("changes", "function = \"f\"\nfile = \"changes.py\""),
+        ("later", "function = \"f\""),
+    ];
     let folder = folder("axpy", RIGHT, &peers, peer)?;
-    std::fs::write(folder.path().join("other.py"), "def axpy(x, y, a):\n    y[:] = x * a + 1.0000001\n")?;
+    std::fs::write(
+        folder.path().join("other.py"),
+        "def axpy(x, y, a):\n    y[:] = x * a + 1.0000001\n",
+    )?;
     let changes = changes.replace("FOLDER", &format!("{:?}", folder.path()));
     std::fs::write(folder.path().join("changes.py"), changes + peer)?;
     let (judged, peers) = beside(options(folder.path()))?;
@@ -218,8 +298,14 @@ fn a_changed_reference() -> Result<(), Failed> {
     )
 }
 
-/// Fails unless the peer was compared in so many workloads, and the others were left out for reasons that begin so.
-fn expect_part(judged: &Judged, peer: &Peer, part: &str, left_out: &[(&str, &str)]) -> Result<(), Failed> {
+/// Fails unless the peer was compared in so many workloads, and the others were left out for
+/// reasons that begin so.
+fn expect_part(
+    judged: &Judged,
+    peer: &Peer,
+    part: &str,
+    left_out: &[(&str, &str)],
+) -> Result<(), Failed> {
     let found = peer.part.map(|part| part.to_string()).unwrap_or_default();
     let is_as_wanted = found == part
         && peer.left_out.len() == left_out.len()
@@ -228,10 +314,15 @@ fn expect_part(judged: &Judged, peer: &Peer, part: &str, left_out: &[(&str, &str
             .iter()
             .zip(left_out)
             .all(|(found, (name, why))| found.name == *name && found.why.starts_with(why));
-    if is_as_wanted { Ok(()) } else { Err(format!("{peer:?} in\n{}", judged.log).into()) }
+    if is_as_wanted {
+        Ok(())
+    } else {
+        Err(format!("{peer:?} in\n{}", judged.log).into())
+    }
 }
 
-/// A peer that computes some workloads only is compared in these, and the others say why. Three ways in which a workload fails.
+/// A peer that computes some workloads only is compared in these, and the others say why. Three
+/// ways in which a workload fails.
 fn some_workloads() -> Result<(), Failed> {
     let right = "    y[:] = x * a + 1\n";
     let peer = format!(
@@ -239,14 +330,28 @@ fn some_workloads() -> Result<(), Failed> {
          def wrong(x, y, a, n):\n{right}    y[:1] += n > 4000\n\
          def ends(x, y, a, n):\n    if n == 1000:\n        os._exit(3)\n{right}def all(x, y, a):\n{right}"
     );
-    let names = ["raises", "wrong", "ends", "all"].map(|name| (name, format!("function = \"{name}\"")));
-    let peers: Vec<(&str, &str)> = names.iter().map(|(name, keys)| (*name, keys.as_str())).collect();
+    let names =
+        ["raises", "wrong", "ends", "all"].map(|name| (name, format!("function = \"{name}\"")));
+    let peers: Vec<(&str, &str)> = names
+        .iter()
+        .map(|(name, keys)| (*name, keys.as_str()))
+        .collect();
     let folder = folder("axpy", RIGHT, &peers, &peer)?;
     let (judged, peers) = beside(options(folder.path()))?;
     for (name, left_out, why, compared) in [
-        ("raises", "n=4099", "peer.py:3: error: AssertionError: too many", "n=1000"),
+        (
+            "raises",
+            "n=4099",
+            "peer.py:3: error: AssertionError: too many",
+            "n=1000",
+        ),
         ("wrong", "n=4099", "its results are wrong: ", "n=1000"),
-        ("ends", "n=1000", "it crashed: its process ended with exit code 3 (ends, peer.py:8)", "n=4099"),
+        (
+            "ends",
+            "n=1000",
+            "it crashed: its process ended with exit code 3 (ends, peer.py:8)",
+            "n=4099",
+        ),
     ] {
         expect_ratio(&judged, &peers, name)?;
         let peer = named(&judged, &peers, name)?;
@@ -256,8 +361,11 @@ fn some_workloads() -> Result<(), Failed> {
     }
     let all = named(&judged, &peers, "all")?;
     expect_part(&judged, all, "", &[])?;
-    let each: Vec<(&str, bool)> =
-        all.workloads.iter().map(|of| (&*of.name, of.ratio.value > 0.0 && of.us > Some(0.0))).collect();
+    let each: Vec<(&str, bool)> = all
+        .workloads
+        .iter()
+        .map(|of| (&*of.name, of.ratio.value > 0.0 && of.us > Some(0.0)))
+        .collect();
     assert_eq!(each, [("n=1000", true), ("n=4099", true)], "{}", judged.log);
     Ok(())
 }
@@ -269,7 +377,10 @@ fn some_types() -> Result<(), Failed> {
                 y[...] = (wide / numpy.sqrt(mean + eps) * gain.astype(numpy.float64)).astype(y.dtype)\n";
     let kernel = format!("{norm}rmsnorm_f32 = rmsnorm_f16 = rmsnorm_bf16 = norm\n");
     let peer = format!("{norm}own_f32 = own_bf16 = norm\n");
-    let peers = [("some", "function = \"own_{T}\""), ("one", "function = \"norm\"")];
+    let peers = [
+        ("some", "function = \"own_{T}\""),
+        ("one", "function = \"norm\""),
+    ];
     let folder = folder("rmsnorm", &kernel, &peers, &peer)?;
     let (judged, peers) = beside(options(folder.path()))?;
     for (name, part, left_out) in [
@@ -301,19 +412,41 @@ fn only_a_held_out_workload_fails() -> Result<(), Failed> {
     let folder = folder("axpy", RIGHT, &[("f", "function = \"f\"")], peer)?;
     let (judged, peers) = beside(options(folder.path()))?;
     let peer = named(&judged, &peers, "f")?;
-    expect_part(&judged, peer, "2 of 3 workloads", &[("n=33", "peer.py:2: error: AssertionError")])?;
+    expect_part(
+        &judged,
+        peer,
+        "2 of 3 workloads",
+        &[("n=33", "peer.py:2: error: AssertionError")],
+    )?;
     assert_eq!(peer.workloads.len(), 2, "{}", judged.log);
     Ok(())
 }
 
-/// Peers that take too long end, and those after them are left out: a run that took too long would lose its verdict.
+/// Peers that take too long end, and those after them are left out: a run that took too long would
+/// lose its verdict.
 fn no_time() -> Result<(), Failed> {
-    let peers = [("slow", "function = \"axpy\""), ("next", "function = \"axpy\"")];
+    let peers = [
+        ("slow", "function = \"axpy\""),
+        ("next", "function = \"axpy\""),
+    ];
     let folder = folder("axpy", RIGHT, &peers, RIGHT)?;
-    let limited = JudgeOptions { peer_limit: Duration::ZERO, ..options(folder.path()) };
+    let limited = JudgeOptions {
+        peer_limit: Duration::ZERO,
+        ..options(folder.path())
+    };
     let (judged, peers) = beside(limited)?;
-    expect_failure(&judged, &peers, "slow", "it took longer than 0 s altogether")?;
-    expect_failure(&judged, &peers, "next", "there is no time for it: the peers before it took")
+    expect_failure(
+        &judged,
+        &peers,
+        "slow",
+        "it took longer than 0 s altogether",
+    )?;
+    expect_failure(
+        &judged,
+        &peers,
+        "next",
+        "there is no time for it: the peers before it took",
+    )
 }
 
 const IN_CUDA: &str = "#include \"lab.h\"\n\
@@ -333,10 +466,12 @@ fn not_in_an_untrusted_folder() -> Result<(), Failed> {
     for cuda in ["kernel.cu", "reference.cu"] {
         std::fs::write(folder.path().join(cuda), IN_CUDA)?;
     }
-    let untrusted = support::run(JudgeOptions { trusted: false, ..options(folder.path()) });
+    let untrusted = support::run(JudgeOptions {
+        trusted: false,
+        ..options(folder.path())
+    });
     if untrusted.exit == Exit::Passed {
-        let why =
-            "it is written in Python, and this folder is not trusted: look at peer.py, then `lab trust`";
+        let why = "it is written in Python, and this folder is not trusted: look at peer.py, then `lab trust`";
         expect_failure(&untrusted, &untrusted.report.peers(), "other", why)?;
     } else {
         // Nothing at all runs where Linux has no sandbox.

@@ -12,22 +12,35 @@ pub const WITHOUT: &str = "any python";
 
 /// LAB_TEST_PYTHON, else the one that scripts/python-for-tests makes, else python3.
 pub fn interpreter() -> PathBuf {
-    let named = std::env::var_os("LAB_TEST_PYTHON").filter(|named| !named.is_empty()).map(PathBuf::from);
+    let named = std::env::var_os("LAB_TEST_PYTHON")
+        .filter(|named| !named.is_empty())
+        .map(PathBuf::from);
     let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin/python");
-    named.unwrap_or_else(|| if made.exists() { made } else { "python3".into() })
+    named.unwrap_or_else(|| {
+        if made.exists() {
+            made
+        } else {
+            "python3".into()
+        }
+    })
 }
 
 /// Why the tests cannot run; `None` if the interpreter has what they need.
 pub fn missing() -> Option<String> {
     static MISSING: LazyLock<Option<String>> = LazyLock::new(|| {
         let python = interpreter();
-        let tried = Command::new(&python).args(["-c", "import numpy, ml_dtypes"]).output();
+        let tried = Command::new(&python)
+            .args(["-c", "import numpy, ml_dtypes"])
+            .output();
         match tried {
             Ok(output) if output.status.success() => None,
             Ok(output) => {
                 let text = String::from_utf8_lossy(&output.stderr).into_owned();
                 let last = text.lines().last().unwrap_or("it failed").to_owned();
-                Some(format!("{}: {last}; scripts/python-for-tests makes one that has it", python.display()))
+                Some(format!(
+                    "{}: {last}; scripts/python-for-tests makes one that has it",
+                    python.display()
+                ))
             }
             Err(error) => Some(format!("{} cannot be started: {error}", python.display())),
         }
@@ -37,7 +50,10 @@ pub fn missing() -> Option<String> {
 
 /// Options for the cpu device, with this program as the children that are not Python.
 pub fn options(folder: &Path) -> JudgeOptions {
-    let this = |role: &str| Program { path: std::env::current_exe().unwrap(), args: vec![role.into()] };
+    let this = |role: &str| Program {
+        path: std::env::current_exe().unwrap(),
+        args: vec![role.into()],
+    };
     JudgeOptions {
         python: Some(interpreter()),
         shown_as: Some("kernels/a/kernel.py".into()),

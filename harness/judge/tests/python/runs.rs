@@ -40,12 +40,19 @@ pub fn trials() -> Vec<Trial> {
         ("bench", bench),
         ("named_kernel", named_kernel),
     ];
-    tests.into_iter().map(|(name, test)| Trial::test(format!("run/{name}"), test)).collect()
+    tests
+        .into_iter()
+        .map(|(name, test)| Trial::test(format!("run/{name}"), test))
+        .collect()
 }
 
 fn expect(judged: &Judged, exit: Exit, words: &[&str]) -> Result<(), Failed> {
     if judged.exit != exit {
-        return Err(format!("ended as {:?}, not as {exit:?}, in\n{}", judged.exit, judged.log).into());
+        return Err(format!(
+            "ended as {:?}, not as {exit:?}, in\n{}",
+            judged.exit, judged.log
+        )
+        .into());
     }
     match words.iter().find(|words| !judged.log.contains(*words)) {
         Some(missing) => Err(format!("without '{missing}' in\n{}", judged.log).into()),
@@ -62,9 +69,25 @@ fn reference_in_cuda() -> Result<(), Failed> {
     std::fs::remove_file(folder.path().join("reference.py"))?;
     write(folder.path(), "reference.cu", IN_CUDA)?;
     let judged = support::run(python::options(folder.path()));
-    expect(&judged, Exit::Passed, &["compiler: ", "device: cpu (emulated, NumPy", "sandbox: none"])?;
-    write(folder.path(), "kernel.py", "def axpy(x, y, a):\n    y[:] = x * a\n")?;
-    expect(&support::run(python::options(folder.path())), Exit::Wrong, &["y_error"])
+    expect(
+        &judged,
+        Exit::Passed,
+        &[
+            "compiler: ",
+            "device: cpu (emulated, NumPy",
+            "sandbox: none",
+        ],
+    )?;
+    write(
+        folder.path(),
+        "kernel.py",
+        "def axpy(x, y, a):\n    y[:] = x * a\n",
+    )?;
+    expect(
+        &support::run(python::options(folder.path())),
+        Exit::Wrong,
+        &["y_error"],
+    )
 }
 
 fn cuda_kernel_judged_by_python() -> Result<(), Failed> {
@@ -72,25 +95,49 @@ fn cuda_kernel_judged_by_python() -> Result<(), Failed> {
     std::fs::remove_file(folder.path().join("kernel.py"))?;
     write(folder.path(), "kernel.cu", IN_CUDA)?;
     let judged = support::run(python::options(folder.path()));
-    expect(&judged, Exit::Passed, &["compiler: ", "device: cpu (emulated", "races: 0"])?;
+    expect(
+        &judged,
+        Exit::Passed,
+        &["compiler: ", "device: cpu (emulated", "races: 0"],
+    )?;
     write(folder.path(), "kernel.cu", &IN_CUDA.replace("+ 1;", "+ 2;"))?;
-    expect(&support::run(python::options(folder.path())), Exit::Wrong, &["y_error"])
+    expect(
+        &support::run(python::options(folder.path())),
+        Exit::Wrong,
+        &["y_error"],
+    )
 }
 
 fn two_references() -> Result<(), Failed> {
     let folder = problem_folder("axpy", RIGHT);
     write(folder.path(), "reference.cu", IN_CUDA)?;
     let judged = support::run(python::options(folder.path()));
-    expect(&judged, Exit::NOT_JUDGED, &["fault: problem", "reference.cu and reference.py are both there"])
+    expect(
+        &judged,
+        Exit::NOT_JUDGED,
+        &[
+            "fault: problem",
+            "reference.cu and reference.py are both there",
+        ],
+    )
 }
 
 /// A mistake of the reference is not the kernel's.
 fn broken_reference() -> Result<(), Failed> {
     for (reference, words) in [
-        ("import nothing_of_this_name\n", "reference.py:1: error: ModuleNotFoundError"),
+        (
+            "import nothing_of_this_name\n",
+            "reference.py:1: error: ModuleNotFoundError",
+        ),
         ("def axpy(x, y, a):\n    y[:3] = 1\n", "never wrote y[3]"),
-        ("def axpy(x, y, a):\n    raise ValueError('no')\n", "reference.py:2: error: ValueError: no"),
-        ("def axpby(x, y, a):\n    pass\n", "there is no function axpy"),
+        (
+            "def axpy(x, y, a):\n    raise ValueError('no')\n",
+            "reference.py:2: error: ValueError: no",
+        ),
+        (
+            "def axpby(x, y, a):\n    pass\n",
+            "there is no function axpy",
+        ),
         (
             "import random\ndef axpy(x, y, a):\n    y[:] = x * random.random()\n",
             "reference.py: the reference is not deterministic: a second launch on the same inputs gives another y[0] (n=",
@@ -123,16 +170,34 @@ fn broken_reference() -> Result<(), Failed> {
 
 fn reference_that_hangs() -> Result<(), Failed> {
     let folder = problem_folder("axpy", RIGHT);
-    write(folder.path(), "reference.py", "def axpy(x, y, a):\n    while True:\n        pass\n")?;
-    let options = JudgeOptions { time_limit: Duration::from_secs(1), ..python::options(folder.path()) };
+    write(
+        folder.path(),
+        "reference.py",
+        "def axpy(x, y, a):\n    while True:\n        pass\n",
+    )?;
+    let options = JudgeOptions {
+        time_limit: Duration::from_secs(1),
+        ..python::options(folder.path())
+    };
     let words = "reference.py: the reference did not end within 1 s: it hangs, or is far too slow";
-    expect(&support::run(options), Exit::NOT_JUDGED, &["fault: problem", words])
+    expect(
+        &support::run(options),
+        Exit::NOT_JUDGED,
+        &["fault: problem", words],
+    )
 }
 
 fn check_is_not_for_python() -> Result<(), Failed> {
     let folder = problem_folder("axpy", RIGHT);
-    let options = JudgeOptions { check: Some(vec![Tool::Race]), ..python::options(folder.path()) };
-    expect(&support::run(options), Exit::NOT_JUDGED, &["kernels/a/kernel.py is Python, and `lab check`"])
+    let options = JudgeOptions {
+        check: Some(vec![Tool::Race]),
+        ..python::options(folder.path())
+    };
+    expect(
+        &support::run(options),
+        Exit::NOT_JUDGED,
+        &["kernels/a/kernel.py is Python, and `lab check`"],
+    )
 }
 
 fn wavegru_is_not_for_python() -> Result<(), Failed> {
@@ -142,13 +207,20 @@ fn wavegru_is_not_for_python() -> Result<(), Failed> {
     )?;
     write(folder.path(), "problem.toml", &problem)?;
     let judged = support::run(python::options(folder.path()));
-    expect(&judged, Exit::NOT_JUDGED, &["fault: problem", "wavegru judges kernels in CUDA C++"])
+    expect(
+        &judged,
+        Exit::NOT_JUDGED,
+        &["fault: problem", "wavegru judges kernels in CUDA C++"],
+    )
 }
 
 fn dump() -> Result<(), Failed> {
     let folder = problem_folder("axpy", RIGHT);
     let dump = folder.path().join("dumped");
-    let options = JudgeOptions { dump: Some(dump.clone()), ..python::options(folder.path()) };
+    let options = JudgeOptions {
+        dump: Some(dump.clone()),
+        ..python::options(folder.path())
+    };
     expect(&support::run(options), Exit::Passed, &[])?;
     for name in ["n1000-x.npy", "n1000-y_reference.npy", "n1000-y_kernel.npy"] {
         if !dump.join(name).is_file() {
@@ -161,21 +233,47 @@ fn dump() -> Result<(), Failed> {
 /// Each trial is a further process of the kernel.
 fn bench() -> Result<(), Failed> {
     let folder = problem_folder("axpy", RIGHT);
-    let discipline = Some(Trials { warm_up: 1, iterations: 2, trials: 2 });
-    let judged = support::run(JudgeOptions { discipline, ..python::options(folder.path()) });
-    expect(&judged, Exit::Passed, &["discipline: 0/1/2", "workload: n=1000 kernel_us=", "mean_us: "])
+    let discipline = Some(Trials {
+        warm_up: 1,
+        iterations: 2,
+        trials: 2,
+    });
+    let judged = support::run(JudgeOptions {
+        discipline,
+        ..python::options(folder.path())
+    });
+    expect(
+        &judged,
+        Exit::Passed,
+        &[
+            "discipline: 0/1/2",
+            "workload: n=1000 kernel_us=",
+            "mean_us: ",
+        ],
+    )
 }
 
 fn named_kernel() -> Result<(), Failed> {
     let folder = problem_folder("axpy", "this is not Python");
     write(folder.path(), "other.py", RIGHT)?;
     let kernel = Some(folder.path().join("other.py"));
-    let options =
-        JudgeOptions { kernel, shown_as: Some("a/other.py".into()), ..python::options(folder.path()) };
+    let options = JudgeOptions {
+        kernel,
+        shown_as: Some("a/other.py".into()),
+        ..python::options(folder.path())
+    };
     expect(&support::run(options.clone()), Exit::Passed, &[])?;
-    write(folder.path(), "other.py", "def axpy(x, y, a):\n    y[:] = x * b\n")?;
+    write(
+        folder.path(),
+        "other.py",
+        "def axpy(x, y, a):\n    y[:] = x * b\n",
+    )?;
     let judged = support::run(options);
-    expect(&judged, Exit::Crashed, &["a/other.py:2: error: NameError: name 'b' is not defined"])?;
+    expect(
+        &judged,
+        Exit::Crashed,
+        &["a/other.py:2: error: NameError: name 'b' is not defined"],
+    )?;
     let found = judged.report.diagnostics();
     match found.first() {
         Some(first) if (first.file.as_str(), first.line) == ("a/other.py", 2) => Ok(()),

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A parent on standby that is ready. Dropping it closes its stdin, which ends it, and waits for its end.
+/// A parent on standby that is ready. Dropping it closes its stdin, which ends it, and waits for
+/// its end.
 pub struct Parent {
     folder: tempfile::TempDir,
     process: Child,
@@ -43,7 +44,10 @@ impl Parent {
 
     fn judge(&self, kernel: &str, change: impl FnOnce(&mut JudgeOptions)) -> Judged {
         let folder = problem_folder("axpy", kernel);
-        let mut options = JudgeOptions { python_standby: self.socket(), ..python::options(folder.path()) };
+        let mut options = JudgeOptions {
+            python_standby: self.socket(),
+            ..python::options(folder.path())
+        };
         change(&mut options);
         support::run(options)
     }
@@ -84,11 +88,27 @@ fn runs_one_after_the_other() -> Result<(), Failed> {
     let right = with_parent("");
     let cases: [(&str, Exit, &str); 7] = [
         ("", Exit::Passed, "sandbox: none"),
-        ("os._exit(3)", Exit::Crashed, "its process ended with exit code 3"),
-        ("os.kill(os.getpid(), 9)", Exit::Crashed, "was ended by SIGKILL"),
+        (
+            "os._exit(3)",
+            Exit::Crashed,
+            "its process ended with exit code 3",
+        ),
+        (
+            "os.kill(os.getpid(), 9)",
+            Exit::Crashed,
+            "was ended by SIGKILL",
+        ),
         ("os.abort()", Exit::Crashed, "was ended by SIGABRT"),
-        ("while True: pass", Exit::Crashed, "the kernel did not end within"),
-        ("while True: print('x' * 4000)", Exit::Crashed, "too much output"),
+        (
+            "while True: pass",
+            Exit::Crashed,
+            "the kernel did not end within",
+        ),
+        (
+            "while True: print('x' * 4000)",
+            Exit::Crashed,
+            "too much output",
+        ),
         (
             "import subprocess; subprocess.Popen(['sleep', '600'], start_new_session=True)",
             Exit::Crashed,
@@ -104,12 +124,17 @@ fn runs_one_after_the_other() -> Result<(), Failed> {
         expect(&judged, exit, words)?;
         expect(&judged, exit, &parents_line)?;
     }
-    let discipline = Some(lab_judge::measure::plan::Trials { warm_up: 0, iterations: 1, trials: 3 });
+    let discipline = Some(lab_judge::measure::plan::Trials {
+        warm_up: 0,
+        iterations: 1,
+        trials: 3,
+    });
     let judged = parent.judge(&right, |options| options.discipline = discipline);
     expect(&judged, Exit::Passed, &parents_line)
 }
 
-/// A parent that is gone, and a socket of another kind of process: the worker is a child of the judge.
+/// A parent that is gone, and a socket of another kind of process: the worker is a child of the
+/// judge.
 fn without_a_parent() -> Result<(), Failed> {
     let gone = Parent::start()?;
     let socket = gone.socket();
@@ -117,7 +142,10 @@ fn without_a_parent() -> Result<(), Failed> {
     let own = format!("the parent is {}", std::process::id());
     for python_standby in [socket, Some("/nowhere/socket".into())] {
         let folder = problem_folder("axpy", &with_parent(""));
-        let options = JudgeOptions { python_standby, ..python::options(folder.path()) };
+        let options = JudgeOptions {
+            python_standby,
+            ..python::options(folder.path())
+        };
         expect(&support::run(options), Exit::Passed, &own)?;
     }
     Ok(())

@@ -16,9 +16,15 @@ const SEED: u64 = 7;
 pub fn trials() -> Vec<Trial> {
     vec![
         Trial::test("wavegru/the_parts_of_the_harness", parts),
-        Trial::test("wavegru/the_reference_agrees_with_the_built_in_one", reference_agrees),
+        Trial::test(
+            "wavegru/the_reference_agrees_with_the_built_in_one",
+            reference_agrees,
+        ),
         Trial::test("wavegru/both_harnesses_give_the_same_verdict", same_verdict),
-        Trial::test("wavegru/what_is_no_verdict_has_its_own_exit_code", exit_codes),
+        Trial::test(
+            "wavegru/what_is_no_verdict_has_its_own_exit_code",
+            exit_codes,
+        ),
     ]
 }
 
@@ -47,14 +53,24 @@ impl Problem {
     }
 
     fn built_in(&self, dump: Option<PathBuf>) -> Ended {
-        let options = JudgeOptions { seed: Some(SEED), dump, ..python::options(self.0.path()) };
+        let options = JudgeOptions {
+            seed: Some(SEED),
+            dump,
+            ..python::options(self.0.path())
+        };
         let judged = crate::support::run(options);
-        Ended { code: u8::from(judged.exit).into(), log: judged.log }
+        Ended {
+            code: u8::from(judged.exit).into(),
+            log: judged.log,
+        }
     }
 
     fn in_python(&self, options: &[&str]) -> Result<Ended, Failed> {
         let mut harness = python_alone();
-        harness.arg(sources().join("harness.py")).arg(self.0.path()).args(["--device", "cpu"]);
+        harness
+            .arg(sources().join("harness.py"))
+            .arg(self.0.path())
+            .args(["--device", "cpu"]);
         Ended::of(harness.args(["--seed", &SEED.to_string()]).args(options))
     }
 }
@@ -63,7 +79,13 @@ impl Problem {
 fn python_alone() -> Command {
     let mut command = Command::new(python::interpreter());
     command.arg("-B");
-    for name in ["PYTHONPATH", "LAB_KERNEL", "LAB_DEVICE", "LAB_INCUMBENT", "LAB_INCLUDE"] {
+    for name in [
+        "PYTHONPATH",
+        "LAB_KERNEL",
+        "LAB_DEVICE",
+        "LAB_INCUMBENT",
+        "LAB_INCLUDE",
+    ] {
         command.env_remove(name);
     }
     command
@@ -78,35 +100,60 @@ struct Ended {
 impl Ended {
     fn of(command: &mut Command) -> Result<Ended, Failed> {
         let done = command.output()?;
-        let texts = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Ok(Ended { code: done.status.code().unwrap_or(-1), log: texts.concat() })
+        let texts =
+            [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Ok(Ended {
+            code: done.status.code().unwrap_or(-1),
+            log: texts.concat(),
+        })
     }
 
     fn is(self, exit: Exit) -> Result<Ended, Failed> {
         let code = i32::from(u8::from(exit));
-        if self.code == code { Ok(self) } else { Err(self.without(&format!("the exit code {code}"))) }
+        if self.code == code {
+            Ok(self)
+        } else {
+            Err(self.without(&format!("the exit code {code}")))
+        }
     }
 
     fn says(self, words: &str) -> Result<Ended, Failed> {
-        if self.log.contains(words) { Ok(self) } else { Err(self.without(&format!("'{words}'"))) }
+        if self.log.contains(words) {
+            Ok(self)
+        } else {
+            Err(self.without(&format!("'{words}'")))
+        }
     }
 
     /// The value of the result line with this key.
     fn value(&self, key: &str) -> Result<&str, Failed> {
-        let found = self.log.lines().rev().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+        let found = self
+            .log
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
         found.ok_or_else(|| self.without(&format!("a line {key}:")))
     }
 
     fn without(&self, what: &str) -> Failed {
-        format!("ended with {}, and without {what}:\n{}", self.code, self.log).into()
+        format!(
+            "ended with {}, and without {what}:\n{}",
+            self.code, self.log
+        )
+        .into()
     }
 }
 
 /// The unit tests beside the harness.
 fn parts() -> Result<(), Failed> {
     let mut tests = python_alone();
-    tests.args(["-m", "unittest", "discover", "-s"]).arg(sources());
-    Ended::of(&mut tests)?.is(Exit::Passed)?.says("OK").map(drop)
+    tests
+        .args(["-m", "unittest", "discover", "-s"])
+        .arg(sources());
+    Ended::of(&mut tests)?
+        .is(Exit::Passed)?
+        .says("OK")
+        .map(drop)
 }
 
 fn reference_agrees() -> Result<(), Failed> {
@@ -115,23 +162,39 @@ fn reference_agrees() -> Result<(), Failed> {
     std::fs::create_dir(&dump)?;
     problem.built_in(Some(dump.clone())).is(Exit::Passed)?;
     let dump = dump.to_string_lossy();
-    let compared = problem.in_python(&["--compare-dump", &dump])?.is(Exit::Passed)?;
-    compared.says("w_out: 0 limit=0")?.says("tokens_reference: 0 limit=0")?;
+    let compared = problem
+        .in_python(&["--compare-dump", &dump])?
+        .is(Exit::Passed)?;
+    compared
+        .says("w_out: 0 limit=0")?
+        .says("tokens_reference: 0 limit=0")?;
 
     // Other weights give other tensors.
-    std::fs::write(problem.path("problem.toml"), PROBLEM.replace("weight_seed = 1", "weight_seed = 2"))?;
-    problem.in_python(&["--compare-dump", &dump])?.is(Exit::Wrong).map(drop)
+    std::fs::write(
+        problem.path("problem.toml"),
+        PROBLEM.replace("weight_seed = 1", "weight_seed = 2"),
+    )?;
+    problem
+        .in_python(&["--compare-dump", &dump])?
+        .is(Exit::Wrong)
+        .map(drop)
 }
 
 fn same_verdict() -> Result<(), Failed> {
     let right = Problem::plain();
-    let both = [right.built_in(None).is(Exit::Passed)?, right.in_python(&[])?.is(Exit::Passed)?];
+    let both = [
+        right.built_in(None).is(Exit::Passed)?,
+        right.in_python(&[])?.is(Exit::Passed)?,
+    ];
     both[1].value("throughput_sps")?;
-    // Both found the same run to be the nearest to a tie, at the same step. Only the form of the exponent differs.
+    // Both found the same run to be the nearest to a tie, at the same step. Only the form of the
+    // exponent differs.
     let mut nearest = Vec::new();
     for ended in &both {
-        let (margin, run) =
-            ended.value("sample_margin")?.split_once(' ').ok_or("a margin without its run")?;
+        let (margin, run) = ended
+            .value("sample_margin")?
+            .split_once(' ')
+            .ok_or("a margin without its run")?;
         nearest.push((margin.parse::<f64>()?, run));
     }
     assert_eq!(nearest[0], nearest[1]);
@@ -143,7 +206,12 @@ fn same_verdict() -> Result<(), Failed> {
     );
     for ended in [stale.built_in(None), stale.in_python(&[])?] {
         let ended = ended.is(Exit::Wrong)?.says("correctness: fail")?;
-        let value: f64 = ended.value("h1_max_diff")?.split(' ').next().unwrap_or_default().parse()?;
+        let value: f64 = ended
+            .value("h1_max_diff")?
+            .split(' ')
+            .next()
+            .unwrap_or_default()
+            .parse()?;
         assert!(value > 1.5e-5, "{}", ended.log);
     }
     Ok(())
@@ -151,12 +219,21 @@ fn same_verdict() -> Result<(), Failed> {
 
 fn exit_codes() -> Result<(), Failed> {
     let begin = "    int token = run.first_token;\n";
-    let line = 1 + PLAIN.lines().position(|line| begin.trim_end() == line).ok_or("the line is not there")?;
-    let broken =
-        Problem::new(begin, "    int token = run.last_token;\n").in_python(&[])?.is(Exit::NotBuilt)?;
-    broken.says("build: failed")?.says(&format!("kernel.cu:{line}:"))?;
+    let line = 1 + PLAIN
+        .lines()
+        .position(|line| begin.trim_end() == line)
+        .ok_or("the line is not there")?;
+    let broken = Problem::new(begin, "    int token = run.last_token;\n")
+        .in_python(&[])?
+        .is(Exit::NotBuilt)?;
+    broken
+        .says("build: failed")?
+        .says(&format!("kernel.cu:{line}:"))?;
 
-    let trap = Problem::new(begin, "    int token = run.first_token; if (blockIdx.x == 3) __trap();\n");
+    let trap = Problem::new(
+        begin,
+        "    int token = run.first_token; if (blockIdx.x == 3) __trap();\n",
+    );
     let why = format!("stopped: kernel.cu:{line}: __trap() (block 3, thread ");
     trap.in_python(&[])?.is(Exit::Crashed)?.says(&why)?;
 

@@ -47,7 +47,8 @@ impl Value {
             (Value::One(words), Some(value)) => words.contains(&value),
             (Value::Processor, Some(value)) => {
                 let is_part = |c: char| {
-                    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | ',' | '!' | ':')
+                    c.is_ascii_alphanumeric()
+                        || matches!(c, '-' | '_' | '.' | '+' | ',' | '!' | ':')
                 };
                 !value.is_empty() && value.len() <= 64 && value.chars().all(is_part)
             }
@@ -63,7 +64,10 @@ impl Value {
             Value::Number => "its value is a number: write one behind =".into(),
             Value::Numbers => "its value is a list of numbers, as in =177,550: write one".into(),
             Value::Switch => "its value is true or false: write one of them".into(),
-            Value::One(words) => format!("its value is one of {}: write one of them", words.join(", ")),
+            Value::One(words) => format!(
+                "its value is one of {}: write one of them",
+                words.join(", ")
+            ),
             Value::Processor => {
                 "its value is the name of a processor or an instruction set: write one".into()
             }
@@ -80,19 +84,49 @@ const GPU: &[(&[&str], Value)] = &[
     (&["--prec-sqrt", "-prec-sqrt"], Value::Switch),
     (&["--fmad", "-fmad"], Value::Switch),
     (&["--device-debug", "-G"], Value::No),
-    (&["--extra-device-vectorization", "-extra-device-vectorization"], Value::No),
+    (
+        &[
+            "--extra-device-vectorization",
+            "-extra-device-vectorization",
+        ],
+        Value::No,
+    ),
     (&["--restrict", "-restrict"], Value::No),
     (&["--device-int128", "-device-int128"], Value::No),
-    (&["--device-as-default-execution-space", "-default-device"], Value::No),
+    (
+        &["--device-as-default-execution-space", "-default-device"],
+        Value::No,
+    ),
     (&["--extended-lambda", "-extended-lambda"], Value::No),
-    (&["--expt-extended-lambda", "-expt-extended-lambda"], Value::No),
-    (&["--expt-relaxed-constexpr", "-expt-relaxed-constexpr"], Value::No),
-    (&["--builtin-move-forward", "-builtin-move-forward"], Value::Switch),
-    (&["--builtin-initializer-list", "-builtin-initializer-list"], Value::Switch),
-    (&["--modify-stack-limit", "-modify-stack-limit"], Value::Switch),
-    (&["--device-stack-protector", "-device-stack-protector"], Value::Switch),
+    (
+        &["--expt-extended-lambda", "-expt-extended-lambda"],
+        Value::No,
+    ),
+    (
+        &["--expt-relaxed-constexpr", "-expt-relaxed-constexpr"],
+        Value::No,
+    ),
+    (
+        &["--builtin-move-forward", "-builtin-move-forward"],
+        Value::Switch,
+    ),
+    (
+        &["--builtin-initializer-list", "-builtin-initializer-list"],
+        Value::Switch,
+    ),
+    (
+        &["--modify-stack-limit", "-modify-stack-limit"],
+        Value::Switch,
+    ),
+    (
+        &["--device-stack-protector", "-device-stack-protector"],
+        Value::Switch,
+    ),
     (&["--dopt", "-dopt"], Value::One(&["on", "off"])),
-    (&["--Ofast-compile", "-Ofc"], Value::One(&["0", "min", "mid", "max"])),
+    (
+        &["--Ofast-compile", "-Ofc"],
+        Value::One(&["0", "min", "mid", "max"]),
+    ),
     (&["--jump-table-density", "-jtd"], Value::Number),
     (&["--split-compile", "-split-compile"], Value::Number),
     (&["--minimal", "-minimal"], Value::No),
@@ -112,19 +146,46 @@ const PTXAS: &[(&[&str], Value)] = &[
     (&["--opt-level", "-O"], Value::Number),
     (&["--verbose", "-v"], Value::No),
     (&["--maxrregcount", "-maxrregcount"], Value::Number),
-    (&["--register-usage-level", "-register-usage-level"], Value::Number),
+    (
+        &["--register-usage-level", "-register-usage-level"],
+        Value::Number,
+    ),
     (
         &["--def-load-cache", "-dlcm", "--force-load-cache", "-flcm"],
         Value::One(&["ca", "cg", "cs", "cv", "lu"]),
     ),
-    (&["--def-store-cache", "-dscm", "--force-store-cache", "-fscm"], Value::One(&["wb", "cg", "cs", "wt"])),
-    (&["--allow-expensive-optimizations", "-allow-expensive-optimizations"], Value::Switch),
-    (&["--disable-optimizer-constants", "-disable-optimizer-consts"], Value::No),
+    (
+        &["--def-store-cache", "-dscm", "--force-store-cache", "-fscm"],
+        Value::One(&["wb", "cg", "cs", "wt"]),
+    ),
+    (
+        &[
+            "--allow-expensive-optimizations",
+            "-allow-expensive-optimizations",
+        ],
+        Value::Switch,
+    ),
+    (
+        &["--disable-optimizer-constants", "-disable-optimizer-consts"],
+        Value::No,
+    ),
     (&["--fmad", "-fmad"], Value::Switch),
     (&["--warn-on-spills", "-warn-spills"], Value::No),
-    (&["--warn-on-local-memory-usage", "-warn-lmem-usage"], Value::No),
-    (&["--warn-on-double-precision-use", "-warn-double-usage"], Value::No),
-    (&["--suppress-stack-size-warning", "-suppress-stack-size-warning"], Value::No),
+    (
+        &["--warn-on-local-memory-usage", "-warn-lmem-usage"],
+        Value::No,
+    ),
+    (
+        &["--warn-on-double-precision-use", "-warn-double-usage"],
+        Value::No,
+    ),
+    (
+        &[
+            "--suppress-stack-size-warning",
+            "-suppress-stack-size-warning",
+        ],
+        Value::No,
+    ),
     (&["--disable-warnings", "-w"], Value::No),
     (&["--warning-as-error", "-Werror"], Value::No),
 ];
@@ -174,14 +235,32 @@ const HOST_VALUED: &[(&str, Value)] = &[
     ("-mtune", Value::Processor),
     ("-mcpu", Value::Processor),
     ("-mrecip", Value::Processor),
-    ("-mprefer-vector-width", Value::One(&["none", "128", "256", "512"])),
+    (
+        "-mprefer-vector-width",
+        Value::One(&["none", "128", "256", "512"]),
+    ),
     ("-mfpmath", Value::One(&["sse", "387", "both"])),
-    ("-ffp-contract", Value::One(&["off", "on", "fast", "fast-honor-pragmas"])),
-    ("-ffp-model", Value::One(&["precise", "strict", "fast", "aggressive"])),
-    ("-fexcess-precision", Value::One(&["fast", "standard", "16"])),
+    (
+        "-ffp-contract",
+        Value::One(&["off", "on", "fast", "fast-honor-pragmas"]),
+    ),
+    (
+        "-ffp-model",
+        Value::One(&["precise", "strict", "fast", "aggressive"]),
+    ),
+    (
+        "-fexcess-precision",
+        Value::One(&["fast", "standard", "16"]),
+    ),
     ("-fdenormal-fp-math", Value::Processor),
-    ("-fvect-cost-model", Value::One(&["unlimited", "dynamic", "cheap", "very-cheap"])),
-    ("-fsimd-cost-model", Value::One(&["unlimited", "dynamic", "cheap", "very-cheap"])),
+    (
+        "-fvect-cost-model",
+        Value::One(&["unlimited", "dynamic", "cheap", "very-cheap"]),
+    ),
+    (
+        "-fsimd-cost-model",
+        Value::One(&["unlimited", "dynamic", "cheap", "very-cheap"]),
+    ),
     ("-finline-limit", Value::Number),
     ("-falign-functions", Value::Number),
     ("-falign-loops", Value::Number),
@@ -269,7 +348,8 @@ const SWITCHES: &[&str] = &[
 /// An option with whose compiler gets it; the text is `None` where the lab gives it anyway.
 type Flag = Result<Option<(Device, String)>, String>;
 
-/// Reads an option that names nothing else. Returns how many strings it takes too. `None` for an option that is not on the list.
+/// Reads an option that names nothing else. Returns how many strings it takes too. `None` for an
+/// option that is not on the list.
 pub fn flag(option: &str, next: Option<&str>) -> Option<(Flag, usize)> {
     if ALWAYS.contains(&option) {
         return Some((Ok(None), 1));
@@ -279,24 +359,44 @@ pub fn flag(option: &str, next: Option<&str>) -> Option<(Flag, usize)> {
     }
     let (name, value) = split(option);
     if matches!(name, "--ptxas-options" | "-Xptxas") {
-        let (value, words) = if value.is_some() { (value, 1) } else { (next, 2) };
+        let (value, words) = if value.is_some() {
+            (value, 1)
+        } else {
+            (next, 2)
+        };
         return Some((ptxas(value.unwrap_or_default()), words));
     }
     if let Some((names, wanted)) = GPU.iter().find(|(names, _)| names.contains(&name)) {
         let takes_next = matches!(wanted, Value::Number | Value::Numbers | Value::One(_));
-        let (value, words) = if takes_next && value.is_none() { (next, 2) } else { (value, 1) };
+        let (value, words) = if takes_next && value.is_none() {
+            (next, 2)
+        } else {
+            (value, 1)
+        };
         return Some((gpu(names[0], *wanted, value), words));
     }
     let host = || Ok(Some((Device::Host, option.to_owned())));
-    if let Some((_, wanted)) = HOST_VALUED.iter().find(|(known, _)| *known == name && value.is_some()) {
-        return Some((if wanted.accepts(value) { host() } else { Err(wanted.wanted()) }, 1));
+    if let Some((_, wanted)) = HOST_VALUED
+        .iter()
+        .find(|(known, _)| *known == name && value.is_some())
+    {
+        return Some((
+            if wanted.accepts(value) {
+                host()
+            } else {
+                Err(wanted.wanted())
+            },
+            1,
+        ));
     }
     (is_plain(option) || is_warning(option)).then(|| (host(), 1))
 }
 
 /// `--name=value` as its name and its value.
 fn split(option: &str) -> (&str, Option<&str>) {
-    option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)))
+    option
+        .split_once('=')
+        .map_or((option, None), |(name, value)| (name, Some(value)))
 }
 
 fn gpu(name: &str, wanted: Value, value: Option<&str>) -> Flag {
@@ -329,8 +429,12 @@ fn ptxas(list: &str) -> Flag {
 fn is_plain(option: &str) -> bool {
     let switch = |name: &str| SWITCHES.contains(&name.strip_prefix("no-").unwrap_or(name));
     let is_set = |name: &str| {
-        let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-');
-        ["avx", "sse", "amx-"].iter().any(|family| name.starts_with(family)) && name.chars().all(letters)
+        let letters =
+            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-');
+        ["avx", "sse", "amx-"]
+            .iter()
+            .any(|family| name.starts_with(family))
+            && name.chars().all(letters)
     };
     let processor = |rest: &str| {
         let name = rest.strip_prefix("no-").unwrap_or(rest);
@@ -341,7 +445,8 @@ fn is_plain(option: &str) -> bool {
         || option.strip_prefix("-m").is_some_and(processor)
 }
 
-/// `-Wall`, `-Wno-error=shadow`. An option for the assembler or the linker, as in `-Wl,…`, holds a comma.
+/// `-Wall`, `-Wno-error=shadow`. An option for the assembler or the linker, as in `-Wl,…`, holds a
+/// comma.
 fn is_warning(option: &str) -> bool {
     option.strip_prefix("-W").is_some_and(|name| {
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '=');

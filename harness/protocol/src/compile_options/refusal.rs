@@ -1,8 +1,12 @@
 //! Why an option does not pass, and what to do instead.
 
-/// Beginnings of options, with what these options do and what to write instead. The first that fits counts.
+/// Beginnings of options, with what these options do and what to write instead. The first that fits
+/// counts.
 const FAMILIES: &[(&[&str], &str)] = &[
-    (&["@", "--options-file", "-optf"], "it reads options from a file: write them into this list"),
+    (
+        &["@", "--options-file", "-optf"],
+        "it reads options from a file: write them into this list",
+    ),
     (
         &[
             "-include",
@@ -122,14 +126,37 @@ const FAMILIES: &[(&[&str], &str)] = &[
         "it reads or writes further files: remove it",
     ),
     (
-        &["-gencode", "--generate-code", "-code", "--gpu-code", "-m32", "-m64", "-target", "--target"],
+        &[
+            "-gencode",
+            "--generate-code",
+            "-code",
+            "--gpu-code",
+            "-m32",
+            "-m64",
+            "-target",
+            "--target",
+        ],
         "the lab builds for one architecture: write arch = \"sm_90\" under [compile]",
     ),
     (
-        &["-E", "-S", "-c", "-x", "--version", "-v", "-###", "-print", "--help", "--print"],
+        &[
+            "-E",
+            "-S",
+            "-c",
+            "-x",
+            "--version",
+            "-v",
+            "-###",
+            "-print",
+            "--help",
+            "--print",
+        ],
         "the lab decides what is built: remove it",
     ),
-    (&["-fsanitize"], "it needs a runtime that the lab loads itself: remove it, and run `lab check`"),
+    (
+        &["-fsanitize"],
+        "it needs a runtime that the lab loads itself: remove it, and run `lab check`",
+    ),
 ];
 
 /// Why this option is not on the list, and what to do.
@@ -137,7 +164,9 @@ pub fn reason(option: &str) -> String {
     if option.is_empty() {
         return "it is empty: remove it".into();
     }
-    let family = FAMILIES.iter().find(|(starts, _)| starts.iter().any(|start| option.starts_with(start)));
+    let family = FAMILIES
+        .iter()
+        .find(|(starts, _)| starts.iter().any(|start| option.starts_with(start)));
     if let Some((_, why)) = family {
         return (*why).to_owned();
     }

@@ -33,7 +33,10 @@ fn each_device_gets_the_options_that_its_compiler_knows() {
          --maxrregcount=32 --ptxas-options=-O3 --ptxas-options=-v,-dlcm=cg --ftz=true --fmad=false --prec-div=true \
          --diag-suppress=177,550"
     );
-    assert_eq!(options.include_folders().collect::<Vec<_>>(), ["inc", "inc2", "inc3", "/opt/a", "c"]);
+    assert_eq!(
+        options.include_folders().collect::<Vec<_>>(),
+        ["inc", "inc2", "inc3", "/opt/a", "c"]
+    );
     assert_eq!(options.architecture(), Some("sm_90"));
     assert!(options.has_standard());
 }
@@ -170,7 +173,10 @@ fn an_option_that_starts_reads_or_writes_something_else_is_refused() {
         let refused = refused(&["-O2", option]);
         assert_eq!((refused.index, refused.option.as_str()), (1, option));
         let said = refused.to_string();
-        assert!(said.contains(&format!("{option:?}")) && said.contains(": "), "{said}");
+        assert!(
+            said.contains(&format!("{option:?}")) && said.contains(": "),
+            "{said}"
+        );
     }
 }
 
@@ -204,7 +210,13 @@ fn a_value_hides_no_other_option() {
     }
     let options = parse("-I -wrapper -D X=@y").unwrap();
     assert_eq!(options.for_host(), ["-I-wrapper", "-DX=@y"]);
-    assert!(options.for_host().iter().chain(&options.for_nvrtc()).all(|word| word.starts_with('-')));
+    assert!(
+        options
+            .for_host()
+            .iter()
+            .chain(&options.for_nvrtc())
+            .all(|word| word.starts_with('-'))
+    );
 }
 
 #[test]
@@ -224,7 +236,11 @@ fn a_refusal_says_what_to_do() {
         let said = refused(&[option]).to_string();
         assert!(said.contains(wanted), "{said}");
     }
-    assert!(refused(&["-arch=sm_90", "-arch=sm_80"]).to_string().contains("two architectures"));
+    assert!(
+        refused(&["-arch=sm_90", "-arch=sm_80"])
+            .to_string()
+            .contains("two architectures")
+    );
 }
 
 #[test]
@@ -232,7 +248,12 @@ fn options_travel_as_they_were_given_and_are_checked_again() {
     let options = parse("-O3 -D X --use_fast_math").unwrap();
     let text = serde_json::to_string(&options).unwrap();
     assert_eq!(text, r#"["-O3","-D","X","--use_fast_math"]"#);
-    assert_eq!(serde_json::from_str::<CompileOptions>(&text).unwrap(), options);
-    let wrong = serde_json::from_str::<CompileOptions>(r#"["-wrapper"]"#).unwrap_err().to_string();
+    assert_eq!(
+        serde_json::from_str::<CompileOptions>(&text).unwrap(),
+        options
+    );
+    let wrong = serde_json::from_str::<CompileOptions>(r#"["-wrapper"]"#)
+        .unwrap_err()
+        .to_string();
     assert!(wrong.contains("\"-wrapper\" is not allowed"), "{wrong}");
 }

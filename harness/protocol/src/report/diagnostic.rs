@@ -1,5 +1,5 @@
-//! Compiler messages in the two forms that compilers print: `file(line): error: …` of nvcc and NVRTC, and
-//! `file:line:column: error: …` of gcc and clang.
+//! Compiler messages in the two forms that compilers print: `file(line): error: …` of nvcc and
+//! NVRTC, and `file:line:column: error: …` of gcc and clang.
 
 /// How serious a compiler message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -76,7 +76,10 @@ fn place(text: &str) -> Option<(&str, u32, Option<u32>)> {
     }
     let (rest, last) = text.rsplit_once(':')?;
     let last: u32 = last.parse().ok()?;
-    match rest.rsplit_once(':').and_then(|(file, row)| Some((file, row.parse().ok()?))) {
+    match rest
+        .rsplit_once(':')
+        .and_then(|(file, row)| Some((file, row.parse().ok()?)))
+    {
         Some((file, row)) => Some((file, row, Some(last))),
         None => Some((rest, last, None)),
     }
@@ -88,12 +91,17 @@ mod tests {
 
     #[test]
     fn both_forms_are_read() {
-        let gcc = parse("kernels/a/kernel.cu:12:7: error: 'x' was not declared").expect("gcc's form");
-        assert_eq!((gcc.file.as_str(), gcc.line, gcc.column), ("kernels/a/kernel.cu", 12, Some(7)));
-        let nvcc = parse("kernel.cu(3): error: identifier \"x\" is undefined").expect("nvcc's form");
+        let gcc =
+            parse("kernels/a/kernel.cu:12:7: error: 'x' was not declared").expect("gcc's form");
+        assert_eq!(
+            (gcc.file.as_str(), gcc.line, gcc.column),
+            ("kernels/a/kernel.cu", 12, Some(7))
+        );
+        let nvcc =
+            parse("kernel.cu(3): error: identifier \"x\" is undefined").expect("nvcc's form");
         assert_eq!((nvcc.line, nvcc.severity), (3, Severity::Error));
-        let numbered =
-            parse("kernel.cu(9): warning #177-D: variable \"y\" was declared").expect("nvcc's numbered form");
+        let numbered = parse("kernel.cu(9): warning #177-D: variable \"y\" was declared")
+            .expect("nvcc's numbered form");
         assert_eq!((numbered.line, numbered.severity), (9, Severity::Warning));
         assert_eq!(parse("just text with error: in it"), None);
     }

@@ -3,8 +3,9 @@
 use super::{attribute, first_word, number};
 use std::fmt;
 
-/// Counts of differences by size. Bin `i` counts the differences of at least `2^(-40 + i)` and less than twice that, for `i` from 0
-/// to 63. The first and the last bin also count what lies beyond them.
+/// Counts of differences by size. Bin `i` counts the differences of at least `2^(-40 + i)` and less
+/// than twice that, for `i` from 0 to 63. The first and the last bin also count what lies beyond
+/// them.
 ///
 /// ```
 /// use lab_protocol::report::Histogram;
@@ -29,7 +30,8 @@ pub struct Histogram {
 /// The number of binary exponents of an `f64`, whose exponent has eleven bits.
 pub const EXPONENTS: usize = 1 << 11;
 
-/// The exponent bits of a number: 0 for zero and for numbers below the normal range, 2047 for NaN and infinity.
+/// The exponent bits of a number: 0 for zero and for numbers below the normal range, 2047 for NaN
+/// and infinity.
 pub fn exponent_of(number: f64) -> usize {
     (number.to_bits() >> 52) as usize & (EXPONENTS - 1)
 }
@@ -49,10 +51,14 @@ impl Histogram {
         }
     }
 
-    /// The histogram of differences that were counted by their [`exponent_of`]. For many differences: counting one is then an
-    /// addition in a table.
+    /// The histogram of differences that were counted by their [`exponent_of`]. For many
+    /// differences: counting one is then an addition in a table.
     pub fn of_exponents(counts: &[u64; EXPONENTS]) -> Self {
-        let mut found = Histogram { exact: counts[0], not_finite: counts[EXPONENTS - 1], ..Self::default() };
+        let mut found = Histogram {
+            exact: counts[0],
+            not_finite: counts[EXPONENTS - 1],
+            ..Self::default()
+        };
         for (bits, count) in (0i32..).zip(counts).take(EXPONENTS - 1).skip(1) {
             found.octaves[Self::bin(bits - 1023)] += count;
         }
@@ -67,7 +73,10 @@ impl Histogram {
     pub fn join(&mut self, other: &Histogram) {
         self.exact += other.exact;
         self.not_finite += other.not_finite;
-        self.octaves.iter_mut().zip(&other.octaves).for_each(|(sum, more)| *sum += more);
+        self.octaves
+            .iter_mut()
+            .zip(&other.octaves)
+            .for_each(|(sum, more)| *sum += more);
     }
 
     /// The number of differences counted.
@@ -75,7 +84,8 @@ impl Histogram {
         self.octaves.iter().sum::<u64>() + self.exact + self.not_finite
     }
 
-    /// The lower end, the upper end and the count of each bin, without the empty bins at either end.
+    /// The lower end, the upper end and the count of each bin, without the empty bins at either
+    /// end.
     pub fn bins(&self) -> impl Iterator<Item = (f64, f64, u64)> {
         let (first, end) = self.used();
         (first..end).map(|at| {
@@ -86,8 +96,16 @@ impl Histogram {
 
     /// The range of bins that holds every count.
     fn used(&self) -> (usize, usize) {
-        let first = self.octaves.iter().position(|count| *count > 0).unwrap_or(0);
-        let end = self.octaves.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
+        let first = self
+            .octaves
+            .iter()
+            .position(|count| *count > 0)
+            .unwrap_or(0);
+        let end = self
+            .octaves
+            .iter()
+            .rposition(|count| *count > 0)
+            .map_or(0, |last| last + 1);
         (first, end)
     }
 
@@ -95,8 +113,11 @@ impl Histogram {
     pub fn parse(value: &str) -> Option<Self> {
         let whole = |name| attribute(value, name).and_then(number);
         let count = |name| whole(name).map_or(0, |n| n as u64);
-        let mut found =
-            Histogram { exact: count("exact"), not_finite: count("not_finite"), ..Self::default() };
+        let mut found = Histogram {
+            exact: count("exact"),
+            not_finite: count("not_finite"),
+            ..Self::default()
+        };
         let from = whole("from")? as i32;
         for (at, word) in first_word(value).split(',').enumerate() {
             let place = from
@@ -111,7 +132,11 @@ impl Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram { octaves: [0; Self::BINS], exact: 0, not_finite: 0 }
+        Histogram {
+            octaves: [0; Self::BINS],
+            exact: 0,
+            not_finite: 0,
+        }
     }
 }
 
@@ -119,10 +144,17 @@ impl Default for Histogram {
 impl fmt::Display for Histogram {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let (first, end) = self.used();
-        let counts: Vec<String> =
-            self.octaves[first..end.max(first + 1)].iter().map(u64::to_string).collect();
+        let counts: Vec<String> = self.octaves[first..end.max(first + 1)]
+            .iter()
+            .map(u64::to_string)
+            .collect();
         let (from, exact) = (Self::FIRST + first as i32, self.exact);
-        write!(f, "{} from={from} exact={exact} not_finite={}", counts.join(","), self.not_finite)
+        write!(
+            f,
+            "{} from={from} exact={exact} not_finite={}",
+            counts.join(","),
+            self.not_finite
+        )
     }
 }
 
@@ -146,7 +178,10 @@ mod tests {
         assert_eq!(sum.to_string(), "2,1,0,1 from=-2 exact=1 not_finite=2");
         assert_eq!(sum.bins().next(), Some((0.25, 0.5, 2)));
         assert_eq!((sum.count(), sum.bins().count()), (7, 4));
-        assert_eq!(Histogram::default().to_string(), "0 from=-40 exact=0 not_finite=0");
+        assert_eq!(
+            Histogram::default().to_string(),
+            "0 from=-40 exact=0 not_finite=0"
+        );
         assert_eq!(Histogram::default().bins().count(), 0);
     }
 

@@ -1,4 +1,5 @@
-//! The lines about how the kernel is launched: `launch:`, `launch_2:` and so on, `launch_list:` and `launched_as:`.
+//! The lines about how the kernel is launched: `launch:`, `launch_2:` and so on, `launch_list:` and
+//! `launched_as:`.
 
 use super::{Report, attribute, first_word};
 use serde::Serialize;
@@ -34,7 +35,8 @@ pub struct LaunchLine {
 pub struct ScratchLine {
     /// Its size.
     pub bytes: u64,
-    /// `zeroed`: zeros when the list begins, and the zeroing is a part of the time. `unset`: filled with a pattern.
+    /// `zeroed`: zeros when the list begins, and the zeroing is a part of the time. `unset`: filled
+    /// with a pattern.
     pub content: String,
 }
 
@@ -59,20 +61,36 @@ impl LaunchLine {
 impl Report {
     /// The launches of the launch statement, in order.
     pub fn launches(&self) -> Vec<LaunchLine> {
-        let key = |number: usize| if number == 1 { "launch".to_owned() } else { format!("launch_{number}") };
-        (1..=MOST).map_while(|number| self.value(&key(number)).map(LaunchLine::read)).collect()
+        let key = |number: usize| {
+            if number == 1 {
+                "launch".to_owned()
+            } else {
+                format!("launch_{number}")
+            }
+        };
+        (1..=MOST)
+            .map_while(|number| self.value(&key(number)).map(LaunchLine::read))
+            .collect()
     }
 
     /// The scratch buffer of a launch list; `None` if there is none.
     pub fn scratch(&self) -> Option<ScratchLine> {
         let list = self.value("launch_list")?;
-        let bytes = attribute(list, "scratch_bytes")?.parse().ok().filter(|bytes| *bytes > 0)?;
-        Some(ScratchLine { bytes, content: attribute(list, "scratch")?.to_owned() })
+        let bytes = attribute(list, "scratch_bytes")?
+            .parse()
+            .ok()
+            .filter(|bytes| *bytes > 0)?;
+        Some(ScratchLine {
+            bytes,
+            content: attribute(list, "scratch")?.to_owned(),
+        })
     }
 
     /// How the timed launches got to the device: `graph` or `plain`.
     pub fn launched_as(&self) -> Option<&str> {
-        self.value("launched_as").map(first_word).filter(|word| ["graph", "plain"].contains(word))
+        self.value("launched_as")
+            .map(first_word)
+            .filter(|word| ["graph", "plain"].contains(word))
     }
 
     /// The architecture that the image of a GPU is built for, such as `sm_90a`.
@@ -94,15 +112,36 @@ mod tests {
              launch_2: 5x1x1 block=32x1x1 shared_bytes=64 cooperative=yes entry=total blocks_per_sm=3 occupancy=50\n\
              launched_as: graph\nbuilt_for: sm_90a\n",
         );
-        let [first, second] = &report.launches()[..] else { panic!("{:?}", report.launches()) };
-        assert_eq!((first.entry.as_deref(), first.grid.as_str()), (Some("partial"), "8x5x1"));
+        let [first, second] = &report.launches()[..] else {
+            panic!("{:?}", report.launches())
+        };
         assert_eq!(
-            (first.cluster.as_deref(), first.tensor_maps, first.cooperative),
+            (first.entry.as_deref(), first.grid.as_str()),
+            (Some("partial"), "8x5x1")
+        );
+        assert_eq!(
+            (
+                first.cluster.as_deref(),
+                first.tensor_maps,
+                first.cooperative
+            ),
             (Some("2x1x1"), 1, false)
         );
-        assert_eq!((second.shared_bytes, second.cooperative, second.occupancy), (Some(64), true, Some(50)));
-        assert_eq!(report.scratch().unwrap(), ScratchLine { bytes: 4096, content: "zeroed".into() });
-        assert_eq!((report.launched_as(), report.built_for()), (Some("graph"), Some("sm_90a")));
+        assert_eq!(
+            (second.shared_bytes, second.cooperative, second.occupancy),
+            (Some(64), true, Some(50))
+        );
+        assert_eq!(
+            report.scratch().unwrap(),
+            ScratchLine {
+                bytes: 4096,
+                content: "zeroed".into()
+            }
+        );
+        assert_eq!(
+            (report.launched_as(), report.built_for()),
+            (Some("graph"), Some("sm_90a"))
+        );
     }
 
     #[test]
@@ -110,6 +149,9 @@ mod tests {
         let report = Report::read("launch: 132x1x1 block=512x1x1 shared_bytes=197632\n");
         let launches = report.launches();
         assert_eq!((launches.len(), &launches[0].entry), (1, &None));
-        assert_eq!((report.scratch(), report.launched_as(), report.built_for()), (None, None, None));
+        assert_eq!(
+            (report.scratch(), report.launched_as(), report.built_for()),
+            (None, None, None)
+        );
     }
 }

@@ -37,7 +37,10 @@ pub fn parse(line: &str) -> Option<ResultLine<'_>> {
     if value.starts_with(':') || value.starts_with('/') {
         return None;
     }
-    Some(ResultLine { key, value: value.trim() })
+    Some(ResultLine {
+        key,
+        value: value.trim(),
+    })
 }
 
 /// Returns the first word of a value; empty if there is none.
@@ -54,7 +57,10 @@ pub fn first_word(value: &str) -> &str {
 /// assert_eq!(attribute("42013.5 low=41890 high=42102", "limit"), None);
 /// ```
 pub fn attribute<'a>(value: &'a str, name: &str) -> Option<&'a str> {
-    value.split_whitespace().skip(1).find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+    value
+        .split_whitespace()
+        .skip(1)
+        .find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
 }
 
 /// Reads a number. Commas are ignored, and `nan` and `inf` in any case are numbers.

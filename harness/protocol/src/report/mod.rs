@@ -1,20 +1,24 @@
-//! The run.log protocol: the result lines that a harness prints, a tolerant reader ([`Report`]) and a writer ([`Writer`]).
+//! The run.log protocol: the result lines that a harness prints, a tolerant reader ([`Report`]) and
+//! a writer ([`Writer`]).
 //!
 //! # Lines
-//! A result line is `key: value` at the start of a line; a key matches `[a-z][a-z0-9_]*`. A value may have attributes behind its
-//! first word: `2.1e-06 limit=1e-04`. Every other line is log text, and so is a line of more than 64 KiB. If a key appears twice,
-//! the last line counts, except that `caveat:`, `workload:`, `turns:` and `peer…:` lines are collected. Where a number is expected, the first word is
-//! read; commas in it are ignored, and `nan` and `inf` are numbers.
+//! A result line is `key: value` at the start of a line; a key matches `[a-z][a-z0-9_]*`. A value
+//! may have attributes behind its first word: `2.1e-06 limit=1e-04`. Every other line is log text,
+//! and so is a line of more than 64 KiB. If a key appears twice, the last line counts, except that
+//! `caveat:`, `workload:`, `turns:` and `peer…:` lines are collected. Where a number is expected,
+//! the first word is read; commas in it are ignored, and `nan` and `inf` are numbers.
 //!
 //! # Verdict
 //! - `correctness: pass` or `fail`: the verdict on correctness. Any other word counts as fail.
-//! - A line with `limit=` is a gate. It passes if its value is less than or equal to the limit; NaN fails.
+//! - A line with `limit=` is a gate. It passes if its value is less than or equal to the limit; NaN
+//!   fails.
 //! - `first_failure: TEXT`: the first wrong value, with its place and both values.
 //! - `stopped: TEXT`: why the built-in harness ended without a verdict.
-//! - `fault: problem` or `fault: lab`: before such a line: the problem's files, or the lab or the machine failed, and not the
-//!   kernel. The run is *not judged*.
+//! - `fault: problem` or `fault: lab`: before such a line: the problem's files, or the lab or the
+//!   machine failed, and not the kernel. The run is *not judged*.
 //! - `build: failed`: a harness of the user's own says that the kernel does not build.
-//! - `caveat: TEXT`: something that qualifies the result. Up to [`CAVEATS`] different ones are kept.
+//! - `caveat: TEXT`: something that qualifies the result. Up to [`CAVEATS`] different ones are
+//!   kept.
 //!
 //! # Progress
 //! - `stage: verify at=0.512`: what the run does, as a [`Stage`], and the seconds since its start.
@@ -22,73 +26,94 @@
 //!
 //! # Gates in detail
 //! For a gate NAME, the harness may say where and how often differences occur:
-//! - `NAME: 2.1e-6 limit=3e-5 at=step~731`: the place of the largest difference; `~` stands for a blank.
-//! - `NAME_series: v0,v1,… cells=1024`: the largest difference of each of so many cells, thinned to [`SERIES_POINTS`] points.
-//! - `NAME_histogram: 3,50,0,210 from=-22 exact=12 not_finite=0`: how many differences are how large. The counts are of octaves
-//!   from 2^from upwards ([`Histogram`]); differences of zero and differences that are not finite are counted apart.
+//! - `NAME: 2.1e-6 limit=3e-5 at=step~731`: the place of the largest difference; `~` stands for a
+//!   blank.
+//! - `NAME_series: v0,v1,… cells=1024`: the largest difference of each of so many cells, thinned to
+//!   [`SERIES_POINTS`] points.
+//! - `NAME_histogram: 3,50,0,210 from=-22 exact=12 not_finite=0`: how many differences are how
+//!   large. The counts are of octaves from 2^from upwards ([`Histogram`]); differences of zero and
+//!   differences that are not finite are counted apart.
 //!
 //! # Speed
 //! While it measures, the built-in harness writes these lines again and again:
-//! - `throughput_sps: V low=L high=H`, in samples per second, and `kernel_us: V low=L high=H`, in microseconds: medians of the
-//!   candidate's timed launches with their 95 % intervals. Of several workloads with `aggregate=geometric`, `arithmetic` or
-//!   `worst`, and `workloads=N`.
-//! - `objective: throughput_tflops`: the key of the measure, if the problem chose another one than `throughput_sps`.
+//! - `throughput_sps: V low=L high=H`, in samples per second, and `kernel_us: V low=L high=H`, in
+//!   microseconds: medians of the candidate's timed launches with their 95 % intervals. Of several
+//!   workloads with `aggregate=geometric`, `arithmetic` or `worst`, and `workloads=N`.
+//! - `objective: throughput_tflops`: the key of the measure, if the problem chose another one than
+//!   `throughput_sps`.
 //! - `incumbent_sps: V low=L high=H`: the incumbent's throughput.
-//! - `speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3`: the candidate's speed over the incumbent's, timed in turns A B B A.
-//!   `quads` is the number of such ABBA blocks.
+//! - `speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3`: the candidate's speed over the
+//!   incumbent's, timed in turns A B B A. `quads` is the number of such ABBA blocks.
 //! - `speed: faster`, `slower`, `same`, `undecided` or `mixed`: the verdict on speed ([`Speed`]).
 //!
-//! The last two are absent if nothing was compared, and `nan` and `none` if a comparison was taken back.
+//! The last two are absent if nothing was compared, and `nan` and `none` if a comparison was taken
+//! back.
 //!
 //! A harness of the user's own may print turns instead, and leave ratio and verdict to the lab:
-//! - `turns: 0.01544 0.01499 0.01501 0.01543`: seconds of the turns of an ABBA block (incumbent, candidate, candidate,
-//!   incumbent), or of several blocks, one after the other. All such lines count, up to [`TURN_BLOCKS`] blocks; `trial=2`
-//!   names the process that a line belongs to. `turns: none` takes all earlier lines back. Where turns are printed,
-//!   `speed_ratio:` and `speed:` follow from them ([`Report::judge_turns`]).
-//! - `turns: … workload=rows=3~cols=257`: the same of one of several workloads, with `~` for a blank. Time, ratio and verdict of
-//!   its `workload:` line follow from them. Without lines for the whole, the whole is the geometric mean of the workloads.
+//! - `turns: 0.01544 0.01499 0.01501 0.01543`: seconds of the turns of an ABBA block (incumbent,
+//!   candidate, candidate, incumbent), or of several blocks, one after the other. All such lines
+//!   count, up to [`TURN_BLOCKS`] blocks; `trial=2` names the process that a line belongs to.
+//!   `turns: none` takes all earlier lines back. Where turns are printed, `speed_ratio:` and
+//!   `speed:` follow from them ([`Report::judge_turns`]).
+//! - `turns: … workload=rows=3~cols=257`: the same of one of several workloads, with `~` for a
+//!   blank. Time, ratio and verdict of its `workload:` line follow from them. Without lines for the
+//!   whole, the whole is the geometric mean of the workloads.
 //!
 //! At the end come
-//! - `spread_pct: 0.012 launches=6 trials=1`: the median distance of the candidate's turns from their median, in percent.
+//! - `spread_pct: 0.012 launches=6 trials=1`: the median distance of the candidate's turns from
+//!   their median, in percent.
 //! - `turns_series: 15436.500,…`: the microseconds of every turn, in order.
-//! - `workload: rows=3 cols=257 kernel_us=4.1 low_us=4.0 high_us=4.3 mad_us=… n=… gbps=… gflops=… of_floor=61.2
-//!   incumbent_us=4.2 ratio=1.0213 ratio_low=1.0190 ratio_high=1.0236 speed=faster correctness=pass`: one workload, as
-//!   `key=value` words ([`Workload`]).
-//! - `workloads: 3 of=54 when=save`: how many of the problem's workloads were judged ([`JudgedWorkloads`]).
-//! - `workload_speeds: 4 faster=2 same=0 slower=2 undecided=0` and `worst_workload: 0.8331 low=… high=… at=rows=3~cols=257`:
-//!   the verdicts on several workloads, and the slower one with the lowest ratio.
-//! - `floor_us: V`, `estimate_us: V exchanges=N`, `of_estimate: P`: the least time that the device can take, the time that a good
-//!   implementation takes, both in microseconds, and the estimate in percent of the measured time.
+//! -
+//!   `workload: rows=3 cols=257 kernel_us=4.1 low_us=4.0 high_us=4.3 mad_us=… n=… gbps=… gflops=… of_floor=61.2 incumbent_us=4.2 ratio=1.0213 ratio_low=1.0190 ratio_high=1.0236 speed=faster correctness=pass`:
+//!   one workload, as `key=value` words ([`Workload`]).
+//! - `workloads: 3 of=54 when=save`: how many of the problem's workloads were judged
+//!   ([`JudgedWorkloads`]).
+//! - `workload_speeds: 4 faster=2 same=0 slower=2 undecided=0` and
+//!   `worst_workload: 0.8331 low=… high=… at=rows=3~cols=257`: the verdicts on several workloads,
+//!   and the slower one with the lowest ratio.
+//! - `floor_us: V`, `estimate_us: V exchanges=N`, `of_estimate: P`: the least time that the device
+//!   can take, the time that a good implementation takes, both in microseconds, and the estimate in
+//!   percent of the measured time.
 //!
 //! # Peers
-//! `peer:`, `peer_workload:`, `peer_call:`, `peer_hash:`, `peer_left_out:` and `peer_versions:` lines are collected; see [`peers`].
+//! `peer:`, `peer_workload:`, `peer_call:`, `peer_hash:`, `peer_left_out:` and `peer_versions:`
+//! lines are collected; see [`peers`].
 //!
 //! # Build and device
 //! - `problem:`, `compiler:`, `driver:`, `seed:`, `held_out_seed:`: as named.
 //! - `build_s: 0.40 reused=yes`: seconds of the build; `reused=yes` if the build cache had it.
-//! - `registers:`, `spill_bytes:`, `shared_bytes:`: the kernel's resources a thread, a thread and a block.
-//! - `launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25`: the shape from the launch
-//!   statement; the occupancy is in percent of a multiprocessor's threads. `cluster=2x1x1` are the blocks of a cluster,
-//!   `tensor_maps=1` is the number of TMA tensor maps.
-//! - `launch_list: 2 scratch_bytes=4096 scratch=zeroed`: a launch list, with the number of its launches and its scratch buffer
-//!   (`zeroed`, `unset` or `none`). Then `launch:` is its first launch, `launch_2:` the second, each with `entry=`.
-//! - `launched_as: graph` or `plain`: how the timed launches got to the device, as one CUDA graph or one after the other.
+//! - `registers:`, `spill_bytes:`, `shared_bytes:`: the kernel's resources a thread, a thread and a
+//!   block.
+//! -
+//!   `launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25`:
+//!   the shape from the launch statement; the occupancy is in percent of a multiprocessor's
+//!   threads. `cluster=2x1x1` are the blocks of a cluster, `tensor_maps=1` is the number of TMA
+//!   tensor maps.
+//! - `launch_list: 2 scratch_bytes=4096 scratch=zeroed`: a launch list, with the number of its
+//!   launches and its scratch buffer (`zeroed`, `unset` or `none`). Then `launch:` is its first
+//!   launch, `launch_2:` the second, each with `entry=`.
+//! - `launched_as: graph` or `plain`: how the timed launches got to the device, as one CUDA graph
+//!   or one after the other.
 //! - `built_for: sm_90a`: the architecture that the image of a GPU says it is for.
-//! - `device: NVIDIA H200`, `device_uuid: GPU-…`: the device. `(emulated` in the name or an attribute `emulated=` marks a device
-//!   whose times say nothing about a GPU.
-//! - `sandbox: landlock 7 + seccomp` or `none`, and `sandbox_readable: ["/opt/include"]`, a JSON list: what holds the kernel's
-//!   process and the compiler back, and the paths outside the repository that the compiler may read.
-//! - `sm_clock_mhz:`, `memory_clock_mhz:`, `temperature_c:`, `power_w:`: medians over the measurement, with `low=` and `high=`.
-//! - `throttle: none` or words of [`ThrottleReason`](crate::telemetry::ThrottleReason), separated by commas.
-//! - `foreign_processes: 0`: other processes that had the device open; `unknown` if the device does not tell.
+//! - `device: NVIDIA H200`, `device_uuid: GPU-…`: the device. `(emulated` in the name or an
+//!   attribute `emulated=` marks a device whose times say nothing about a GPU.
+//! - `sandbox: landlock 7 + seccomp` or `none`, and `sandbox_readable: ["/opt/include"]`, a JSON
+//!   list: what holds the kernel's process and the compiler back, and the paths outside the
+//!   repository that the compiler may read.
+//! - `sm_clock_mhz:`, `memory_clock_mhz:`, `temperature_c:`, `power_w:`: medians over the
+//!   measurement, with `low=` and `high=`.
+//! - `throttle: none` or words of [`ThrottleReason`](crate::telemetry::ThrottleReason), separated
+//!   by commas.
+//! - `foreign_processes: 0`: other processes that had the device open; `unknown` if the device does
+//!   not tell.
 //!
 //! # lab check
 //! - `check_tools: TOOL, …` and `check_size: TEXT`: what is run, and how large.
 //! - `TOOL_findings: 0 limit=0`: a gate for each tool.
 //! - `check: TOOL, … clean` or `TOOL, … found something`.
 //!
-//! Compiler messages and findings of `lab check` are log text in the compilers' form; see [`Diagnostic`]. The text of `stopped:` may have
-//! this form too.
+//! Compiler messages and findings of `lab check` are log text in the compilers' form; see
+//! [`Diagnostic`]. The text of `stopped:` may have this form too.
 
 mod diagnostic;
 pub mod histogram;
@@ -145,7 +170,8 @@ pub const CAVEATS: usize = 200;
 pub struct Report {
     /// In order of first appearance; the value is the last one.
     entries: Vec<(String, String)>,
-    /// The index of each key in `entries`. A harness may print any number of keys, so a search must not be linear.
+    /// The index of each key in `entries`. A harness may print any number of keys, so a search must
+    /// not be linear.
     index: HashMap<String, usize>,
     caveats: Vec<String>,
     /// The `workload:` lines as they were printed.
@@ -177,11 +203,13 @@ impl Report {
                 self.note_diagnostic(value);
                 self.set(key, value);
             }
-            "caveat" if self.caveats.len() >= CAVEATS || self.caveats.iter().any(|c| c == value) => {}
+            "caveat"
+                if self.caveats.len() >= CAVEATS || self.caveats.iter().any(|c| c == value) => {}
             "caveat" => self.caveats.push(value.to_owned()),
             "workload" => self.printed_workloads.push(value.to_owned()),
             "turns" => self.turns.push(value),
-            "peer" | "peer_workload" | "peer_call" | "peer_hash" | "peer_left_out" | "peer_versions" => {
+            "peer" | "peer_workload" | "peer_call" | "peer_hash" | "peer_left_out"
+            | "peer_versions" => {
                 if self.peer_lines.len() < peers::MOST_LINES {
                     self.peer_lines.push((key.to_owned(), value.to_owned()));
                 }
@@ -189,15 +217,24 @@ impl Report {
             _ => self.set(key, value),
         }
         if key == "stage" {
-            self.reached = self.stage().filter(|stage| *stage != Stage::Done).or(self.reached);
+            self.reached = self
+                .stage()
+                .filter(|stage| *stage != Stage::Done)
+                .or(self.reached);
         }
         true
     }
 
-    /// Keeps a compiler's message. A compiler that builds a file several times says the same each time.
+    /// Keeps a compiler's message. A compiler that builds a file several times says the same each
+    /// time.
     fn note_diagnostic(&mut self, text: &str) {
         if let Some(found) = diagnostic::parse(text)
-            && !self.diagnostics.iter().rev().take(LIKE).any(|known| *known == found)
+            && !self
+                .diagnostics
+                .iter()
+                .rev()
+                .take(LIKE)
+                .any(|known| *known == found)
         {
             self.diagnostics.push(found);
         }
@@ -221,11 +258,13 @@ impl Report {
 
     /// The `workload:` lines, as [`Report::judge_turns`] left them.
     fn workload_lines(&self) -> &[String] {
-        self.timed_workloads.as_deref().unwrap_or(&self.printed_workloads)
+        self.timed_workloads
+            .as_deref()
+            .unwrap_or(&self.printed_workloads)
     }
 
-    /// What is to be said about the verdict on the turns: why it is *undecided*, or that a line cannot be read. `None`
-    /// before [`Report::judge_turns`].
+    /// What is to be said about the verdict on the turns: why it is *undecided*, or that a line
+    /// cannot be read. `None` before [`Report::judge_turns`].
     pub fn doubt(&self) -> Option<&str> {
         self.doubt.as_deref()
     }
@@ -249,19 +288,22 @@ impl Report {
         self.entries.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }
 
-    /// The first word of a key's value as a number; `None` if the key is missing or the word is not a number.
+    /// The first word of a key's value as a number; `None` if the key is missing or the word is not
+    /// a number.
     pub fn number(&self, key: &str) -> Option<f64> {
         self.value(key).and_then(|v| number(first_word(v)))
     }
 
-    /// Whether `correctness:` says `pass`; any other word is `Some(false)`. `None` without the line.
+    /// Whether `correctness:` says `pass`; any other word is `Some(false)`. `None` without the
+    /// line.
     pub fn correctness(&self) -> Option<bool> {
         self.value("correctness").map(|v| first_word(v) == "pass")
     }
 
     /// Whether `build:` says `failed`.
     pub fn build_failed(&self) -> bool {
-        self.value("build").is_some_and(|v| first_word(v) == "failed")
+        self.value("build")
+            .is_some_and(|v| first_word(v) == "failed")
     }
 
     /// What `fault:` says is to blame instead of the kernel.
@@ -275,7 +317,8 @@ impl Report {
         Stage::ALL.into_iter().find(|s| s.word() == word)
     }
 
-    /// The last known stage besides `done`: where the run is, or where it ended. `None` of a harness that names none.
+    /// The last known stage besides `done`: where the run is, or where it ended. `None` of a
+    /// harness that names none.
     pub fn reached(&self) -> Option<Stage> {
         self.reached
     }
@@ -293,25 +336,40 @@ impl Report {
 
     /// Whether the times are of an emulated device.
     pub fn emulated(&self) -> bool {
-        self.device().is_some_and(|d| attribute(d, "emulated").is_some() || d.contains("(emulated"))
+        self.device()
+            .is_some_and(|d| attribute(d, "emulated").is_some() || d.contains("(emulated"))
     }
 
     /// A figure with its interval; `None` if the key is missing or its first word is not a number.
     pub fn measure(&self, key: &str) -> Option<Measure> {
         let value = self.value(key)?;
         let end = |name| attribute(value, name).and_then(number);
-        Some(Measure { value: number(first_word(value))?, low: end("low"), high: end("high") })
+        Some(Measure {
+            value: number(first_word(value))?,
+            low: end("low"),
+            high: end("high"),
+        })
     }
 
-    /// The comparison with the incumbent, *mixed* if a workload's line says that it is slower; `None` if the two were not timed in turns, or the ratio is not finite.
+    /// The comparison with the incumbent, *mixed* if a workload's line says that it is slower;
+    /// `None` if the two were not timed in turns, or the ratio is not finite.
     pub fn comparison(&self) -> Option<Comparison> {
-        let ratio = self.measure("speed_ratio").filter(|m| m.value.is_finite())?;
-        let speed = self.value("speed").and_then(|value| Speed::of_word(first_word(value)));
+        let ratio = self
+            .measure("speed_ratio")
+            .filter(|m| m.value.is_finite())?;
+        let speed = self
+            .value("speed")
+            .and_then(|value| Speed::of_word(first_word(value)));
         let aggregate = self.aggregate_of("speed_ratio");
-        Some(Comparison { ratio, speed: speed.map(|speed| self.of_whole(speed)), aggregate })
+        Some(Comparison {
+            ratio,
+            speed: speed.map(|speed| self.of_whole(speed)),
+            aggregate,
+        })
     }
 
-    /// Every line with a `limit=`, in order. A value or limit that is not a number becomes NaN, so that the gate fails.
+    /// Every line with a `limit=`, in order. A value or limit that is not a number becomes NaN, so
+    /// that the gate fails.
     pub fn gates(&self) -> Vec<Gate> {
         self.entries()
             .filter_map(|(name, value)| {
@@ -330,17 +388,21 @@ impl Report {
         self.gates().into_iter().find(|g| !g.passes())
     }
 
-    /// The points of `NAME_series:`, at most [`SERIES_POINTS`]. A word that is not a number becomes NaN.
+    /// The points of `NAME_series:`, at most [`SERIES_POINTS`]. A word that is not a number becomes
+    /// NaN.
     pub fn series(&self, name: &str) -> Option<Vec<f64>> {
         let value = self.value(&format!("{name}_series"))?;
         let points = first_word(value).split(',').take(SERIES_POINTS);
         Some(points.map(|p| number(p).unwrap_or(f64::NAN)).collect())
     }
 
-    /// How many cells the points of `NAME_series:` stand for: the attribute `cells=`, or else the number of points.
+    /// How many cells the points of `NAME_series:` stand for: the attribute `cells=`, or else the
+    /// number of points.
     pub fn series_cells(&self, name: &str) -> Option<usize> {
         let value = self.value(&format!("{name}_series"))?;
-        let cells = attribute(value, "cells").and_then(|cells| cells.parse().ok()).filter(|cells| *cells > 0);
+        let cells = attribute(value, "cells")
+            .and_then(|cells| cells.parse().ok())
+            .filter(|cells| *cells > 0);
         Some(cells.unwrap_or_else(|| first_word(value).split(',').take(SERIES_POINTS).count()))
     }
 
@@ -366,7 +428,10 @@ impl Report {
 
     /// The `key=value` pairs of each `workload:` line, in order.
     pub fn workloads(&self) -> Vec<Vec<(&str, &str)>> {
-        self.workload_lines().iter().map(|line| words(line)).collect()
+        self.workload_lines()
+            .iter()
+            .map(|line| words(line))
+            .collect()
     }
 
     /// The compiler messages in the log text, and of `stopped:`, in order.
@@ -377,7 +442,9 @@ impl Report {
 
 /// The `key=value` words of a line.
 fn words(line: &str) -> workloads::Words<'_> {
-    line.split_whitespace().filter_map(|word| word.split_once('=')).collect()
+    line.split_whitespace()
+        .filter_map(|word| word.split_once('='))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! The `peer…:` lines: how fast the candidate is beside other implementations of the same problem.
 //!
-//! - `peer: NAME ratio=1.65 low=1.63 high=1.67 us=12.30 own_us=7.45 launched_as=graph`: the candidate's speed over the peer's,
-//!   with its 95 % interval, and the microseconds of a turn's launch of the peer and of the candidate.
-//! - `peer: NAME ratio=1.65 … workloads=2 of=3`: the same over 2 of 3 workloads, because the peer does not compute the others.
-//! - `peer_left_out: NAME rows=3 cols=257 why=what~is~wrong~there`: a workload that it does not compute.
+//! - `peer: NAME ratio=1.65 low=1.63 high=1.67 us=12.30 own_us=7.45 launched_as=graph`: the
+//!   candidate's speed over the peer's, with its 95 % interval, and the microseconds of a turn's
+//!   launch of the peer and of the candidate.
+//! - `peer: NAME ratio=1.65 … workloads=2 of=3`: the same over 2 of 3 workloads, because the peer
+//!   does not compute the others.
+//! - `peer_left_out: NAME rows=3 cols=257 why=what~is~wrong~there`: a workload that it does not
+//!   compute.
 //! - `peer: NAME failed=why~it~could~not~be~compared`: instead; `~` stands for a blank.
-//! - `peer_workload: NAME rows=3 cols=257 us=12.30 ratio=1.65 ratio_low=1.60 ratio_high=1.70`: the same of one workload.
+//! - `peer_workload: NAME rows=3 cols=257 us=12.30 ratio=1.65 ratio_low=1.60 ratio_high=1.70`: the
+//!   same of one workload.
 //! - `peer_call: NAME TEXT`: what is called, as its source says it.
 //! - `peer_hash: NAME 9f86d0…`: BLAKE3 of the file that was run, hex.
 //! - `peer_versions: NAME torch=2.11.0+cu130 triton=3.6.0`: the packages that it uses.
@@ -101,8 +105,10 @@ impl std::str::FromStr for PeerPart {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let (compared, of) =
-            text.strip_suffix(" workloads").and_then(|text| text.split_once(" of ")).ok_or(())?;
+        let (compared, of) = text
+            .strip_suffix(" workloads")
+            .and_then(|text| text.split_once(" of "))
+            .ok_or(())?;
         PeerPart::new(compared.parse().ok(), of.parse().ok()).ok_or(())
     }
 }
@@ -126,7 +132,9 @@ pub struct PeerRatio {
 impl PeerRatio {
     /// The ratio with the peer's name: `1.65× F.rms_norm (1.63 … 1.67)`.
     pub fn with_name(&self, name: &str) -> String {
-        let ends = self.interval.map(|(low, high)| format!(" ({} … {})", figure(low), figure(high)));
+        let ends = self
+            .interval
+            .map(|(low, high)| format!(" ({} … {})", figure(low), figure(high)));
         format!("{}× {name}{}", figure(self.value), ends.unwrap_or_default())
     }
 }
@@ -144,7 +152,11 @@ impl std::fmt::Display for PeerRatio {
 
 /// Three digits, and no more than two behind the point.
 fn figure(ratio: f64) -> String {
-    let digits = if ratio.abs() >= 100.0 { 0 } else { usize::from(ratio.abs() < 10.0) + 1 };
+    let digits = if ratio.abs() >= 100.0 {
+        0
+    } else {
+        usize::from(ratio.abs() < 10.0) + 1
+    };
     format!("{ratio:.digits$}")
 }
 
@@ -153,15 +165,16 @@ fn figure(ratio: f64) -> String {
 pub struct PeerWorkload {
     /// As in `rows=3 cols=257`.
     pub name: String,
-    /// The candidate's speed over the peer's, with an interval that is corrected for the number of workloads.
+    /// The candidate's speed over the peer's, with an interval that is corrected for the number of
+    /// workloads.
     pub ratio: PeerRatio,
     /// Microseconds of a launch of the peer.
     pub us: Option<f64>,
 }
 
 impl Report {
-    /// The peers, in the order in which lines first name them; at most [`MOST_PEERS`]. A later line of a peer replaces what an
-    /// earlier one said.
+    /// The peers, in the order in which lines first name them; at most [`MOST_PEERS`]. A later line
+    /// of a peer replaces what an earlier one said.
     pub fn peers(&self) -> Vec<Peer> {
         let mut peers: Vec<Peer> = Vec::new();
         for (key, value) in &self.peer_lines {
@@ -173,7 +186,10 @@ impl Report {
                 Some(at) => at,
                 None if peers.len() == MOST_PEERS => continue,
                 None => {
-                    peers.push(Peer { name: name.to_owned(), ..Peer::default() });
+                    peers.push(Peer {
+                        name: name.to_owned(),
+                        ..Peer::default()
+                    });
                     peers.len() - 1
                 }
             };
@@ -188,12 +204,20 @@ impl Peer {
     fn read(&mut self, key: &str, value: &str, rest: &str) {
         match key {
             "peer_call" => self.call = rest.chars().take(CALL_CHARACTERS).collect(),
-            "peer_hash" => self.hash = Some(first_word(rest)).filter(|hash| is_hash(hash)).map(str::to_owned),
+            "peer_hash" => {
+                self.hash = Some(first_word(rest))
+                    .filter(|hash| is_hash(hash))
+                    .map(str::to_owned)
+            }
             "peer_versions" => rest.clone_into(&mut self.versions),
             "peer_left_out" => self.left_out.extend(PeerLeftOut::read(rest)),
             "peer_workload" => self.workloads.extend(PeerWorkload::read(rest)),
             _ => {
-                let figure = |name| attribute(value, name).and_then(number).filter(|n| n.is_finite());
+                let figure = |name| {
+                    attribute(value, name)
+                        .and_then(number)
+                        .filter(|n| n.is_finite())
+                };
                 self.failure = attribute(value, "failed").map(|why| why.replace('~', " "));
                 self.ratio = ratio(figure("ratio"), figure("low"), figure("high"));
                 (self.us, self.own_us) = (figure("us"), figure("own_us"));
@@ -208,7 +232,10 @@ impl Peer {
 impl PeerLeftOut {
     fn read(rest: &str) -> Option<PeerLeftOut> {
         let (name, why) = rest.split_once(" why=")?;
-        Some(PeerLeftOut { name: name.to_owned(), why: why.replace('~', " ") })
+        Some(PeerLeftOut {
+            name: name.to_owned(),
+            why: why.replace('~', " "),
+        })
     }
 }
 
@@ -234,12 +261,18 @@ fn is_hash(word: &str) -> bool {
 
 fn ratio(value: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<PeerRatio> {
     let value = value.filter(|value| *value > 0.0)?;
-    Some(PeerRatio { value, interval: low.zip(high) })
+    Some(PeerRatio {
+        value,
+        interval: low.zip(high),
+    })
 }
 
 impl From<Measure> for PeerRatio {
     fn from(Measure { value, low, high }: Measure) -> Self {
-        PeerRatio { value, interval: low.zip(high) }
+        PeerRatio {
+            value,
+            interval: low.zip(high),
+        }
     }
 }
 
@@ -258,17 +291,31 @@ mod tests {
              peer: compiled failed=torch~is~not~installed\n\
              peer_workload: broken\npeer:\npeer_call:\n",
         );
-        let [norm, compiled, broken] = &report.peers()[..] else { panic!("{:?}", report.peers()) };
-        assert_eq!(norm.ratio.map(|ratio| ratio.to_string()).as_deref(), Some("1.65× (1.63 … 1.67)"));
+        let [norm, compiled, broken] = &report.peers()[..] else {
+            panic!("{:?}", report.peers())
+        };
+        assert_eq!(
+            norm.ratio.map(|ratio| ratio.to_string()).as_deref(),
+            Some("1.65× (1.63 … 1.67)")
+        );
         assert_eq!(norm.call, "F.rms_norm(x, (x.shape[-1],), w, eps)");
         assert_eq!(
             (norm.us, norm.own_us, norm.launched_as.as_deref()),
             (Some(12.3), Some(7.45), Some("graph"))
         );
-        assert_eq!((norm.workloads.len(), norm.workloads[0].name.as_str()), (1, "rows=3 cols=257"));
+        assert_eq!(
+            (norm.workloads.len(), norm.workloads[0].name.as_str()),
+            (1, "rows=3 cols=257")
+        );
         assert_eq!(compiled.failure.as_deref(), Some("torch is not installed"));
-        assert_eq!((norm.hash.as_deref(), compiled.hash.as_deref()), (Some(&*"0a".repeat(32)), None));
-        assert_eq!((broken.name.as_str(), broken.ratio, broken.workloads.len()), ("broken", None, 0));
+        assert_eq!(
+            (norm.hash.as_deref(), compiled.hash.as_deref()),
+            (Some(&*"0a".repeat(32)), None)
+        );
+        assert_eq!(
+            (broken.name.as_str(), broken.ratio, broken.workloads.len()),
+            ("broken", None, 0)
+        );
     }
 
     #[test]
@@ -277,7 +324,9 @@ mod tests {
             "peer_left_out: a n=40 T=f16 why=peer.py:3:~error:~why=no\npeer_left_out: a\npeer: a ratio=2 workloads=2 of=3\n\
              peer: b ratio=2 workloads=3 of=3\n",
         );
-        let [a, b] = &report.peers()[..] else { panic!("{:?}", report.peers()) };
+        let [a, b] = &report.peers()[..] else {
+            panic!("{:?}", report.peers())
+        };
         assert_eq!((a.left_out.len(), b.part), (1, None));
         assert_eq!(
             (a.left_out[0].name.as_str(), a.left_out[0].why.as_str()),
@@ -285,16 +334,25 @@ mod tests {
         );
         let part = a.part.map(|part| part.to_string());
         assert_eq!(part.as_deref(), Some("2 of 3 workloads"));
-        assert_eq!(part.unwrap_or_default().parse(), Ok(PeerPart { compared: 2, of: 3 }));
-        for text in ["0 of 3 workloads", "3 of 3 workloads", "-1 of 3 workloads", "2 of 3"] {
+        assert_eq!(
+            part.unwrap_or_default().parse(),
+            Ok(PeerPart { compared: 2, of: 3 })
+        );
+        for text in [
+            "0 of 3 workloads",
+            "3 of 3 workloads",
+            "-1 of 3 workloads",
+            "2 of 3",
+        ] {
             assert!(text.parse::<PeerPart>().is_err(), "{text}");
         }
     }
 
     #[test]
     fn any_number_of_lines_is_read() {
-        let lines: String =
-            (0..20_000).map(|n| format!("peer: p{n} ratio=1\npeer_workload: p0 n={n} ratio=0\n")).collect();
+        let lines: String = (0..20_000)
+            .map(|n| format!("peer: p{n} ratio=1\npeer_workload: p0 n={n} ratio=0\n"))
+            .collect();
         assert_eq!(Report::read(&lines).peers().len(), MOST_PEERS);
     }
 

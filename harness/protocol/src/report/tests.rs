@@ -15,7 +15,8 @@ fn printed(write: impl FnOnce(&mut Writer) -> io::Result<()>) -> String {
 
 #[test]
 fn the_last_line_of_a_key_counts_and_text_is_left_alone() {
-    let log = "stage: build\nhello: World\n| correctness: pass\nkernel.cu(3): error: x\nstage: verify\n";
+    let log =
+        "stage: build\nhello: World\n| correctness: pass\nkernel.cu(3): error: x\nstage: verify\n";
     let report = Report::read(log);
     assert_eq!(report.stage(), Some(Stage::Verify));
     assert_eq!(report.value("hello"), Some("World"));
@@ -24,7 +25,8 @@ fn the_last_line_of_a_key_counts_and_text_is_left_alone() {
 
 #[test]
 fn nan_fails_a_gate_and_so_does_a_word() {
-    let report = Report::read("a_diff: nan limit=1\nb_diff: what limit=1\nc_diff: 1e-3 limit=1e-3\n");
+    let report =
+        Report::read("a_diff: nan limit=1\nb_diff: what limit=1\nc_diff: 1e-3 limit=1e-3\n");
     let passes: Vec<bool> = report.gates().iter().map(Gate::passes).collect();
     assert_eq!(passes, [false, false, true]);
 }
@@ -33,7 +35,14 @@ fn nan_fails_a_gate_and_so_does_a_word() {
 fn a_measure_carries_its_interval() {
     let report = Report::read("throughput_sps: 42013.5 low=41890 high=42102\n");
     let measure = report.measure("throughput_sps");
-    assert_eq!(measure, Some(Measure { value: 42013.5, low: Some(41890.0), high: Some(42102.0) }));
+    assert_eq!(
+        measure,
+        Some(Measure {
+            value: 42013.5,
+            low: Some(41890.0),
+            high: Some(42102.0)
+        })
+    );
 }
 
 #[test]
@@ -50,30 +59,58 @@ fn a_peak_survives_the_thinning_of_a_long_series() {
 fn block(at: usize, slower: f64) -> String {
     let noise = |turn: usize| 1.0 + 1e-3 * ((7 * at + 3 * turn) % 5) as f64;
     let b = 0.01 * slower;
-    format!("{:.6} {:.6} {:.6} {:.6}", 0.01 * noise(0), b * noise(1), b * noise(2), 0.01 * noise(3))
+    format!(
+        "{:.6} {:.6} {:.6} {:.6}",
+        0.01 * noise(0),
+        b * noise(1),
+        b * noise(2),
+        0.01 * noise(3)
+    )
 }
 
 #[test]
 fn turns_decide_where_a_harness_prints_its_own_words_too() {
     let mut log = "speed_ratio: 1.5 low=1.4 high=1.6 quads=9\nspeed: faster\n".to_owned();
-    log += &(0..8).map(|at| format!("turns: {}\n", block(at, 1.02))).collect::<String>();
+    log += &(0..8)
+        .map(|at| format!("turns: {}\n", block(at, 1.02)))
+        .collect::<String>();
     let mut report = Report::read(&log);
-    assert_eq!(report.comparison().expect("words").speed, Some(Speed::Faster));
+    assert_eq!(
+        report.comparison().expect("words").speed,
+        Some(Speed::Faster)
+    );
     report.judge_turns(0.005);
     let comparison = report.comparison().expect("turns");
-    assert_eq!((comparison.speed, report.doubt()), (Some(Speed::Slower), None));
-    assert!((comparison.ratio.value - 1.0 / 1.02).abs() < 1e-3, "{comparison:?}");
-    assert_eq!(report.value("speed_ratio").map(|v| attribute(v, "quads")), Some(Some("8")));
+    assert_eq!(
+        (comparison.speed, report.doubt()),
+        (Some(Speed::Slower), None)
+    );
+    assert!(
+        (comparison.ratio.value - 1.0 / 1.02).abs() < 1e-3,
+        "{comparison:?}"
+    );
+    assert_eq!(
+        report.value("speed_ratio").map(|v| attribute(v, "quads")),
+        Some(Some("8"))
+    );
     assert_eq!(report.series("turns").map(|turns| turns.len()), Some(32));
     assert_eq!(report.value("turns"), None, "the lines are no entry");
 }
 
 #[test]
 fn few_turns_are_undecided_and_say_what_is_missing() {
-    let mut report = Report::read(&format!("turns: {}\nturns: {}\n", block(0, 1.02), block(1, 1.02)));
+    let mut report = Report::read(&format!(
+        "turns: {}\nturns: {}\n",
+        block(0, 1.02),
+        block(1, 1.02)
+    ));
     report.judge_turns(0.005);
-    assert_eq!(report.comparison().expect("two blocks").speed, Some(Speed::Undecided));
-    let missing = "speed undecided: only 2 ABBA blocks, and a verdict needs 3; time more ABBA blocks";
+    assert_eq!(
+        report.comparison().expect("two blocks").speed,
+        Some(Speed::Undecided)
+    );
+    let missing =
+        "speed undecided: only 2 ABBA blocks, and a verdict needs 3; time more ABBA blocks";
     assert_eq!(report.doubt(), Some(missing));
     report.push_line("turns: none");
     report.judge_turns(0.005);
@@ -83,28 +120,64 @@ fn few_turns_are_undecided_and_say_what_is_missing() {
 #[test]
 fn several_blocks_may_stand_on_a_line_and_trials_are_kept_apart() {
     let together = Report::read(&format!("turns: {} {}\n", block(0, 1.0), block(1, 1.0)));
-    let apart = Report::read(&format!("turns: {}\nturns: {}\n", block(0, 1.0), block(1, 1.0)));
+    let apart = Report::read(&format!(
+        "turns: {}\nturns: {}\n",
+        block(0, 1.0),
+        block(1, 1.0)
+    ));
     assert_eq!(together.turns(), apart.turns());
     let of_trials = |trials: [&str; 3]| {
         let lines = [(0, 1.01), (1, 1.02), (2, 1.03)].map(|(at, slower)| {
-            format!("turns: {} {} {}\n", block(at, slower), block(at, slower), trials[at])
+            format!(
+                "turns: {} {} {}\n",
+                block(at, slower),
+                block(at, slower),
+                trials[at]
+            )
         });
-        Report::read(&lines.concat()).turns().ratio().expect("blocks")
+        Report::read(&lines.concat())
+            .turns()
+            .ratio()
+            .expect("blocks")
     };
-    let (one, three) = (of_trials(["", "", ""]), of_trials(["trial=1", "trial=2", "trial=3"]));
+    let (one, three) = (
+        of_trials(["", "", ""]),
+        of_trials(["trial=1", "trial=2", "trial=3"]),
+    );
     assert_eq!(one.blocks, three.blocks);
-    assert!(three.log.half_width > 1.5 * one.log.half_width, "{one:?} {three:?}");
+    assert!(
+        three.log.half_width > 1.5 * one.log.half_width,
+        "{one:?} {three:?}"
+    );
 }
 
 #[test]
 fn a_turns_line_that_cannot_be_read_adds_nothing_and_is_told() {
     for (line, why) in [
-        ("1 2 3", "a turns: line cannot be read: 3 times are no whole ABBA blocks of four"),
-        ("1 2 3 4 5", "a turns: line cannot be read: 5 times are no whole ABBA blocks of four"),
-        ("1 2 0 4", "a turns: line cannot be read: '0' is no time in seconds"),
-        ("1 2 nan 4", "a turns: line cannot be read: 'nan' is no time in seconds"),
-        ("1 2 -3 4", "a turns: line cannot be read: '-3' is no time in seconds"),
-        ("trial=1", "a turns: line cannot be read: 0 times are no whole ABBA blocks of four"),
+        (
+            "1 2 3",
+            "a turns: line cannot be read: 3 times are no whole ABBA blocks of four",
+        ),
+        (
+            "1 2 3 4 5",
+            "a turns: line cannot be read: 5 times are no whole ABBA blocks of four",
+        ),
+        (
+            "1 2 0 4",
+            "a turns: line cannot be read: '0' is no time in seconds",
+        ),
+        (
+            "1 2 nan 4",
+            "a turns: line cannot be read: 'nan' is no time in seconds",
+        ),
+        (
+            "1 2 -3 4",
+            "a turns: line cannot be read: '-3' is no time in seconds",
+        ),
+        (
+            "trial=1",
+            "a turns: line cannot be read: 0 times are no whole ABBA blocks of four",
+        ),
     ] {
         let mut report = Report::read(&format!("turns: {line}\n"));
         report.judge_turns(0.005);
@@ -115,7 +188,8 @@ fn a_turns_line_that_cannot_be_read_adds_nothing_and_is_told() {
 }
 
 proptest! {
-    /// Whatever a harness prints: blocks are whole, their times positive, and the interval holds its ratio.
+    /// Whatever a harness prints: blocks are whole, their times positive, and the interval holds
+    /// its ratio.
     #[test]
     fn any_turns_line_is_read_or_refused(values in prop::collection::vec("[0-9.e+-]{0,6}|nan|inf|none|trial=[0-9]|\\PC{0,5}", 0..20)) {
         let mut report = Report::default();

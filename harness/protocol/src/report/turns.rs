@@ -1,4 +1,5 @@
-//! The `turns:` lines of a harness that times candidate and incumbent in turns and leaves the statistics to the lab.
+//! The `turns:` lines of a harness that times candidate and incumbent in turns and leaves the
+//! statistics to the lab.
 
 use super::AggregateOf;
 use super::number;
@@ -56,11 +57,14 @@ pub(super) struct TimedWorkload<'t> {
 }
 
 impl Turns {
-    /// Takes in the value of a `turns:` line. `none` forgets all lines before it. A line that cannot be read counts as a
-    /// [fault](Turns::fault) and adds nothing.
+    /// Takes in the value of a `turns:` line. `none` forgets all lines before it. A line that
+    /// cannot be read counts as a [fault](Turns::fault) and adds nothing.
     pub(super) fn push(&mut self, value: &str) {
         if value == "none" {
-            *self = Turns { taken_back: true, ..Turns::default() };
+            *self = Turns {
+                taken_back: true,
+                ..Turns::default()
+            };
             return;
         }
         match read(value) {
@@ -72,7 +76,9 @@ impl Turns {
                     return;
                 }
                 self.blocks += read.blocks.len();
-                let like = |known: &&mut Series| known.workload == read.workload && known.trial == read.trial;
+                let like = |known: &&mut Series| {
+                    known.workload == read.workload && known.trial == read.trial
+                };
                 match self.series.iter_mut().find(like) {
                     Some(known) => known.blocks.extend(read.blocks),
                     None => self.series.push(read),
@@ -94,8 +100,9 @@ impl Turns {
         self.blocks == 0
     }
 
-    /// Every block of the whole, trial by trial: those of the lines without a workload. Without such lines, the geometric means of
-    /// the workloads' times, as many as each workload has in that trial.
+    /// Every block of the whole, trial by trial: those of the lines without a workload. Without
+    /// such lines, the geometric means of the workloads' times, as many as each workload has in
+    /// that trial.
     pub fn blocks(&self) -> impl Iterator<Item = AbbaBlock> {
         self.of_whole().into_iter().flatten()
     }
@@ -112,25 +119,35 @@ impl Turns {
 
     /// Candidate's speed over incumbent's; `None` without a block of the [whole](Turns::blocks).
     pub fn ratio(&self) -> Option<Ratio> {
-        let trials: Vec<Vec<f64>> = self.of_whole().iter().map(|blocks| log_ratios(blocks)).collect();
+        let trials: Vec<Vec<f64>> = self
+            .of_whole()
+            .iter()
+            .map(|blocks| log_ratios(blocks))
+            .collect();
         Ratio::of(&trials)
     }
 
-    /// How the turns of the whole came from those of the workloads: as the lines of the whole say, or else the geometric mean
-    /// that stands for them. `None` of a single workload, and if such lines do not say so.
+    /// How the turns of the whole came from those of the workloads: as the lines of the whole say,
+    /// or else the geometric mean that stands for them. `None` of a single workload, and if such
+    /// lines do not say so.
     pub(super) fn aggregate(&self) -> Option<AggregateOf> {
         if let Some(whole) = self.of_trials("").next() {
             return whole.aggregate;
         }
         let workloads = self.workloads().len();
-        (workloads > 1).then_some(AggregateOf { aggregate: Aggregate::Geometric, workloads })
+        (workloads > 1).then_some(AggregateOf {
+            aggregate: Aggregate::Geometric,
+            workloads,
+        })
     }
 
     /// What to say about turns that were read and do not count.
     pub(super) fn left_out(&self) -> Option<String> {
         let workloads = self.workloads();
         if self.is_cut && !workloads.is_empty() {
-            return Some(format!("only the first {TURN_BLOCKS} ABBA blocks of the turns: lines count"));
+            return Some(format!(
+                "only the first {TURN_BLOCKS} ABBA blocks of the turns: lines count"
+            ));
         }
         let whole = self.of_whole().iter().map(Vec::len).sum::<usize>();
         (!workloads.is_empty() && whole == 0).then(|| {
@@ -150,7 +167,12 @@ impl Turns {
         let ratios: Vec<LogRatios> = names.iter().map(|name| trials_of(name)).collect();
         let judged = several::judge(&ratios, same_within, false);
         let timed = names.into_iter().zip(judged).map(|(name, speed)| {
-            let blocks = || self.series.iter().filter(|s| s.workload == name).flat_map(|s| &s.blocks);
+            let blocks = || {
+                self.series
+                    .iter()
+                    .filter(|s| s.workload == name)
+                    .flat_map(|s| &s.blocks)
+            };
             let candidate = summarise(&blocks().flat_map(|block| block.b).collect::<Vec<_>>());
             let incumbent = summarise(&blocks().flat_map(|block| block.a).collect::<Vec<_>>());
             TimedWorkload {
@@ -166,7 +188,11 @@ impl Turns {
     /// The workloads that the lines name.
     fn workloads(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        for series in self.series.iter().filter(|series| !series.workload.is_empty()) {
+        for series in self
+            .series
+            .iter()
+            .filter(|series| !series.workload.is_empty())
+        {
             if names.len() < super::workloads::MOST && !names.contains(&series.workload.as_str()) {
                 names.push(&series.workload);
             }
@@ -176,24 +202,33 @@ impl Turns {
 
     /// The blocks of the whole, of each trial.
     fn of_whole(&self) -> Vec<Vec<AbbaBlock>> {
-        let own: Vec<Vec<AbbaBlock>> = self.of_trials("").map(|series| series.blocks.clone()).collect();
+        let own: Vec<Vec<AbbaBlock>> = self
+            .of_trials("")
+            .map(|series| series.blocks.clone())
+            .collect();
         let names = self.workloads();
         if !own.is_empty() || names.is_empty() {
             return own;
         }
         // Only what all workloads have: the mean of some would be another figure.
         let first = self.of_trials(names[0]);
-        first.map(|first| self.means_of_trial(&first.trial, &names)).collect()
+        first
+            .map(|first| self.means_of_trial(&first.trial, &names))
+            .collect()
     }
 
     fn of_trials<'t>(&'t self, workload: &str) -> impl Iterator<Item = &'t Series> {
-        self.series.iter().filter(move |series| series.workload == workload)
+        self.series
+            .iter()
+            .filter(move |series| series.workload == workload)
     }
 
     /// The blocks of a trial with the geometric mean of these workloads' times.
     fn means_of_trial(&self, trial: &str, names: &[&str]) -> Vec<AbbaBlock> {
-        let of_trial =
-            self.series.iter().filter(|series| series.trial == trial && !series.workload.is_empty());
+        let of_trial = self
+            .series
+            .iter()
+            .filter(|series| series.trial == trial && !series.workload.is_empty());
         let each: Vec<&[AbbaBlock]> = of_trial
             .filter(|series| names.contains(&series.workload.as_str()))
             .map(|series| series.blocks.as_slice())
@@ -216,8 +251,8 @@ impl Turns {
 }
 
 impl TimedWorkload<'_> {
-    /// The row of this workload: the words of the harness's own line, if it printed one, with what follows from the turns in
-    /// place of its own figures of it.
+    /// The row of this workload: the words of the harness's own line, if it printed one, with what
+    /// follows from the turns in place of its own figures of it.
     pub fn row(&self, own: Option<&Words>) -> String {
         const OF_TURNS: [&str; 5] = ["incumbent_us", "ratio", "ratio_low", "ratio_high", "speed"];
         let named = self.name.split_whitespace().count();
@@ -227,7 +262,9 @@ impl TimedWorkload<'_> {
             row += &format!(" {key}={value}");
         }
         let us = |seconds: f64| format!("{:.3}", seconds * 1e6);
-        let has_time = measured.iter().any(|(key, _)| super::workloads::TIMES.contains(key));
+        let has_time = measured
+            .iter()
+            .any(|(key, _)| super::workloads::TIMES.contains(key));
         if let Some((median, interval)) = self.candidate.filter(|_| !has_time) {
             row += &format!(" kernel_us={}", us(median));
             if let Some((low, high)) = interval {
@@ -255,7 +292,10 @@ fn log_ratios(blocks: &[AbbaBlock]) -> Vec<f64> {
 /// Reads the blocks of one line: four times each, in seconds. Words with `=` are attributes.
 fn read(value: &str) -> Result<Series, String> {
     let attribute = |name: &str| {
-        value.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('=')).unwrap_or("")
+        value
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+            .unwrap_or("")
     };
     let workload = name_of(attribute("workload"))?;
     let mut times = Vec::new();
@@ -266,23 +306,39 @@ fn read(value: &str) -> Result<Series, String> {
         }
     }
     match times.as_chunks::<4>() {
-        ([], _) | (_, [_, ..]) => Err(format!("{} times are no whole ABBA blocks of four", times.len())),
+        ([], _) | (_, [_, ..]) => Err(format!(
+            "{} times are no whole ABBA blocks of four",
+            times.len()
+        )),
         (blocks, []) => {
-            let blocks =
-                blocks.iter().map(|&[a1, b1, b2, a2]| AbbaBlock { a: [a1, a2], b: [b1, b2] }).collect();
+            let blocks = blocks
+                .iter()
+                .map(|&[a1, b1, b2, a2]| AbbaBlock {
+                    a: [a1, a2],
+                    b: [b1, b2],
+                })
+                .collect();
             let aggregate = AggregateOf::of_value(value);
-            Ok(Series { workload, trial: attribute("trial").to_owned(), aggregate, blocks })
+            Ok(Series {
+                workload,
+                trial: attribute("trial").to_owned(),
+                aggregate,
+                blocks,
+            })
         }
     }
 }
 
-/// The name of a workload, from its words joined by `~`, as in `rows=3~cols=257`. A value may hold a `~` too.
+/// The name of a workload, from its words joined by `~`, as in `rows=3~cols=257`. A value may hold
+/// a `~` too.
 fn name_of(joined: &str) -> Result<String, String> {
     let mut name = String::new();
     for part in joined.split('~').filter(|part| !part.is_empty()) {
         match (name.is_empty(), part.contains('=')) {
             (true, false) => {
-                return Err(format!("'{part}' names no workload: name one as in workload=rows=3~cols=257"));
+                return Err(format!(
+                    "'{part}' names no workload: name one as in workload=rows=3~cols=257"
+                ));
             }
             (true, true) => {}
             (false, is_word) => name.push(if is_word { ' ' } else { '~' }),

@@ -1,13 +1,17 @@
-//! The figures and verdicts that follow from the `turns:` lines of a run: those of the whole, and those of each workload.
+//! The figures and verdicts that follow from the `turns:` lines of a run: those of the whole, and
+//! those of each workload.
 
 use super::{Report, SERIES_POINTS, words};
 
 impl Report {
-    /// Writes `speed_ratio:`, `speed:` and `turns_series:` as they follow from the `turns:` lines, in place of the
-    /// harness's own, and the same for each workload that they name. Without such lines nothing changes. `same_within` is a
-    /// fraction: 0.005 for 0.5 %.
+    /// Writes `speed_ratio:`, `speed:` and `turns_series:` as they follow from the `turns:` lines,
+    /// in place of the harness's own, and the same for each workload that they name. Without such
+    /// lines nothing changes. `same_within` is a fraction: 0.005 for 0.5 %.
     pub fn judge_turns(&mut self, same_within: f64) {
-        let unread = self.turns.fault().map(|fault| format!("a turns: line cannot be read: {fault}"));
+        let unread = self
+            .turns
+            .fault()
+            .map(|fault| format!("a turns: line cannot be read: {fault}"));
         self.doubt = unread.or_else(|| self.turns.left_out());
         self.timed_workloads = self.rows_of_turns(same_within);
         let Some(ratio) = self.turns.ratio() else {
@@ -17,25 +21,43 @@ impl Report {
             }
             return;
         };
-        let ends =
-            ratio.interval().map_or_else(String::new, |(low, high)| format!(" low={low:.4} high={high:.4}"));
-        let aggregate = self.turns.aggregate().map_or_else(String::new, |of| {
-            format!(" aggregate={} workloads={}", of.aggregate.word(), of.workloads)
+        let ends = ratio.interval().map_or_else(String::new, |(low, high)| {
+            format!(" low={low:.4} high={high:.4}")
         });
-        self.set("speed_ratio", &format!("{:.4}{ends} quads={}{aggregate}", ratio.value(), ratio.blocks));
+        let aggregate = self.turns.aggregate().map_or_else(String::new, |of| {
+            format!(
+                " aggregate={} workloads={}",
+                of.aggregate.word(),
+                of.workloads
+            )
+        });
+        self.set(
+            "speed_ratio",
+            &format!(
+                "{:.4}{ends} quads={}{aggregate}",
+                ratio.value(),
+                ratio.blocks
+            ),
+        );
         self.set("speed", self.of_whole(ratio.speed(same_within)).word());
-        let turns =
-            self.turns.blocks().take(SERIES_POINTS / 4).flat_map(|b| [b.a[0], b.b[0], b.b[1], b.a[1]]);
-        let turns: Vec<String> = turns.map(|seconds| format!("{:.3}", seconds * 1e6)).collect();
+        let turns = self
+            .turns
+            .blocks()
+            .take(SERIES_POINTS / 4)
+            .flat_map(|b| [b.a[0], b.b[0], b.b[1], b.a[1]]);
+        let turns: Vec<String> = turns
+            .map(|seconds| format!("{:.3}", seconds * 1e6))
+            .collect();
         self.set("turns_series", &turns.join(","));
         if self.doubt.is_none() {
-            self.doubt =
-                ratio.doubt(same_within).map(|why| format!("speed undecided: {why}; time more ABBA blocks"));
+            self.doubt = ratio
+                .doubt(same_within)
+                .map(|why| format!("speed undecided: {why}; time more ABBA blocks"));
         }
     }
 
-    /// The `workload:` lines with what the `turns:` lines say of their workloads, and lines for the workloads that have none.
-    /// `None` if no turns are of a workload.
+    /// The `workload:` lines with what the `turns:` lines say of their workloads, and lines for the
+    /// workloads that have none. `None` if no turns are of a workload.
     fn rows_of_turns(&self, same_within: f64) -> Option<Vec<String>> {
         let timed = self.turns.judge_workloads(same_within);
         if timed.is_empty() {
@@ -45,7 +67,10 @@ impl Report {
         for workload in timed {
             let begins = |row: &String| {
                 let mut words = row.split_whitespace().filter(|word| word.contains('='));
-                workload.name.split_whitespace().all(|word| words.next() == Some(word))
+                workload
+                    .name
+                    .split_whitespace()
+                    .all(|word| words.next() == Some(word))
             };
             match self.printed_workloads.iter().position(begins) {
                 Some(at) => rows[at] = workload.row(Some(&words(&self.printed_workloads[at]))),
@@ -72,7 +97,9 @@ mod tests {
     /// So many blocks of each of these workloads, in turns.
     fn blocks(count: usize, workloads: &[(&str, f64)]) -> String {
         let of = |at: usize| {
-            workloads.iter().map(move |(name, slower)| line(at, *slower, &format!("workload={name}")))
+            workloads
+                .iter()
+                .map(move |(name, slower)| line(at, *slower, &format!("workload={name}")))
         };
         (0..count).flat_map(of).collect()
     }
@@ -85,10 +112,19 @@ mod tests {
 
     #[test]
     fn turns_of_workloads_give_each_a_ratio_a_verdict_and_a_time_and_the_whole_their_mean() {
-        let report =
-            judged(&blocks(8, &[("rows=1~cols=8", 0.8), ("rows=2~cols=8", 1.0), ("rows=3~cols=8", 0.9)]));
+        let report = judged(&blocks(
+            8,
+            &[
+                ("rows=1~cols=8", 0.8),
+                ("rows=2~cols=8", 1.0),
+                ("rows=3~cols=8", 0.9),
+            ],
+        ));
         let workloads = report.workload_figures();
-        let found: Vec<_> = workloads.iter().map(|w| (w.name.as_str(), w.speed)).collect();
+        let found: Vec<_> = workloads
+            .iter()
+            .map(|w| (w.name.as_str(), w.speed))
+            .collect();
         let expected = [
             ("rows=1 cols=8", Speed::Faster),
             ("rows=2 cols=8", Speed::Same),
@@ -105,20 +141,36 @@ mod tests {
             (ratio.value - 1.25).abs() < 1e-3 && ratio.low < Some(1.25) && ratio.high > Some(1.25),
             "{ratio:?}"
         );
-        assert!(first.incumbent_us.is_some_and(|us| (us - 10_020.0).abs() < 1.0), "{first:?}");
+        assert!(
+            first
+                .incumbent_us
+                .is_some_and(|us| (us - 10_020.0).abs() < 1.0),
+            "{first:?}"
+        );
         let whole = report.comparison().expect("turns");
         let mean = 1.0 / (0.8f64 * 0.9).cbrt();
         assert!((whole.ratio.value - mean).abs() < 1e-3, "{whole:?}");
         assert_eq!((whole.speed, report.doubt()), (Some(Speed::Faster), None));
-        assert_eq!(report.value("speed_ratio").and_then(|v| crate::report::attribute(v, "quads")), Some("8"));
+        assert_eq!(
+            report
+                .value("speed_ratio")
+                .and_then(|v| crate::report::attribute(v, "quads")),
+            Some("8")
+        );
     }
 
     #[test]
     fn a_slower_workload_makes_the_whole_mixed() {
         let report = judged(&blocks(8, &[("n=1", 0.5), ("n=2", 1.1), ("n=3", 1.2)]));
-        assert_eq!(report.comparison().and_then(|c| c.speed), Some(Speed::Mixed));
+        assert_eq!(
+            report.comparison().and_then(|c| c.speed),
+            Some(Speed::Mixed)
+        );
         assert_eq!(report.value("speed"), Some("mixed"));
-        let worst = report.workload_speeds().and_then(|speeds| speeds.worst).expect("one is slower");
+        let worst = report
+            .workload_speeds()
+            .and_then(|speeds| speeds.worst)
+            .expect("one is slower");
         assert_eq!(worst.name, "n=3");
     }
 
@@ -136,8 +188,13 @@ mod tests {
         let speed = |log: &str| judged(log).workload_figures()[0].speed;
         assert_eq!(speed(&one("n=0")), Some(Speed::Slower));
         let wide = |n: usize| {
-            let lines = (0..6)
-                .map(move |at| line(at, if at % 2 == 0 { 0.9 } else { 1.1 }, &format!("workload=n={n}")));
+            let lines = (0..6).map(move |at| {
+                line(
+                    at,
+                    if at % 2 == 0 { 0.9 } else { 1.1 },
+                    &format!("workload=n={n}"),
+                )
+            });
             lines.collect::<String>()
         };
         let others: String = (1..54).map(wide).collect();
@@ -148,14 +205,26 @@ mod tests {
     fn a_line_of_the_harness_keeps_its_figures_and_gets_those_of_the_turns() {
         let own = "workload: n=1 T=f~32 ms=7.5 gbps=12 ratio=3 ratio_low=2 speed=slower correctness=pass\nworkload: n=3 us=1\n";
         let report = judged(&(own.to_owned() + &blocks(8, &[("n=1~T=f~32", 0.5), ("n=2", 0.5)])));
-        let rows: Vec<Vec<&str>> =
-            report.workloads().iter().map(|row| row.iter().map(|(key, _)| *key).collect()).collect();
+        let rows: Vec<Vec<&str>> = report
+            .workloads()
+            .iter()
+            .map(|row| row.iter().map(|(key, _)| *key).collect())
+            .collect();
         let of_turns = ["incumbent_us", "ratio", "ratio_low", "ratio_high", "speed"];
-        assert_eq!(rows[0], [&["n", "T", "ms", "gbps", "correctness"][..], &of_turns].concat());
+        assert_eq!(
+            rows[0],
+            [&["n", "T", "ms", "gbps", "correctness"][..], &of_turns].concat()
+        );
         assert_eq!(rows[1], ["n", "us"], "no turns are of this one");
-        assert_eq!(rows[2], [&["n", "kernel_us", "low_us", "high_us"][..], &of_turns].concat());
+        assert_eq!(
+            rows[2],
+            [&["n", "kernel_us", "low_us", "high_us"][..], &of_turns].concat()
+        );
         let first = &report.workload_figures()[0];
-        assert_eq!((first.us.map(|us| us.value), first.speed), (Some(7500.0), Some(Speed::Faster)));
+        assert_eq!(
+            (first.us.map(|us| us.value), first.speed),
+            (Some(7500.0), Some(Speed::Faster))
+        );
         assert_eq!(first.correctness.as_deref(), Some("pass"));
         // Judged again, as after each batch of lines, it stays as it is.
         let mut again = report.clone();
@@ -168,20 +237,35 @@ mod tests {
         let whole: String = (0..8).map(|at| line(at, 1.3, "")).collect();
         let report = judged(&(blocks(8, &[("n=1", 0.5), ("n=2", 0.5)]) + &whole));
         let comparison = report.comparison().expect("turns");
-        assert!((comparison.ratio.value - 1.0 / 1.3).abs() < 1e-3, "{comparison:?}");
+        assert!(
+            (comparison.ratio.value - 1.0 / 1.3).abs() < 1e-3,
+            "{comparison:?}"
+        );
         assert_eq!(comparison.speed, Some(Speed::Slower));
     }
 
     #[test]
     fn the_ratio_of_the_whole_says_what_it_is_of_the_workloads() {
-        let aggregate =
-            |log: &str| judged(log).comparison().expect("turns").aggregate.map(|of| of.to_string());
+        let aggregate = |log: &str| {
+            judged(log)
+                .comparison()
+                .expect("turns")
+                .aggregate
+                .map(|of| of.to_string())
+        };
         let both = blocks(8, &[("n=1", 0.5), ("n=2", 0.5)]);
         assert_eq!(aggregate(&both), Some("geometric mean of 2".to_owned()));
         assert_eq!(aggregate(&blocks(8, &[("n=1", 0.5)])), None);
-        let whole =
-            |attributes: &str| -> String { (0..8).map(|at| line(at, 1.3, attributes)).collect::<String>() };
-        assert_eq!(aggregate(&(both.clone() + &whole(""))), None, "the harness does not say so");
+        let whole = |attributes: &str| -> String {
+            (0..8)
+                .map(|at| line(at, 1.3, attributes))
+                .collect::<String>()
+        };
+        assert_eq!(
+            aggregate(&(both.clone() + &whole(""))),
+            None,
+            "the harness does not say so"
+        );
         let named = both + &whole("aggregate=arithmetic workloads=2");
         assert_eq!(aggregate(&named), Some("arithmetic mean of 2".to_owned()));
     }
@@ -189,22 +273,30 @@ mod tests {
     #[test]
     fn the_whole_has_the_blocks_that_every_workload_has_and_says_if_there_are_none() {
         let more = blocks(8, &[("n=1", 0.5), ("n=2", 0.5)]) + &line(9, 0.1, "workload=n=1");
-        assert_eq!(judged(&more).turns().ratio().map(|ratio| ratio.blocks), Some(8));
+        assert_eq!(
+            judged(&more).turns().ratio().map(|ratio| ratio.blocks),
+            Some(8)
+        );
         let apart: String = (0..8)
-            .map(|at| line(at, 0.5, "workload=n=1 trial=1") + &line(at, 0.5, "workload=n=2 trial=2"))
+            .map(|at| {
+                line(at, 0.5, "workload=n=1 trial=1") + &line(at, 0.5, "workload=n=2 trial=2")
+            })
             .collect();
         let report = judged(&apart);
         assert_eq!(report.comparison(), None);
-        let why =
-            "the whole has no ABBA block: in each trial, time every workload, and print its turns: lines";
+        let why = "the whole has no ABBA block: in each trial, time every workload, and print its turns: lines";
         assert_eq!(report.doubt(), Some(why));
-        assert_eq!(report.workload_speeds().map(|speeds| speeds.faster), Some(2));
+        assert_eq!(
+            report.workload_speeds().map(|speeds| speeds.faster),
+            Some(2)
+        );
     }
 
     #[test]
     fn turns_that_are_taken_back_leave_the_lines_of_the_harness() {
         let own = "workload: n=1 us=3\n";
-        let report = judged(&(own.to_owned() + &blocks(8, &[("n=1", 0.5), ("n=2", 0.5)]) + "turns: none\n"));
+        let report =
+            judged(&(own.to_owned() + &blocks(8, &[("n=1", 0.5), ("n=2", 0.5)]) + "turns: none\n"));
         assert_eq!(report.workloads(), [vec![("n", "1"), ("us", "3")]]);
         assert_eq!((report.comparison(), report.doubt()), (None, None));
     }
@@ -212,8 +304,7 @@ mod tests {
     #[test]
     fn a_workload_that_no_row_can_have_is_told() {
         let report = judged("turns: 1 2 2 1 workload=big\n");
-        let why =
-            "a turns: line cannot be read: 'big' names no workload: name one as in workload=rows=3~cols=257";
+        let why = "a turns: line cannot be read: 'big' names no workload: name one as in workload=rows=3~cols=257";
         assert_eq!(report.doubt(), Some(why));
         assert!(report.turns().is_empty());
     }
@@ -227,6 +318,9 @@ mod tests {
         });
         let report = judged(&both.concat());
         assert_eq!(report.turns().len(), crate::report::TURN_BLOCKS);
-        assert_eq!(report.doubt(), Some("only the first 16384 ABBA blocks of the turns: lines count"));
+        assert_eq!(
+            report.doubt(),
+            Some("only the first 16384 ABBA blocks of the turns: lines count")
+        );
     }
 }

@@ -50,16 +50,20 @@ pub struct Measure {
 /// The candidate's speed beside the incumbent's, from the lines `speed_ratio:` and `speed:`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// Candidate's speed over incumbent's, with its 95 % interval. No unit; above 1 the candidate is faster.
+    /// Candidate's speed over incumbent's, with its 95 % interval. No unit; above 1 the candidate
+    /// is faster.
     pub ratio: Measure,
     /// `None` if the harness gave no verdict.
     pub speed: Option<Speed>,
-    /// How the ratio came from those of several workloads; `None` if the line `speed_ratio:` does not say so.
+    /// How the ratio came from those of several workloads; `None` if the line `speed_ratio:` does
+    /// not say so.
     pub aggregate: Option<AggregateOf>,
 }
 
 /// What a run does at present.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
     /// The kernel is being built.
@@ -76,7 +80,13 @@ pub enum Stage {
 
 impl Stage {
     /// Every stage, in the order of a run.
-    pub const ALL: [Stage; 5] = [Stage::Build, Stage::Reference, Stage::Verify, Stage::Measure, Stage::Done];
+    pub const ALL: [Stage; 5] = [
+        Stage::Build,
+        Stage::Reference,
+        Stage::Verify,
+        Stage::Measure,
+        Stage::Done,
+    ];
 
     /// The word in the line `stage:`.
     pub fn word(self) -> &'static str {

@@ -1,11 +1,13 @@
-//! The `workload:` lines: what was measured of each workload, and how it compares with the incumbent.
+//! The `workload:` lines: what was measured of each workload, and how it compares with the
+//! incumbent.
 
 use super::{Measure, Report, Speed, number};
 use crate::when::When;
 use lab_stats::aggregate::Aggregate;
 use serde::{Deserialize, Serialize};
 
-/// Keys of a workload's time, the first that is there counts. The time is in the unit that the key ends with.
+/// Keys of a workload's time, the first that is there counts. The time is in the unit that the key
+/// ends with.
 pub const TIMES: [&str; 6] = ["kernel_us", "us", "time_us", "latency_us", "ms", "time_ms"];
 
 /// Keys of a workload's rate, the first that is there counts.
@@ -46,12 +48,13 @@ pub struct Workload {
     pub gbps: Option<f64>,
     /// 10⁹ operations per second.
     pub gflops: Option<f64>,
-    /// Candidate's speed over incumbent's; above 1 the candidate is faster. The interval is corrected for the number of
-    /// workloads.
+    /// Candidate's speed over incumbent's; above 1 the candidate is faster. The interval is
+    /// corrected for the number of workloads.
     pub ratio: Option<Measure>,
     /// The verdict on its speed. Never *mixed*.
     pub speed: Option<Speed>,
-    /// What it came to: `pass`, `fail`, `crash` or `not_judged`; `None` if the line does not say so.
+    /// What it came to: `pass`, `fail`, `crash` or `not_judged`; `None` if the line does not say
+    /// so.
     pub correctness: Option<String>,
 }
 
@@ -92,8 +95,14 @@ impl AggregateOf {
     /// Reads the attributes of a figure or of turns; `None` if they are of a single workload.
     pub fn of_value(value: &str) -> Option<AggregateOf> {
         let aggregate = Aggregate::of_word(super::attribute(value, "aggregate")?)?;
-        let workloads = super::attribute(value, "workloads")?.parse().ok().filter(|count| *count > 1)?;
-        Some(AggregateOf { aggregate, workloads })
+        let workloads = super::attribute(value, "workloads")?
+            .parse()
+            .ok()
+            .filter(|count| *count > 1)?;
+        Some(AggregateOf {
+            aggregate,
+            workloads,
+        })
     }
 }
 
@@ -142,16 +151,25 @@ impl Report {
         let line = self.value("workloads")?;
         let of = super::attribute(line, "of")?.parse().ok()?;
         let when = super::attribute(line, "when")?.parse().ok()?;
-        let judged = super::first_word(line).parse().ok().filter(|judged| *judged <= of)?;
+        let judged = super::first_word(line)
+            .parse()
+            .ok()
+            .filter(|judged| *judged <= of)?;
         Some(JudgedWorkloads { judged, of, when })
     }
 
     /// What was measured of each workload, in the order of the lines; of at most [`MOST`].
     pub fn workload_figures(&self) -> Vec<Workload> {
-        let rows: Vec<Words> =
-            self.workload_lines().iter().take(MOST).map(|line| super::words(line)).collect();
+        let rows: Vec<Words> = self
+            .workload_lines()
+            .iter()
+            .take(MOST)
+            .map(|line| super::words(line))
+            .collect();
         let named = named_words(&[&rows]);
-        rows.iter().map(|words| Workload::of(words, named)).collect()
+        rows.iter()
+            .map(|words| Workload::of(words, named))
+            .collect()
     }
 
     /// The verdicts on several workloads; `None` if fewer than two have one.
@@ -162,7 +180,12 @@ impl Report {
             [Speed::Faster, Speed::Same, Speed::Slower, Speed::Undecided].map(count);
         let slowest = workloads.iter().filter(|w| w.speed == Some(Speed::Slower));
         let worst = slowest
-            .filter_map(|w| Some(WorstWorkload { name: w.name.clone(), ratio: w.ratio? }))
+            .filter_map(|w| {
+                Some(WorstWorkload {
+                    name: w.name.clone(),
+                    ratio: w.ratio?,
+                })
+            })
             .min_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
         (faster + same + slower + undecided > 1).then_some(WorkloadSpeeds {
             faster,
@@ -173,7 +196,8 @@ impl Report {
         })
     }
 
-    /// Which aggregate of how many workloads the figure of this key is; `None` of a single workload.
+    /// Which aggregate of how many workloads the figure of this key is; `None` of a single
+    /// workload.
     pub fn aggregate_of(&self, key: &str) -> Option<AggregateOf> {
         AggregateOf::of_value(self.value(key)?)
     }
@@ -181,8 +205,14 @@ impl Report {
     /// The verdict on the whole, given that on its aggregate: a slower workload makes it *mixed*.
     pub(super) fn of_whole(&self, aggregate: Speed) -> Speed {
         let lines = self.workload_lines().iter().take(MOST);
-        let each: Vec<Speed> = lines.filter_map(|line| speed(&super::words(line))).collect();
-        if each.len() < 2 { aggregate } else { Speed::of_whole(aggregate, &each) }
+        let each: Vec<Speed> = lines
+            .filter_map(|line| speed(&super::words(line)))
+            .collect();
+        if each.len() < 2 {
+            aggregate
+        } else {
+            Speed::of_whole(aggregate, &each)
+        }
     }
 }
 
@@ -190,7 +220,11 @@ impl Workload {
     /// Reads the words of a line, of which the first `named` are the name.
     pub fn of(words: &Words, named: usize) -> Workload {
         let value = |wanted: &str| value(words, wanted);
-        let figure = |wanted: &str| value(wanted).and_then(number).filter(|number| number.is_finite());
+        let figure = |wanted: &str| {
+            value(wanted)
+                .and_then(number)
+                .filter(|number| number.is_finite())
+        };
         let time = TIMES.into_iter().find_map(|key| {
             let scale = if key.ends_with("ms") { 1e3 } else { 1.0 };
             Some(figure(key)? * scale)
@@ -223,10 +257,14 @@ fn speed(words: &Words) -> Option<Speed> {
     Speed::of_word(value(words, "speed")?).filter(|speed| *speed != Speed::Mixed)
 }
 
-/// The value of a key. The last one counts, because a dimension of the problem may have the name of a figure, and the
-/// dimensions come first.
+/// The value of a key. The last one counts, because a dimension of the problem may have the name of
+/// a figure, and the dimensions come first.
 pub fn value<'r>(words: &Words<'r>, wanted: &str) -> Option<&'r str> {
-    words.iter().rev().find(|(key, _)| *key == wanted).map(|(_, value)| *value)
+    words
+        .iter()
+        .rev()
+        .find(|(key, _)| *key == wanted)
+        .map(|(_, value)| *value)
 }
 
 /// How many words of a line stand before its first measured one.
@@ -237,17 +275,25 @@ pub fn unmeasured_words(words: &Words) -> usize {
             || key == "correctness"
             || matches!(value, "pass" | "fail")
     };
-    words.iter().take_while(|(key, value)| !is_measured(key, value)).count()
+    words
+        .iter()
+        .take_while(|(key, value)| !is_measured(key, value))
+        .count()
 }
 
 /// The first `named` words of a workload, as in `rows=3 cols=257`.
 pub fn name(words: &Words, named: usize) -> String {
-    let words: Vec<String> = words.iter().take(named).map(|(key, value)| format!("{key}={value}")).collect();
+    let words: Vec<String> = words
+        .iter()
+        .take(named)
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
     words.join(" ")
 }
 
-/// How many of a workload's first words name it: those before the first measured one, and at least so many that no two
-/// workloads of one run have the same name. `runs` are the lines of one run or of several that are compared.
+/// How many of a workload's first words name it: those before the first measured one, and at least
+/// so many that no two workloads of one run have the same name. `runs` are the lines of one run or
+/// of several that are compared.
 pub fn named_words(runs: &[&[Words]]) -> usize {
     let all = || runs.iter().copied().flatten();
     let named = all().map(unmeasured_words).min().unwrap_or(0).min(NAMING);
@@ -282,13 +328,28 @@ speed_ratio: 1.01 low=1.008 high=1.012
     fn a_slower_workload_makes_the_whole_mixed_and_the_worst_is_named() {
         // Also if the harness says faster.
         let report = Report::read(&format!("{THREE}speed: faster\n"));
-        assert_eq!(report.comparison().and_then(|c| c.speed), Some(Speed::Mixed));
+        assert_eq!(
+            report.comparison().and_then(|c| c.speed),
+            Some(Speed::Mixed)
+        );
         let speeds = report.workload_speeds().expect("three workloads");
-        assert_eq!((speeds.faster, speeds.same, speeds.slower, speeds.undecided), (1, 0, 2, 0));
+        assert_eq!(
+            (speeds.faster, speeds.same, speeds.slower, speeds.undecided),
+            (1, 0, 2, 0)
+        );
         let worst = speeds.worst.expect("one is slower");
-        assert_eq!((worst.name.as_str(), worst.ratio.value, worst.ratio.high), ("n=2", 0.9, Some(0.93)));
+        assert_eq!(
+            (worst.name.as_str(), worst.ratio.value, worst.ratio.high),
+            ("n=2", 0.9, Some(0.93))
+        );
         let of = report.aggregate_of("throughput_sps");
-        assert_eq!(of, Some(AggregateOf { aggregate: Aggregate::Geometric, workloads: 3 }));
+        assert_eq!(
+            of,
+            Some(AggregateOf {
+                aggregate: Aggregate::Geometric,
+                workloads: 3
+            })
+        );
         let mixed = Report::read(&format!("{THREE}speed: mixed\n"));
         assert_eq!(mixed.comparison().and_then(|c| c.speed), Some(Speed::Mixed));
         // Without a word for the whole there is no verdict.
@@ -298,22 +359,35 @@ speed_ratio: 1.01 low=1.008 high=1.012
     #[test]
     fn a_dimension_that_is_called_as_a_figure_hides_none() {
         let line = |n: u32, speed: &str| {
-            format!("workload: n={n} speed=2 ratio=5 kernel_us=4 ratio=0.9 speed={speed} correctness=pass\n")
+            format!(
+                "workload: n={n} speed=2 ratio=5 kernel_us=4 ratio=0.9 speed={speed} correctness=pass\n"
+            )
         };
-        let report =
-            Report::read(&(line(1, "faster") + &line(2, "slower") + "speed_ratio: 1.1\nspeed: faster\n"));
+        let report = Report::read(
+            &(line(1, "faster") + &line(2, "slower") + "speed_ratio: 1.1\nspeed: faster\n"),
+        );
         let slower = &report.workload_figures()[1];
-        assert_eq!((slower.name.as_str(), slower.speed), ("n=2 speed=2 ratio=5", Some(Speed::Slower)));
+        assert_eq!(
+            (slower.name.as_str(), slower.speed),
+            ("n=2 speed=2 ratio=5", Some(Speed::Slower))
+        );
         assert_eq!(slower.ratio.map(|ratio| ratio.value), Some(0.9));
-        assert_eq!(report.comparison().and_then(|c| c.speed), Some(Speed::Mixed));
+        assert_eq!(
+            report.comparison().and_then(|c| c.speed),
+            Some(Speed::Mixed)
+        );
     }
 
     #[test]
     fn what_does_not_say_how_many_workloads_were_judged_is_no_such_line() {
         let judged = |line: &str| Report::read(line).judged_workloads();
         assert!(judged("workloads: 3 of=3 when=keep\n").is_some_and(|w| w.when == When::Keep));
-        for line in ["workloads: 3\n", "workloads: 4 of=3 when=save\n", "workloads: 3 of=4 when=never\n", ""]
-        {
+        for line in [
+            "workloads: 3\n",
+            "workloads: 4 of=3 when=save\n",
+            "workloads: 3 of=4 when=never\n",
+            "",
+        ] {
             assert_eq!(judged(line), None, "{line}");
         }
     }
@@ -329,8 +403,14 @@ speed_ratio: 1.01 low=1.008 high=1.012
         report.push_line("speed_ratio: 1.1 low=1.0 high=1.2");
         report.push_line("speed: faster");
         let began = std::time::Instant::now();
-        assert_eq!((report.workload_count(), report.workload_figures().len()), (20_050, MOST));
-        assert_eq!(report.comparison().and_then(|c| c.speed), Some(Speed::Mixed));
+        assert_eq!(
+            (report.workload_count(), report.workload_figures().len()),
+            (20_050, MOST)
+        );
+        assert_eq!(
+            report.comparison().and_then(|c| c.speed),
+            Some(Speed::Mixed)
+        );
         assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
     }
 
@@ -338,8 +418,17 @@ speed_ratio: 1.01 low=1.008 high=1.012
     fn a_single_workload_says_nothing_about_several() {
         let one = "workload: n=1 kernel_us=4 ratio=0.9 speed=slower\nthroughput_sps: 1\nspeed_ratio: 0.9 low=0.8 high=0.95\n";
         let report = Report::read(&format!("{one}speed: slower\n"));
-        assert_eq!((report.workload_speeds(), report.aggregate_of("throughput_sps")), (None, None));
-        assert_eq!(report.comparison().and_then(|c| c.speed), Some(Speed::Slower));
+        assert_eq!(
+            (
+                report.workload_speeds(),
+                report.aggregate_of("throughput_sps")
+            ),
+            (None, None)
+        );
+        assert_eq!(
+            report.comparison().and_then(|c| c.speed),
+            Some(Speed::Slower)
+        );
     }
 
     #[test]
@@ -352,17 +441,34 @@ speed_ratio: 1.01 low=1.008 high=1.012
         assert_eq!(workloads.len(), 4);
         assert_eq!(workloads[0].us.map(|us| us.value), Some(500.0));
         assert_eq!((workloads[0].speed, workloads[1].us), (None, None));
-        assert_eq!((report.aggregate_of("kernel_us"), report.aggregate_of("latency_us")), (None, None));
+        assert_eq!(
+            (
+                report.aggregate_of("kernel_us"),
+                report.aggregate_of("latency_us")
+            ),
+            (None, None)
+        );
         assert_eq!(report.workload_speeds(), None);
     }
 
     #[test]
     fn a_workload_is_named_by_the_words_before_its_measures() {
         let name_of = |log: &str| {
-            Report::read(log).workload_figures().into_iter().map(|w| w.name).collect::<Vec<_>>().join(", ")
+            Report::read(log)
+                .workload_figures()
+                .into_iter()
+                .map(|w| w.name)
+                .collect::<Vec<_>>()
+                .join(", ")
         };
-        assert_eq!(name_of("workload: n=1 correctness=crash\nworkload: n=2 correctness=pass\n"), "n=1, n=2");
-        assert_eq!(name_of("workload: n=1 T=f32 kernel_us=1 gbps=2\n"), "n=1 T=f32");
+        assert_eq!(
+            name_of("workload: n=1 correctness=crash\nworkload: n=2 correctness=pass\n"),
+            "n=1, n=2"
+        );
+        assert_eq!(
+            name_of("workload: n=1 T=f32 kernel_us=1 gbps=2\n"),
+            "n=1 T=f32"
+        );
         assert_eq!(
             name_of("workload: kernel_us=1 n=1\nworkload: kernel_us=1 n=2\n"),
             "kernel_us=1 n=1, kernel_us=1 n=2"

@@ -32,11 +32,12 @@ impl Clock {
     }
 }
 
-/// Writes result lines. Each line is flushed at once, so that the screen shows it while the run goes on. Every method returns the
-/// error of the sink.
+/// Writes result lines. Each line is flushed at once, so that the screen shows it while the run
+/// goes on. Every method returns the error of the sink.
 ///
-/// All text of the judge goes through here. Problems, compilers, tools and kernels choose parts of it, so a line never holds a
-/// character that is not visible, except tabs: [`escape_invisible`] writes each of them as its number.
+/// All text of the judge goes through here. Problems, compilers, tools and kernels choose parts of
+/// it, so a line never holds a character that is not visible, except tabs: [`escape_invisible`]
+/// writes each of them as its number.
 ///
 /// ```
 /// use lab_protocol::report::{Report, Writer};
@@ -59,13 +60,19 @@ pub struct Writer {
 impl Writer {
     /// A writer whose `stage:` lines carry no time.
     pub fn new(sink: impl Write + Send + 'static) -> Self {
-        Writer { sink: Box::new(sink), clock: None }
+        Writer {
+            sink: Box::new(sink),
+            clock: None,
+        }
     }
 
     /// The same writer with the seconds since the start of the run in its `stage:` lines.
     #[must_use]
     pub fn timed(self, clock: Clock) -> Self {
-        Writer { clock: Some(clock), ..self }
+        Writer {
+            clock: Some(clock),
+            ..self
+        }
     }
 
     /// Writes `key: value`. Line breaks in the value become blanks.
@@ -75,7 +82,8 @@ impl Writer {
         self.sink.flush()
     }
 
-    /// Writes one line, without control characters and the like. Everything that is written goes through here.
+    /// Writes one line, without control characters and the like. Everything that is written goes
+    /// through here.
     fn put(&mut self, line: &str) -> io::Result<()> {
         writeln!(self.sink, "{}", escape_invisible(line))
     }
@@ -100,7 +108,13 @@ impl Writer {
     }
 
     /// Writes a gate with the place of its value: `at=step~731`.
-    pub fn gate_at(&mut self, key: &str, value: f64, limit: f64, place: Option<&str>) -> io::Result<()> {
+    pub fn gate_at(
+        &mut self,
+        key: &str,
+        value: f64,
+        limit: f64,
+        place: Option<&str>,
+    ) -> io::Result<()> {
         self.line(key, format_args!("{value:e} limit={limit:e}{}", at(place)))
     }
 
@@ -109,17 +123,28 @@ impl Writer {
         self.line(key, format_args!("{value} limit={limit}"))
     }
 
-    /// Writes `NAME_series: v0,v1,… cells=N`. More than [`super::SERIES_POINTS`] points are thinned to the largest of each stretch,
-    /// so that no peak is lost. NaN counts as larger than any number.
+    /// Writes `NAME_series: v0,v1,… cells=N`. More than [`super::SERIES_POINTS`] points are thinned
+    /// to the largest of each stretch, so that no peak is lost. NaN counts as larger than any
+    /// number.
     pub fn series(&mut self, name: &str, points: &[f64]) -> io::Result<()> {
         let stretch = points.len().div_ceil(super::SERIES_POINTS).max(1);
         let peak = |part: &[f64]| {
-            part.iter()
-                .copied()
-                .fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
+            part.iter().copied().fold(f64::NEG_INFINITY, |a, b| {
+                if a.is_nan() || b.is_nan() {
+                    f64::NAN
+                } else {
+                    a.max(b)
+                }
+            })
         };
-        let words: Vec<String> = points.chunks(stretch).map(|c| format!("{:.3e}", peak(c))).collect();
-        self.line(&format!("{name}_series"), format_args!("{} cells={}", words.join(","), points.len()))
+        let words: Vec<String> = points
+            .chunks(stretch)
+            .map(|c| format!("{:.3e}", peak(c)))
+            .collect();
+        self.line(
+            &format!("{name}_series"),
+            format_args!("{} cells={}", words.join(","), points.len()),
+        )
     }
 
     /// Writes `NAME_histogram: 3,50,0,210 from=-22 exact=12 not_finite=0`.
@@ -132,25 +157,33 @@ impl Writer {
         self.line("caveat", text)
     }
 
-    /// Writes log text, line by line. A line that would read as a result line gets a blank before it.
+    /// Writes log text, line by line. A line that would read as a result line gets a blank before
+    /// it.
     pub fn text(&mut self, text: &str) -> io::Result<()> {
         for line in text.lines() {
             let line = escape_invisible(line);
-            let guard = if super::parse(&line).is_some() { " " } else { "" };
+            let guard = if super::parse(&line).is_some() {
+                " "
+            } else {
+                ""
+            };
             self.put(&format!("{guard}{line}"))?;
         }
         self.sink.flush()
     }
 
-    /// Writes a line of the kernel's own output behind `| `, so that it never reads as a result line. A byte that is not UTF-8
-    /// becomes `\u{fffd}`.
+    /// Writes a line of the kernel's own output behind `| `, so that it never reads as a result
+    /// line. A byte that is not UTF-8 becomes `\u{fffd}`.
     pub fn kernel_output(&mut self, line: &[u8]) -> io::Result<()> {
         self.put(&format!("| {}", String::from_utf8_lossy(line)))?;
         self.sink.flush()
     }
 }
 
-/// Returns the attribute for a place, as in ` at=step~731`, or nothing without one. Blanks in the place become `~`.
+/// Returns the attribute for a place, as in ` at=step~731`, or nothing without one. Blanks in the
+/// place become `~`.
 pub fn at(place: Option<&str>) -> String {
-    place.map_or_else(String::new, |place| format!(" at={}", place.replace(' ', "~")))
+    place.map_or_else(String::new, |place| {
+        format!(" at={}", place.replace(' ', "~"))
+    })
 }

@@ -1,5 +1,5 @@
-//! The ratio and its interval on given times. How often the interval holds the truth is tested where the plan of a
-//! measurement is: in `lab-judge`, `measure::coverage`.
+//! The ratio and its interval on given times. How often the interval holds the truth is tested
+//! where the plan of a measurement is: in `lab-judge`, `measure::coverage`.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -12,13 +12,21 @@ fn trials_that_differ_widen_the_interval() {
     let differing = Ratio::of(&[like(0.01), like(0.02), like(0.03)]).unwrap();
     assert!((agreeing.value() - 0.02f64.exp()).abs() < 1e-9 && agreeing.blocks == 6);
     assert_eq!(agreeing.speed(0.005), Speed::Faster);
-    assert_eq!(differing.speed(0.005), Speed::Undecided, "{:?}", differing.interval());
+    assert_eq!(
+        differing.speed(0.005),
+        Speed::Undecided,
+        "{:?}",
+        differing.interval()
+    );
 }
 
 #[test]
 fn one_pair_has_no_verdict() {
     let ratio = Ratio::of(&[vec![0.5]]).unwrap();
-    assert_eq!((ratio.interval(), ratio.speed(0.005)), (None, Speed::Undecided));
+    assert_eq!(
+        (ratio.interval(), ratio.speed(0.005)),
+        (None, Speed::Undecided)
+    );
     assert_eq!(ratio.doubt(0.005), Some(Doubt::FewBlocks(0)));
     assert_eq!(Ratio::of(&[vec![]]), None);
     assert_eq!(Ratio::of_blocks(&[]), None);
@@ -30,14 +38,20 @@ fn pairs_of_a_block_that_err_together_widen_the_interval() {
     let apart = Ratio::of(&[vec![0.01, -0.01, -0.01, 0.01, 0.01, -0.01, -0.01, 0.01]]).unwrap();
     let alike = Ratio::of(&[vec![0.01, 0.01, -0.01, -0.01, 0.01, 0.01, -0.01, -0.01]]).unwrap();
     assert_eq!(apart.log.value, alike.log.value);
-    assert!(alike.log.half_width > 1.3 * apart.log.half_width, "{alike:?} {apart:?}");
+    assert!(
+        alike.log.half_width > 1.3 * apart.log.half_width,
+        "{alike:?} {apart:?}"
+    );
 }
 
 #[test]
 fn a_disturbed_measurement_needs_a_clearer_difference() {
     let ratio = Ratio::of(&[vec![0.011, 0.013, 0.012, 0.010, 0.012, 0.014]]).unwrap();
     let disturbed = ratio.disturbed();
-    assert_eq!((ratio.value(), ratio.blocks), (disturbed.value(), disturbed.blocks));
+    assert_eq!(
+        (ratio.value(), ratio.blocks),
+        (disturbed.value(), disturbed.blocks)
+    );
     assert!((disturbed.log.half_width / ratio.log.half_width - 2.0).abs() < 1e-12);
     assert_eq!(ratio.speed(0.0095), Speed::Faster);
     assert_ne!(disturbed.speed(0.0095), Speed::Faster);

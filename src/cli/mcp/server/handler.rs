@@ -20,7 +20,10 @@ const INSTRUCTIONS: &str = "lab judges a CUDA or Python kernel against an indepe
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("lab", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
@@ -39,7 +42,9 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let answer = self.call(&request.name, request.arguments, &context).await?;
+        let answer = self
+            .call(&request.name, request.arguments, &context)
+            .await?;
         Ok(answer.into_result().into())
     }
 
@@ -56,7 +61,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+        Ok(ListResourceTemplatesResult::with_all_items(
+            resources::templates(),
+        ))
     }
 
     async fn read_resource(
@@ -86,7 +93,9 @@ impl ServerHandler for Server {
             () = self.jobs.closed() => {}
         }
         match told.await {
-            Ok(Ok(text)) => Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]).into()),
+            Ok(Ok(text)) => {
+                Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]).into())
+            }
             Ok(Err(error)) => Err(ErrorData::resource_not_found(format!("{error:#}"), None)),
             Err(_) => Err(failed(format!("{uri} was not read: the server is ending"))),
         }

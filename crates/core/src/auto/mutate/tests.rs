@@ -2,7 +2,8 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::HashSet;
 
-/// Comments, strings, numbers of every kind, statements that depend on each other and others that do not.
+/// Comments, strings, numbers of every kind, statements that depend on each other and others that
+/// do not.
 const KERNEL: &str = r#"// 17 rows in 3 blocks
 #include "lab8.h"
 #define WIDTH 32
@@ -22,11 +23,18 @@ __global__ void f(float* y, int n) {
 "#;
 
 fn draw(seed: u64, turn: u64) -> Draw<'static> {
-    Draw { seed, lane: None, turn }
+    Draw {
+        seed,
+        lane: None,
+        turn,
+    }
 }
 
 fn changed(seed: u64, turn: u64) -> Mutation {
-    mutate(KERNEL.as_bytes(), Language::Cuda, draw(seed, turn), |_| false).expect("the kernel has numbers")
+    mutate(KERNEL.as_bytes(), Language::Cuda, draw(seed, turn), |_| {
+        false
+    })
+    .expect("the kernel has numbers")
 }
 
 #[test]
@@ -45,21 +53,47 @@ fn every_kind_of_change_is_made_and_comments_and_strings_stay() {
     }
     for mutation in &all {
         let text = String::from_utf8(mutation.bytes.clone()).expect("text");
-        for kept in ["// 17 rows in 3 blocks", "lab8.h", "/* 99 */", r#""12 \" 13""#, r#"R"x(77 )" 78)x""#] {
+        for kept in [
+            "// 17 rows in 3 blocks",
+            "lab8.h",
+            "/* 99 */",
+            r#""12 \" 13""#,
+            r#"R"x(77 )" 78)x""#,
+        ] {
             assert!(text.contains(kept), "{text}");
         }
-        assert!(!mutation.what.contains("8 and 9"), "b is read in line 9: {}", mutation.what);
+        assert!(
+            !mutation.what.contains("8 and 9"),
+            "b is read in line 9: {}",
+            mutation.what
+        );
     }
-    let unrolled = all.iter().find(|mutation| mutation.what == "line 12: unroll to unroll 2");
-    assert!(unrolled.is_some_and(|m| String::from_utf8_lossy(&m.bytes).contains("\n#pragma unroll 2\n")));
+    let unrolled = all
+        .iter()
+        .find(|mutation| mutation.what == "line 12: unroll to unroll 2");
+    assert!(
+        unrolled
+            .is_some_and(|m| String::from_utf8_lossy(&m.bytes).contains("\n#pragma unroll 2\n"))
+    );
 }
 
 #[test]
 fn each_lane_draws_its_own_changes_from_the_seed_and_the_same_ones_each_time() {
     let of_lane = |lane| {
-        let changed =
-            |turn| mutate(KERNEL.as_bytes(), Language::Cuda, Draw { lane, ..draw(1, turn) }, |_| false);
-        (0..40).map(|turn| changed(turn).expect("a number").bytes).collect::<Vec<_>>()
+        let changed = |turn| {
+            mutate(
+                KERNEL.as_bytes(),
+                Language::Cuda,
+                Draw {
+                    lane,
+                    ..draw(1, turn)
+                },
+                |_| false,
+            )
+        };
+        (0..40)
+            .map(|turn| changed(turn).expect("a number").bytes)
+            .collect::<Vec<_>>()
     };
     assert_eq!(of_lane(Some("cuda:0")), of_lane(Some("cuda:0")));
     assert_ne!(of_lane(Some("cuda:0")), of_lane(Some("cuda:1")));
@@ -71,12 +105,20 @@ fn what_was_tried_is_not_tried_again_while_there_is_something_else() {
     let kernel = b"int n = 8;\n";
     let mut tried = HashSet::new();
     for turn in 0..40 {
-        let next =
-            mutate(kernel, Language::Cuda, draw(3, turn), |bytes| tried.contains(bytes)).expect("a number");
+        let next = mutate(kernel, Language::Cuda, draw(3, turn), |bytes| {
+            tried.contains(bytes)
+        })
+        .expect("a number");
         assert!(tried.insert(next.bytes), "{}", next.what);
     }
-    assert!(mutate(kernel, Language::Cuda, draw(3, 0), |_| true).is_some(), "better one again than none");
-    assert_eq!(mutate(b"// 8\n", Language::Cuda, draw(3, 0), |_| false), None);
+    assert!(
+        mutate(kernel, Language::Cuda, draw(3, 0), |_| true).is_some(),
+        "better one again than none"
+    );
+    assert_eq!(
+        mutate(b"// 8\n", Language::Cuda, draw(3, 0), |_| false),
+        None
+    );
     assert_eq!(mutate(b"", Language::Cuda, draw(3, 0), |_| false), None);
 }
 
@@ -84,10 +126,12 @@ fn what_was_tried_is_not_tried_again_while_there_is_something_else() {
 fn python_keeps_its_comments_and_strings() {
     let kernel = b"\"\"\"8 rows\"\"\"\nn = 16  # of 32\nname = '64'\n";
     for turn in 0..20 {
-        let mutation = mutate(kernel, Language::Python, draw(1, turn), |_| false).expect("a number");
+        let mutation =
+            mutate(kernel, Language::Python, draw(1, turn), |_| false).expect("a number");
         let text = String::from_utf8(mutation.bytes).expect("text");
         assert!(
-            text.starts_with("\"\"\"8 rows\"\"\"\nn = ") && text.ends_with("  # of 32\nname = '64'\n"),
+            text.starts_with("\"\"\"8 rows\"\"\"\nn = ")
+                && text.ends_with("  # of 32\nname = '64'\n"),
             "{text}"
         );
     }
@@ -97,14 +141,20 @@ fn python_keeps_its_comments_and_strings() {
 fn numbers_keep_their_form() {
     assert_eq!(variants("8"), ["9", "7", "16", "4"]);
     assert_eq!(variants("0"), ["1"]);
-    assert_eq!(variants("0xFFull"), ["0x100ull", "0xfeull", "0x1feull", "0x7full"]);
+    assert_eq!(
+        variants("0xFFull"),
+        ["0x100ull", "0xfeull", "0x1feull", "0x7full"]
+    );
     assert_eq!(variants("1e-5f"), ["2e-5f", "5e-6f", "1.25e-5f", "8e-6f"]);
     assert_eq!(variants("0.0f"), ["1.0f"]);
     assert_eq!(variants("2.f"), ["4.0f", "1.0f", "2.5f", "1.6f"]);
     for other in ["017", "0b11", "1_x", "0x1p3", "99999999999999999999"] {
         assert_eq!(variants(other), Vec::<String>::new(), "{other}");
     }
-    assert_eq!(variants("18446744073709551615"), ["18446744073709551614", "9223372036854775807"]);
+    assert_eq!(
+        variants("18446744073709551615"),
+        ["18446744073709551614", "9223372036854775807"]
+    );
 }
 
 proptest! {

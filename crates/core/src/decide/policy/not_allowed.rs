@@ -8,7 +8,8 @@ use crate::run::RunId;
 use crate::run::experiment::Status;
 use std::fmt;
 
-/// Why an action is not allowed now. `Display` says what to do; [`NotAllowed::hint`] is a few words.
+/// Why an action is not allowed now. `Display` says what to do; [`NotAllowed::hint`] is a few
+/// words.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NotAllowed {
     #[error("a decision is in progress: wait until it is done")]
@@ -27,7 +28,11 @@ pub enum NotAllowed {
     )]
     Foreign { run: RunId, argument: String },
     #[error("run {run} judged {judged}, not {kernel}: name that kernel")]
-    OtherKernel { run: RunId, judged: String, kernel: String },
+    OtherKernel {
+        run: RunId,
+        judged: String,
+        kernel: String,
+    },
     #[error("needs a passing verdict: run {run} came to {word}")]
     NoPass { run: RunId, word: &'static str },
     #[error(
@@ -38,7 +43,11 @@ pub enum NotAllowed {
     #[error("{why}")]
     Unreadable { kernel: String, why: String },
     #[error("{} changed after the verdict of run {run}: judge them first (`lab run{argument}`)", files.join(", "))]
-    Changed { run: RunId, files: Vec<String>, argument: String },
+    Changed {
+        run: RunId,
+        files: Vec<String>,
+        argument: String,
+    },
     #[error("run {run} was decided already ({}): save a change first", status.word())]
     Decided { run: RunId, status: Status },
     #[error(
@@ -63,7 +72,10 @@ pub enum NotAllowed {
          (`lab rules{argument} -m TEXT`)",
         listed(changed)
     )]
-    Rules { changed: Vec<RuleChange>, argument: String },
+    Rules {
+        changed: Vec<RuleChange>,
+        argument: String,
+    },
     #[error(
         "{0}: {remedy}, so that the commit holds what was judged",
         remedy = if .0.is_macro { "name the file itself" } else { "copy it into the repository" }
@@ -101,7 +113,11 @@ pub enum NotAllowed {
 }
 
 fn listed(changed: &[RuleChange]) -> String {
-    changed.iter().map(RuleChange::to_string).collect::<Vec<_>>().join("; ")
+    changed
+        .iter()
+        .map(RuleChange::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 impl NotAllowed {
@@ -133,9 +149,11 @@ impl fmt::Display for Hint<'_> {
                 [only] => write!(f, "{} is newer than the verdict", file(only)),
                 several => write!(f, "{} files are newer than the verdict", several.len()),
             },
-            NotAllowed::Decided { status: Status::Keep, .. } | NotAllowed::KeptAlready { .. } => {
-                f.write_str("kept already")
+            NotAllowed::Decided {
+                status: Status::Keep,
+                ..
             }
+            | NotAllowed::KeptAlready { .. } => f.write_str("kept already"),
             NotAllowed::Decided { .. } => f.write_str("discarded already"),
             NotAllowed::HeldOut { .. } => f.write_str("failed the held-out check"),
             NotAllowed::Unmeasured { .. } => f.write_str("the run measured nothing"),
@@ -158,7 +176,9 @@ impl fmt::Display for Hint<'_> {
             NotAllowed::NothingDecided { .. } => f.write_str("nothing was decided yet"),
             NotAllowed::Damaged { run } => write!(f, "the record of run {run} is damaged"),
             // The hint is short: the remedy comes after the semicolon.
-            NotAllowed::LaterWork { work, .. } => f.write_str(work.split(';').next().unwrap_or_default()),
+            NotAllowed::LaterWork { work, .. } => {
+                f.write_str(work.split(';').next().unwrap_or_default())
+            }
             NotAllowed::OlderLab { .. } => f.write_str("an older lab made the keep"),
         }
     }

@@ -14,7 +14,8 @@ use crate::run::{Fingerprint, RunId};
 pub struct Snapshot {
     /// Repository-relative path of the kernel that is worked on.
     pub kernel: String,
-    /// What a command needs after its name to mean this kernel, with a blank before it; may be empty.
+    /// What a command needs after its name to mean this kernel, with a blank before it; may be
+    /// empty.
     pub argument: String,
     /// The harness is a command of the user's: it has no held-out case.
     pub external: bool,
@@ -26,7 +27,8 @@ pub struct Snapshot {
     pub obstacle: Option<Obstacle>,
     /// The run that a decision would be about; `None` if no run of this kernel exists.
     pub candidate: Option<Candidate>,
-    /// A run of the screen that asks. Runs of other processes do not count: they may judge other bytes.
+    /// A run of the screen that asks. Runs of other processes do not count: they may judge other
+    /// bytes.
     pub running: Option<RunInProgress>,
     /// The screen that asks has a decision in progress.
     pub deciding: bool,
@@ -51,8 +53,8 @@ impl Snapshot {
         }
     }
 
-    /// Replaces the inputs by newer knowledge of them: a fingerprint, or why the kernel cannot be read. What else is known
-    /// of the inputs stays if the fingerprint is the same.
+    /// Replaces the inputs by newer knowledge of them: a fingerprint, or why the kernel cannot be
+    /// read. What else is known of the inputs stays if the fingerprint is the same.
     pub fn set_present(&mut self, present: Result<Fingerprint, String>) {
         match (&self.present, present) {
             (Ok(known), Ok(fingerprint)) if known.fingerprint == fingerprint => {}
@@ -80,7 +82,8 @@ pub struct Present {
     pub blob: Option<String>,
     /// Every input with its hash, the kernel first; empty if only the fingerprint is known.
     pub files: Vec<InputFile>,
-    /// Local includes whose bytes are not those in HEAD. A commit of the kernel alone would not hold them.
+    /// Local includes whose bytes are not those in HEAD. A commit of the kernel alone would not
+    /// hold them.
     pub uncommitted_includes: Vec<String>,
     /// Includes that no commit can hold.
     pub outside: Vec<OutsideInclude>,
@@ -88,7 +91,8 @@ pub struct Present {
     pub rules: Rules,
     /// Sealed runs that a keep of these inputs has to pass: more than one after a failed check.
     pub sealed_runs: u32,
-    /// The rule keeps the kernel if it is as fast as the incumbent ([`keeps_at_same`](crate::decide::keeps_at_same)).
+    /// The rule keeps the kernel if it is as fast as the incumbent
+    /// ([`keeps_at_same`](crate::decide::keeps_at_same)).
     pub keeps_at_same: bool,
 }
 
@@ -127,7 +131,8 @@ pub struct Candidate {
     pub inputs: Vec<InputFile>,
     /// `None` while the run is in progress.
     pub outcome: Option<Outcome>,
-    /// The verdict's word, which also tells a failed build from a crash; empty while the run is in progress.
+    /// The verdict's word, which also tells a failed build from a crash; empty while the run is in
+    /// progress.
     pub word: &'static str,
     /// Why a passing run has no objective.
     pub unmeasured: Option<String>,
@@ -154,9 +159,16 @@ impl From<&Record> for Candidate {
             outcome: verdict.map(|v| v.outcome),
             word: verdict.map_or("", |v| v.word()),
             unmeasured: verdict.and_then(crate::run::verdict::Verdict::unmeasured),
-            decided: record.decision.as_ref().filter(|d| d.commit.is_some()).map(|d| d.status),
+            decided: record
+                .decision
+                .as_ref()
+                .filter(|d| d.commit.is_some())
+                .map(|d| d.status),
             held_out: record.held_out.as_ref().map(|h| (h.outcome, h.why.clone())),
-            sealed_runs: record.held_out.as_ref().map_or(0, |h| h.sealed_runs.unwrap_or(1)),
+            sealed_runs: record
+                .held_out
+                .as_ref()
+                .map_or(0, |h| h.sealed_runs.unwrap_or(1)),
         }
     }
 }
@@ -174,17 +186,24 @@ impl Candidate {
         }
         if self.kernel != snapshot.kernel {
             let (judged, kernel) = (self.kernel.clone(), snapshot.kernel.clone());
-            return Err(NotAllowed::OtherKernel { run: self.id, judged, kernel });
+            return Err(NotAllowed::OtherKernel {
+                run: self.id,
+                judged,
+                kernel,
+            });
         }
         // Of a decided run the decision is told, whoever made it.
         if self.is_foreign && self.decided.is_none() {
-            return Err(NotAllowed::Foreign { run: self.id, argument: snapshot.argument.clone() });
+            return Err(NotAllowed::Foreign {
+                run: self.id,
+                argument: snapshot.argument.clone(),
+            });
         }
         Ok(())
     }
 
-    /// Whether a keep of this run would repeat one: the same inputs on the same device, and HEAD holds the bytes. A keep on
-    /// another device, or by other rules, brings a figure of its own.
+    /// Whether a keep of this run would repeat one: the same inputs on the same device, and HEAD
+    /// holds the bytes. A keep on another device, or by other rules, brings a figure of its own.
     pub(super) fn repeats(&self, kept: &Kept, snapshot: &Snapshot) -> bool {
         kept.run != self.id
             && snapshot.incumbent.as_ref() == Some(&self.blob)
@@ -197,8 +216,13 @@ impl Candidate {
         match present {
             Err(why) => Some(Newer::Unreadable(why.clone())),
             Ok(present) if present.fingerprint == self.fingerprint => None,
-            Ok(present) if present.files.is_empty() => Some(Newer::Changed(vec![self.kernel.clone()])),
-            Ok(present) => Some(Newer::Changed(inputs::differences(&self.inputs, &present.files))),
+            Ok(present) if present.files.is_empty() => {
+                Some(Newer::Changed(vec![self.kernel.clone()]))
+            }
+            Ok(present) => Some(Newer::Changed(inputs::differences(
+                &self.inputs,
+                &present.files,
+            ))),
         }
     }
 }
@@ -229,7 +253,12 @@ pub struct LastDecision {
 impl LastDecision {
     /// `run 7 (a1b2c3d, 'two rows a warp')`.
     pub fn subject(&self) -> String {
-        format!("run {} ({}, '{}')", self.run, short(&self.commit), self.description)
+        format!(
+            "run {} ({}, '{}')",
+            self.run,
+            short(&self.commit),
+            self.description
+        )
     }
 }
 

@@ -57,17 +57,26 @@ fn nothing_is_decided_while_the_screen_judges_or_decides() {
 fn a_passing_measured_undecided_run_of_the_present_bytes_is_kept() {
     keep_is(&passed(), "CheckHeldOut");
     keep_is(&with(|s| s.external = true), "Commit");
-    keep_is(&run(|r| r.held_out = Some((Outcome::Pass, String::new()))), "Commit");
+    keep_is(
+        &run(|r| r.held_out = Some((Outcome::Pass, String::new()))),
+        "Commit",
+    );
     // Bytes that HEAD holds already, and a first kernel.
     keep_is(&with(|s| s.incumbent = Some("new".into())), "CheckHeldOut");
     keep_is(&with(|s| s.incumbent = None), "CheckHeldOut");
     // Only the fingerprint is known, from the watcher.
-    keep_is(&with(|s| s.present = Ok(Fingerprint("new".into()).into())), "CheckHeldOut");
+    keep_is(
+        &with(|s| s.present = Ok(Fingerprint("new".into()).into())),
+        "CheckHeldOut",
+    );
 }
 
 #[test]
 fn each_thing_that_forbids_a_keep_is_named() {
-    keep_is(&with(|s| s.candidate = None), "needs a verdict | no run yet: `lab run a` first");
+    keep_is(
+        &with(|s| s.candidate = None),
+        "needs a verdict | no run yet: `lab run a` first",
+    );
     keep_is(
         &run(|r| r.is_check = true),
         "run 7 was a check | run 7 was a check: a check gives no verdict that could be decided",
@@ -89,8 +98,11 @@ fn each_thing_that_forbids_a_keep_is_named() {
         &run(|r| (r.outcome, r.word) = (None, "")),
         "run 7 in progress | run 7 is in progress: wait for its verdict",
     );
-    for (outcome, word) in [(Outcome::Void, "VOID"), (Outcome::Fail, "FAIL"), (Outcome::Crash, "BUILD ERROR")]
-    {
+    for (outcome, word) in [
+        (Outcome::Void, "VOID"),
+        (Outcome::Fail, "FAIL"),
+        (Outcome::Crash, "BUILD ERROR"),
+    ] {
         keep_is(
             &run(|r| (r.outcome, r.word) = (Some(outcome), word)),
             &format!("needs a passing verdict | needs a passing verdict: run 7 came to {word}"),
@@ -142,8 +154,11 @@ fn each_thing_that_forbids_a_keep_is_named() {
         "tile.cuh is not committed | a/tile.cuh is not as in HEAD, and an experiment changes kernels/a/kernel.cu \
          alone: commit it yourself first, or put its text into the kernel",
     );
-    let outside =
-        |include: &str, is_macro| OutsideInclude { file: KERNEL.into(), include: include.into(), is_macro };
+    let outside = |include: &str, is_macro| OutsideInclude {
+        file: KERNEL.into(),
+        include: include.into(),
+        is_macro,
+    };
     keep_is(
         &with(|s| present(s, |p| p.outside = vec![outside("/abs/x.h", false)])),
         "x.h is outside of the repository | kernels/a/kernel.cu includes /abs/x.h, which is outside of the repository: \
@@ -188,7 +203,8 @@ fn the_same_keep_is_not_made_twice() {
         "kept already | HEAD holds these bytes already: run 3 kept them as c0ffee0. Save a change first; `lab describe c0ffee0 \
          -m TEXT` changes the description of that keep",
     );
-    // Another device, other rules, and bytes that came back after other ones bring a figure of their own.
+    // Another device, other rules, and bytes that came back after other ones bring a figure of
+    // their own.
     let mut other = again();
     other.kept[0].device = Some("cpu".into());
     keep_is(&other, "CheckHeldOut");
@@ -203,8 +219,10 @@ fn the_same_keep_is_not_made_twice() {
 #[test]
 fn a_keep_takes_no_change_of_the_rules_along() {
     let changed = |changes: &[(&str, RuleDifference)]| {
-        let changes =
-            changes.iter().map(|(path, what)| RuleChange { path: (*path).into(), what: what.clone() });
+        let changes = changes.iter().map(|(path, what)| RuleChange {
+            path: (*path).into(),
+            what: what.clone(),
+        });
         with(|s| present(s, |p| p.rules.changed = changes.collect()))
     };
     let remedy = "and a keep takes no change of the rules along: put the file back, or commit the change on its own \
@@ -216,7 +234,10 @@ fn a_keep_takes_no_change_of_the_rules_along() {
             vec![("a/problem.toml", Content)],
             "problem.toml is not as in HEAD | a/problem.toml is not as in HEAD",
         ),
-        (vec![("reference.cu", NotInHead)], "reference.cu is not as in HEAD | reference.cu is not in HEAD"),
+        (
+            vec![("reference.cu", NotInHead)],
+            "reference.cu is not as in HEAD | reference.cu is not in HEAD",
+        ),
         (
             vec![("reference.cu", Gone)],
             "reference.cu is not as in HEAD | reference.cu is in HEAD and not on disk",
@@ -234,7 +255,10 @@ fn a_keep_takes_no_change_of_the_rules_along() {
         keep_is(&changed(&changes), &format!("{wanted}, {remedy}"));
     }
     // With the first keep of a problem its rules are committed.
-    keep_is(&with(|s| present(s, |p| p.rules.first = vec!["problem.toml".into()])), "CheckHeldOut");
+    keep_is(
+        &with(|s| present(s, |p| p.rules.first = vec!["problem.toml".into()])),
+        "CheckHeldOut",
+    );
     // A discard commits nothing.
     discard_is(&changed(&[("problem.toml", Content)]), "Run(RunId(7))");
 }
@@ -254,7 +278,8 @@ fn a_check_of_fewer_sealed_runs_than_are_asked_for_is_done_again() {
     keep_is(&checked(8, 8), "Commit");
 }
 
-/// Of bytes that are newer than the verdict nothing else is said; a void verdict is about no bytes at all.
+/// Of bytes that are newer than the verdict nothing else is said; a void verdict is about no bytes
+/// at all.
 #[test]
 fn of_several_reasons_the_one_about_the_bytes_comes_first() {
     let all = |outcome| {
@@ -269,10 +294,19 @@ fn of_several_reasons_the_one_about_the_bytes_comes_first() {
         })
     };
     for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Crash] {
-        assert!(matches!(allowed(&all(outcome)).keep, Err(NotAllowed::Changed { .. })));
+        assert!(matches!(
+            allowed(&all(outcome)).keep,
+            Err(NotAllowed::Changed { .. })
+        ));
     }
-    assert!(matches!(allowed(&all(Outcome::Void)).keep, Err(NotAllowed::NoPass { .. })));
-    assert!(matches!(allowed(&all(Outcome::NotJudged)).keep, Err(NotAllowed::NotJudged { .. })));
+    assert!(matches!(
+        allowed(&all(Outcome::Void)).keep,
+        Err(NotAllowed::NoPass { .. })
+    ));
+    assert!(matches!(
+        allowed(&all(Outcome::NotJudged)).keep,
+        Err(NotAllowed::NotJudged { .. })
+    ));
 }
 
 #[test]
@@ -281,8 +315,14 @@ fn a_discard_of_the_judged_bytes_asks_nothing() {
         discard_is(&run(|r| r.outcome = Some(outcome)), "Run(RunId(7))");
     }
     // What forbids a keep does not forbid a discard.
-    discard_is(&with(|s| s.obstacle = Some(Obstacle::NoIdentity)), "Run(RunId(7))");
-    discard_is(&run(|r| r.unmeasured = Some("nothing was measured".into())), "Run(RunId(7))");
+    discard_is(
+        &with(|s| s.obstacle = Some(Obstacle::NoIdentity)),
+        "Run(RunId(7))",
+    );
+    discard_is(
+        &run(|r| r.unmeasured = Some("nothing was measured".into())),
+        "Run(RunId(7))",
+    );
     assert!(!Discard::Run(RunId(7)).asks());
     assert_eq!(Discard::Run(RunId(7)).question(KERNEL, ""), None);
 }
@@ -294,14 +334,20 @@ fn a_discard_of_more_than_the_judged_bytes_asks_first() {
         assert!(discard.asks());
         discard.question("kernel.cu", " a").expect("a question")
     };
-    discard_is(&with(newer), "AlsoNewer(RunId(7), Changed([\"kernels/a/kernel.cu\"]))");
+    discard_is(
+        &with(newer),
+        "AlsoNewer(RunId(7), Changed([\"kernels/a/kernel.cu\"]))",
+    );
     assert_eq!(
         ask(&with(newer)),
         "kernels/a/kernel.cu changed after the verdict of run 7: `lab discard a -m TEXT --unjudged` discards run 7 all \
          the same, and saves the present bytes"
     );
     let gone = with(|s| s.present = Err("kernel.cu is not there".into()));
-    discard_is(&gone, "AlsoNewer(RunId(7), Unreadable(\"kernel.cu is not there\"))");
+    discard_is(
+        &gone,
+        "AlsoNewer(RunId(7), Unreadable(\"kernel.cu is not there\"))",
+    );
     assert!(ask(&gone).starts_with("kernel.cu is not there: `lab discard a"));
 
     let unjudged = "Unjudged { running: None, unreadable: false }";
@@ -312,10 +358,16 @@ fn a_discard_of_more_than_the_judged_bytes_asks_first() {
         unjudged,
     );
     // The bytes of a decided run are in git, and have their row.
-    discard_is(&run(|r| r.decided = Some(Status::Discard)), "Decided(RunId(7), Discard)");
+    discard_is(
+        &run(|r| r.decided = Some(Status::Discard)),
+        "Decided(RunId(7), Discard)",
+    );
     discard_is(&run(|r| r.outcome = Some(Outcome::NotJudged)), unjudged);
     let in_progress = run(|r| r.outcome = None);
-    discard_is(&in_progress, "Unjudged { running: Some(RunId(7)), unreadable: false }");
+    discard_is(
+        &in_progress,
+        "Unjudged { running: Some(RunId(7)), unreadable: false }",
+    );
     assert_eq!(
         ask(&in_progress),
         "no verdict belongs to the present bytes of kernel.cu (run 7 is in progress): `lab discard a -m TEXT \
@@ -353,7 +405,10 @@ fn each_thing_that_forbids_a_discard_is_named() {
     };
     let unjudged = "Unjudged { running: None, unreadable: false }";
     discard_is(&incumbents(newer), unjudged);
-    discard_is(&incumbents(|s| s.present = Ok(Fingerprint("newer".into()).into())), unjudged);
+    discard_is(
+        &incumbents(|s| s.present = Ok(Fingerprint("newer".into()).into())),
+        unjudged,
+    );
     discard_is(
         &incumbents(|s| s.present = Err("gone".into())),
         "Unjudged { running: None, unreadable: true }",
@@ -394,11 +449,23 @@ fn the_last_decision_is_undone_until_something_was_built_on_it() {
         "an older lab made the keep | an older lab kept run 6 (a1b2c3d, 'two rows'), and did not note whether it made the \
          commit: `git reset --soft HEAD^` takes a commit back by hand",
     );
-    undo_is(&passed(), "nothing was decided yet | nothing was decided about kernels/a/kernel.cu yet");
+    undo_is(
+        &passed(),
+        "nothing was decided yet | nothing was decided about kernels/a/kernel.cu yet",
+    );
     for status in [Status::Keep, Status::Discard] {
         let mut foreign = decided(status, Some(true), LaterWork::None);
-        foreign.last_decision.iter_mut().for_each(|last| last.is_foreign = true);
-        assert!(matches!(allowed(&foreign).undo, Err(NotAllowed::ForeignDecision { .. })), "{status}");
+        foreign
+            .last_decision
+            .iter_mut()
+            .for_each(|last| last.is_foreign = true);
+        assert!(
+            matches!(
+                allowed(&foreign).undo,
+                Err(NotAllowed::ForeignDecision { .. })
+            ),
+            "{status}"
+        );
     }
     let mut locked = decided(Status::Discard, None, LaterWork::None);
     locked.obstacle = Some(Obstacle::NoIdentity);

@@ -1,4 +1,5 @@
-//! Cuts a Python source into tokens, well enough to find imports and to tell a change of code from a change of comments.
+//! Cuts a Python source into tokens, well enough to find imports and to tell a change of code from
+//! a change of comments.
 
 /// A part of a source. Comments, blanks within a line, and line ends inside brackets are no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,14 +11,19 @@ pub enum Token<'a> {
     /// The quotes and the prefix of the string that follows.
     Quote(&'a str),
     Sign(char),
-    /// The beginning of a statement's line, with its indentation. The first line of a source has none of these.
+    /// The beginning of a statement's line, with its indentation. The first line of a source has
+    /// none of these.
     Line(&'a str),
 }
 
-/// The tokens of a source. Unknown characters are signs, and a string that does not end goes to the end of its line, or of the
-/// source if three quotes began it.
+/// The tokens of a source. Unknown characters are signs, and a string that does not end goes to the
+/// end of its line, or of the source if three quotes began it.
 pub fn tokens(source: &str) -> Vec<Token<'_>> {
-    let mut lexer = Lexer { rest: source, tokens: Vec::new(), depth: 0 };
+    let mut lexer = Lexer {
+        rest: source,
+        tokens: Vec::new(),
+        depth: 0,
+    };
     while lexer.step() {}
     lexer.tokens
 }
@@ -32,7 +38,9 @@ struct Lexer<'a> {
 impl<'a> Lexer<'a> {
     /// Takes one token, or blanks, or a comment. Returns false at the end of the source.
     fn step(&mut self) -> bool {
-        let Some(first) = self.rest.chars().next() else { return false };
+        let Some(first) = self.rest.chars().next() else {
+            return false;
+        };
         match first {
             '\n' => self.line_end(),
             '#' => self.skip(self.rest.find('\n').unwrap_or(self.rest.len())),
@@ -42,7 +50,8 @@ impl<'a> Lexer<'a> {
             '"' | '\'' => self.string(0),
             c if is_word(c) => {
                 let end = self.rest.find(|c| !is_word(c)).unwrap_or(self.rest.len());
-                let is_prefix = end <= 2 && self.rest[..end].bytes().all(|b| b"rRbBuUfFtT".contains(&b));
+                let is_prefix =
+                    end <= 2 && self.rest[..end].bytes().all(|b| b"rRbBuUfFtT".contains(&b));
                 if is_prefix && self.rest[end..].starts_with(['"', '\'']) {
                     self.string(end);
                 } else {
@@ -78,8 +87,14 @@ impl<'a> Lexer<'a> {
     /// The line feed, and the indentation behind it if a statement follows.
     fn line_end(&mut self) {
         self.skip(1);
-        let indent = self.rest.find(|c: char| !matches!(c, ' ' | '\t' | '\x0c')).unwrap_or(self.rest.len());
-        let follows = self.rest[indent..].chars().next().is_some_and(|c| !matches!(c, '\n' | '\r' | '#'));
+        let indent = self
+            .rest
+            .find(|c: char| !matches!(c, ' ' | '\t' | '\x0c'))
+            .unwrap_or(self.rest.len());
+        let follows = self.rest[indent..]
+            .chars()
+            .next()
+            .is_some_and(|c| !matches!(c, '\n' | '\r' | '#'));
         if self.depth == 0 && follows {
             let indent = self.take(indent);
             self.tokens.push(Token::Line(indent));

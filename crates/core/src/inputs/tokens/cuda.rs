@@ -1,7 +1,7 @@
 //! The tokens of C++ as its preprocessor cuts them (translation phases 2 and 3).
 //!
-//! Where compilers differ, or the text around the tokens counts (`__LINE__`, `#x` in a macro), there are no tokens:
-//! such a source is the same as its own bytes only.
+//! Where compilers differ, or the text around the tokens counts (`__LINE__`, `#x` in a macro),
+//! there are no tokens: such a source is the same as its own bytes only.
 
 /// The source without its joined lines, and where each of its bytes stood.
 struct Joined {
@@ -9,24 +9,36 @@ struct Joined {
     from: Vec<usize>,
 }
 
-/// Punctuation of more than one character, the longest first. Digraphs are left out: cut in two they say the same.
+/// Punctuation of more than one character, the longest first. Digraphs are left out: cut in two
+/// they say the same.
 const SIGNS: [&[u8]; 28] = [
-    b"<<<", b">>>", b"<=>", b"<<=", b">>=", b"...", b"->*", b"::", b".*", b"->", b"++", b"--", b"<<", b">>",
-    b"<=", b">=", b"==", b"!=", b"&&", b"||", b"+=", b"-=", b"*=", b"/=", b"%=", b"^=", b"&=", b"|=",
+    b"<<<", b">>>", b"<=>", b"<<=", b">>=", b"...", b"->*", b"::", b".*", b"->", b"++", b"--",
+    b"<<", b">>", b"<=", b">=", b"==", b"!=", b"&&", b"||", b"+=", b"-=", b"*=", b"/=", b"%=",
+    b"^=", b"&=", b"|=",
 ];
 
 /// Names whose value depends on the line or on files, in a way that tokens do not tell.
-const POSITIONS: [&[u8]; 5] =
-    [b"__LINE__", b"__builtin_LINE", b"__builtin_COLUMN", b"source_location", b"__has_include"];
+const POSITIONS: [&[u8]; 5] = [
+    b"__LINE__",
+    b"__builtin_LINE",
+    b"__builtin_COLUMN",
+    b"source_location",
+    b"__has_include",
+];
 
 /// The directives that a file name may follow.
 const INCLUDES: [&[u8]; 4] = [b"include", b"include_next", b"import", b"embed"];
 
-/// Cuts a source into tokens and hands each to `tell`. A line of a directive begins with the token `\n#` and ends with `\n`.
-/// `None` where the source says more than its tokens.
+/// Cuts a source into tokens and hands each to `tell`. A line of a directive begins with the token
+/// `\n#` and ends with `\n`. `None` where the source says more than its tokens.
 pub fn cut(source: &[u8], tell: &mut dyn FnMut(&[u8])) -> Option<()> {
     let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
-    let mut lexer = Lexer { source, text: join(source)?, at: 0, line: Line::Begins };
+    let mut lexer = Lexer {
+        source,
+        text: join(source)?,
+        at: 0,
+        line: Line::Begins,
+    };
     while lexer.at < lexer.text.bytes.len() {
         lexer.step(tell)?;
     }
@@ -35,7 +47,13 @@ pub fn cut(source: &[u8], tell: &mut dyn FnMut(&[u8])) -> Option<()> {
 
 /// Removes each backslash with the line end behind it.
 fn join(source: &[u8]) -> Option<Joined> {
-    let (mut joined, mut at) = (Joined { bytes: Vec::new(), from: Vec::new() }, 0);
+    let (mut joined, mut at) = (
+        Joined {
+            bytes: Vec::new(),
+            from: Vec::new(),
+        },
+        0,
+    );
     while at < source.len() {
         let rest = &source[at..];
         let is_trigraph = rest.starts_with(b"??/");
@@ -44,8 +62,10 @@ fn join(source: &[u8]) -> Option<Joined> {
             return None;
         }
         if rest[0] == b'\\' {
-            let blanks =
-                rest[1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | 11 | 12)).count();
+            let blanks = rest[1..]
+                .iter()
+                .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | 11 | 12))
+                .count();
             let ends_line = rest.get(1 + blanks) == Some(&b'\n');
             match (ends_line, &rest[1..=blanks]) {
                 (true, b"" | b"\r") => {
@@ -107,7 +127,10 @@ impl Lexer<'_> {
             }
             b' ' | b'\t' | b'\r' | 11 | 12 => self.at += 1,
             b'/' if rest.starts_with(b"//") => {
-                self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+                self.at += rest
+                    .iter()
+                    .position(|byte| *byte == b'\n')
+                    .unwrap_or(rest.len());
             }
             b'/' if rest.starts_with(b"/*") => self.at += 4 + find(&rest[2..], b"*/")?,
             _ => {
@@ -132,7 +155,9 @@ impl Lexer<'_> {
                     Line::Hash if token == b"define" => Line::Define,
                     Line::Hash if INCLUDES.contains(&token) => Line::Include,
                     Line::Begins | Line::Goes => Line::Goes,
-                    Line::Define | Line::Directive { is_define: true } => Line::Directive { is_define: true },
+                    Line::Define | Line::Directive { is_define: true } => {
+                        Line::Directive { is_define: true }
+                    }
                     _ => Line::Directive { is_define: false },
                 };
                 self.at = end;
@@ -150,7 +175,10 @@ impl Lexer<'_> {
             return Some(self.at + 2 + line[1..].iter().position(|byte| *byte == closing)?);
         }
         if is_word(first) && !first.is_ascii_digit() {
-            let word = rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
+            let word = rest
+                .iter()
+                .position(|byte| !is_word(*byte))
+                .unwrap_or(rest.len());
             let quote = rest.get(word).filter(|byte| matches!(byte, b'"' | b'\''));
             return match (&rest[..word], quote) {
                 (b"R" | b"LR" | b"uR" | b"UR" | b"u8R", Some(b'"')) => self.raw(self.at + word),
@@ -158,7 +186,8 @@ impl Lexer<'_> {
                 _ => Some(self.at + word),
             };
         }
-        if first.is_ascii_digit() || (first == b'.' && rest.get(1).is_some_and(u8::is_ascii_digit)) {
+        if first.is_ascii_digit() || (first == b'.' && rest.get(1).is_some_and(u8::is_ascii_digit))
+        {
             return Some(self.at + number(rest));
         }
         if matches!(first, b'"' | b'\'') {
@@ -191,22 +220,32 @@ impl Lexer<'_> {
     fn raw(&self, at: usize) -> Option<usize> {
         let from = self.text.from[at] + 1;
         let text = self.source.get(from..)?;
-        let open = text.iter().position(|byte| *byte == b'(').filter(|open| *open <= 16)?;
+        let open = text
+            .iter()
+            .position(|byte| *byte == b'(')
+            .filter(|open| *open <= 16)?;
         let closing = [b")", &text[..open], b"\""].concat();
         let length = open + 1 + find(&text[open + 1..], &closing)? + closing.len();
         if find(&text[..length], b"\\\n").is_some() || find(&text[..length], b"\\\r\n").is_some() {
             return None;
         }
-        let end = self.text.from.partition_point(|origin| *origin < from + length);
+        let end = self
+            .text
+            .from
+            .partition_point(|origin| *origin < from + length);
         Some(self.suffix(end))
     }
 
     fn suffix(&self, at: usize) -> usize {
-        at + self.text.bytes[at..].iter().take_while(|byte| is_word(**byte)).count()
+        at + self.text.bytes[at..]
+            .iter()
+            .take_while(|byte| is_word(**byte))
+            .count()
     }
 }
 
-/// The length of a number: digits, letters, points, `'` between them, and signs behind an exponent's letter.
+/// The length of a number: digits, letters, points, `'` between them, and signs behind an
+/// exponent's letter.
 fn number(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {
@@ -228,5 +267,6 @@ fn is_word(byte: u8) -> bool {
 }
 
 fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    text.windows(wanted.len()).position(|window| window == wanted)
+    text.windows(wanted.len())
+        .position(|window| window == wanted)
 }

@@ -14,9 +14,10 @@ fn of_python(source: &str) -> String {
 #[test]
 fn lines_and_indentation_count_in_python() {
     let source = "if a:\n    b = c // 2  # half\nd = [1,\n  2]\n";
-    for same in
-        ["if a: # x\n\n    b = c//2\n  # y\nd = [1, 2]", "if a:\n    b = c \\\n  // 2\nd = [1,\n\n2]\n\n"]
-    {
+    for same in [
+        "if a: # x\n\n    b = c//2\n  # y\nd = [1, 2]",
+        "if a:\n    b = c \\\n  // 2\nd = [1,\n\n2]\n\n",
+    ] {
         assert_eq!(of_python(same), of_python(source), "{same}");
     }
     for other in [
@@ -101,14 +102,30 @@ fn raw_strings_are_taken_as_they_stand() {
 
 #[test]
 fn where_the_cut_is_not_sure_only_the_same_bytes_are_the_same() {
-    for text in ["don't /* a \n// */ b", "/* a", "a = R\"(b", "a \\ \nb", "a ??/\nb", "%: define a", "a\rb"] {
+    for text in [
+        "don't /* a \n// */ b",
+        "/* a",
+        "a = R\"(b",
+        "a \\ \nb",
+        "a ??/\nb",
+        "%: define a",
+        "a\rb",
+    ] {
         differ(text, &format!("{text} "));
         same(text, text);
     }
-    for text in
-        ["a = f\"{b[\"#\"]}\" + c", "a = f'{\"}\"}'", "a = 'b", "# coding: latin-1\na", "a = __file__"]
-    {
-        assert_ne!(of_python(text), of_python(&format!("{text}\n# d")), "{text}");
+    for text in [
+        "a = f\"{b[\"#\"]}\" + c",
+        "a = f'{\"}\"}'",
+        "a = 'b",
+        "# coding: latin-1\na",
+        "a = __file__",
+    ] {
+        assert_ne!(
+            of_python(text),
+            of_python(&format!("{text}\n# d")),
+            "{text}"
+        );
     }
     assert_ne!(hash(b"a\xff"), hash(b"a\xfe"));
 }
@@ -138,8 +155,16 @@ const TOKENS: [&str; 20] = [
 ];
 
 fn between() -> impl Strategy<Value = String> {
-    let part =
-        prop::sample::select(vec![" ", "\t", "\n", "\r\n", "/* c */", "// c\n", "\\\n ", "/* c\n' \" */"]);
+    let part = prop::sample::select(vec![
+        " ",
+        "\t",
+        "\n",
+        "\r\n",
+        "/* c */",
+        "// c\n",
+        "\\\n ",
+        "/* c\n' \" */",
+    ]);
     prop::collection::vec(part, 1..4).prop_map(|parts| parts.concat())
 }
 
@@ -169,7 +194,8 @@ proptest! {
         prop_assert_ne!(of(&changed), of(&plain));
     }
 
-    /// What follows anything that may begin a comment, a string or a directive counts, or the whole text does.
+    /// What follows anything that may begin a comment, a string or a directive counts, or the whole
+    /// text does.
     #[test]
     fn no_code_is_lost(text in "[-a(){}<>#'\"/*\\\\\nR\r ]{0,24}") {
         let with = |end: &str| format!("{text}\n{end}");
@@ -177,7 +203,8 @@ proptest! {
             let mut last = Vec::new();
             super::cuda::cut(source.as_bytes(), &mut |token| last = token.to_vec()).map(|()| last)
         };
-        // A comment or a joined line that swallows the end is no loss: the compiler does not see it either.
+        // A comment or a joined line that swallows the end is no loss: the compiler does not see it
+        // either.
         let is_swallowed = text.ends_with(['\\']) || text.contains("//") || text.contains("/*");
         if !is_swallowed && let Some(last) = cut(&with("zz")) {
             prop_assert!(last.ends_with(b"zz"), "{:?}: {:?}", text, last);

@@ -20,12 +20,19 @@ pub struct Figure {
 impl Figure {
     /// The figure of this objective; `None` if the run has none, or no finite one.
     pub fn of(report: &Report, objective: Objective) -> Option<Figure> {
-        let measure = report.measure(objective.name()).filter(|measure| measure.value.is_finite())?;
+        let measure = report
+            .measure(objective.name())
+            .filter(|measure| measure.value.is_finite())?;
         let aggregate = report.aggregate_of(objective.name());
-        Some(Figure { objective, measure, aggregate })
+        Some(Figure {
+            objective,
+            measure,
+            aggregate,
+        })
     }
 
-    /// The figure that problem.toml chose. `None` if it chose nothing, or lab.toml names another objective: `configured`.
+    /// The figure that problem.toml chose. `None` if it chose nothing, or lab.toml names another
+    /// objective: `configured`.
     pub fn chosen(report: &Report, configured: &Objective) -> Option<Figure> {
         let key = first_word(report.value("objective")?);
         let is_open = *configured == Objective::Throughput;
@@ -37,7 +44,8 @@ impl Figure {
         }
     }
 
-    /// The figure of a run in progress: the one that problem.toml chose, else that of `configured`, as lab.toml has it.
+    /// The figure of a run in progress: the one that problem.toml chose, else that of `configured`,
+    /// as lab.toml has it.
     pub fn so_far(report: &Report, configured: &Objective) -> Option<Figure> {
         Figure::chosen(report, configured).or_else(|| Figure::of(report, configured.clone()))
     }
@@ -54,7 +62,10 @@ impl Figure {
 
     /// What the figure is, as in `sps`, or `µs, geometric mean of 54 workloads`.
     pub fn unit(&self) -> Unit<'_> {
-        Unit { objective: &self.objective, aggregate: self.aggregate }
+        Unit {
+            objective: &self.objective,
+            aggregate: self.aggregate,
+        }
     }
 }
 
@@ -73,7 +84,10 @@ impl fmt::Display for Unit<'_> {
             known => known.unit(),
         })?;
         match self.aggregate {
-            Some(AggregateOf { aggregate, workloads }) => {
+            Some(AggregateOf {
+                aggregate,
+                workloads,
+            }) => {
                 write!(f, ", {} of {workloads} workloads", aggregate.name())
             }
             None => Ok(()),
@@ -91,11 +105,18 @@ mod tests {
     #[test]
     fn a_figure_names_its_unit_and_its_aggregate() {
         let report = Report::read(LOG);
-        let chosen = Figure::chosen(&report, &Objective::Throughput).expect("the problem chose one");
-        assert_eq!((chosen.measure.value, chosen.measure.high), (4.5, Some(4.6)));
+        let chosen =
+            Figure::chosen(&report, &Objective::Throughput).expect("the problem chose one");
+        assert_eq!(
+            (chosen.measure.value, chosen.measure.high),
+            (4.5, Some(4.6))
+        );
         assert_eq!(chosen.unit().to_string(), "GB/s, worst of 3 workloads");
         let written = serde_json::to_string(&chosen).expect("written");
-        assert_eq!(serde_json::from_str::<Figure>(&written).expect("read"), chosen);
+        assert_eq!(
+            serde_json::from_str::<Figure>(&written).expect("read"),
+            chosen
+        );
         let time = Figure::of(&report, Objective::KernelTime).expect("a time");
         assert_eq!(time.unit().to_string(), "µs");
         assert_eq!(Figure::of(&report, "spread_pct".into()), None);
@@ -105,11 +126,18 @@ mod tests {
     fn lab_toml_goes_before_the_problem_and_an_unknown_key_chooses_nothing() {
         let report = Report::read(LOG);
         assert_eq!(Figure::chosen(&report, &"kernel_us".into()), None);
-        for line in
-            ["objective: watts", "objective:", "objective: throughput_sps", "objective: throughput_tflops"]
-        {
+        for line in [
+            "objective: watts",
+            "objective:",
+            "objective: throughput_sps",
+            "objective: throughput_tflops",
+        ] {
             let report = Report::read(&format!("{LOG}{line}\n"));
-            assert_eq!(Figure::chosen(&report, &Objective::Throughput), None, "{line}");
+            assert_eq!(
+                Figure::chosen(&report, &Objective::Throughput),
+                None,
+                "{line}"
+            );
         }
     }
 }

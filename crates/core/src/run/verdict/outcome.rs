@@ -5,8 +5,8 @@ use crate::text::{figures, signal};
 use lab_protocol::Exit;
 use lab_protocol::report::{Gate, Report, Severity, Stage};
 
-/// Whether the harness says that the kernel does not build. One of the user's own says so by `build: failed` or by its exit
-/// code, and a verdict that it printed goes before both.
+/// Whether the harness says that the kernel does not build. One of the user's own says so by
+/// `build: failed` or by its exit code, and a verdict that it printed goes before both.
 pub(super) fn not_built(facts: &Facts) -> bool {
     let by_code = facts.ending == Ending::Exited(Exit::NotBuilt as i32);
     if !facts.external {
@@ -16,19 +16,21 @@ pub(super) fn not_built(facts: &Facts) -> bool {
     facts.report.correctness().is_none() && (by_code || by_line)
 }
 
-/// Why nothing was judged, if the kernel is not to blame for that. What a harness of the user's own said about the kernel
-/// goes before.
+/// Why nothing was judged, if the kernel is not to blame for that. What a harness of the user's own
+/// said about the kernel goes before.
 fn not_judged(facts: &Facts) -> Option<String> {
     let report = facts.report;
     let at_fault = report.fault().is_some();
     let code = match facts.ending {
         // The lab's own line in the log says what failed and why.
         Ending::NotStarted => return Some(own_words(facts)),
-        // The built-in harness limits builds and launches itself. What took too long is the reference.
+        // The built-in harness limits builds and launches itself. What took too long is the
+        // reference.
         Ending::TimedOut if !facts.external && report.stage() == Some(Stage::Reference) => {
             return Some("the reference did not end in time".to_owned());
         }
-        // Its kernel runs in a process of its own: the judge was ended from outside, or for want of memory.
+        // Its kernel runs in a process of its own: the judge was ended from outside, or for want of
+        // memory.
         Ending::Signalled(signal) if !facts.external && !says_wrong(report) => {
             return Some(format!("the judge was ended by {}", signal::name(signal)));
         }
@@ -42,23 +44,36 @@ fn not_judged(facts: &Facts) -> Option<String> {
         return Some(reason.to_owned());
     }
     match code {
-        _ if code == Exit::NOT_JUDGED as i32 || at_fault => {
-            Some(or_last_words(&format!("the harness judged nothing (exit code {code})"), facts))
-        }
+        _ if code == Exit::NOT_JUDGED as i32 || at_fault => Some(or_last_words(
+            &format!("the harness judged nothing (exit code {code})"),
+            facts,
+        )),
         // A panic, or a program that is not the judge: the built-in harness has no such code.
-        _ if !facts.external && !says_wrong(report) && !(0..=Exit::Crashed as i32).contains(&code) => {
-            Some(or_last_words(&format!("the judge failed (exit code {code})"), facts))
+        _ if !facts.external
+            && !says_wrong(report)
+            && !(0..=Exit::Crashed as i32).contains(&code) =>
+        {
+            Some(or_last_words(
+                &format!("the judge failed (exit code {code})"),
+                facts,
+            ))
         }
-        // How Python ends after an exception. Nothing was said about the kernel, so the script itself failed.
+        // How Python ends after an exception. Nothing was said about the kernel, so the script
+        // itself failed.
         1 if let Some(script) = facts.script.filter(|_| !says_anything(report)) => {
-            Some(or_last_words(&format!("{script} failed before its first result line (exit code 1)"), facts))
+            Some(or_last_words(
+                &format!("{script} failed before its first result line (exit code 1)"),
+                facts,
+            ))
         }
-        127 if facts.external => {
-            Some(or_last_words("the harness command was not found (exit code 127)", facts))
-        }
-        126 if facts.external => {
-            Some(or_last_words("the harness command cannot be run (exit code 126)", facts))
-        }
+        127 if facts.external => Some(or_last_words(
+            "the harness command was not found (exit code 127)",
+            facts,
+        )),
+        126 if facts.external => Some(or_last_words(
+            "the harness command cannot be run (exit code 126)",
+            facts,
+        )),
         _ => None,
     }
 }
@@ -70,13 +85,20 @@ fn says_wrong(report: &Report) -> bool {
 
 /// Whether the harness printed a result line, or an error of a compiler.
 fn says_anything(report: &Report) -> bool {
-    let has_error = report.diagnostics().iter().any(|found| found.severity == Severity::Error);
+    let has_error = report
+        .diagnostics()
+        .iter()
+        .any(|found| found.severity == Severity::Error);
     has_error || report.entries().next().is_some() || !report.workloads().is_empty()
 }
 
 /// The line that the lab itself wrote into the log.
 fn own_words(facts: &Facts) -> String {
-    facts.last_words.strip_prefix("lab: ").unwrap_or(facts.last_words).to_owned()
+    facts
+        .last_words
+        .strip_prefix("lab: ")
+        .unwrap_or(facts.last_words)
+        .to_owned()
 }
 
 /// What a run came to, and why: the rules stand in the protocol's order.
@@ -98,7 +120,10 @@ pub(super) fn outcome(facts: &Facts) -> (Outcome, String) {
     }
     match facts.ending {
         Ending::TimedOut => {
-            return crash(format!("it ran longer than time_limit_s = {}", facts.time_limit_s));
+            return crash(format!(
+                "it ran longer than time_limit_s = {}",
+                facts.time_limit_s
+            ));
         }
         Ending::Flooded => {
             return crash(format!(
@@ -114,7 +139,9 @@ pub(super) fn outcome(facts: &Facts) -> (Outcome, String) {
         Ending::Exited(_) | Ending::Superseded => {}
     }
     if not_built(facts) {
-        return crash(first_error(report).unwrap_or_else(|| or_last_words("it does not build", facts)));
+        return crash(
+            first_error(report).unwrap_or_else(|| or_last_words("it does not build", facts)),
+        );
     }
     let code = match facts.ending {
         Ending::Exited(code) => code,
@@ -122,45 +149,67 @@ pub(super) fn outcome(facts: &Facts) -> (Outcome, String) {
     };
     match (report.correctness(), report.failing_gate()) {
         (None, _) => {
-            let who = facts.script.map_or_else(String::new, |script| format!("{script} printed "));
-            crash(or_last_words(&format!("{who}no correctness: line (exit code {code})"), facts))
+            let who = facts
+                .script
+                .map_or_else(String::new, |script| format!("{script} printed "));
+            crash(or_last_words(
+                &format!("{who}no correctness: line (exit code {code})"),
+                facts,
+            ))
         }
         (Some(_), Some(gate)) => {
             let (value, limit) = figures::pair(gate.value, gate.limit);
             let words = format!("{} is {value}, its limit {limit}", gate.name);
-            (Outcome::Fail, different_cells(report, &gate).unwrap_or(words))
+            (
+                Outcome::Fail,
+                different_cells(report, &gate).unwrap_or(words),
+            )
         }
         (Some(false), None) => (Outcome::Fail, or_last_words("correctness: fail", facts)),
-        (Some(true), None) if code != 0 => crash(format!("correctness: pass, but exit code {code}")),
+        (Some(true), None) if code != 0 => {
+            crash(format!("correctness: pass, but exit code {code}"))
+        }
         (Some(true), None) => (Outcome::Pass, String::new()),
     }
 }
 
-/// `at_error: at[3] is 0, expected 5 (2 of 40 cells differ)`: of values without a tolerance the size of the error says nothing.
-/// `None` of any other gate.
+/// `at_error: at[3] is 0, expected 5 (2 of 40 cells differ)`: of values without a tolerance the
+/// size of the error says nothing. `None` of any other gate.
 fn different_cells(report: &Report, gate: &Gate) -> Option<String> {
-    let tensor = gate.name.strip_suffix("_error").filter(|_| gate.value.is_infinite())?;
+    let tensor = gate
+        .name
+        .strip_suffix("_error")
+        .filter(|_| gate.value.is_infinite())?;
     let (first, _) = report.value("first_failure")?.split_once("; ")?;
-    let is_about = first.strip_prefix(tensor).is_some_and(|rest| rest.starts_with('['));
+    let is_about = first
+        .strip_prefix(tensor)
+        .is_some_and(|rest| rest.starts_with('['));
     is_about.then(|| format!("{}: {first}", gate.name))
 }
 
 fn first_error(report: &Report) -> Option<String> {
-    let error = report.diagnostics().iter().find(|d| d.severity == Severity::Error)?;
+    let error = report
+        .diagnostics()
+        .iter()
+        .find(|d| d.severity == Severity::Error)?;
     Some(format!("{}:{}: {}", error.file, error.line, error.message))
 }
 
 /// Characters of a harness's own reason that a verdict shows at most.
 const REASON_LIMIT: usize = 300;
 
-/// The reason with a detail: the judge's own reason, else the first error of a compiler, else the last line of output.
+/// The reason with a detail: the judge's own reason, else the first error of a compiler, else the
+/// last line of output.
 fn or_last_words(what: &str, facts: &Facts) -> String {
     if let Some(reason) = facts.report.value("stopped").filter(|_| !facts.external) {
         return reason.to_owned();
     }
     let first = first_error(facts.report);
     let detail = first.as_deref().unwrap_or(facts.last_words);
-    let cut = detail.char_indices().nth(REASON_LIMIT).map(|(at, _)| &detail[..at]);
+    let cut = detail
+        .char_indices()
+        .nth(REASON_LIMIT)
+        .map(|(at, _)| &detail[..at]);
     match cut {
         None if detail.is_empty() => what.to_owned(),
         None => format!("{what}: {detail}"),

@@ -1,7 +1,8 @@
-//! The index on disk. `.lab/runs/index.bin` holds every summary, and `.lab/runs/index.new.bin` those that were read after it
-//! was written. Both have the same form: a header line (JSON), a table with one row of fixed length for each run, and the
-//! summaries (JSON), which the table's rows point to. Reading one reads the header and the table; a summary is read when
-//! somebody asks for it.
+//! The index on disk. `.lab/runs/index.bin` holds every summary, and `.lab/runs/index.new.bin`
+//! those that were read after it was written. Both have the same form: a header line (JSON), a
+//! table with one row of fixed length for each run, and the summaries (JSON), which the table's
+//! rows point to. Reading one reads the header and the table; a summary is read when somebody asks
+//! for it.
 //!
 //! Earlier versions wrote `.lab/runs/index.jsonl`: a header line, then one line for each run.
 
@@ -28,11 +29,16 @@ pub struct Paths {
 impl Paths {
     pub fn new(lab_dir: &Path) -> Paths {
         let path = |name| lab_dir.join("runs").join(name);
-        Paths { whole: path("index.bin"), newer: path("index.new.bin"), lines: path("index.jsonl") }
+        Paths {
+            whole: path("index.bin"),
+            newer: path("index.new.bin"),
+            lines: path("index.jsonl"),
+        }
     }
 }
 
-/// The files that summaries are read from, as they were when their tables were read: a file that is replaced stays open.
+/// The files that summaries are read from, as they were when their tables were read: a file that is
+/// replaced stays open.
 #[derive(Default)]
 pub struct OpenFiles {
     pub whole: Option<File>,
@@ -78,15 +84,16 @@ struct Header {
 
 const VERSION: u32 = 9;
 
-/// Most bytes of a file of the index, and of a line of an earlier version's. A larger one is read from the records again.
+/// Most bytes of a file of the index, and of a line of an earlier version's. A larger one is read
+/// from the records again.
 const LIMIT: u64 = 256 << 20;
 const LINE_LIMIT: u64 = 1 << 20;
 
 /// The number of words in a row of the table: id, stamp, keys, place.
 const ROW: usize = 1 + 4 + WORDS + 2;
 
-/// Reads the table of a file; `None` where there is none, it is damaged, or another version of the lab wrote it. With a
-/// `base`, the file must add to the file with this stamp.
+/// Reads the table of a file; `None` where there is none, it is damaged, or another version of the
+/// lab wrote it. With a `base`, the file must add to the file with this stamp.
 pub fn load(files: &Root, path: &Path, of: Part, base: Option<Stamp>) -> Option<Loaded> {
     let file = files.open(path, Access::Read).ok()?;
     let length = file.metadata().ok()?.len();
@@ -116,11 +123,20 @@ pub fn load(files: &Root, path: &Path, of: Part, base: Option<Stamp>) -> Option<
             let place = Place { of, at, length };
             at = at.saturating_add(length);
             let stamp = (inode, size, seconds as i64, nanoseconds as i64);
-            Known::at(RunId(id), stamp, Keys::from_words([k0, k1, k2, k3, k4, k5, k6, k7]), place)
+            Known::at(
+                RunId(id),
+                stamp,
+                Keys::from_words([k0, k1, k2, k3, k4, k5, k6, k7]),
+                place,
+            )
         }));
     }
     let known = Runs::sorted(known).filter(|_| at == length)?;
-    Some(Loaded { seen: header.seen, known, file })
+    Some(Loaded {
+        seen: header.seen,
+        known,
+        file,
+    })
 }
 
 /// Rows of the table that are read at once.
@@ -140,14 +156,21 @@ pub fn extent(files: &Root, path: &Path) -> Option<(u64, RunId)> {
     let file = files.open(path, Access::Read).ok()?;
     let line = header_line(&file)?;
     let header: Header = serde_json::from_slice(&line).ok()?;
-    let last = header.runs.checked_sub(1).filter(|_| header.version == VERSION)?;
+    let last = header
+        .runs
+        .checked_sub(1)
+        .filter(|_| header.version == VERSION)?;
     let mut id = [0; 8];
-    file.read_exact_at(&mut id, line.len() as u64 + last.checked_mul(ROW as u64 * 8)?).ok()?;
+    file.read_exact_at(
+        &mut id,
+        line.len() as u64 + last.checked_mul(ROW as u64 * 8)?,
+    )
+    .ok()?;
     Some((header.runs, RunId(u64::from_le_bytes(id))))
 }
 
-/// Replaces a file of the index by these runs, in one step. It is not synced to disk: a lost index is read from the records
-/// again.
+/// Replaces a file of the index by these runs, in one step. It is not synced to disk: a lost index
+/// is read from the records again.
 pub fn store<'k>(
     files: &Root,
     path: &Path,
@@ -168,11 +191,22 @@ pub fn store<'k>(
         let (inode, size, seconds, nanoseconds) = known.stamp;
         let place = [(bodies.len() - before) as u64, 0];
         let words = [known.id.0, inode, size, seconds as u64, nanoseconds as u64].into_iter();
-        words.chain(known.keys.words()).chain(place).for_each(|word| table.extend(word.to_le_bytes()));
+        words
+            .chain(known.keys.words())
+            .chain(place)
+            .for_each(|word| table.extend(word.to_le_bytes()));
         runs += 1;
     }
     files.replace_with(path, |out| {
-        serde_json::to_writer(&mut *out, &Header { version: VERSION, seen, runs, base })?;
+        serde_json::to_writer(
+            &mut *out,
+            &Header {
+                version: VERSION,
+                seen,
+                runs,
+                base,
+            },
+        )?;
         out.write_all(b"\n")?;
         out.write_all(&table)?;
         out.write_all(&bodies)
@@ -196,7 +230,8 @@ pub fn load_lines(files: &Root, index: &Path) -> Option<(Position, Runs)> {
         version: u32,
         seen: Position,
     }
-    let mut file = BufReader::with_capacity(64 * 1024, files.open(index, Access::Read).ok()?.take(LIMIT));
+    let mut file =
+        BufReader::with_capacity(64 * 1024, files.open(index, Access::Read).ok()?.take(LIMIT));
     let mut line = Vec::new();
     let mut next = |line: &mut Vec<u8>| -> Option<usize> {
         line.clear();

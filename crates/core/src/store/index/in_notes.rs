@@ -14,8 +14,8 @@ pub(super) struct InNotes {
 }
 
 impl RunIndex {
-    /// The summary of the record in the commit's note, where notes were fetched. Another clone's runs are known only
-    /// from notes.
+    /// The summary of the record in the commit's note, where notes were fetched. Another clone's
+    /// runs are known only from notes.
     pub fn summary_in_note(&self, commit: &str) -> Option<&RunSummary> {
         self.in_notes.summaries.get(commit)?.as_ref()
     }
@@ -24,7 +24,10 @@ impl RunIndex {
     pub fn read_notes<'c>(&mut self, notes: &Notes, commits: impl Iterator<Item = &'c str>) {
         let tip = notes.tip();
         if self.in_notes.tip != tip {
-            self.in_notes = InNotes { tip, summaries: HashMap::new() };
+            self.in_notes = InNotes {
+                tip,
+                summaries: HashMap::new(),
+            };
         }
         if self.in_notes.tip.is_none() {
             return;
@@ -32,13 +35,18 @@ impl RunIndex {
         // A note is another clone's, whatever it says of itself.
         let read = |note: String| {
             let summary: RunSummary = serde_json::from_str(&note).ok()?;
-            is_inside(&summary.kernel).then_some(RunSummary { origin: Origin::Unsigned, ..summary })
+            is_inside(&summary.kernel).then_some(RunSummary {
+                origin: Origin::Unsigned,
+                ..summary
+            })
         };
         for commit in commits {
             if !self.in_notes.summaries.contains_key(commit)
                 && let Some(note) = notes.note_of_row(commit)
             {
-                self.in_notes.summaries.insert(commit.to_owned(), read(note));
+                self.in_notes
+                    .summaries
+                    .insert(commit.to_owned(), read(note));
             }
         }
     }

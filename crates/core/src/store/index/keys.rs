@@ -1,4 +1,5 @@
-//! What searches need of a summary, in a few bytes: of 10,000 runs only those that a search finds are parsed.
+//! What searches need of a summary, in a few bytes: of 10,000 runs only those that a search finds
+//! are parsed.
 
 use crate::run::experiment::{Row, Status};
 use crate::run::record::Origin;
@@ -55,22 +56,38 @@ impl Keys {
             (Fact::Passed, summary.outcome() == Some(Outcome::Pass)),
             (Fact::IsCheck, summary.is_check()),
             (Fact::IsEmulated, summary.emulated()),
-            (Fact::IsDecided, decision.is_some_and(|decision| decision.commit.is_some())),
-            (Fact::OwesRow, decision.is_some_and(|decision| decision.row.is_some() && !decision.row_written)),
+            (
+                Fact::IsDecided,
+                decision.is_some_and(|decision| decision.commit.is_some()),
+            ),
+            (
+                Fact::OwesRow,
+                decision.is_some_and(|decision| decision.row.is_some() && !decision.row_written),
+            ),
             (Fact::HasHeldOut, summary.held_out.is_some()),
             (Fact::IsOwn, summary.origin == Origin::Own),
-            (Fact::IsKept, decision.is_some_and(|decision| decision.status == Status::Keep)),
+            (
+                Fact::IsKept,
+                decision.is_some_and(|decision| decision.status == Status::Keep),
+            ),
             (Fact::TellsKept, true),
         ];
         Keys {
             kernel: hash(&[&summary.kernel]),
             blob: hash(&[&summary.blob]),
             fingerprint: hash(&[&summary.fingerprint.0]),
-            tokens: summary.token_fingerprint.as_ref().map_or(0, |tokens| hash(&[&tokens.0])),
+            tokens: summary
+                .token_fingerprint
+                .as_ref()
+                .map_or(0, |tokens| hash(&[&tokens.0])),
             row: row.map_or(0, of_row),
             decided: decision.map_or(0, |decision| decision.decided.as_microsecond()),
             order: decision.map_or(0, |decision| decision.order),
-            facts: facts.iter().filter(|(_, holds)| *holds).map(|(fact, _)| *fact as u64).sum(),
+            facts: facts
+                .iter()
+                .filter(|(_, holds)| *holds)
+                .map(|(fact, _)| *fact as u64)
+                .sum(),
         }
     }
 
@@ -84,12 +101,50 @@ impl Keys {
     }
 
     pub fn words(&self) -> [u64; WORDS] {
-        let Keys { kernel, blob, fingerprint, tokens, row, decided, order, facts } = *self;
-        [kernel, blob, fingerprint, tokens, row, decided as u64, order, facts]
+        let Keys {
+            kernel,
+            blob,
+            fingerprint,
+            tokens,
+            row,
+            decided,
+            order,
+            facts,
+        } = *self;
+        [
+            kernel,
+            blob,
+            fingerprint,
+            tokens,
+            row,
+            decided as u64,
+            order,
+            facts,
+        ]
     }
 
-    pub fn from_words([kernel, blob, fingerprint, tokens, row, decided, order, facts]: [u64; WORDS]) -> Keys {
-        Keys { kernel, blob, fingerprint, tokens, row, decided: decided as i64, order, facts }
+    pub fn from_words(
+        [
+            kernel,
+            blob,
+            fingerprint,
+            tokens,
+            row,
+            decided,
+            order,
+            facts,
+        ]: [u64; WORDS],
+    ) -> Keys {
+        Keys {
+            kernel,
+            blob,
+            fingerprint,
+            tokens,
+            row,
+            decided: decided as i64,
+            order,
+            facts,
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! What the index keeps of each run, in one list: ten thousand runs take a few blocks of memory and not one for each.
+//! What the index keeps of each run, in one list: ten thousand runs take a few blocks of memory and
+//! not one for each.
 
 use super::keys::{Fact, Keys};
 use crate::disk::stamp::Stamp;
@@ -47,16 +48,31 @@ pub struct Known {
 impl Known {
     /// A summary on disk, which is not read yet.
     pub fn at(id: RunId, stamp: Stamp, keys: Keys, place: Place) -> Self {
-        Known { id, stamp, keys, place: Some(place), summary: OnceCell::new() }
+        Known {
+            id,
+            stamp,
+            keys,
+            place: Some(place),
+            summary: OnceCell::new(),
+        }
     }
 
     /// A summary that was read from its record.
     pub fn read(Entry { stamp, mut summary }: Entry) -> Self {
         // A list keeps room for more items than it has; with ten thousand runs that adds up.
-        summary.decision.iter_mut().for_each(|decision| decision.trailers.shrink_to_fit());
+        summary
+            .decision
+            .iter_mut()
+            .for_each(|decision| decision.trailers.shrink_to_fit());
         summary.peers.shrink_to_fit();
         let (id, keys) = (summary.id, Keys::of(&summary));
-        Known { id, stamp, keys, place: None, summary: OnceCell::from(Some(Box::new(summary))) }
+        Known {
+            id,
+            stamp,
+            keys,
+            place: None,
+            summary: OnceCell::from(Some(Box::new(summary))),
+        }
     }
 
     /// Whether both are of the same record, read when its file was the same.
@@ -83,7 +99,8 @@ pub struct Runs {
 impl Runs {
     /// The runs of a file of the index. `None` unless they stand in their order, each once.
     pub fn sorted(list: Vec<Known>) -> Option<Runs> {
-        list.is_sorted_by(|a, b| a.id < b.id).then_some(Runs { list })
+        list.is_sorted_by(|a, b| a.id < b.id)
+            .then_some(Runs { list })
     }
 
     pub fn len(&self) -> usize {
@@ -121,7 +138,8 @@ impl Runs {
         }
     }
 
-    /// Forgets the runs that are not among `ids`, which are sorted, newest first. Both are walked once.
+    /// Forgets the runs that are not among `ids`, which are sorted, newest first. Both are walked
+    /// once.
     pub fn retain(&mut self, ids: &[RunId]) {
         let mut here = ids.iter().rev().peekable();
         self.list.retain(|known| {
@@ -147,7 +165,16 @@ mod tests {
 
     fn known(id: u64, kernel: u64) -> Known {
         let keys = Keys::from_words([kernel, 0, 0, 0, 0, 0, 0, 0]);
-        Known::at(RunId(id), (0, 0, 0, 0), keys, Place { of: Part::Whole, at: 0, length: 0 })
+        Known::at(
+            RunId(id),
+            (0, 0, 0, 0),
+            keys,
+            Place {
+                of: Part::Whole,
+                at: 0,
+                length: 0,
+            },
+        )
     }
 
     fn ids(runs: &Runs) -> Vec<u64> {

@@ -22,7 +22,9 @@ pub fn read(store: &RunStore, ids: &[RunId]) -> Vec<(RunId, Found)> {
     if ids.len() <= WORTH_A_THREAD {
         return ids.iter().map(one).collect();
     }
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(8);
     let share = ids.len().div_ceil(threads).max(WORTH_A_THREAD);
     std::thread::scope(|scope| {
         let mut shares = ids.chunks(share);
@@ -46,7 +48,8 @@ pub fn read(store: &RunStore, ids: &[RunId]) -> Vec<(RunId, Found)> {
 }
 
 fn find(store: &RunStore, id: RunId) -> Found {
-    // Taken before the record is read: a record that is replaced in between is read again the next time.
+    // Taken before the record is read: a record that is replaced in between is read again the next
+    // time.
     let stamp = stamp(store.files(), &store.record(id));
     match (store.read_summary(id), stamp) {
         (Ok(summary), Some(stamp)) => Found::Summary(Box::new(Entry { stamp, summary })),

@@ -7,12 +7,19 @@ use std::fs;
 
 fn ended(store: &RunStore, id: RunId, device: &str) {
     let verdict = Verdict::bare(Outcome::Pass, "");
-    let of = Record { verdict: Some(verdict), device: Some(device.into()), ..record(id) };
+    let of = Record {
+        verdict: Some(verdict),
+        device: Some(device.into()),
+        ..record(id)
+    };
     store.write(&of).expect("written");
 }
 
 fn seen(index: &RunIndex) -> Vec<(u64, &str)> {
-    index.newest().map(|b| (b.id.0, b.device.as_deref().unwrap_or("-"))).collect()
+    index
+        .newest()
+        .map(|b| (b.id.0, b.device.as_deref().unwrap_or("-")))
+        .collect()
 }
 
 #[test]
@@ -26,7 +33,10 @@ fn a_record_that_changes_is_read_again_and_one_that_is_gone_is_forgotten() {
     }
     index.refresh();
     assert_eq!(index.newest().count(), NEWEST + 4);
-    assert_eq!(index.newest().next().map(|b| b.id.0), Some(NEWEST as u64 + 4));
+    assert_eq!(
+        index.newest().next().map(|b| b.id.0),
+        Some(NEWEST as u64 + 4)
+    );
 
     // A new object starts from the index on disk, and finds what changed since.
     ended(&store, RunId(2), "b");
@@ -38,7 +48,11 @@ fn a_record_that_changes_is_read_again_and_one_that_is_gone_is_forgotten() {
     assert!(again.paths.whole.exists());
     for index in [&mut index, &mut again] {
         index.refresh();
-        assert!(seen(index).ends_with(&[(3, "a"), (2, "b")]), "{:?}", seen(index));
+        assert!(
+            seen(index).ends_with(&[(3, "a"), (2, "b")]),
+            "{:?}",
+            seen(index)
+        );
         assert_eq!(seen(index)[3], (NEWEST as u64, "by hand"));
         assert_eq!(index.problems().len(), 1, "{:?}", index.problems());
         index.refresh();
@@ -56,8 +70,17 @@ fn a_record_that_changes_is_read_again_and_one_that_is_gone_is_forgotten() {
             assert_eq!(seen(&third), seen(&index));
         }
     }
-    let newest = |index: &RunIndex| index.newest_of(&Fingerprint("f".into())).next().map(|run| run.id.0);
-    assert_eq!(newest(&RunIndex::of(temp.path())), None, "nothing was read yet");
+    let newest = |index: &RunIndex| {
+        index
+            .newest_of(&Fingerprint("f".into()))
+            .next()
+            .map(|run| run.id.0)
+    };
+    assert_eq!(
+        newest(&RunIndex::of(temp.path())),
+        None,
+        "nothing was read yet"
+    );
     assert_eq!(newest(&index), Some(NEWEST as u64 + 4));
     assert_eq!(index.newest_of(&Fingerprint("other".into())).count(), 0);
 }
@@ -98,8 +121,15 @@ fn a_run_in_progress_is_read_again() {
     drop(log);
     index.refresh();
     assert_eq!(index.ended(), Some(id));
-    assert_eq!(index.newest().next().and_then(RunSummary::outcome), Some(Outcome::NotJudged));
-    assert!(index.find(|b| b.outcome() == Some(Outcome::NotJudged)).is_some());
+    assert_eq!(
+        index.newest().next().and_then(RunSummary::outcome),
+        Some(Outcome::NotJudged)
+    );
+    assert!(
+        index
+            .find(|b| b.outcome() == Some(Outcome::NotJudged))
+            .is_some()
+    );
 }
 
 #[test]
@@ -122,21 +152,42 @@ fn summaries_that_are_on_disk_are_freed_and_read_again_when_somebody_asks() {
     ended(&store, RunId(30), "c");
     index.refresh();
     let unmerged = [30, 31, 32, 33].map(RunId);
-    assert!(index.unmerged.iter().copied().eq(unmerged), "{:?}", index.unmerged);
-    let all =
-        |index: &RunIndex| seen(index).into_iter().map(|(id, d)| (id, d.to_owned())).collect::<Vec<_>>();
+    assert!(
+        index.unmerged.iter().copied().eq(unmerged),
+        "{:?}",
+        index.unmerged
+    );
+    let all = |index: &RunIndex| {
+        seen(index)
+            .into_iter()
+            .map(|(id, d)| (id, d.to_owned()))
+            .collect::<Vec<_>>()
+    };
     let before = all(&index);
-    assert_eq!((index.in_memory(), before[3].clone()), (33, (30, "c".to_owned())));
+    assert_eq!(
+        (index.in_memory(), before[3].clone()),
+        (33, (30, "c".to_owned()))
+    );
     index.forget_summaries();
-    assert!(index.unmerged.iter().copied().eq(unmerged), "they are in no file of all");
+    assert!(
+        index.unmerged.iter().copied().eq(unmerged),
+        "they are in no file of all"
+    );
     assert_eq!(index.in_memory(), 4);
     assert_eq!(all(&index), before);
     // Another lab wrote a file of all, in which a run is missing that this one knows.
     let mut other = RunIndex::of(temp.path());
     other.refresh();
     other.known.remove(RunId(7));
-    file::store(store.files(), &index.paths.whole, None, other.seen, &other.open, other.known.iter())
-        .expect("written");
+    file::store(
+        store.files(),
+        &index.paths.whole,
+        None,
+        other.seen,
+        &other.open,
+        other.known.iter(),
+    )
+    .expect("written");
     index.forget_summaries();
     assert_eq!(all(&index), before);
     create(10);

@@ -1,4 +1,5 @@
-//! The key that signs records: 32 random bytes in the user's state folder, made on first use, for its owner's eyes only.
+//! The key that signs records: 32 random bytes in the user's state folder, made on first use, for
+//! its owner's eyes only.
 
 use crate::project::trust;
 use anyhow::{Context, Result, ensure};
@@ -11,7 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Environment variable that names another key file, for a job of a cluster that gets a key of its own.
+/// Environment variable that names another key file, for a job of a cluster that gets a key of its
+/// own.
 pub const KEY_FILE: &str = "LAB_KEY_FILE";
 
 /// Name of the key in the state folder.
@@ -30,8 +32,8 @@ static LAST: Mutex<Option<(PathBuf, FileStamp, Key)>> = Mutex::new(None);
 /// Device, inode, and the time of the last write in seconds and nanoseconds.
 type FileStamp = (u64, u64, i64, i64);
 
-/// Takes the key in this file from now on, in this process. The first call counts. For tests, which leave the user's state
-/// folder alone.
+/// Takes the key in this file from now on, in this process. The first call counts. For tests, which
+/// leave the user's state folder alone.
 pub fn use_key_file(file: &Path) {
     let _ = GIVEN.set(file.to_owned());
 }
@@ -55,7 +57,8 @@ impl Key {
         let file = place()?;
         match Key::read(&file)? {
             Some(key) => Ok(key),
-            None => Key::create(&file).with_context(|| format!("cannot make the key {}", file.display())),
+            None => Key::create(&file)
+                .with_context(|| format!("cannot make the key {}", file.display())),
         }
     }
 
@@ -71,7 +74,8 @@ impl Key {
             Ok(about) => about,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => {
-                return Err(error).with_context(|| format!("cannot read the key {}", file.display()));
+                return Err(error)
+                    .with_context(|| format!("cannot read the key {}", file.display()));
             }
         };
         let stamp = (about.dev(), about.ino(), about.mtime(), about.mtime_nsec());
@@ -87,21 +91,32 @@ impl Key {
         let text = String::from_utf8_lossy(&text);
         let bytes = super::unhex(text.trim()).and_then(|bytes| bytes.try_into().ok());
         let key = Key(bytes.with_context(|| {
-            format!("the key {} is damaged: remove it, and judge again what is undecided", file.display())
+            format!(
+                "the key {} is damaged: remove it, and judge again what is undecided",
+                file.display()
+            )
         })?);
         *last = Some((file.to_owned(), stamp, key));
         Ok(Some(key))
     }
 
-    #[allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the state folder is the user's own"
+    )]
     fn create(file: &Path) -> Result<Key> {
         let folder = file.parent().context("it has no folder")?;
         std::fs::create_dir_all(folder)?;
         let mut bytes = [0; BYTES];
         let drawn = getrandom(&mut bytes, GetRandomFlags::empty())?;
-        ensure!(drawn == BYTES, "the system gave {drawn} random bytes instead of {BYTES}");
+        ensure!(
+            drawn == BYTES,
+            "the system gave {drawn} random bytes instead of {BYTES}"
+        );
         // A temporary file of this crate is for its owner only.
-        let mut new = tempfile::Builder::new().prefix(".key-").tempfile_in(folder)?;
+        let mut new = tempfile::Builder::new()
+            .prefix(".key-")
+            .tempfile_in(folder)?;
         new.write_all(format!("{}\n", super::hex(&bytes)).as_bytes())?;
         new.as_file().sync_all()?;
         match new.persist_noclobber(file) {
@@ -130,7 +145,10 @@ fn place() -> Result<PathBuf> {
 fn place() -> Result<PathBuf> {
     static FOLDER: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
     let _ = trust::STATE_DIR;
-    let folder = FOLDER.get_or_init(|| tempfile::tempdir().ok()).as_ref().context("no temporary folder")?;
+    let folder = FOLDER
+        .get_or_init(|| tempfile::tempdir().ok())
+        .as_ref()
+        .context("no temporary folder")?;
     Ok(folder.path().join(NAME))
 }
 
@@ -149,7 +167,10 @@ mod tests {
         let (first, second) = (Key::create(&file).unwrap(), Key::create(&file).unwrap());
         assert_eq!(first.0, second.0);
         assert_eq!(Key::read(&file).unwrap().unwrap().0, first.0);
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
         let other = Key::create(&temp.path().join("other")).unwrap();
         assert_ne!(other.0, first.0);
@@ -162,7 +183,10 @@ mod tests {
         for text in ["", "00", "not hex"] {
             fs::write(&file, text).unwrap();
             let error = Key::read(&file).err().unwrap().to_string();
-            assert!(error.contains("is damaged: remove it, and judge again what is undecided"), "{error}");
+            assert!(
+                error.contains("is damaged: remove it, and judge again what is undecided"),
+                "{error}"
+            );
         }
         fs::write(temp.path().join("file"), "").unwrap();
         let error = Key::create(&temp.path().join("file/key")).err().unwrap();

@@ -1,5 +1,5 @@
-//! The figures of the verdict: the objective with its unit and aggregate, the change against the incumbent, the fastest peer; and
-//! the line below them.
+//! The figures of the verdict: the objective with its unit and aggregate, the change against the
+//! incumbent, the fastest peer; and the line below them.
 
 use super::Banner;
 use crate::format;
@@ -14,7 +14,9 @@ use ratatui::text::Span;
 impl Banner<'_> {
     /// What the run in progress has measured so far, with its interval.
     pub(super) fn so_far(&self) -> Option<Vec<Span<'static>>> {
-        let Running::Live(live) = &self.runs.running else { return None };
+        let Running::Live(live) = &self.runs.running else {
+            return None;
+        };
         let theme = &self.appearance.theme;
         let figure = Figure::so_far(&live.report, &self.setup.objective)?;
         let Measure { value, low, high } = figure.measure;
@@ -26,7 +28,10 @@ impl Banner<'_> {
             Span::styled(format!("{ends} {}", unit_of(&figure)), theme.quiet()),
         ];
         if let Some(change) = Change::in_turns(&live.report, &self.setup.objective) {
-            line.push(Span::styled(format!("  {change}"), self.change_style(&change)));
+            line.push(Span::styled(
+                format!("  {change}"),
+                self.change_style(&change),
+            ));
         }
         Some(line)
     }
@@ -41,17 +46,33 @@ impl Banner<'_> {
         let mut line = Vec::new();
         match verdict.figure(&self.setup.objective) {
             Some(figure) => {
-                let style = if verdict.emulated { theme.quiet() } else { theme.strong() };
+                let style = if verdict.emulated {
+                    theme.quiet()
+                } else {
+                    theme.strong()
+                };
                 line.push(Span::styled(format::count(figure.measure.value), style));
-                line.push(Span::styled(format!(" {}", unit_of(&figure)), theme.quiet()));
+                line.push(Span::styled(
+                    format!(" {}", unit_of(&figure)),
+                    theme.quiet(),
+                ));
                 if verdict.emulated {
-                    line.push(Span::styled(", which says nothing about a GPU", theme.quiet()));
+                    line.push(Span::styled(
+                        ", which says nothing about a GPU",
+                        theme.quiet(),
+                    ));
                 }
             }
-            None => line.push(Span::styled(format!("no {}", self.setup.objective), theme.warn())),
+            None => line.push(Span::styled(
+                format!("no {}", self.setup.objective),
+                theme.warn(),
+            )),
         }
         if let Some(change) = verdict.change {
-            line.push(Span::styled(format!("  {change}"), self.change_style(&change)));
+            line.push(Span::styled(
+                format!("  {change}"),
+                self.change_style(&change),
+            ));
             // A kept kernel is the incumbent now; its change is against the one that it replaced.
             let against = match (last.decided == Some(Status::Keep), change.speed) {
                 (true, _) => format!(" vs {} before", change.against()),
@@ -68,9 +89,13 @@ impl Banner<'_> {
     pub(super) fn third_line(&self) -> Vec<Span<'static>> {
         let theme = &self.appearance.theme;
         if let Some(text) = self.qualifies() {
-            return vec![Span::styled(format!("! {}", printable(&text)), theme.warn())];
+            return vec![Span::styled(
+                format!("! {}", printable(&text)),
+                theme.warn(),
+            )];
         }
-        // Beside the figures of the run in progress, those of the last run would be mistaken for its own.
+        // Beside the figures of the run in progress, those of the last run would be mistaken for
+        // its own.
         let Some(last) = self.runs.last.as_ref().filter(|_| self.so_far().is_none()) else {
             return Vec::new();
         };
@@ -91,7 +116,10 @@ impl Banner<'_> {
         }
         // During a run these belong to the last verdict, like the line above.
         let indent = if self.runs.is_idle() { "" } else { "      " };
-        vec![Span::styled(format!("{indent}{}", parts.join("   ")), theme.quiet())]
+        vec![Span::styled(
+            format!("{indent}{}", parts.join("   ")),
+            theme.quiet(),
+        )]
     }
 
     /// Which workloads are slower, or the first caveat.
@@ -104,29 +132,37 @@ impl Banner<'_> {
     /// The fastest peer, behind the figures.
     pub(super) fn peers_behind(&self, last: &FinishedRun) -> Option<Span<'static>> {
         let text = self.beside_peers(last)?;
-        Some(Span::styled(format!("  {text}"), self.appearance.theme.quiet()))
+        Some(Span::styled(
+            format!("  {text}"),
+            self.appearance.theme.quiet(),
+        ))
     }
 
     /// How fast a kernel that passed is beside the fastest peer.
     fn beside_peers(&self, last: &FinishedRun) -> Option<String> {
-        let known = peers::of(last, self.repository).filter(|_| last.verdict.outcome == Outcome::Pass)?;
+        let known =
+            peers::of(last, self.repository).filter(|_| last.verdict.outcome == Outcome::Pass)?;
         let text = known.in_words(self.repository.time_of_day(self.now))?;
         Some(printable(&text).into_owned())
     }
 
     pub(super) fn change_style(&self, change: &Change) -> Style {
-        let is_better = (change.ratio > 0.0) == (self.setup.goal == lab_core::config::Goal::Maximize);
+        let is_better =
+            (change.ratio > 0.0) == (self.setup.goal == lab_core::config::Goal::Maximize);
         match (change.speed, change.ratio) {
             (Some(Speed::Same), _) | (None, 0.0) => self.appearance.theme.quiet(),
             (Some(Speed::Faster), _) => self.appearance.theme.good(),
-            (Some(Speed::Slower | Speed::Undecided | Speed::Mixed), _) => self.appearance.theme.warn(),
+            (Some(Speed::Slower | Speed::Undecided | Speed::Mixed), _) => {
+                self.appearance.theme.warn()
+            }
             (None, _) if is_better => self.appearance.theme.good(),
             (None, _) => self.appearance.theme.warn(),
         }
     }
 }
 
-/// The unit of a figure, as in `sps`, of several workloads with their aggregate: `sps (geometric mean of 54)`.
+/// The unit of a figure, as in `sps`, of several workloads with their aggregate:
+/// `sps (geometric mean of 54)`.
 fn unit_of(figure: &Figure) -> String {
     let unit = printable(format::unit(&figure.objective)).into_owned();
     match figure.aggregate {

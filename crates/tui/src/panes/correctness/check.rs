@@ -25,9 +25,19 @@ pub fn lines(check: &FinishedRun, columns: usize, theme: &Theme) -> Vec<Line<'st
         None => check.verdict.why.as_str(),
     };
     let mut out = Vec::new();
-    for (row, text) in reason_rows(&printable(says), columns.saturating_sub(9)).into_iter().enumerate() {
-        let head = if row == 0 { format!("{sign} check  ") } else { " ".repeat(9) };
-        out.push(Line::from(vec![Span::styled(head, style), Span::styled(text, theme.text())]));
+    for (row, text) in reason_rows(&printable(says), columns.saturating_sub(9))
+        .into_iter()
+        .enumerate()
+    {
+        let head = if row == 0 {
+            format!("{sign} check  ")
+        } else {
+            " ".repeat(9)
+        };
+        out.push(Line::from(vec![
+            Span::styled(head, style),
+            Span::styled(text, theme.text()),
+        ]));
     }
     if check.verdict.outcome != Outcome::Pass {
         out.extend(diagnostics(&check.report, true, columns, theme));

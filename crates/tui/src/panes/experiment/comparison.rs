@@ -1,4 +1,5 @@
-//! Two experiments side by side: results, gates, workloads and measurements, and the diff between their kernels.
+//! Two experiments side by side: results, gates, workloads and measurements, and the diff between
+//! their kernels.
 
 use super::details::{changes, diff_title};
 use super::document::{Document, Section};
@@ -28,15 +29,27 @@ pub fn sections<'a>(
 ) -> Document<'a> {
     let theme = &appearance.theme;
     let both = comparison.both;
-    let reports = both.records.each_ref().map(|r| r.as_ref().map(Record::report).unwrap_or_default());
+    let reports = both
+        .records
+        .each_ref()
+        .map(|r| r.as_ref().map(Record::report).unwrap_or_default());
     let table = Columns::new(columns, theme);
     let title = diff_title("from the first kernel to the second", shown.around);
     Document::new(vec![
         Section::new("", head(comparison, &table, shown.objective, appearance)),
-        Section::new("ratio, the second over the first", ratio(both, theme, columns)),
+        Section::new(
+            "ratio, the second over the first",
+            ratio(both, theme, columns),
+        ),
         Section::new("gates", gates(&reports, &table)),
-        Section::new("workloads", workloads::lines(&reports, both.ratio().is_ok(), &table)),
-        Section::new("beside the peers", peers::side_by_side(comparison.experiments, &table)),
+        Section::new(
+            "workloads",
+            workloads::lines(&reports, both.ratio().is_ok(), &table),
+        ),
+        Section::new(
+            "beside the peers",
+            peers::side_by_side(comparison.experiments, &table),
+        ),
         Section::new("measured", measures(&reports, &table)),
         Section::new("profile, what moved", profiles(both, &table, columns)),
         changes(&both.diff, between, &title, columns, theme),
@@ -50,9 +63,13 @@ fn head(
     appearance: &ScreenSettings,
 ) -> Vec<Line<'static>> {
     let theme = table.theme;
-    let cells_of = |of: fn(&Experiment) -> String| experiments.map(|e| e.map(of).unwrap_or_default());
+    let cells_of =
+        |of: fn(&Experiment) -> String| experiments.map(|e| e.map(of).unwrap_or_default());
     let styles = experiments.map(|e| e.map_or(theme.text(), |e| theme.experiment(e.row.status)));
-    let names = both.keys.each_ref().map(|key| (printable(&key.commit).into_owned(), theme.accent()));
+    let names = both
+        .keys
+        .each_ref()
+        .map(|key| (printable(&key.commit).into_owned(), theme.accent()));
     let mut out = vec![table.row("", names)];
     let status = cells_of(|e| format!("{} {}", mark(e.row.status), e.row.status.word()));
     let [a, b] = status;
@@ -61,15 +78,28 @@ fn head(
     let rows = described.map(|text| wrap(&text, table.cell_columns().max(8)));
     for at in 0..rows[0].len().max(rows[1].len()) {
         let label = if at == 0 { "description" } else { "" };
-        out.extend(table.plain(label, rows.each_ref().map(|r| r.get(at).cloned().unwrap_or_default())));
+        out.extend(
+            table.plain(
+                label,
+                rows.each_ref()
+                    .map(|r| r.get(at).cloned().unwrap_or_default()),
+            ),
+        );
     }
-    let when = experiments
-        .map(|e| e.and_then(|e| e.decided).map(|at| format::date(at, &appearance.zone)).unwrap_or_default());
+    let when = experiments.map(|e| {
+        e.and_then(|e| e.decided)
+            .map(|at| format::date(at, &appearance.zone))
+            .unwrap_or_default()
+    });
     out.extend(table.plain("when", when));
-    out.extend(table.plain("run", cells_of(|e| e.run.map(|run| run.to_string()).unwrap_or_default())));
-    out.extend(
-        table.plain("device", cells_of(|e| printable(e.device.as_deref().unwrap_or_default()).into_owned())),
-    );
+    out.extend(table.plain(
+        "run",
+        cells_of(|e| e.run.map(|run| run.to_string()).unwrap_or_default()),
+    ));
+    out.extend(table.plain(
+        "device",
+        cells_of(|e| printable(e.device.as_deref().unwrap_or_default()).into_owned()),
+    ));
     let measure = common_measure(experiments);
     let objective = measure.map_or_else(|| objective.clone(), ChosenMeasure::objective);
     let unit = printable(format::unit(&objective)).into_owned();
@@ -79,36 +109,53 @@ fn head(
     out.extend(table.plain("kernel µs", side_by_side(times, format::count)));
     out.extend(table.plain(
         "vs incumbent",
-        cells_of(|e| e.measured.change.map(|change| change.to_string()).unwrap_or_default()),
+        cells_of(|e| {
+            e.measured
+                .change
+                .map(|change| change.to_string())
+                .unwrap_or_default()
+        }),
     ));
     out
 }
 
-/// The measure that the problem chose, if it is the same for both; `None` is the objective, which every row has.
+/// The measure that the problem chose, if it is the same for both; `None` is the objective, which
+/// every row has.
 fn common_measure(experiments: [Option<&Experiment>; 2]) -> Option<ChosenMeasure> {
     let [a, b] = experiments.map(|e| e.and_then(Experiment::measure));
     a.filter(|a| Some(*a) == b)
 }
 
 /// Both figures, as in `165,210 (164,880 … 165,540)`.
-fn measures_of(experiments: [Option<&Experiment>; 2], measure: Option<ChosenMeasure>) -> [String; 2] {
+fn measures_of(
+    experiments: [Option<&Experiment>; 2],
+    measure: Option<ChosenMeasure>,
+) -> [String; 2] {
     let value = |e: Option<&Experiment>| e.and_then(|e| e.figure_of(measure));
     let values = side_by_side(experiments.map(value), format::count);
     let ends = experiments.map(|e| {
         let measured = e?.measured;
-        let shown = if measure.is_some() { measured.shown() } else { measured.objective };
+        let shown = if measure.is_some() {
+            measured.shown()
+        } else {
+            measured.objective
+        };
         format::measure(value(e)?, shown?.low.zip(shown?.high)).1
     });
     let [a, b] = values;
     let [ends_a, ends_b] = ends;
-    let text = |experiment: Option<&Experiment>, value: String, ends: Option<String>| match experiment {
-        Some(experiment) if experiment.figure().is_none() => figure(experiment, usize::MAX),
-        Some(experiment) => {
-            let about = if experiment.emulated { "~" } else { "" };
-            format!("{about}{value}{}", ends.map_or_else(String::new, |ends| format!(" {ends}")))
-        }
-        None => String::new(),
-    };
+    let text =
+        |experiment: Option<&Experiment>, value: String, ends: Option<String>| match experiment {
+            Some(experiment) if experiment.figure().is_none() => figure(experiment, usize::MAX),
+            Some(experiment) => {
+                let about = if experiment.emulated { "~" } else { "" };
+                format!(
+                    "{about}{value}{}",
+                    ends.map_or_else(String::new, |ends| format!(" {ends}"))
+                )
+            }
+            None => String::new(),
+        };
     let [one, other] = experiments;
     [text(one, a, ends_a), text(other, b, ends_b)]
 }
@@ -117,7 +164,8 @@ fn measures_of(experiments: [Option<&Experiment>; 2], measure: Option<ChosenMeas
 fn profiles(both: &Compared, table: &Columns, columns: usize) -> Vec<Line<'static>> {
     let quiet = |text: &str| -> Vec<Line<'static>> {
         let rows = wrap(&printable(text), columns).into_iter();
-        rows.map(|row| Line::styled(row, table.theme.quiet())).collect()
+        rows.map(|row| Line::styled(row, table.theme.quiet()))
+            .collect()
     };
     match &both.profiles {
         ComparedProfiles::Neither => Vec::new(),
@@ -128,7 +176,10 @@ fn profiles(both: &Compared, table: &Columns, columns: usize) -> Vec<Line<'stati
                 out.extend(quiet("every figure is the same"));
             }
             out.extend(moved.iter().filter_map(|of| {
-                let by = of.by.map(|by| format!(" ({})", by.words())).unwrap_or_default();
+                let by = of
+                    .by
+                    .map(|by| format!(" ({})", by.words()))
+                    .unwrap_or_default();
                 table.plain(&of.what, [of.before.clone(), format!("{}{by}", of.after)])
             }));
             out
@@ -146,16 +197,28 @@ fn ratio(both: &Compared, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
                     1 => "Of the workload".to_owned(),
                     several => format!("Geometric mean of the {several} workloads"),
                 };
-                let text = format!("{figure} that both timed: the two did not judge the same ones.");
-                out.extend(wrap(&text, columns).into_iter().map(|l| Line::styled(l, theme.quiet())));
+                let text =
+                    format!("{figure} that both timed: the two did not judge the same ones.");
+                out.extend(
+                    wrap(&text, columns)
+                        .into_iter()
+                        .map(|l| Line::styled(l, theme.quiet())),
+                );
             }
             let text = "Each was measured in its own run, not in turns with the other: clocks and heat may be in it.";
-            out.extend(wrap(text, columns).into_iter().map(|l| Line::styled(l, theme.quiet())));
+            out.extend(
+                wrap(text, columns)
+                    .into_iter()
+                    .map(|l| Line::styled(l, theme.quiet())),
+            );
             return out;
         }
         Err(why) => (format!("none: {why}"), theme.quiet()),
     };
-    wrap(&text, columns).into_iter().map(|l| Line::styled(l, style)).collect()
+    wrap(&text, columns)
+        .into_iter()
+        .map(|l| Line::styled(l, style))
+        .collect()
 }
 
 /// The gates of both, each with its own value and limit.
@@ -163,11 +226,18 @@ fn gates(reports: &[Report; 2], table: &Columns) -> Vec<Line<'static>> {
     let theme = table.theme;
     let of: [Vec<Gate>; 2] = reports.each_ref().map(Report::gates);
     let mut names: Vec<&str> = of[0].iter().map(|g| g.name.as_str()).collect();
-    names.extend(of[1].iter().map(|g| g.name.as_str()).filter(|n| of[0].iter().all(|g| g.name != *n)));
+    names.extend(
+        of[1]
+            .iter()
+            .map(|g| g.name.as_str())
+            .filter(|n| of[0].iter().all(|g| g.name != *n)),
+    );
     let value = |gate: Option<&Gate>| gate.map_or(f64::NAN, |gate| gate.value);
     let limit = |gate: Option<&Gate>| gate.map_or(f64::NAN, |gate| gate.limit);
     let cells = |name: &str| {
-        let [a, b] = of.each_ref().map(|gates| gates.iter().find(|g| g.name == name));
+        let [a, b] = of
+            .each_ref()
+            .map(|gates| gates.iter().find(|g| g.name == name));
         // The values are told apart from each other and from their limits.
         let [one, of_one, other, of_other] =
             format::distinct([value(a), limit(a), value(b), limit(b)], format::gate);
@@ -178,7 +248,10 @@ fn gates(reports: &[Report; 2], table: &Columns) -> Vec<Line<'static>> {
         };
         [cell(a, one, of_one), cell(b, other, of_other)]
     };
-    names.iter().map(|name| table.row(name, cells(name))).collect()
+    names
+        .iter()
+        .map(|name| table.row(name, cells(name)))
+        .collect()
 }
 
 /// The numbers of both that are no gates.
@@ -186,11 +259,18 @@ fn measures(reports: &[Report; 2], table: &Columns) -> Vec<Line<'static>> {
     let is_measure = |report: &Report, key: &str| {
         let is_gate = report.value(key).is_some_and(|v| v.contains("limit="));
         // The comparison with the incumbent is in the head.
-        let is_shown = matches!(key, "stage" | "progress" | "correctness" | "speed_ratio" | "speed");
+        let is_shown = matches!(
+            key,
+            "stage" | "progress" | "correctness" | "speed_ratio" | "speed"
+        );
         !is_gate && !is_shown && report.number(key).is_some()
     };
     let keys = |report: &Report| -> Vec<String> {
-        report.entries().map(|(key, _)| key.to_owned()).filter(|key| is_measure(report, key)).collect()
+        report
+            .entries()
+            .map(|(key, _)| key.to_owned())
+            .filter(|key| is_measure(report, key))
+            .collect()
     };
     let mut names = keys(&reports[0]);
     for key in keys(&reports[1]) {
@@ -199,13 +279,18 @@ fn measures(reports: &[Report; 2], table: &Columns) -> Vec<Line<'static>> {
         }
     }
     let cells = |key: &str| {
-        let texts = reports.each_ref().map(|r| r.value(key).map(value_text).unwrap_or_default());
+        let texts = reports
+            .each_ref()
+            .map(|r| r.value(key).map(value_text).unwrap_or_default());
         let values = reports.each_ref().map(|r| r.number(key));
         match values {
-            [Some(a), Some(b)] if a != b && texts[0] == texts[1] => format::distinct([a, b], format::count),
+            [Some(a), Some(b)] if a != b && texts[0] == texts[1] => {
+                format::distinct([a, b], format::count)
+            }
             _ => texts,
         }
     };
     let rows = names.iter().filter(|key| !key.ends_with("_series"));
-    rows.filter_map(|key| table.plain(key, cells(key))).collect()
+    rows.filter_map(|key| table.plain(key, cells(key)))
+        .collect()
 }

@@ -40,18 +40,27 @@ pub struct Document<'a> {
 
 impl<'a> Document<'a> {
     pub fn of(lines: Vec<Line<'static>>) -> Self {
-        Document::new(vec![Section { title: String::new(), body: Body::Lines(lines) }])
+        Document::new(vec![Section {
+            title: String::new(),
+            body: Body::Lines(lines),
+        }])
     }
 
     /// Empty sections are left out.
     pub fn new(sections: Vec<Section<'a>>) -> Self {
-        Document { sections: sections.into_iter().filter(|s| s.body.len() > 0).collect() }
+        Document {
+            sections: sections.into_iter().filter(|s| s.body.len() > 0).collect(),
+        }
     }
 
     /// How many rows the text has.
     pub fn rows(&self) -> usize {
         // No blank row behind the last.
-        self.sections.iter().map(Section::rows).sum::<usize>().saturating_sub(1)
+        self.sections
+            .iter()
+            .map(Section::rows)
+            .sum::<usize>()
+            .saturating_sub(1)
     }
 
     /// The text of row `at`.
@@ -78,15 +87,22 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// The rows where sections and changes of a diff begin. A change right below its section's title is left out.
+    /// The rows where sections and changes of a diff begin. A change right below its section's
+    /// title is left out.
     pub fn starts(&self) -> Vec<JumpTarget> {
         let mut starts = Vec::new();
         for (begin, section) in self.begins() {
-            starts.push(JumpTarget { row: begin, is_head: true });
+            starts.push(JumpTarget {
+                row: begin,
+                is_head: true,
+            });
             if let Body::Diff(view) = &section.body {
                 let first = begin + section.title_rows();
                 let changes = view.jump_targets().into_iter().filter(|stop| stop.row > 0);
-                starts.extend(changes.map(|stop| JumpTarget { row: first + stop.row, ..stop }));
+                starts.extend(changes.map(|stop| JumpTarget {
+                    row: first + stop.row,
+                    ..stop
+                }));
             }
         }
         starts
@@ -94,8 +110,12 @@ impl<'a> Document<'a> {
 
     /// The first row of the diff.
     pub fn diff_at(&self) -> Option<usize> {
-        let mut diffs = self.begins().filter(|(_, section)| matches!(section.body, Body::Diff(_)));
-        diffs.next().map(|(begin, section)| begin + section.title_rows())
+        let mut diffs = self
+            .begins()
+            .filter(|(_, section)| matches!(section.body, Body::Diff(_)));
+        diffs
+            .next()
+            .map(|(begin, section)| begin + section.title_rows())
     }
 
     pub fn lines(&self, rows: Range<usize>, sheet: Sheet) -> Vec<Line<'a>> {
@@ -115,7 +135,10 @@ impl<'a> Document<'a> {
 
 impl<'a> Section<'a> {
     pub fn new(title: &str, lines: Vec<Line<'static>>) -> Self {
-        Section { title: title.to_owned(), body: Body::Lines(lines) }
+        Section {
+            title: title.to_owned(),
+            body: Body::Lines(lines),
+        }
     }
 
     fn title_rows(&self) -> usize {
@@ -129,7 +152,12 @@ impl<'a> Section<'a> {
 
     /// Some of the section's rows, of which the first may be its title, and the last is blank.
     fn lines(&self, rows: Range<usize>, sheet: Sheet, out: &mut Vec<Line<'a>>) {
-        let Sheet { left, columns, needle, theme } = sheet;
+        let Sheet {
+            left,
+            columns,
+            needle,
+            theme,
+        } = sheet;
         let (titles, blank) = (self.title_rows(), self.rows() - 1);
         if rows.start < titles {
             let title = Line::styled(fit(&self.title, columns).into_owned(), theme.strong());
@@ -139,7 +167,11 @@ impl<'a> Section<'a> {
         let take = rows.end.min(blank).saturating_sub(titles) - skip;
         match &self.body {
             Body::Lines(lines) => {
-                let lines = lines.iter().skip(skip).take(take).map(|l| fit_line(l.clone(), columns));
+                let lines = lines
+                    .iter()
+                    .skip(skip)
+                    .take(take)
+                    .map(|l| fit_line(l.clone(), columns));
                 out.extend(lines.map(|line| search_highlight::mark(line, needle, theme)));
             }
             Body::Diff(view) => {
@@ -169,11 +201,15 @@ impl Body<'_> {
     /// The text of row `at`; of a line that is cut, its visible part.
     fn text(&self, at: usize, columns: usize) -> String {
         match self {
-            Body::Lines(lines) => {
-                lines.get(at).map(|line| fit_line(line.clone(), columns).to_string()).unwrap_or_default()
-            }
+            Body::Lines(lines) => lines
+                .get(at)
+                .map(|line| fit_line(line.clone(), columns).to_string())
+                .unwrap_or_default(),
             Body::Diff(view) => view.text(at),
-            Body::Log(lines) => lines.get(at).map(|line| line.text.clone()).unwrap_or_default(),
+            Body::Log(lines) => lines
+                .get(at)
+                .map(|line| line.text.clone())
+                .unwrap_or_default(),
         }
     }
 

@@ -1,4 +1,5 @@
-//! What the kernel was timed beside: each peer with its ratio, its call, its versions, and each workload.
+//! What the kernel was timed beside: each peer with its ratio, its call, its versions, and each
+//! workload.
 
 use super::document::labelled;
 use super::pair_table::Columns;
@@ -16,25 +17,49 @@ const LABEL: usize = 8;
 const HASH: usize = 12;
 
 /// A few lines for each peer.
-pub fn lines(peers: &[MeasuredPeer], columns: usize, appearance: &ScreenSettings) -> Vec<Line<'static>> {
+pub fn lines(
+    peers: &[MeasuredPeer],
+    columns: usize,
+    appearance: &ScreenSettings,
+) -> Vec<Line<'static>> {
     let theme = &appearance.theme;
     let mut out = Vec::new();
     for measured in peers {
         let peer = &measured.peer;
         let mut head = measured.figure().to_string();
         head.extend(peer.us.map(|us| format!(": {} µs", format::count(us))));
-        head.extend(peer.own_us.map(|us| format!(", the kernel {} µs", format::count(us))));
+        head.extend(
+            peer.own_us
+                .map(|us| format!(", the kernel {} µs", format::count(us))),
+        );
         head.extend(peer.launched_as.as_deref().map(|how| format!(", {how}")));
-        let style = if peer.ratio.is_some() { theme.strong() } else { theme.text() };
-        out.extend(wrap(&printable(&head), columns).into_iter().map(|row| Line::styled(row, style)));
+        let style = if peer.ratio.is_some() {
+            theme.strong()
+        } else {
+            theme.text()
+        };
+        out.extend(
+            wrap(&printable(&head), columns)
+                .into_iter()
+                .map(|row| Line::styled(row, style)),
+        );
         let mut say = |label: &str, text: &str| {
-            for (at, row) in wrap(&printable(text), columns.saturating_sub(LABEL + 4)).into_iter().enumerate()
+            for (at, row) in wrap(&printable(text), columns.saturating_sub(LABEL + 4))
+                .into_iter()
+                .enumerate()
             {
-                out.push(labelled(if at == 0 { label } else { "" }, LABEL, row, theme));
+                out.push(labelled(
+                    if at == 0 { label } else { "" },
+                    LABEL,
+                    row,
+                    theme,
+                ));
             }
         };
         peer.failure.iter().for_each(|why| say("failed", why));
-        peer.left_out.iter().for_each(|left| say("not", &format!("{}: {}", left.name, left.why)));
+        peer.left_out
+            .iter()
+            .for_each(|left| say("not", &format!("{}: {}", left.name, left.why)));
         if !peer.call.is_empty() {
             say("call", &peer.call);
         }
@@ -42,15 +67,31 @@ pub fn lines(peers: &[MeasuredPeer], columns: usize, appearance: &ScreenSettings
             say("versions", &peer.versions);
         }
         if let Some(source) = &measured.source {
-            let hash = source.hash.as_deref().map_or("", |hash| hash.get(..HASH).unwrap_or(hash));
+            let hash = source
+                .hash
+                .as_deref()
+                .map_or("", |hash| hash.get(..HASH).unwrap_or(hash));
             say("source", format!("{} {hash}", source.path).trim_end());
         }
-        say("measured", &format::date(measured.measured, &appearance.zone));
-        let widest = peer.workloads.iter().map(|workload| width(&workload.name)).max().unwrap_or(0);
+        say(
+            "measured",
+            &format::date(measured.measured, &appearance.zone),
+        );
+        let widest = peer
+            .workloads
+            .iter()
+            .map(|workload| width(&workload.name))
+            .max()
+            .unwrap_or(0);
         for workload in &peer.workloads {
             let name = crate::text::pad(&printable(&workload.name), widest.min(columns / 2));
-            let us = workload.us.map_or_else(String::new, |us| format!("  {} µs", format::count(us)));
-            out.push(Line::styled(format!("  {name}  {}{us}", workload.ratio), theme.text()));
+            let us = workload
+                .us
+                .map_or_else(String::new, |us| format!("  {} µs", format::count(us)));
+            out.push(Line::styled(
+                format!("  {name}  {}{us}", workload.ratio),
+                theme.text(),
+            ));
         }
     }
     out
@@ -68,10 +109,19 @@ pub fn side_by_side(experiments: [Option<&Experiment>; 2], table: &Columns) -> V
     }
     let cell = |of: &Vec<PeerFigure>, name: &str| {
         let figure = of.iter().find(|figure| figure.name == name);
-        let ratio = figure.and_then(|figure| figure.ratio).map(|ratio| ratio.to_string());
-        let part = figure.and_then(|figure| figure.part).map(|part| format!(", {part}"));
-        ratio.map(|ratio| ratio + &part.unwrap_or_default()).unwrap_or_default()
+        let ratio = figure
+            .and_then(|figure| figure.ratio)
+            .map(|ratio| ratio.to_string());
+        let part = figure
+            .and_then(|figure| figure.part)
+            .map(|part| format!(", {part}"));
+        ratio
+            .map(|ratio| ratio + &part.unwrap_or_default())
+            .unwrap_or_default()
     };
     let cells = |name: &str| both.each_ref().map(|of| cell(of, name));
-    names.iter().filter_map(|name| table.plain(&printable(name), cells(name))).collect()
+    names
+        .iter()
+        .filter_map(|name| table.plain(&printable(name), cells(name)))
+        .collect()
 }

@@ -1,5 +1,5 @@
-//! The workloads of two experiments side by side: the time or rate of each, and the ratio of their speeds; and what the
-//! workloads that both have come to together.
+//! The workloads of two experiments side by side: the time or rate of each, and the ratio of their
+//! speeds; and what the workloads that both have come to together.
 
 use super::pair_table::{Columns, side_by_side};
 use crate::format;
@@ -10,7 +10,8 @@ use lab_protocol::report::{Measure, Report, number};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-/// One row for each workload of either report, those of the first in front. `is_comparable`: times of the two may be compared.
+/// One row for each workload of either report, those of the first in front. `is_comparable`: times
+/// of the two may be compared.
 pub fn lines(reports: &[Report; 2], is_comparable: bool, table: &Columns) -> Vec<Line<'static>> {
     let theme = table.theme;
     let both = reports.each_ref().map(Report::workloads);
@@ -25,16 +26,24 @@ pub fn lines(reports: &[Report; 2], is_comparable: bool, table: &Columns) -> Vec
     let mut rows = Vec::new();
     let mut common: Vec<(f64, String)> = Vec::new();
     for wanted in names {
-        let pair = both
-            .each_ref()
-            .map(|of| of.iter().find(|workload| name(workload, dimensions) == wanted).cloned());
+        let pair = both.each_ref().map(|of| {
+            of.iter()
+                .find(|workload| name(workload, dimensions) == wanted)
+                .cloned()
+        });
         let measured = Measured::of(&pair);
         let texts = side_by_side(measured.values, format::count);
         let [a, b] = texts;
         let cell = |workload: &Option<Words>, text: String, more: String| -> (String, Style) {
-            let Some(words) = workload else { return ("·".to_owned(), theme.quiet()) };
+            let Some(words) = workload else {
+                return ("·".to_owned(), theme.quiet());
+            };
             let failed = words.iter().any(|(_, value)| *value == "fail");
-            let unit = if text.is_empty() { String::new() } else { format!(" {}", measured.unit) };
+            let unit = if text.is_empty() {
+                String::new()
+            } else {
+                format!(" {}", measured.unit)
+            };
             let passed = words.iter().any(|(_, value)| *value == "pass");
             let word = match (failed, text.is_empty()) {
                 (true, true) => "✗ fail",
@@ -42,7 +51,10 @@ pub fn lines(reports: &[Report; 2], is_comparable: bool, table: &Columns) -> Vec
                 (false, true) if passed => "✓ pass",
                 (false, _) => "",
             };
-            (format!("{word}{text}{unit}{more}"), if failed { theme.bad() } else { theme.text() })
+            (
+                format!("{word}{text}{unit}{more}"),
+                if failed { theme.bad() } else { theme.text() },
+            )
         };
         let ratio = measured.ratio().filter(|_| is_comparable);
         let more = ratio.map_or_else(String::new, |ratio| format!("   {ratio}"));
@@ -52,19 +64,29 @@ pub fn lines(reports: &[Report; 2], is_comparable: bool, table: &Columns) -> Vec
         if width(&label) > table.label_columns() {
             rows.push(Line::styled(std::mem::take(&mut label), theme.quiet()));
         }
-        rows.push(table.row(&label, [cell(&pair[0], a, String::new()), cell(&pair[1], b, more)]));
+        rows.push(table.row(
+            &label,
+            [cell(&pair[0], a, String::new()), cell(&pair[1], b, more)],
+        ));
     }
     rows.extend(together(&common).map(|text| Line::styled(text, theme.quiet())));
     rows
 }
 
-/// What several workloads that both have come to together: the geometric mean of the ratios, and the worst one.
+/// What several workloads that both have come to together: the geometric mean of the ratios, and
+/// the worst one.
 fn together(common: &[(f64, String)]) -> Option<String> {
-    let (worst, name) = common.iter().min_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| common.len() > 1)?;
+    let (worst, name) = common
+        .iter()
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|_| common.len() > 1)?;
     let mean = common.iter().map(|(ratio, _)| ratio.ln_1p()).sum::<f64>() / common.len() as f64;
     let [mean, worst] = [mean.exp_m1(), *worst].map(format::percent);
     let name = printable(name);
-    Some(format!("{} in common: geometric mean {mean}, the worst {name} {worst}", common.len()))
+    Some(format!(
+        "{} in common: geometric mean {mean}, the worst {name} {worst}",
+        common.len()
+    ))
 }
 
 /// The measure of a workload that both have.
@@ -77,29 +99,45 @@ struct Measured {
 
 impl Measured {
     fn of(pair: &[Option<Words>; 2]) -> Self {
-        let value = |words: &Words, wanted: &str| number(words.iter().find(|(key, _)| *key == wanted)?.1);
+        let value =
+            |words: &Words, wanted: &str| number(words.iter().find(|(key, _)| *key == wanted)?.1);
         for key in TIMES.into_iter().chain(RATES) {
             let values = pair.each_ref().map(|words| value(words.as_ref()?, key));
             if values.iter().any(Option::is_some) {
                 let unit = key.rsplit('_').next().unwrap_or(key).replace("us", "µs");
                 // The interval of a time is that of `kernel_us`.
-                let end =
-                    |words: &Words, end: &str| Some(1.0 / value(words, end).filter(|_| key == TIMES[0])?);
+                let end = |words: &Words, end: &str| {
+                    Some(1.0 / value(words, end).filter(|_| key == TIMES[0])?)
+                };
                 let speed = |words: &Words| {
                     let own = value(words, key)?;
                     let speed = if TIMES.contains(&key) { 1.0 / own } else { own };
-                    Some(Measure { value: speed, low: end(words, "high_us"), high: end(words, "low_us") })
+                    Some(Measure {
+                        value: speed,
+                        low: end(words, "high_us"),
+                        high: end(words, "low_us"),
+                    })
                 };
                 let speeds = pair.each_ref().map(|words| words.as_ref().and_then(speed));
-                return Measured { values, speeds, unit };
+                return Measured {
+                    values,
+                    speeds,
+                    unit,
+                };
             }
         }
-        Measured { values: [None, None], speeds: [None, None], unit: String::new() }
+        Measured {
+            values: [None, None],
+            speeds: [None, None],
+            unit: String::new(),
+        }
     }
 
     /// The second speed over the first. The two were not timed in turns.
     fn ratio(&self) -> Option<Change> {
-        let [Some(first), Some(second)] = &self.speeds else { return None };
+        let [Some(first), Some(second)] = &self.speeds else {
+            return None;
+        };
         Change::of_figures(second, first)
     }
 }

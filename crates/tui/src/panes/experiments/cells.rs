@@ -29,30 +29,47 @@ pub fn text(
     match column {
         Column::Commit => printable(&row.commit).into_owned(),
         Column::Status => {
-            let caveat = if experiment.measured.caveated { " !" } else { "" };
+            let caveat = if experiment.measured.caveated {
+                " !"
+            } else {
+                ""
+            };
             let word = if width < 9 { "" } else { row.status.word() };
-            format!("{} {word}{caveat}", mark(row.status)).trim_end().replace("  ", " ")
+            format!("{} {word}{caveat}", mark(row.status))
+                .trim_end()
+                .replace("  ", " ")
         }
         // A figure of another measure than the heading's names its own unit.
         Column::Figure if experiment.counts() && experiment.measure() != data.measure => {
             let objective = experiment.objective(&data.setup.objective);
             let unit = format::unit(&objective);
-            format!("{} {unit}", figure(experiment, width.saturating_sub(unit.len() + 1)))
+            format!(
+                "{} {unit}",
+                figure(experiment, width.saturating_sub(unit.len() + 1))
+            )
         }
         Column::Figure => figure(experiment, width),
         Column::Change => change.map(|c| against_incumbent(&c)).unwrap_or_default(),
         Column::Best => facts.over_best.map(by).unwrap_or_default(),
         Column::Peer => {
             let peer = peers::fastest(&experiment.peers);
-            let text = peer
-                .map(|peer| PeerFigure { ratio: peer.ratio.map(without_ends), ..peer.clone() }.to_string());
+            let text = peer.map(|peer| {
+                PeerFigure {
+                    ratio: peer.ratio.map(without_ends),
+                    ..peer.clone()
+                }
+                .to_string()
+            });
             fit(&printable(&text.unwrap_or_default()), width).into_owned()
         }
         Column::KernelUs if row.kernel_us > 0.0 => format::count(row.kernel_us),
         Column::KernelUs => String::new(),
         Column::Correctness if row.status == Status::Rules => String::new(),
         Column::Correctness => row.correctness.to_string(),
-        Column::Speed => change.and_then(|c| c.speed).map(|s| s.word().to_owned()).unwrap_or_default(),
+        Column::Speed => change
+            .and_then(|c| c.speed)
+            .map(|s| s.word().to_owned())
+            .unwrap_or_default(),
         Column::Problem => {
             let kernel = experiment.kernel.as_deref().map(problem);
             // A change of the rules may be about every problem.
@@ -63,15 +80,24 @@ pub fn text(
             let device = printable(experiment.device.as_deref().unwrap_or_default()).into_owned();
             fit(in_short(&device), width).into_owned()
         }
-        Column::When => experiment.decided.map(|at| format::date(at, zone)).unwrap_or_default(),
-        Column::Run => experiment.run.map(|run| run.to_string()).unwrap_or_default(),
+        Column::When => experiment
+            .decided
+            .map(|at| format::date(at, zone))
+            .unwrap_or_default(),
+        Column::Run => experiment
+            .run
+            .map(|run| run.to_string())
+            .unwrap_or_default(),
         Column::Description => printable(&row.description).into_owned(),
     }
 }
 
 /// The ratio alone: the details show its interval.
 fn without_ends(ratio: PeerRatio) -> PeerRatio {
-    PeerRatio { interval: None, ..ratio }
+    PeerRatio {
+        interval: None,
+        ..ratio
+    }
 }
 
 /// The description; an experiment of another kernel or device names it in front, if no column does.
@@ -95,8 +121,9 @@ pub fn description(
     }
 }
 
-/// The short name of a device: `NVIDIA GeForce RTX 4090` is `RTX 4090`, and `cpu (emulated, 2 threads)` is `cpu` (the figure
-/// tells that it is emulated). The details of an experiment show the full name.
+/// The short name of a device: `NVIDIA GeForce RTX 4090` is `RTX 4090`, and
+/// `cpu (emulated, 2 threads)` is `cpu` (the figure tells that it is emulated). The details of an
+/// experiment show the full name.
 pub fn in_short(device: &str) -> &str {
     let mut name = device.split(" (").next().unwrap_or(device);
     for maker in ["NVIDIA ", "GeForce ", "Tesla ", "Quadro "] {
@@ -107,17 +134,29 @@ pub fn in_short(device: &str) -> &str {
 
 /// `+3.1 % ± 0.3`.
 fn against_incumbent(change: &Change) -> String {
-    let spread = change.spread.map(|s| format!(" ± {}", format::percent(s).trim_matches(['+', ' ', '%'])));
+    let spread = change
+        .spread
+        .map(|s| format!(" ± {}", format::percent(s).trim_matches(['+', ' ', '%'])));
     let spread = spread.unwrap_or_default();
     format!("{}{spread}", by(change.ratio))
 }
 
 /// `+3.1 %`; a kernel that is many times as fast is `× 12.5`.
 fn by(ratio: f64) -> String {
-    if ratio + 1.0 >= FACTOR { format!("× {:.1}", ratio + 1.0) } else { format::percent(ratio) }
+    if ratio + 1.0 >= FACTOR {
+        format!("× {:.1}", ratio + 1.0)
+    } else {
+        format::percent(ratio)
+    }
 }
 
-pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, goal: Goal, theme: &Theme) -> Style {
+pub fn style(
+    column: Column,
+    experiment: &Experiment,
+    is_foreign: bool,
+    goal: Goal,
+    theme: &Theme,
+) -> Style {
     let change = experiment.measured.change;
     match column {
         Column::Status => theme.experiment(experiment.row.status),

@@ -60,9 +60,16 @@ pub fn choose(room: usize, device: Option<&str>, table: &Table) -> Vec<ShownColu
         shown.push(column);
     }
     let chosen = Column::ALL.into_iter().filter(|c| shown.contains(c));
-    let mut chosen: Vec<ShownColumn> =
-        chosen.map(|column| ShownColumn { column, width: wide(column) }).collect();
-    chosen.push(ShownColumn { column: Column::Description, width: left });
+    let mut chosen: Vec<ShownColumn> = chosen
+        .map(|column| ShownColumn {
+            column,
+            width: wide(column),
+        })
+        .collect();
+    chosen.push(ShownColumn {
+        column: Column::Description,
+        width: left,
+    });
     chosen
 }
 
@@ -89,7 +96,10 @@ fn wide(column: Column, room: usize, device: usize) -> usize {
 
 /// The column is aligned right.
 pub fn is_figure(column: Column) -> bool {
-    matches!(column, Column::Figure | Column::Change | Column::Best | Column::KernelUs | Column::Run)
+    matches!(
+        column,
+        Column::Figure | Column::Change | Column::Best | Column::KernelUs | Column::Run
+    )
 }
 
 /// The heading of a column.

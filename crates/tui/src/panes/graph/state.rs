@@ -1,11 +1,13 @@
-//! The state of the graph: the commits as far as they were read, the selected one, and the target it reads on to.
+//! The state of the graph: the commits as far as they were read, the selected one, and the target
+//! it reads on to.
 
 use crate::reply::GraphPage;
 use lab_core::repo::{GraphEntry, Lanes, Marks, Place};
 use lab_core::run::experiment::ExperimentKey;
 
-/// Most commits that are held: 41 MiB, read in 0.9 s (`cargo bench --bench history -- 10000 200000`, on two cores with other
-/// work). A million would take ten times that, and nobody looks through them by eye.
+/// Most commits that are held: 41 MiB, read in 0.9 s
+/// (`cargo bench --bench history -- 10000 200000`, on two cores with other work). A million would
+/// take ten times that, and nobody looks through them by eye.
 const HELD: usize = 100_000;
 
 #[derive(Clone, Debug)]
@@ -58,8 +60,14 @@ impl GraphState {
         }
         for mut entry in page.entries {
             entry.commit.experiment = marks.get(&entry.commit.id).cloned().map(Box::new);
-            let place = self.lanes.place(&entry.commit.id, &std::mem::take(&mut entry.parents));
-            self.rows.push(GraphRow { entry, place, is_loose: false });
+            let place = self
+                .lanes
+                .place(&entry.commit.id, &std::mem::take(&mut entry.parents));
+            self.rows.push(GraphRow {
+                entry,
+                place,
+                is_loose: false,
+            });
         }
         self.at_end = page.is_last;
         self.selected = self.selected.min(self.last());
@@ -90,7 +98,9 @@ impl GraphState {
     }
 
     fn position(&self, digits: &str) -> Option<usize> {
-        self.rows.iter().position(|row| row.entry.commit.id.starts_with(digits))
+        self.rows
+            .iter()
+            .position(|row| row.entry.commit.id.starts_with(digits))
     }
 
     /// Selects the target, or the row nearest to it so far; true once it is reached.
@@ -104,25 +114,38 @@ impl GraphState {
             Some(ReadTarget::Commit(digits)) => {
                 self.target = (!self.go_to(&digits)).then_some(ReadTarget::Commit(digits));
             }
-            Some(ReadTarget::Tried(entry)) => self.target = self.insert(entry).map(ReadTarget::Tried),
+            Some(ReadTarget::Tried(entry)) => {
+                self.target = self.insert(entry).map(ReadTarget::Tried)
+            }
         }
         self.target.is_none()
     }
 
-    /// Inserts a commit that no branch holds above its first parent, and selects it. Returns the commit where the parent
-    /// was not read yet.
+    /// Inserts a commit that no branch holds above its first parent, and selects it. Returns the
+    /// commit where the parent was not read yet.
     fn insert(&mut self, mut entry: Box<GraphEntry>) -> Option<Box<GraphEntry>> {
         if self.go_to(&entry.commit.id) {
             return None;
         }
-        let Some(at) = entry.parents.first().and_then(|parent| self.position(parent)) else {
+        let Some(at) = entry
+            .parents
+            .first()
+            .and_then(|parent| self.position(parent))
+        else {
             return Some(entry);
         };
         let below = &mut self.rows[at].place;
         let place = above(below);
         below.has_child = true;
         entry.parents.clear();
-        self.rows.insert(at, GraphRow { entry: *entry, place, is_loose: true });
+        self.rows.insert(
+            at,
+            GraphRow {
+                entry: *entry,
+                place,
+                is_loose: true,
+            },
+        );
         self.selected = at;
         None
     }
@@ -152,11 +175,23 @@ impl GraphState {
 /// The place of one more child right above its parent: beside all lines that come from above.
 fn above(parent: &Place) -> Place {
     let own = parent.has_child.then_some(parent.column);
-    let mut passing: Vec<usize> = parent.passing.iter().chain(&parent.joins).copied().chain(own).collect();
+    let mut passing: Vec<usize> = parent
+        .passing
+        .iter()
+        .chain(&parent.joins)
+        .copied()
+        .chain(own)
+        .collect();
     passing.sort_unstable();
     let is_free = |column: &usize| *column != parent.column && !passing.contains(column);
     let column = (0..).find(is_free).unwrap_or_default();
-    Place { column, has_child: false, joins: Vec::new(), parents: vec![parent.column], passing }
+    Place {
+        column,
+        has_child: false,
+        joins: Vec::new(),
+        parents: vec![parent.column],
+        passing,
+    }
 }
 
 #[cfg(test)]
@@ -182,12 +217,24 @@ mod tests {
     /// A page of one line of commits.
     fn page(ids: &[&str], is_first: bool, is_last: bool) -> GraphPage {
         let parents = ids.iter().skip(1).map(Some).chain([None]);
-        let entries = ids.iter().zip(parents).map(|(id, parent)| entry(id, parent.copied().as_slice()));
-        GraphPage { is_first, is_last, entries: entries.collect() }
+        let entries = ids
+            .iter()
+            .zip(parents)
+            .map(|(id, parent)| entry(id, parent.copied().as_slice()));
+        GraphPage {
+            is_first,
+            is_last,
+            entries: entries.collect(),
+        }
     }
 
     fn ids(state: &GraphState) -> String {
-        state.rows.iter().map(|row| row.entry.commit.id.as_str()).collect::<Vec<_>>().join(" ")
+        state
+            .rows
+            .iter()
+            .map(|row| row.entry.commit.id.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
@@ -203,7 +250,10 @@ mod tests {
         state.target = Some(ReadTarget::Commit("d".into()));
         assert!(state.reach() && state.at() == 2);
         state.target = Some(ReadTarget::Row(usize::MAX));
-        assert!(!state.reach() && state.at() == 5, "as far as there is something");
+        assert!(
+            !state.reach() && state.at() == 5,
+            "as far as there is something"
+        );
     }
 
     #[test]
@@ -219,10 +269,20 @@ mod tests {
             assert_eq!((ids(&state).as_str(), state.at()), ("c x b a", 1));
         }
         let place = &state.rows[1].place;
-        assert_eq!((place.column, &place.parents[..], &place.passing[..]), (1, &[0][..], &[0][..]));
+        assert_eq!(
+            (place.column, &place.parents[..], &place.passing[..]),
+            (1, &[0][..], &[0][..])
+        );
         // The first page of a new walk removes it: it has to be looked for again.
-        state.followed = Some(ExperimentKey { commit: "x".into(), run: None, decided: None });
+        state.followed = Some(ExperimentKey {
+            commit: "x".into(),
+            run: None,
+            decided: None,
+        });
         state.take_in(page(&["c", "b", "a"], true, true), &none);
-        assert_eq!((ids(&state).as_str(), state.followed.is_none()), ("c b a", true));
+        assert_eq!(
+            (ids(&state).as_str(), state.followed.is_none()),
+            ("c b a", true)
+        );
     }
 }

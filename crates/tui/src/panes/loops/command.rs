@@ -43,7 +43,11 @@ pub fn draw(
     state: CommandState,
     theme: &Theme,
 ) -> CommandState {
-    let note = if state.is_held { "the newest lines are below" } else { "" };
+    let note = if state.is_held {
+        "the newest lines are below"
+    } else {
+        ""
+    };
     let inner = slot.draw_title(frame, note, theme);
     let rows = rows(data, usize::from(inner.width), theme);
     if rows.is_empty() {
@@ -57,19 +61,36 @@ pub fn draw(
         text.show(count);
     }
     let text = draw_text(frame, slot, inner, rows, text, theme);
-    CommandState { text, is_held: text.marked().is_some() || text.first() + height < count }
+    CommandState {
+        text,
+        is_held: text.marked().is_some() || text.first() + height < count,
+    }
 }
 
 /// All rows, in so many columns.
 pub fn rows(data: Data, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let Some(view) = data.loops.view() else { return Vec::new() };
-    let lines = view.output.iter().map(|line| Line::raw(fit(&printable(line), columns).into_owned()));
-    let answer = view.state.as_ref().and_then(|state| Some(&state.candidate.as_ref()?.answer));
+    let Some(view) = data.loops.view() else {
+        return Vec::new();
+    };
+    let lines = view
+        .output
+        .iter()
+        .map(|line| Line::raw(fit(&printable(line), columns).into_owned()));
+    let answer = view
+        .state
+        .as_ref()
+        .and_then(|state| Some(&state.candidate.as_ref()?.answer));
     let said = answer.into_iter().flat_map(|answer| {
-        let all =
-            [("", &answer.description), ("hypothesis: ", &answer.hypothesis), ("lesson: ", &answer.lesson)];
-        all.into_iter().filter_map(|(name, text)| Some(format!("{name}{}", printable(text.as_deref()?))))
+        let all = [
+            ("", &answer.description),
+            ("hypothesis: ", &answer.hypothesis),
+            ("lesson: ", &answer.lesson),
+        ];
+        all.into_iter()
+            .filter_map(|(name, text)| Some(format!("{name}{}", printable(text.as_deref()?))))
     });
-    let said = said.flat_map(|text| wrap(&text, columns)).map(|row| Line::styled(row, theme.strong()));
+    let said = said
+        .flat_map(|text| wrap(&text, columns))
+        .map(|row| Line::styled(row, theme.strong()));
     lines.chain(said).collect()
 }

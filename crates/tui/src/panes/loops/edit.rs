@@ -54,15 +54,30 @@ pub fn draw(
     theme: &Theme,
 ) -> ScrolledText {
     let view = data.loops.view();
-    let tally = if state.count() > 0 { state.diff.diff().tally() } else { String::new() };
-    let notes = [view.map(whose).unwrap_or_default(), tally, around.note().to_owned()];
+    let tally = if state.count() > 0 {
+        state.diff.diff().tally()
+    } else {
+        String::new()
+    };
+    let notes = [
+        view.map(whose).unwrap_or_default(),
+        tally,
+        around.note().to_owned(),
+    ];
     let notes: Vec<String> = notes.into_iter().filter(|note| !note.is_empty()).collect();
     let inner = slot.draw_title(frame, &notes.join(" · "), theme);
     let columns = usize::from(inner.width);
     if let Some(why) = view.and_then(|view| view.edit.as_ref().err()) {
         let rows = wrap(&printable(why), columns).into_iter();
         for (row, y) in rows.zip(inner.top()..inner.bottom()) {
-            frame.render_widget(Line::styled(row, theme.bad()), Rect { y, height: 1, ..inner });
+            frame.render_widget(
+                Line::styled(row, theme.bad()),
+                Rect {
+                    y,
+                    height: 1,
+                    ..inner
+                },
+            );
         }
         return state.text;
     }
@@ -70,7 +85,9 @@ pub fn draw(
         frame.render_widget(Line::styled(nothing(view), theme.quiet()), inner);
         return state.text;
     }
-    let text = state.text.fit(columns, usize::from(inner.height), state.count());
+    let text = state
+        .text
+        .fit(columns, usize::from(inner.height), state.count());
     let painter = RowPainter {
         theme,
         line_styles: &no_line_styles,
@@ -82,8 +99,19 @@ pub fn draw(
     let rows = state.diff.rows().iter().enumerate().skip(text.first());
     for ((at, row), y) in rows.zip(inner.top()..inner.bottom()) {
         let line = painter.row(state.diff.diff(), *row, false);
-        let line = if text.marked() == Some(at) { theme.select(line) } else { line };
-        frame.render_widget(line, Rect { y, height: 1, ..inner });
+        let line = if text.marked() == Some(at) {
+            theme.select(line)
+        } else {
+            line
+        };
+        frame.render_widget(
+            line,
+            Rect {
+                y,
+                height: 1,
+                ..inner
+            },
+        );
     }
     text
 }
@@ -91,7 +119,9 @@ pub fn draw(
 /// Which turn's edit it is.
 fn whose(view: &LoopView) -> String {
     match &view.state {
-        Some(state) if view.running && state.phase == Phase::Editing => format!("turn {} so far", state.turn),
+        Some(state) if view.running && state.phase == Phase::Editing => {
+            format!("turn {} so far", state.turn)
+        }
         Some(state) if state.turn > 0 => format!("turn {}", state.turn),
         _ => String::new(),
     }

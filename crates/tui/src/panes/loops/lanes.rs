@@ -1,5 +1,6 @@
-//! The lanes in the pane Loop: what each lane does, what its turns came to, experiments an hour, and the best kept experiment. In a
-//! wide pane that is one row for a lane, in a narrow one two or three.
+//! The lanes in the pane Loop: what each lane does, what its turns came to, experiments an hour,
+//! and the best kept experiment. In a wide pane that is one row for a lane, in a narrow one two or
+//! three.
 //!
 //! ```text
 //! lane     turn  does            runs  an hour  kept  disc. crash  left  best so far
@@ -37,11 +38,19 @@ pub fn rows(
     if lanes.is_empty() {
         return Vec::new();
     }
-    let names = lanes.iter().map(|lane| width(&printable(&lane.device))).max().unwrap_or(0).max(4);
+    let names = lanes
+        .iter()
+        .map(|lane| width(&printable(&lane.device)))
+        .max()
+        .unwrap_or(0)
+        .max(4);
     let mut header = pad("lane", names);
     for (name, columns) in COLUMNS {
-        header +=
-            &if name == "does" { format!("  {}", pad(name, columns - 2)) } else { pad_left(name, columns) };
+        header += &if name == "does" {
+            format!("  {}", pad(name, columns - 2))
+        } else {
+            pad_left(name, columns)
+        };
     }
     if columns >= WIDE {
         header.extend(VERDICTS.map(|(name, columns)| pad_left(name, columns)));
@@ -49,7 +58,9 @@ pub fn rows(
     }
     let header = Line::styled(fit(&header, columns).into_owned(), theme.quiet());
     let of_lane = |lane: &LaneView| of_lane(lane, names, now, objective, columns, theme);
-    std::iter::once(header).chain(lanes.iter().flat_map(of_lane)).collect()
+    std::iter::once(header)
+        .chain(lanes.iter().flat_map(of_lane))
+        .collect()
 }
 
 fn of_lane(
@@ -80,14 +91,18 @@ fn of_lane(
         figures += &format!("  {}", fit(&best, columns.saturating_sub(used)));
     } else {
         let [kept, discarded, crashed, left] = verdicts;
-        let text =
-            format!("{kept} kept, {discarded} discarded, {crashed} crashed, {left} left · best: {best}");
+        let text = format!(
+            "{kept} kept, {discarded} discarded, {crashed} crashed, {left} left · best: {best}"
+        );
         below = wrap(&text, columns.saturating_sub(2));
     }
     let first = Line::from(vec![
         Span::raw(name),
         Span::raw(pad_left(&state.turn.to_string(), turn)),
-        Span::styled(format!("  {}", pad(&fit(&does, doing - 2), doing - 2)), style),
+        Span::styled(
+            format!("  {}", pad(&fit(&does, doing - 2), doing - 2)),
+            style,
+        ),
         Span::raw(figures),
     ]);
     let below = below.into_iter().map(|row| Line::raw(format!("  {row}")));
@@ -118,17 +133,34 @@ fn does(lane: &LaneView, now: Timestamp, theme: &Theme) -> (String, Style) {
     };
     let since = now.duration_since(state.since).as_secs_f64();
     let is_long = state.phase == Phase::WaitingForPerson;
-    (if is_long { word.to_owned() } else { format!("{word} {}", time(since)) }, style)
+    (
+        if is_long {
+            word.to_owned()
+        } else {
+            format!("{word} {}", time(since))
+        },
+        style,
+    )
 }
 
 /// The best kept experiment.
 fn best(best: Option<&Best>, objective: &Objective) -> String {
-    let Some(best) = best else { return "none kept yet".to_owned() };
-    let unit =
-        if best.objective == objective.to_string() { format::unit(objective) } else { &best.objective };
+    let Some(best) = best else {
+        return "none kept yet".to_owned();
+    };
+    let unit = if best.objective == objective.to_string() {
+        format::unit(objective)
+    } else {
+        &best.objective
+    };
     let description = match best.description.as_str() {
         "" => String::new(),
         text => format!(": {}", printable(text)),
     };
-    format!("{} {}, run {}{description}", format::count(best.value), printable(unit), best.run)
+    format!(
+        "{} {}, run {}{description}",
+        format::count(best.value),
+        printable(unit),
+        best.run
+    )
 }

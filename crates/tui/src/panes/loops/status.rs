@@ -1,4 +1,5 @@
-//! The pane Loop: what the loop does, what it has brought, what is left of its budget, and what a person can do.
+//! The pane Loop: what the loop does, what it has brought, what is left of its budget, and what a
+//! person can do.
 //!
 //! ```text
 //! ━ Loop ━ turn 12 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
@@ -37,13 +38,22 @@ pub fn draw(
     let theme = &appearance.theme;
     let view = data.loops.view();
     let note = match view.map_or(0, |view| view.lanes.len()) {
-        0 => view.and_then(|view| view.state.as_ref()).map(|state| format!("turn {}", state.turn)),
+        0 => view
+            .and_then(|view| view.state.as_ref())
+            .map(|state| format!("turn {}", state.turn)),
         1 => Some("1 lane".to_owned()),
         count => Some(format!("{count} lanes")),
     };
     let note = note.unwrap_or_default();
     let inner = slot.draw_title(frame, &note, theme);
-    draw_text(frame, slot, inner, rows(data, usize::from(inner.width), appearance), text, theme)
+    draw_text(
+        frame,
+        slot,
+        inner,
+        rows(data, usize::from(inner.width), appearance),
+        text,
+        theme,
+    )
 }
 
 /// One row or several: a name, and what stands behind it.
@@ -65,7 +75,11 @@ pub fn rows(data: Data, columns: usize, appearance: &ScreenSettings) -> Vec<Line
         rows.push(Line::default());
     }
     let facts = match &data.loops.read {
-        None => vec![fact("", "the loop's files are read …".to_owned(), theme.quiet())],
+        None => vec![fact(
+            "",
+            "the loop's files are read …".to_owned(),
+            theme.quiet(),
+        )],
         Some(Err(why)) => vec![fact("", printable(why).into_owned(), theme.bad())],
         Some(Ok(view)) => match &view.state {
             None if view.lanes.is_empty() => what_a_loop_is(data, view, theme),
@@ -73,7 +87,11 @@ pub fn rows(data: Data, columns: usize, appearance: &ScreenSettings) -> Vec<Line
             Some(state) => of_loop(data, view, state, theme, &appearance.keymap),
         },
     };
-    rows.extend(facts.into_iter().flat_map(|fact| laid_out(fact, columns, theme)));
+    rows.extend(
+        facts
+            .into_iter()
+            .flat_map(|fact| laid_out(fact, columns, theme)),
+    );
     rows
 }
 
@@ -86,10 +104,15 @@ fn laid_out(fact: Fact, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     if fact.text.is_empty() {
         return vec![Line::default()];
     }
-    let rows = wrap(&fact.text, columns.saturating_sub(indent)).into_iter().enumerate();
+    let rows = wrap(&fact.text, columns.saturating_sub(indent))
+        .into_iter()
+        .enumerate();
     let line = |(at, row)| {
         let name = if at == 0 { fact.name } else { "" };
-        Line::from(vec![Span::styled(pad(name, indent), theme.quiet()), Span::styled(row, fact.style)])
+        Line::from(vec![
+            Span::styled(pad(name, indent), theme.quiet()),
+            Span::styled(row, fact.style),
+        ])
     };
     rows.map(line).collect()
 }
@@ -99,7 +122,11 @@ fn what_a_loop_is(data: Data, view: &LoopView, theme: &Theme) -> Vec<Fact> {
     let line = format!("lab auto{} --hours 8 -- COMMAND", view.kernel_option);
     let text = |text: &str| fact("", text.to_owned(), theme.text());
     vec![
-        fact("", format!("No loop has worked on {} yet.", printable(data.kernel)), theme.strong()),
+        fact(
+            "",
+            format!("No loop has worked on {} yet.", printable(data.kernel)),
+            theme.strong(),
+        ),
         text(
             "A loop runs a command again and again. In each turn the command edits the kernel. lab judges the edit, keeps or \
              discards it by rule, and tells the command what came of it.",
@@ -126,18 +153,39 @@ fn of_lanes(data: Data, view: &LoopView, theme: &Theme) -> Vec<Fact> {
     vec![fact("", printable(&text).into_owned(), theme.quiet())]
 }
 
-fn of_loop(data: Data, view: &LoopView, state: &State, theme: &Theme, keymap: &Keymap) -> Vec<Fact> {
+fn of_loop(
+    data: Data,
+    view: &LoopView,
+    state: &State,
+    theme: &Theme,
+    keymap: &Keymap,
+) -> Vec<Fact> {
     let now = data.loops.time(data.now).unwrap_or(view.at);
     let mut facts = Vec::new();
-    facts.push(fact("now", doing(view, state, now), doing_style(view, state, theme)));
+    facts.push(fact(
+        "now",
+        doing(view, state, now),
+        doing_style(view, state, theme),
+    ));
     facts.extend(by_hand(data, view, state, theme, keymap));
     let branch = view.branch.as_deref().unwrap_or("a detached HEAD");
-    let device = view.device.as_deref().map(|device| format!(" · {device}")).unwrap_or_default();
+    let device = view
+        .device
+        .as_deref()
+        .map(|device| format!(" · {device}"))
+        .unwrap_or_default();
     let lane = format!("{} on {branch}{device}", state.kernel);
     facts.push(fact("lane", printable(&lane).into_owned(), theme.text()));
-    facts.push(fact("experiments", experiments(view, state, now), theme.text()));
+    facts.push(fact(
+        "experiments",
+        experiments(view, state, now),
+        theme.text(),
+    ));
     if state.plateau {
-        let text = format!("{} turns in a row brought no keep", state.counts.discards_in_a_row);
+        let text = format!(
+            "{} turns in a row brought no keep",
+            state.counts.discards_in_a_row
+        );
         facts.push(fact("plateau", text, theme.warn()));
     }
     facts.push(fact("best so far", best(data, view), theme.text()));
@@ -148,21 +196,34 @@ fn of_loop(data: Data, view: &LoopView, state: &State, theme: &Theme, keymap: &K
             printable(&turn.in_words()).into_owned(),
             outcome_style(turn.outcome, theme),
         ));
-        let errors =
-            turn.answer_error.iter().map(|error| fact("answer", printable(error).into_owned(), theme.warn()));
+        let errors = turn
+            .answer_error
+            .iter()
+            .map(|error| fact("answer", printable(error).into_owned(), theme.warn()));
         facts.extend(errors);
         facts.extend(
-            turn.noticed.iter().map(|line| fact("noticed", printable(line).into_owned(), theme.warn())),
+            turn.noticed
+                .iter()
+                .map(|line| fact("noticed", printable(line).into_owned(), theme.warn())),
         );
         if let Some(first) = turn.ignored.first() {
             let more = match turn.ignored.len() {
                 1 => String::new(),
                 all => format!(" and {} more", all - 1),
             };
-            facts.push(fact("ignored", format!("{}{more}", printable(first)), theme.quiet()));
+            facts.push(fact(
+                "ignored",
+                format!("{}{more}", printable(first)),
+                theme.quiet(),
+            ));
         }
     }
-    facts.extend(state.trouble.iter().map(|why| fact("failed", printable(why).into_owned(), theme.warn())));
+    facts.extend(
+        state
+            .trouble
+            .iter()
+            .map(|why| fact("failed", printable(why).into_owned(), theme.warn())),
+    );
     facts
 }
 
@@ -171,7 +232,10 @@ fn doing(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
     if !view.running {
         return match &state.ended {
             Some(why) => format!("ended after turn {}: {}", state.turn, printable(why)),
-            None => format!("killed in turn {}; the next `lab auto` goes on from there", state.turn),
+            None => format!(
+                "killed in turn {}; the next `lab auto` goes on from there",
+                state.turn
+            ),
         };
     }
     let doing = match state.phase {
@@ -206,7 +270,13 @@ fn doing_style(view: &LoopView, state: &State, theme: &Theme) -> Style {
 }
 
 /// What to do where other bytes than the loop's are in the kernel's file.
-fn by_hand(data: Data, view: &LoopView, state: &State, theme: &Theme, keymap: &Keymap) -> Option<Fact> {
+fn by_hand(
+    data: Data,
+    view: &LoopView,
+    state: &State,
+    theme: &Theme,
+    keymap: &Keymap,
+) -> Option<Fact> {
     if !view.running || view.on_disk != OnDisk::Other {
         return None;
     }
@@ -227,7 +297,9 @@ fn by_hand(data: Data, view: &LoopView, state: &State, theme: &Theme, keymap: &K
 
 fn experiments(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
     let counts = &state.counts;
-    let rate = view.rate(now).map(|hourly| format!(", {} an hour", rate(hourly)));
+    let rate = view
+        .rate(now)
+        .map(|hourly| format!(", {} an hour", rate(hourly)));
     let rate = rate.unwrap_or_default();
     let decided = [
         (counts.kept, "kept"),
@@ -239,17 +311,25 @@ fn experiments(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
         (counts.failed, "failed"),
     ];
     let decided = decided.into_iter().filter(|(count, _)| *count > 0);
-    let decided: Vec<String> = decided.map(|(count, word)| format!("{count} {word}")).collect();
+    let decided: Vec<String> = decided
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
     let colon = if decided.is_empty() { "" } else { ": " };
     format!("{}{rate}{colon}{}", counts.experiments, decided.join(", "))
 }
 
 /// The incumbent: the loop keeps only what is faster.
 fn best(data: Data, view: &LoopView) -> String {
-    let Some(run) = &view.incumbent else { return "the incumbent, which no run has judged yet".to_owned() };
+    let Some(run) = &view.incumbent else {
+        return "the incumbent, which no run has judged yet".to_owned();
+    };
     let figure = run.objective.map(|measure| {
         let about = if run.emulated { "~" } else { "" };
-        format!("{about}{} {}, ", format::count(measure.value), format::unit(data.objective))
+        format!(
+            "{about}{} {}, ",
+            format::count(measure.value),
+            format::unit(data.objective)
+        )
     });
     let description = match run.description.as_str() {
         "" => String::new(),
@@ -265,15 +345,29 @@ fn budget(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
         Some(hours) => format!("{spent} of {}", time(hours * 3600.0)),
         None => spent,
     }];
-    parts.extend(budget.experiments.map(|most| format!("{} of {most} experiments", counts.experiments)));
+    parts.extend(
+        budget
+            .experiments
+            .map(|most| format!("{} of {most} experiments", counts.experiments)),
+    );
     match budget.cost {
-        Some(most) => parts.push(format!("cost {} of {}", format::count(counts.cost), format::count(most))),
+        Some(most) => parts.push(format!(
+            "cost {} of {}",
+            format::count(counts.cost),
+            format::count(most)
+        )),
         None if counts.cost > 0.0 => parts.push(format!("cost {}", format::count(counts.cost))),
         None => {}
     }
     parts.extend(budget.until_floor.map(|percent| {
-        let floor = state.bounds.as_ref().map(|bounds| format!(" (now {:.1} %)", bounds.of_floor));
-        format!("until the floor is {percent} % of the time{}", floor.unwrap_or_default())
+        let floor = state
+            .bounds
+            .as_ref()
+            .map(|bounds| format!(" (now {:.1} %)", bounds.of_floor));
+        format!(
+            "until the floor is {percent} % of the time{}",
+            floor.unwrap_or_default()
+        )
     }));
     let no_limit = budget.hours.is_none()
         && budget.experiments.is_none()

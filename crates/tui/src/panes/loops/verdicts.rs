@@ -38,14 +38,26 @@ pub fn draw(
 
 /// All rows, cut to so many columns.
 pub fn rows(data: Data, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let Some(view) = data.loops.view() else { return Vec::new() };
-    view.runs.iter().map(|run| row(run, columns, theme)).collect()
+    let Some(view) = data.loops.view() else {
+        return Vec::new();
+    };
+    view.runs
+        .iter()
+        .map(|run| row(run, columns, theme))
+        .collect()
 }
 
 fn row(run: &LoopRun, columns: usize, theme: &Theme) -> Line<'static> {
     let (sign, came, style) = came(run, theme);
-    let change = run.change.map(|change| format::percent(change.ratio)).unwrap_or_default();
-    let speed = run.change.and_then(|change| change.speed).map(Speed::word).unwrap_or_default();
+    let change = run
+        .change
+        .map(|change| format::percent(change.ratio))
+        .unwrap_or_default();
+    let speed = run
+        .change
+        .and_then(|change| change.speed)
+        .map(Speed::word)
+        .unwrap_or_default();
     let words = [speed, &*printable(&run.description)].join(" ");
     let used = 2 + RUN + 1 + CAME + CHANGE + 1;
     Line::from(vec![

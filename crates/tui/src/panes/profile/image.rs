@@ -1,4 +1,5 @@
-//! The built image in a profile without counters: resources, instructions by kind, and the machine code of the loops.
+//! The built image in a profile without counters: resources, instructions by kind, and the machine
+//! code of the loops.
 
 use crate::text::{printable, wrap};
 use crate::theme::Theme;
@@ -9,7 +10,8 @@ use ratatui::text::Line;
 const INSTRUCTIONS: usize = 64;
 const KINDS: usize = 12;
 
-/// The rows, with their headings; empty where the profile has counters, or nothing is known of the image.
+/// The rows, with their headings; empty where the profile has counters, or nothing is known of the
+/// image.
 pub fn rows(profile: &Profile, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     if !matches!(profile.origin, Origin::Image { .. }) {
         return Vec::new();
@@ -22,13 +24,25 @@ pub fn rows(profile: &Profile, columns: usize, theme: &Theme) -> Vec<Line<'stati
         out.extend(wrap(&resources, columns).into_iter().map(Line::from));
     }
     if !image.mix.is_empty() {
-        let kinds = image.mix.iter().take(KINDS).map(|(kind, count)| format!("{kind} {count}"));
+        let kinds = image
+            .mix
+            .iter()
+            .take(KINDS)
+            .map(|(kind, count)| format!("{kind} {count}"));
         let text = format!("instructions: {}", kinds.collect::<Vec<_>>().join(", "));
         out.extend(wrap(&printable(&text), columns).into_iter().map(Line::from));
     }
     if !image.loops.is_empty() {
-        out.extend([Line::default(), Line::styled("Loops, the innermost first", theme.strong())]);
-        out.extend(image.loops.iter().flat_map(|found| of_loop(found, columns, theme)));
+        out.extend([
+            Line::default(),
+            Line::styled("Loops, the innermost first", theme.strong()),
+        ]);
+        out.extend(
+            image
+                .loops
+                .iter()
+                .flat_map(|found| of_loop(found, columns, theme)),
+        );
     }
     out
 }
@@ -40,7 +54,9 @@ fn resources(image: &ImageFacts) -> String {
     });
     let shared = image.static_shared_bytes.filter(|bytes| *bytes > 0);
     let parts = [
-        image.registers.map(|registers| format!("{registers} registers a thread")),
+        image
+            .registers
+            .map(|registers| format!("{registers} registers a thread")),
         spills,
         shared.map(|bytes| format!("{bytes} bytes of static shared memory a block")),
     ];
@@ -48,16 +64,25 @@ fn resources(image: &ImageFacts) -> String {
 }
 
 fn of_loop(found: &SassLoop, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let place = found.line.map(|line| format!(" at line {line}")).unwrap_or_default();
+    let place = found
+        .line
+        .map(|line| format!(" at line {line}"))
+        .unwrap_or_default();
     let count = found.instructions.len();
     let mut out = vec![Line::from(format!("{count} instructions{place}"))];
     let shown = found.instructions.iter().take(INSTRUCTIONS);
     out.extend(shown.map(|of| {
         let text = format!("  {:#06x} {}", of.address, of.text);
-        Line::styled(crate::text::fit(&printable(&text), columns).into_owned(), theme.quiet())
+        Line::styled(
+            crate::text::fit(&printable(&text), columns).into_owned(),
+            theme.quiet(),
+        )
     }));
     if count > INSTRUCTIONS {
-        out.push(Line::styled(format!("  … and {} more", count - INSTRUCTIONS), theme.quiet()));
+        out.push(Line::styled(
+            format!("  … and {} more", count - INSTRUCTIONS),
+            theme.quiet(),
+        ));
     }
     out
 }

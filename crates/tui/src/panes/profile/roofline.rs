@@ -1,4 +1,5 @@
-//! The roofline as a chart with its sentences: this kernel and the incumbent below the limits of the card.
+//! The roofline as a chart with its sentences: this kernel and the incumbent below the limits of
+//! the card.
 
 mod chart;
 
@@ -17,11 +18,17 @@ pub fn rows(
     columns: usize,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
-    let Some(own) = roofline::of(profile) else { return Vec::new() };
+    let Some(own) = roofline::of(profile) else {
+        return Vec::new();
+    };
     let other = incumbent.and_then(roofline::of);
     let mut out = chart::rows(&own, other.as_ref(), columns, theme);
     let mut texts = vec![format!("{} this kernel: {}", chart::OWN, words(&own))];
-    texts.extend(other.as_ref().map(|other| format!("{} incumbent: {}", chart::OTHER, words(other))));
+    texts.extend(
+        other
+            .as_ref()
+            .map(|other| format!("{} incumbent: {}", chart::OTHER, words(other))),
+    );
     texts.push(format!(
         "{} ridge point, {} FLOP/B: to its left DRAM limits ({}/s), to its right {} ({})",
         chart::RIDGE,
@@ -30,12 +37,21 @@ pub fn rows(
         own.pipe,
         flops(own.peak)
     ));
-    out.extend(texts.iter().flat_map(|text| wrap(text, columns)).map(Line::from));
+    out.extend(
+        texts
+            .iter()
+            .flat_map(|text| wrap(text, columns))
+            .map(Line::from),
+    );
     out
 }
 
 fn words(roof: &Roofline) -> String {
-    let limit = if roof.is_memory_bound() { "DRAM" } else { &roof.pipe };
+    let limit = if roof.is_memory_bound() {
+        "DRAM"
+    } else {
+        &roof.pipe
+    };
     format!(
         "{} at {} FLOP/B, {} of what {limit} allows there",
         flops(roof.achieved),

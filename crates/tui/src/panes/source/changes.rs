@@ -22,8 +22,14 @@ pub(super) fn changes(diff: &Diff, lines: usize) -> (BTreeMap<usize, LineChange>
         if hunk.counts().1 == 0 {
             above = hunk.new as usize;
         }
-        for change in hunk.lines.chunk_by(|a, b| (a.kind == LineKind::Same) == (b.kind == LineKind::Same)) {
-            let added: Vec<usize> = change.iter().filter_map(|line| Some(line.new? as usize - 1)).collect();
+        for change in hunk
+            .lines
+            .chunk_by(|a, b| (a.kind == LineKind::Same) == (b.kind == LineKind::Same))
+        {
+            let added: Vec<usize> = change
+                .iter()
+                .filter_map(|line| Some(line.new? as usize - 1))
+                .collect();
             let is_change = change.iter().any(|line| line.kind != LineKind::Same);
             if is_change && lines > 0 {
                 // Where no new line resembles an old one, all new lines replace all removed ones.
@@ -33,8 +39,16 @@ pub(super) fn changes(diff: &Diff, lines: usize) -> (BTreeMap<usize, LineChange>
                     true => LineChange::Changed,
                     false => LineChange::New,
                 };
-                all.extend(change.iter().filter_map(|line| Some((line.new? as usize - 1, became(line)))));
-                let start = added.first().copied().unwrap_or(above.saturating_sub(1)).min(lines - 1);
+                all.extend(
+                    change
+                        .iter()
+                        .filter_map(|line| Some((line.new? as usize - 1, became(line)))),
+                );
+                let start = added
+                    .first()
+                    .copied()
+                    .unwrap_or(above.saturating_sub(1))
+                    .min(lines - 1);
                 if added.is_empty() {
                     all.insert(start, LineChange::GoneBelow);
                 }

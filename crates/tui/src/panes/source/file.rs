@@ -1,5 +1,5 @@
-//! The whole file: a gutter with the cursor, the worst message's sign, the line's number and its change; the messages of a
-//! line below it.
+//! The whole file: a gutter with the cursor, the worst message's sign, the line's number and its
+//! change; the messages of a line below it.
 
 use super::changes::LineChange;
 use super::colours_of;
@@ -22,7 +22,9 @@ const COMPILER_TAB: usize = 8;
 
 pub fn draw(frame: &mut Frame, slot: PaneSlot, state: &SourceState, fit: &FileFit, theme: &Theme) {
     let area = slot.body();
-    let Some(layout) = state.layout_of(fit) else { return };
+    let Some(layout) = state.layout_of(fit) else {
+        return;
+    };
     let painter = FilePainter {
         state,
         theme,
@@ -33,8 +35,20 @@ pub fn draw(frame: &mut Frame, slot: PaneSlot, state: &SourceState, fit: &FileFi
         focused: slot.is_focused,
         search: slot.needle,
     };
-    for (row, y) in layout.rows.iter().skip(fit.first).zip(area.top()..area.bottom()) {
-        frame.render_widget(painter.row(*row), Rect { y, height: 1, ..area });
+    for (row, y) in layout
+        .rows
+        .iter()
+        .skip(fit.first)
+        .zip(area.top()..area.bottom())
+    {
+        frame.render_widget(
+            painter.row(*row),
+            Rect {
+                y,
+                height: 1,
+                ..area
+            },
+        );
     }
 }
 
@@ -55,9 +69,11 @@ impl FilePainter<'_> {
     fn row(&self, row: FileRow) -> Line<'static> {
         match row {
             FileRow::Line(line) => self.line(line),
-            FileRow::SourceMessage { line, message, part } => {
-                self.message(self.state.messages.at(line).get(message), part)
-            }
+            FileRow::SourceMessage {
+                line,
+                message,
+                part,
+            } => self.message(self.state.messages.at(line).get(message), part),
             FileRow::Elsewhere { message, part } => {
                 self.message(self.state.messages.elsewhere.get(message), part)
             }
@@ -71,8 +87,14 @@ impl FilePainter<'_> {
         let messages = state.messages.at(line);
         let worst = messages.iter().min_by_key(|message| rank(message.severity));
         let mut spans = vec![
-            if here { Span::styled("▸", theme.key()) } else { Span::raw(" ") },
-            worst.map_or(Span::raw(" "), |worst| Span::styled(sign(worst.severity), style(worst, theme))),
+            if here {
+                Span::styled("▸", theme.key())
+            } else {
+                Span::raw(" ")
+            },
+            worst.map_or(Span::raw(" "), |worst| {
+                Span::styled(sign(worst.severity), style(worst, theme))
+            }),
             Span::styled(format!("{:>1$}", line + 1, self.digits), theme.gutter(here)),
             match state.change(line) {
                 Some(LineChange::New) => Span::styled("+", theme.diff(DiffRole::Added)),
@@ -84,26 +106,46 @@ impl FilePainter<'_> {
         ];
         if self.hot > 0 {
             let (cell, is_hot) = state.hot.cell(line, self.hot);
-            spans.push(Span::styled(cell, if is_hot { theme.warn() } else { theme.quiet() }));
+            spans.push(Span::styled(
+                cell,
+                if is_hot { theme.warn() } else { theme.quiet() },
+            ));
         }
         let styles = colours_of(state.colours(SourceVersion::Present), line, theme);
         let about: Vec<StyledRange> = messages
             .iter()
             .filter(|message| message.freshness != Freshness::Lost)
-            .filter_map(|m| Some((word_at(text, m.column?)?, theme.diagnostic_underline(m.severity))))
+            .filter_map(|m| {
+                Some((
+                    word_at(text, m.column?)?,
+                    theme.diagnostic_underline(m.severity),
+                ))
+            })
             .take(1)
             .collect();
         let found = find_all(text, self.search).into_iter();
         let found: Vec<StyledRange> = found.map(|range| (range, theme.search_match())).collect();
-        spans.extend(layout_line(text, theme.text(), &[&styles, &about, &found], state.left, self.columns));
+        spans.extend(layout_line(
+            text,
+            theme.text(),
+            &[&styles, &about, &found],
+            state.left,
+            self.columns,
+        ));
         Line::from(spans)
     }
 
     fn message(&self, message: Option<&SourceMessage>, part: usize) -> Line<'static> {
-        let Some(message) = message else { return Line::default() };
+        let Some(message) = message else {
+            return Line::default();
+        };
         let rows = wrapped(message, message_columns(self.columns));
         let text = rows.into_iter().nth(part).unwrap_or_default();
-        let sign = if part == 0 { sign(message.severity) } else { " " };
+        let sign = if part == 0 {
+            sign(message.severity)
+        } else {
+            " "
+        };
         let style = style(message, self.theme);
         Line::from(vec![
             Span::raw(" ".repeat(self.gutter)),
@@ -136,18 +178,25 @@ fn style(message: &SourceMessage, theme: &Theme) -> Style {
     }
 }
 
-/// The word at a column as compilers count them, from 1. A character outside a word stands for itself.
+/// The word at a column as compilers count them, from 1. A character outside a word stands for
+/// itself.
 fn word_at(text: &str, column: u32) -> Option<Range<usize>> {
     let wanted = (column as usize).checked_sub(1)?;
     let mut at = 0;
     let (start, first) = text.char_indices().find(|(_, letter)| {
         let here = at;
-        at += if *letter == '\t' { COMPILER_TAB - at % COMPILER_TAB } else { letter.len_utf8() };
+        at += if *letter == '\t' {
+            COMPILER_TAB - at % COMPILER_TAB
+        } else {
+            letter.len_utf8()
+        };
         here >= wanted
     })?;
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     let end = match is_part(first) {
-        true => text[start..].find(|letter| !is_part(letter)).map_or(text.len(), |end| start + end),
+        true => text[start..]
+            .find(|letter| !is_part(letter))
+            .map_or(text.len(), |end| start + end),
         false => start + first.len_utf8(),
     };
     Some(start..end)

@@ -1,4 +1,5 @@
-//! What a profile says about the kernel's lines: the part of the gutter with samples, main stall and excess sectors.
+//! What a profile says about the kernel's lines: the part of the gutter with samples, main stall
+//! and excess sectors.
 
 use crate::text::{pad, pad_left, printable};
 use lab_core::profile::facts;
@@ -44,16 +45,24 @@ impl HotLines {
     pub fn of(profile: &Profile, kernel: &str) -> Self {
         let of_kernel = shares(profile).filter(|hot| Path::new(kernel).ends_with(&hot.line.file));
         let lines = of_kernel.filter_map(|hot| {
-            let mark = Mark { percent: hot.percent, profiled: hot.line.clone() };
+            let mark = Mark {
+                percent: hot.percent,
+                profiled: hot.line.clone(),
+            };
             let is_shown = mark.percent >= SHOWN || mark.excess() > 0;
             is_shown.then_some(((hot.line.line as usize).checked_sub(1)?, mark))
         });
-        HotLines { lines: lines.collect() }
+        HotLines {
+            lines: lines.collect(),
+        }
     }
 
     /// The lines at which the keys for the next and the previous mark stop, in their order.
     pub fn stops(&self) -> impl Iterator<Item = usize> + '_ {
-        let hot = self.lines.iter().filter(|(_, mark)| mark.percent >= HOT || mark.excess() > 0);
+        let hot = self
+            .lines
+            .iter()
+            .filter(|(_, mark)| mark.percent >= HOT || mark.excess() > 0);
         hot.map(|(line, _)| *line)
     }
 
@@ -69,11 +78,13 @@ impl HotLines {
 
     /// The cell of a line, exactly so many columns wide, and whether the line is hot.
     pub(super) fn cell(&self, line: usize, columns: usize) -> (String, bool) {
-        let Some(mark) = self.lines.get(&line) else { return (" ".repeat(columns), false) };
+        let Some(mark) = self.lines.get(&line) else {
+            return (" ".repeat(columns), false);
+        };
         let mut cell = format!("{:>3.0}% ", mark.percent);
         if columns >= SAMPLES + STALL {
-            let stall =
-                main_stall(&mark.profiled).map(|reason| printable(facts::reason(reason)).into_owned());
+            let stall = main_stall(&mark.profiled)
+                .map(|reason| printable(facts::reason(reason)).into_owned());
             cell += &pad(&stall.unwrap_or_default(), STALL - 1);
             cell.push(' ');
         }
@@ -85,7 +96,10 @@ impl HotLines {
             cell += &pad_left(&excess, EXCESS - 1);
             cell.push(' ');
         }
-        (pad(&cell, columns), mark.percent >= HOT || mark.excess() > 0)
+        (
+            pad(&cell, columns),
+            mark.percent >= HOT || mark.excess() > 0,
+        )
     }
 
     /// What the title says of them; nothing without a profile.
@@ -100,8 +114,8 @@ impl HotLines {
         }
     }
 
-    /// The instructions of a line as text: its samples by reason, then its instructions in their order. `None` for a line
-    /// that was not profiled.
+    /// The instructions of a line as text: its samples by reason, then its instructions in their
+    /// order. `None` for a line that was not profiled.
     pub fn listing(&self, line: usize) -> Option<Vec<String>> {
         let mark = self.lines.get(&line)?;
         let profiled = &mark.profiled;
@@ -109,20 +123,33 @@ impl HotLines {
         let share = |samples: u64| 100.0 * samples as f64 / profiled.samples.max(1) as f64;
         rows.extend(profiled.stalls.iter().take(3).map(|(reason, samples)| {
             let reason = facts::reason(reason);
-            let meaning = facts::meaning(reason).map(|words| format!(": {words}")).unwrap_or_default();
+            let meaning = facts::meaning(reason)
+                .map(|words| format!(": {words}"))
+                .unwrap_or_default();
             printable(&format!("{:>3.0} % {reason}{meaning}", share(*samples))).into_owned()
         }));
         if mark.excess() > 0 {
-            rows.push(format!("{} sectors beyond what the addresses need", count(mark.excess() as f64)));
+            rows.push(format!(
+                "{} sectors beyond what the addresses need",
+                count(mark.excess() as f64)
+            ));
         }
         rows.push(String::new());
         let mut shown: Vec<_> = profiled.sass.iter().collect();
         shown.sort_by_key(|instruction| instruction.address);
         rows.extend(shown.iter().map(|of| {
-            let stall = of.stall.as_deref().map(|reason| format!(" · {}", facts::reason(reason)));
+            let stall = of
+                .stall
+                .as_deref()
+                .map(|reason| format!(" · {}", facts::reason(reason)));
             let stall = stall.unwrap_or_default();
-            printable(&format!("{:>3.0} % {:#06x} {}{stall}", share(of.samples), of.address, of.text))
-                .into_owned()
+            printable(&format!(
+                "{:>3.0} % {:#06x} {}{stall}",
+                share(of.samples),
+                of.address,
+                of.text
+            ))
+            .into_owned()
         }));
         if profiled.sass.is_empty() {
             rows.push("the profile has no instructions of this line".to_owned());

@@ -3,7 +3,8 @@
 use super::state::{SourceMode, SourceState};
 
 impl SourceState {
-    /// Goes to the next message or hot line; in a diff or without either, to the next change. False where there is none.
+    /// Goes to the next message or hot line; in a diff or without either, to the next change. False
+    /// where there is none.
     pub fn step_mark(&mut self, forward: bool) -> bool {
         let mut lines: Vec<usize> = self.messages.lines().chain(self.hot.stops()).collect();
         lines.sort_unstable();

@@ -1,4 +1,5 @@
-//! The state of the pane Source: the kernel's text and what it is compared with, the cursor, the visible rows.
+//! The state of the pane Source: the kernel's text and what it is compared with, the cursor, the
+//! visible rows.
 
 use super::changes::{LineChange, changes};
 use super::hot::HotLines;
@@ -6,7 +7,8 @@ use super::message_rows::{message_columns, wrapped};
 use crate::diff::{self, DiffLayout};
 use crate::highlight::Highlighted;
 use crate::source::{
-    SourceMessage, SourceMessages, SourceRequest, SourceText, SourceVersion, SourceView, carry_highlighting,
+    SourceMessage, SourceMessages, SourceRequest, SourceText, SourceVersion, SourceView,
+    carry_highlighting,
 };
 use lab_core::run::RunId;
 use ratatui::layout::Rect;
@@ -105,11 +107,16 @@ impl SourceState {
         Some(&self.source.as_ref()?.present.as_ref().ok()?.text)
     }
 
-    /// Takes a newly read text. The cursor stays at its line, and unchanged lines keep their colours.
+    /// Takes a newly read text. The cursor stays at its line, and unchanged lines keep their
+    /// colours.
     pub fn take(&mut self, source: SourceView) {
         let old = self.source.replace(source);
         let text = |source: &SourceView, which| match which {
-            SourceVersion::Present => source.present.as_ref().ok().map(|present| present.text.clone()),
+            SourceVersion::Present => source
+                .present
+                .as_ref()
+                .ok()
+                .map(|present| present.text.clone()),
             SourceVersion::Base => source.base.as_ref().ok().map(|base| base.text.clone()),
         };
         let of = |which| {
@@ -118,7 +125,9 @@ impl SourceState {
         };
         for which in [SourceVersion::Present, SourceVersion::Base] {
             self.colours[which as usize] = match of(which) {
-                (Some(old), Some(new)) => carry_highlighting(&old, &self.colours[which as usize], &new),
+                (Some(old), Some(new)) => {
+                    carry_highlighting(&old, &self.colours[which as usize], &new)
+                }
                 _ => Highlighted::default(),
             };
         }
@@ -128,7 +137,11 @@ impl SourceState {
             (None, Some(new)) => self.cursor = self.cursor.min(new.len().saturating_sub(1)),
             (_, None) => {}
         }
-        let diff = self.source.as_ref().map(|source| Arc::clone(&source.diff)).unwrap_or_default();
+        let diff = self
+            .source
+            .as_ref()
+            .map(|source| Arc::clone(&source.diff))
+            .unwrap_or_default();
         (self.changes, self.starts) = changes(&diff, self.text().map_or(0, SourceText::len));
         self.view.set(diff);
         self.placed = None;
@@ -138,15 +151,25 @@ impl SourceState {
     /// The texts whose colours are wanted.
     pub fn texts(&self) -> impl Iterator<Item = (SourceVersion, Arc<str>)> {
         let source = self.source.as_ref();
-        let present = source.and_then(|source| source.present.as_ref().ok()).map(|present| &present.text);
-        let base = source.and_then(|source| source.base.as_ref().ok()).map(|base| &base.text);
-        let both = [(SourceVersion::Present, present), (SourceVersion::Base, base)];
-        both.into_iter().filter_map(|(which, text)| Some((which, Arc::clone(text?.whole()))))
+        let present = source
+            .and_then(|source| source.present.as_ref().ok())
+            .map(|present| &present.text);
+        let base = source
+            .and_then(|source| source.base.as_ref().ok())
+            .map(|base| &base.text);
+        let both = [
+            (SourceVersion::Present, present),
+            (SourceVersion::Base, base),
+        ];
+        both.into_iter()
+            .filter_map(|(which, text)| Some((which, Arc::clone(text?.whole()))))
     }
 
     /// Takes colours; false where they belong to a text that is no longer shown.
     pub fn take_colours(&mut self, which: SourceVersion, of: &[u8], colours: Highlighted) -> bool {
-        let is_shown = self.texts().any(|(w, text)| w == which && std::ptr::eq(text.as_bytes(), of));
+        let is_shown = self
+            .texts()
+            .any(|(w, text)| w == which && std::ptr::eq(text.as_bytes(), of));
         if is_shown {
             self.colours[which as usize] = colours;
         }
@@ -162,7 +185,8 @@ impl SourceState {
         self.placed.as_deref() == Some(runs)
     }
 
-    /// Takes messages. The cursor goes to the first error of a run that is newer than those visited.
+    /// Takes messages. The cursor goes to the first error of a run that is newer than those
+    /// visited.
     pub fn place(&mut self, runs: Vec<(RunId, usize)>, messages: SourceMessages) {
         self.messages = messages;
         self.layout = None;
@@ -211,16 +235,23 @@ impl SourceState {
 
     pub fn move_by(&mut self, by: isize) {
         match self.mode {
-            SourceMode::File => self.cursor = self.cursor.saturating_add_signed(by).min(self.last()),
+            SourceMode::File => {
+                self.cursor = self.cursor.saturating_add_signed(by).min(self.last())
+            }
             SourceMode::Unified | SourceMode::Split => self.view.move_by(by),
         }
     }
 
-    /// Moves the cursor to this visible row of the last frame, counted from the top; false where the row is empty.
+    /// Moves the cursor to this visible row of the last frame, counted from the top; false where
+    /// the row is empty.
     pub fn click(&mut self, row: usize) -> bool {
         match self.mode {
             SourceMode::File => {
-                let line = match self.layout.as_ref().and_then(|layout| layout.rows.get(self.first + row)) {
+                let line = match self
+                    .layout
+                    .as_ref()
+                    .and_then(|layout| layout.rows.get(self.first + row))
+                {
                     Some(FileRow::Line(line) | FileRow::SourceMessage { line, .. }) => Some(*line),
                     Some(FileRow::Elsewhere { .. }) | None => None,
                 };
@@ -251,7 +282,8 @@ impl SourceState {
         match self.mode {
             SourceMode::File => self.jump(number.saturating_sub(1)),
             SourceMode::Unified | SourceMode::Split => {
-                self.view.go_to_line(u32::try_from(number).unwrap_or(u32::MAX));
+                self.view
+                    .go_to_line(u32::try_from(number).unwrap_or(u32::MAX));
             }
         }
     }
@@ -271,8 +303,14 @@ impl SourceState {
     /// Goes to the next of these lines, from the last to the first.
     pub(super) fn step(&mut self, lines: &[usize], forward: bool) -> bool {
         let next = match forward {
-            true => lines.iter().find(|line| **line > self.cursor).or(lines.first()),
-            false => lines.iter().rfind(|line| **line < self.cursor).or(lines.last()),
+            true => lines
+                .iter()
+                .find(|line| **line > self.cursor)
+                .or(lines.first()),
+            false => lines
+                .iter()
+                .rfind(|line| **line < self.cursor)
+                .or(lines.last()),
         };
         if let Some(line) = next.copied() {
             self.jump(line);
@@ -298,7 +336,11 @@ impl SourceState {
 
     /// The cursor's row among them.
     pub fn at(&self) -> usize {
-        if self.mode == SourceMode::File { self.cursor } else { self.view.cursor() }
+        if self.mode == SourceMode::File {
+            self.cursor
+        } else {
+            self.view.cursor()
+        }
     }
 
     /// The compilers' messages at a line, counted from 0.
@@ -319,7 +361,10 @@ impl SourceState {
         let height = usize::from(area.height);
         let file = (self.mode == SourceMode::File && self.text().is_some())
             .then(|| self.fit_file(message_columns(self.text_columns(area)), height));
-        SourceFit { diff: self.view.fit(area.width, height), file }
+        SourceFit {
+            diff: self.view.fit(area.width, height),
+            file,
+        }
     }
 
     /// Takes the fit of the frame that was drawn.
@@ -355,38 +400,64 @@ impl SourceState {
     }
 
     fn fit_file(&self, columns: usize, height: usize) -> FileFit {
-        let is_current = self.layout.as_ref().is_some_and(|layout| layout.columns == columns);
+        let is_current = self
+            .layout
+            .as_ref()
+            .is_some_and(|layout| layout.columns == columns);
         let layout = (!is_current).then(|| self.lay_out(columns));
         let empty = FileLayout::default();
         let current = layout.as_ref().or(self.layout.as_ref()).unwrap_or(&empty);
         let mut first = self.first;
         let top = current.places.get(self.cursor).copied().unwrap_or(0);
-        let next = current.places.get(self.cursor + 1).copied().unwrap_or(current.rows.len());
+        let next = current
+            .places
+            .get(self.cursor + 1)
+            .copied()
+            .unwrap_or(current.rows.len());
         let is_visible = top >= first && next <= first + height;
         if self.jumped && !is_visible {
             first = top.saturating_sub(height / 2);
         }
-        // Keep some rows around the cursor and the messages of its line visible; on the first line, the messages about
-        // other files too.
+        // Keep some rows around the cursor and the messages of its line visible; on the first line,
+        // the messages about other files too.
         let around = (height / 4).min(5);
-        let highest = if self.cursor == 0 { 0 } else { top.saturating_sub(around) };
+        let highest = if self.cursor == 0 {
+            0
+        } else {
+            top.saturating_sub(around)
+        };
         let lowest = (next + around).saturating_sub(height).min(top);
-        first = if highest < lowest { lowest } else { first.clamp(lowest, highest) };
+        first = if highest < lowest {
+            lowest
+        } else {
+            first.clamp(lowest, highest)
+        };
         let first = first.min(current.rows.len().saturating_sub(height));
         FileFit { layout, first }
     }
 
     fn lay_out(&self, columns: usize) -> FileLayout {
         let parts = |message: &SourceMessage| 0..wrapped(message, columns).len();
-        let mut layout = FileLayout { columns, ..FileLayout::default() };
+        let mut layout = FileLayout {
+            columns,
+            ..FileLayout::default()
+        };
         for (message, about) in self.messages.elsewhere.iter().enumerate() {
-            layout.rows.extend(parts(about).map(|part| FileRow::Elsewhere { message, part }));
+            layout
+                .rows
+                .extend(parts(about).map(|part| FileRow::Elsewhere { message, part }));
         }
         for line in 0..self.text().map_or(0, SourceText::len) {
             layout.places.push(layout.rows.len());
             layout.rows.push(FileRow::Line(line));
             for (message, about) in self.messages.at(line).iter().enumerate() {
-                layout.rows.extend(parts(about).map(|part| FileRow::SourceMessage { line, message, part }));
+                layout
+                    .rows
+                    .extend(parts(about).map(|part| FileRow::SourceMessage {
+                        line,
+                        message,
+                        part,
+                    }));
             }
         }
         layout

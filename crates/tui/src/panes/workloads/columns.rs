@@ -97,8 +97,12 @@ impl Column {
     pub fn next(self) -> Option<Column> {
         let at = Column::ALL.iter().position(|c| *c == self)?;
         // Two columns with intervals and the heat are sorted as the column beside them.
-        let is_own =
-            |column: &&Column| !matches!(column, Column::Interval | Column::RatioInterval | Column::Heat);
+        let is_own = |column: &&Column| {
+            !matches!(
+                column,
+                Column::Interval | Column::RatioInterval | Column::Heat
+            )
+        };
         Column::ALL[at + 1..].iter().find(is_own).copied()
     }
 
@@ -116,7 +120,9 @@ impl Column {
             Column::Name => None,
             Column::Time | Column::Interval => workload.us.map(|us| us.value),
             Column::Floor => workload.of_floor,
-            Column::Ratio | Column::RatioInterval | Column::Heat => workload.ratio.map(|ratio| ratio.value),
+            Column::Ratio | Column::RatioInterval | Column::Heat => {
+                workload.ratio.map(|ratio| ratio.value)
+            }
             // The worst first.
             Column::Speed => workload.speed.map(|speed| match speed {
                 Speed::Slower => 0.0,
@@ -134,7 +140,10 @@ impl Column {
 impl Sort {
     /// By this column, what needs attention first: the longest time, the lowest ratio.
     pub fn by(column: Column) -> Sort {
-        Sort { column, descending: matches!(column, Column::Time | Column::Interval | Column::Incumbent) }
+        Sort {
+            column,
+            descending: matches!(column, Column::Time | Column::Interval | Column::Incumbent),
+        }
     }
 
     /// Compares two rows; a row without a value comes last in either order.
@@ -149,7 +158,11 @@ impl Sort {
                 (None, None) => Ordering::Equal,
             }
         };
-        if self.descending { known.reverse() } else { known }
+        if self.descending {
+            known.reverse()
+        } else {
+            known
+        }
     }
 }
 
@@ -157,12 +170,16 @@ impl Sort {
 fn natural(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
     loop {
-        let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let digits =
+            |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (da, db) = (digits(a), digits(b));
         if da > 0 && db > 0 {
             let ((one, rest_a), (other, rest_b)) = (a.split_at(da), b.split_at(db));
             let (plain, plain_other) = (one.trim_start_matches('0'), other.trim_start_matches('0'));
-            let order = plain.len().cmp(&plain_other.len()).then_with(|| plain.cmp(plain_other));
+            let order = plain
+                .len()
+                .cmp(&plain_other.len())
+                .then_with(|| plain.cmp(plain_other));
             if order != Ordering::Equal {
                 return order;
             }
@@ -180,9 +197,15 @@ fn natural(a: &str, b: &str) -> Ordering {
 /// As many columns as fit into `room` cells. A column in which no workload has a value is left out.
 pub fn choose(room: usize, workloads: &[Workload]) -> Vec<ShownColumn> {
     let wide = |column: Column| {
-        let cells = workloads.iter().map(|workload| width(&cells::sized(column, workload)));
+        let cells = workloads
+            .iter()
+            .map(|workload| width(&cells::sized(column, workload)));
         let widest = cells.max().unwrap_or(0);
-        if widest == 0 { 0 } else { widest.max(width(column.name())) }
+        if widest == 0 {
+            0
+        } else {
+            widest.max(width(column.name()))
+        }
     };
     let mut left = room;
     let mut shown: Vec<ShownColumn> = Vec::new();
@@ -192,18 +215,32 @@ pub fn choose(room: usize, workloads: &[Workload]) -> Vec<ShownColumn> {
             continue;
         }
         // A long name is cut, so that the figures have room.
-        let needs = if column == Column::Name { needs.min((room / 2).max(12)) } else { needs };
+        let needs = if column == Column::Name {
+            needs.min((room / 2).max(12))
+        } else {
+            needs
+        };
         let taken = needs + if shown.is_empty() { 0 } else { GAP.len() };
         if taken > left {
             if shown.is_empty() {
-                shown.push(ShownColumn { column, width: left });
+                shown.push(ShownColumn {
+                    column,
+                    width: left,
+                });
             }
             break;
         }
         left -= taken;
-        shown.push(ShownColumn { column, width: needs });
+        shown.push(ShownColumn {
+            column,
+            width: needs,
+        });
     }
-    shown.sort_by_key(|shown| Column::ALL.iter().position(|column| *column == shown.column));
+    shown.sort_by_key(|shown| {
+        Column::ALL
+            .iter()
+            .position(|column| *column == shown.column)
+    });
     shown
 }
 
@@ -221,9 +258,15 @@ mod tests {
             sorted(vec!["n=16", "n=8", "n=100 k=2", "n=100 k=1", "n=100"]),
             "n=8, n=16, n=100, n=100 k=1, n=100 k=2"
         );
-        assert_eq!(sorted(vec!["b", "a9", "a10", "", "a09x"]), ", a9, a09x, a10, b");
         assert_eq!(
-            sorted(vec!["n=99999999999999999999999", "n=100000000000000000000000"]),
+            sorted(vec!["b", "a9", "a10", "", "a09x"]),
+            ", a9, a09x, a10, b"
+        );
+        assert_eq!(
+            sorted(vec![
+                "n=99999999999999999999999",
+                "n=100000000000000000000000"
+            ]),
             "n=99999999999999999999999, n=100000000000000000000000"
         );
     }

@@ -17,7 +17,10 @@ fn table(log: &str) -> WorkloadTable {
 
 fn names(state: &WorkloadsState, table: &WorkloadTable) -> String {
     let order = table.order(state.sort).into_iter();
-    order.map(|at| table.workloads[at].name.trim_start_matches("n=").to_owned()).collect::<Vec<_>>().join(" ")
+    order
+        .map(|at| table.workloads[at].name.trim_start_matches("n=").to_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]
@@ -43,7 +46,11 @@ fn rows_are_sorted_by_any_column_and_then_as_they_were() {
             "GFLOP/s: 8 16 100 2",
         ]
     );
-    assert_eq!(names(&state, &table), "8 16 100 2", "after the last column as at first");
+    assert_eq!(
+        names(&state, &table),
+        "8 16 100 2",
+        "after the last column as at first"
+    );
     state.reverse();
     assert_eq!(names(&state, &table), "100 16 8 2");
     state.sort_by_head(Column::Time);
@@ -57,8 +64,7 @@ fn rows_are_sorted_by_any_column_and_then_as_they_were() {
 
 #[test]
 fn a_rate_has_two_decimals_also_below_1() {
-    let log =
-        "workload: n=1 kernel_us=1 gbps=0.99 gflops=0.00\nworkload: n=2 kernel_us=1 gbps=1.06 gflops=0.001\n";
+    let log = "workload: n=1 kernel_us=1 gbps=0.99 gflops=0.00\nworkload: n=2 kernel_us=1 gbps=1.06 gflops=0.001\n";
     let table = table(log);
     let text = |column, at: usize| cells::text(column, &table.workloads[at], SymbolSet::Ascii);
     assert_eq!([0, 1].map(|at| text(Column::Gbps, at)), ["0.99", "1.06"]);
@@ -73,13 +79,17 @@ fn the_heat_has_a_sign_and_grows_with_the_difference() {
     assert_eq!(heat(1, SymbolSet::Braille), "▼ ████");
     assert_eq!(heat(2, SymbolSet::Ascii), "= #");
     assert_eq!(heat(3, SymbolSet::Ascii), "? #####");
-    let extreme = "workload: n=1 us=1 ratio=1e9 speed=faster\nworkload: n=2 us=1 ratio=0 speed=slower\n";
+    let extreme =
+        "workload: n=1 us=1 ratio=1e9 speed=faster\nworkload: n=2 us=1 ratio=0 speed=slower\n";
     let extreme = self::table(extreme);
     for workload in &extreme.workloads {
         assert!(cells::text(Column::Heat, workload, SymbolSet::Ascii).ends_with("########"));
     }
     let none = self::table("workload: n=1 us=1\nworkload: n=2 us=1\n");
-    assert_eq!(cells::text(Column::Heat, &none.workloads[0], SymbolSet::Ascii), "");
+    assert_eq!(
+        cells::text(Column::Heat, &none.workloads[0], SymbolSet::Ascii),
+        ""
+    );
 }
 
 #[test]
@@ -88,8 +98,15 @@ fn as_many_columns_are_shown_as_fit_and_no_empty_one() {
     let shown = |room: usize| {
         let shown = columns::choose(room, &table.workloads);
         let used: usize = shown.iter().map(|s| s.width + GAP.len()).sum();
-        assert!(used <= room + GAP.len() || shown.len() == 1, "{room}: {shown:?}");
-        shown.iter().map(|s| s.column.name()).collect::<Vec<_>>().join(", ")
+        assert!(
+            used <= room + GAP.len() || shown.len() == 1,
+            "{room}: {shown:?}"
+        );
+        shown
+            .iter()
+            .map(|s| s.column.name())
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     assert_eq!(shown(30), "workload, µs, speed");
     assert_eq!(shown(60), "workload, µs, vs incumbent, heat, speed");
@@ -98,7 +115,8 @@ fn as_many_columns_are_shown_as_fit_and_no_empty_one() {
     for room in 0..200 {
         shown(room);
     }
-    let plain = self::table("workload: n=1 us=1 correctness=pass\nworkload: n=2 us=2 correctness=fail\n");
+    let plain =
+        self::table("workload: n=1 us=1 correctness=pass\nworkload: n=2 us=2 correctness=fail\n");
     let plain = columns::choose(200, &plain.workloads);
     assert_eq!(
         plain.iter().map(|s| s.column).collect::<Vec<_>>(),
@@ -108,8 +126,14 @@ fn as_many_columns_are_shown_as_fit_and_no_empty_one() {
 
 #[test]
 fn a_single_workload_has_no_table() {
-    assert_eq!(WorkloadTable::of(&Report::read("workload: n=1 us=1\n"), "throughput_sps"), None);
-    assert_eq!(WorkloadTable::of(&Report::default(), "throughput_sps"), None);
+    assert_eq!(
+        WorkloadTable::of(&Report::read("workload: n=1 us=1\n"), "throughput_sps"),
+        None
+    );
+    assert_eq!(
+        WorkloadTable::of(&Report::default(), "throughput_sps"),
+        None
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! A series as a strip of blocks under its gate: where along the steps the difference lies, how near it comes to the
-//! limit, and which step is the worst.
+//! A series as a strip of blocks under its gate: where along the steps the difference lies, how
+//! near it comes to the limit, and which step is the worst.
 
 use crate::chart::SymbolSet;
 use crate::format;
@@ -14,9 +14,10 @@ const STRIP: usize = 16;
 /// A difference of at least this share of the limit is highlighted.
 const NEAR: f64 = 0.5;
 
-/// The points as blocks. Where there are more points than cells a cell shows its largest, so that no peak is lost. A full
-/// block is half the limit or more, and each lower block half as much; a blank is no difference, `✗` a difference beyond
-/// the limit or NaN. The worst step follows by name: `worst: step 731, 2.1e-6 of 3.0e-5 limit`.
+/// The points as blocks. Where there are more points than cells a cell shows its largest, so that
+/// no peak is lost. A full block is half the limit or more, and each lower block half as much; a
+/// blank is no difference, `✗` a difference beyond the limit or NaN. The worst step follows by
+/// name: `worst: step 731, 2.1e-6 of 3.0e-5 limit`.
 pub fn line(
     report: &Report,
     gate: &Gate,
@@ -28,10 +29,16 @@ pub fn line(
     let points = report.series(series).filter(|points| points.len() > 1)?;
     let cells = report.series_cells(series).unwrap_or(points.len());
     let [short, whole] = worst(report, gate, &points, cells);
-    let words = [format!("  0…{}  {whole}", cells - 1), format!("  {short}"), String::new()];
+    let words = [
+        format!("  0…{}  {whole}", cells - 1),
+        format!("  {short}"),
+        String::new(),
+    ];
     let room = columns.saturating_sub(2);
-    let words =
-        words.into_iter().find(|words| room >= STRIP.min(points.len()) + width(words)).unwrap_or_default();
+    let words = words
+        .into_iter()
+        .find(|words| room >= STRIP.min(points.len()) + width(words))
+        .unwrap_or_default();
     let room = room.saturating_sub(width(&words)).clamp(1, 96);
     let stretch = points.len().div_ceil(room).max(1);
     let mut spans = vec![Span::raw("  ")];
@@ -42,33 +49,51 @@ pub fn line(
             share if share >= NEAR => theme.warn(),
             _ => theme.accent(),
         };
-        let sign = if is_bad { symbols.pick("✗", "x") } else { symbols.filled(height(value, gate.limit)) };
+        let sign = if is_bad {
+            symbols.pick("✗", "x")
+        } else {
+            symbols.filled(height(value, gate.limit))
+        };
         spans.push(Span::styled(sign.to_owned(), style));
     }
     spans.push(Span::styled(words, theme.quiet()));
     Some(Line::from(spans))
 }
 
-/// `worst: step 731`, and `worst: step 731, 2.1e-6 of 3.0e-5 limit`. Where the harness names no place, it is the number of the
-/// series' highest point. Without any difference no place is the worst: `no difference (limit 3.0e-5)`.
+/// `worst: step 731`, and `worst: step 731, 2.1e-6 of 3.0e-5 limit`. Where the harness names no
+/// place, it is the number of the series' highest point. Without any difference no place is the
+/// worst: `no difference (limit 3.0e-5)`.
 pub fn worst(report: &Report, gate: &Gate, points: &[f64], cells: usize) -> [String; 2] {
     if gate.value == 0.0 {
         let short = "no difference".to_owned();
         let whole = format!("{short} (limit {})", format::gate(gate.limit));
         return [short, whole];
     }
-    let value = format!("{} of {} limit", format::gate(gate.value), format::gate(gate.limit));
+    let value = format!(
+        "{} of {} limit",
+        format::gate(gate.value),
+        format::gate(gate.limit)
+    );
     if points.is_empty() && report.place(&gate.name).is_none() {
         return ["worst".to_owned(), format!("worst: {value}")];
     }
     let place = report.place(&gate.name).unwrap_or_else(|| {
         let worst = |a: &(usize, &f64), b: &(usize, &f64)| rank(*a.1).total_cmp(&rank(*b.1));
-        let at = points.iter().enumerate().rev().max_by(worst).map_or(0, |(at, _)| at);
+        let at = points
+            .iter()
+            .enumerate()
+            .rev()
+            .max_by(worst)
+            .map_or(0, |(at, _)| at);
         let stretch = cells.div_ceil(points.len().max(1)).max(1);
         match stretch {
             1 => at.to_string(),
             _ => {
-                format!("{}…{}", at.saturating_mul(stretch), (at + 1).saturating_mul(stretch).min(cells) - 1)
+                format!(
+                    "{}…{}",
+                    at.saturating_mul(stretch),
+                    (at + 1).saturating_mul(stretch).min(cells) - 1
+                )
             }
         }
     });
@@ -83,9 +108,13 @@ fn rank(value: f64) -> f64 {
 }
 
 fn peak(part: &[f64]) -> f64 {
-    part.iter()
-        .copied()
-        .fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
+    part.iter().copied().fold(f64::NEG_INFINITY, |a, b| {
+        if a.is_nan() || b.is_nan() {
+            f64::NAN
+        } else {
+            a.max(b)
+        }
+    })
 }
 
 /// Height of a block in eighths: 8 from half the limit on, one less for each halving, at least 1.
@@ -104,22 +133,39 @@ mod tests {
     fn text(lines: &str, columns: usize) -> String {
         let report = Report::read(lines);
         let gate = &report.gates()[0];
-        let line = line(&report, gate, "y", columns, &Theme::plain(), SymbolSet::Braille);
-        line.map_or(String::new(), |line| line.spans.iter().map(|s| s.content.as_ref()).collect())
+        let line = line(
+            &report,
+            gate,
+            "y",
+            columns,
+            &Theme::plain(),
+            SymbolSet::Braille,
+        );
+        line.map_or(String::new(), |line| {
+            line.spans.iter().map(|s| s.content.as_ref()).collect()
+        })
     }
 
     #[test]
     fn a_block_says_how_near_the_limit_is_and_the_worst_is_named() {
         let lines = "y_diff: 0.6 limit=1 at=step~2\ny_series: 0,1e-9,0.6,0.25,0.2\n";
-        assert_eq!(text(lines, 80), "   ▁█▇▆  0…4  worst: step 2, 0.6 of 1 limit");
+        assert_eq!(
+            text(lines, 80),
+            "   ▁█▇▆  0…4  worst: step 2, 0.6 of 1 limit"
+        );
         assert_eq!(text(lines, 28), "   ▁█▇▆  worst: step 2");
         assert_eq!(text(lines, 12), "   ▁█▇▆");
     }
 
     #[test]
     fn peaks_survive_and_what_is_beyond_the_limit_is_marked() {
-        let many: Vec<String> = (0..512).map(|at| if at == 300 { "2" } else { "0.001" }.to_owned()).collect();
-        let lines = format!("y_diff: 2 limit=1\ny_series: {} cells=1024\n", many.join(","));
+        let many: Vec<String> = (0..512)
+            .map(|at| if at == 300 { "2" } else { "0.001" }.to_owned())
+            .collect();
+        let lines = format!(
+            "y_diff: 2 limit=1\ny_series: {} cells=1024\n",
+            many.join(",")
+        );
         let text_of = text(&lines, 70);
         assert!(
             text_of.contains('✗') && text_of.ends_with("0…1023  worst: 600…601, 2 of 1 limit"),
@@ -129,9 +175,24 @@ mod tests {
             text("y_diff: nan limit=1\ny_series: 0.1,nan\n", 40),
             "  ▅✗  0…1  worst: 1, NaN of 1 limit"
         );
-        let odd = |cells| text(&format!("y_diff: 2 limit=1\ny_series: 0,2 cells={cells}\n"), 60);
-        assert_eq!(odd("0"), "   ✗  0…1  worst: 1, 2 of 1 limit", "as many cells as points");
-        assert!(odd(&usize::MAX.to_string()).contains("worst: "), "no harness's number is too large");
-        assert_eq!(text("y_diff: 0 limit=0\ny_series: 0,0\n", 40), "      0…1  no difference (limit 0)");
+        let odd = |cells| {
+            text(
+                &format!("y_diff: 2 limit=1\ny_series: 0,2 cells={cells}\n"),
+                60,
+            )
+        };
+        assert_eq!(
+            odd("0"),
+            "   ✗  0…1  worst: 1, 2 of 1 limit",
+            "as many cells as points"
+        );
+        assert!(
+            odd(&usize::MAX.to_string()).contains("worst: "),
+            "no harness's number is too large"
+        );
+        assert_eq!(
+            text("y_diff: 0 limit=0\ny_series: 0,0\n", 40),
+            "      0…1  no difference (limit 0)"
+        );
     }
 }

@@ -22,7 +22,8 @@ const FLAGS: &[&str] = &[
     // CUDA kernels access memory through pointers of other types, and let integers wrap.
     "-fno-strict-aliasing",
     "-fwrapv",
-    // Without this option g++ may remove an endless loop, and the thread runs on into the next function.
+    // Without this option g++ may remove an endless loop, and the thread runs on into the next
+    // function.
     "-fno-finite-loops",
     "-fvisibility=hidden",
     "-fno-diagnostics-show-caret",
@@ -49,13 +50,19 @@ impl HostCompiler {
         let reason = match named.filter(|name| !name.is_empty()) {
             Some(name) => match HostCompiler::run_version(&name) {
                 Ok(compiler) => return Ok(compiler),
-                Err(reason) => format!("CXX names '{}', and this compiler {reason}", name.display()),
+                Err(reason) => {
+                    format!("CXX names '{}', and this compiler {reason}", name.display())
+                }
             },
             None => {
                 let mut candidates = ["g++", "clang++", "c++"].iter();
-                match candidates.find_map(|name| HostCompiler::run_version(&OsString::from(name)).ok()) {
+                match candidates
+                    .find_map(|name| HostCompiler::run_version(&OsString::from(name)).ok())
+                {
                     Some(compiler) => return Ok(compiler),
-                    None => String::from("no C++ compiler is here: none of g++, clang++, c++ can be run"),
+                    None => String::from(
+                        "no C++ compiler is here: none of g++, clang++, c++ can be run",
+                    ),
                 }
             }
         };
@@ -77,10 +84,19 @@ impl HostCompiler {
         let text = String::from_utf8_lossy(&output.stdout);
         let clang = text.contains("clang");
         let first = text.lines().next().unwrap_or_default();
-        let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
-        let number = first.split_whitespace().rev().find(is_number).unwrap_or(first);
+        let is_number =
+            |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
+        let number = first
+            .split_whitespace()
+            .rev()
+            .find(is_number)
+            .unwrap_or(first);
         let version = format!("{} {number}", if clang { "clang++" } else { "g++" });
-        Ok(HostCompiler { command: command.clone(), version, clang })
+        Ok(HostCompiler {
+            command: command.clone(),
+            version,
+            clang,
+        })
     }
 
     /// Runs the compiler. The output holds its diagnostics, in English.
@@ -103,12 +119,21 @@ impl HostCompiler {
     pub fn flags(&self, sanitizer: Option<Sanitizer>) -> Vec<OsString> {
         let gnu = if self.clang { &[][..] } else { GNU_FLAGS };
         let sanitizer = sanitizer.map_or(&[][..], |kind| sanitizer::flags(kind, self.clang));
-        FLAGS.iter().chain(gnu).chain(sanitizer).map(OsString::from).collect()
+        FLAGS
+            .iter()
+            .chain(gnu)
+            .chain(sanitizer)
+            .map(OsString::from)
+            .collect()
     }
 
-    /// Returns the folder with the cpu device's headers and the precompiled header. Writes and compiles them at the
-    /// first use.
-    pub fn headers(&self, cache: &Path, sanitizer: Option<Sanitizer>) -> Result<PathBuf, DeviceError> {
+    /// Returns the folder with the cpu device's headers and the precompiled header. Writes and
+    /// compiles them at the first use.
+    pub fn headers(
+        &self,
+        cache: &Path,
+        sanitizer: Option<Sanitizer>,
+    ) -> Result<PathBuf, DeviceError> {
         let flags = self.flags(sanitizer);
         let work = crate::build_cache::shared_work_folder(cache);
         let cache = &cache.join(crate::build_cache::HEADERS);
@@ -121,16 +146,27 @@ impl HostCompiler {
         }
         let cannot_write = |error: io::Error| cannot_write(cache, &error);
         std::fs::create_dir_all(cache).map_err(cannot_write)?;
-        // They are made in another folder and moved as a whole, because other processes may make them too.
-        let temporary =
-            tempfile::Builder::new().prefix("cpu-headers-").tempdir_in(work).map_err(cannot_write)?;
+        // They are made in another folder and moved as a whole, because other processes may make
+        // them too.
+        let temporary = tempfile::Builder::new()
+            .prefix("cpu-headers-")
+            .tempdir_in(work)
+            .map_err(cannot_write)?;
         headers::write(temporary.path()).map_err(cannot_write)?;
         let mut arguments = flags;
         arguments.extend(["-x", "c++-header"].map(OsString::from));
         arguments.push(temporary.path().join("lab_cpu.h").into());
         arguments.push("-o".into());
-        arguments
-            .push(temporary.path().join(if self.clang { "lab_cpu.h.pch" } else { "lab_cpu.h.gch" }).into());
+        arguments.push(
+            temporary
+                .path()
+                .join(if self.clang {
+                    "lab_cpu.h.pch"
+                } else {
+                    "lab_cpu.h.gch"
+                })
+                .into(),
+        );
         let output = self.run(&arguments)?;
         if !output.status.success() {
             return Err(DeviceError::Unavailable(format!(

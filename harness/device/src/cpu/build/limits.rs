@@ -2,7 +2,8 @@
 
 use rustix::process::{Resource, getrlimit};
 
-/// Returns the log of a build whose compiler has reached a limit of its process. `None` where it failed for another reason.
+/// Returns the log of a build whose compiler has reached a limit of its process. `None` where it
+/// failed for another reason.
 pub fn reached(said: &str, shown_as: &str) -> Option<String> {
     let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
     let what = if has(&[
@@ -13,7 +14,10 @@ pub fn reached(said: &str, shown_as: &str) -> Option<String> {
     ]) {
         format!("more memory than the {} it may use", in_mib(Resource::As))
     } else if has(&["File size limit exceeded", "File too large"]) {
-        format!("to write a file of more than the {} it may write", in_mib(Resource::Fsize))
+        format!(
+            "to write a file of more than the {} it may write",
+            in_mib(Resource::Fsize)
+        )
     } else if has(&["CPU time limit exceeded"]) {
         "more processor time than it may use".to_owned()
     } else {
@@ -26,7 +30,9 @@ pub fn reached(said: &str, shown_as: &str) -> Option<String> {
 }
 
 fn in_mib(resource: Resource) -> String {
-    getrlimit(resource).current.map_or_else(|| "bytes".into(), |bytes| format!("{} MiB", bytes >> 20))
+    getrlimit(resource)
+        .current
+        .map_or_else(|| "bytes".into(), |bytes| format!("{} MiB", bytes >> 20))
 }
 
 #[cfg(test)]
@@ -35,11 +41,25 @@ mod tests {
 
     #[test]
     fn a_limit_is_told_from_an_error_of_the_source() {
-        let memory = "cc1plus: out of memory allocating 4294967312 bytes after a total of 577536 bytes\n";
+        let memory =
+            "cc1plus: out of memory allocating 4294967312 bytes after a total of 577536 bytes\n";
         let told = reached(memory, "kernel.cu").unwrap_or_default();
-        assert!(told.starts_with("kernel.cu:1: error: the compiler needed more memory than the "), "{told}");
-        let file = "g++: internal compiler error: File size limit exceeded signal terminated program as\n";
-        assert!(reached(file, "k").is_some_and(|told| told.contains("to write a file of more than the ")));
-        assert_eq!(reached("kernel.cu:3:1: error: 'memory' was not declared\n", "kernel.cu"), None);
+        assert!(
+            told.starts_with("kernel.cu:1: error: the compiler needed more memory than the "),
+            "{told}"
+        );
+        let file =
+            "g++: internal compiler error: File size limit exceeded signal terminated program as\n";
+        assert!(
+            reached(file, "k")
+                .is_some_and(|told| told.contains("to write a file of more than the "))
+        );
+        assert_eq!(
+            reached(
+                "kernel.cu:3:1: error: 'memory' was not declared\n",
+                "kernel.cu"
+            ),
+            None
+        );
     }
 }

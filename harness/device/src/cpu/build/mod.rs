@@ -1,5 +1,5 @@
-//! The [`Builder`] of the cpu device: rewrites `kernel.cu` and its local includes to C++, and has the host compiler
-//! build a shared object from them, with precompiled headers.
+//! The [`Builder`] of the cpu device: rewrites `kernel.cu` and its local includes to C++, and has
+//! the host compiler build a shared object from them, with precompiled headers.
 
 mod compiler;
 mod limits;
@@ -27,11 +27,16 @@ impl Builder for HostCompiler {
     }
 
     fn identity(&self) -> String {
-        // The instruction sets: with -march=native, an image is valid only for processors that have them, and
-        // several machines may share a cache folder. The variables: the compiler looks for headers in their
-        // folders.
+        // The instruction sets: with -march=native, an image is valid only for processors that have
+        // them, and several machines may share a cache folder. The variables: the compiler looks
+        // for headers in their folders.
         let folders = ["CPATH", "CPLUS_INCLUDE_PATH"].map(std::env::var_os);
-        format!("{} {} {folders:?} {}", self.version, self.command.display(), instruction_sets())
+        format!(
+            "{} {} {folders:?} {}",
+            self.version,
+            self.command.display(),
+            instruction_sets()
+        )
     }
 
     fn own_files(&self) -> Vec<PathBuf> {
@@ -84,8 +89,8 @@ impl Builder for HostCompiler {
             options: own_options(request),
             shown_as: &request.shown_as,
         };
-        // With -fsanitize=thread the linker would add libtsan. Linked in a second step without the option, the
-        // module keeps the entry points in `lab_cpu/races.h`.
+        // With -fsanitize=thread the linker would add libtsan. Linked in a second step without the
+        // option, the module keeps the entry points in `lab_cpu/races.h`.
         let link_later = sanitizer == Some(Sanitizer::Thread);
         let object = folder.join("kernel.o");
         let compiled = unit.compile(&text, if link_later { &object } else { &image }, link_later);
@@ -104,12 +109,17 @@ impl Builder for HostCompiler {
         if !compiled.built {
             return Ok(Built::failed(log, started));
         }
-        // The image gets a name that no other build uses, because a loaded image must not be written to.
+        // The image gets a name that no other build uses, because a loaded image must not be
+        // written to.
         let images = build_cache::output_folder(&request.cache_dir);
-        let path = images.join(folder.file_name().unwrap_or_default()).with_extension("so");
+        let path = images
+            .join(folder.file_name().unwrap_or_default())
+            .with_extension("so");
         std::fs::create_dir_all(&images)
             // An early Landlock forbids every move from one folder to another.
-            .and_then(|()| std::fs::rename(&image, &path).or_else(|_| std::fs::copy(&image, &path).map(drop)))
+            .and_then(|()| {
+                std::fs::rename(&image, &path).or_else(|_| std::fs::copy(&image, &path).map(drop))
+            })
             .map_err(cannot_write)?;
         Ok(Built {
             image: Some(Image { path }),
@@ -120,10 +130,19 @@ impl Builder for HostCompiler {
 }
 
 impl HostCompiler {
-    /// The options for headers: the precompiled one, then the folders in the order in which they are searched.
-    fn include_options(&self, request: &BuildRequest, unit: &Path, headers: &Path) -> Vec<OsString> {
-        let (option, header) =
-            if self.clang { ("-include-pch", "lab_cpu.h.pch") } else { ("-include", "lab_cpu.h") };
+    /// The options for headers: the precompiled one, then the folders in the order in which they
+    /// are searched.
+    fn include_options(
+        &self,
+        request: &BuildRequest,
+        unit: &Path,
+        headers: &Path,
+    ) -> Vec<OsString> {
+        let (option, header) = if self.clang {
+            ("-include-pch", "lab_cpu.h.pch")
+        } else {
+            ("-include", "lab_cpu.h")
+        };
         let mut options = vec![option.into(), headers.join(header).into()];
         let own = request.source.parent().into_iter();
         let folders = [unit, headers].into_iter().chain(own);
@@ -153,8 +172,9 @@ fn unit_text(
     Ok(text)
 }
 
-/// The request's options that are for this device, and one that keeps the current folder out of the image: the debug
-/// information would hold it, and an image from the cache would name the folder in which it was first built.
+/// The request's options that are for this device, and one that keeps the current folder out of the
+/// image: the debug information would hold it, and an image from the cache would name the folder in
+/// which it was first built.
 fn own_options(request: &BuildRequest) -> Vec<OsString> {
     let map = std::env::current_dir().ok().map(|current| {
         let mut map = OsString::from("-fdebug-prefix-map=");
@@ -162,10 +182,13 @@ fn own_options(request: &BuildRequest) -> Vec<OsString> {
         map.push("=.");
         map
     });
-    map.into_iter().chain(request.options.for_host().into_iter().map(OsString::from)).collect()
+    map.into_iter()
+        .chain(request.options.for_host().into_iter().map(OsString::from))
+        .collect()
 }
 
-/// The instruction sets of this machine's processor, as Linux lists them. Empty where they cannot be read.
+/// The instruction sets of this machine's processor, as Linux lists them. Empty where they cannot
+/// be read.
 fn instruction_sets() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let is_list = |line: &&str| line.starts_with("flags") || line.starts_with("Features");

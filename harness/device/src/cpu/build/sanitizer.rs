@@ -10,9 +10,12 @@ const THREAD_SANITIZER: &str = "-fsanitize=thread";
 /// Returns the compiler's options. With all of them the kernel goes on after a finding.
 pub fn flags(sanitizer: Sanitizer, clang: bool) -> &'static [&'static str] {
     match (sanitizer, clang) {
-        (Sanitizer::Address, _) => {
-            &[ADDRESS_SANITIZER, "-fsanitize-recover=address", "-g", "-fno-omit-frame-pointer"]
-        }
+        (Sanitizer::Address, _) => &[
+            ADDRESS_SANITIZER,
+            "-fsanitize-recover=address",
+            "-g",
+            "-fno-omit-frame-pointer",
+        ],
         (Sanitizer::Thread, false) => &[
             THREAD_SANITIZER,
             // A kernel cannot tell that it is watched.
@@ -24,8 +27,12 @@ pub fn flags(sanitizer: Sanitizer, clang: bool) -> &'static [&'static str] {
             "-fno-hoist-adjacent-loads",
             "--param=tsan-distinguish-volatile=1",
         ],
-        (Sanitizer::Thread, true) => {
-            &[THREAD_SANITIZER, "-DLAB_CPU_RACES", "-g", "-mllvm", "-tsan-distinguish-volatile=1"]
-        }
+        (Sanitizer::Thread, true) => &[
+            THREAD_SANITIZER,
+            "-DLAB_CPU_RACES",
+            "-g",
+            "-mllvm",
+            "-tsan-distinguish-volatile=1",
+        ],
     }
 }

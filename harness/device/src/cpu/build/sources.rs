@@ -36,9 +36,14 @@ impl<'r> Sources<'r> {
         }
     }
 
-    /// Returns the rewritten text of a file, and writes the local files that it includes. `folder` is the file's
-    /// own folder, or `None` for a file that includes no local files.
-    pub fn text(&mut self, source: &str, shown_as: &str, folder: Option<&Path>) -> io::Result<String> {
+    /// Returns the rewritten text of a file, and writes the local files that it includes. `folder`
+    /// is the file's own folder, or `None` for a file that includes no local files.
+    pub fn text(
+        &mut self,
+        source: &str,
+        shown_as: &str,
+        folder: Option<&Path>,
+    ) -> io::Result<String> {
         self.count += 1;
         if let Some(at) = source.bytes().position(|byte| byte == 0) {
             let line = 1 + source[..at].matches('\n').count();
@@ -49,11 +54,19 @@ impl<'r> Sources<'r> {
         let mut edits = rewritten.edits;
         // The lab's own header has no folder.
         if let (Some(DeviceBranch { line, asks_for }), Some(_)) = (rewritten.branch, folder) {
-            self.branch.get_or_insert_with(|| format!("{shown_as}:{line} asks for {asks_for}"));
+            self.branch
+                .get_or_insert_with(|| format!("{shown_as}:{line} asks for {asks_for}"));
         }
-        self.refusals.extend(rewritten.refusals.into_iter().map(|refusal| (shown_as.to_owned(), refusal)));
+        self.refusals.extend(
+            rewritten
+                .refusals
+                .into_iter()
+                .map(|refusal| (shown_as.to_owned(), refusal)),
+        );
         for include in rewritten.includes {
-            let Some(path) = self.resolve(&include.name, folder) else { continue };
+            let Some(path) = self.resolve(&include.name, folder) else {
+                continue;
+            };
             if !path.is_file() {
                 let line = 1 + source[..include.start].matches('\n').count();
                 self.unreadable += &format!(
@@ -70,10 +83,18 @@ impl<'r> Sources<'r> {
                 _ => path.display().to_string(),
             };
             if let Some(name) = self.include(&path, &shown)? {
-                edits.push(Edit { start: include.start, end: include.end, text: rewrite::quoted(&name) });
+                edits.push(Edit {
+                    start: include.start,
+                    end: include.end,
+                    text: rewrite::quoted(&name),
+                });
             }
         }
-        Ok(format!("#line 1 {}\n{}\n", rewrite::quoted(shown_as), rewrite::apply(source, edits)))
+        Ok(format!(
+            "#line 1 {}\n{}\n",
+            rewrite::quoted(shown_as),
+            rewrite::apply(source, edits)
+        ))
     }
 
     /// The first place where the user's files ask which device they are built for.
@@ -86,17 +107,25 @@ impl<'r> Sources<'r> {
         (!self.unreadable.is_empty()).then(|| self.unreadable.clone())
     }
 
-    /// Corrects the columns of refused constructs in the compiler's messages: g++ counts them in the text of the
-    /// pragma.
+    /// Corrects the columns of refused constructs in the compiler's messages: g++ counts them in
+    /// the text of the pragma.
     pub fn with_columns(&self, log: &str) -> String {
         let mut rest: Vec<_> = self.refusals.iter().collect();
         let mut out = String::with_capacity(log.len());
         for line in log.lines() {
             let refusal = rest.iter().position(|(path, refusal)| {
-                line.starts_with(&format!("{path}:{}:", refusal.line)) && line.ends_with(refusal.reason)
+                line.starts_with(&format!("{path}:{}:", refusal.line))
+                    && line.ends_with(refusal.reason)
             });
             match refusal.map(|at| rest.remove(at)) {
-                Some((path, Refusal { line, column, reason })) => {
+                Some((
+                    path,
+                    Refusal {
+                        line,
+                        column,
+                        reason,
+                    },
+                )) => {
                     out += &format!("{path}:{line}:{column}: error: {reason}\n");
                 }
                 None => {
@@ -110,20 +139,26 @@ impl<'r> Sources<'r> {
 
     /// Finds a local include. Leaves out folders, as the compilers do.
     fn resolve(&self, name: &str, folder: Option<&Path>) -> Option<PathBuf> {
-        let folders = folder.into_iter().chain(self.request.include_dirs.iter().map(PathBuf::as_path));
+        let folders = folder
+            .into_iter()
+            .chain(self.request.include_dirs.iter().map(PathBuf::as_path));
         folders
             .map(|folder| folder.join(name))
             .find(|path| path.metadata().is_ok_and(|found| !found.is_dir()))
     }
 
-    /// Returns the name of a local include in the build's folder. `None` where the file cannot be read as text: the
-    /// compiler then reads it unchanged, or says why it cannot.
+    /// Returns the name of a local include in the build's folder. `None` where the file cannot be
+    /// read as text: the compiler then reads it unchanged, or says why it cannot.
     fn include(&mut self, path: &Path, shown_as: &str) -> io::Result<Option<String>> {
-        let Ok(real) = path.canonicalize() else { return Ok(None) };
+        let Ok(real) = path.canonicalize() else {
+            return Ok(None);
+        };
         if let Some(name) = self.known.get(&real) {
             return Ok(Some(name.clone()));
         }
-        let Ok(source) = std::fs::read_to_string(&real) else { return Ok(None) };
+        let Ok(source) = std::fs::read_to_string(&real) else {
+            return Ok(None);
+        };
         let name = format!("include_{}.h", self.known.len());
         self.known.insert(real, name.clone());
         let text = self.text(&source, shown_as, path.parent())?;

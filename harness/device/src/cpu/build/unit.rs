@@ -30,7 +30,8 @@ pub struct Unit<'b> {
     pub shown_as: &'b str,
 }
 
-/// The options for a shared object. A function without a definition is an error of the build, as with NVRTC.
+/// The options for a shared object. A function without a definition is an error of the build, as
+/// with NVRTC.
 pub const SHARED_OBJECT: &[&str] = &["-shared", "-Wl,-z,defs"];
 
 /// Why a unit was not built.
@@ -69,8 +70,14 @@ pub struct Compiled {
 }
 
 impl Unit<'_> {
-    /// Compiles a rewritten source to `target`, as a shared object, or as an object file with `object`.
-    pub fn compile(&self, source: &str, target: &Path, object: bool) -> Result<Compiled, UnitError> {
+    /// Compiles a rewritten source to `target`, as a shared object, or as an object file with
+    /// `object`.
+    pub fn compile(
+        &self,
+        source: &str,
+        target: &Path,
+        object: bool,
+    ) -> Result<Compiled, UnitError> {
         let text = match self.preprocess(source)? {
             Preprocessing::Done(text) => text,
             Preprocessing::LimitReached(log) => return Ok(Compiled { log, built: false }),
@@ -81,21 +88,32 @@ impl Unit<'_> {
         let check = HostCheck::new(&text, &declarations);
         let (unit, preprocessed) = if text.holds_word(SHARED) {
             match without_words(&text) {
-                Ok(rest) => (self.write("expanded.ii", &format!("{rest}\n{registrations}"))?, true),
+                Ok(rest) => (
+                    self.write("expanded.ii", &format!("{rest}\n{registrations}"))?,
+                    true,
+                ),
                 Err(log) => return Ok(Compiled { log, built: false }),
             }
         } else {
-            (self.write("kernel.cpp", &format!("{source}\n{registrations}"))?, false)
+            (
+                self.write("kernel.cpp", &format!("{source}\n{registrations}"))?,
+                false,
+            )
         };
         std::thread::scope(|scope| {
-            let checking = check.as_ref().map(|check| scope.spawn(move || self.host_code(check)));
+            let checking = check
+                .as_ref()
+                .map(|check| scope.spawn(move || self.host_code(check)));
             let mut compiled = self.to_image(&unit, preprocessed, target, object)?;
             if !compiled.built {
                 compiled.log = undefined_named(&compiled.log, &text, &declarations);
             }
             compiled.log = entries::told_once(&compiled.log);
-            let found =
-                checking.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let found = checking.map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
             if let Some(errors) = found.transpose()?.filter(|errors| !errors.is_empty()) {
                 compiled.log += &errors;
                 compiled.built = false;
@@ -105,11 +123,18 @@ impl Unit<'_> {
     }
 
     /// Lets the compiler say what is wrong with a source that cannot be preprocessed.
-    fn without_scan(&self, source: &str, target: &Path, object: bool) -> Result<Compiled, UnitError> {
-        let mut compiled = self.to_image(&self.write("kernel.cpp", source)?, false, target, object)?;
+    fn without_scan(
+        &self,
+        source: &str,
+        target: &Path,
+        object: bool,
+    ) -> Result<Compiled, UnitError> {
+        let mut compiled =
+            self.to_image(&self.write("kernel.cpp", source)?, false, target, object)?;
         if compiled.built {
             let shown_as = self.shown_as;
-            compiled.log += &format!("{shown_as}:1: error: the preprocessor failed on this source\n");
+            compiled.log +=
+                &format!("{shown_as}:1: error: the preprocessor failed on this source\n");
             compiled.built = false;
         }
         Ok(compiled)
@@ -125,7 +150,13 @@ impl Unit<'_> {
             // Without this option the text of all headers would be in the result.
             arguments.push("-fpch-preprocess".into());
         }
-        arguments.extend(["-x".into(), "c++".into(), path.into(), "-o".into(), target.clone().into()]);
+        arguments.extend([
+            "-x".into(),
+            "c++".into(),
+            path.into(),
+            "-o".into(),
+            target.clone().into(),
+        ]);
         let output = self.compiler.run(&arguments)?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
@@ -147,9 +178,16 @@ impl Unit<'_> {
         let mut arguments = self.with_options();
         // clang leaves its AddressSanitizer to the program that loads the object.
         let is_asan = |flag: &OsString| flag == ADDRESS_SANITIZER;
-        let shared =
-            if self.compiler.clang && self.flags.iter().any(is_asan) { &["-shared"] } else { SHARED_OBJECT };
-        arguments.extend(if object { &["-c"] } else { shared }.iter().map(OsString::from));
+        let shared = if self.compiler.clang && self.flags.iter().any(is_asan) {
+            &["-shared"]
+        } else {
+            SHARED_OBJECT
+        };
+        arguments.extend(
+            if object { &["-c"] } else { shared }
+                .iter()
+                .map(OsString::from),
+        );
         arguments.extend(self.language(preprocessed));
         arguments.extend([unit.into(), "-o".into(), target.into()]);
         let output = self.compiler.run(&arguments)?;
@@ -159,7 +197,10 @@ impl Unit<'_> {
         {
             log = reached;
         }
-        Ok(Compiled { log, built: output.status.success() })
+        Ok(Compiled {
+            log,
+            built: output.status.success(),
+        })
     }
 
     /// Returns the errors of device code that uses host code.
@@ -177,7 +218,12 @@ impl Unit<'_> {
     }
 
     fn with_options(&self) -> Vec<OsString> {
-        self.flags.iter().chain(&self.includes).chain(&self.options).cloned().collect()
+        self.flags
+            .iter()
+            .chain(&self.includes)
+            .chain(&self.options)
+            .cloned()
+            .collect()
     }
 
     fn language(&self, preprocessed: bool) -> Vec<OsString> {
@@ -196,7 +242,8 @@ impl Unit<'_> {
     }
 }
 
-/// Replaces the linker's messages about functions that nothing defines by compiler messages at their declarations.
+/// Replaces the linker's messages about functions that nothing defines by compiler messages at
+/// their declarations.
 fn undefined_named(log: &str, text: &Preprocessed, declarations: &[Declaration]) -> String {
     let is_linkers = |line: &&str| {
         line.contains("undefined reference to `")
@@ -205,48 +252,77 @@ fn undefined_named(log: &str, text: &Preprocessed, declarations: &[Declaration])
     };
     let mut missing: Vec<&str> = Vec::new();
     for line in log.lines() {
-        let name = line.split_once("undefined reference to `").map(|(_, name)| name.trim_end_matches('\''));
+        let name = line
+            .split_once("undefined reference to `")
+            .map(|(_, name)| name.trim_end_matches('\''));
         missing.extend(name.filter(|name| !missing.contains(name)));
     }
     let place = |symbol: &str| {
-        let name = symbol.split(['(', '<']).next().unwrap_or(symbol).rsplit("::").next().unwrap_or(symbol);
-        let found = declarations.iter().find(|d| d.name == name && d.body.is_none())?;
+        let name = symbol
+            .split(['(', '<'])
+            .next()
+            .unwrap_or(symbol)
+            .rsplit("::")
+            .next()
+            .unwrap_or(symbol);
+        let found = declarations
+            .iter()
+            .find(|d| d.name == name && d.body.is_none())?;
         let (file, line) = text.place(text.tokens[found.first].start);
-        Some(format!("{file}:{line}: error: '{symbol}' is used, but nothing defines it\n"))
+        Some(format!(
+            "{file}:{line}: error: '{symbol}' is used, but nothing defines it\n"
+        ))
     };
     let places: Option<Vec<String>> = missing.iter().map(|symbol| place(symbol)).collect();
     match places.filter(|places| !places.is_empty()) {
         Some(places) => {
-            let others = log.lines().filter(|line| !is_linkers(line)).map(|line| format!("{line}\n"));
+            let others = log
+                .lines()
+                .filter(|line| !is_linkers(line))
+                .map(|line| format!("{line}\n"));
             others.chain(places).collect()
         }
         None => log.to_owned(),
     }
 }
 
-/// Returns the preprocessed text without CUDA's words, for a source whose macros declare shared memory: only here these
-/// declarations can be rewritten. The error is the build's log.
+/// Returns the preprocessed text without CUDA's words, for a source whose macros declare shared
+/// memory: only here these declarations can be rewritten. The error is the build's log.
 fn without_words(text: &Preprocessed) -> Result<String, String> {
     let rewritten = rewrite_preprocessed(&text.text, SHARED);
     let line_start = |line: usize| {
-        text.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>()
+        text.text
+            .split_inclusive('\n')
+            .take(line.saturating_sub(1))
+            .map(str::len)
+            .sum::<usize>()
     };
-    let refusals =
-        rewritten.refusals.iter().map(|refusal| (text.place(line_start(refusal.line)), refusal.reason));
-    let log: String =
-        refusals.map(|((file, line), reason)| format!("{file}:{line}: error: {reason}\n")).collect();
+    let refusals = rewritten
+        .refusals
+        .iter()
+        .map(|refusal| (text.place(line_start(refusal.line)), refusal.reason));
+    let log: String = refusals
+        .map(|((file, line), reason)| format!("{file}:{line}: error: {reason}\n"))
+        .collect();
     if !log.is_empty() {
         return Err(log);
     }
-    let mut edits: Vec<Edit> =
-        rewritten.edits.into_iter().filter(|edit| !text.is_foreign(edit.start)).collect();
+    let mut edits: Vec<Edit> = rewritten
+        .edits
+        .into_iter()
+        .filter(|edit| !text.is_foreign(edit.start))
+        .collect();
     for (at, token) in text.tokens.iter().enumerate() {
         let plain = match text.word(at) {
             DEVICE | HOST => "",
             GLOBAL => "__attribute__((used))",
             _ => continue,
         };
-        edits.push(Edit { start: token.start, end: token.end, text: plain.into() });
+        edits.push(Edit {
+            start: token.start,
+            end: token.end,
+            text: plain.into(),
+        });
     }
     Ok(apply(&text.text, edits))
 }

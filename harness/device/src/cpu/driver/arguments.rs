@@ -4,7 +4,8 @@ use crate::api::{Arg, DeviceError, other_parameters};
 use crate::cpu::abi::EntryRecord;
 use std::ffi::c_void;
 
-/// Copies of a kernel's arguments, each at an address that is aligned for every type of a parameter.
+/// Copies of a kernel's arguments, each at an address that is aligned for every type of a
+/// parameter.
 pub struct AlignedArguments {
     /// The bytes that `addresses` point to.
     _lines: Vec<AlignedLine>,
@@ -29,7 +30,10 @@ impl AlignedArguments {
             addresses.push(own.as_mut_ptr().cast());
             rest = others;
         }
-        AlignedArguments { _lines: lines, addresses }
+        AlignedArguments {
+            _lines: lines,
+            addresses,
+        }
     }
 
     /// The array of addresses, valid as long as `self`.
@@ -40,7 +44,8 @@ impl AlignedArguments {
 
 /// Fails where the arguments do not have the sizes of the kernel's parameters.
 pub fn check(name: &str, record: &EntryRecord, args: &[Arg]) -> Result<(), DeviceError> {
-    // SAFETY: `sizes` is an array with one size for each parameter, and each index is below their number.
+    // SAFETY: `sizes` is an array with one size for each parameter, and each index is below their
+    // number.
     let size = |i| unsafe { *record.sizes.add(i) } as usize;
     let takes: Vec<usize> = (0..record.arguments as usize).map(size).collect();
     let passes: Vec<usize> = args.iter().map(Vec::len).collect();

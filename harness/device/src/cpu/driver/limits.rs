@@ -4,8 +4,9 @@ use crate::api::{DeviceError, Shape};
 use crate::cpu::shared::LIMIT;
 use std::ffi::OsString;
 
-/// Multiprocessors of the device, unless LAB_CPU_SMS sets their number. With fewer, a kernel that starts one block
-/// per multiprocessor would hardly use its grid; with more, such a kernel would take longer to emulate.
+/// Multiprocessors of the device, unless LAB_CPU_SMS sets their number. With fewer, a kernel that
+/// starts one block per multiprocessor would hardly use its grid; with more, such a kernel would
+/// take longer to emulate.
 const SMS: u32 = 16;
 
 /// Threads that one multiprocessor holds at once.
@@ -20,7 +21,10 @@ const SHARED_RESERVED: u32 = 1024;
 /// Returns the number of multiprocessors. `variable` is the value of LAB_CPU_SMS.
 pub fn sms(variable: Option<OsString>) -> Result<u32, DeviceError> {
     let Some(text) = variable else { return Ok(SMS) };
-    let number = text.to_str().and_then(|text| text.parse().ok()).filter(|n| (1..=1024).contains(n));
+    let number = text
+        .to_str()
+        .and_then(|text| text.parse().ok())
+        .filter(|n| (1..=1024).contains(n));
     number.ok_or_else(|| {
         DeviceError::Unavailable(format!(
             "LAB_CPU_SMS is '{}', and it must be a number from 1 to 1024. Correct it or unset it.",
@@ -35,12 +39,15 @@ fn machine_bytes() -> u64 {
     (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
 }
 
-/// Returns the bytes of memory of the device: what this process may use of the machine's, or less. `variable` is the value of
-/// LAB_CPU_MEMORY_MIB.
+/// Returns the bytes of memory of the device: what this process may use of the machine's, or less.
+/// `variable` is the value of LAB_CPU_MEMORY_MIB.
 pub fn memory(variable: Option<OsString>) -> Result<u64, DeviceError> {
     let all = lab_system::memory::usable().map_or_else(machine_bytes, |memory| memory.all);
     let Some(text) = variable else { return Ok(all) };
-    let mib: Option<u64> = text.to_str().and_then(|text| text.parse().ok()).filter(|mib| *mib > 0);
+    let mib: Option<u64> = text
+        .to_str()
+        .and_then(|text| text.parse().ok())
+        .filter(|mib| *mib > 0);
     mib.map(|mib| mib.saturating_mul(1 << 20).min(all)).ok_or_else(|| {
         DeviceError::Unavailable(format!(
             "LAB_CPU_MEMORY_MIB is '{}', and it must be a number of MiB from 1. Correct it or unset it.",
@@ -49,8 +56,8 @@ pub fn memory(variable: Option<OsString>) -> Result<u64, DeviceError> {
     })
 }
 
-/// Returns how many blocks of this shape one multiprocessor holds at once. Does not count static shared memory,
-/// which is known only when a block has used it.
+/// Returns how many blocks of this shape one multiprocessor holds at once. Does not count static
+/// shared memory, which is known only when a block has used it.
 pub fn resident_blocks(threads: u32, shared_bytes: u32) -> u32 {
     if threads == 0 || threads > 1024 || shared_bytes > LIMIT {
         return 0;
@@ -60,10 +67,14 @@ pub fn resident_blocks(threads: u32, shared_bytes: u32) -> u32 {
     by_threads.min(by_shared).min(BLOCKS_PER_SM)
 }
 
-/// Fails where the launch is not possible. `resident` is how many blocks of this shape the device holds at once.
+/// Fails where the launch is not possible. `resident` is how many blocks of this shape the device
+/// holds at once.
 pub fn check(name: &str, shape: &Shape, resident: u64) -> Result<(), DeviceError> {
-    let refuse =
-        |text: String| Err(DeviceError::Kernel(format!("kernel '{name}' cannot be launched: {text}")));
+    let refuse = |text: String| {
+        Err(DeviceError::Kernel(format!(
+            "kernel '{name}' cannot be launched: {text}"
+        )))
+    };
     let [x, y, z] = shape.block;
     let threads = u64::from(x) * u64::from(y) * u64::from(z);
     if threads == 0 || threads > 1024 || z > 64 {
@@ -110,22 +121,38 @@ mod tests {
         let all = memory(None).unwrap();
         assert!(all > 64 << 20, "{all}");
         assert_eq!(
-            (memory(Some("64".into())), memory(Some(u64::MAX.to_string().into()))),
+            (
+                memory(Some("64".into())),
+                memory(Some(u64::MAX.to_string().into()))
+            ),
             (Ok(64 << 20), Ok(all))
         );
         for bad in ["", "0", "-1", "much"] {
-            let error = memory(Some(bad.into())).map_err(|e| e.to_string()).unwrap_err();
-            assert!(error.starts_with(&format!("LAB_CPU_MEMORY_MIB is '{bad}'")), "{error}");
+            let error = memory(Some(bad.into()))
+                .map_err(|e| e.to_string())
+                .unwrap_err();
+            assert!(
+                error.starts_with(&format!("LAB_CPU_MEMORY_MIB is '{bad}'")),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn a_number_of_multiprocessors_that_is_no_number_is_an_error() {
         assert_eq!((sms(None), sms(Some("132".into()))), (Ok(SMS), Ok(132)));
-        for bad in ["".into(), "0".into(), "1025".into(), "many".into(), OsString::from_vec(vec![b'8', 0xff])]
-        {
+        for bad in [
+            "".into(),
+            "0".into(),
+            "1025".into(),
+            "many".into(),
+            OsString::from_vec(vec![b'8', 0xff]),
+        ] {
             let error = sms(Some(bad)).map_err(|e| e.to_string()).unwrap_err();
-            assert!(error.starts_with("LAB_CPU_SMS is '") && error.contains("from 1 to 1024"), "{error}");
+            assert!(
+                error.starts_with("LAB_CPU_SMS is '") && error.contains("from 1 to 1024"),
+                "{error}"
+            );
         }
     }
 }

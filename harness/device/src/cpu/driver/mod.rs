@@ -1,4 +1,5 @@
-//! The cpu device's [`Driver`]: host memory, modules that are shared objects, and launches on a pool of workers.
+//! The cpu device's [`Driver`]: host memory, modules that are shared objects, and launches on a
+//! pool of workers.
 #![allow(unsafe_code)]
 
 mod arguments;
@@ -34,7 +35,10 @@ impl CpuDriver {
         let sms = limits::sms(std::env::var_os("LAB_CPU_SMS"))?;
         crate::cpu::signal::install();
         let info = DeviceInfo {
-            name: format!("cpu (emulated, {threads} {})", if threads == 1 { "thread" } else { "threads" }),
+            name: format!(
+                "cpu (emulated, {threads} {})",
+                if threads == 1 { "thread" } else { "threads" }
+            ),
             emulated: true,
             sms,
             arch: String::new(),
@@ -45,7 +49,12 @@ impl CpuDriver {
             driver: String::from("none (emulated)"),
         };
         let workers = (0..threads).map(|_| Worker::new()).collect();
-        Ok(CpuDriver { info, workers, modules: Vec::new(), memory: BTreeMap::new() })
+        Ok(CpuDriver {
+            info,
+            workers,
+            modules: Vec::new(),
+            memory: BTreeMap::new(),
+        })
     }
 
     fn module(&self, module: u32) -> Result<&Module, DeviceError> {
@@ -55,12 +64,18 @@ impl CpuDriver {
 
     /// Fails where these bytes are not all inside one allocation.
     fn check(&self, address: u64, bytes: usize) -> Result<(), DeviceError> {
-        let inside = self.memory.range(..=address).next_back().is_some_and(|(start, layout)| {
-            let offset = (address - start) as usize;
-            bytes <= layout.size() && offset <= layout.size() - bytes
-        });
+        let inside = self
+            .memory
+            .range(..=address)
+            .next_back()
+            .is_some_and(|(start, layout)| {
+                let offset = (address - start) as usize;
+                bytes <= layout.size() && offset <= layout.size() - bytes
+            });
         inside.then_some(()).ok_or_else(|| {
-            DeviceError::Driver(format!("{bytes} bytes at {address:#x} are not allocated on the cpu device"))
+            DeviceError::Driver(format!(
+                "{bytes} bytes at {address:#x} are not allocated on the cpu device"
+            ))
         })
     }
 }
@@ -82,10 +97,18 @@ impl Driver for CpuDriver {
     }
 
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
-        Ok(self.module(module)?.find(name).map(|index| Entry { module, index: index as u32 }))
+        Ok(self.module(module)?.find(name).map(|index| Entry {
+            module,
+            index: index as u32,
+        }))
     }
 
-    fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
+    fn blocks_per_sm(
+        &mut self,
+        entry: Entry,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<u32, DeviceError> {
         self.module(entry.module)?;
         Ok(limits::resident_blocks(threads, shared_bytes))
     }
@@ -101,8 +124,8 @@ impl Driver for CpuDriver {
             ))
         };
         let layout = Layout::from_size_align(bytes.max(1), 256).map_err(|_| out_of_memory())?;
-        // SAFETY: the size is not 0. The memory is zeroed, so that a download of bytes that nobody wrote reads
-        // initialised memory.
+        // SAFETY: the size is not 0. The memory is zeroed, so that a download of bytes that nobody
+        // wrote reads initialised memory.
         let address = unsafe { alloc_zeroed(layout) } as u64;
         if address == 0 {
             return Err(out_of_memory());
@@ -113,33 +136,42 @@ impl Driver for CpuDriver {
 
     fn free(&mut self, address: u64) -> Result<(), DeviceError> {
         let layout = self.memory.remove(&address).ok_or_else(|| {
-            DeviceError::Driver(format!("{address:#x} is not the start of an allocation on the cpu device"))
+            DeviceError::Driver(format!(
+                "{address:#x} is not the start of an allocation on the cpu device"
+            ))
         })?;
-        // SAFETY: `alloc` allocated the address with this layout. It was removed from the map, so it is freed once.
+        // SAFETY: `alloc` allocated the address with this layout. It was removed from the map, so
+        // it is freed once.
         unsafe { dealloc(address as *mut u8, layout) };
         Ok(())
     }
 
     fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.check(address, bytes.len())?;
-        // SAFETY: the range is inside a live allocation. No reference to an allocation exists, only its address, so
-        // `bytes` lies elsewhere.
+        // SAFETY: the range is inside a live allocation. No reference to an allocation exists, only
+        // its address, so `bytes` lies elsewhere.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
         Ok(())
     }
 
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.check(address, bytes.len())?;
-        // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No reference to an
-        // allocation exists, only its address, so `bytes` lies elsewhere.
-        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+        // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No
+        // reference to an allocation exists, only its address, so `bytes` lies elsewhere.
+        unsafe {
+            std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len())
+        };
         Ok(())
     }
 
-    fn first_difference(&mut self, address: u64, expected: &[u8]) -> Result<Option<usize>, DeviceError> {
+    fn first_difference(
+        &mut self,
+        address: u64,
+        expected: &[u8],
+    ) -> Result<Option<usize>, DeviceError> {
         self.check(address, expected.len())?;
-        // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No launch runs, so nobody
-        // writes to it while the slice exists.
+        // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No launch
+        // runs, so nobody writes to it while the slice exists.
         let actual = unsafe { std::slice::from_raw_parts(address as *const u8, expected.len()) };
         if actual == expected {
             return Ok(None);
@@ -150,7 +182,8 @@ impl Driver for CpuDriver {
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         self.check(address, bytes)?;
         for word in 0..bytes / 4 {
-            // SAFETY: the range is inside a live allocation, and these 4 bytes are inside the range.
+            // SAFETY: the range is inside a live allocation, and these 4 bytes are inside the
+            // range.
             unsafe { (address as *mut u32).add(word).write_unaligned(pattern) };
         }
         Ok(())
@@ -164,23 +197,37 @@ impl Driver for CpuDriver {
         order: ExecutionOrder,
     ) -> Result<f64, DeviceError> {
         let module = self.module(entry.module)?;
-        let (name, record) = module
-            .entry(entry.index as usize)
-            .ok_or_else(|| DeviceError::Driver(format!("module {} has no such kernel", entry.module)))?;
+        let (name, record) = module.entry(entry.index as usize).ok_or_else(|| {
+            DeviceError::Driver(format!("module {} has no such kernel", entry.module))
+        })?;
         arguments::check(name, record, args)?;
-        let threads = shape.block.iter().fold(1, |product: u32, n| product.saturating_mul(*n));
+        let threads = shape
+            .block
+            .iter()
+            .fold(1, |product: u32, n| product.saturating_mul(*n));
         let per_sm = limits::resident_blocks(threads, shape.shared_bytes);
         limits::check(name, shape, u64::from(self.info.sms) * u64::from(per_sm))?;
 
         let mut arguments = AlignedArguments::new(args);
         let blocks = shape.grid.iter().map(|n| u64::from(*n)).product::<u64>();
         let instrumented = module.instrumented;
-        let most = if instrumented.is_some() { 1 } else { self.workers.len() as u64 };
+        let most = if instrumented.is_some() {
+            1
+        } else {
+            self.workers.len() as u64
+        };
         let workers = most.min(blocks) as u32;
-        let mut launch =
-            Launch::new(name, record.call, arguments.addresses(), shape, order, module.shared_slots, workers);
-        launch.races =
-            instrumented.map(|image| RefCell::new(RaceDetector::new(shape.grid, shape.block, image)));
+        let mut launch = Launch::new(
+            name,
+            record.call,
+            arguments.addresses(),
+            shape,
+            order,
+            module.shared_slots,
+            workers,
+        );
+        launch.races = instrumented
+            .map(|image| RefCell::new(RaceDetector::new(shape.grid, shape.block, image)));
         let self_slot = module.self_slot();
         let mut not_started = None;
         let started = Instant::now();
@@ -188,10 +235,11 @@ impl Driver for CpuDriver {
             let (first, others) = self.workers.split_at_mut(1);
             for (number, worker) in (1..workers).zip(others) {
                 let launch = &launch;
-                // SAFETY: `self_slot` is called on the OS thread that runs the worker, and its module is loaded
-                // until the scope ends. The arguments have the sizes of the kernel's parameters and live as long.
-                // Each worker gets its own number below `workers`. The kernel itself may do anything: it runs in a
-                // worker process, whose answers the judge checks.
+                // SAFETY: `self_slot` is called on the OS thread that runs the worker, and its
+                // module is loaded until the scope ends. The arguments have the sizes of the
+                // kernel's parameters and live as long. Each worker gets its own number below
+                // `workers`. The kernel itself may do anything: it runs in a worker process, whose
+                // answers the judge checks.
                 let run = move || unsafe { Worker::run(worker, launch, self_slot(), number) };
                 if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, run) {
                     not_started = Some(error);
@@ -216,14 +264,17 @@ impl Driver for CpuDriver {
         if let Some(races) = launch.races.take() {
             races.into_inner().write_log()?;
         }
-        launch.failure().map_or(Ok(seconds), |text| Err(DeviceError::Kernel(text)))
+        launch
+            .failure()
+            .map_or(Ok(seconds), |text| Err(DeviceError::Kernel(text)))
     }
 }
 
 impl Drop for CpuDriver {
     fn drop(&mut self) {
         for (address, layout) in std::mem::take(&mut self.memory) {
-            // SAFETY: `alloc` allocated the address with this layout, and the map was taken, so it is freed once.
+            // SAFETY: `alloc` allocated the address with this layout, and the map was taken, so it
+            // is freed once.
             unsafe { dealloc(address as *mut u8, layout) };
         }
     }

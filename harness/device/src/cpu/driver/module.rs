@@ -29,12 +29,13 @@ impl Module {
                 with_causes(&error)
             ))
         };
-        // SAFETY: the image comes from this device's builder. Its initialisers register the kernels, and may run the
-        // initialisers of the kernel's own globals: the worker process is for running such code.
+        // SAFETY: the image comes from this device's builder. Its initialisers register the
+        // kernels, and may run the initialisers of the kernel's own globals: the worker process is
+        // for running such code.
         let library = unsafe { Library::new(image) }.map_err(cannot_load)?;
-        // SAFETY: `lab_cpu/runtime.h` declares these functions with these types. The tables are static and laid out
-        // as the header declares them, so the module may keep their addresses. A record's name is a string literal,
-        // and `next` is null or another record of the module.
+        // SAFETY: `lab_cpu/runtime.h` declares these functions with these types. The tables are
+        // static and laid out as the header declares them, so the module may keep their addresses.
+        // A record's name is a string literal, and `next` is null or another record of the module.
         unsafe {
             let install: Symbol<unsafe extern "C" fn(*const Runtime)> =
                 library.get("lab_cpu_install").map_err(cannot_load)?;
@@ -55,12 +56,21 @@ impl Module {
             let mut entries = Vec::new();
             let mut record = first_entry();
             while !record.is_null() {
-                let name = CStr::from_ptr((*record).name).to_string_lossy().into_owned();
+                let name = CStr::from_ptr((*record).name)
+                    .to_string_lossy()
+                    .into_owned();
                 entries.push((name, record));
                 record = (*record).next;
             }
             let shared_slots = slot_count();
-            Ok(Module { entries, self_slot, flush, shared_slots, instrumented, _library: library })
+            Ok(Module {
+                entries,
+                self_slot,
+                flush,
+                shared_slots,
+                instrumented,
+                _library: library,
+            })
         }
     }
 
@@ -71,14 +81,18 @@ impl Module {
 
     /// The names of the kernels, in the order of the source.
     pub fn names(&self) -> Vec<String> {
-        self.entries.iter().rev().map(|(name, _)| name.clone()).collect()
+        self.entries
+            .iter()
+            .rev()
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 
     /// Name and record of a kernel.
     pub fn entry(&self, index: usize) -> Option<(&str, &EntryRecord)> {
         let (name, record) = self.entries.get(index)?;
-        // SAFETY: the record lies in the library, which lives as long as `self`, and nobody writes to it after the
-        // library's initialisers.
+        // SAFETY: the record lies in the library, which lives as long as `self`, and nobody writes
+        // to it after the library's initialisers.
         Some((name, unsafe { &**record }))
     }
 
@@ -87,16 +101,20 @@ impl Module {
         self.self_slot
     }
 
-    /// Flushes what kernels have printed from the C library's buffer, which Rust's `stdout` does not share.
+    /// Flushes what kernels have printed from the C library's buffer, which Rust's `stdout` does
+    /// not share.
     pub fn flush(&self) {
-        // SAFETY: the function lies in the library, which is loaded. It calls `fflush` and nothing else.
+        // SAFETY: the function lies in the library, which is loaded. It calls `fflush` and nothing
+        // else.
         unsafe { (self.flush)() };
     }
 }
 
-/// The address at which the image around this address begins. 0 where the loader does not know the address.
+/// The address at which the image around this address begins. 0 where the loader does not know the
+/// address.
 fn image_base(inside: *const c_void) -> usize {
-    // SAFETY: `Dl_info` holds only pointers, for which zeros are valid. `dladdr` writes to it, or leaves it as it is.
+    // SAFETY: `Dl_info` holds only pointers, for which zeros are valid. `dladdr` writes to it, or
+    // leaves it as it is.
     let info = unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
         libc::dladdr(inside, &mut info);

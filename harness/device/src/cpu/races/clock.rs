@@ -1,6 +1,6 @@
-//! Vector clocks of CUDA threads, in two levels: a map from blocks to the vector of their threads' times. Blocks of
-//! which nothing is known take no memory. Threads share equal vectors, so a barrier costs one vector for the block
-//! and not one for each thread.
+//! Vector clocks of CUDA threads, in two levels: a map from blocks to the vector of their threads'
+//! times. Blocks of which nothing is known take no memory. Threads share equal vectors, so a
+//! barrier costs one vector for the block and not one for each thread.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -40,8 +40,12 @@ impl VectorClock {
                 !Rc::ptr_eq(known, times) && known.iter().zip(times.iter()).any(|(a, b)| a < b)
             })
         };
-        let newer: Vec<(u32, Rc<[u32]>)> =
-            other.0.iter().filter(is_newer).map(|(block, times)| (*block, times.clone())).collect();
+        let newer: Vec<(u32, Rc<[u32]>)> = other
+            .0
+            .iter()
+            .filter(is_newer)
+            .map(|(block, times)| (*block, times.clone()))
+            .collect();
         if newer.is_empty() {
             return;
         }
@@ -50,16 +54,23 @@ impl VectorClock {
             blocks
                 .entry(block)
                 .and_modify(|known| {
-                    *known = known.iter().zip(times.iter()).map(|(a, b)| *a.max(b)).collect();
+                    *known = known
+                        .iter()
+                        .zip(times.iter())
+                        .map(|(a, b)| *a.max(b))
+                        .collect();
                 })
                 .or_insert(times);
         }
     }
 
-    /// Takes the times of some threads of a block that has `threads` threads, where they are later. `times` gives the
-    /// index in the block and the time.
+    /// Takes the times of some threads of a block that has `threads` threads, where they are later.
+    /// `times` gives the index in the block and the time.
     pub fn learn(&mut self, block: u32, threads: usize, times: impl Iterator<Item = (u32, u32)>) {
-        let mut vector = self.0.get(&block).map_or_else(|| vec![0; threads], |known| known.to_vec());
+        let mut vector = self
+            .0
+            .get(&block)
+            .map_or_else(|| vec![0; threads], |known| known.to_vec());
         for (thread, time) in times {
             vector[thread as usize] = vector[thread as usize].max(time);
         }

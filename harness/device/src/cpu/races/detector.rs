@@ -1,4 +1,5 @@
-//! The detector of one launch: it takes barriers, fences, atomics and accesses as they run, and collects the races.
+//! The detector of one launch: it takes barriers, fences, atomics and accesses as they run, and
+//! collects the races.
 
 use super::clock::VectorClock;
 use super::hashing::IndexMap;
@@ -19,8 +20,8 @@ struct ThreadState {
     clock: VectorClock,
     /// The thread's clock at its last fence. A relaxed store publishes this clock.
     released: VectorClock,
-    /// Clocks that relaxed loads read. The thread's next fence acquires them. A list, because many threads usually
-    /// hold the same clocks, and joining them here would copy each.
+    /// Clocks that relaxed loads read. The thread's next fence acquires them. A list, because many
+    /// threads usually hold the same clocks, and joining them here would copy each.
     unacquired: Vec<VectorClock>,
 }
 
@@ -53,17 +54,19 @@ pub struct RaceDetector {
     /// The threads of each block that has begun.
     blocks: IndexMap<u32, Vec<ThreadState>>,
     shadow: ShadowMemory,
-    /// For each word that an atomic or a volatile store wrote: the clock that a load of the word acquires.
+    /// For each word that an atomic or a volatile store wrote: the clock that a load of the word
+    /// acquires.
     words: IndexMap<usize, VectorClock>,
     /// Pairs of instructions that were reported, with the scope of the missing barrier.
     reported: HashSet<(u32, u32, BarrierScope)>,
     races: Vec<Race>,
-    /// A write that races with an earlier write. The memory may tell, once it was made, that both wrote the same.
+    /// A write that races with an earlier write. The memory may tell, once it was made, that both
+    /// wrote the same.
     pub unsettled: Option<UnsettledWrite>,
 }
 
-/// A write that races with an earlier write, unless both write the same value: kernels often let many threads store one
-/// result, and compute-sanitizer's racecheck reports no error then.
+/// A write that races with an earlier write, unless both write the same value: kernels often let
+/// many threads store one result, and compute-sanitizer's racecheck reports no error then.
 pub struct UnsettledWrite {
     pub address: usize,
     pub length: usize,
@@ -74,7 +77,8 @@ pub struct UnsettledWrite {
 }
 
 impl RaceDetector {
-    /// `grid` in blocks, `block` in threads; `image` is the address at which the module's image begins.
+    /// `grid` in blocks, `block` in threads; `image` is the address at which the module's image
+    /// begins.
     pub fn new(grid: [u32; 3], block: [u32; 3], image: usize) -> RaceDetector {
         RaceDetector {
             grid,
@@ -119,7 +123,8 @@ impl RaceDetector {
             released: VectorClock::default(),
             unacquired: Vec::new(),
         };
-        self.blocks.insert(block, (0..self.threads_per_block()).map(thread).collect());
+        self.blocks
+            .insert(block, (0..self.threads_per_block()).map(thread).collect());
     }
 
     /// The threads of `block` have returned.
@@ -127,11 +132,13 @@ impl RaceDetector {
         self.blocks.remove(&block);
     }
 
-    /// Forgets all accesses to `length` bytes at `address`: the memory now belongs to another block.
+    /// Forgets all accesses to `length` bytes at `address`: the memory now belongs to another
+    /// block.
     pub fn reset_memory(&mut self, address: usize, length: usize) {
         self.shadow.reset(address, length);
         if self.words.len() < length {
-            self.words.retain(|word, _| !(address..address + length).contains(word));
+            self.words
+                .retain(|word, _| !(address..address + length).contains(word));
         } else {
             (address..address + length).for_each(|word| drop(self.words.remove(&word)));
         }
@@ -140,10 +147,16 @@ impl RaceDetector {
     /// These threads of `block` have met at a barrier.
     pub fn threads_met(&mut self, block: u32, threads: impl Iterator<Item = u32> + Clone) {
         let count = self.threads_per_block();
-        let Some(states) = self.blocks.get_mut(&block) else { return };
+        let Some(states) = self.blocks.get_mut(&block) else {
+            return;
+        };
         let mut all = VectorClock::default();
         join_all(&mut all, threads.clone().map(|t| &states[t as usize]));
-        all.learn(block, count, threads.clone().map(|t| (t, states[t as usize].time)));
+        all.learn(
+            block,
+            count,
+            threads.clone().map(|t| (t, states[t as usize].time)),
+        );
         threads.for_each(|t| states[t as usize].pass_barrier(&all));
     }
 
@@ -153,16 +166,28 @@ impl RaceDetector {
         let mut all = VectorClock::default();
         for (block, threads) in &self.blocks {
             join_all(&mut all, threads.iter());
-            all.learn(*block, count, (0..).zip(threads.iter().map(|thread| thread.time)));
+            all.learn(
+                *block,
+                count,
+                (0..).zip(threads.iter().map(|thread| thread.time)),
+            );
         }
-        self.blocks.values_mut().flatten().for_each(|thread| thread.pass_barrier(&all));
+        self.blocks
+            .values_mut()
+            .flatten()
+            .for_each(|thread| thread.pass_barrier(&all));
     }
 
-    /// A memory fence: acquires what relaxed loads read before it, and releases to relaxed stores after it.
+    /// A memory fence: acquires what relaxed loads read before it, and releases to relaxed stores
+    /// after it.
     pub fn fence(&mut self, id: ThreadId) {
         let count = self.threads_per_block();
-        let Some(thread) = self.thread(id) else { return };
-        std::mem::take(&mut thread.unacquired).iter().for_each(|clock| thread.clock.join(clock));
+        let Some(thread) = self.thread(id) else {
+            return;
+        };
+        std::mem::take(&mut thread.unacquired)
+            .iter()
+            .for_each(|clock| thread.clock.join(clock));
         thread.released = thread.release(id, count);
     }
 
@@ -177,7 +202,11 @@ impl RaceDetector {
     ) {
         let count = self.threads_per_block();
         let published = self.words.entry(word).or_default();
-        let Some(thread) = self.blocks.get_mut(&id.0).and_then(|block| block.get_mut(id.1 as usize)) else {
+        let Some(thread) = self
+            .blocks
+            .get_mut(&id.0)
+            .and_then(|block| block.get_mut(id.1 as usize))
+        else {
             return;
         };
         if operation != AtomicOperation::Store {
@@ -191,15 +220,19 @@ impl RaceDetector {
         if operation == AtomicOperation::Load {
             return;
         }
-        let released = if releases { thread.release(id, count) } else { thread.released.clone() };
+        let released = if releases {
+            thread.release(id, count)
+        } else {
+            thread.released.clone()
+        };
         match operation {
             AtomicOperation::Store => *published = released,
             AtomicOperation::Load | AtomicOperation::Modify => published.join(&released),
         }
     }
 
-    /// An access to `length` bytes at `address` that a thread is about to make. `pc` is the address of the
-    /// instruction after it. `memory` is called only where the access races.
+    /// An access to `length` bytes at `address` that a thread is about to make. `pc` is the address
+    /// of the instruction after it. `memory` is called only where the access races.
     pub fn access(
         &mut self,
         id: ThreadId,
@@ -209,7 +242,11 @@ impl RaceDetector {
         pc: usize,
         memory: impl FnOnce() -> MemorySpace,
     ) {
-        let Some(thread) = self.blocks.get(&id.0).and_then(|block| block.get(id.1 as usize)) else {
+        let Some(thread) = self
+            .blocks
+            .get(&id.0)
+            .and_then(|block| block.get(id.1 as usize))
+        else {
             return;
         };
         let access = ShadowAccess {
@@ -223,17 +260,29 @@ impl RaceDetector {
         };
         let clock = &thread.clock;
         let happened_before = |earlier: &ShadowAccess| {
-            earlier.same_thread(&access) || clock.of(earlier.block, earlier.thread.into()) >= earlier.time
+            earlier.same_thread(&access)
+                || clock.of(earlier.block, earlier.thread.into()) >= earlier.time
         };
-        let Some(earlier) = self.shadow.access(address, length, access, happened_before) else { return };
+        let Some(earlier) = self.shadow.access(address, length, access, happened_before) else {
+            return;
+        };
         let accesses = [self.racing(&earlier), self.racing(&access)];
         let key = (earlier.pc, access.pc, BarrierScope::of(&accesses));
         if self.races.len() == MAX_RACES || self.reported.contains(&key) {
             return;
         }
-        let race = Race { memory: memory(), accesses };
+        let race = Race {
+            memory: memory(),
+            accesses,
+        };
         if earlier.writes && access.writes && !earlier.relaxed && !access.relaxed {
-            self.unsettled = Some(UnsettledWrite { address, length, before: Vec::new(), race, key });
+            self.unsettled = Some(UnsettledWrite {
+                address,
+                length,
+                before: Vec::new(),
+                race,
+                key,
+            });
         } else {
             self.report(key, race);
         }
@@ -260,10 +309,11 @@ impl RaceDetector {
 }
 
 impl ThreadState {
-    /// Returns the clock with all that the thread knows and has done, and advances the thread's time: later
-    /// accesses are not part of what was released.
+    /// Returns the clock with all that the thread knows and has done, and advances the thread's
+    /// time: later accesses are not part of what was released.
     fn release(&mut self, (block, thread): ThreadId, threads_per_block: usize) -> VectorClock {
-        self.clock.learn(block, threads_per_block, [(thread, self.time)].into_iter());
+        self.clock
+            .learn(block, threads_per_block, [(thread, self.time)].into_iter());
         self.time += 1;
         self.clock.clone()
     }
@@ -277,11 +327,12 @@ impl ThreadState {
     }
 }
 
-/// Joins the clocks of `threads` into `all`, and those they have not acquired yet. Clocks that threads share are
-/// joined once.
+/// Joins the clocks of `threads` into `all`, and those they have not acquired yet. Clocks that
+/// threads share are joined once.
 fn join_all<'a>(all: &mut VectorClock, threads: impl Iterator<Item = &'a ThreadState>) {
     let mut seen = HashSet::new();
-    for clock in threads.flat_map(|thread| std::iter::once(&thread.clock).chain(&thread.unacquired)) {
+    for clock in threads.flat_map(|thread| std::iter::once(&thread.clock).chain(&thread.unacquired))
+    {
         if seen.insert(clock.id()) {
             all.join(clock);
         }
@@ -291,5 +342,9 @@ fn join_all<'a>(all: &mut VectorClock, threads: impl Iterator<Item = &'a ThreadS
 /// The three-dimensional index of a linear one.
 fn index_of(linear: u32, [width, height, _]: [u32; 3]) -> [u32; 3] {
     let (width, height) = (width.max(1), height.max(1));
-    [linear % width, linear / width % height, linear / width / height]
+    [
+        linear % width,
+        linear / width % height,
+        linear / width / height,
+    ]
 }

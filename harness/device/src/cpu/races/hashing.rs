@@ -1,5 +1,5 @@
-//! A hash for addresses and indices, which are well spread by one multiplication. The standard library's hash is for keys
-//! that an attacker chooses, and took a third of the detector's time.
+//! A hash for addresses and indices, which are well spread by one multiplication. The standard
+//! library's hash is for keys that an attacker chooses, and took a third of the detector's time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -18,7 +18,9 @@ impl Hasher for IndexHasher {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+        bytes
+            .iter()
+            .for_each(|byte| self.write_u64(u64::from(*byte)));
     }
 
     fn write_u64(&mut self, value: u64) {

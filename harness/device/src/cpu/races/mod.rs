@@ -1,25 +1,29 @@
-//! The race detector of the cpu device. It reports two accesses to the same bytes, at least one of them a write,
-//! that nothing orders.
+//! The race detector of the cpu device. It reports two accesses to the same bytes, at least one of
+//! them a write, that nothing orders.
 //!
-//! The compiler's thread instrumentation (`-fsanitize=thread`) calls `scheduler/race_hooks.rs` at each access.
-//! `libtsan` is not linked, because it does not know CUDA's threads and barriers. Each thread has a vector clock
-//! (`clock.rs`), and each word of memory has a record of its last accesses (`shadow.rs`), as in FastTrack (Flanagan
-//! and Freund, PLDI 2009). One access happens before another where the same thread made both, or where a chain of
-//! these leads from one to the other:
-//! - `__syncthreads` and its variants, over the threads of a block; the grid's barrier, over all threads.
-//! - `__syncwarp` and `sync()` of a group of lanes, over these lanes. A shuffle or a vote orders no memory
-//!   accesses: CUDA's documentation does not promise that it does.
-//! - A releasing atomic, and a later acquiring atomic of the same word. CUDA's own atomic functions count as both.
-//!   That is more than CUDA promises: the detector does not find a fence that is missing next to them.
-//! - A volatile or cache-bypassing store after a fence or a barrier, and a load of that word before one: these are
-//!   C++'s fences. So a tagged word carries its own value; it orders other memory only with a fence or a barrier.
+//! The compiler's thread instrumentation (`-fsanitize=thread`) calls `scheduler/race_hooks.rs` at
+//! each access. `libtsan` is not linked, because it does not know CUDA's threads and barriers. Each
+//! thread has a vector clock (`clock.rs`), and each word of memory has a record of its last
+//! accesses (`shadow.rs`), as in FastTrack (Flanagan and Freund, PLDI 2009). One access happens
+//! before another where the same thread made both, or where a chain of these leads from one to the
+//! other:
+//! - `__syncthreads` and its variants, over the threads of a block; the grid's barrier, over all
+//!   threads.
+//! - `__syncwarp` and `sync()` of a group of lanes, over these lanes. A shuffle or a vote orders no
+//!   memory accesses: CUDA's documentation does not promise that it does.
+//! - A releasing atomic, and a later acquiring atomic of the same word. CUDA's own atomic functions
+//!   count as both. That is more than CUDA promises: the detector does not find a fence that is
+//!   missing next to them.
+//! - A volatile or cache-bypassing store after a fence or a barrier, and a load of that word before
+//!   one: these are C++'s fences. So a tagged word carries its own value; it orders other memory
+//!   only with a fence or a barrier.
 //!
 //! Two writes of the same value are no race: the memory is the same in either order.
 //!
-//! The result does not depend on the order in which the threads happened to run. The detector misses accesses
-//! inside a `memcpy` of many bytes. Of many unordered accesses to one word, it keeps those of a few threads and
-//! misses the others. It leaves out the stacks of the threads, which are private. An instrumented launch runs on
-//! one core.
+//! The result does not depend on the order in which the threads happened to run. The detector
+//! misses accesses inside a `memcpy` of many bytes. Of many unordered accesses to one word, it
+//! keeps those of a few threads and misses the others. It leaves out the stacks of the threads,
+//! which are private. An instrumented launch runs on one core.
 
 mod clock;
 mod detector;

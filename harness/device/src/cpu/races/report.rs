@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
 
-/// The environment variable that names the file to which a process appends the races it finds, one line of JSON
-/// for each [`Race`].
+/// The environment variable that names the file to which a process appends the races it finds, one
+/// line of JSON for each [`Race`].
 pub const LOG_VARIABLE: &str = "LAB_RACES";
 
 /// Two accesses to the same bytes that race. At least one of them writes.
@@ -28,7 +28,8 @@ pub struct Race {
     pub accesses: [RacingAccess; 2],
 }
 
-/// The memory in which two threads race. Local memory belongs to one thread, so no race happens there.
+/// The memory in which two threads race. Local memory belongs to one thread, so no race happens
+/// there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemorySpace {
@@ -75,9 +76,12 @@ impl BarrierScope {
     }
 }
 
-/// Appends `races` to the file that [`LOG_VARIABLE`] names. Does nothing without the variable or without races.
+/// Appends `races` to the file that [`LOG_VARIABLE`] names. Does nothing without the variable or
+/// without races.
 pub fn append(races: &[Race]) -> Result<(), DeviceError> {
-    let Some(path) = std::env::var_os(LOG_VARIABLE).filter(|_| !races.is_empty()) else { return Ok(()) };
+    let Some(path) = std::env::var_os(LOG_VARIABLE).filter(|_| !races.is_empty()) else {
+        return Ok(());
+    };
     let write = || -> io::Result<()> {
         let mut file = File::options().append(true).create(true).open(&path)?;
         for race in races {

@@ -33,7 +33,8 @@ impl ShadowAccess {
             && self.relaxed == other.relaxed
     }
 
-    /// Whether the two race unless something orders them: they share a byte, one writes, and not both are relaxed.
+    /// Whether the two race unless something orders them: they share a byte, one writes, and not
+    /// both are relaxed.
     fn conflicts(&self, other: &ShadowAccess) -> bool {
         self.bytes & other.bytes != 0
             && (self.writes || other.writes)
@@ -45,7 +46,8 @@ impl ShadowAccess {
 /// Bytes of a word.
 const WORD: usize = 4;
 const PAGE: usize = 4096;
-/// Unordered accesses that are kept of a word. Where there are more, some are dropped, and their races are missed.
+/// Unordered accesses that are kept of a word. Where there are more, some are dropped, and their
+/// races are missed.
 const WRITES: usize = 2;
 const READS: usize = 4;
 
@@ -64,15 +66,16 @@ pub struct ShadowMemory {
     pages: Vec<Box<[Word]>>,
     /// The index in `pages` of the page at an address.
     known: IndexMap<usize, usize>,
-    /// The page that was used last, and its index: most accesses are to the same page as the one before.
+    /// The page that was used last, and its index: most accesses are to the same page as the one
+    /// before.
     last: Option<(usize, usize)>,
     /// Counts accesses; decides which record of a full word is replaced.
     turn: usize,
 }
 
 impl ShadowMemory {
-    /// Records an access to `length` bytes. `before` says whether an earlier access happened before this one. Returns
-    /// an earlier access that races with this one.
+    /// Records an access to `length` bytes. `before` says whether an earlier access happened before
+    /// this one. Returns an earlier access that races with this one.
     pub fn access(
         &mut self,
         address: usize,
@@ -119,9 +122,15 @@ impl ShadowMemory {
         let mut at = address & !(WORD - 1);
         while at < end {
             let page_end = (at & !(PAGE - 1)) + PAGE;
-            if let Some(page) = self.known.get(&(at & !(PAGE - 1))).map(|index| &mut self.pages[*index]) {
-                let (first, last) =
-                    (at % PAGE / WORD, (end.min(page_end) - (page_end - PAGE)).div_ceil(WORD));
+            if let Some(page) = self
+                .known
+                .get(&(at & !(PAGE - 1)))
+                .map(|index| &mut self.pages[*index])
+            {
+                let (first, last) = (
+                    at % PAGE / WORD,
+                    (end.min(page_end) - (page_end - PAGE)).div_ceil(WORD),
+                );
                 page[first..last].fill(Word::default());
             }
             at = page_end;
@@ -137,17 +146,23 @@ impl Word {
         before: &impl Fn(&ShadowAccess) -> bool,
         turn: usize,
     ) -> Option<ShadowAccess> {
-        // The thread has read these bytes since it last released, and nobody has written to them since: a write drops the
-        // reads before it.
+        // The thread has read these bytes since it last released, and nobody has written to them
+        // since: a write drops the reads before it.
         if !access.writes && self.reads.iter().any(|earlier| earlier.covers(&access)) {
             return None;
         }
         let races = |earlier: &&ShadowAccess| earlier.conflicts(&access) && !before(earlier);
         let found = self.writes.iter().find(races);
-        let found = if access.writes { found.or(self.reads.iter().find(races)) } else { found }.copied();
+        let found = if access.writes {
+            found.or(self.reads.iter().find(races))
+        } else {
+            found
+        }
+        .copied();
         if access.writes {
-            // A later access that is ordered after this write is ordered after those before it too, and a race with
-            // this write was just reported: the earlier records are not needed any more.
+            // A later access that is ordered after this write is ordered after those before it too,
+            // and a race with this write was just reported: the earlier records are not needed any
+            // more.
             for earlier in self.writes.iter_mut().chain(&mut self.reads) {
                 if earlier.bytes & !access.bytes == 0 {
                     *earlier = ShadowAccess::default();
@@ -161,8 +176,8 @@ impl Word {
     }
 }
 
-/// Replaces a record that `access` makes unnecessary: one of the same thread, or one that happened before. Otherwise
-/// takes a free slot, and if there is none, the next in turn.
+/// Replaces a record that `access` makes unnecessary: one of the same thread, or one that happened
+/// before. Otherwise takes a free slot, and if there is none, the next in turn.
 fn put(
     slots: &mut [ShadowAccess],
     access: ShadowAccess,
@@ -185,30 +200,56 @@ mod tests {
     use super::*;
 
     fn access(thread: u16, writes: bool) -> ShadowAccess {
-        ShadowAccess { thread, writes, time: 1, ..ShadowAccess::default() }
+        ShadowAccess {
+            thread,
+            writes,
+            time: 1,
+            ..ShadowAccess::default()
+        }
     }
 
-    /// Accesses `(thread, writes, address, length)` with nothing ordered: the threads of the first pair that races.
+    /// Accesses `(thread, writes, address, length)` with nothing ordered: the threads of the first
+    /// pair that races.
     fn race(accesses: &[(u16, bool, usize, usize)]) -> Option<(u16, u16)> {
         let mut shadow = ShadowMemory::default();
-        accesses.iter().find_map(|(thread, writes, address, length)| {
-            let earlier = shadow.access(*address, *length, access(*thread, *writes), |_| false)?;
-            Some((earlier.thread, *thread))
-        })
+        accesses
+            .iter()
+            .find_map(|(thread, writes, address, length)| {
+                let earlier =
+                    shadow.access(*address, *length, access(*thread, *writes), |_| false)?;
+                Some((earlier.thread, *thread))
+            })
     }
 
     #[test]
     fn a_write_races_with_any_access_to_one_of_its_bytes() {
         assert_eq!(race(&[(0, true, 16, 4), (1, false, 19, 1)]), Some((0, 1)));
         assert_eq!(race(&[(0, false, 14, 8), (1, true, 16, 2)]), Some((0, 1)));
-        assert_eq!(race(&[(0, true, 4094, 4), (1, true, 4096, 16)]), Some((0, 1)));
+        assert_eq!(
+            race(&[(0, true, 4094, 4), (1, true, 4096, 16)]),
+            Some((0, 1))
+        );
     }
 
     #[test]
     fn other_bytes_two_reads_and_one_thread_do_not_race() {
-        assert_eq!(race(&[(0, true, 16, 2), (1, true, 18, 2), (0, false, 16, 2), (1, false, 18, 2)]), None);
-        assert_eq!(race(&[(0, false, 16, 4), (1, false, 16, 4), (2, false, 16, 4)]), None);
-        assert_eq!(race(&[(0, true, 16, 4), (0, false, 16, 4), (0, true, 16, 4)]), None);
+        assert_eq!(
+            race(&[
+                (0, true, 16, 2),
+                (1, true, 18, 2),
+                (0, false, 16, 2),
+                (1, false, 18, 2)
+            ]),
+            None
+        );
+        assert_eq!(
+            race(&[(0, false, 16, 4), (1, false, 16, 4), (2, false, 16, 4)]),
+            None
+        );
+        assert_eq!(
+            race(&[(0, true, 16, 4), (0, false, 16, 4), (0, true, 16, 4)]),
+            None
+        );
     }
 
     #[test]
@@ -220,7 +261,10 @@ mod tests {
 
     #[test]
     fn atomics_race_with_plain_accesses_only() {
-        let relaxed = |thread| ShadowAccess { relaxed: true, ..access(thread, true) };
+        let relaxed = |thread| ShadowAccess {
+            relaxed: true,
+            ..access(thread, true)
+        };
         let mut shadow = ShadowMemory::default();
         assert_eq!(shadow.access(8, 4, relaxed(0), |_| false), None);
         assert_eq!(shadow.access(8, 4, relaxed(1), |_| false), None);

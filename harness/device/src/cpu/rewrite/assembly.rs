@@ -3,10 +3,14 @@
 use super::pass::Pass;
 
 impl Pass<'_> {
-    /// Replaces an assembly statement by an error, on as many lines. Returns the index of the token to go on with.
+    /// Replaces an assembly statement by an error, on as many lines. Returns the index of the token
+    /// to go on with.
     pub(super) fn assembly(&mut self, at: usize) -> usize {
         let mut open = at + 1;
-        while matches!(self.word(open), "volatile" | "__volatile__" | "inline" | "goto") {
+        while matches!(
+            self.word(open),
+            "volatile" | "__volatile__" | "inline" | "goto"
+        ) {
             open += 1;
         }
         if !self.punct(open, b'(') {

@@ -1,4 +1,5 @@
-//! Where a source asks which device it is built for: the cpu device then runs another path than a GPU.
+//! Where a source asks which device it is built for: the cpu device then runs another path than a
+//! GPU.
 
 use super::DeviceBranch;
 use super::pass::Pass;
@@ -16,30 +17,43 @@ const MACROS: [&str; 8] = [
 ];
 
 impl Pass<'_> {
-    /// Notes a condition or a macro that names one of [`MACROS`]. `text` is a directive, and `start` its first byte.
+    /// Notes a condition or a macro that names one of [`MACROS`]. `text` is a directive, and
+    /// `start` its first byte.
     pub(super) fn branch_in_directive(&mut self, word: &str, text: &str, start: usize) {
-        if !matches!(word, "if" | "ifdef" | "ifndef" | "elif" | "elifdef" | "elifndef" | "define") {
+        if !matches!(
+            word,
+            "if" | "ifdef" | "ifndef" | "elif" | "elifdef" | "elifndef" | "define"
+        ) {
             return;
         }
         let code = text.split("//").next().unwrap_or_default();
         let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let found = code.split(|c| !is_letter(c)).find(|word| MACROS.contains(word));
+        let found = code
+            .split(|c| !is_letter(c))
+            .find(|word| MACROS.contains(word));
         if let Some(found) = found {
             self.branch(found, start);
         }
     }
 
-    /// Notes a word that only differs between the devices: a macro in code, or `device.emulated` in a launch statement.
+    /// Notes a word that only differs between the devices: a macro in code, or `device.emulated` in
+    /// a launch statement.
     pub(super) fn branch_at_word(&mut self, at: usize) {
         let word = self.word(at);
         let emulated = word == "emulated" && at > 0 && self.punct(at - 1, b'.');
         if emulated || MACROS.contains(&word) {
-            self.branch(if emulated { "device.emulated" } else { word }, self.tokens[at].start);
+            self.branch(
+                if emulated { "device.emulated" } else { word },
+                self.tokens[at].start,
+            );
         }
     }
 
     fn branch(&mut self, asks_for: &str, start: usize) {
         let line = self.source[..start].matches('\n').count() + 1;
-        self.branches.get_or_insert(DeviceBranch { line, asks_for: asks_for.to_owned() });
+        self.branches.get_or_insert(DeviceBranch {
+            line,
+            asks_for: asks_for.to_owned(),
+        });
     }
 }

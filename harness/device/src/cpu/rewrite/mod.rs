@@ -1,8 +1,10 @@
 //! Rewrites CUDA C++ to C++: the few constructs that no header can define.
 //!
-//! Text is replaced in place, and no line is added or removed. So the compiler's diagnostics and the scheduler's
-//! reports have the user's line numbers, and the preprocessor still decides what is compiled:
-//! - A `__shared__` declaration becomes a local struct and references into the block's shared memory.
+//! Text is replaced in place, and no line is added or removed. So the compiler's diagnostics and
+//! the scheduler's reports have the user's line numbers, and the preprocessor still decides what is
+//! compiled:
+//! - A `__shared__` declaration becomes a local struct and references into the block's shared
+//!   memory.
 //! - A construct that this device cannot run becomes a `#pragma GCC error`.
 
 mod assembly;
@@ -41,8 +43,8 @@ pub struct Rewritten {
     pub branch: Option<DeviceBranch>,
 }
 
-/// A construct that this device cannot run. Line and column count from 1. The compiler reports it where it compiles
-/// it, but not with the right column.
+/// A construct that this device cannot run. Line and column count from 1. The compiler reports it
+/// where it compiles it, but not with the right column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub line: usize,
@@ -75,25 +77,52 @@ pub fn apply(source: &str, mut edits: Vec<Edit>) -> String {
     out
 }
 
-/// Finds the edits for a source. `shown_as` is the path for `#line`. `unit` makes generated names unique over the
-/// files of one build.
+/// Finds the edits for a source. `shown_as` is the path for `#line`. `unit` makes generated names
+/// unique over the files of one build.
 pub fn rewrite(source: &str, shown_as: &str, unit: usize) -> Rewritten {
     let tokens = lex(source);
     let mut pass = Pass::new(source, shown_as, unit, &tokens);
     pass.run();
-    let Pass { edits, includes, refusals, branches: branch, .. } = pass;
-    Rewritten { edits, includes, refusals, branch }
+    let Pass {
+        edits,
+        includes,
+        refusals,
+        branches: branch,
+        ..
+    } = pass;
+    Rewritten {
+        edits,
+        includes,
+        refusals,
+        branch,
+    }
 }
 
-/// Finds the edits for a text that was preprocessed, in which `__shared__` is written as `shared`: a macro of the user's
-/// own has declared shared memory. The text has no conditions and no macros any more.
+/// Finds the edits for a text that was preprocessed, in which `__shared__` is written as `shared`:
+/// a macro of the user's own has declared shared memory. The text has no conditions and no macros
+/// any more.
 pub fn rewrite_preprocessed(text: &str, shared: &'static str) -> Rewritten {
     let tokens = lex(text);
-    // No file has this number: the names that are generated here must differ from those in the files.
-    let mut pass = Pass { preprocessed: Some(shared), ..Pass::new(text, "", usize::MAX, &tokens) };
+    // No file has this number: the names that are generated here must differ from those in the
+    // files.
+    let mut pass = Pass {
+        preprocessed: Some(shared),
+        ..Pass::new(text, "", usize::MAX, &tokens)
+    };
     pass.run();
-    let Pass { edits, includes, refusals, branches: branch, .. } = pass;
-    Rewritten { edits, includes, refusals, branch }
+    let Pass {
+        edits,
+        includes,
+        refusals,
+        branches: branch,
+        ..
+    } = pass;
+    Rewritten {
+        edits,
+        includes,
+        refusals,
+        branch,
+    }
 }
 
 /// Returns a text as a C string literal.

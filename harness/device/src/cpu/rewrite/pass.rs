@@ -1,4 +1,5 @@
-//! The walk over the tokens of a source: it follows scopes and conditions, and finds the constructs to rewrite.
+//! The walk over the tokens of a source: it follows scopes and conditions, and finds the constructs
+//! to rewrite.
 
 use super::unsupported::{unsupported, unsupported_header};
 use super::{DeviceBranch, Edit, Include, Refusal};
@@ -36,7 +37,12 @@ pub(super) struct Pass<'s> {
 }
 
 impl<'s> Pass<'s> {
-    pub(super) fn new(source: &'s str, shown_as: &'s str, unit: usize, tokens: &'s [Token]) -> Pass<'s> {
+    pub(super) fn new(
+        source: &'s str,
+        shown_as: &'s str,
+        unit: usize,
+        tokens: &'s [Token],
+    ) -> Pass<'s> {
         Pass {
             source,
             shown_as,
@@ -78,7 +84,11 @@ impl<'s> Pass<'s> {
     }
 
     pub(super) fn edit(&mut self, start: usize, end: usize, text: impl Into<String>) {
-        self.edits.push(Edit { start, end, text: text.into() });
+        self.edits.push(Edit {
+            start,
+            end,
+            text: text.into(),
+        });
     }
 
     /// Handles the construct that begins at a token. Returns the index of the token to go on with.
@@ -120,7 +130,10 @@ impl<'s> Pass<'s> {
         let ends = |token: &Token| {
             token.is(b';') || token.is(b'{') || token.is(b'}') || token.kind == TokenKind::Directive
         };
-        (0..at).rev().find(|i| ends(&self.tokens[*i])).map_or(0, |i| i + 1)
+        (0..at)
+            .rev()
+            .find(|i| ends(&self.tokens[*i]))
+            .map_or(0, |i| i + 1)
     }
 
     /// The index of the bracket that closes the one at `open`; the last token if none does.
@@ -143,20 +156,26 @@ impl<'s> Pass<'s> {
 
     /// Whether no function or class is open.
     pub(super) fn outside(&self) -> bool {
-        self.scopes.iter().all(|scope| matches!(scope, BraceScope::Namespace | BraceScope::ExternC))
+        self.scopes
+            .iter()
+            .all(|scope| matches!(scope, BraceScope::Namespace | BraceScope::ExternC))
     }
 
     /// What the brace at `at` opens.
     fn opened_by(&mut self, at: usize) -> BraceScope {
         if self.outside() {
-            if at >= 2 && self.word(at - 2) == "extern" && self.tokens[at - 1].kind == TokenKind::Text {
+            if at >= 2
+                && self.word(at - 2) == "extern"
+                && self.tokens[at - 1].kind == TokenKind::Text
+            {
                 return BraceScope::ExternC;
             }
             // `namespace {`, `namespace a {`, `namespace a::b {`, `inline namespace a {`
             let mut back = at;
             while back > 0
                 && (self.punct(back - 1, b':')
-                    || self.tokens[back - 1].kind == TokenKind::Word && self.word(back - 1) != "namespace")
+                    || self.tokens[back - 1].kind == TokenKind::Word
+                        && self.word(back - 1) != "namespace")
             {
                 back -= 1;
             }
@@ -167,7 +186,8 @@ impl<'s> Pass<'s> {
         BraceScope::Inner
     }
 
-    /// Handles a preprocessor line: keeps count of the branches of conditions, and collects includes.
+    /// Handles a preprocessor line: keeps count of the branches of conditions, and collects
+    /// includes.
     fn directive(&mut self, token: Token) {
         let text = token.text(self.source);
         let body = text[1..].trim_start();
@@ -192,26 +212,40 @@ impl<'s> Pass<'s> {
                     Some(b'<') => '>',
                     _ => return,
                 };
-                let Some(end) = rest[1..].find(close) else { return };
+                let Some(end) = rest[1..].find(close) else {
+                    return;
+                };
                 let name = &rest[1..=end];
                 if let Some(reason) = unsupported_header(name) {
                     self.refuse(token.start, reason);
-                    self.edit(token.start, token.end, format!("#pragma GCC error \"{reason}\""));
+                    self.edit(
+                        token.start,
+                        token.end,
+                        format!("#pragma GCC error \"{reason}\""),
+                    );
                     return;
                 }
                 let start = token.start + offset;
-                self.includes.push(Include { start, end: start + end + 2, name: name.to_owned() });
+                self.includes.push(Include {
+                    start,
+                    end: start + end + 2,
+                    name: name.to_owned(),
+                });
             }
             _ => {}
         }
     }
 
-    /// Records a construct at `start` that this device cannot run. Returns the text that makes the compiler report
-    /// it where it compiles it.
+    /// Records a construct at `start` that this device cannot run. Returns the text that makes the
+    /// compiler report it where it compiles it.
     pub(super) fn refuse(&mut self, start: usize, reason: &'static str) -> String {
         let before = &self.source[..start];
         let column = start - before.rfind('\n').map_or(0, |newline| newline + 1) + 1;
-        self.refusals.push(Refusal { line: before.matches('\n').count() + 1, column, reason });
+        self.refusals.push(Refusal {
+            line: before.matches('\n').count() + 1,
+            column,
+            reason,
+        });
         format!("_Pragma(\"GCC error \\\"{reason}\\\"\")")
     }
 }

@@ -1,15 +1,18 @@
-//! `__shared__` declarations. All blocks of a cooperative launch are resident at once, so each block has its own
-//! memory for them, and the declared names become references into it.
+//! `__shared__` declarations. All blocks of a cooperative launch are resident at once, so each
+//! block has its own memory for them, and the declared names become references into it.
 
 use super::pass::Pass;
 use super::quoted;
 use crate::cpu::lex::TokenKind;
 
 impl Pass<'_> {
-    /// Rewrites the declaration with `__shared__` at `at`. Returns the index of the token to go on with.
+    /// Rewrites the declaration with `__shared__` at `at`. Returns the index of the token to go on
+    /// with.
     pub(super) fn shared_declaration(&mut self, at: usize) -> usize {
         let start = self.declaration_start(at);
-        let Some(end) = self.end_of_declaration(at) else { return at + 1 };
+        let Some(end) = self.end_of_declaration(at) else {
+            return at + 1;
+        };
         let declared: Vec<usize> = (start..end).collect();
         let is_extern = declared.iter().any(|i| self.word(*i) == "extern");
         let names = self.declared_names(start, end);
@@ -37,7 +40,11 @@ impl Pass<'_> {
                 for member in &names {
                     after += &format!(" auto& {member} = lab_cpu_shared<{name}>().{member};");
                 }
-                self.edit(self.tokens[start].start, self.tokens[start].start, format!("struct {name} {{ "));
+                self.edit(
+                    self.tokens[start].start,
+                    self.tokens[start].start,
+                    format!("struct {name} {{ "),
+                );
                 for i in declared {
                     if self.word(i) == "static" || self.is_shared(self.word(i)) {
                         self.edit(self.tokens[i].start, self.tokens[i].end, "");
@@ -97,8 +104,9 @@ impl Pass<'_> {
         names
     }
 
-    /// Rewrites `extern __shared__ T name[];` to a reference to the block's dynamic shared memory. Outside
-    /// functions, where a reference would be bound once for all blocks, rewrites it to a macro.
+    /// Rewrites `extern __shared__ T name[];` to a reference to the block's dynamic shared memory.
+    /// Outside functions, where a reference would be bound once for all blocks, rewrites it to a
+    /// macro.
     fn extern_shared(&mut self, start: usize, end: usize, name: &str) {
         let mut kind = String::new();
         let mut extents = String::new();
@@ -125,9 +133,15 @@ impl Pass<'_> {
         let address = format!("*reinterpret_cast<{kind}(*){extents}>(lab_cpu_dynamic())");
         let text = if self.outside() {
             let line = self.source[..last].matches('\n').count() + 1;
-            format!("\n#define {name} ({address})\n#line {line} {}\n", quoted(self.shown_as))
+            format!(
+                "\n#define {name} ({address})\n#line {line} {}\n",
+                quoted(self.shown_as)
+            )
         } else {
-            format!("{kind}(&{name}){extents} = {address};{}", "\n".repeat(newlines))
+            format!(
+                "{kind}(&{name}){extents} = {address};{}",
+                "\n".repeat(newlines)
+            )
         };
         self.edit(first, last, text);
     }

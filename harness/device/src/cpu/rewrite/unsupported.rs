@@ -2,12 +2,13 @@
 
 /// Returns why the cpu device cannot run a construct with this name. `None` where it can.
 pub(super) fn unsupported(word: &str) -> Option<&'static str> {
-    const TENSOR: &str = "tensor cores cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
-    const BULK: &str =
-        "bulk and asynchronous copies cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
+    const TENSOR: &str =
+        "tensor cores cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
+    const BULK: &str = "bulk and asynchronous copies cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
     const CLUSTER: &str =
         "thread block clusters cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
-    const MAP: &str = "tensor maps (TMA) cannot be used on the cpu device (guard them with #ifndef LAB_CPU)";
+    const MAP: &str =
+        "tensor maps (TMA) cannot be used on the cpu device (guard them with #ifndef LAB_CPU)";
     const TEXTURE: &str =
         "textures and surfaces cannot be used on the cpu device (guard them with #ifndef LAB_CPU)";
     Some(match word {
@@ -21,8 +22,8 @@ pub(super) fn unsupported(word: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns why a header of the toolkit is of no use on the cpu device: it holds only such constructs. `None` for
-/// any other header.
+/// Returns why a header of the toolkit is of no use on the cpu device: it holds only such
+/// constructs. `None` for any other header.
 pub(super) fn unsupported_header(name: &str) -> Option<&'static str> {
     Some(match name {
         "mma.h" | "crt/mma.h" => {
@@ -38,7 +39,10 @@ pub(super) fn unsupported_header(name: &str) -> Option<&'static str> {
         | "cooperative_groups/memcpy_async.h" => {
             "asynchronous copies and barriers cannot run on the cpu device (guard the include with #ifndef LAB_CPU)"
         }
-        name if ["cute/", "cutlass/"].iter().any(|folder| name.starts_with(folder)) => {
+        name if ["cute/", "cutlass/"]
+            .iter()
+            .any(|folder| name.starts_with(folder)) =>
+        {
             "CUTLASS and CuTe cannot be compiled for the cpu device (guard the include with #ifndef LAB_CPU)"
         }
         name if name.starts_with("cub/") || name.starts_with("thrust/") => {

@@ -8,8 +8,8 @@ use crate::cpu::abi::{BlockHead, CallSite, NOT_STARTED, Thread, WARP};
 use crate::cpu::order::{bits, choose, mix};
 use crate::cpu::shared::SharedMemory;
 
-/// A block that is resident on a worker. Device code uses only its head, which must come first: a pointer to the
-/// head is a pointer to the block.
+/// A block that is resident on a worker. Device code uses only its head, which must come first: a
+/// pointer to the head is a pointer to the block.
 #[repr(C)]
 pub struct Block {
     pub head: BlockHead,
@@ -43,12 +43,16 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    const EMPTY: Barrier = Barrier { arrived: 0, count: 0, site: CallSite::NONE };
+    const EMPTY: Barrier = Barrier {
+        arrived: 0,
+        count: 0,
+        site: CallSite::NONE,
+    };
 }
 
 impl Block {
-    /// Makes a block of a launch. `slots` is the number of the module's static shared declarations. The result
-    /// comes from `Box::into_raw`.
+    /// Makes a block of a launch. `slots` is the number of the module's static shared declarations.
+    /// The result comes from `Box::into_raw`.
     pub fn new(worker: *mut Worker, shape: &Shape, slots: u32, seed: u64) -> *mut Block {
         let threads = shape.block.iter().product::<u32>();
         let mut shared = SharedMemory::new(shape.shared_bytes, slots);
@@ -97,8 +101,12 @@ impl Block {
     /// Begins the block with the linear index `linear`: all its threads are ready.
     pub fn begin(&mut self, linear: u64, order: ExecutionOrder) {
         let [width, height, _] = self.head.grid.map(u64::from);
-        self.head.index =
-            [linear % width, linear / width % height, linear / (width * height)].map(|i| i as u32);
+        self.head.index = [
+            linear % width,
+            linear / width % height,
+            linear / (width * height),
+        ]
+        .map(|i| i as u32);
         let threads = self.threads.len() as u32;
         for thread in &mut self.threads {
             thread.coroutine = NOT_STARTED;
@@ -107,7 +115,11 @@ impl Block {
             warp.begin(threads - w as u32 * WARP);
         }
         let warps = self.warps.len() as u32;
-        self.ready = if warps >= 32 { u32::MAX } else { (1 << warps) - 1 };
+        self.ready = if warps >= 32 {
+            u32::MAX
+        } else {
+            (1 << warps) - 1
+        };
         self.yielded = 0;
         self.converging = 0;
         self.current_warp = 0;
@@ -120,8 +132,8 @@ impl Block {
         }
     }
 
-    /// Takes the next ready thread in the launch's order; the thread is then no longer ready. A warp runs until it
-    /// has no ready lane.
+    /// Takes the next ready thread in the launch's order; the thread is then no longer ready. A
+    /// warp runs until it has no ready lane.
     #[inline]
     pub fn take(&mut self, order: ExecutionOrder) -> *mut Thread {
         debug_assert!(self.ready != 0);
@@ -134,9 +146,14 @@ impl Block {
         if warp.ready == 0 {
             self.ready &= !(1 << self.current_warp);
         }
-        // By address, because suspended coroutines hold pointers into `threads`, which a reference would invalidate.
-        // SAFETY: a ready lane is one of the block's threads, so its index is below the length of `threads`.
-        unsafe { self.threads.as_mut_ptr().add((self.current_warp * WARP + lane) as usize) }
+        // By address, because suspended coroutines hold pointers into `threads`, which a reference
+        // would invalidate. SAFETY: a ready lane is one of the block's threads, so its index is
+        // below the length of `threads`.
+        unsafe {
+            self.threads
+                .as_mut_ptr()
+                .add((self.current_warp * WARP + lane) as usize)
+        }
     }
 
     /// Makes lanes of a warp ready.
@@ -168,15 +185,17 @@ impl Block {
         }
     }
 
-    /// Completes `__activemask()`, when no other thread can run: its result is the lanes of the warp that wait for
-    /// it at the same line. Returns whether any lane waited.
+    /// Completes `__activemask()`, when no other thread can run: its result is the lanes of the
+    /// warp that wait for it at the same line. Returns whether any lane waited.
     pub fn converge(&mut self) -> bool {
         let any = self.converging != 0;
         for w in bits(self.converging) {
             let lanes = std::mem::take(&mut self.warps[w as usize].converging);
             let mut rest = lanes;
             while rest != 0 {
-                let line = self.threads[(w * WARP + rest.trailing_zeros()) as usize].site.line;
+                let line = self.threads[(w * WARP + rest.trailing_zeros()) as usize]
+                    .site
+                    .line;
                 let same: u32 = bits(rest)
                     .filter(|lane| self.threads[(w * WARP + lane) as usize].site.line == line)
                     .map(|lane| 1 << lane)

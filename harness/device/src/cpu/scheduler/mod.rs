@@ -1,14 +1,16 @@
-//! One OS thread's share of a launch: it takes ready threads in the launch's order and switches to them.
+//! One OS thread's share of a launch: it takes ready threads in the launch's order and switches to
+//! them.
 //!
-//! A thread that must wait looks for the next thread itself ([`pick`]), on its own stack. Only the switch goes
-//! through [`Worker::run`]. When a thread ends and the next one has not started, its coroutine runs the next thread
-//! too. So a kernel without barriers runs a whole grid on one coroutine, without a switch.
+//! A thread that must wait looks for the next thread itself ([`pick`]), on its own stack. Only the
+//! switch goes through [`Worker::run`]. When a thread ends and the next one has not started, its
+//! coroutine runs the next thread too. So a kernel without barriers runs a whole grid on one
+//! coroutine, without a switch.
 //!
 //! # Pointers
-//! Threads, blocks and workers refer to each other by raw pointers, and a suspended coroutine keeps such pointers
-//! on its stack. A launch makes the blocks of a worker, and drops them when it ends; until then they do not move.
-//! Everything that a worker owns is used by its OS thread only. No function holds a reference into a worker, a
-//! block or a thread while it suspends.
+//! Threads, blocks and workers refer to each other by raw pointers, and a suspended coroutine keeps
+//! such pointers on its stack. A launch makes the blocks of a worker, and drops them when it ends;
+//! until then they do not move. Everything that a worker owns is used by its OS thread only. No
+//! function holds a reference into a worker, a block or a thread while it suspends.
 #![allow(unsafe_code)]
 
 mod block;
@@ -34,7 +36,8 @@ pub struct Worker {
     /// The module's thread-local `lab_cpu_self` of this OS thread: the current thread.
     self_slot: *mut *mut Thread,
     coroutines: Coroutines,
-    /// The resident blocks, from `Box::into_raw`. They are pointers, because threads keep the address of their block.
+    /// The resident blocks, from `Box::into_raw`. They are pointers, because threads keep the
+    /// address of their block.
     blocks: Vec<*mut Block>,
     /// Index in `blocks` of the block whose threads run now.
     current: usize,
@@ -45,9 +48,10 @@ pub struct Worker {
     order: ExecutionOrder,
 }
 
-// SAFETY: a worker is used by one OS thread at a time: `run` has a worker for itself until the launch ends. Between
-// launches the raw pointers are not used, and the idle coroutines hold no pointers to anything of the OS thread
-// they ran on: on entry to a thread, `run_threads` reads them from the thread that it is given.
+// SAFETY: a worker is used by one OS thread at a time: `run` has a worker for itself until the
+// launch ends. Between launches the raw pointers are not used, and the idle coroutines hold no
+// pointers to anything of the OS thread they ran on: on entry to a thread, `run_threads` reads them
+// from the thread that it is given.
 unsafe impl Send for Worker {}
 
 thread_local! {
@@ -72,14 +76,20 @@ impl Worker {
     /// Runs this worker's share of a launch.
     ///
     /// # Safety
-    /// `this` is valid and nobody else uses the worker until the call returns. `self_slot` is the module's
-    /// thread-local of the calling OS thread. The launch's kernel and arguments are valid. `number` is below the
-    /// launch's number of workers, and no other worker has it.
-    pub unsafe fn run(this: *mut Worker, launch: &Launch, self_slot: *mut *mut Thread, number: u32) {
-        // SAFETY: the caller promises that `this` is valid and used by nobody else. Everything goes through `this`,
-        // so that the pointers to the worker that its blocks keep stay valid. `next` is null or a thread of one of
-        // these blocks, and a coroutine that is resumed was taken for it. The blocks came from `Box::into_raw`, and
-        // nothing refers to them after the loop.
+    /// `this` is valid and nobody else uses the worker until the call returns. `self_slot` is the
+    /// module's thread-local of the calling OS thread. The launch's kernel and arguments are valid.
+    /// `number` is below the launch's number of workers, and no other worker has it.
+    pub unsafe fn run(
+        this: *mut Worker,
+        launch: &Launch,
+        self_slot: *mut *mut Thread,
+        number: u32,
+    ) {
+        // SAFETY: the caller promises that `this` is valid and used by nobody else. Everything goes
+        // through `this`, so that the pointers to the worker that its blocks keep stay valid.
+        // `next` is null or a thread of one of these blocks, and a coroutine that is resumed was
+        // taken for it. The blocks came from `Box::into_raw`, and nothing refers to them after the
+        // loop.
         unsafe {
             (*this).launch = launch;
             (*this).order = launch.order;
@@ -121,22 +131,24 @@ impl Worker {
     }
 }
 
-/// Makes the blocks that a worker begins with: its share of a cooperative launch, whose blocks must all be
-/// resident, or the next block of another launch.
+/// Makes the blocks that a worker begins with: its share of a cooperative launch, whose blocks must
+/// all be resident, or the next block of another launch.
 ///
 /// # Safety
 /// `this` is valid and used by nobody else, and its launch is set.
 unsafe fn make_blocks(this: *mut Worker, launch: &Launch, number: u32) {
     let indices: Vec<u64> = if launch.shape.cooperative {
         let share = |n: u32| u64::from(n) * launch.blocks / u64::from(launch.workers);
-        (share(number)..share(number + 1)).map(|position| launch.block_at(position)).collect()
+        (share(number)..share(number + 1))
+            .map(|position| launch.block_at(position))
+            .collect()
     } else {
         launch.next_block().into_iter().collect()
     };
     for linear in indices {
         let block = Block::new(this, &launch.shape, launch.slots, linear);
-        // SAFETY: the block is new and used by nobody else. The caller promises that `this` is valid and its launch
-        // is set.
+        // SAFETY: the block is new and used by nobody else. The caller promises that `this` is
+        // valid and its launch is set.
         unsafe {
             (*block).begin(linear, launch.order);
             race_hooks::begin(block);
@@ -147,17 +159,18 @@ unsafe fn make_blocks(this: *mut Worker, launch: &Launch, number: u32) {
 
 /// The body of every coroutine: runs threads to their ends.
 fn run_threads(yielder: &ThreadYielder, mut thread: *mut Thread) {
-    // SAFETY: `Worker::run` resumes a coroutine with a thread of one of its blocks. The thread, its block, its worker
-    // and its launch are alive until the launch ends. After a suspension this function uses only the thread that it
-    // is given then, and what it reads from it. The kernel gets arguments that the driver has compared with its
-    // parameters.
+    // SAFETY: `Worker::run` resumes a coroutine with a thread of one of its blocks. The thread, its
+    // block, its worker and its launch are alive until the launch ends. After a suspension this
+    // function uses only the thread that it is given then, and what it reads from it. The kernel
+    // gets arguments that the driver has compared with its parameters.
     unsafe {
         let worker = (*block_of(thread)).worker;
         let coroutine = (*thread).coroutine;
         Coroutines::entered(&raw mut (*worker).coroutines);
         Coroutines::set_yielder(&raw mut (*worker).coroutines, coroutine, yielder);
         loop {
-            // Read again for each thread: the next one may be of a later launch, and the worker may have moved.
+            // Read again for each thread: the next one may be of a later launch, and the worker may
+            // have moved.
             let worker = (*block_of(thread)).worker;
             let launch = (*worker).launch;
             ((*launch).call)((*launch).arguments);
@@ -184,8 +197,8 @@ fn run_threads(yielder: &ThreadYielder, mut thread: *mut Thread) {
 /// `thread` is a live thread of a block on this worker.
 #[inline]
 pub unsafe fn block_of(thread: *mut Thread) -> *mut Block {
-    // SAFETY: the caller promises a live thread. Its `block` points to the head of a `Block`, which is the first
-    // field of a `repr(C)` struct, and was derived from the block's own address.
+    // SAFETY: the caller promises a live thread. Its `block` points to the head of a `Block`, which
+    // is the first field of a `repr(C)` struct, and was derived from the block's own address.
     unsafe { (*thread).block.cast::<Block>() }
 }
 
@@ -195,12 +208,16 @@ pub unsafe fn block_of(thread: *mut Thread) -> *mut Block {
 /// Called on the coroutine of `thread`, which is registered where another thread can make it ready.
 #[inline]
 pub unsafe fn suspend(thread: *mut Thread) {
-    // SAFETY: the caller runs on the coroutine of `thread`, so its block and worker are alive and used by this OS
-    // thread only. `after` is read only where it is one of the block's threads.
+    // SAFETY: the caller runs on the coroutine of `thread`, so its block and worker are alive and
+    // used by this OS thread only. `after` is read only where it is one of the block's threads.
     unsafe {
         let block = block_of(thread);
         let worker = (*block).worker;
-        let next = if (*block).ready != 0 { (*block).take((*worker).order) } else { pick(worker) };
+        let next = if (*block).ready != 0 {
+            (*block).take((*worker).order)
+        } else {
+            pick(worker)
+        };
         if next != thread {
             (*worker).next = next;
             let after = next.wrapping_add(1);
@@ -213,13 +230,14 @@ pub unsafe fn suspend(thread: *mut Thread) {
     }
 }
 
-/// Fails the launch from inside a thread, which never runs again. The frames of the caller are abandoned: they must
-/// own no value that needs a drop.
+/// Fails the launch from inside a thread, which never runs again. The frames of the caller are
+/// abandoned: they must own no value that needs a drop.
 ///
 /// # Safety
 /// Called on the coroutine of `thread`.
 pub unsafe fn abandon(thread: *mut Thread, text: String) -> ! {
-    // SAFETY: the caller runs on the coroutine of `thread`, so its block, worker and launch are alive.
+    // SAFETY: the caller runs on the coroutine of `thread`, so its block, worker and launch are
+    // alive.
     unsafe {
         let worker = (*block_of(thread)).worker;
         (*(*worker).launch).fail(FailureRank::Cause, text);
@@ -229,14 +247,15 @@ pub unsafe fn abandon(thread: *mut Thread, text: String) -> ! {
     unreachable!("a launch that failed resumes no thread")
 }
 
-/// Takes a thread that has returned out of its warp and block, and checks its stack and, after the last thread, the
-/// block's shared memory.
+/// Takes a thread that has returned out of its warp and block, and checks its stack and, after the
+/// last thread, the block's shared memory.
 ///
 /// # Safety
-/// Called on the coroutine of `thread`, whose kernel has returned, and which is a thread of `worker`.
+/// Called on the coroutine of `thread`, whose kernel has returned, and which is a thread of
+/// `worker`.
 unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
-    // SAFETY: the caller runs on the coroutine of `thread`, so block, worker and launch are alive and used by this
-    // OS thread only. Each reference ends before the next pointer is used.
+    // SAFETY: the caller runs on the coroutine of `thread`, so block, worker and launch are alive
+    // and used by this OS thread only. Each reference ends before the next pointer is used.
     unsafe {
         let block = block_of(thread);
         race_hooks::thread_ended(block);
@@ -258,7 +277,10 @@ unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
         runtime::complete_barrier(block);
         if !(*worker).coroutines.stack_is_intact((*thread).coroutine) {
             let launch = &*(*worker).launch;
-            launch.fail(FailureRank::Cause, report::stack_overflow(launch, &*block, &*thread));
+            launch.fail(
+                FailureRank::Cause,
+                report::stack_overflow(launch, &*block, &*thread),
+            );
         }
         if (*block).alive == 0 && !(*block).shared.is_intact() {
             let launch = &*(*worker).launch;

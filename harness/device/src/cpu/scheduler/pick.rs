@@ -7,14 +7,15 @@ use crate::cpu::abi::Thread;
 use crate::cpu::launch::{FailureRank, GridWait, Launch};
 use std::sync::atomic::Ordering;
 
-/// Takes the next thread to run, which is then no longer ready. Null where nothing is left to run, or where the
-/// launch has failed.
+/// Takes the next thread to run, which is then no longer ready. Null where nothing is left to run,
+/// or where the launch has failed.
 ///
 /// # Safety
 /// Called by the worker's OS thread during a launch: by `Worker::run`, or on one of its coroutines.
 pub unsafe fn pick(worker: *mut Worker) -> *mut Thread {
-    // SAFETY: the caller is on the worker's OS thread during a launch. So launch and blocks are alive, and the
-    // blocks are used by this OS thread only. `at` is below the number of blocks, and no block is added meanwhile.
+    // SAFETY: the caller is on the worker's OS thread during a launch. So launch and blocks are
+    // alive, and the blocks are used by this OS thread only. `at` is below the number of blocks,
+    // and no block is added meanwhile.
     unsafe {
         let launch = &*(*worker).launch;
         loop {
@@ -37,15 +38,16 @@ pub unsafe fn pick(worker: *mut Worker) -> *mut Thread {
     }
 }
 
-/// Makes threads ready where none is: begins a new block, releases the threads that can go on now, or waits for the
-/// grid's barrier. Returns false where nothing is left to run. Fails the launch where its threads wait forever.
+/// Makes threads ready where none is: begins a new block, releases the threads that can go on now,
+/// or waits for the grid's barrier. Returns false where nothing is left to run. Fails the launch
+/// where its threads wait forever.
 ///
 /// # Safety
 /// As [`pick`], with the worker's launch.
 unsafe fn make_ready(worker: *mut Worker, launch: &Launch) -> bool {
-    // SAFETY: the caller is on the worker's OS thread during a launch. So the blocks are alive and used by this OS
-    // thread only, and none is added or removed meanwhile. Each reference to a block ends before the next one is
-    // made.
+    // SAFETY: the caller is on the worker's OS thread during a launch. So the blocks are alive and
+    // used by this OS thread only, and none is added or removed meanwhile. Each reference to a
+    // block ends before the next one is made.
     unsafe {
         let blocks = &raw const (*worker).blocks;
         let all = || (*blocks).iter().copied();
@@ -61,7 +63,8 @@ unsafe fn make_ready(worker: *mut Worker, launch: &Launch) -> bool {
             return true;
         }
         if all().fold(false, |any, block| (*block).wake_yielded() | any) {
-            // The threads of this worker only poll. The thread that they wait for may need this core.
+            // The threads of this worker only poll. The thread that they wait for may need this
+            // core.
             if launch.workers > 1 {
                 std::thread::yield_now();
             }
@@ -74,7 +77,8 @@ unsafe fn make_ready(worker: *mut Worker, launch: &Launch) -> bool {
                 GridWait::Stuck => {}
             }
         }
-        let is_stuck = |block: &Block| block.alive != 0 && block.at_grid as usize != block.threads.len();
+        let is_stuck =
+            |block: &Block| block.alive != 0 && block.at_grid as usize != block.threads.len();
         match all().map(|block| &*block).find(|block| is_stuck(block)) {
             Some(block) => launch.fail(FailureRank::Cause, report::stuck_block(launch, block)),
             None => {
@@ -91,8 +95,11 @@ unsafe fn make_ready(worker: *mut Worker, launch: &Launch) -> bool {
 /// # Safety
 /// `block` is a block of this OS thread's worker, and all its threads have returned.
 unsafe fn begin_next_block(block: *mut Block, launch: &Launch) -> bool {
-    let Some(linear) = launch.next_block() else { return false };
-    // SAFETY: the caller promises a block of this OS thread's worker. No coroutine refers to its threads any more.
+    let Some(linear) = launch.next_block() else {
+        return false;
+    };
+    // SAFETY: the caller promises a block of this OS thread's worker. No coroutine refers to its
+    // threads any more.
     unsafe {
         race_hooks::end(block);
         (*block).begin(linear, launch.order);

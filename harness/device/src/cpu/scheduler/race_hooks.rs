@@ -1,10 +1,11 @@
-//! The functions that an instrumented module calls at each access to memory, and the calls of the scheduler at
-//! barriers. All lead to the race detector of the launch.
+//! The functions that an instrumented module calls at each access to memory, and the calls of the
+//! scheduler at barriers. All lead to the race detector of the launch.
 //!
 //! # Contract
-//! Device code and the scheduler pass the current thread of this OS thread, or its block. The thread, its block,
-//! its worker and its launch are alive. A launch with a race detector has one worker, so nobody else uses the
-//! detector or the block meanwhile. The reasons below build on this.
+//! Device code and the scheduler pass the current thread of this OS thread, or its block. The
+//! thread, its block, its worker and its launch are alive. A launch with a race detector has one
+//! worker, so nobody else uses the detector or the block meanwhile. The reasons below build on
+//! this.
 #![allow(unsafe_code)]
 
 use super::block::Block;
@@ -14,7 +15,8 @@ use crate::cpu::races::{AccessKind, AtomicOperation, MemorySpace, RaceDetector, 
 use std::cell::RefMut;
 use std::ffi::{CStr, c_char, c_void};
 
-/// Functions of the race detector. Has the layout of `lab_cpu_races_table` in `include/cpu/lab_cpu/races.h`.
+/// Functions of the race detector. Has the layout of `lab_cpu_races_table` in
+/// `include/cpu/lab_cpu/races.h`.
 #[repr(C)]
 pub struct Table {
     access: unsafe extern "C" fn(*mut Thread, *const c_void, usize, u32, *const c_void),
@@ -22,7 +24,11 @@ pub struct Table {
     fence: unsafe extern "C" fn(*mut Thread),
 }
 
-pub static TABLE: Table = Table { access, atomic, fence };
+pub static TABLE: Table = Table {
+    access,
+    atomic,
+    fence,
+};
 
 /// Bits of an access's kind, as in `races.h`.
 const WRITES: u32 = 1;
@@ -37,11 +43,19 @@ unsafe extern "C" fn access(
 ) {
     // SAFETY: device code keeps the contract.
     unsafe {
-        let kind = AccessKind { writes: kind & WRITES != 0, relaxed: kind & RELAXED != 0 };
+        let kind = AccessKind {
+            writes: kind & WRITES != 0,
+            relaxed: kind & RELAXED != 0,
+        };
         let address = address as usize;
         if kind.relaxed {
-            // A volatile access counts as a relaxed atomic operation: by itself it orders no other access.
-            let what = if kind.writes { AtomicOperation::Store } else { AtomicOperation::Load };
+            // A volatile access counts as a relaxed atomic operation: by itself it orders no other
+            // access.
+            let what = if kind.writes {
+                AtomicOperation::Store
+            } else {
+                AtomicOperation::Load
+            };
             report_access(thread, address, bytes, kind, pc, Some((what, false, false)));
         } else {
             report_access(thread, address, bytes, kind, pc, None);
@@ -59,10 +73,26 @@ unsafe extern "C" fn atomic(
 ) {
     // C++'s memory orders: relaxed, consume, acquire, release, acq_rel, seq_cst.
     let (acquires, releases) = (matches!(order, 1 | 2 | 4 | 5), matches!(order, 3..=5));
-    let what = [AtomicOperation::Load, AtomicOperation::Store, AtomicOperation::Modify][what.min(2) as usize];
-    let kind = AccessKind { writes: what != AtomicOperation::Load, relaxed: true };
+    let what = [
+        AtomicOperation::Load,
+        AtomicOperation::Store,
+        AtomicOperation::Modify,
+    ][what.min(2) as usize];
+    let kind = AccessKind {
+        writes: what != AtomicOperation::Load,
+        relaxed: true,
+    };
     // SAFETY: device code keeps the contract.
-    unsafe { report_access(thread, address as usize, bytes, kind, pc, Some((what, acquires, releases))) };
+    unsafe {
+        report_access(
+            thread,
+            address as usize,
+            bytes,
+            kind,
+            pc,
+            Some((what, acquires, releases)),
+        )
+    };
 }
 
 unsafe extern "C" fn fence(thread: *mut Thread) {
@@ -86,19 +116,26 @@ unsafe fn report_access(
     pc: *const c_void,
     atomic: Option<(AtomicOperation, bool, bool)>,
 ) {
-    // SAFETY: the contract: thread, block and worker are alive. The detector is dropped at the end of this call.
+    // SAFETY: the contract: thread, block and worker are alive. The detector is dropped at the end
+    // of this call.
     unsafe {
         let block = block_of(thread);
         if (*(*block).worker).is_on_stack(address) {
             return;
         }
-        let Some(mut races) = detector(block) else { return };
+        let Some(mut races) = detector(block) else {
+            return;
+        };
         let id = id_of(thread);
         if let Some((what, acquires, releases)) = atomic {
             races.atomic(id, address, what, acquires, releases);
         }
         races.access(id, address, bytes, kind, pc as usize, || {
-            if (*block).shared.contains(address) { MemorySpace::Shared } else { MemorySpace::Global }
+            if (*block).shared.contains(address) {
+                MemorySpace::Shared
+            } else {
+                MemorySpace::Global
+            }
         });
         if let Some(write) = &mut races.unsettled {
             write.before = bytes_at(address, bytes);
@@ -109,10 +146,14 @@ unsafe fn report_access(
 /// Copies memory of the kernel.
 ///
 /// # Safety
-/// The memory is mapped: the kernel has accessed it or is about to. A wild access ends the process here as well.
+/// The memory is mapped: the kernel has accessed it or is about to. A wild access ends the process
+/// here as well.
 unsafe fn bytes_at(address: usize, length: usize) -> Vec<u8> {
-    // SAFETY: the caller promises mapped memory, which this OS thread alone uses. A byte has no alignment.
-    (0..length).map(|at| unsafe { (address as *const u8).add(at).read_volatile() }).collect()
+    // SAFETY: the caller promises mapped memory, which this OS thread alone uses. A byte has no
+    // alignment.
+    (0..length)
+        .map(|at| unsafe { (address as *const u8).add(at).read_volatile() })
+        .collect()
 }
 
 /// A thread has returned.
@@ -124,14 +165,15 @@ pub unsafe fn thread_ended(block: *mut Block) {
     drop(unsafe { detector(block) });
 }
 
-/// The detector of a block's launch. `None` where the module is not instrumented. A write that an earlier call was told
-/// of has been made, so it is settled.
+/// The detector of a block's launch. `None` where the module is not instrumented. A write that an
+/// earlier call was told of has been made, so it is settled.
 ///
 /// # Safety
 /// The module's contract, and the result is dropped before the next call: there is one detector.
 unsafe fn detector<'a>(block: *mut Block) -> Option<RefMut<'a, RaceDetector>> {
-    // SAFETY: the contract: block, worker and launch are alive. The bytes of an unsettled write are memory of the same
-    // launch: a block's memory is freed after its threads have returned, and `thread_ended` settles their writes.
+    // SAFETY: the contract: block, worker and launch are alive. The bytes of an unsettled write are
+    // memory of the same launch: a block's memory is freed after its threads have returned, and
+    // `thread_ended` settles their writes.
     unsafe {
         let mut races = (*(*(*block).worker).launch).races.as_ref()?.borrow_mut();
         if let Some(write) = races.unsettled.take() {
@@ -148,7 +190,12 @@ unsafe fn detector<'a>(block: *mut Block) -> Option<RefMut<'a, RaceDetector>> {
 /// The module's contract.
 unsafe fn id_of(thread: *mut Thread) -> ThreadId {
     // SAFETY: the contract: the thread is alive.
-    unsafe { (index_of(block_of(thread)), (*thread).warp * WARP + (*thread).lane) }
+    unsafe {
+        (
+            index_of(block_of(thread)),
+            (*thread).warp * WARP + (*thread).lane,
+        )
+    }
 }
 
 /// The linear index of a block in the grid.
@@ -170,7 +217,9 @@ unsafe fn index_of(block: *mut Block) -> u32 {
 pub unsafe fn begin(block: *mut Block) {
     // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
     unsafe {
-        let Some(mut races) = detector(block) else { return };
+        let Some(mut races) = detector(block) else {
+            return;
+        };
         races.block_begins(index_of(block));
         let (address, bytes) = (*block).shared.dynamic_range();
         races.reset_memory(address, bytes);
@@ -208,10 +257,12 @@ pub unsafe fn memory_reused(block: *mut Block, address: usize, bytes: usize) {
 /// # Safety
 /// The module's contract, and `what` is a string of the kernel's module.
 pub unsafe fn lanes_met(block: *mut Block, warp: u32, lanes: u32, what: *const c_char) {
-    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call, and `what` ends
-    // with a NUL.
+    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call,
+    // and `what` ends with a NUL.
     unsafe {
-        let Some(mut races) = detector(block) else { return };
+        let Some(mut races) = detector(block) else {
+            return;
+        };
         let what = CStr::from_ptr(what).to_bytes();
         if what == b"__syncwarp()" || what == b"sync() of a group of lanes" {
             let lanes = (0..WARP).filter(move |lane| lanes & (1 << lane) != 0);
@@ -227,7 +278,9 @@ pub unsafe fn lanes_met(block: *mut Block, warp: u32, lanes: u32, what: *const c
 pub unsafe fn block_met(block: *mut Block) {
     // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
     unsafe {
-        let Some(mut races) = detector(block) else { return };
+        let Some(mut races) = detector(block) else {
+            return;
+        };
         let threads = (*block).threads.len() as u32;
         races.threads_met(index_of(block), 0..threads);
     }

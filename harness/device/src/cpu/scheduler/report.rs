@@ -1,4 +1,5 @@
-//! The messages for a launch that fails: the kernel, the line of its source, the block and the threads.
+//! The messages for a launch that fails: the kernel, the line of its source, the block and the
+//! threads.
 #![allow(unsafe_code)]
 
 use super::block::Block;
@@ -22,8 +23,8 @@ fn text(at: *const c_char) -> String {
     if at.is_null() {
         return String::from("an unknown call");
     }
-    // SAFETY: device code passes null or a string literal, which ends with a NUL. Its module stays loaded during
-    // the launch.
+    // SAFETY: device code passes null or a string literal, which ends with a NUL. Its module stays
+    // loaded during the launch.
     unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned()
 }
 
@@ -35,10 +36,11 @@ fn triple([x, y, z]: [u32; 3]) -> String {
 /// Formats as `kernel 'scale': WHAT, block (0,0,0), thread (5,0,0)`.
 ///
 /// # Safety
-/// `thread` is a thread of a resident block, and the caller runs on the OS thread of the block's worker.
+/// `thread` is a thread of a resident block, and the caller runs on the OS thread of the block's
+/// worker.
 pub unsafe fn in_thread(thread: *const Thread, what: &str) -> String {
-    // SAFETY: the caller promises a thread of a resident block, whose worker and launch are alive. Nothing writes
-    // to them during this call.
+    // SAFETY: the caller promises a thread of a resident block, whose worker and launch are alive.
+    // Nothing writes to them during this call.
     let (thread, block, launch) = unsafe {
         let block = &*block_of(thread.cast_mut());
         (&*thread, block, &*(*block.worker).launch)
@@ -56,7 +58,8 @@ pub unsafe fn in_thread(thread: *const Thread, what: &str) -> String {
 /// # Safety
 /// As [`in_thread`].
 pub unsafe fn failed(thread: *const Thread) -> String {
-    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this call.
+    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this
+    // call.
     unsafe { in_thread(thread, &location(&(*thread).site)) }
 }
 
@@ -65,7 +68,8 @@ pub unsafe fn failed(thread: *const Thread) -> String {
 /// # Safety
 /// As [`in_thread`].
 pub unsafe fn not_in_mask(thread: *const Thread, mask: u32) -> String {
-    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this call.
+    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this
+    // call.
     unsafe {
         let (location, lane) = (location(&(*thread).site), (*thread).lane);
         in_thread(
@@ -80,7 +84,8 @@ pub unsafe fn not_in_mask(thread: *const Thread, mask: u32) -> String {
 /// # Safety
 /// As [`in_thread`].
 pub unsafe fn different_intrinsics(thread: *const Thread, other: *const c_char) -> String {
-    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this call.
+    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this
+    // call.
     unsafe {
         let location = location(&(*thread).site);
         let other = text(other);
@@ -98,7 +103,8 @@ pub unsafe fn different_intrinsics(thread: *const Thread, other: *const c_char) 
 /// # Safety
 /// As [`in_thread`].
 pub unsafe fn different_barriers(thread: *const Thread) -> String {
-    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this call.
+    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this
+    // call.
     unsafe {
         let block = &*block_of(thread.cast_mut());
         let own = location(&(*thread).site);
@@ -118,7 +124,8 @@ pub unsafe fn different_barriers(thread: *const Thread) -> String {
 /// # Safety
 /// As [`in_thread`].
 pub unsafe fn not_cooperative(thread: *const Thread) -> String {
-    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this call.
+    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this
+    // call.
     unsafe {
         let location = location(&(*thread).site);
         in_thread(
@@ -168,7 +175,11 @@ pub fn stuck_block(launch: &Launch, block: &Block) -> String {
         }
     }
     let total = block.threads.len();
-    let mut out = format!("kernel '{}', block {}: ", launch.kernel, triple(block.head.index));
+    let mut out = format!(
+        "kernel '{}', block {}: ",
+        launch.kernel,
+        triple(block.head.index)
+    );
     for (i, (location, count, first)) in locations.iter().enumerate() {
         let joint = if i == 0 { "" } else { "; " };
         let _ = write!(
@@ -178,7 +189,11 @@ pub fn stuck_block(launch: &Launch, block: &Block) -> String {
         );
     }
     if let Some((count, first)) = returned {
-        let _ = write!(out, "; {count} threads have returned, the first is thread {}", triple(first));
+        let _ = write!(
+            out,
+            "; {count} threads have returned, the first is thread {}",
+            triple(first)
+        );
     }
     out
 }

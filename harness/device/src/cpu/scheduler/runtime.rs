@@ -1,9 +1,11 @@
-//! The functions that device code calls: barriers, warp intrinsics, yields, shared memory, failures.
+//! The functions that device code calls: barriers, warp intrinsics, yields, shared memory,
+//! failures.
 //!
 //! # Contract
-//! Device code (`include/cpu/lab_cpu/runtime.h`) passes the current thread of this OS thread, and strings of its
-//! module, which stays loaded during the launch. So the thread, its block, its worker and its launch are alive, the
-//! call runs on the thread's coroutine, and nobody else uses them meanwhile. The reasons below build on this.
+//! Device code (`include/cpu/lab_cpu/runtime.h`) passes the current thread of this OS thread, and
+//! strings of its module, which stays loaded during the launch. So the thread, its block, its
+//! worker and its launch are alive, the call runs on the thread's coroutine, and nobody else uses
+//! them meanwhile. The reasons below build on this.
 #![allow(unsafe_code)]
 
 use super::block::Block;
@@ -12,8 +14,16 @@ use super::{abandon, block_of, race_hooks, report, suspend};
 use crate::cpu::abi::{CallSite, Runtime, Thread, WARP};
 use std::ffi::{CStr, c_char, c_void};
 
-pub static RUNTIME: Runtime =
-    Runtime { gather, warp_sum, active, block_barrier, grid_barrier, yield_now, shared, fail };
+pub static RUNTIME: Runtime = Runtime {
+    gather,
+    warp_sum,
+    active,
+    block_barrier,
+    grid_barrier,
+    yield_now,
+    shared,
+    fail,
+};
 
 const WARP_SUM: &CStr = c"lab_cpu_warp_sum()";
 
@@ -25,8 +35,8 @@ unsafe extern "C" fn gather(
     file: *const c_char,
     line: u32,
 ) -> *const u64 {
-    // SAFETY: the contract. The rendezvous keeps its address until the block ends, and this half of its values
-    // until the next but one meeting, which this lane must take part in.
+    // SAFETY: the contract. The rendezvous keeps its address until the block ends, and this half of
+    // its values until the next but one meeting, which this lane must take part in.
     unsafe {
         let (meeting, half) = meet(thread, mask, value, CallSite { what, file, line });
         (*thread).participants = (*meeting).took_part[half];
@@ -43,21 +53,30 @@ unsafe extern "C" fn warp_sum(
 ) -> f32 {
     // SAFETY: the contract. The rendezvous keeps its address until the block ends.
     unsafe {
-        let site = CallSite { what: WARP_SUM.as_ptr(), file, line };
+        let site = CallSite {
+            what: WARP_SUM.as_ptr(),
+            file,
+            line,
+        };
         let (meeting, half) = meet(thread, mask, value.to_bits().into(), site);
         (*meeting).sum[half]
     }
 }
 
-/// Waits until all lanes of `mask` have come, each with a value. Returns the rendezvous, and the half of its
-/// buffers that holds the values of this meeting.
+/// Waits until all lanes of `mask` have come, each with a value. Returns the rendezvous, and the
+/// half of its buffers that holds the values of this meeting.
 ///
 /// # Safety
 /// The module's contract.
 #[inline]
-unsafe fn meet(thread: *mut Thread, mask: u32, value: u64, site: CallSite) -> (*mut Rendezvous, usize) {
-    // SAFETY: the caller keeps the contract. The warp's index is below the number of the block's warps, and its
-    // rendezvous keeps its address while this lane waits.
+unsafe fn meet(
+    thread: *mut Thread,
+    mask: u32,
+    value: u64,
+    site: CallSite,
+) -> (*mut Rendezvous, usize) {
+    // SAFETY: the caller keeps the contract. The warp's index is below the number of the block's
+    // warps, and its rendezvous keeps its address while this lane waits.
     unsafe {
         let block = block_of(thread);
         let lane = (*thread).lane;
@@ -72,7 +91,10 @@ unsafe fn meet(thread: *mut Thread, mask: u32, value: u64, site: CallSite) -> (*
         if (*meeting).arrived == 0 {
             (*meeting).what = site.what;
         } else if (*meeting).what != site.what {
-            abandon(thread, report::different_intrinsics(thread, (*meeting).what));
+            abandon(
+                thread,
+                report::different_intrinsics(thread, (*meeting).what),
+            );
         }
         (*meeting).values[half][lane as usize] = value;
         (*meeting).arrived |= bit;
@@ -89,9 +111,11 @@ unsafe fn meet(thread: *mut Thread, mask: u32, value: u64, site: CallSite) -> (*
 /// Ends a meeting at which all lanes have arrived: makes them ready, except for those in `running`.
 ///
 /// # Safety
-/// `block` is resident on this OS thread's worker, and `meeting` is a rendezvous of this warp of the block.
+/// `block` is resident on this OS thread's worker, and `meeting` is a rendezvous of this warp of
+/// the block.
 pub unsafe fn complete(block: *mut Block, warp: u32, meeting: *mut Rendezvous, running: u32) {
-    // SAFETY: the caller promises a live block with this warp, and that `meeting` is one of the warp's.
+    // SAFETY: the caller promises a live block with this warp, and that `meeting` is one of the
+    // warp's.
     unsafe {
         let half = (*meeting).half;
         let arrived = (*meeting).arrived;
@@ -107,12 +131,12 @@ pub unsafe fn complete(block: *mut Block, warp: u32, meeting: *mut Rendezvous, r
     }
 }
 
-/// What a lane of the mask contributes after it has returned: a NaN, because a GPU gives an undefined value. Shuffles
-/// (`include/cpu/lab_cpu/warp.h`) have the same pattern.
+/// What a lane of the mask contributes after it has returned: a NaN, because a GPU gives an
+/// undefined value. Shuffles (`include/cpu/lab_cpu/warp.h`) have the same pattern.
 const EXITED_LANE: u32 = 0x7fff_7fff;
 
-/// Returns the sum that shuffles by 16, 8, 4, 2, 1 give to every lane. Additions commute, so all lanes add in the
-/// same tree as lane 0. Lanes outside the mask count as zero.
+/// Returns the sum that shuffles by 16, 8, 4, 2, 1 give to every lane. Additions commute, so all
+/// lanes add in the same tree as lane 0. Lanes outside the mask count as zero.
 fn butterfly(values: &[u64; WARP as usize], mask: u32, took_part: u32) -> f32 {
     let mut sums = [0.0f32; WARP as usize];
     for (lane, sum) in sums.iter_mut().enumerate() {
@@ -131,10 +155,15 @@ fn butterfly(values: &[u64; WARP as usize], mask: u32, took_part: u32) -> f32 {
 }
 
 unsafe extern "C" fn active(thread: *mut Thread, file: *const c_char, line: u32) -> u32 {
-    // SAFETY: the contract. The lane is registered as converging, so `Block::converge` makes it ready.
+    // SAFETY: the contract. The lane is registered as converging, so `Block::converge` makes it
+    // ready.
     unsafe {
         let block = block_of(thread);
-        (*thread).site = CallSite { what: c"__activemask()".as_ptr(), file, line };
+        (*thread).site = CallSite {
+            what: c"__activemask()".as_ptr(),
+            file,
+            line,
+        };
         let warp = (*thread).warp;
         (&mut (*block).warps)[warp as usize].converging |= 1 << (*thread).lane;
         (*block).converging |= 1 << warp;
@@ -150,8 +179,8 @@ unsafe extern "C" fn block_barrier(
     file: *const c_char,
     line: u32,
 ) {
-    // SAFETY: the contract. The warp's index is below the number of the block's warps. The lane is registered as
-    // waiting, so the last thread to arrive makes it ready.
+    // SAFETY: the contract. The warp's index is below the number of the block's warps. The lane is
+    // registered as waiting, so the last thread to arrive makes it ready.
     unsafe {
         let block = block_of(thread);
         let site = CallSite { what, file, line };
@@ -191,14 +220,21 @@ pub unsafe fn complete_barrier(block: *mut Block) {
         (*barrier).arrived = 0;
         (*barrier).count = 0;
         for warp in 0..(*block).warps.len() as u32 {
-            let waiting = std::mem::take(&mut (*(*block).warps.as_mut_ptr().add(warp as usize)).at_barrier);
+            let waiting =
+                std::mem::take(&mut (*(*block).warps.as_mut_ptr().add(warp as usize)).at_barrier);
             (*block).wake(warp, waiting);
         }
     }
 }
 
-unsafe extern "C" fn grid_barrier(thread: *mut Thread, what: *const c_char, file: *const c_char, line: u32) {
-    // SAFETY: the contract. The lane is registered as waiting, so `Block::wake_from_grid` makes it ready.
+unsafe extern "C" fn grid_barrier(
+    thread: *mut Thread,
+    what: *const c_char,
+    file: *const c_char,
+    line: u32,
+) {
+    // SAFETY: the contract. The lane is registered as waiting, so `Block::wake_from_grid` makes it
+    // ready.
     unsafe {
         let block = block_of(thread);
         let launch = &*(*(*block).worker).launch;
@@ -216,10 +252,14 @@ unsafe extern "C" fn grid_barrier(thread: *mut Thread, what: *const c_char, file
 }
 
 unsafe extern "C" fn yield_now(thread: *mut Thread) {
-    // SAFETY: the contract. The lane is registered as yielded, so `Block::wake_yielded` makes it ready.
+    // SAFETY: the contract. The lane is registered as yielded, so `Block::wake_yielded` makes it
+    // ready.
     unsafe {
         let block = block_of(thread);
-        (*thread).site = CallSite { what: c"a yield".as_ptr(), ..CallSite::NONE };
+        (*thread).site = CallSite {
+            what: c"a yield".as_ptr(),
+            ..CallSite::NONE
+        };
         let warp = (*thread).warp;
         (&mut (*block).warps)[warp as usize].yielded |= 1 << (*thread).lane;
         (*block).yielded |= 1 << warp;
@@ -227,7 +267,12 @@ unsafe extern "C" fn yield_now(thread: *mut Thread) {
     }
 }
 
-unsafe extern "C" fn shared(thread: *mut Thread, slot: u32, bytes: usize, align: usize) -> *mut c_void {
+unsafe extern "C" fn shared(
+    thread: *mut Thread,
+    slot: u32,
+    bytes: usize,
+    align: usize,
+) -> *mut c_void {
     // SAFETY: the contract. The slot's number is below the number of the module's declarations.
     unsafe {
         let block = block_of(thread);
@@ -246,7 +291,12 @@ unsafe extern "C" fn shared(thread: *mut Thread, slot: u32, bytes: usize, align:
     }
 }
 
-unsafe extern "C" fn fail(thread: *mut Thread, what: *const c_char, file: *const c_char, line: u32) -> ! {
+unsafe extern "C" fn fail(
+    thread: *mut Thread,
+    what: *const c_char,
+    file: *const c_char,
+    line: u32,
+) -> ! {
     // SAFETY: the contract.
     unsafe {
         (*thread).site = CallSite { what, file, line };

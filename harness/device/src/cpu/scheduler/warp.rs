@@ -19,8 +19,8 @@ pub struct Warp {
     pub at_barrier: u32,
     /// Wait at the grid's barrier.
     pub at_grid: u32,
-    /// For the mask with all lanes. In a cell, as those below, because waiting lanes keep the address of their
-    /// rendezvous.
+    /// For the mask with all lanes. In a cell, as those below, because waiting lanes keep the
+    /// address of their rendezvous.
     pub full: UnsafeCell<Rendezvous>,
     /// For other masks. Boxed, so that the addresses stay the same.
     #[allow(clippy::vec_box)]
@@ -34,8 +34,9 @@ pub struct Rendezvous {
     pub arrived: u32,
     /// Lanes of the last meeting that have not run since.
     pub pending: u32,
-    /// Which half of the buffers the current meeting fills. There are two halves, because a fast lane may be at the
-    /// next meeting while a slow one still reads the values of the last; it cannot be two meetings ahead.
+    /// Which half of the buffers the current meeting fills. There are two halves, because a fast
+    /// lane may be at the next meeting while a slow one still reads the values of the last; it
+    /// cannot be two meetings ahead.
     pub half: usize,
     /// The intrinsic that the lanes call. A string of the module.
     pub what: *const c_char,
@@ -78,7 +79,11 @@ impl Warp {
 
     /// Makes the warp ready for a new block, in which it has this many lanes.
     pub fn begin(&mut self, lanes: u32) {
-        let all = if lanes >= WARP { u32::MAX } else { (1 << lanes) - 1 };
+        let all = if lanes >= WARP {
+            u32::MAX
+        } else {
+            (1 << lanes) - 1
+        };
         self.alive = all;
         self.ready = all;
         self.yielded = 0;
@@ -94,24 +99,30 @@ impl Warp {
     /// Returns the rendezvous of a mask. Its address stays valid until the next [`Warp::begin`].
     #[inline]
     pub fn rendezvous(&mut self, mask: u32) -> *mut Rendezvous {
-        if mask == u32::MAX { self.full.get() } else { self.partial_rendezvous(mask) }
+        if mask == u32::MAX {
+            self.full.get()
+        } else {
+            self.partial_rendezvous(mask)
+        }
     }
 
     fn partial_rendezvous(&mut self, mask: u32) -> *mut Rendezvous {
-        // SAFETY: the pointers come from the warp's own cells, and the warp is used by one OS thread. No reference
-        // to a rendezvous exists while this function runs: waiting lanes keep pointers.
+        // SAFETY: the pointers come from the warp's own cells, and the warp is used by one OS
+        // thread. No reference to a rendezvous exists while this function runs: waiting lanes keep
+        // pointers.
         unsafe {
             let all = || self.partial.iter().map(|cell| cell.get());
             let same = all().find(|r| (**r).mask == mask);
-            // A rendezvous can get another mask when no lane has arrived and all have read: masks that depend on data
-            // are often used only once.
+            // A rendezvous can get another mask when no lane has arrived and all have read: masks
+            // that depend on data are often used only once.
             let free = || all().find(|r| (**r).arrived == 0 && (**r).pending == 0);
             if let Some(found) = same.or_else(free) {
                 (*found).mask = mask;
                 return found;
             }
         }
-        self.partial.push(Box::new(UnsafeCell::new(Rendezvous::new(mask))));
+        self.partial
+            .push(Box::new(UnsafeCell::new(Rendezvous::new(mask))));
         self.partial[self.partial.len() - 1].get()
     }
 }

@@ -95,7 +95,10 @@ fn error(bench: &mut Bench, kernel: &str, shape: &Shape, order: ExecutionOrder) 
 fn failures_name_the_kernel_the_line_and_the_thread() {
     let mut bench = Bench::new(SOURCE);
     let two = shape(1, 64);
-    let grid = Shape { cooperative: true, ..shape(8, 32) };
+    let grid = Shape {
+        cooperative: true,
+        ..shape(8, 32)
+    };
     let at = "kernels/t/kernel.cu";
     for (kernel, shape, expected) in [
         ("asserts", two, format!("kernel 'asserts': assertion failed: t < 40 && \"in range\" at {at}:8, block (0,0,0), thread (40,0,0)")),
@@ -123,8 +126,15 @@ fn failures_name_the_kernel_the_line_and_the_thread() {
 #[test]
 fn a_stack_overflow_is_reported() {
     let mut bench = Bench::new(SOURCE);
-    let shallow: Vec<i32> =
-        bench.run("recursion", &shape(1, 1), &[10i32], 1, ExecutionOrder::Forward).unwrap();
+    let shallow: Vec<i32> = bench
+        .run(
+            "recursion",
+            &shape(1, 1),
+            &[10i32],
+            1,
+            ExecutionOrder::Forward,
+        )
+        .unwrap();
     assert_eq!(shallow, [55]);
     let deep = bench.run::<i32, i32>("recursion", &shape(1, 1), &[80], 1, ExecutionOrder::Forward);
     let expected = "kernel 'recursion': stack overflow: on the cpu device a thread has 64 KiB for its local variables; the first to overflow is block (0,0,0), thread (0,0,0)";
@@ -135,32 +145,58 @@ fn a_stack_overflow_is_reported() {
 fn a_missing_barrier_shows_in_another_order() {
     let mut bench = Bench::new(SOURCE);
     let right: Vec<i32> = (0..64).map(|t: i32| (t - 1).max(0)).collect();
-    let mut run = |order| bench.run::<i32, i32>("missing_barrier", &shape(1, 64), &[0], 64, order).unwrap();
+    let mut run = |order| {
+        bench
+            .run::<i32, i32>("missing_barrier", &shape(1, 64), &[0], 64, order)
+            .unwrap()
+    };
     assert_eq!(run(ExecutionOrder::Forward), right, "which hides it");
     assert_ne!(run(ExecutionOrder::Reverse), right);
     assert_ne!(run(ExecutionOrder::Shuffled(7)), right);
-    assert_eq!(run(ExecutionOrder::Shuffled(7)), run(ExecutionOrder::Shuffled(7)), "a seed gives one order");
+    assert_eq!(
+        run(ExecutionOrder::Shuffled(7)),
+        run(ExecutionOrder::Shuffled(7)),
+        "a seed gives one order"
+    );
 }
 
 #[test]
 fn impossible_launches_are_refused() {
     let mut bench = Bench::new(SOURCE);
-    let cooperative = Shape { cooperative: true, ..shape(100_000, 64) };
+    let cooperative = Shape {
+        cooperative: true,
+        ..shape(100_000, 64)
+    };
     for (shape, expected) in [
-        (shape(1, 2000), "a block has 1 to 1024 threads (z at most 64), not (2000,1,1)"),
-        (shape(0, 32), "a grid has 1 to (2147483647,65535,65535) blocks, not (0,1,1)"),
         (
-            Shape { shared_bytes: 300_000, ..shape(1, 32) },
+            shape(1, 2000),
+            "a block has 1 to 1024 threads (z at most 64), not (2000,1,1)",
+        ),
+        (
+            shape(0, 32),
+            "a grid has 1 to (2147483647,65535,65535) blocks, not (0,1,1)",
+        ),
+        (
+            Shape {
+                shared_bytes: 300_000,
+                ..shape(1, 32)
+            },
             "a block has 232448 bytes of shared memory at most, not 300000",
         ),
         (cooperative, "100000 blocks cannot be resident at once"),
     ] {
         let text = error(&mut bench, "fine", &shape, ExecutionOrder::Forward);
-        assert!(text.starts_with(&format!("kernel 'fine' cannot be launched: {expected}")), "{text}");
+        assert!(
+            text.starts_with(&format!("kernel 'fine' cannot be launched: {expected}")),
+            "{text}"
+        );
     }
     let entry = bench.device.entry(bench.module, "fine").unwrap().unwrap();
-    let mut launch =
-        |args: &[Vec<u8>]| bench.device.launch(entry, &shape(1, 1), args, ExecutionOrder::Forward);
+    let mut launch = |args: &[Vec<u8>]| {
+        bench
+            .device
+            .launch(entry, &shape(1, 1), args, ExecutionOrder::Forward)
+    };
     assert_eq!(
         launch(&[vec![0; 8]]),
         Err(DeviceError::Kernel(
@@ -180,8 +216,10 @@ fn an_image_that_cannot_be_loaded_says_why() {
     let image = folder.path().join("kernel.so");
     std::fs::write(&image, "no image").unwrap();
     let error = open().unwrap().load(&image).unwrap_err().to_string();
-    let cause =
-        format!("cannot load the built kernel {0}: dlopen failed: {0}: file too short", image.display());
+    let cause = format!(
+        "cannot load the built kernel {0}: dlopen failed: {0}: file too short",
+        image.display()
+    );
     assert!(error.starts_with(&cause), "{error}");
 }
 
@@ -197,15 +235,20 @@ fn an_address_outside_an_allocation_is_refused() {
     assert!(device.free(at).is_err());
 }
 
-/// The wild access ends its process, so this test starts itself again in a child process, with a variable set.
+/// The wild access ends its process, so this test starts itself again in a child process, with a
+/// variable set.
 #[test]
 fn a_wild_access_is_reported_with_its_thread() {
     use std::os::unix::process::ExitStatusExt;
     const IN_CHILD: &str = "LAB_TEST_WILD_ACCESS";
     if std::env::var_os(IN_CHILD).is_some() {
         let mut bench = Bench::new(SOURCE);
-        bench.run::<i32, i32>("prints", &shape(1, 2), &[0], 1, ExecutionOrder::Forward).unwrap();
-        bench.run::<i32, i32>("wild", &shape(2, 32), &[0], 1, ExecutionOrder::Forward).unwrap();
+        bench
+            .run::<i32, i32>("prints", &shape(1, 2), &[0], 1, ExecutionOrder::Forward)
+            .unwrap();
+        bench
+            .run::<i32, i32>("wild", &shape(2, 32), &[0], 1, ExecutionOrder::Forward)
+            .unwrap();
         return;
     }
     let name = "cpu::tests::failures::a_wild_access_is_reported_with_its_thread";
@@ -215,9 +258,13 @@ fn a_wild_access_is_reported_with_its_thread() {
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&child.stderr);
-    let line = "kernel 'wild': illegal memory access at address 0x10, block (1,0,0), thread (3,0,0)";
+    let line =
+        "kernel 'wild': illegal memory access at address 0x10, block (1,0,0), thread (3,0,0)";
     assert!(stderr.contains(line), "{stderr}");
     assert_eq!(child.status.signal(), Some(libc::SIGSEGV));
     let stdout = String::from_utf8_lossy(&child.stdout);
-    assert!(stdout.contains("thread 1 says 0.50\n"), "printed before the wild access: {stdout}");
+    assert!(
+        stdout.contains("thread 1 says 0.50\n"),
+        "printed before the wild access: {stdout}"
+    );
 }

@@ -202,22 +202,35 @@ fn warps_blocks_and_groups() {
     let x: Vec<i32> = (0..64).map(|t| (t * 7) % 64).collect();
     let warp = |t: usize| &x[t / 32 * 32..][..32];
     let bits = |t: usize, yes: &dyn Fn(i32) -> bool| -> i32 {
-        warp(t).iter().enumerate().map(|(l, v)| i32::from(yes(*v)) << l).fold(0, |a, b| a | b)
+        warp(t)
+            .iter()
+            .enumerate()
+            .map(|(l, v)| i32::from(yes(*v)) << l)
+            .fold(0, |a, b| a | b)
     };
     for order in ORDERS {
-        let out: Vec<i32> = bench.run("warps", &shape(1, 64), &x, 16 * 64, order).unwrap();
+        let out: Vec<i32> = bench
+            .run("warps", &shape(1, 64), &x, 16 * 64, order)
+            .unwrap();
         for t in 0..64 {
             let (lane, row) = (t % 32, |k: usize| out[k * 64 + t]);
             assert_eq!(row(0), warp(t)[5]);
             assert_eq!(row(1), warp(t)[if lane < 3 { lane } else { lane - 3 }]);
-            assert_eq!(row(2), warp(t)[if lane % 16 + 3 > 15 { lane } else { lane + 3 }]);
+            assert_eq!(
+                row(2),
+                warp(t)[if lane % 16 + 3 > 15 { lane } else { lane + 3 }]
+            );
             assert_eq!(row(3), warp(t)[lane ^ 9]);
             assert_eq!(row(4), bits(t, &|v| v % 3 == 0));
             assert_eq!(row(5), i32::from(warp(t).contains(&40)) * 2 + 1);
             assert_eq!(row(6), warp(t).iter().sum::<i32>());
             assert_eq!(row(7), *warp(t).iter().max().unwrap());
             assert_eq!(row(8), bits(t, &|v| v % 4 == x[t] % 4));
-            let half = if lane < 16 { warp(t)[15] } else { *warp(t)[16..].iter().min().unwrap() };
+            let half = if lane < 16 {
+                warp(t)[15]
+            } else {
+                *warp(t)[16..].iter().min().unwrap()
+            };
             assert_eq!(row(9), half);
             assert_eq!(row(10), if lane % 5 == 0 { 7 } else { 0 });
             assert_eq!(row(11), x.iter().filter(|v| *v % 2 == 1).count() as i32);
@@ -226,13 +239,21 @@ fn warps_blocks_and_groups() {
             assert_eq!(row(14), warp(t)[7]);
             assert_eq!(row(15), [2, 3, 5, 7][t & 3]);
         }
-        let out: Vec<i32> = bench.run("groups", &shape(1, 64), &x, 11 * 64, order).unwrap();
+        let out: Vec<i32> = bench
+            .run("groups", &shape(1, 64), &x, 11 * 64, order)
+            .unwrap();
         for t in 0..64 {
             let (tile, row) = (&x[t / 8 * 8..][..8], |k: usize| out[k * 64 + t]);
             assert_eq!(row(0), tile[2]);
             assert_eq!(row(1), tile.iter().sum::<i32>());
             assert_eq!(row(2), i32::from(tile.contains(&9)) * 2 + 1);
-            assert_eq!(row(3), tile.iter().enumerate().map(|(i, v)| (v & 1) << i).sum::<i32>());
+            assert_eq!(
+                row(3),
+                tile.iter()
+                    .enumerate()
+                    .map(|(i, v)| (v & 1) << i)
+                    .sum::<i32>()
+            );
             assert_eq!(row(4), t as i32 / 8);
             assert_eq!(row(5), *warp(t).iter().max().unwrap());
             assert_eq!(row(6), warp(t).iter().sum::<i32>());
@@ -252,11 +273,26 @@ fn atomics_add_up_over_blocks() {
     let mut bench = bench();
     let x: Vec<i32> = (0..64).collect();
     for order in ORDERS {
-        let out = bench.run_over(&[0; 9], "atomics", &shape(16, 64), &x, order).unwrap();
+        let out = bench
+            .run_over(&[0; 9], "atomics", &shape(16, 64), &x, order)
+            .unwrap();
         let sum: i32 = x.iter().sum();
         let pair = i32::from(half::f16::from_f32(16.0).to_bits())
             | i32::from(half::f16::from_f32(32.0).to_bits()) << 16;
-        assert_eq!(out, [16 * sum, 63, 0xffff, 8.0f32.to_bits() as i32, 77, 9, 48, pair, -15]);
+        assert_eq!(
+            out,
+            [
+                16 * sum,
+                63,
+                0xffff,
+                8.0f32.to_bits() as i32,
+                77,
+                9,
+                48,
+                pair,
+                -15
+            ]
+        );
     }
 }
 
@@ -264,9 +300,14 @@ fn atomics_add_up_over_blocks() {
 fn shared_memory_in_every_form() {
     let mut bench = bench();
     let x: Vec<i32> = (0..64).map(|t| t * t).collect();
-    let shape = Shape { shared_bytes: 64 * 4, ..shape(1, 64) };
+    let shape = Shape {
+        shared_bytes: 64 * 4,
+        ..shape(1, 64)
+    };
     for order in ORDERS {
-        let out: Vec<i32> = bench.run("shared_forms", &shape, &x, 7 * 64, order).unwrap();
+        let out: Vec<i32> = bench
+            .run("shared_forms", &shape, &x, 7 * 64, order)
+            .unwrap();
         for t in 0..64 {
             let row = |k: usize| out[k * 64 + t];
             assert_eq!(row(0), x[(t + 1) % 64] + 64);
@@ -283,9 +324,15 @@ fn shared_memory_in_every_form() {
 #[test]
 fn grids_of_three_dimensions() {
     let mut bench = bench();
-    let shape = Shape { grid: [3, 2, 2], block: [4, 5, 3], ..Shape::default() };
+    let shape = Shape {
+        grid: [3, 2, 2],
+        block: [4, 5, 3],
+        ..Shape::default()
+    };
     for order in ORDERS {
-        let out: Vec<i32> = bench.run("three", &shape, &[0i32], 12 * 10 * 6, order).unwrap();
+        let out: Vec<i32> = bench
+            .run("three", &shape, &[0i32], 12 * 10 * 6, order)
+            .unwrap();
         let expected: Vec<i32> = (0..6)
             .flat_map(|z| (0..10).flat_map(move |y| (0..12).map(move |x| x + 100 * y + 10000 * z)))
             .collect();
@@ -304,10 +351,17 @@ fn all_blocks_meet_at_the_grids_barrier() {
         (0..blocks).for_each(|b| expected[b] += before[(b + 1) % blocks]);
     }
     for order in ORDERS {
-        let shape = Shape { cooperative: true, ..shape(blocks as u32, 64) };
-        let out = bench.run_over(&vec![0; blocks], "whole_grid", &shape, &[0], order).unwrap();
+        let shape = Shape {
+            cooperative: true,
+            ..shape(blocks as u32, 64)
+        };
+        let out = bench
+            .run_over(&vec![0; blocks], "whole_grid", &shape, &[0], order)
+            .unwrap();
         assert_eq!(out, expected);
-        let out = bench.run_over(&[0; 3], "hand_made", &shape, &[0], order).unwrap();
+        let out = bench
+            .run_over(&[0; 3], "hand_made", &shape, &[0], order)
+            .unwrap();
         assert_eq!(out[2], blocks as i32);
     }
 }
@@ -315,11 +369,23 @@ fn all_blocks_meet_at_the_grids_barrier() {
 #[test]
 fn intrinsics_have_their_values() {
     let mut bench = bench();
-    let out: Vec<i32> = bench.run("intrinsics", &shape(1, 1), &[0i32], 19, ExecutionOrder::Forward).unwrap();
-    assert_eq!(out, [8, 4, 31, 1, 1, 1, 3, 2, 1, 1, 1, 1, 1, 5, 11, 1, 32, 1, 6]);
+    let out: Vec<i32> = bench
+        .run(
+            "intrinsics",
+            &shape(1, 1),
+            &[0i32],
+            19,
+            ExecutionOrder::Forward,
+        )
+        .unwrap();
+    assert_eq!(
+        out,
+        [8, 4, 31, 1, 1, 1, 3, 2, 1, 1, 1, 1, 1, 5, 11, 1, 32, 1, 6]
+    );
 }
 
-/// CUDA C++ Programming Guide: barriers and warp functions wait for all threads that have not exited.
+/// CUDA C++ Programming Guide: barriers and warp functions wait for all threads that have not
+/// exited.
 #[test]
 fn threads_that_have_returned_are_not_waited_for() {
     let mut bench = Bench::new(
@@ -362,14 +428,19 @@ KERNEL(after_a_barrier) {
     for order in ORDERS {
         let out: Vec<i32> = bench.run("sums", &shape(1, 64), &input, 40, order).unwrap();
         assert_eq!(out, [780 + 20_000 + 100_000; 40], "{order:?}");
-        let out: Vec<i32> = bench.run("last_returns", &shape(1, 64), &input, 64, order).unwrap();
+        let out: Vec<i32> = bench
+            .run("last_returns", &shape(1, 64), &input, 64, order)
+            .unwrap();
         assert_eq!((out[0], out[63]), (63, 63), "{order:?}");
-        let out: Vec<i32> = bench.run("after_a_barrier", &shape(1, 64), &input, 64, order).unwrap();
+        let out: Vec<i32> = bench
+            .run("after_a_barrier", &shape(1, 64), &input, 64, order)
+            .unwrap();
         assert_eq!(out[..4], [2, 4, 8, 8], "{order:?}");
     }
 }
 
-/// A GPU gives an undefined value, often that of an earlier instruction: no kernel may rely on a zero.
+/// A GPU gives an undefined value, often that of an earlier instruction: no kernel may rely on a
+/// zero.
 #[test]
 fn lanes_that_have_returned_contribute_no_number() {
     let mut bench = Bench::new(
@@ -397,12 +468,22 @@ extern "C" __global__ void sums(const float* in, float* out, int n) {
     );
     let input: Vec<f32> = (0..32).map(|i| i as f32).collect();
     for order in ORDERS {
-        let out: Vec<f32> = bench.run("sums", &shape(1, 32), &input, 160, order).unwrap();
+        let out: Vec<f32> = bench
+            .run("sums", &shape(1, 32), &input, 160, order)
+            .unwrap();
         let rows: Vec<&[f32]> = out.chunks(20).collect();
         for row in [0, 1, 3] {
-            assert!(rows[row].iter().all(|v| v.is_nan()), "row {row}, {order:?}: {:?}", rows[row]);
+            assert!(
+                rows[row].iter().all(|v| v.is_nan()),
+                "row {row}, {order:?}: {:?}",
+                rows[row]
+            );
         }
-        assert!(rows[2][19].is_nan() && rows[2][18] == 19.0, "{order:?}: {:?}", rows[2]);
+        assert!(
+            rows[2][19].is_nan() && rows[2][18] == 19.0,
+            "{order:?}: {:?}",
+            rows[2]
+        );
         // Ranks count from the first member, and only later ones have returned.
         assert_eq!(
             (rows[4][19], rows[5], rows[6], rows[7]),

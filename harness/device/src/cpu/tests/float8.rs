@@ -1,4 +1,5 @@
-//! `__nv_fp8_e4m3` and `__nv_fp8_e5m2` hold the values of OCP's specification, and conversions round to nearest even.
+//! `__nv_fp8_e4m3` and `__nv_fp8_e5m2` hold the values of OCP's specification, and conversions
+//! round to nearest even.
 
 use super::*;
 
@@ -46,11 +47,19 @@ fn value(code: u8, mantissa_bits: u32, bias: i32) -> f64 {
         0 => fraction * f64::from(1 - bias).exp2(),
         _ => (1.0 + fraction) * f64::from(exponent - bias).exp2(),
     };
-    if code & 0x80 == 0 { magnitude } else { -magnitude }
+    if code & 0x80 == 0 {
+        magnitude
+    } else {
+        -magnitude
+    }
 }
 
 fn e4m3(code: u8) -> f64 {
-    if code & 0x7f == 0x7f { f64::NAN } else { value(code, 3, 7) }
+    if code & 0x7f == 0x7f {
+        f64::NAN
+    } else {
+        value(code, 3, 7)
+    }
 }
 
 fn e5m2(code: u8) -> f64 {
@@ -66,34 +75,69 @@ fn nearest(x: f64, largest: u8, value: fn(u8) -> f64) -> u8 {
     // Beyond a million every distance would be the same.
     let distance = |code: &u8| (value(*code) - x.abs().min(1e6)).abs();
     let key = |code: &u8| (distance(code), code & 1);
-    let code = (0..=largest).min_by(|a, b| key(a).partial_cmp(&key(b)).unwrap()).unwrap();
+    let code = (0..=largest)
+        .min_by(|a, b| key(a).partial_cmp(&key(b)).unwrap())
+        .unwrap();
     code | if x.is_sign_negative() { 0x80 } else { 0 }
 }
 
 #[test]
 fn every_code_has_its_value() {
     let all: Vec<u8> = (0..=u8::MAX).collect();
-    let wide: Vec<[f32; 2]> =
-        Bench::new(SOURCE).run("widen", &shape(1, 256), &all, all.len(), ExecutionOrder::Forward).unwrap();
+    let wide: Vec<[f32; 2]> = Bench::new(SOURCE)
+        .run(
+            "widen",
+            &shape(1, 256),
+            &all,
+            all.len(),
+            ExecutionOrder::Forward,
+        )
+        .unwrap();
     for (code, [a, b]) in all.iter().zip(wide) {
         let same = |got: f32, want: f64| f64::from(got) == want || (got.is_nan() && want.is_nan());
-        assert!(same(a, e4m3(*code)) && same(b, e5m2(*code)), "{code:#x}: {a} {b}");
+        assert!(
+            same(a, e4m3(*code)) && same(b, e5m2(*code)),
+            "{code:#x}: {a} {b}"
+        );
     }
 }
 
 #[test]
 fn conversions_round_to_nearest_even_and_saturate() {
-    let mut floats = vec![0.0, -0.0, 464.0, 465.0, 61439.0, 61440.0, 1e30, -1e30, 1e-30, f32::INFINITY];
+    let mut floats = vec![
+        0.0,
+        -0.0,
+        464.0,
+        465.0,
+        61439.0,
+        61440.0,
+        1e30,
+        -1e30,
+        1e-30,
+        f32::INFINITY,
+    ];
     for value in [e4m3 as fn(u8) -> f64, e5m2] {
         for code in 0..0x7b {
             let middle = f64::midpoint(value(code), value(code + 1)) as f32;
-            floats.extend([middle, middle.next_up(), middle.next_down(), -middle, value(code) as f32]);
+            floats.extend([
+                middle,
+                middle.next_up(),
+                middle.next_down(),
+                -middle,
+                value(code) as f32,
+            ]);
         }
     }
     floats.extend((0..4000).map(|i| (i as f32 - 2000.0) * 0.377));
     let blocks = floats.len().div_ceil(256) as u32;
     let out: Vec<[u8; 4]> = Bench::new(SOURCE)
-        .run("narrow", &shape(blocks, 256), &floats, floats.len(), ExecutionOrder::Forward)
+        .run(
+            "narrow",
+            &shape(blocks, 256),
+            &floats,
+            floats.len(),
+            ExecutionOrder::Forward,
+        )
         .unwrap();
     for (x, got) in floats.iter().zip(out) {
         let (x, sign) = (f64::from(*x), if x.is_sign_negative() { 0x80 } else { 0 });
@@ -103,18 +147,50 @@ fn conversions_round_to_nearest_even_and_saturate() {
         };
         // Without saturation, what would round beyond the largest number has another code.
         let beyond_small = if x.abs() > 464.0 { sign | 0x7f } else { small };
-        let beyond_wide = if x.abs() >= 61440.0 { sign | 0x7c } else { wide };
+        let beyond_wide = if x.abs() >= 61440.0 {
+            sign | 0x7c
+        } else {
+            wide
+        };
         assert_eq!(got, [small, wide, beyond_small, beyond_wide], "{x}");
     }
-    let nan: Vec<[u8; 4]> =
-        Bench::new(SOURCE).run("narrow", &shape(1, 1), &[f32::NAN], 1, ExecutionOrder::Forward).unwrap();
+    let nan: Vec<[u8; 4]> = Bench::new(SOURCE)
+        .run(
+            "narrow",
+            &shape(1, 1),
+            &[f32::NAN],
+            1,
+            ExecutionOrder::Forward,
+        )
+        .unwrap();
     assert_eq!(nan, [[0x7f; 4]]);
 }
 
 #[test]
 fn other_types_convert_too() {
-    let out: Vec<f32> =
-        Bench::new(SOURCE).run("others", &shape(1, 1), &[0.0f32], 13, ExecutionOrder::Forward).unwrap();
-    let expected = [3.0, -0.25, 1.0, 2.0, 3.0, 448.0, -2.0, 0.0, 127.0, 0.0, 288.0, 0.3125, 1.0 / 64.0];
+    let out: Vec<f32> = Bench::new(SOURCE)
+        .run(
+            "others",
+            &shape(1, 1),
+            &[0.0f32],
+            13,
+            ExecutionOrder::Forward,
+        )
+        .unwrap();
+    let expected = [
+        3.0,
+        -0.25,
+        1.0,
+        2.0,
+        3.0,
+        448.0,
+        -2.0,
+        0.0,
+        127.0,
+        0.0,
+        288.0,
+        0.3125,
+        1.0 / 64.0,
+    ];
     assert_eq!(out, expected);
 }

@@ -1,4 +1,5 @@
-//! What only a GPU has: it is refused at its line, or guarded, and then the build says that the devices' paths differ.
+//! What only a GPU has: it is refused at its line, or guarded, and then the build says that the
+//! devices' paths differ.
 
 use super::*;
 
@@ -27,7 +28,10 @@ LAB_LAUNCH(f) { launch.block[0] = 32; }
     ] {
         assert!(log.contains(line), "'{line}' is not in:\n{log}");
     }
-    assert!(log.contains("guard the include with #ifndef LAB_CPU"), "{log}");
+    assert!(
+        log.contains("guard the include with #ifndef LAB_CPU"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -41,11 +45,9 @@ LAB_LAUNCH(f) {
 "#,
     );
     assert!(log.contains("kernels/t/kernel.cu:4:"), "{log}");
-    assert!(
-        log.contains(
-            "tensor maps (TMA) cannot be used on the cpu device: guard the call with #ifndef LAB_CPU"
-        )
-    );
+    assert!(log.contains(
+        "tensor maps (TMA) cannot be used on the cpu device: guard the call with #ifndef LAB_CPU"
+    ));
 }
 
 /// The first place where a source asks which device it is built for.
@@ -62,17 +64,25 @@ fn a_source_that_asks_for_its_device_says_so_in_the_build() {
     let asks = |text: &str| branch(&format!("#include \"lab.h\"\n{text}{KERNEL}"));
     let at = |line: u32, what: &str| Some(format!("kernels/t/kernel.cu:{line} asks for {what}"));
     assert_eq!(asks("#ifdef LAB_CPU\n#endif\n"), at(2, "LAB_CPU"));
-    assert_eq!(asks("\n# if 1 && \\\n  !defined(LAB_CPU)\n#endif\n"), at(3, "LAB_CPU"));
+    assert_eq!(
+        asks("\n# if 1 && \\\n  !defined(LAB_CPU)\n#endif\n"),
+        at(3, "LAB_CPU")
+    );
     assert_eq!(asks("#define ON_GPU !defined(LAB_CPU)\n"), at(2, "LAB_CPU"));
-    assert_eq!(asks("#if 0\n#elif __CUDA_ARCH__ >= 900\n#endif\n"), at(3, "__CUDA_ARCH__"));
+    assert_eq!(
+        asks("#if 0\n#elif __CUDA_ARCH__ >= 900\n#endif\n"),
+        at(3, "__CUDA_ARCH__")
+    );
     let statement = "LAB_LAUNCH(f) {\n    launch.grid[0] = device.emulated ? 1 : 132;\n}\n";
-    assert_eq!(branch(&format!("#include \"lab.h\"\n{KERNEL}{statement}")), at(4, "device.emulated"));
+    assert_eq!(
+        branch(&format!("#include \"lab.h\"\n{KERNEL}{statement}")),
+        at(4, "device.emulated")
+    );
 }
 
 #[test]
 fn a_source_that_only_talks_of_the_cpu_device_does_not_ask() {
-    let text =
-        "// LAB_CPU\n/* #ifdef LAB_CPU */\n#define TILE 32  // as with LAB_CPU\n#ifdef MY_LAB_CPU\n#endif\n";
+    let text = "// LAB_CPU\n/* #ifdef LAB_CPU */\n#define TILE 32  // as with LAB_CPU\n#ifdef MY_LAB_CPU\n#endif\n";
     assert_eq!(branch(&format!("#include \"lab.h\"\n{text}{KERNEL}")), None);
 }
 
@@ -81,7 +91,14 @@ fn a_header_of_the_user_that_asks_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("snapshot.cu");
     std::fs::write(&path, format!("#include \"mine.cuh\"\n{KERNEL}")).unwrap();
-    std::fs::write(folder.path().join("mine.cuh"), "\n#ifndef LAB_CPU\n#endif\n").unwrap();
+    std::fs::write(
+        folder.path().join("mine.cuh"),
+        "\n#ifndef LAB_CPU\n#endif\n",
+    )
+    .unwrap();
     let built = builder().unwrap().build(&request(path)).unwrap();
-    assert_eq!(built.device_branch.as_deref(), Some("kernels/t/mine.cuh:2 asks for LAB_CPU"));
+    assert_eq!(
+        built.device_branch.as_deref(),
+        Some("kernels/t/mine.cuh:2 asks for LAB_CPU")
+    );
 }

@@ -46,14 +46,18 @@ fn narrowed(x: f32) -> [u16; 4] {
     if x.is_nan() { [0; 4] } else { [h, h, b, b] }
 }
 
-/// Rounds `exact` to nearest even. `near` is a neighbour of the result. The crate's own conversion from f64 ignores
-/// the low bits.
+/// Rounds `exact` to nearest even. `near` is a neighbour of the result. The crate's own conversion
+/// from f64 ignores the low bits.
 fn nearest(exact: f64, near: u16, value: fn(u16) -> f64) -> u16 {
     let distance = |bits: &u16| (value(*bits) - exact).abs();
     let candidates = [near.wrapping_sub(1), near, near.wrapping_add(1)];
     let key = |bits: &u16| (distance(bits), bits & 1);
-    let numbers = candidates.into_iter().filter(|bits| value(*bits).is_finite());
-    numbers.min_by(|a, b| key(a).partial_cmp(&key(b)).unwrap()).unwrap()
+    let numbers = candidates
+        .into_iter()
+        .filter(|bits| value(*bits).is_finite());
+    numbers
+        .min_by(|a, b| key(a).partial_cmp(&key(b)).unwrap())
+        .unwrap()
 }
 
 fn seeded(n: usize) -> impl Iterator<Item = u32> {
@@ -64,12 +68,28 @@ fn seeded(n: usize) -> impl Iterator<Item = u32> {
 fn conversions_round_to_nearest_even() {
     let mut bench = Bench::new(SOURCE);
     let all: Vec<u16> = (0..=u16::MAX).collect();
-    let wide: Vec<[f32; 2]> =
-        bench.run("widen", &shape(256, 256), &all, all.len(), ExecutionOrder::Forward).unwrap();
+    let wide: Vec<[f32; 2]> = bench
+        .run(
+            "widen",
+            &shape(256, 256),
+            &all,
+            all.len(),
+            ExecutionOrder::Forward,
+        )
+        .unwrap();
     for (bits, [h, b]) in all.iter().zip(wide) {
-        let (half, bfloat) = (f16::from_bits(*bits).to_f32(), bf16::from_bits(*bits).to_f32());
-        assert!(h.to_bits() == half.to_bits() || h.is_nan() && half.is_nan(), "{bits:#x}");
-        assert!(b.to_bits() == bfloat.to_bits() || b.is_nan() && bfloat.is_nan(), "{bits:#x}");
+        let (half, bfloat) = (
+            f16::from_bits(*bits).to_f32(),
+            bf16::from_bits(*bits).to_f32(),
+        );
+        assert!(
+            h.to_bits() == half.to_bits() || h.is_nan() && half.is_nan(),
+            "{bits:#x}"
+        );
+        assert!(
+            b.to_bits() == bfloat.to_bits() || b.is_nan() && bfloat.is_nan(),
+            "{bits:#x}"
+        );
     }
     // The neighbours of every half and bfloat16, with ties, and floats of all kinds.
     let mut floats: Vec<u32> = seeded(1 << 16).collect();
@@ -86,8 +106,15 @@ fn conversions_round_to_nearest_even() {
     floats.extend((0..64).flat_map(|e| [1f32, 1.5, 1.0001].map(|m| (m * 2f32.powi(-e)).to_bits())));
     let floats: Vec<f32> = floats.into_iter().map(f32::from_bits).collect();
     let blocks = floats.len().div_ceil(256) as u32;
-    let out: Vec<[u16; 4]> =
-        bench.run("narrow", &shape(blocks, 256), &floats, floats.len(), ExecutionOrder::Forward).unwrap();
+    let out: Vec<[u16; 4]> = bench
+        .run(
+            "narrow",
+            &shape(blocks, 256),
+            &floats,
+            floats.len(),
+            ExecutionOrder::Forward,
+        )
+        .unwrap();
     for (x, out) in floats.iter().zip(out).filter(|(x, _)| !x.is_nan()) {
         assert_eq!(out, narrowed(*x), "{x:e} {:#x}", x.to_bits());
     }
@@ -96,30 +123,51 @@ fn conversions_round_to_nearest_even() {
 #[test]
 fn arithmetic_rounds_once() {
     let mut bench = Bench::new(SOURCE);
-    // Exponents near 1, so that a product and a sum are exact in f64 and the reference rounds once too.
-    let halves: Vec<u16> =
-        seeded(3 << 15).map(|r| (r as u16 & 0x83ff) | ((10 + (r >> 16) % 12) << 10) as u16).collect();
-    let out: Vec<[u16; 4]> =
-        bench.run("half_arithmetic", &shape(128, 256), &halves, 1 << 15, ExecutionOrder::Forward).unwrap();
+    // Exponents near 1, so that a product and a sum are exact in f64 and the reference rounds once
+    // too.
+    let halves: Vec<u16> = seeded(3 << 15)
+        .map(|r| (r as u16 & 0x83ff) | ((10 + (r >> 16) % 12) << 10) as u16)
+        .collect();
+    let out: Vec<[u16; 4]> = bench
+        .run(
+            "half_arithmetic",
+            &shape(128, 256),
+            &halves,
+            1 << 15,
+            ExecutionOrder::Forward,
+        )
+        .unwrap();
     for (x, out) in halves.chunks(3).zip(out) {
         let [a, b, c] = [x[0], x[1], x[2]].map(|bits| f16::from_bits(bits).to_f64());
         assert_eq!(
             out,
-            [a + b, a * b, a / b, a * b + c]
-                .map(|r| nearest(r, f16::from_f64(r).to_bits(), |x| f16::from_bits(x).to_f64())),
+            [a + b, a * b, a / b, a * b + c].map(|r| nearest(r, f16::from_f64(r).to_bits(), |x| {
+                f16::from_bits(x).to_f64()
+            })),
             "{a} {b} {c}"
         );
     }
-    let bfloats: Vec<u16> =
-        seeded(3 << 15).map(|r| (r as u16 & 0x807f) | ((120 + (r >> 16) % 14) << 7) as u16).collect();
-    let out: Vec<[u16; 4]> =
-        bench.run("bf16_arithmetic", &shape(128, 256), &bfloats, 1 << 15, ExecutionOrder::Forward).unwrap();
+    let bfloats: Vec<u16> = seeded(3 << 15)
+        .map(|r| (r as u16 & 0x807f) | ((120 + (r >> 16) % 14) << 7) as u16)
+        .collect();
+    let out: Vec<[u16; 4]> = bench
+        .run(
+            "bf16_arithmetic",
+            &shape(128, 256),
+            &bfloats,
+            1 << 15,
+            ExecutionOrder::Forward,
+        )
+        .unwrap();
     for (x, out) in bfloats.chunks(3).zip(out) {
         let [a, b, c] = [x[0], x[1], x[2]].map(|bits| bf16::from_bits(bits).to_f64());
         assert_eq!(
             out,
-            [a + b, a * b, a / b, a * b + c]
-                .map(|r| nearest(r, bf16::from_f64(r).to_bits(), |x| bf16::from_bits(x).to_f64())),
+            [a + b, a * b, a / b, a * b + c].map(|r| nearest(
+                r,
+                bf16::from_f64(r).to_bits(),
+                |x| bf16::from_bits(x).to_f64()
+            )),
             "{a} {b} {c}"
         );
     }
@@ -128,25 +176,50 @@ fn arithmetic_rounds_once() {
 #[test]
 fn a_fused_multiply_add_rounds_once_where_double_would_not_do() {
     let mut bench = Bench::new(SOURCE);
-    // 3 * 87/256 = 261/256 is a tie between 260 and 262. The third operand breaks it, far below the last place of a
-    // double.
+    // 3 * 87/256 = 261/256 is a tie between 260 and 262. The third operand breaks it, far below the
+    // last place of a double.
     let tiny = 2f32.powi(-100);
-    let x = [3.0, 87.0 / 256.0, tiny, 3.0, 87.0 / 256.0, -tiny, 3.0, 87.0 / 256.0, 0.0];
+    let x = [
+        3.0,
+        87.0 / 256.0,
+        tiny,
+        3.0,
+        87.0 / 256.0,
+        -tiny,
+        3.0,
+        87.0 / 256.0,
+        0.0,
+    ];
     let x = x.map(|x: f32| bf16::from_f32(x).to_bits());
-    let out: Vec<[u16; 4]> =
-        bench.run("bf16_arithmetic", &shape(1, 3), &x, 3, ExecutionOrder::Forward).unwrap();
-    let fma: Vec<f32> = out.iter().map(|[.., fma]| bf16::from_bits(*fma).to_f32() * 256.0).collect();
+    let out: Vec<[u16; 4]> = bench
+        .run(
+            "bf16_arithmetic",
+            &shape(1, 3),
+            &x,
+            3,
+            ExecutionOrder::Forward,
+        )
+        .unwrap();
+    let fma: Vec<f32> = out
+        .iter()
+        .map(|[.., fma]| bf16::from_bits(*fma).to_f32() * 256.0)
+        .collect();
     assert_eq!(fma, [262.0, 260.0, 260.0]);
 }
 
 #[test]
 fn pairs_compute_as_two_single_values() {
     let mut bench = Bench::new(SOURCE);
-    let input: Vec<u16> = [1.0f32, 4.0, 2.0, 3.0].iter().map(|x| f16::from_f32(*x).to_bits()).collect();
-    let out: Vec<f32> = bench.run("pairs", &shape(1, 1), &input, 21, ExecutionOrder::Forward).unwrap();
+    let input: Vec<u16> = [1.0f32, 4.0, 2.0, 3.0]
+        .iter()
+        .map(|x| f16::from_f32(*x).to_bits())
+        .collect();
+    let out: Vec<f32> = bench
+        .run("pairs", &shape(1, 1), &input, 21, ExecutionOrder::Forward)
+        .unwrap();
     let expected = [
-        3.0, 7.0, 2.0, 12.0, 3.0, 16.0, 2.0, 4.0, 1.0, 0.0, 1.0, 2.0, 4.0, 4.0, 1.0, 2.0, -1.0, 1.0, 0.0,
-        1.0, 4.0,
+        3.0, 7.0, 2.0, 12.0, 3.0, 16.0, 2.0, 4.0, 1.0, 0.0, 1.0, 2.0, 4.0, 4.0, 1.0, 2.0, -1.0,
+        1.0, 0.0, 1.0, 4.0,
     ];
     assert_eq!(out, expected);
 }

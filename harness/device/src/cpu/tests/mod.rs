@@ -23,7 +23,12 @@ use lab_protocol::CompileOptions;
 /// Builds a source as `kernel.cu`. Builds the same source only once.
 fn build(source: &str) -> Built {
     static BUILT: Mutex<BTreeMap<String, Arc<OnceLock<Built>>>> = Mutex::new(BTreeMap::new());
-    let cell = BUILT.lock().unwrap().entry(source.to_owned()).or_default().clone();
+    let cell = BUILT
+        .lock()
+        .unwrap()
+        .entry(source.to_owned())
+        .or_default()
+        .clone();
     let build = || {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("snapshot.cu");
@@ -56,7 +61,9 @@ struct Bench {
 impl Bench {
     fn new(source: &str) -> Bench {
         let built = build(source);
-        let image = built.image.unwrap_or_else(|| panic!("does not build:\n{}", built.log));
+        let image = built
+            .image
+            .unwrap_or_else(|| panic!("does not build:\n{}", built.log));
         let mut device = open().unwrap();
         let module = device.load(&image.path).unwrap();
         Bench { device, module }
@@ -73,7 +80,8 @@ impl Bench {
     ) -> Result<Vec<O>, DeviceError> {
         let mut out = vec![O::zeroed(); outputs];
         bytemuck::cast_slice_mut::<O, u8>(&mut out).fill(0x7f);
-        self.launch(kernel, shape, input, &mut out, order).map(|()| out)
+        self.launch(kernel, shape, input, &mut out, order)
+            .map(|()| out)
     }
 
     /// As `run`, with outputs that begin with given values.
@@ -86,7 +94,8 @@ impl Bench {
         order: ExecutionOrder,
     ) -> Result<Vec<O>, DeviceError> {
         let mut out = outputs.to_vec();
-        self.launch(kernel, shape, input, &mut out, order).map(|()| out)
+        self.launch(kernel, shape, input, &mut out, order)
+            .map(|()| out)
     }
 
     fn launch<I: bytemuck::Pod, O: bytemuck::Pod>(
@@ -101,7 +110,10 @@ impl Bench {
         let to = self.device.alloc(size_of_val(out))?;
         self.device.upload(from, bytemuck::cast_slice(input))?;
         self.device.upload(to, bytemuck::cast_slice(out))?;
-        let entry = self.device.entry(self.module, kernel)?.expect("the kernel is in the module");
+        let entry = self
+            .device
+            .entry(self.module, kernel)?
+            .expect("the kernel is in the module");
         let n = (out.len() as i32).to_le_bytes().to_vec();
         let args = [from.to_le_bytes().to_vec(), to.to_le_bytes().to_vec(), n];
         let launched = self.device.launch(entry, shape, &args, order);
@@ -113,7 +125,11 @@ impl Bench {
 }
 
 fn shape(grid: u32, block: u32) -> Shape {
-    Shape { grid: [grid, 1, 1], block: [block, 1, 1], ..Shape::default() }
+    Shape {
+        grid: [grid, 1, 1],
+        block: [block, 1, 1],
+        ..Shape::default()
+    }
 }
 
 const ORDERS: [ExecutionOrder; 4] = [

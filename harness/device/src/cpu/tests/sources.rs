@@ -16,7 +16,10 @@ fn an_error_carries_the_users_path_and_line() {
     let log = refused(
         "extern \"C\" __global__ void f(int* out) {\n    __shared__ int\n        a[4],\n        b;\n    out[0] = a[0] + c;\n}\n",
     );
-    assert!(log.contains("kernels/t/kernel.cu:5:21: error: 'c' was not declared"), "{log}");
+    assert!(
+        log.contains("kernels/t/kernel.cu:5:21: error: 'c' was not declared"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -80,10 +83,16 @@ __global__ void mangled(int*) {}
 extern "C" void unmarked(int*) {}
 "#,
     );
-    let out: Vec<i32> = bench.run("f", &shape(1, 1), &[0i32], 1, ExecutionOrder::Forward).unwrap();
+    let out: Vec<i32> = bench
+        .run("f", &shape(1, 1), &[0i32], 1, ExecutionOrder::Forward)
+        .unwrap();
     assert_eq!(out, [1000 + '}' as i32]);
     for absent in ["tensor", "declared_only", "generic", "mangled", "unmarked"] {
-        assert_eq!(bench.device.entry(bench.module, absent).unwrap(), None, "{absent}");
+        assert_eq!(
+            bench.device.entry(bench.module, absent).unwrap(),
+            None,
+            "{absent}"
+        );
     }
 }
 
@@ -120,14 +129,22 @@ KERNEL(second)
 KERNEL(never);
 "#,
     );
-    let block = Shape { shared_bytes: 128, ..shape(1, 32) };
+    let block = Shape {
+        shared_bytes: 128,
+        ..shape(1, 32)
+    };
     let input: Vec<i32> = (0..32).collect();
     for (kernel, expected) in [("plus", 497), ("minus", -495), ("first", 7), ("second", 8)] {
-        let out: Vec<i32> = bench.run(kernel, &block, &input, 32, ExecutionOrder::Reverse).unwrap();
+        let out: Vec<i32> = bench
+            .run(kernel, &block, &input, 32, ExecutionOrder::Reverse)
+            .unwrap();
         assert_eq!(out, [expected; 32], "{kernel}");
     }
     for present in ["lab_launch_plus", "lab_launch_minus"] {
-        assert!(bench.device.entry(bench.module, present).unwrap().is_some(), "{present}");
+        assert!(
+            bench.device.entry(bench.module, present).unwrap().is_some(),
+            "{present}"
+        );
     }
     assert_eq!(bench.device.entry(bench.module, "never").unwrap(), None);
 }
@@ -182,7 +199,10 @@ extern "C" __global__ void f(const float* in, float* out, int n) {
         (28, "calls 'Pair::Pair(float)'"),
         (29, "calls 'Pair Pair::operator+(Pair) const'"),
         (17, "calls 'float Functor::operator()(float) const'"),
-        (31, "uses 'table', a variable of the host: write __device__ or __constant__ before it (line 18)"),
+        (
+            31,
+            "uses 'table', a variable of the host: write __device__ or __constant__ before it (line 18)",
+        ),
         (31, "uses 'constants', a variable of the host"),
         (32, "calls 'constexpr int blocks_for(int)'"),
     ] {
@@ -239,7 +259,9 @@ int declared_later(int x) { return x; }
 int main() { return int(host::cube(1)); }
 "#,
     );
-    let out: Vec<i32> = bench.run("f", &shape(1, 1), &[0i32], 1, ExecutionOrder::Forward).unwrap();
+    let out: Vec<i32> = bench
+        .run("f", &shape(1, 1), &[0i32], 1, ExecutionOrder::Forward)
+        .unwrap();
     assert_eq!(out, [2 + 2 + 4 + 5 + 4 + 1 + 2 + 2 + 1]);
 }
 
@@ -248,23 +270,29 @@ fn a_function_that_nothing_defines_is_an_error_at_its_declaration() {
     let log = refused(
         "namespace parts {\n__device__ float missing(float);\n}\nextern \"C\" __global__ void f(float* x) { x[0] = parts::missing(x[1]); }\n",
     );
-    let wanted = "kernels/t/kernel.cu:2: error: 'parts::missing(float)' is used, but nothing defines it\n";
+    let wanted =
+        "kernels/t/kernel.cu:2: error: 'parts::missing(float)' is used, but nothing defines it\n";
     assert_eq!(log, wanted);
 }
 
 #[test]
 fn a_source_with_a_nul_byte_is_an_error_at_its_line() {
     let log = refused("extern \"C\" __global__ void f(int* out) {}\n// \0\n");
-    assert_eq!(log, "kernels/t/kernel.cu:2: error: the source holds a NUL byte. Remove it.\n");
+    assert_eq!(
+        log,
+        "kernels/t/kernel.cu:2: error: the source holds a NUL byte. Remove it.\n"
+    );
 }
 
 #[test]
 fn a_device_is_not_included() {
     let log = refused("\n#include \"/dev/zero\"\n#include </dev/null>\n");
-    let what = "is no file but a device, a pipe or a socket, and is not included. Include a file.\n";
+    let what =
+        "is no file but a device, a pipe or a socket, and is not included. Include a file.\n";
     let lines = [(2, "/dev/zero"), (3, "/dev/null")];
-    let wanted: String =
-        lines.map(|(line, name)| format!("kernels/t/kernel.cu:{line}: error: {name} {what}")).concat();
+    let wanted: String = lines
+        .map(|(line, name)| format!("kernels/t/kernel.cu:{line}: error: {name} {what}"))
+        .concat();
     assert_eq!(log, wanted);
 }
 
@@ -272,8 +300,7 @@ fn a_device_is_not_included() {
 fn local_includes_are_rewritten_too() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("parts")).unwrap();
-    let source =
-        "#include \"parts/sum.cuh\"\nextern \"C\" __global__ void f(int* out) { out[0] = sum(LAB_N); }\n";
+    let source = "#include \"parts/sum.cuh\"\nextern \"C\" __global__ void f(int* out) { out[0] = sum(LAB_N); }\n";
     std::fs::write(folder.path().join("snapshot.cu"), source).unwrap();
     let part = "#pragma once\n#include \"more.cuh\"\n__device__ inline int sum(int x) {\n    __shared__ int s;\n    s = x;\n    return s + MORE;\n}\n";
     std::fs::write(folder.path().join("parts/sum.cuh"), part).unwrap();
@@ -282,7 +309,11 @@ fn local_includes_are_rewritten_too() {
     request.defines.push(("LAB_N".into(), "41".into()));
     let built = builder().unwrap().build(&request).unwrap();
     assert!(built.image.is_some(), "{}", built.log);
-    std::fs::write(folder.path().join("parts/more.cuh"), "#define MORE nothing\n").unwrap();
+    std::fs::write(
+        folder.path().join("parts/more.cuh"),
+        "#define MORE nothing\n",
+    )
+    .unwrap();
     let built = builder().unwrap().build(&request).unwrap();
     assert!(
         built.log.contains("kernels/t/parts/sum.cuh:6:16: note")
@@ -294,13 +325,23 @@ fn local_includes_are_rewritten_too() {
 
 #[test]
 fn a_source_that_cannot_be_read_is_a_failed_build() {
-    let built = builder().unwrap().build(&request("/nowhere/kernel.cu".into())).unwrap();
-    assert!(built.log.starts_with("kernels/t/kernel.cu:1:1: error: cannot be read: "), "{}", built.log);
+    let built = builder()
+        .unwrap()
+        .build(&request("/nowhere/kernel.cu".into()))
+        .unwrap();
+    assert!(
+        built
+            .log
+            .starts_with("kernels/t/kernel.cu:1:1: error: cannot be read: "),
+        "{}",
+        built.log
+    );
 }
 
 #[test]
 fn a_missing_compiler_is_an_error_with_a_remedy() {
-    let Err(DeviceError::Unavailable(text)) = HostCompiler::find(Some("/nowhere/c++".into())) else {
+    let Err(DeviceError::Unavailable(text)) = HostCompiler::find(Some("/nowhere/c++".into()))
+    else {
         panic!("there is no such compiler");
     };
     assert!(
@@ -364,12 +405,28 @@ fn a_mistake_is_told_once_however_the_kernel_is_registered() {
     let errors = |source: &str| -> Vec<String> {
         let built = build(source);
         assert!(built.image.is_none(), "{}", built.log);
-        built.log.lines().filter(|line| line.contains("error: ")).map(str::to_owned).collect()
+        built
+            .log
+            .lines()
+            .filter(|line| line.contains("error: "))
+            .map(str::to_owned)
+            .collect()
     };
-    let named = errors("extern \"C\" __global__ viod k(const int*, int* out, int n) { out[0] = n; }\n");
-    assert!(matches!(named.as_slice(), [only] if only.contains("viod") && only.contains(":1:")), "{named:?}");
-    let inside = errors("extern \"C\" __global__ void k(const int*, int* out, int n) { out[0] = nn; }\n");
-    assert!(matches!(inside.as_slice(), [only] if only.contains("nn")), "{inside:?}");
+    let named =
+        errors("extern \"C\" __global__ viod k(const int*, int* out, int n) { out[0] = n; }\n");
+    assert!(
+        matches!(named.as_slice(), [only] if only.contains("viod") && only.contains(":1:")),
+        "{named:?}"
+    );
+    let inside =
+        errors("extern \"C\" __global__ void k(const int*, int* out, int n) { out[0] = nn; }\n");
+    assert!(
+        matches!(inside.as_slice(), [only] if only.contains("nn")),
+        "{inside:?}"
+    );
     let log = build("extern \"C\" __global__ viod k(int n) { }\n").log;
-    assert!(!log.contains("lab_cpu_register") && !log.contains("registration"), "{log}");
+    assert!(
+        !log.contains("lab_cpu_register") && !log.contains("registration"),
+        "{log}"
+    );
 }

@@ -1,8 +1,9 @@
-//! Kernels of the lab's own: digests of device memory, the noise of guard zones, and the wiping of shared memory. They read
-//! as fast as the memory delivers, where a comparison on the host takes as long as the copy.
+//! Kernels of the lab's own: digests of device memory, the noise of guard zones, and the wiping of
+//! shared memory. They read as fast as the memory delivers, where a comparison on the host takes as
+//! long as the copy.
 //!
-//! The table of what to read, and the results, lie in page-locked host memory, which the device accesses there. So
-//! nothing of it lies in device memory, where a kernel could find it later.
+//! The table of what to read, and the results, lie in page-locked host memory, which the device
+//! accesses there. So nothing of it lies in device memory, where a kernel could find it later.
 #![allow(unsafe_code)]
 
 use super::refusal::DeviceLimits;
@@ -47,8 +48,8 @@ pub struct Digester {
 }
 
 impl Digester {
-    /// Loads the kernels into the context that is current, until the context ends. `None` where the driver cannot
-    /// compile PTX, for example in a container without `libnvidia-ptxjitcompiler`.
+    /// Loads the kernels into the context that is current, until the context ends. `None` where the
+    /// driver cannot compile PTX, for example in a container without `libnvidia-ptxjitcompiler`.
     pub fn load(limits: DeviceLimits) -> Option<Digester> {
         let mut module = std::ptr::null_mut();
         // SAFETY: `module` is a live handle to write to, and the text ends with a NUL.
@@ -56,24 +57,36 @@ impl Digester {
         check(code, "load the digest kernels").ok()?;
         let find = |name: &std::ffi::CStr| {
             let mut function = std::ptr::null_mut();
-            // SAFETY: `function` is a live handle to write to, the module is loaded, and the name ends with a NUL.
+            // SAFETY: `function` is a live handle to write to, the module is loaded, and the name
+            // ends with a NUL.
             let code = unsafe { ffi::cuModuleGetFunction(&mut function, module, name.as_ptr()) };
-            check(code, "find the digest kernels").ok().map(|()| function)
+            check(code, "find the digest kernels")
+                .ok()
+                .map(|()| function)
         };
         let names = [c"lab_digest", c"lab_noise", c"lab_scrub", c"lab_wait"];
         let [digest, noise, scrub, wait] = names.map(find);
         let (digest, noise, scrub, wait) = (digest?, noise?, scrub?, wait?);
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: the driver returned the function just now.
-        let code = unsafe { ffi::cuFuncSetAttribute(scrub, attribute, limits.shared_bytes as c_int) };
+        let code =
+            unsafe { ffi::cuFuncSetAttribute(scrub, attribute, limits.shared_bytes as c_int) };
         check(code, "let the lab's kernel use all shared memory").ok()?;
         let mut registers = 0;
-        // A graph records the wait, and while the stream records, nothing can be loaded. To read an attribute loads it.
-        // SAFETY: `registers` is a live integer to write to. The driver returned the function just now.
-        let code =
-            unsafe { ffi::cuFuncGetAttribute(&mut registers, Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS, wait) };
+        // A graph records the wait, and while the stream records, nothing can be loaded. To read an
+        // attribute loads it. SAFETY: `registers` is a live integer to write to. The driver
+        // returned the function just now.
+        let code = unsafe {
+            ffi::cuFuncGetAttribute(&mut registers, Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS, wait)
+        };
         check(code, "load the lab's kernels").ok()?;
-        Some(Digester { digest, noise, scrub, wait, limits })
+        Some(Digester {
+            digest,
+            noise,
+            scrub,
+            wait,
+            limits,
+        })
     }
 
     /// Lets the stream wait for about so many nanoseconds.
@@ -84,12 +97,14 @@ impl Digester {
         let mut parameters: [*mut c_void; 1] = [(&raw mut nanoseconds).cast()];
         let (parameters, extra) = (parameters.as_mut_ptr(), std::ptr::null_mut());
         // SAFETY: the kernel takes a 64-bit word, which the driver reads before the call returns.
-        let code = unsafe { ffi::cuLaunchKernel(self.wait, 1, 1, 1, 1, 1, 1, 0, stream, parameters, extra) };
+        let code = unsafe {
+            ffi::cuLaunchKernel(self.wait, 1, 1, 1, 1, 1, 1, 0, stream, parameters, extra)
+        };
         check(code, "wait on the device")
     }
 
-    /// Overwrites the shared memory of every multiprocessor. A block gets all that a block may have, so each
-    /// multiprocessor runs one. Does not wait: what follows on the stream does.
+    /// Overwrites the shared memory of every multiprocessor. A block gets all that a block may
+    /// have, so each multiprocessor runs one. Does not wait: what follows on the stream does.
     ///
     /// # Safety
     /// The stream is live and belongs to the context in which `self` was made.
@@ -98,10 +113,12 @@ impl Digester {
         let (function, blocks, bytes) = (self.scrub, self.limits.sms, self.limits.shared_bytes);
         let mut parameters: [*mut c_void; 1] = [(&raw mut words).cast()];
         let (parameters, extra) = (parameters.as_mut_ptr(), std::ptr::null_mut());
-        // SAFETY: the kernel takes a 32-bit word, which the driver reads before the call returns, and writes to its own
-        // shared memory, of which it gets this many bytes.
+        // SAFETY: the kernel takes a 32-bit word, which the driver reads before the call returns,
+        // and writes to its own shared memory, of which it gets this many bytes.
         let code = unsafe {
-            ffi::cuLaunchKernel(function, blocks, 1, 1, 1024, 1, 1, bytes, stream, parameters, extra)
+            ffi::cuLaunchKernel(
+                function, blocks, 1, 1, 1024, 1, 1, bytes, stream, parameters, extra,
+            )
         };
         check(code, "wipe shared memory")
     }
@@ -109,8 +126,8 @@ impl Digester {
     /// Returns the digest of each range under a key.
     ///
     /// # Safety
-    /// The ranges are allocated, and the stream is live and belongs to the context in which both `self` and the
-    /// buffers of `staging` were made.
+    /// The ranges are allocated, and the stream is live and belongs to the context in which both
+    /// `self` and the buffers of `staging` were made.
     pub unsafe fn digests(
         &self,
         staging: &mut Staging,
@@ -124,25 +141,32 @@ impl Digester {
             .enumerate()
             .flat_map(|(range, memory)| chunks(*memory).map(move |chunk| (range, chunk)));
         loop {
-            let (owners, table): (Vec<usize>, Vec<Chunk>) = chunks.by_ref().take(MAX_CHUNKS).unzip();
+            let (owners, table): (Vec<usize>, Vec<Chunk>) =
+                chunks.by_ref().take(MAX_CHUNKS).unzip();
             if table.is_empty() {
                 return Ok(digests);
             }
             let [input, output] = staging.page_locked()?;
-            let (mut input_address, mut output_address, mut key) = (input.device, output.device, key);
-            let mut parameters: [*mut c_void; 3] =
-                [(&raw mut input_address).cast(), (&raw mut output_address).cast(), (&raw mut key).cast()];
+            let (mut input_address, mut output_address, mut key) =
+                (input.device, output.device, key);
+            let mut parameters: [*mut c_void; 3] = [
+                (&raw mut input_address).cast(),
+                (&raw mut output_address).cast(),
+                (&raw mut key).cast(),
+            ];
             let (blocks, none) = (table.len() as u32, std::ptr::null_mut());
-            // SAFETY: both buffers have COMPARE_CHUNK_BYTES, which is enough for MAX_CHUNKS chunks and as many results;
-            // page-locked memory is aligned to a page, and nothing else uses it until the stream was waited for. The
-            // kernel takes two pointers and a 64-bit word, which the driver reads before the call returns. It reads
-            // the words of the ranges, which the caller promises to be allocated: allocations hold whole words.
+            // SAFETY: both buffers have COMPARE_CHUNK_BYTES, which is enough for MAX_CHUNKS chunks
+            // and as many results; page-locked memory is aligned to a page, and nothing else uses
+            // it until the stream was waited for. The kernel takes two pointers and a 64-bit word,
+            // which the driver reads before the call returns. It reads the words of the ranges,
+            // which the caller promises to be allocated: allocations hold whole words.
             unsafe {
                 std::ptr::copy_nonoverlapping(table.as_ptr(), input.host.cast(), table.len());
                 let function = self.digest;
                 let (parameters, extra) = (parameters.as_mut_ptr(), none);
-                let code =
-                    ffi::cuLaunchKernel(function, blocks, 1, 1, THREADS, 1, 1, 0, stream, parameters, extra);
+                let code = ffi::cuLaunchKernel(
+                    function, blocks, 1, 1, THREADS, 1, 1, 0, stream, parameters, extra,
+                );
                 check(code, ACTION)?;
                 check(ffi::cuStreamSynchronize(stream), ACTION)?;
                 let results = std::slice::from_raw_parts(output.host.cast::<u64>(), table.len());
@@ -153,11 +177,12 @@ impl Digester {
         }
     }
 
-    /// Fills memory with noise, from word `first` of it on. Does not wait: what follows on the stream does.
+    /// Fills memory with noise, from word `first` of it on. Does not wait: what follows on the
+    /// stream does.
     ///
     /// # Safety
-    /// The memory is allocated, `address` and `bytes` are multiples of 4, and the stream is live and belongs to the
-    /// context in which `self` was made.
+    /// The memory is allocated, `address` and `bytes` are multiples of 4, and the stream is live
+    /// and belongs to the context in which `self` was made.
     pub unsafe fn fill_noise(
         &self,
         stream: CUstream,
@@ -166,7 +191,8 @@ impl Digester {
         noise: &Noise,
         mut first: u64,
     ) -> Result<(), DeviceError> {
-        let (mut words, mut mask, mut key) = (bytes as u64 / 4, NOISE_WORDS as u64 - 1, noise.key());
+        let (mut words, mut mask, mut key) =
+            (bytes as u64 / 4, NOISE_WORDS as u64 - 1, noise.key());
         if words == 0 {
             return Ok(());
         }
@@ -178,12 +204,14 @@ impl Digester {
             (&raw mut key).cast(),
         ];
         let blocks = words.div_ceil(u64::from(THREADS)).min(1024) as u32;
-        let (parameters, extra, function) = (parameters.as_mut_ptr(), std::ptr::null_mut(), self.noise);
-        // SAFETY: the kernel takes a pointer and four 64-bit words, which the driver reads before the call returns. It
-        // writes the words that the caller promises to be allocated.
+        let (parameters, extra, function) =
+            (parameters.as_mut_ptr(), std::ptr::null_mut(), self.noise);
+        // SAFETY: the kernel takes a pointer and four 64-bit words, which the driver reads before
+        // the call returns. It writes the words that the caller promises to be allocated.
         unsafe {
-            let code =
-                ffi::cuLaunchKernel(function, blocks, 1, 1, THREADS, 1, 1, 0, stream, parameters, extra);
+            let code = ffi::cuLaunchKernel(
+                function, blocks, 1, 1, THREADS, 1, 1, 0, stream, parameters, extra,
+            );
             check(code, "fill guard zones")
         }
     }
@@ -201,7 +229,11 @@ fn chunks(range: MemoryRange) -> impl Iterator<Item = Chunk> {
             address: range.address - head + 4 * index as u64,
             index: index as u64,
             words: here as u32,
-            first_mask: if is_first { u32::MAX << (8 * head) } else { u32::MAX },
+            first_mask: if is_first {
+                u32::MAX << (8 * head)
+            } else {
+                u32::MAX
+            },
             last_mask: if is_last && !end.is_multiple_of(4) {
                 u32::MAX >> (8 * (4 - end % 4))
             } else {
@@ -224,10 +256,17 @@ mod tests {
                 let at = chunk.address as usize + 4 * i as usize;
                 let mut word = u32::from_le_bytes([0, 1, 2, 3].map(|b| memory[at + b]));
                 word &= if i == 0 { chunk.first_mask } else { u32::MAX };
-                word & if i + 1 == chunk.words { chunk.last_mask } else { u32::MAX }
+                word & if i + 1 == chunk.words {
+                    chunk.last_mask
+                } else {
+                    u32::MAX
+                }
             };
             (0..chunk.words).fold(0u64, |sum, i| {
-                sum.wrapping_add(mix((chunk.index + u64::from(i)) << 32 | u64::from(word(i)), key))
+                sum.wrapping_add(mix(
+                    (chunk.index + u64::from(i)) << 32 | u64::from(word(i)),
+                    key,
+                ))
             })
         };
         chunks(range).fold(0, |all, chunk| all.wrapping_add(sum(chunk)))
@@ -235,7 +274,9 @@ mod tests {
 
     #[test]
     fn the_chunks_of_a_range_make_its_digest() {
-        let memory: Vec<u8> = (0..4 * CHUNK_WORDS + 4096).map(|i| (i * 7 + i / 256) as u8).collect();
+        let memory: Vec<u8> = (0..4 * CHUNK_WORDS + 4096)
+            .map(|i| (i * 7 + i / 256) as u8)
+            .collect();
         for (address, bytes) in [
             (0, 0),
             (3, 0),
@@ -249,13 +290,22 @@ mod tests {
         ] {
             let range = MemoryRange { address, bytes };
             let content = &memory[address as usize..][..bytes];
-            assert_eq!(on_the_host(&memory, range, 5), digest(content, address, 5), "{range:?}");
+            assert_eq!(
+                on_the_host(&memory, range, 5),
+                digest(content, address, 5),
+                "{range:?}"
+            );
         }
     }
 
     #[test]
     fn the_source_in_ptx_has_all_kernels_and_an_old_version() {
-        for text in [".version 6.4\n", ".entry lab_digest(", ".entry lab_noise(", ".entry lab_scrub("] {
+        for text in [
+            ".version 6.4\n",
+            ".entry lab_digest(",
+            ".entry lab_noise(",
+            ".entry lab_scrub(",
+        ] {
             assert!(PTX.contains(text), "{text}");
         }
         assert!(PTX.ends_with('\0') && PTX.matches('\0').count() == 1);

@@ -1,5 +1,5 @@
-//! The CUDA device: memory, modules and launches through the driver API. Everything runs on one stream and is
-//! waited for, so an error belongs to the call that reports it.
+//! The CUDA device: memory, modules and launches through the driver API. Everything runs on one
+//! stream and is waited for, so an error belongs to the call that reports it.
 #![allow(unsafe_code)]
 
 mod arguments;
@@ -17,8 +17,8 @@ mod tensor_maps;
 use super::devices::check;
 use super::ffi;
 use crate::api::{
-    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, MemoryRange, Noise, Occupancy, Shape, Step,
-    Submission, TensorMap,
+    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, MemoryRange, Noise, Occupancy,
+    Shape, Step, Submission, TensorMap,
 };
 use cudarc::driver::sys::{CUdevice, CUevent, CUmodule, CUstream};
 use digest::Digester;
@@ -34,12 +34,14 @@ use std::path::Path;
 const WORTH_STAGING: usize = 64 << 10;
 
 unsafe extern "C" {
-    /// The C library's `fflush`: the driver writes the output of a kernel's `printf` through the C library.
+    /// The C library's `fflush`: the driver writes the output of a kernel's `printf` through the C
+    /// library.
     fn fflush(stream: *mut c_void) -> c_int;
 }
 
-/// One device with its primary context, which is current on the thread that opened it. The driver's handles keep
-/// the struct on that thread: a struct with raw pointers is not `Send`. Open one device on a thread.
+/// One device with its primary context, which is current on the thread that opened it. The driver's
+/// handles keep the struct on that thread: a struct with raw pointers is not `Send`. Open one
+/// device on a thread.
 pub struct CudaDriver {
     device: CUdevice,
     info: DeviceInfo,
@@ -66,12 +68,19 @@ impl CudaDriver {
     fn kernel(&self, entry: Entry) -> Result<&Kernel, DeviceError> {
         let kernel = self.kernels.get(entry.index as usize);
         kernel
-            .filter(|kernel| kernel.module == entry.module && self.modules.contains_key(&kernel.module))
+            .filter(|kernel| {
+                kernel.module == entry.module && self.modules.contains_key(&kernel.module)
+            })
             .ok_or_else(|| not_loaded(entry.module))
     }
 
     /// Returns why this launch is not possible; `None` where it is.
-    fn refusal(&self, kernel: &Kernel, shape: &Shape, args: &[Arg]) -> Result<Option<String>, DeviceError> {
+    fn refusal(
+        &self,
+        kernel: &Kernel,
+        shape: &Shape,
+        args: &[Arg],
+    ) -> Result<Option<String>, DeviceError> {
         let sizes: Vec<usize> = args.iter().map(Vec::len).collect();
         let refusal = refusal::of_arguments(&kernel.attributes, &sizes)
             .or_else(|| refusal::of_launch(&self.limits, &kernel.attributes, shape));
@@ -83,13 +92,22 @@ impl CudaDriver {
             kernel.allow_large_clusters()?;
             // SAFETY: `CudaDriver::kernel` has found the kernel's module among the loaded ones.
             let fitting = unsafe { submit::fitting_clusters(kernel, shape)? };
-            return Ok(refusal::of_fitting_clusters(&kernel.attributes, shape, fitting));
+            return Ok(refusal::of_fitting_clusters(
+                &kernel.attributes,
+                shape,
+                fitting,
+            ));
         }
         if !shape.cooperative {
             return Ok(None);
         }
         let blocks = kernel.resident_blocks(shape.block.iter().product(), shape.shared_bytes)?;
-        Ok(refusal::of_cooperative_launch(&self.limits, &kernel.attributes, shape, blocks))
+        Ok(refusal::of_cooperative_launch(
+            &self.limits,
+            &kernel.attributes,
+            shape,
+            blocks,
+        ))
     }
 }
 
@@ -98,7 +116,10 @@ fn let_go_of_kept_lines() -> Result<(), DeviceError> {
     // SAFETY: the call has no arguments. It concerns the context that is current.
     let code = unsafe { ffi::cuCtxResetPersistingL2Cache() };
     // A device before compute capability 8.0 keeps no lines, and an old driver lacks the function.
-    if matches!(code, ffi::CUDA_ERROR_NOT_SUPPORTED | ffi::CUDA_ERROR_INVALID_VALUE) {
+    if matches!(
+        code,
+        ffi::CUDA_ERROR_NOT_SUPPORTED | ffi::CUDA_ERROR_INVALID_VALUE
+    ) {
         return Ok(());
     }
     check(code, "let go of the lines that are kept in the L2 cache")
@@ -115,8 +136,8 @@ impl Driver for CudaDriver {
 
     fn load(&mut self, image: &Path) -> Result<u32, DeviceError> {
         let path = image.display();
-        let bytes =
-            std::fs::read(image).map_err(|e| DeviceError::Driver(format!("cannot read {path}: {e}")))?;
+        let bytes = std::fs::read(image)
+            .map_err(|e| DeviceError::Driver(format!("cannot read {path}: {e}")))?;
         if !cubin::is_complete(&bytes) {
             return Err(DeviceError::Driver(format!(
                 "could not load {path}: its {} bytes are no complete cubin. Remove the file and build again.",
@@ -124,10 +145,14 @@ impl Driver for CudaDriver {
             )));
         }
         let mut module = std::ptr::null_mut();
-        // SAFETY: `module` is a live handle to write to. The driver reads as far as the cubin's headers say, and
-        // `is_complete` has checked that the file holds that much; its content comes from NVRTC.
+        // SAFETY: `module` is a live handle to write to. The driver reads as far as the cubin's
+        // headers say, and `is_complete` has checked that the file holds that much; its content
+        // comes from NVRTC.
         let code = unsafe { ffi::cuModuleLoadData(&mut module, bytes.as_ptr().cast()) };
-        check(code, &format!("load {path} on {} ({})", self.info.arch, self.info.driver))?;
+        check(
+            code,
+            &format!("load {path} on {} ({})", self.info.arch, self.info.driver),
+        )?;
         let number = self.next_module;
         self.next_module += 1;
         self.modules.insert(number, module);
@@ -135,39 +160,67 @@ impl Driver for CudaDriver {
     }
 
     fn unload(&mut self, module: u32) -> Result<(), DeviceError> {
-        while self.kernels.pop_if(|kernel| kernel.module == module).is_some() {}
+        while self
+            .kernels
+            .pop_if(|kernel| kernel.module == module)
+            .is_some()
+        {}
         match self.modules.remove(&module) {
-            // SAFETY: the handle came from `load`. It was removed from `modules`, so it is unloaded once, and
-            // `kernel` refuses the module's functions from now on. No launch runs: each is waited for.
+            // SAFETY: the handle came from `load`. It was removed from `modules`, so it is unloaded
+            // once, and `kernel` refuses the module's functions from now on. No launch runs: each
+            // is waited for.
             Some(handle) => check(unsafe { ffi::cuModuleUnload(handle) }, "unload a module"),
             None => Ok(()),
         }
     }
 
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
-        let Some(handle) = self.modules.get(&module) else { return Err(not_loaded(module)) };
-        let known =
-            self.kernels.iter().position(|kernel| kernel.module == module && kernel.attributes.name == name);
+        let Some(handle) = self.modules.get(&module) else {
+            return Err(not_loaded(module));
+        };
+        let known = self
+            .kernels
+            .iter()
+            .position(|kernel| kernel.module == module && kernel.attributes.name == name);
         if let Some(index) = known {
-            return Ok(Some(Entry { module, index: index as u32 }));
+            return Ok(Some(Entry {
+                module,
+                index: index as u32,
+            }));
         }
-        let Ok(c_name) = CString::new(name) else { return Ok(None) };
+        let Ok(c_name) = CString::new(name) else {
+            return Ok(None);
+        };
         let mut function = std::ptr::null_mut();
-        // SAFETY: `function` is a live handle to write to, the module is loaded, and the name ends with a NUL.
+        // SAFETY: `function` is a live handle to write to, the module is loaded, and the name ends
+        // with a NUL.
         let code = unsafe { ffi::cuModuleGetFunction(&mut function, *handle, c_name.as_ptr()) };
         if code == ffi::CUDA_ERROR_NOT_FOUND {
             return Ok(None);
         }
         check(code, &format!("find the kernel {name}"))?;
-        // SAFETY: the driver returned the function just now, and `kernel` refuses it once its module is unloaded.
+        // SAFETY: the driver returned the function just now, and `kernel` refuses it once its
+        // module is unloaded.
         let kernel = unsafe { Kernel::new(module, function, name)? };
         self.kernels.push(kernel);
-        Ok(Some(Entry { module, index: self.kernels.len() as u32 - 1 }))
+        Ok(Some(Entry {
+            module,
+            index: self.kernels.len() as u32 - 1,
+        }))
     }
 
-    fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
+    fn blocks_per_sm(
+        &mut self,
+        entry: Entry,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<u32, DeviceError> {
         let kernel = self.kernel(entry)?;
-        let shape = Shape { block: [threads, 1, 1], shared_bytes, ..Shape::default() };
+        let shape = Shape {
+            block: [threads, 1, 1],
+            shared_bytes,
+            ..Shape::default()
+        };
         match refusal::of_launch(&self.limits, &kernel.attributes, &shape) {
             Some(_) => Ok(0),
             None => kernel.resident_blocks(threads, shared_bytes),
@@ -176,8 +229,12 @@ impl Driver for CudaDriver {
 
     fn occupancy(&mut self, entry: Entry, shape: &Shape) -> Result<Option<Occupancy>, DeviceError> {
         let kernel = self.kernel(entry)?;
-        let blocks_per_sm = kernel.resident_blocks(shape.block.iter().product(), shape.shared_bytes)?;
-        Ok(Some(Occupancy { blocks_per_sm, threads_per_sm: self.limits.threads_per_sm }))
+        let blocks_per_sm =
+            kernel.resident_blocks(shape.block.iter().product(), shape.shared_bytes)?;
+        Ok(Some(Occupancy {
+            blocks_per_sm,
+            threads_per_sm: self.limits.threads_per_sm,
+        }))
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
@@ -208,25 +265,35 @@ impl Driver for CudaDriver {
         };
         self.allocations.check(address, bytes)?;
         if !address.is_multiple_of(4) || !bytes.is_multiple_of(4) {
-            return Err(DeviceError::Driver(format!("{bytes} bytes at {address:#x} are no whole words")));
+            return Err(DeviceError::Driver(format!(
+                "{bytes} bytes at {address:#x} are no whole words"
+            )));
         }
-        // SAFETY: the range is inside a live allocation and has whole words. Stream and kernels belong to the context
-        // that is current.
+        // SAFETY: the range is inside a live allocation and has whole words. Stream and kernels
+        // belong to the context that is current.
         unsafe { digester.fill_noise(self.stream, address, bytes, noise, first) }
     }
 
-    fn digests(&mut self, ranges: &[MemoryRange], key: u64) -> Result<Option<Vec<u64>>, DeviceError> {
-        let (Some(digester), Some(staging)) = (&self.digester, &mut self.staging) else { return Ok(None) };
+    fn digests(
+        &mut self,
+        ranges: &[MemoryRange],
+        key: u64,
+    ) -> Result<Option<Vec<u64>>, DeviceError> {
+        let (Some(digester), Some(staging)) = (&self.digester, &mut self.staging) else {
+            return Ok(None);
+        };
         for range in ranges {
             self.allocations.check(range.address, range.bytes)?;
         }
-        // SAFETY: each range is inside a live allocation. Stream, kernels and buffers belong to the context that is
-        // current.
+        // SAFETY: each range is inside a live allocation. Stream, kernels and buffers belong to the
+        // context that is current.
         unsafe { digester.digests(staging, self.stream, ranges, key) }.map(Some)
     }
 
     fn scrub(&mut self) -> Result<(), DeviceError> {
-        let Some(digester) = &self.digester else { return Ok(()) };
+        let Some(digester) = &self.digester else {
+            return Ok(());
+        };
         // SAFETY: stream and kernel belong to the context that is current.
         unsafe { digester.scrub(self.stream)? };
         self.wait("wipe shared memory")
@@ -244,14 +311,23 @@ impl Driver for CudaDriver {
 
     fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes.len())?;
-        let staging = self.staging.as_mut().filter(|_| bytes.len() >= WORTH_STAGING);
-        // SAFETY: the range is inside a live allocation, and the stream belongs to the context that is current. The driver has
-        // read pageable host memory, such as `bytes`, when its own copy returns.
+        let staging = self
+            .staging
+            .as_mut()
+            .filter(|_| bytes.len() >= WORTH_STAGING);
+        // SAFETY: the range is inside a live allocation, and the stream belongs to the context that
+        // is current. The driver has read pageable host memory, such as `bytes`, when its own copy
+        // returns.
         unsafe {
             match staging {
                 Some(staging) => staging.upload(self.stream, address, bytes),
                 None => check(
-                    ffi::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), self.stream),
+                    ffi::cuMemcpyHtoDAsync_v2(
+                        address,
+                        bytes.as_ptr().cast(),
+                        bytes.len(),
+                        self.stream,
+                    ),
                     &copying(bytes.len()),
                 ),
             }
@@ -261,14 +337,23 @@ impl Driver for CudaDriver {
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes.len())?;
         let action = format!("copy {} bytes from the device", bytes.len());
-        let staging = self.staging.as_mut().filter(|_| bytes.len() >= WORTH_STAGING);
-        // SAFETY: the range is inside a live allocation, and the stream belongs to the context that is current. The driver has
-        // written pageable host memory, such as `bytes`, when its own copy returns.
+        let staging = self
+            .staging
+            .as_mut()
+            .filter(|_| bytes.len() >= WORTH_STAGING);
+        // SAFETY: the range is inside a live allocation, and the stream belongs to the context that
+        // is current. The driver has written pageable host memory, such as `bytes`, when its own
+        // copy returns.
         unsafe {
             match staging {
                 Some(staging) => staging.download(self.stream, address, bytes)?,
                 None => check(
-                    ffi::cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, bytes.len(), self.stream),
+                    ffi::cuMemcpyDtoHAsync_v2(
+                        bytes.as_mut_ptr().cast(),
+                        address,
+                        bytes.len(),
+                        self.stream,
+                    ),
                     &action,
                 )?,
             }
@@ -276,12 +361,17 @@ impl Driver for CudaDriver {
         self.wait(&action)
     }
 
-    fn first_difference(&mut self, address: u64, expected: &[u8]) -> Result<Option<usize>, DeviceError> {
+    fn first_difference(
+        &mut self,
+        address: u64,
+        expected: &[u8],
+    ) -> Result<Option<usize>, DeviceError> {
         self.allocations.check(address, expected.len())?;
         let Some(staging) = &mut self.staging else {
             return Err(DeviceError::Driver("the device is closed".into()));
         };
-        // SAFETY: the range is inside a live allocation, and the stream belongs to the context that is current.
+        // SAFETY: the range is inside a live allocation, and the stream belongs to the context that
+        // is current.
         unsafe { staging.first_difference(self.stream, address, expected) }
     }
 
@@ -292,7 +382,8 @@ impl Driver for CudaDriver {
 
     fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes)?;
-        // SAFETY: the range is inside a live allocation. The driver refuses an address that is not a multiple of 4.
+        // SAFETY: the range is inside a live allocation. The driver refuses an address that is not
+        // a multiple of 4.
         let code = unsafe { ffi::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) };
         check(code, &filling(bytes))
     }
@@ -311,10 +402,16 @@ impl Driver for CudaDriver {
             kernel.attributes.name, shape.grid, shape.block, shape.shared_bytes
         );
         // SAFETY: event and stream are live and belong to the context that is current.
-        check(unsafe { ffi::cuEventRecord(self.started, self.stream) }, &action)?;
+        check(
+            unsafe { ffi::cuEventRecord(self.started, self.stream) },
+            &action,
+        )?;
         self.submit(kernel, shape, args, &action)?;
         // SAFETY: as above.
-        check(unsafe { ffi::cuEventRecord(self.ended, self.stream) }, &action)?;
+        check(
+            unsafe { ffi::cuEventRecord(self.ended, self.stream) },
+            &action,
+        )?;
         self.finish(&action)
     }
 
@@ -339,7 +436,9 @@ impl Driver for CudaDriver {
     }
 
     fn kernels(&mut self, module: u32) -> Result<Vec<String>, DeviceError> {
-        let Some(handle) = self.modules.get(&module) else { return Err(not_loaded(module)) };
+        let Some(handle) = self.modules.get(&module) else {
+            return Err(not_loaded(module));
+        };
         // SAFETY: the module is loaded.
         Ok(unsafe { kernel::names(*handle) })
     }
@@ -349,9 +448,9 @@ impl Drop for CudaDriver {
     fn drop(&mut self) {
         // Before the context: its memory belongs to the context.
         self.staging = None;
-        // SAFETY: `open` retained the context once, and it is released once. The release frees all memory, modules,
-        // events and the stream, which nothing uses after this. If a kernel has broken the context, the release
-        // fails, and nothing is left to do about that.
+        // SAFETY: `open` retained the context once, and it is released once. The release frees all
+        // memory, modules, events and the stream, which nothing uses after this. If a kernel has
+        // broken the context, the release fails, and nothing is left to do about that.
         unsafe { ffi::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }

@@ -14,18 +14,29 @@ impl CudaDriver {
     /// Opens the device with this ordinal and makes it current on this thread.
     pub fn open(ordinal: u32) -> Result<Self, DeviceError> {
         let names = devices::devices()?;
-        let Some(name) = names.get(ordinal as usize) else { return Err(no_such_device(ordinal, &names)) };
+        let Some(name) = names.get(ordinal as usize) else {
+            return Err(no_such_device(ordinal, &names));
+        };
         let device = devices::device(ordinal as c_int)?;
         let limits = limits(device)?;
-        let major = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-        let minor = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let major = attribute(
+            device,
+            Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+        )?;
+        let minor = attribute(
+            device,
+            Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+        )?;
         let info = DeviceInfo {
             name: name.clone(),
             emulated: false,
             sms: limits.sms,
             arch: format!("sm_{major}{minor}"),
             max_shared_bytes: limits.shared_bytes,
-            l2_bytes: u64::from(attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
+            l2_bytes: u64::from(attribute(
+                device,
+                Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
+            )?),
             // Known once there is a context.
             memory_bytes: 0,
             uuid: devices::uuid(device)?,
@@ -49,15 +60,22 @@ impl CudaDriver {
             staging: None,
             digester: None,
         };
-        // SAFETY: the context was retained above. The other pointers are to live handles to write to.
+        // SAFETY: the context was retained above. The other pointers are to live handles to write
+        // to.
         unsafe {
             check(ffi::cuCtxSetCurrent(context), "make the device current")?;
             let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
-            check(ffi::cuStreamCreate(&mut opened.stream, flags), "create a stream")?;
-            check(ffi::cuEventCreate(&mut opened.started, 0), "create an event")?;
+            check(
+                ffi::cuStreamCreate(&mut opened.stream, flags),
+                "create a stream",
+            )?;
+            check(
+                ffi::cuEventCreate(&mut opened.started, 0),
+                "create an event",
+            )?;
             check(ffi::cuEventCreate(&mut opened.ended, 0), "create an event")?;
-            // No part of the L2 cache is set aside for lines that a kernel asks to keep. A device that cannot keep
-            // lines refuses the limit.
+            // No part of the L2 cache is set aside for lines that a kernel asks to keep. A device
+            // that cannot keep lines refuses the limit.
             ffi::cuCtxSetLimit(CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
         }
         opened.info.memory_bytes = Allocations::device_memory() as u64;

@@ -1,4 +1,5 @@
-//! Which launches a device refuses. These messages hold the numbers; the driver's own errors do not.
+//! Which launches a device refuses. These messages hold the numbers; the driver's own errors do
+//! not.
 
 use crate::api::{Shape, other_parameters};
 
@@ -37,11 +38,18 @@ pub struct KernelAttributes {
 }
 
 /// Returns why this launch is not possible. `None` where it is possible.
-pub fn of_launch(limits: &DeviceLimits, kernel: &KernelAttributes, shape: &Shape) -> Option<String> {
+pub fn of_launch(
+    limits: &DeviceLimits,
+    kernel: &KernelAttributes,
+    shape: &Shape,
+) -> Option<String> {
     let name = &kernel.name;
     let [x, y, z] = shape.block;
     let threads = u64::from(x) * u64::from(y) * u64::from(z);
-    for (what, extents, most) in [("block", shape.block, limits.block), ("grid", shape.grid, limits.grid)] {
+    for (what, extents, most) in [
+        ("block", shape.block, limits.block),
+        ("grid", shape.grid, limits.grid),
+    ] {
         for (axis, (extent, most)) in ["x", "y", "z"].iter().zip(extents.iter().zip(most)) {
             if *extent == 0 || *extent > most {
                 return Some(format!(
@@ -76,13 +84,15 @@ pub fn of_launch(limits: &DeviceLimits, kernel: &KernelAttributes, shape: &Shape
     of_cluster(limits, kernel, shape)
 }
 
-/// Blocks of a cluster that every device with clusters allows, and that a kernel may have if it asks for them.
+/// Blocks of a cluster that every device with clusters allows, and that a kernel may have if it
+/// asks for them.
 const MAX_CLUSTER: u64 = 16;
 
 fn of_cluster(limits: &DeviceLimits, kernel: &KernelAttributes, shape: &Shape) -> Option<String> {
     let (name, cluster) = (&kernel.name, cluster_of(kernel, shape));
-    if let Some(required) =
-        kernel.required_cluster.filter(|required| shape.has_clusters() && *required != shape.cluster)
+    if let Some(required) = kernel
+        .required_cluster
+        .filter(|required| shape.has_clusters() && *required != shape.cluster)
     {
         return Some(format!(
             "{name} cannot be launched: launch.cluster is {:?}, and its __cluster_dims__ is {required:?}. Leave \
@@ -99,7 +109,10 @@ fn of_cluster(limits: &DeviceLimits, kernel: &KernelAttributes, shape: &Shape) -
              (they need compute capability 9.0)"
         ));
     }
-    let blocks = cluster.iter().map(|n| u64::from(*n)).fold(1, u64::saturating_mul);
+    let blocks = cluster
+        .iter()
+        .map(|n| u64::from(*n))
+        .fold(1, u64::saturating_mul);
     if blocks == 0 || blocks > MAX_CLUSTER {
         return Some(format!(
             "{name} cannot be launched: launch.cluster is {cluster:?} = {blocks} blocks, and a cluster has 1 to \
@@ -121,11 +134,20 @@ fn of_cluster(limits: &DeviceLimits, kernel: &KernelAttributes, shape: &Shape) -
 
 /// The clusters of a launch: those of the launch statement, or else those of the source.
 pub fn cluster_of(kernel: &KernelAttributes, shape: &Shape) -> [u32; 3] {
-    if shape.has_clusters() { shape.cluster } else { kernel.required_cluster.unwrap_or([1; 3]) }
+    if shape.has_clusters() {
+        shape.cluster
+    } else {
+        kernel.required_cluster.unwrap_or([1; 3])
+    }
 }
 
-/// Returns why a launch with clusters is not possible, where `fitting` clusters fit on the device at once.
-pub fn of_fitting_clusters(kernel: &KernelAttributes, shape: &Shape, fitting: u32) -> Option<String> {
+/// Returns why a launch with clusters is not possible, where `fitting` clusters fit on the device
+/// at once.
+pub fn of_fitting_clusters(
+    kernel: &KernelAttributes,
+    shape: &Shape,
+    fitting: u32,
+) -> Option<String> {
     let cluster = cluster_of(kernel, shape);
     let blocks = |extents: [u32; 3]| extents.iter().map(|n| u64::from(*n)).product::<u64>();
     let asked = blocks(shape.grid) / blocks(cluster).max(1);
@@ -147,7 +169,8 @@ pub fn of_fitting_clusters(kernel: &KernelAttributes, shape: &Shape, fitting: u3
     })
 }
 
-/// Returns why a cooperative launch is not possible, where `blocks_per_sm` blocks fit on one multiprocessor.
+/// Returns why a cooperative launch is not possible, where `blocks_per_sm` blocks fit on one
+/// multiprocessor.
 pub fn of_cooperative_launch(
     limits: &DeviceLimits,
     kernel: &KernelAttributes,
@@ -169,7 +192,8 @@ pub fn of_cooperative_launch(
     })
 }
 
-/// Returns why arguments of these sizes, in bytes, cannot be passed; `None` also if the driver cannot tell the parameters.
+/// Returns why arguments of these sizes, in bytes, cannot be passed; `None` also if the driver
+/// cannot tell the parameters.
 pub fn of_arguments(kernel: &KernelAttributes, sizes: &[usize]) -> Option<String> {
     other_parameters(&kernel.name, kernel.parameters.as_ref()?, sizes)
 }
@@ -200,26 +224,51 @@ mod tests {
     }
 
     fn shape(grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> Shape {
-        Shape { grid, block, shared_bytes, cooperative: true, ..Shape::default() }
+        Shape {
+            grid,
+            block,
+            shared_bytes,
+            cooperative: true,
+            ..Shape::default()
+        }
     }
 
     #[track_caller]
     fn refused(grid: [u32; 3], block: [u32; 3], shared_bytes: u32, words: &str) {
-        let text = of_launch(&H200, &kernel(), &shape(grid, block, shared_bytes)).unwrap_or_default();
+        let text =
+            of_launch(&H200, &kernel(), &shape(grid, block, shared_bytes)).unwrap_or_default();
         assert!(text.contains(words), "{text}");
     }
 
     #[test]
     fn a_launch_within_the_limits_is_possible() {
-        assert_eq!(of_launch(&H200, &kernel(), &shape([132, 1, 1], [256, 1, 1], 200_000)), None);
+        assert_eq!(
+            of_launch(&H200, &kernel(), &shape([132, 1, 1], [256, 1, 1], 200_000)),
+            None
+        );
     }
 
     #[test]
     fn a_launch_beyond_a_limit_is_refused_with_the_numbers() {
-        refused([1, 65536, 1], [32, 1, 1], 0, "launch.grid is [1, 65536, 1], and y may be 1 to 65535");
+        refused(
+            [1, 65536, 1],
+            [32, 1, 1],
+            0,
+            "launch.grid is [1, 65536, 1], and y may be 1 to 65535",
+        );
         refused([0, 1, 1], [32, 1, 1], 0, "x may be 1 to");
-        refused([1, 1, 1], [64, 32, 1], 0, "a block of 64 × 32 × 1 has 2048 threads");
-        refused([1, 1, 1], [512, 1, 1], 0, "168 registers per thread, so a block may have 384 threads");
+        refused(
+            [1, 1, 1],
+            [64, 32, 1],
+            0,
+            "a block of 64 × 32 × 1 has 2048 threads",
+        );
+        refused(
+            [1, 1, 1],
+            [512, 1, 1],
+            0,
+            "168 registers per thread, so a block may have 384 threads",
+        );
         refused(
             [1, 1, 1],
             [32, 1, 1],
@@ -230,9 +279,19 @@ mod tests {
 
     #[track_caller]
     fn cluster_refused(grid: [u32; 3], cluster: [u32; 3], words: &str) {
-        let shape = Shape { cluster, ..shape(grid, [128, 1, 1], 0) };
+        let shape = Shape {
+            cluster,
+            ..shape(grid, [128, 1, 1], 0)
+        };
         let text = of_launch(&H200, &kernel(), &shape).unwrap_or_default();
-        assert!(if words.is_empty() { text.is_empty() } else { text.contains(words) }, "{text}");
+        assert!(
+            if words.is_empty() {
+                text.is_empty()
+            } else {
+                text.contains(words)
+            },
+            "{text}"
+        );
     }
 
     #[test]
@@ -244,35 +303,70 @@ mod tests {
             [2, 1, 1],
             "launch.grid is [5, 1, 1] and launch.cluster has 2 blocks in x",
         );
-        cluster_refused([32, 1, 1], [32, 1, 1], "[32, 1, 1] = 32 blocks, and a cluster has 1 to 16");
+        cluster_refused(
+            [32, 1, 1],
+            [32, 1, 1],
+            "[32, 1, 1] = 32 blocks, and a cluster has 1 to 16",
+        );
         cluster_refused([4, 1, 1], [0, 1, 1], "[0, 1, 1] = 0 blocks");
-        cluster_refused([4, 1, 1], [u32::MAX; 3], "blocks, and a cluster has 1 to 16");
-        let two = Shape { cluster: [2, 1, 1], ..shape([6, 1, 1], [128, 1, 1], 0) };
-        let old = DeviceLimits { clusters: false, ..H200 };
+        cluster_refused(
+            [4, 1, 1],
+            [u32::MAX; 3],
+            "blocks, and a cluster has 1 to 16",
+        );
+        let two = Shape {
+            cluster: [2, 1, 1],
+            ..shape([6, 1, 1], [128, 1, 1], 0)
+        };
+        let old = DeviceLimits {
+            clusters: false,
+            ..H200
+        };
         assert!(
-            of_launch(&old, &kernel(), &two).unwrap_or_default().contains("has no thread block clusters")
+            of_launch(&old, &kernel(), &two)
+                .unwrap_or_default()
+                .contains("has no thread block clusters")
         );
         assert_eq!(of_fitting_clusters(&kernel(), &two, 3), None);
-        assert!(of_fitting_clusters(&kernel(), &two, 2).unwrap_or_default().contains("asks for 3 clusters"));
+        assert!(
+            of_fitting_clusters(&kernel(), &two, 2)
+                .unwrap_or_default()
+                .contains("asks for 3 clusters")
+        );
         let text = of_fitting_clusters(&kernel(), &two, 0).unwrap_or_default();
-        assert!(text.contains("no cluster of [2, 1, 1] blocks with 128 threads and 1024 bytes"), "{text}");
+        assert!(
+            text.contains("no cluster of [2, 1, 1] blocks with 128 threads and 1024 bytes"),
+            "{text}"
+        );
     }
 
     #[test]
     fn clusters_of_the_source_are_those_of_the_launch() {
-        let of_source = KernelAttributes { required_cluster: Some([2, 1, 1]), ..kernel() };
+        let of_source = KernelAttributes {
+            required_cluster: Some([2, 1, 1]),
+            ..kernel()
+        };
         let odd = shape([5, 1, 1], [128, 1, 1], 0);
         let text = of_launch(&H200, &of_source, &odd).unwrap_or_default();
         assert!(text.contains("launch.cluster has 2 blocks in x"), "{text}");
-        let other = Shape { cluster: [4, 1, 1], ..shape([8, 1, 1], [128, 1, 1], 0) };
+        let other = Shape {
+            cluster: [4, 1, 1],
+            ..shape([8, 1, 1], [128, 1, 1], 0)
+        };
         let text = of_launch(&H200, &of_source, &other).unwrap_or_default();
         assert!(text.contains("its __cluster_dims__ is [2, 1, 1]"), "{text}");
     }
 
     #[test]
     fn a_cooperative_grid_must_fit_at_once() {
-        assert_eq!(of_cooperative_launch(&H200, &kernel(), &shape([264, 1, 1], [256, 1, 1], 0), 2), None);
+        assert_eq!(
+            of_cooperative_launch(&H200, &kernel(), &shape([264, 1, 1], [256, 1, 1], 0), 2),
+            None
+        );
         let text = of_cooperative_launch(&H200, &kernel(), &shape([265, 1, 1], [256, 1, 1], 0), 2);
-        assert!(text.unwrap_or_default().contains("asks for 265, and 264 fit: 2 on each of 132"));
+        assert!(
+            text.unwrap_or_default()
+                .contains("asks for 265, and 264 fit: 2 on each of 132")
+        );
     }
 }

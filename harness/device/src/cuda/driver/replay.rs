@@ -1,10 +1,10 @@
-//! Launches that run one after the other without the host in between: a CUDA graph with a device event before its
-//! first kernel and one behind its last.
+//! Launches that run one after the other without the host in between: a CUDA graph with a device
+//! event before its first kernel and one behind its last.
 //!
-//! A device takes up the first nodes of a graph with varying delays. Therefore the graph begins with work that is not
-//! timed and takes longer than that: the flush of the L2 cache, or else a kernel that waits. When it ends, the device
-//! has taken up the launches. On an H200 the turns of a problem with launches of 8 µs vary by 0.2 to 0.6 % so, and by
-//! 0.8 to 3 % without it.
+//! A device takes up the first nodes of a graph with varying delays. Therefore the graph begins
+//! with work that is not timed and takes longer than that: the flush of the L2 cache, or else a
+//! kernel that waits. When it ends, the device has taken up the launches. On an H200 the turns of a
+//! problem with launches of 8 µs vary by 0.2 to 0.6 % so, and by 0.8 to 3 % without it.
 #![allow(unsafe_code)]
 
 use super::CudaDriver;
@@ -14,7 +14,8 @@ use crate::cuda::ffi;
 use cudarc::driver::sys::{CUgraph, CUgraphExec, CUstreamCaptureMode};
 use std::ffi::c_uint;
 
-/// `CU_EVENT_RECORD_EXTERNAL`: the event becomes a node of the graph, and its time can be read after the replay.
+/// `CU_EVENT_RECORD_EXTERNAL`: the event becomes a node of the graph, and its time can be read
+/// after the replay.
 const EXTERNAL: c_uint = 1;
 
 /// The wait before launches without a flush, in nanoseconds: as long as a flush takes on an H200.
@@ -28,8 +29,8 @@ struct Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: each handle was made once and is destroyed once, or it is null, which the driver refuses. No replay is
-        // under way: each is waited for.
+        // SAFETY: each handle was made once and is destroyed once, or it is null, which the driver
+        // refuses. No replay is under way: each is waited for.
         unsafe {
             ffi::cuGraphExecDestroy(self.executable);
             ffi::cuGraphDestroy(self.graph);
@@ -44,11 +45,16 @@ impl CudaDriver {
         steps: &[Step],
         flush: Option<(MemoryRange, u32)>,
     ) -> Result<f64, DeviceError> {
-        let Some(action) = self.action_of(steps, "in a graph")? else { return Ok(0.0) };
+        let Some(action) = self.action_of(steps, "in a graph")? else {
+            return Ok(0.0);
+        };
         self.check_steps(steps, flush)?;
         let graph = self.capture(flush, steps, &action)?;
         // SAFETY: graph and stream are live and belong to the context that is current.
-        check(unsafe { ffi::cuGraphLaunch(graph.executable, self.stream) }, &action)?;
+        check(
+            unsafe { ffi::cuGraphLaunch(graph.executable, self.stream) },
+            &action,
+        )?;
         self.finish(&action)
     }
 
@@ -59,16 +65,26 @@ impl CudaDriver {
         steps: &[Step],
         action: &str,
     ) -> Result<Graph, DeviceError> {
-        let mut graph = Graph { graph: std::ptr::null_mut(), executable: std::ptr::null_mut() };
+        let mut graph = Graph {
+            graph: std::ptr::null_mut(),
+            executable: std::ptr::null_mut(),
+        };
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        // SAFETY: the stream is live and captures nothing yet. The handles in `graph` are live to write to.
+        // SAFETY: the stream is live and captures nothing yet. The handles in `graph` are live to
+        // write to.
         unsafe {
             check(ffi::cuStreamBeginCapture_v2(self.stream, mode), action)?;
             let recorded = self.record(flush, steps, action);
-            let ended = check(ffi::cuStreamEndCapture(self.stream, &mut graph.graph), action);
+            let ended = check(
+                ffi::cuStreamEndCapture(self.stream, &mut graph.graph),
+                action,
+            );
             recorded?;
             ended?;
-            check(ffi::cuGraphInstantiateWithFlags(&mut graph.executable, graph.graph, 0), action)?;
+            check(
+                ffi::cuGraphInstantiateWithFlags(&mut graph.executable, graph.graph, 0),
+                action,
+            )?;
         }
         Ok(graph)
     }
@@ -82,18 +98,27 @@ impl CudaDriver {
     ) -> Result<(), DeviceError> {
         match (flush, &self.digester) {
             (Some((MemoryRange { address, bytes }, pattern)), _) => {
-                // SAFETY: the range is inside a live allocation, which no call frees before the graph has run. The
-                // driver refuses an address that is not a multiple of 4.
-                check(unsafe { ffi::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) }, action)?;
+                // SAFETY: the range is inside a live allocation, which no call frees before the
+                // graph has run. The driver refuses an address that is not a multiple of 4.
+                check(
+                    unsafe { ffi::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) },
+                    action,
+                )?;
             }
             // SAFETY: the stream belongs to the context in which the kernel was loaded.
             (None, Some(kernels)) => unsafe { kernels.wait(self.stream, WAIT_NS)? },
             (None, None) => {}
         }
         // SAFETY: event and stream are live and belong to the context that is current.
-        check(unsafe { ffi::cuEventRecordWithFlags(self.started, self.stream, EXTERNAL) }, action)?;
+        check(
+            unsafe { ffi::cuEventRecordWithFlags(self.started, self.stream, EXTERNAL) },
+            action,
+        )?;
         self.submit_steps(steps, action)?;
         // SAFETY: as above.
-        check(unsafe { ffi::cuEventRecordWithFlags(self.ended, self.stream, EXTERNAL) }, action)
+        check(
+            unsafe { ffi::cuEventRecordWithFlags(self.ended, self.stream, EXTERNAL) },
+            action,
+        )
     }
 }

@@ -1,5 +1,6 @@
-//! Copying between device memory and the host's, a chunk at a time through page-locked memory: the device copies from and to
-//! it several times as fast as from and to other memory. While one chunk is compared or copied on, the next one is under way.
+//! Copying between device memory and the host's, a chunk at a time through page-locked memory: the
+//! device copies from and to it several times as fast as from and to other memory. While one chunk
+//! is compared or copied on, the next one is under way.
 #![allow(unsafe_code)]
 
 use crate::api::{COMPARE_CHUNK_BYTES, DeviceError};
@@ -49,7 +50,8 @@ impl Staging {
             check(unsafe { ffi::cuEventSynchronize(buffer.copied) }, ACTION)?;
             // SAFETY: `device` is a live address to write to, and the memory is page-locked.
             let code = unsafe { ffi::cuMemHostGetDevicePointer_v2(&mut device, host, 0) };
-            check(code, "find page-locked memory on the device").map(|()| PageLocked { host, device })
+            check(code, "find page-locked memory on the device")
+                .map(|()| PageLocked { host, device })
         };
         let [first, second] = &self.buffers;
         Ok([of(first)?, of(second)?])
@@ -58,11 +60,14 @@ impl Staging {
     /// Allocates the buffers in the context that is current.
     pub fn new() -> Result<Self, DeviceError> {
         let mut staging = Staging {
-            buffers: [(); 2].map(|()| Buffer { memory: std::ptr::null_mut(), copied: std::ptr::null_mut() }),
+            buffers: [(); 2].map(|()| Buffer {
+                memory: std::ptr::null_mut(),
+                copied: std::ptr::null_mut(),
+            }),
         };
         for buffer in &mut staging.buffers {
-            // SAFETY: both pointers are to live handles to write to. Where one of the calls fails, `drop` frees
-            // what the others have made.
+            // SAFETY: both pointers are to live handles to write to. Where one of the calls fails,
+            // `drop` frees what the others have made.
             unsafe {
                 let code = ffi::cuMemAllocHost_v2(&mut buffer.memory, COMPARE_CHUNK_BYTES);
                 check(code, "get page-locked memory")?;
@@ -76,7 +81,8 @@ impl Staging {
     /// Returns the offset of the first byte at which memory at `address` differs from `expected`.
     ///
     /// # Safety
-    /// The memory is allocated, and the stream is live and belongs to the context in which the buffers were made.
+    /// The memory is allocated, and the stream is live and belongs to the context in which the
+    /// buffers were made.
     pub unsafe fn first_difference(
         &mut self,
         stream: CUstream,
@@ -89,7 +95,11 @@ impl Staging {
             self.each_chunk(stream, address, expected.len(), |offset, actual| {
                 let expected = &expected[offset..offset + actual.len()];
                 if actual != expected {
-                    found = actual.iter().zip(expected).position(|(a, b)| a != b).map(|i| offset + i);
+                    found = actual
+                        .iter()
+                        .zip(expected)
+                        .position(|(a, b)| a != b)
+                        .map(|i| offset + i);
                 }
                 found.is_none()
             })?;
@@ -120,17 +130,28 @@ impl Staging {
     ///
     /// # Safety
     /// As [`Staging::first_difference`].
-    pub unsafe fn upload(&mut self, stream: CUstream, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+    pub unsafe fn upload(
+        &mut self,
+        stream: CUstream,
+        address: u64,
+        bytes: &[u8],
+    ) -> Result<(), DeviceError> {
         for (offset, length, buffer) in chunks(bytes.len()) {
             let buffer = &self.buffers[buffer];
-            // SAFETY: the event and the memory live as long as `self`. After the event no copy out of this buffer is under way,
-            // and a chunk is no longer than the buffer. The caller promises that the range is allocated.
+            // SAFETY: the event and the memory live as long as `self`. After the event no copy out
+            // of this buffer is under way, and a chunk is no longer than the buffer. The caller
+            // promises that the range is allocated.
             unsafe {
                 check(ffi::cuEventSynchronize(buffer.copied), ACTION)?;
                 let content = bytes[offset..offset + length].as_ptr();
                 std::ptr::copy_nonoverlapping(content, buffer.memory.cast::<u8>(), length);
                 check(
-                    ffi::cuMemcpyHtoDAsync_v2(address + offset as u64, buffer.memory, length, stream),
+                    ffi::cuMemcpyHtoDAsync_v2(
+                        address + offset as u64,
+                        buffer.memory,
+                        length,
+                        stream,
+                    ),
                     ACTION,
                 )?;
                 check(ffi::cuEventRecord(buffer.copied, stream), ACTION)?;
@@ -153,16 +174,18 @@ impl Staging {
         let mut chunks = chunks(bytes);
         let mut current = chunks.next();
         let mut goes_on = true;
-        // SAFETY: the caller's promise. The stream has ended its copies out of this buffer before it copies into it.
+        // SAFETY: the caller's promise. The stream has ended its copies out of this buffer before
+        // it copies into it.
         unsafe { self.copy(stream, address, current)? };
         while let Some((offset, length, buffer)) = current {
             current = chunks.next().filter(|_| goes_on);
-            // SAFETY: the caller's promise. This is the other buffer, whose last copy was waited for one round ago.
+            // SAFETY: the caller's promise. This is the other buffer, whose last copy was waited
+            // for one round ago.
             unsafe { self.copy(stream, address, current)? };
             let buffer = &self.buffers[buffer];
-            // SAFETY: the event and the memory live as long as `self`. A chunk is no longer than the memory, which
-            // is initialised. After the event the copy has ended, and the next one into this buffer begins in the
-            // next round, when `actual` is gone.
+            // SAFETY: the event and the memory live as long as `self`. A chunk is no longer than
+            // the memory, which is initialised. After the event the copy has ended, and the next
+            // one into this buffer begins in the next round, when `actual` is gone.
             let actual = unsafe {
                 check(ffi::cuEventSynchronize(buffer.copied), ACTION)?;
                 std::slice::from_raw_parts(buffer.memory.cast::<u8>(), length)
@@ -175,19 +198,26 @@ impl Staging {
     /// Begins the copy of a chunk into its buffer.
     ///
     /// # Safety
-    /// As [`Staging::first_difference`], and nothing reads or writes the buffer until the copy was waited for.
+    /// As [`Staging::first_difference`], and nothing reads or writes the buffer until the copy was
+    /// waited for.
     unsafe fn copy(
         &mut self,
         stream: CUstream,
         address: u64,
         chunk: Option<Chunk>,
     ) -> Result<(), DeviceError> {
-        let Some((offset, length, buffer)) = chunk else { return Ok(()) };
+        let Some((offset, length, buffer)) = chunk else {
+            return Ok(());
+        };
         let (address, buffer) = (address + offset as u64, &self.buffers[buffer]);
-        // SAFETY: the caller promises that the range is allocated and nobody uses the buffer. A chunk is no longer
-        // than the buffer, which lives until `drop`; freeing it there waits for the copy.
+        // SAFETY: the caller promises that the range is allocated and nobody uses the buffer. A
+        // chunk is no longer than the buffer, which lives until `drop`; freeing it there waits for
+        // the copy.
         unsafe {
-            check(ffi::cuMemcpyDtoHAsync_v2(buffer.memory, address, length, stream), ACTION)?;
+            check(
+                ffi::cuMemcpyDtoHAsync_v2(buffer.memory, address, length, stream),
+                ACTION,
+            )?;
             check(ffi::cuEventRecord(buffer.copied, stream), ACTION)
         }
     }
@@ -196,9 +226,9 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         for buffer in &self.buffers {
-            // SAFETY: each handle was made once and is freed once, or it is null, which the driver refuses.
-            // `cuMemFreeHost` waits for copies that are under way. If a kernel has broken the context, both calls
-            // fail, and nothing is left to do about that.
+            // SAFETY: each handle was made once and is freed once, or it is null, which the driver
+            // refuses. `cuMemFreeHost` waits for copies that are under way. If a kernel has broken
+            // the context, both calls fail, and nothing is left to do about that.
             unsafe {
                 ffi::cuMemFreeHost(buffer.memory);
                 ffi::cuEventDestroy_v2(buffer.copied);

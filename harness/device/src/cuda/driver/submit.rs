@@ -28,10 +28,20 @@ impl ClusterConfig {
         dimension.clusterDim.y = y;
         dimension.clusterDim.z = z;
         let cooperative = CUlaunchAttributeValue { cooperative: 1 };
-        let attribute = |id, value| CUlaunchAttribute { id, pad: [0 as c_char; 4], value };
+        let attribute = |id, value| CUlaunchAttribute {
+            id,
+            pad: [0 as c_char; 4],
+            value,
+        };
         let attributes = [
-            attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, dimension),
-            attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE, cooperative),
+            attribute(
+                CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                dimension,
+            ),
+            attribute(
+                CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+                cooperative,
+            ),
         ];
         let config = CUlaunchConfig {
             gridDimX: shape.grid[0],
@@ -94,9 +104,12 @@ impl CudaDriver {
     pub(super) fn submit_steps(&self, steps: &[Step], action: &str) -> Result<(), DeviceError> {
         for step in steps {
             if let Some(MemoryRange { address, bytes }) = step.zeroed {
-                // SAFETY: the range is inside a live allocation, which no call frees before the stream was waited for.
-                // The driver refuses an address that is not a multiple of 4.
-                check(unsafe { ffi::cuMemsetD32Async(address, 0, bytes / 4, self.stream) }, action)?;
+                // SAFETY: the range is inside a live allocation, which no call frees before the
+                // stream was waited for. The driver refuses an address that is not a multiple of 4.
+                check(
+                    unsafe { ffi::cuMemsetD32Async(address, 0, bytes / 4, self.stream) },
+                    action,
+                )?;
             }
             self.submit(self.kernel(step.entry)?, &step.shape, &step.args, action)?;
         }
@@ -116,63 +129,90 @@ impl CudaDriver {
         let (function, shared, stream) = (kernel.function, shape.shared_bytes, self.stream);
         let (parameters, extra) = (arguments.pointers(), std::ptr::null_mut());
         let cluster = cluster_of(&kernel.attributes, shape);
-        // SAFETY: function and stream belong to the context that is current, and are live. The driver reads the
-        // configuration and the arguments before the call returns (a recording stream copies them into the graph's node),
-        // and no more arguments than there are: see `LaunchArguments::new`. The kernel itself may do anything, on some
-        // machines even to this process's memory: it runs in a worker process, whose answers the judge checks.
+        // SAFETY: function and stream belong to the context that is current, and are live. The
+        // driver reads the configuration and the arguments before the call returns (a recording
+        // stream copies them into the graph's node), and no more arguments than there are: see
+        // `LaunchArguments::new`. The kernel itself may do anything, on some machines even to this
+        // process's memory: it runs in a worker process, whose answers the judge checks.
         let code = unsafe {
             if cluster != [1; 3] {
                 let config = ClusterConfig::new(shape, cluster, stream);
                 ffi::cuLaunchKernelEx(config.config(), function, parameters, extra)
             } else if shape.cooperative {
-                ffi::cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream, parameters)
+                ffi::cuLaunchCooperativeKernel(
+                    function, gx, gy, gz, bx, by, bz, shared, stream, parameters,
+                )
             } else {
-                ffi::cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra)
+                ffi::cuLaunchKernel(
+                    function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra,
+                )
             }
         };
         check(code, action)
     }
 
-    /// Waits for the stream, lets the kernels' output leave the process, and returns the seconds between the events.
+    /// Waits for the stream, lets the kernels' output leave the process, and returns the seconds
+    /// between the events.
     pub(super) fn finish(&self, action: &str) -> Result<f64, DeviceError> {
         let waited = self.wait(action);
         let mut milliseconds = 0.0;
-        // SAFETY: a null stream makes `fflush` flush all. The output of `printf` is now in the buffer of the C library,
-        // and must leave the process even if a launch failed. `milliseconds` is a live float to write to, and the events
-        // are live and belong to the context that is current.
+        // SAFETY: a null stream makes `fflush` flush all. The output of `printf` is now in the
+        // buffer of the C library, and must leave the process even if a launch failed.
+        // `milliseconds` is a live float to write to, and the events are live and belong to the
+        // context that is current.
         unsafe {
             fflush(std::ptr::null_mut());
             waited?;
-            check(ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended), "read the time")?;
+            check(
+                ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended),
+                "read the time",
+            )?;
         }
         Ok(f64::from(milliseconds) / 1e3)
     }
 
-    /// Runs the steps without a graph: flush, event, steps, event. The flush has ended when the clock starts, so that it
-    /// hides nothing of what the host needs for a launch.
+    /// Runs the steps without a graph: flush, event, steps, event. The flush has ended when the
+    /// clock starts, so that it hides nothing of what the host needs for a launch.
     pub(super) fn replay_plain(
         &mut self,
         steps: &[Step],
         flush: Option<(MemoryRange, u32)>,
     ) -> Result<f64, DeviceError> {
-        let Some(action) = self.action_of(steps, "one after the other")? else { return Ok(0.0) };
+        let Some(action) = self.action_of(steps, "one after the other")? else {
+            return Ok(0.0);
+        };
         self.check_steps(steps, flush)?;
         if let Some((MemoryRange { address, bytes }, pattern)) = flush {
             // SAFETY: the range is inside a live allocation, and the stream is waited for below.
-            check(unsafe { ffi::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) }, &action)?;
+            check(
+                unsafe { ffi::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) },
+                &action,
+            )?;
             self.wait(&action)?;
         }
         // SAFETY: event and stream are live and belong to the context that is current.
-        check(unsafe { ffi::cuEventRecord(self.started, self.stream) }, &action)?;
+        check(
+            unsafe { ffi::cuEventRecord(self.started, self.stream) },
+            &action,
+        )?;
         self.submit_steps(steps, &action)?;
         // SAFETY: as above.
-        check(unsafe { ffi::cuEventRecord(self.ended, self.stream) }, &action)?;
+        check(
+            unsafe { ffi::cuEventRecord(self.ended, self.stream) },
+            &action,
+        )?;
         self.finish(&action)
     }
 
     /// What an error calls these steps; `None` if there is none.
-    pub(super) fn action_of(&self, steps: &[Step], how: &str) -> Result<Option<String>, DeviceError> {
-        let Some(first) = steps.first() else { return Ok(None) };
+    pub(super) fn action_of(
+        &self,
+        steps: &[Step],
+        how: &str,
+    ) -> Result<Option<String>, DeviceError> {
+        let Some(first) = steps.first() else {
+            return Ok(None);
+        };
         let name = &self.kernel(first.entry)?.attributes.name;
         Ok(Some(match steps.len() {
             1 => format!("run {name}"),
@@ -186,11 +226,23 @@ impl CudaDriver {
 /// # Safety
 /// The kernel's module is loaded in the context that is current.
 pub unsafe fn fitting_clusters(kernel: &Kernel, shape: &Shape) -> Result<u32, DeviceError> {
-    let config = ClusterConfig::new(shape, cluster_of(&kernel.attributes, shape), std::ptr::null_mut());
+    let config = ClusterConfig::new(
+        shape,
+        cluster_of(&kernel.attributes, shape),
+        std::ptr::null_mut(),
+    );
     let mut clusters = 0;
-    // SAFETY: `clusters` is a live integer to write to, the configuration lives until the call returns, and the caller
-    // promises that the module is loaded.
-    let code = unsafe { ffi::cuOccupancyMaxActiveClusters(&mut clusters, kernel.function, config.config()) };
-    check(code, &format!("compute how many clusters of {} fit", kernel.attributes.name))?;
+    // SAFETY: `clusters` is a live integer to write to, the configuration lives until the call
+    // returns, and the caller promises that the module is loaded.
+    let code = unsafe {
+        ffi::cuOccupancyMaxActiveClusters(&mut clusters, kernel.function, config.config())
+    };
+    check(
+        code,
+        &format!(
+            "compute how many clusters of {} fit",
+            kernel.attributes.name
+        ),
+    )?;
     Ok(clusters as c_uint)
 }

@@ -27,9 +27,10 @@ impl CudaDriver {
         // The driver takes the strides of all dimensions but the innermost.
         let strides = &map.stride[1..];
         let mut encoded = Aligned([0; MAP_BYTES / 8]);
-        // SAFETY: `encoded` has the size and the alignment of a CUtensorMap. `refusal` has checked that there are one to
-        // five extents; `check_lengths` below, that each list has as many values. The driver reads them before the call
-        // returns, and `element` and the modes are values of its enums.
+        // SAFETY: `encoded` has the size and the alignment of a CUtensorMap. `refusal` has checked
+        // that there are one to five extents; `check_lengths` below, that each list has as many
+        // values. The driver reads them before the call returns, and `element` and the modes are
+        // values of its enums.
         let code = unsafe {
             ffi::cuTensorMapEncodeTiled(
                 (&raw mut encoded).cast::<CUtensorMap>(),
@@ -61,14 +62,22 @@ impl CudaDriver {
             )));
         }
         check(code, "encode a tensor map")?;
-        Ok(encoded.0.iter().flat_map(|word| word.to_le_bytes()).collect())
+        Ok(encoded
+            .0
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect())
     }
 }
 
 /// The rank, if every list has that many values.
 fn check_lengths(map: &TensorMap) -> Result<u32, DeviceError> {
     let rank = map.extent.len();
-    let lengths = [map.stride.len(), map.box_extent.len(), map.element_strides.len()];
+    let lengths = [
+        map.stride.len(),
+        map.box_extent.len(),
+        map.element_strides.len(),
+    ];
     if lengths != [rank; 3] {
         return Err(DeviceError::Driver(format!(
             "a tensor map of rank {rank} has lists of {lengths:?} values"

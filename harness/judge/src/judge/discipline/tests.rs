@@ -8,7 +8,11 @@ use lab_protocol::report::Report;
 use lab_protocol::testing::Log;
 use std::path::Path;
 
-const ASKED: Trials = Trials { warm_up: 3, iterations: 4, trials: 2 };
+const ASKED: Trials = Trials {
+    warm_up: 3,
+    iterations: 4,
+    trials: 2,
+};
 
 struct Measured {
     verdict: Result<Correctness, String>,
@@ -20,9 +24,16 @@ struct Measured {
 /// Measures by [`ASKED`]; a process has `pool` inputs.
 fn run(pool: u64, emulated: bool, takes: Takes) -> Measured {
     let launches = Launches::default();
-    let mut script = Script { takes, launches: launches.clone(), pool };
+    let mut script = Script {
+        takes,
+        launches: launches.clone(),
+        pool,
+    };
     let mut of_candidate = worker().unwrap();
-    let device = DeviceInfo { emulated, ..of_candidate.info().clone() };
+    let device = DeviceInfo {
+        emulated,
+        ..of_candidate.info().clone()
+    };
     let log = Log::default();
     let mut out = log.writer();
     let mut cx = ProblemContext {
@@ -36,28 +47,49 @@ fn run(pool: u64, emulated: bool, takes: Takes) -> Measured {
         build: &mut |_, _| Err(Stop::Lab("nothing is built".into())),
     };
     let module = of_candidate.load(Path::new("x")).unwrap();
-    let candidate =
-        Candidate { problem: &mut script, worker: &mut of_candidate, module, image: Path::new("x") };
+    let candidate = Candidate {
+        problem: &mut script,
+        worker: &mut of_candidate,
+        module,
+        image: Path::new("x"),
+    };
     let verdict = measure(&mut cx, ASKED, candidate).map_err(|stop| stop.to_string());
     let launches = launches.borrow().iter().map(|(place, _)| *place).collect();
-    Measured { verdict, report: Report::read(&log.text()), launches }
+    Measured {
+        verdict,
+        report: Report::read(&log.text()),
+        launches,
+    }
 }
 
 fn count(measured: &Measured, place: WorkerRole) -> usize {
-    measured.launches.iter().filter(|launched| **launched == place).count()
+    measured
+        .launches
+        .iter()
+        .filter(|launched| **launched == place)
+        .count()
 }
 
 #[test]
 fn every_trial_is_a_process_with_its_untimed_and_its_timed_launches() {
     // Untimed launches take 100 s each: they count for nothing.
-    let measured = run(100, false, |_, launch| Some(if launch % 7 < 3 { 100.0 } else { launch as f64 }));
+    let measured = run(100, false, |_, launch| {
+        Some(if launch % 7 < 3 { 100.0 } else { launch as f64 })
+    });
     assert_eq!(measured.verdict, Ok(Correctness::Pass));
     assert_eq!(count(&measured, WorkerRole::Verified), 3 + 4);
     assert_eq!(count(&measured, WorkerRole::Fresh(1)), 3 + 4);
-    assert_eq!(measured.report.value("discipline"), Some("3/4/2 warm_up=3 iterations=4 trials=2"));
+    assert_eq!(
+        measured.report.value("discipline"),
+        Some("3/4/2 warm_up=3 iterations=4 trials=2")
+    );
     // Launches 3 to 6 have the median 4.5 s, launches 10 to 13 have 11.5 s: 8 s on the mean.
     let workload = &measured.report.workloads()[0];
-    let expected = [("kernel_us", "8000000.000"), ("trials_us", "4500000.000,11500000.000"), ("n", "8")];
+    let expected = [
+        ("kernel_us", "8000000.000"),
+        ("trials_us", "4500000.000,11500000.000"),
+        ("n", "8"),
+    ];
     assert_eq!(workload[..3], expected);
     assert_eq!(measured.report.number("mean_us"), Some(8e6));
     assert_eq!(measured.report.progress(), Some((8, 8)));
@@ -77,8 +109,14 @@ fn a_trial_whose_process_runs_out_of_inputs_goes_on_in_another_one() {
 fn on_the_emulated_device_a_trial_is_one_launch_and_the_log_says_so() {
     let measured = run(100, true, |_, _| Some(1.0));
     assert_eq!(measured.verdict, Ok(Correctness::Pass));
-    assert_eq!(measured.launches, [WorkerRole::Verified, WorkerRole::Fresh(1)]);
-    assert_eq!(measured.report.value("discipline"), Some("0/1/2 warm_up=0 iterations=1 trials=2"));
+    assert_eq!(
+        measured.launches,
+        [WorkerRole::Verified, WorkerRole::Fresh(1)]
+    );
+    assert_eq!(
+        measured.report.value("discipline"),
+        Some("0/1/2 warm_up=0 iterations=1 trials=2")
+    );
     let caveat = &measured.report.caveats()[0];
     assert!(
         caveat.contains("a trial is one launch of each workload instead of 4 after 3 untimed"),
@@ -88,10 +126,17 @@ fn on_the_emulated_device_a_trial_is_one_launch_and_the_log_says_so() {
 
 #[test]
 fn a_wrong_result_and_spoiled_memory_fail_in_an_untimed_launch_too() {
-    for takes in [(|_, launch| (launch != 1).then_some(1.0)) as Takes, |_, _| Some(-1.0)] {
+    for takes in [
+        (|_, launch| (launch != 1).then_some(1.0)) as Takes,
+        |_, _| Some(-1.0),
+    ] {
         let measured = run(100, false, takes);
         assert_eq!(measured.verdict, Ok(Correctness::Fail));
         assert!(measured.report.value("first_failure").is_some());
-        assert_eq!(measured.report.value("mean_us"), None, "no figure stands beside a failure");
+        assert_eq!(
+            measured.report.value("mean_us"),
+            None,
+            "no figure stands beside a failure"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The result lines of a measurement: the measures, the comparison, the spread, the turns, the caveats.
+//! The result lines of a measurement: the measures, the comparison, the spread, the turns, the
+//! caveats.
 
 use super::workloads::Judged;
 use super::{Measuring, TimedWorker, WRITE_EVERY};
@@ -12,8 +13,15 @@ use std::time::Instant;
 
 impl Measuring<'_> {
     /// Writes the measures so far, unless they were written a moment ago.
-    pub fn write_measures(&mut self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<(), Stop> {
-        if self.last_written.is_some_and(|at| at.elapsed() < WRITE_EVERY) {
+    pub fn write_measures(
+        &mut self,
+        cx: &mut ProblemContext,
+        timed: &TimedWorker,
+    ) -> Result<(), Stop> {
+        if self
+            .last_written
+            .is_some_and(|at| at.elapsed() < WRITE_EVERY)
+        {
             return Ok(());
         }
         self.last_written = Some(Instant::now());
@@ -22,9 +30,13 @@ impl Measuring<'_> {
         self.write_comparison(cx, None)
     }
 
-    /// Writes `incumbent_sps:`, `speed_ratio:` and `speed:`, if there is something to compare. `judged` are the verdicts on
-    /// the workloads, which are known at the end only.
-    fn write_comparison(&self, cx: &mut ProblemContext, judged: Option<&Judged>) -> Result<(), Stop> {
+    /// Writes `incumbent_sps:`, `speed_ratio:` and `speed:`, if there is something to compare.
+    /// `judged` are the verdicts on the workloads, which are known at the end only.
+    fn write_comparison(
+        &self,
+        cx: &mut ProblemContext,
+        judged: Option<&Judged>,
+    ) -> Result<(), Stop> {
         let (Some(incumbent), Some(ratio)) = (self.incumbent.as_ref(), self.ratio()) else {
             return Ok(());
         };
@@ -32,8 +44,18 @@ impl Measuring<'_> {
             cx.out.line("incumbent_sps", in_digits(&rate, 1))?;
         }
         let (low, high) = ratio.interval().unzip();
-        let value = in_digits(&Measure { value: ratio.value(), low, high }, 4);
-        cx.out.line("speed_ratio", format_args!("{value} quads={}", ratio.blocks))?;
+        let value = in_digits(
+            &Measure {
+                value: ratio.value(),
+                low,
+                high,
+            },
+            4,
+        );
+        cx.out.line(
+            "speed_ratio",
+            format_args!("{value} quads={}", ratio.blocks),
+        )?;
         let speed = ratio.speed(self.plan.same_within);
         let speed = judged.map_or(speed, |judged| judged.of_whole(speed));
         Ok(cx.out.line("speed", speed.word())?)
@@ -42,10 +64,15 @@ impl Measuring<'_> {
     /// The ratio of the two speeds, with a wider interval if something disturbed the measurement.
     fn ratio(&self) -> Option<Ratio> {
         let ratio = self.times.ratio()?;
-        Some(if self.disturbed { ratio.disturbed() } else { ratio })
+        Some(if self.disturbed {
+            ratio.disturbed()
+        } else {
+            ratio
+        })
     }
 
-    /// Writes the last lines of a measurement that passed. The candidate's own measures were written with its last turn.
+    /// Writes the last lines of a measurement that passed. The candidate's own measures were
+    /// written with its last turn.
     pub fn write_last_lines(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
         let judged = Judged::of(&self.times, self.plan.same_within, self.disturbed);
         self.write_comparison(cx, Some(&judged))?;
@@ -73,13 +100,18 @@ impl Measuring<'_> {
         if let Some(trials) = self.plan.trials {
             let wanted = self.plan.shape().0 * 2 * trials.trials;
             return (launches < wanted)
-                .then(|| format!("the time for measuring was up after {launches} of {wanted} launches"))
-                .or_else(|| self.doubt("raise `iterations` or `trials` under [measure] in lab.toml"));
+                .then(|| {
+                    format!("the time for measuring was up after {launches} of {wanted} launches")
+                })
+                .or_else(|| {
+                    self.doubt("raise `iterations` or `trials` under [measure] in lab.toml")
+                });
         }
         self.doubt("use `lab measure`")
     }
 
-    /// Why the verdict on speed is *undecided*, and what to do; `None` if it is another one, or nothing was compared.
+    /// Why the verdict on speed is *undecided*, and what to do; `None` if it is another one, or
+    /// nothing was compared.
     fn doubt(&self, remedy: &str) -> Option<String> {
         self.incumbent.as_ref()?;
         let doubt = match self.ratio() {
@@ -87,33 +119,44 @@ impl Measuring<'_> {
             None => Doubt::FewBlocks(0),
         };
         let disturbed = matches!(doubt, Doubt::Wide { .. }) && self.disturbed;
-        let why = if disturbed { " (twice as wide, because the measurement was disturbed)" } else { "" };
+        let why = if disturbed {
+            " (twice as wide, because the measurement was disturbed)"
+        } else {
+            ""
+        };
         Some(format!("speed undecided: {doubt}{why}; {remedy}"))
     }
 
     /// Writes `spread_pct:`, the median distance of the turns from their median.
     fn write_spread(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
-        let Some(spread) = summarise(&self.workloads.turns) else { return Ok(()) };
+        let Some(spread) = summarise(&self.workloads.turns) else {
+            return Ok(());
+        };
         let trials = self.times.trials.len();
         let mad = percent(spread.mad / spread.median);
-        cx.out.line("spread_pct", format_args!("{mad} launches={} trials={trials}", spread.n))?;
+        cx.out.line(
+            "spread_pct",
+            format_args!("{mad} launches={} trials={trials}", spread.n),
+        )?;
         Ok(())
     }
 
-    /// Writes `turns_series:`, the microseconds of every turn of every block in their order, from which the verdict on speed
-    /// follows.
+    /// Writes `turns_series:`, the microseconds of every turn of every block in their order, from
+    /// which the verdict on speed follows.
     fn write_turns(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
         let blocks = self.times.blocks.iter().take(SERIES_POINTS / 4);
         let turns = blocks.flat_map(|block| [block.a[0], block.b[0], block.b[1], block.a[1]]);
-        let words: Vec<String> = turns.map(|seconds| format!("{:.3}", seconds * 1e6)).collect();
+        let words: Vec<String> = turns
+            .map(|seconds| format!("{:.3}", seconds * 1e6))
+            .collect();
         if !words.is_empty() {
             cx.out.line("turns_series", words.join(","))?;
         }
         Ok(())
     }
 
-    /// Overwrites the measures that were written with `nan`: the last line of a key counts, and no figure may stand beside a
-    /// failure.
+    /// Overwrites the measures that were written with `nan`: the last line of a key counts, and no
+    /// figure may stand beside a failure.
     pub fn take_measures_back(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
         if self.last_written.is_none() {
             return Ok(());

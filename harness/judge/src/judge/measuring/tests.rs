@@ -21,7 +21,10 @@ struct Idle;
 
 impl Driver for Idle {
     fn info(&self) -> DeviceInfo {
-        DeviceInfo { l2_bytes: 1 << 20, ..testing::device() }
+        DeviceInfo {
+            l2_bytes: 1 << 20,
+            ..testing::device()
+        }
     }
     fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
         Ok(0)
@@ -50,7 +53,13 @@ impl Driver for Idle {
     fn fill(&mut self, _: u64, _: usize, _: u32) -> Result<(), DeviceError> {
         Ok(())
     }
-    fn launch(&mut self, _: Entry, _: &Shape, _: &[Arg], _: ExecutionOrder) -> Result<f64, DeviceError> {
+    fn launch(
+        &mut self,
+        _: Entry,
+        _: &Shape,
+        _: &[Arg],
+        _: ExecutionOrder,
+    ) -> Result<f64, DeviceError> {
         Ok(1.0)
     }
 }
@@ -62,8 +71,8 @@ pub fn worker() -> Result<Worker, Stop> {
 /// Which kernel launched on which inputs, in the order of all launches.
 pub type Launches = Rc<RefCell<Vec<(WorkerRole, u64)>>>;
 
-/// Seconds of a launch, given the kernel and the number of launches before it; `None` if its results are wrong. A negative
-/// number means that it spoils memory.
+/// Seconds of a launch, given the kernel and the number of launches before it; `None` if its
+/// results are wrong. A negative number means that it spoils memory.
 pub type Takes = fn(WorkerRole, usize) -> Option<f64>;
 
 pub struct Script {
@@ -82,7 +91,10 @@ struct Scripted {
 
 impl Problem for Script {
     fn use_held_out_inputs(&mut self, _: u64, _: usize) -> Result<HeldOutUse, Stop> {
-        Ok(HeldOutUse { sets_in_a_check: 1, counts_them: false })
+        Ok(HeldOutUse {
+            sets_in_a_check: 1,
+            counts_them: false,
+        })
     }
     fn name(&self) -> &'static str {
         "script"
@@ -93,7 +105,12 @@ impl Problem for Script {
     fn prepare(&mut self, _: &mut ProblemContext, _: &mut Worker) -> Result<(), Stop> {
         Ok(())
     }
-    fn verify(&mut self, _: &mut ProblemContext, _: &mut Worker, _: ModuleId) -> Result<Correctness, Stop> {
+    fn verify(
+        &mut self,
+        _: &mut ProblemContext,
+        _: &mut Worker,
+        _: ModuleId,
+    ) -> Result<Correctness, Stop> {
         Ok(Correctness::Pass)
     }
     fn set_up(
@@ -104,16 +121,36 @@ impl Problem for Script {
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
         // As in WaveGRU, verification has used up two inputs of the worker.
-        let pool = if place == WorkerRole::Verified { self.pool - 2 } else { self.pool };
-        Ok(Box::new(Scripted { place, takes: self.takes, launches: self.launches.clone(), pool }))
+        let pool = if place == WorkerRole::Verified {
+            self.pool - 2
+        } else {
+            self.pool
+        };
+        Ok(Box::new(Scripted {
+            place,
+            takes: self.takes,
+            launches: self.launches.clone(),
+            pool,
+        }))
     }
-    fn dump(&mut self, _: &mut ProblemContext, _: &mut Worker, _: ModuleId, _: &Path) -> Result<(), Stop> {
+    fn dump(
+        &mut self,
+        _: &mut ProblemContext,
+        _: &mut Worker,
+        _: ModuleId,
+        _: &Path,
+    ) -> Result<(), Stop> {
         Ok(())
     }
     fn shrink_for_check(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
         Ok("a script".into())
     }
-    fn launch_for_check(&mut self, _: &mut ProblemContext, _: &mut Worker, _: ModuleId) -> Result<(), Stop> {
+    fn launch_for_check(
+        &mut self,
+        _: &mut ProblemContext,
+        _: &mut Worker,
+        _: ModuleId,
+    ) -> Result<(), Stop> {
         Ok(())
     }
 }
@@ -122,7 +159,12 @@ impl Timed for Scripted {
     fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
         Box::new((0..self.pool).collect::<Vec<u64>>().into_iter())
     }
-    fn turn(&mut self, _: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
+    fn turn(
+        &mut self,
+        _: &mut Worker,
+        inputs: u64,
+        out: &mut Writer,
+    ) -> Result<Option<Vec<f64>>, Stop> {
         let seconds = (self.takes)(self.place, self.launches.borrow().len());
         self.launches.borrow_mut().push((self.place, inputs));
         if seconds.is_none() {
@@ -145,16 +187,34 @@ impl Timed for Scripted {
         let rates: Vec<f64> = turns.iter().map(|turn| 1.0 / turn[0]).collect();
         let rate = summarise(&rates)?;
         let (low, high) = rate.interval.unzip();
-        Some(Measure { value: rate.median, low, high })
+        Some(Measure {
+            value: rate.median,
+            low,
+            high,
+        })
     }
     /// One step, so that a launch takes one trip to the L2 cache at least.
     fn demands(&self) -> Vec<Demand> {
-        vec![Demand { steps: 1.0, exchanges: 2.0, ..Demand::default() }]
+        vec![Demand {
+            steps: 1.0,
+            exchanges: 2.0,
+            ..Demand::default()
+        }]
     }
     fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop> {
         let rate = self.throughput(turns).unwrap();
         out.line("throughput_sps", in_digits(&rate, 3))?;
-        Ok(out.line("kernel_us", in_digits(&Measure { value: 1e6 / rate.value, low: None, high: None }, 3))?)
+        Ok(out.line(
+            "kernel_us",
+            in_digits(
+                &Measure {
+                    value: 1e6 / rate.value,
+                    low: None,
+                    high: None,
+                },
+                3,
+            ),
+        )?)
     }
 }
 
@@ -169,7 +229,13 @@ fn run(plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
     run_on(None, plan, pool, beside, takes)
 }
 
-fn run_on(figures: Option<DeviceFigures>, plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
+fn run_on(
+    figures: Option<DeviceFigures>,
+    plan: &Plan,
+    pool: u64,
+    beside: bool,
+    takes: Takes,
+) -> Measured {
     measured_on(figures, plan, pool, beside, takes, false)
 }
 
@@ -182,10 +248,18 @@ fn measured_on(
     disturbed: bool,
 ) -> Measured {
     let launches = Launches::default();
-    let mut script = Script { takes, launches: launches.clone(), pool };
+    let mut script = Script {
+        takes,
+        launches: launches.clone(),
+        pool,
+    };
     let (verdict, report) = measured_of(&mut script, figures, plan, beside, disturbed);
     let launches = launches.borrow().clone();
-    Measured { verdict, report, launches }
+    Measured {
+        verdict,
+        report,
+        launches,
+    }
 }
 
 /// The verdict and the lines of a measurement of this problem.
@@ -212,7 +286,9 @@ fn measured_of(
     };
     let mut incumbent = beside.then(|| {
         let mut own = worker().unwrap();
-        let timed = problem.set_up(&mut cx, &mut own, ModuleId(0), WorkerRole::Incumbent).unwrap();
+        let timed = problem
+            .set_up(&mut cx, &mut own, ModuleId(0), WorkerRole::Incumbent)
+            .unwrap();
         Incumbent::new(own, timed)
     });
     let candidate = Candidate {
@@ -221,13 +297,19 @@ fn measured_of(
         module: ModuleId(0),
         image: Path::new("image"),
     };
-    let verdict = measure(&mut cx, plan, candidate, &mut incumbent, &mut |_| Ok(disturbed)).unwrap();
+    let verdict = measure(&mut cx, plan, candidate, &mut incumbent, &mut |_| {
+        Ok(disturbed)
+    })
+    .unwrap();
     (verdict, Report::read(&log.text()))
 }
 
 /// No interval can be this narrow, so only the plan's other rules end the measurement.
 fn never_narrow() -> Plan {
-    Plan { half_width: -1.0, ..Plan::default() }
+    Plan {
+        half_width: -1.0,
+        ..Plan::default()
+    }
 }
 
 const A: WorkerRole = WorkerRole::Incumbent;
@@ -237,11 +319,27 @@ const B: WorkerRole = WorkerRole::Verified;
 fn turns_are_a_b_b_a_on_the_same_inputs_in_pairs() {
     let measured = run(&Plan::default(), 8, true, |_, _| Some(0.02));
     assert_eq!(measured.launches[..4], [(A, 0), (B, 0), (B, 1), (A, 1)]);
-    assert_eq!(measured.launches.len(), 12, "three blocks of a calm kernel are enough");
-    assert_eq!(measured.report.value("speed_ratio"), Some("1.0000 low=1.0000 high=1.0000 quads=3"));
-    assert_eq!(measured.report.value("incumbent_sps"), Some("50.0 low=50.0 high=50.0"));
-    assert_eq!(measured.report.measure("throughput_sps").unwrap().low, Some(50.0));
-    assert_eq!(measured.report.comparison().unwrap().speed, Some(Speed::Same));
+    assert_eq!(
+        measured.launches.len(),
+        12,
+        "three blocks of a calm kernel are enough"
+    );
+    assert_eq!(
+        measured.report.value("speed_ratio"),
+        Some("1.0000 low=1.0000 high=1.0000 quads=3")
+    );
+    assert_eq!(
+        measured.report.value("incumbent_sps"),
+        Some("50.0 low=50.0 high=50.0")
+    );
+    assert_eq!(
+        measured.report.measure("throughput_sps").unwrap().low,
+        Some(50.0)
+    );
+    assert_eq!(
+        measured.report.comparison().unwrap().speed,
+        Some(Speed::Same)
+    );
     assert!(measured.report.caveats().is_empty());
 }
 
@@ -255,45 +353,122 @@ fn one_that_takes_two_percent_longer_is_slower_though_the_clock_falls() {
     let comparison = report.comparison().unwrap();
     assert_eq!(comparison.speed, Some(Speed::Slower));
     let turns = report.series("turns").unwrap();
-    assert!(turns.len() >= 12 && turns.len() < 60, "{} turns", turns.len());
-    assert!(turns[1] / turns[0] > 1.02 && turns[3] / turns[2] < 1.0, "A B B A: {turns:?}");
-    assert!((comparison.ratio.value - 1.0 / 1.02).abs() < 2e-4, "{comparison:?}");
+    assert!(
+        turns.len() >= 12 && turns.len() < 60,
+        "{} turns",
+        turns.len()
+    );
+    assert!(
+        turns[1] / turns[0] > 1.02 && turns[3] / turns[2] < 1.0,
+        "A B B A: {turns:?}"
+    );
+    assert!(
+        (comparison.ratio.value - 1.0 / 1.02).abs() < 2e-4,
+        "{comparison:?}"
+    );
 }
 
 #[test]
 fn a_process_that_has_seen_its_inputs_is_replaced_by_a_fresh_one() {
-    let plan = Plan { trials: Some(Trials { warm_up: 1, iterations: 20, trials: 1 }), ..never_narrow() };
+    let plan = Plan {
+        trials: Some(Trials {
+            warm_up: 1,
+            iterations: 20,
+            trials: 1,
+        }),
+        ..never_narrow()
+    };
     let measured = run(&plan, 8, true, |_, _| Some(0.02));
     for number in 0..4 {
-        let place = if number == 0 { B } else { WorkerRole::Fresh(number) };
-        let mut seen: Vec<u64> = measured.launches.iter().filter(|l| l.0 == place).map(|l| l.1).collect();
+        let place = if number == 0 {
+            B
+        } else {
+            WorkerRole::Fresh(number)
+        };
+        let mut seen: Vec<u64> = measured
+            .launches
+            .iter()
+            .filter(|l| l.0 == place)
+            .map(|l| l.1)
+            .collect();
         // A fresh worker makes one launch to warm up, and three pairs.
-        assert_eq!(seen.len(), [6, 7, 7, 3][number as usize], "{place:?}: {seen:?}");
+        assert_eq!(
+            seen.len(),
+            [6, 7, 7, 3][number as usize],
+            "{place:?}: {seen:?}"
+        );
         seen.dedup();
-        assert_eq!(seen, (0..seen.len() as u64).collect::<Vec<_>>(), "no input twice");
+        assert_eq!(
+            seen,
+            (0..seen.len() as u64).collect::<Vec<_>>(),
+            "no input twice"
+        );
     }
-    assert_eq!(measured.report.comparison().unwrap().speed, Some(Speed::Same));
+    assert_eq!(
+        measured.report.comparison().unwrap().speed,
+        Some(Speed::Same)
+    );
 }
 
 #[test]
 fn the_full_discipline_takes_every_launch_of_every_trial() {
-    let trials = Some(Trials { warm_up: 3, iterations: 4, trials: 3 });
-    let measured = run(&Plan { trials, ..Plan::default() }, 100, true, |_, _| Some(0.02));
+    let trials = Some(Trials {
+        warm_up: 3,
+        iterations: 4,
+        trials: 3,
+    });
+    let measured = run(
+        &Plan {
+            trials,
+            ..Plan::default()
+        },
+        100,
+        true,
+        |_, _| Some(0.02),
+    );
     let of = |place: WorkerRole| measured.launches.iter().filter(|l| l.0 == place).count();
     // The two verification launches count as warm-up.
-    assert_eq!([B, WorkerRole::Fresh(1), WorkerRole::Fresh(2)].map(of), [1 + 4, 3 + 4, 3 + 4]);
-    assert_eq!(measured.report.value("spread_pct"), Some("0.000 launches=12 trials=3"));
-    assert!(measured.report.value("speed_ratio").unwrap().ends_with(" quads=6"));
+    assert_eq!(
+        [B, WorkerRole::Fresh(1), WorkerRole::Fresh(2)].map(of),
+        [1 + 4, 3 + 4, 3 + 4]
+    );
+    assert_eq!(
+        measured.report.value("spread_pct"),
+        Some("0.000 launches=12 trials=3")
+    );
+    assert!(
+        measured
+            .report
+            .value("speed_ratio")
+            .unwrap()
+            .ends_with(" quads=6")
+    );
 }
 
 #[test]
 fn an_incumbent_that_fails_is_given_up_and_the_candidate_passes() {
-    let measured = run(&Plan::default(), 8, true, |place, before| (place == B || before < 7).then_some(0.02));
+    let measured = run(&Plan::default(), 8, true, |place, before| {
+        (place == B || before < 7).then_some(0.02)
+    });
     assert_eq!(measured.verdict, Correctness::Pass);
     assert_eq!(measured.report.comparison(), None);
-    assert_eq!(measured.report.caveats(), ["no comparison with the incumbent: its own results are wrong"]);
-    assert!(measured.report.measure("throughput_sps").unwrap().low.is_some());
-    assert_eq!(measured.report.value("first_failure"), None, "its failure is not the candidate's");
+    assert_eq!(
+        measured.report.caveats(),
+        ["no comparison with the incumbent: its own results are wrong"]
+    );
+    assert!(
+        measured
+            .report
+            .measure("throughput_sps")
+            .unwrap()
+            .low
+            .is_some()
+    );
+    assert_eq!(
+        measured.report.value("first_failure"),
+        None,
+        "its failure is not the candidate's"
+    );
 }
 
 #[test]
@@ -307,39 +482,67 @@ fn a_candidate_that_spoils_memory_is_found_before_the_incumbent_is_launched_agai
     let measured = run(&Plan::default(), 8, true, takes);
     assert_eq!(measured.verdict, Correctness::Fail);
     assert_eq!(measured.launches, [(A, 0), (B, 0), (B, 1)]);
-    assert_eq!(measured.report.value("first_failure"), Some("a timed launch spoiled memory"));
-    assert!(measured.report.caveats().is_empty(), "nobody else is blamed");
+    assert_eq!(
+        measured.report.value("first_failure"),
+        Some("a timed launch spoiled memory")
+    );
+    assert!(
+        measured.report.caveats().is_empty(),
+        "nobody else is blamed"
+    );
 }
 
 #[test]
 fn without_an_incumbent_the_candidate_is_timed_alone() {
     let measured = run(&Plan::default(), 8, false, |_, _| Some(0.02));
-    assert_eq!(measured.launches, (0..6).map(|inputs| (B, inputs)).collect::<Vec<_>>());
-    assert_eq!((measured.report.comparison(), measured.report.value("speed")), (None, None));
+    assert_eq!(
+        measured.launches,
+        (0..6).map(|inputs| (B, inputs)).collect::<Vec<_>>()
+    );
+    assert_eq!(
+        (measured.report.comparison(), measured.report.value("speed")),
+        (None, None)
+    );
     assert!(measured.report.caveats().is_empty());
 }
 
 #[test]
 fn a_launch_that_takes_longer_than_all_that_is_to_be_spent_is_the_only_one() {
-    let plan = Plan { budget: Duration::from_nanos(1), ..Plan::default() };
+    let plan = Plan {
+        budget: Duration::from_nanos(1),
+        ..Plan::default()
+    };
     let measured = run(&plan, 8, true, |_, _| Some(30.0));
     assert_eq!(measured.verdict, Correctness::Pass);
     assert_eq!(measured.launches, [(A, 0), (B, 0)]);
     let throughput = measured.report.measure("throughput_sps").unwrap();
     assert_eq!((throughput.low, measured.report.comparison()), (None, None));
     let caveat = &measured.report.caveats()[0];
-    assert!(caveat.starts_with("one timed launch: it takes 30.000 s"), "{caveat}");
+    assert!(
+        caveat.starts_with("one timed launch: it takes 30.000 s"),
+        "{caveat}"
+    );
 }
 
 #[test]
 fn a_kernel_that_is_wrong_in_its_last_timed_launch_has_no_figure() {
-    let measured = run(&Plan::default(), 8, true, |_, before| (before < 10).then_some(0.02));
+    let measured = run(&Plan::default(), 8, true, |_, before| {
+        (before < 10).then_some(0.02)
+    });
     assert_eq!(measured.verdict, Correctness::Fail);
     let report = measured.report;
-    assert!(report.measure("throughput_sps").is_none_or(|m| m.value.is_nan()), "{report:?}");
+    assert!(
+        report
+            .measure("throughput_sps")
+            .is_none_or(|m| m.value.is_nan()),
+        "{report:?}"
+    );
     assert!(report.measure("kernel_us").is_none_or(|m| m.value.is_nan()));
     assert_eq!(report.comparison(), None);
-    assert_eq!(report.value("first_failure"), Some("a timed launch was wrong"));
+    assert_eq!(
+        report.value("first_failure"),
+        Some("a timed launch was wrong")
+    );
 }
 
 /// Every third launch takes a tenth longer.
@@ -347,24 +550,65 @@ const NOISY: Takes = |_, before| Some(if before % 3 == 0 { 0.022 } else { 0.02 }
 
 #[test]
 fn a_noisy_comparison_is_undecided_and_says_why() {
-    let plan = Plan { budget: Duration::from_nanos(1), ..Plan::default() };
-    let least = Plan { budget: Duration::from_secs(1000), ..Plan::default() };
-    assert_eq!(run(&plan, 8, true, NOISY).launches.len(), 2, "the budget is nothing");
-    let report = run(&Plan { half_width: 0.09, ..least }, 8, true, NOISY).report;
+    let plan = Plan {
+        budget: Duration::from_nanos(1),
+        ..Plan::default()
+    };
+    let least = Plan {
+        budget: Duration::from_secs(1000),
+        ..Plan::default()
+    };
+    assert_eq!(
+        run(&plan, 8, true, NOISY).launches.len(),
+        2,
+        "the budget is nothing"
+    );
+    let report = run(
+        &Plan {
+            half_width: 0.09,
+            ..least
+        },
+        8,
+        true,
+        NOISY,
+    )
+    .report;
     assert_eq!(report.comparison().unwrap().speed, Some(Speed::Undecided));
     let caveat = &report.caveats()[0];
-    assert!(caveat.starts_with("speed undecided: the interval "), "{caveat}");
-    assert!(caveat.ends_with(" % is too wide; use `lab measure`"), "{caveat}");
+    assert!(
+        caveat.starts_with("speed undecided: the interval "),
+        "{caveat}"
+    );
+    assert!(
+        caveat.ends_with(" % is too wide; use `lab measure`"),
+        "{caveat}"
+    );
 }
 
 #[test]
 fn the_full_discipline_may_be_undecided_too() {
-    let trials = Some(Trials { warm_up: 3, iterations: 4, trials: 3 });
-    let report =
-        run(&Plan { trials, budget: Duration::from_secs(1000), ..Plan::default() }, 100, true, NOISY).report;
+    let trials = Some(Trials {
+        warm_up: 3,
+        iterations: 4,
+        trials: 3,
+    });
+    let report = run(
+        &Plan {
+            trials,
+            budget: Duration::from_secs(1000),
+            ..Plan::default()
+        },
+        100,
+        true,
+        NOISY,
+    )
+    .report;
     assert_eq!(report.comparison().unwrap().speed, Some(Speed::Undecided));
     let caveat = &report.caveats()[0];
-    assert!(caveat.contains("raise `iterations` or `trials` under [measure]"), "{caveat}");
+    assert!(
+        caveat.contains("raise `iterations` or `trials` under [measure]"),
+        "{caveat}"
+    );
 }
 
 #[test]
@@ -372,7 +616,10 @@ fn a_disturbed_measurement_says_faster_only_if_it_is_clear() {
     let plan = Plan::default();
     let by = |takes: Takes, disturbed| {
         let report = measured_on(None, &plan, 8, true, takes, disturbed).report;
-        (report.comparison().unwrap().speed.unwrap(), report.caveats().first().cloned())
+        (
+            report.comparison().unwrap().speed.unwrap(),
+            report.caveats().first().cloned(),
+        )
     };
     // Noise of ± 0.3 %: the measurement ends as soon as the interval is narrow.
     fn noisy(seconds: f64, before: usize) -> f64 {
@@ -381,12 +628,16 @@ fn a_disturbed_measurement_says_faster_only_if_it_is_clear() {
     let clear: Takes = |place, before| Some(noisy(if place == A { 0.02 } else { 0.018 }, before));
     assert_eq!(by(clear, true).0, Speed::Faster);
     // 0.85 % is beyond half a percent with an interval of ± 0.25 %, and not with twice as much.
-    let slight: Takes = |place, before| Some(noisy(if place == A { 0.02 * 1.0085 } else { 0.02 }, before));
+    let slight: Takes =
+        |place, before| Some(noisy(if place == A { 0.02 * 1.0085 } else { 0.02 }, before));
     assert_eq!(by(slight, false), (Speed::Faster, None));
     let (speed, caveat) = by(slight, true);
     assert_eq!(speed, Speed::Undecided);
     let caveat = caveat.unwrap();
-    assert!(caveat.contains("twice as wide, because the measurement was disturbed"), "{caveat}");
+    assert!(
+        caveat.contains("twice as wide, because the measurement was disturbed"),
+        "{caveat}"
+    );
 }
 
 /// With an L2 round trip of a microsecond, a step takes half a microsecond at least.
@@ -402,16 +653,28 @@ const FIGURES: DeviceFigures = DeviceFigures {
 
 #[test]
 fn a_time_below_the_floor_is_refused_and_no_figure_stands() {
-    let measured = run_on(Some(FIGURES), &Plan::default(), 8, true, |_, _| Some(0.4e-6));
+    let measured = run_on(Some(FIGURES), &Plan::default(), 8, true, |_, _| {
+        Some(0.4e-6)
+    });
     assert_eq!(measured.verdict, Correctness::Fail);
     let report = measured.report;
     let failure = report.value("first_failure").unwrap();
     assert!(
-        failure.starts_with("0.4000 µs is below the floor of 0.5000 µs, which this device cannot reach"),
+        failure.starts_with(
+            "0.4000 µs is below the floor of 0.5000 µs, which this device cannot reach"
+        ),
         "{failure}"
     );
-    assert!(report.measure("throughput_sps").is_none_or(|m| m.value.is_nan()), "{report:?}");
-    assert_eq!((report.value("of_estimate"), report.comparison()), (None, None));
+    assert!(
+        report
+            .measure("throughput_sps")
+            .is_none_or(|m| m.value.is_nan()),
+        "{report:?}"
+    );
+    assert_eq!(
+        (report.value("of_estimate"), report.comparison()),
+        (None, None)
+    );
 }
 
 #[test]
@@ -419,7 +682,13 @@ fn an_honest_time_is_shown_beside_the_estimate() {
     let measured = run_on(Some(FIGURES), &Plan::default(), 8, true, |_, _| Some(20e-6));
     assert_eq!(measured.verdict, Correctness::Pass);
     let lines = ["floor_us", "estimate_us", "of_estimate"].map(|key| measured.report.value(key));
-    assert_eq!(lines, [Some("0.5000"), Some("8.000 exchanges=2"), Some("40")]);
+    assert_eq!(
+        lines,
+        [Some("0.5000"), Some("8.000 exchanges=2"), Some("40")]
+    );
     let unknown = run(&Plan::default(), 8, true, |_, _| Some(0.4e-6));
-    assert_eq!((unknown.verdict, unknown.report.value("floor_us")), (Correctness::Pass, None));
+    assert_eq!(
+        (unknown.verdict, unknown.report.value("floor_us")),
+        (Correctness::Pass, None)
+    );
 }

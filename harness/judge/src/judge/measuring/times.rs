@@ -53,7 +53,8 @@ impl Times {
         self.pairs = 0;
     }
 
-    /// Adds an ABBA block to the present trial. `whole` has the seconds that stand for each of its turns.
+    /// Adds an ABBA block to the present trial. `whole` has the seconds that stand for each of its
+    /// turns.
     pub fn add_block(&mut self, whole: AbbaBlock, turns: &BlockTurns) {
         if let Some(trial) = self.trials.last_mut() {
             trial.add(&whole, turns);
@@ -63,22 +64,35 @@ impl Times {
 
     /// Removes every block: the incumbent's times are not to be trusted.
     pub fn drop_blocks(&mut self) {
-        self.trials.iter_mut().for_each(|trial| *trial = Trial::default());
+        self.trials
+            .iter_mut()
+            .for_each(|trial| *trial = Trial::default());
         self.blocks.clear();
     }
 
     /// The candidate's speed over the incumbent's; `None` without a block.
     pub fn ratio(&self) -> Option<Ratio> {
-        let trials: Vec<Vec<f64>> = self.trials.iter().map(|trial| trial.whole.clone()).collect();
+        let trials: Vec<Vec<f64>> = self
+            .trials
+            .iter()
+            .map(|trial| trial.whole.clone())
+            .collect();
         Ratio::of(&trials)
     }
 
     /// The log ratios of each launch of a turn. Empty without a block.
     pub fn of_each_launch(&self) -> Vec<LogRatios> {
-        let count = self.trials.iter().map(|trial| trial.each.len()).max().unwrap_or(0);
+        let count = self
+            .trials
+            .iter()
+            .map(|trial| trial.each.len())
+            .max()
+            .unwrap_or(0);
         let of = |at: usize| {
             let trials = self.trials.iter();
-            trials.map(|trial| trial.each.get(at).cloned().unwrap_or_default()).collect()
+            trials
+                .map(|trial| trial.each.get(at).cloned().unwrap_or_default())
+                .collect()
         };
         (0..count).map(of).collect()
     }
@@ -87,11 +101,23 @@ impl Times {
 impl Trial {
     fn add(&mut self, whole: &AbbaBlock, turns: &BlockTurns) {
         self.whole.extend(whole.log_ratios());
-        let count = turns.a.iter().chain(&turns.b).map(Vec::len).min().unwrap_or(0);
+        let count = turns
+            .a
+            .iter()
+            .chain(&turns.b)
+            .map(Vec::len)
+            .min()
+            .unwrap_or(0);
         self.each.resize_with(count.max(self.each.len()), Vec::new);
         let at = |of: &[Vec<f64>; 2], at: usize| [of[0][at], of[1][at]];
         for (launch, each) in self.each.iter_mut().enumerate().take(count) {
-            each.extend(AbbaBlock { a: at(&turns.a, launch), b: at(&turns.b, launch) }.log_ratios());
+            each.extend(
+                AbbaBlock {
+                    a: at(&turns.a, launch),
+                    b: at(&turns.b, launch),
+                }
+                .log_ratios(),
+            );
         }
     }
 }

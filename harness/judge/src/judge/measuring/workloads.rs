@@ -12,7 +12,8 @@ use lab_stats::speed::Speed;
 #[derive(Default)]
 pub struct TimedWorkloads {
     each: Vec<WorkloadFigures>,
-    /// Seconds that no launch can take less than, of each workload; 0 without a bound. Empty without a probe.
+    /// Seconds that no launch can take less than, of each workload; 0 without a bound. Empty
+    /// without a probe.
     floors: Vec<f64>,
     /// The seconds that stand for each of the candidate's turns.
     pub turns: Vec<f64>,
@@ -23,19 +24,30 @@ impl TimedWorkloads {
         let figures = cx.figures.filter(|_| !cx.device.emulated);
         let floors = figures.map(|figures| {
             let demands = timed.demands();
-            demands.iter().map(|demand| figures.bounds(demand, cx.device.l2_bytes).floor).collect()
+            demands
+                .iter()
+                .map(|demand| figures.bounds(demand, cx.device.l2_bytes).floor)
+                .collect()
         });
         TimedWorkloads {
             each: timed.workloads(turns),
             floors: floors.unwrap_or_default(),
-            turns: turns.iter().filter_map(|turn| timed.seconds_of_turn(turn)).collect(),
+            turns: turns
+                .iter()
+                .filter_map(|turn| timed.seconds_of_turn(turn))
+                .collect(),
         }
     }
 
-    /// Writes a line `workload:` for each, and for several that were compared `workload_speeds:` and `worst_workload:`.
+    /// Writes a line `workload:` for each, and for several that were compared `workload_speeds:`
+    /// and `worst_workload:`.
     pub fn write(&self, times: &Times, judged: &Judged, out: &mut Writer) -> Result<(), Stop> {
         for (index, workload) in self.each.iter().enumerate() {
-            let WorkloadFigures { label, seconds, words } = workload;
+            let WorkloadFigures {
+                label,
+                seconds,
+                words,
+            } = workload;
             let us = |seconds: f64| format!("{:.3}", seconds * 1e6);
             let mut line = format!("{label} kernel_us={}", us(seconds.median));
             if let Some((low, high)) = seconds.interval {
@@ -48,7 +60,11 @@ impl TimedWorkloads {
             line += &judged.words(index, times);
             out.line("workload", line + " correctness=pass")?;
         }
-        let labels: Vec<&str> = self.each.iter().map(|workload| workload.label.as_str()).collect();
+        let labels: Vec<&str> = self
+            .each
+            .iter()
+            .map(|workload| workload.label.as_str())
+            .collect();
         judged.write_counts(&labels, out)
     }
 }
@@ -58,7 +74,11 @@ pub struct Judged(Vec<Option<WorkloadSpeed>>);
 
 impl Judged {
     pub fn of(times: &Times, same_within: f64, disturbed: bool) -> Self {
-        Judged(several::judge(&times.of_each_launch(), same_within, disturbed))
+        Judged(several::judge(
+            &times.of_each_launch(),
+            same_within,
+            disturbed,
+        ))
     }
 
     /// The verdict on the whole, given that on its aggregate.
@@ -66,15 +86,25 @@ impl Judged {
         match self.0.len() {
             // A single workload is the whole.
             0 | 1 => aggregate,
-            _ => Speed::of_whole(aggregate, &self.0.iter().flatten().map(|w| w.speed).collect::<Vec<_>>()),
+            _ => Speed::of_whole(
+                aggregate,
+                &self.0.iter().flatten().map(|w| w.speed).collect::<Vec<_>>(),
+            ),
         }
     }
 
-    /// The comparison of a workload as words, each with a blank before it. Nothing if it was not compared.
+    /// The comparison of a workload as words, each with a blank before it. Nothing if it was not
+    /// compared.
     fn words(&self, index: usize, times: &Times) -> String {
-        let Some(found) = self.0.get(index).copied().flatten() else { return String::new() };
+        let Some(found) = self.0.get(index).copied().flatten() else {
+            return String::new();
+        };
         let mut words = String::new();
-        let turns: Vec<f64> = times.incumbent.iter().filter_map(|turn| turn.get(index).copied()).collect();
+        let turns: Vec<f64> = times
+            .incumbent
+            .iter()
+            .filter_map(|turn| turn.get(index).copied())
+            .collect();
         if let Some(incumbent) = summarise(&turns) {
             words += &format!(" incumbent_us={:.3}", incumbent.median * 1e6);
         }
@@ -85,24 +115,42 @@ impl Judged {
         words + " speed=" + found.speed.word()
     }
 
-    /// Writes how many of several workloads have which verdict, and the worst one of those that are slower.
+    /// Writes how many of several workloads have which verdict, and the worst one of those that are
+    /// slower.
     fn write_counts(&self, labels: &[&str], out: &mut Writer) -> Result<(), Stop> {
-        let found: Vec<(&str, WorkloadSpeed)> =
-            labels.iter().zip(&self.0).filter_map(|(label, found)| Some((*label, (*found)?))).collect();
+        let found: Vec<(&str, WorkloadSpeed)> = labels
+            .iter()
+            .zip(&self.0)
+            .filter_map(|(label, found)| Some((*label, (*found)?)))
+            .collect();
         if found.len() < 2 {
             return Ok(());
         }
-        let count = |speed: Speed| found.iter().filter(|(_, found)| found.speed == speed).count();
+        let count = |speed: Speed| {
+            found
+                .iter()
+                .filter(|(_, found)| found.speed == speed)
+                .count()
+        };
         let counts: Vec<String> = [Speed::Faster, Speed::Same, Speed::Slower, Speed::Undecided]
             .map(|speed| format!("{}={}", speed.word(), count(speed)))
             .to_vec();
-        out.line("workload_speeds", format_args!("{} {}", found.len(), counts.join(" ")))?;
-        let slower = found.iter().filter(|(_, found)| found.speed == Speed::Slower);
+        out.line(
+            "workload_speeds",
+            format_args!("{} {}", found.len(), counts.join(" ")),
+        )?;
+        let slower = found
+            .iter()
+            .filter(|(_, found)| found.speed == Speed::Slower);
         let Some((label, worst)) = slower.min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) else {
             return Ok(());
         };
-        let ends =
-            worst.interval.map_or_else(String::new, |(low, high)| format!(" low={low:.4} high={high:.4}"));
-        Ok(out.line("worst_workload", format_args!("{:.4}{ends}{}", worst.ratio, at(Some(label))))?)
+        let ends = worst.interval.map_or_else(String::new, |(low, high)| {
+            format!(" low={low:.4} high={high:.4}")
+        });
+        Ok(out.line(
+            "worst_workload",
+            format_args!("{:.4}{ends}{}", worst.ratio, at(Some(label))),
+        )?)
     }
 }

@@ -1,5 +1,5 @@
-//! The files of the peers, all read before anything of the run is executed: neither the candidate nor a peer can change what a later
-//! peer is.
+//! The files of the peers, all read before anything of the run is executed: neither the candidate
+//! nor a peer can change what a later peer is.
 
 use crate::judge::kernel_snapshot;
 use crate::problem::PeerSpec;
@@ -29,13 +29,20 @@ impl PeerFiles {
         let mut files: Vec<(PathBuf, Result<PeerFile, String>)> = Vec::new();
         for PeerSpec { source, .. } in peers {
             if files.iter().all(|(known, _)| known != source) {
-                let bytes = kernel_snapshot::read(&folder.join(source), &source.display().to_string());
-                let file =
-                    bytes.map(|bytes| PeerFile { hash: blake3::hash(&bytes).to_hex().to_string(), bytes });
+                let bytes =
+                    kernel_snapshot::read(&folder.join(source), &source.display().to_string());
+                let file = bytes.map(|bytes| PeerFile {
+                    hash: blake3::hash(&bytes).to_hex().to_string(),
+                    bytes,
+                });
                 files.push((source.clone(), file.map_err(|stop| stop.to_string())));
             }
         }
-        PeerFiles { peers: files, folder: folder.to_owned(), judging: hashes(folder) }
+        PeerFiles {
+            peers: files,
+            folder: folder.to_owned(),
+            judging: hashes(folder),
+        }
     }
 
     /// The file of a peer, or why it could not be read.
@@ -47,15 +54,25 @@ impl PeerFiles {
 }
 
 impl PeerFiles {
-    /// The file that judges a peer and is another by now, because a peer changed it: each peer is judged by reading it.
+    /// The file that judges a peer and is another by now, because a peer changed it: each peer is
+    /// judged by reading it.
     pub fn changed(&self) -> Option<&'static str> {
-        let pairs = JUDGING.into_iter().zip(self.judging.iter().zip(hashes(&self.folder)));
-        pairs.filter(|(_, (then, now))| **then != *now).map(|(name, _)| name).next()
+        let pairs = JUDGING
+            .into_iter()
+            .zip(self.judging.iter().zip(hashes(&self.folder)));
+        pairs
+            .filter(|(_, (then, now))| **then != *now)
+            .map(|(name, _)| name)
+            .next()
     }
 }
 
 fn hashes(folder: &Path) -> [Option<blake3::Hash>; JUDGING.len()] {
-    JUDGING.map(|name| kernel_snapshot::read(&folder.join(name), name).ok().map(|bytes| blake3::hash(&bytes)))
+    JUDGING.map(|name| {
+        kernel_snapshot::read(&folder.join(name), name)
+            .ok()
+            .map(|bytes| blake3::hash(&bytes))
+    })
 }
 
 impl PeerFile {

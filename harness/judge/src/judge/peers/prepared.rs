@@ -15,7 +15,8 @@ use crate::worker::{ModuleId, Worker};
 use lab_protocol::Language;
 use lab_protocol::report::{Report, Writer};
 
-/// Most times that a peer is started to find the workloads that it computes. A crash that ends its process hides the workloads after it.
+/// Most times that a peer is started to find the workloads that it computes. A crash that ends its
+/// process hides the workloads after it.
 const MOST_STARTS: usize = 6;
 
 /// A peer that gave right results, ready for its turns.
@@ -35,8 +36,8 @@ enum Started {
 }
 
 impl PreparedPeer {
-    /// Builds the peer, checks it by the problem's gates and sets it up for the workloads that it computes. `Ok(Err(why))` if it
-    /// computes none.
+    /// Builds the peer, checks it by the problem's gates and sets it up for the workloads that it
+    /// computes. `Ok(Err(why))` if it computes none.
     pub fn set_up(
         env: &RunEnvironment,
         builder: &mut KernelBuilder,
@@ -49,23 +50,34 @@ impl PreparedPeer {
         for _ in 0..MOST_STARTS {
             let found = match start(env, builder, of, (peer, file), &left_out, out)? {
                 Ok(Started::Ready(ready)) => {
-                    return Ok(Ok(PreparedPeer { left_out, of: all.len(), ..*ready }));
+                    return Ok(Ok(PreparedPeer {
+                        left_out,
+                        of: all.len(),
+                        ..*ready
+                    }));
                 }
                 Ok(Started::Fails(found)) => found,
                 Err(why) => return Ok(Err(why)),
             };
             left_out.extend(found);
             let is_left = |label: &String| left_out.iter().all(|left| left.label != *label);
-            if !all.iter().any(|case| !case.is_held_out && is_left(&case.label)) {
+            if !all
+                .iter()
+                .any(|case| !case.is_held_out && is_left(&case.label))
+            {
                 break;
             }
         }
         let first = left_out.into_iter().next();
-        Ok(Err(first.map_or_else(|| "it computes no workload".to_owned(), |first| first.why)))
+        Ok(Err(first.map_or_else(
+            || "it computes no workload".to_owned(),
+            |first| first.why,
+        )))
     }
 }
 
-/// Starts the peer, checks it on every workload that is not left out, and sets it up if it is right on all of these.
+/// Starts the peer, checks it on every workload that is not left out, and sets it up if it is right
+/// on all of these.
 fn start(
     env: &RunEnvironment,
     builder: &mut KernelBuilder,
@@ -109,8 +121,14 @@ fn start(
         Ok(Ok(Correctness::Pass)) => {}
         Ok(Err(failed)) => return Ok(Ok(Started::Fails(failed))),
         Ok(Ok(Correctness::Fail)) => {
-            let gate = report.failing_gate().map(|gate| format!("{} is {:e}", gate.name, gate.value));
-            let what = report.value("first_failure").map(str::to_owned).or(gate).unwrap_or_default();
+            let gate = report
+                .failing_gate()
+                .map(|gate| format!("{} is {:e}", gate.name, gate.value));
+            let what = report
+                .value("first_failure")
+                .map(str::to_owned)
+                .or(gate)
+                .unwrap_or_default();
             let why = format!("its results are wrong: {what}");
             return Ok(failures(&log.text(), &why).map(Started::Fails).ok_or(why));
         }
@@ -126,12 +144,23 @@ fn start(
     let versions = worker.versions()?;
     worker.limit_altogether(None);
     if !versions.is_empty() {
-        let words: Vec<String> =
-            versions.iter().map(|(package, version)| format!("{package}={version}")).collect();
-        out.line("peer_versions", format_args!("{} {}", peer.name, words.join(" ")))?;
+        let words: Vec<String> = versions
+            .iter()
+            .map(|(package, version)| format!("{package}={version}"))
+            .collect();
+        out.line(
+            "peer_versions",
+            format_args!("{} {}", peer.name, words.join(" ")),
+        )?;
     }
     let mut ready = Incumbent::new(worker, timed);
-    Ok(ready.turn(0).map(|_| Started::Ready(Box::new(PreparedPeer { ready, left_out: Vec::new(), of: 0 }))))
+    Ok(ready.turn(0).map(|_| {
+        Started::Ready(Box::new(PreparedPeer {
+            ready,
+            left_out: Vec::new(),
+            of: 0,
+        }))
+    }))
 }
 
 /// The labels of these workloads.
@@ -139,16 +168,26 @@ pub fn labels(left_out: &[LeftOut]) -> Vec<String> {
     left_out.iter().map(|left| left.label.clone()).collect()
 }
 
-/// The workloads whose lines in a log say that they failed, the first of them for this reason. `None` if no line does.
+/// The workloads whose lines in a log say that they failed, the first of them for this reason.
+/// `None` if no line does.
 fn failures(log: &str, why: &str) -> Option<Vec<LeftOut>> {
     let outcome = |line: &str| {
-        let (label, outcome) = line.strip_prefix("workload: ")?.split_once(" correctness=")?;
+        let (label, outcome) = line
+            .strip_prefix("workload: ")?
+            .split_once(" correctness=")?;
         matches!(outcome, "fail" | "crash").then(|| label.to_owned())
     };
     let labels = log.lines().filter_map(outcome).enumerate();
     let failed = labels.map(|(at, label)| {
-        let why = if at == 0 { why } else { "its results are wrong" };
-        LeftOut { label, why: why.to_owned() }
+        let why = if at == 0 {
+            why
+        } else {
+            "its results are wrong"
+        };
+        LeftOut {
+            label,
+            why: why.to_owned(),
+        }
     });
     Some(failed.collect::<Vec<_>>()).filter(|failed| !failed.is_empty())
 }
@@ -179,14 +218,22 @@ pub fn with_place(why: &str, peer: &PeerSpec, source: &str) -> String {
     let why = why.lines().next().unwrap_or_default();
     let file = peer.source.display().to_string();
     // A worker knows a source by the name of its copy.
-    let own = peer.source.file_name().unwrap_or_default().to_string_lossy();
-    match why.strip_prefix(own.as_ref()).filter(|rest| rest.starts_with(':')) {
+    let own = peer
+        .source
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
+    match why
+        .strip_prefix(own.as_ref())
+        .filter(|rest| rest.starts_with(':'))
+    {
         Some(rest) => format!("{file}{rest}"),
         None if why.starts_with(&file) => why.to_owned(),
         // A worker calls what it runs the kernel.
         None => {
-            let why =
-                why.strip_prefix("the kernel ").map_or_else(|| why.to_owned(), |rest| format!("it {rest}"));
+            let why = why
+                .strip_prefix("the kernel ")
+                .map_or_else(|| why.to_owned(), |rest| format!("it {rest}"));
             format!("{why} ({})", peer.place(source))
         }
     }
@@ -205,12 +252,18 @@ mod tests {
             graph: true,
         };
         let said = |why: &str| with_place(why, &peer, "import torch\ndef f(x):\n    pass\n");
-        assert_eq!(said("peer.py:3: error: no kernel.py\nTraceback"), "other/peer.py:3: error: no kernel.py");
+        assert_eq!(
+            said("peer.py:3: error: no kernel.py\nTraceback"),
+            "other/peer.py:3: error: no kernel.py"
+        );
         assert_eq!(
             said("its results are wrong: y is 3"),
             "its results are wrong: y is 3 (f, other/peer.py:2)"
         );
-        assert_eq!(said("the kernel crashed: so"), "it crashed: so (f, other/peer.py:2)");
+        assert_eq!(
+            said("the kernel crashed: so"),
+            "it crashed: so (f, other/peer.py:2)"
+        );
         assert_eq!(said("other/peer.py is empty"), "other/peer.py is empty");
     }
 }

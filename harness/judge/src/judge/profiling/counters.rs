@@ -36,7 +36,8 @@ impl ProfileSession<'_> {
         UnderNcu::new(ncu, kernels, self.cache_dir)
     }
 
-    /// Launches the workloads under ncu, one after the other. The inner error says why there are no counters.
+    /// Launches the workloads under ncu, one after the other. The inner error says why there are no
+    /// counters.
     pub(super) fn launch_under(
         &self,
         under_ncu: &UnderNcu,
@@ -62,7 +63,8 @@ impl ProfileSession<'_> {
         }
     }
 
-    /// Launches one workload, and reads the report's pages. The inner error says why there are no counters.
+    /// Launches one workload, and reads the report's pages. The inner error says why there are no
+    /// counters.
     pub(super) fn count(
         &self,
         problem: &mut dyn Problem,
@@ -73,10 +75,11 @@ impl ProfileSession<'_> {
         let set = self.request.set;
         let began = Instant::now();
         let under_ncu = self.under_ncu(ncu, &case.entry)?;
-        let launched = match self.launch_under(&under_ncu, problem, Counters::Set(set), &[number], out)? {
-            Ok(launched) => launched.into_iter().next(),
-            Err(why) => return Ok(Err(why)),
-        };
+        let launched =
+            match self.launch_under(&under_ncu, problem, Counters::Set(set), &[number], out)? {
+                Ok(launched) => launched.into_iter().next(),
+                Err(why) => return Ok(Err(why)),
+            };
         let launches = raw::read(&under_ncu.page(Page::Raw)?).map_err(Stop::Lab)?;
         let duration = |launch: &raw::Counted| launch.value(metrics::DURATION).unwrap_or(0.0);
         let mut longest = 0;
@@ -89,22 +92,30 @@ impl ProfileSession<'_> {
             entry: launch.entry.clone(),
             us: launch.value(metrics::DURATION).map(|ns| ns / 1000.0),
         };
-        let kernels: Vec<ListedKernel> =
-            if launches.len() > 1 { launches.iter().map(listed).collect() } else { Vec::new() };
+        let kernels: Vec<ListedKernel> = if launches.len() > 1 {
+            launches.iter().map(listed).collect()
+        } else {
+            Vec::new()
+        };
         let Some(kernel) = launches.into_iter().nth(longest) else {
-            return Err(Stop::Lab("ncu's report has no launch: ncu profiled nothing".into()));
+            return Err(Stop::Lab(
+                "ncu's report has no launch: ncu profiled nothing".into(),
+            ));
         };
         let mut missing = missing_counters(set, &kernel);
         if let Some(others) = kernels.len().checked_sub(1).filter(|others| *others > 0) {
-            missing
-                .push(format!("counters of {others} other kernels of the launch: these are of the longest"));
+            missing.push(format!(
+                "counters of {others} other kernels of the launch: these are of the longest"
+            ));
         }
         let (mut findings, mut lines) = (Vec::new(), Vec::new());
         if set == ProfileSet::Quick {
             missing.push("findings and lines of source: --set full reads them".into());
         } else {
-            findings = details::read(&under_ncu.page(Page::Details)?, longest).map_err(Stop::Lab)?;
-            let read = source::read(&under_ncu.page(Page::Source)?, &kernel.entry).map_err(Stop::Lab)?;
+            findings =
+                details::read(&under_ncu.page(Page::Details)?, longest).map_err(Stop::Lab)?;
+            let read =
+                source::read(&under_ncu.page(Page::Source)?, &kernel.entry).map_err(Stop::Lab)?;
             missing.extend(read.missing);
             lines = read.lines;
             for line in &mut lines {
@@ -119,20 +130,34 @@ impl ProfileSession<'_> {
             took_ms: began.elapsed().as_millis() as u64,
         };
         if kernel.entry != case.entry && kernels.is_empty() {
-            missing
-                .push(format!("a launch of {}: the launch statement started {}", case.entry, kernel.entry));
+            missing.push(format!(
+                "a launch of {}: the launch statement started {}",
+                case.entry, kernel.entry
+            ));
         }
-        Ok(Ok(Counted { origin, longest: kernel, kernels, findings, lines, missing, launched }))
+        Ok(Ok(Counted {
+            origin,
+            longest: kernel,
+            kernels,
+            findings,
+            lines,
+            missing,
+            launched,
+        }))
     }
 
-    /// Copies the report, and ncu's text, to the profile if that is wanted. Returns the report's name.
+    /// Copies the report, and ncu's text, to the profile if that is wanted. Returns the report's
+    /// name.
     fn keep(&self, ncu: &Ncu, report: &Path) -> Result<Option<String>, Stop> {
         let request = self.request;
         let failed = |path: &Path, error: std::io::Error| {
             Stop::Lab(format!("{} cannot be written: {error}", path.display()))
         };
         if request.writes_text {
-            let (text, path) = (ncu.text(report).map_err(Stop::Lab)?, request.out.join(file::TEXT));
+            let (text, path) = (
+                ncu.text(report).map_err(Stop::Lab)?,
+                request.out.join(file::TEXT),
+            );
             std::fs::write(&path, text).map_err(|error| failed(&path, error))?;
         }
         if !request.keeps_report {
@@ -149,5 +174,8 @@ fn missing_counters(set: ProfileSet, kernel: &raw::Counted) -> Vec<String> {
     if set == ProfileSet::Full {
         return Vec::new();
     }
-    metrics::quick().into_iter().filter(|name| kernel.value(name).is_none()).collect()
+    metrics::quick()
+        .into_iter()
+        .filter(|name| kernel.value(name).is_none())
+        .collect()
 }

@@ -11,7 +11,8 @@ use lab_protocol::profile::{VERSION, WorkloadDuration, WorkloadDurations};
 use lab_protocol::report::Writer;
 
 impl ProfileSession<'_> {
-    /// Launches every workload once under ncu and writes profile-workloads.json. Without counters there are no durations.
+    /// Launches every workload once under ncu and writes profile-workloads.json. Without counters
+    /// there are no durations.
     pub(super) fn time_all(
         &mut self,
         problem: &mut dyn Problem,
@@ -20,15 +21,23 @@ impl ProfileSession<'_> {
         out: &mut Writer,
     ) -> Result<(), Stop> {
         let ncu = tool.map_err(Stop::Lab)?;
-        let first = cases.first().ok_or_else(|| Stop::Lab("the problem has no timed workload".into()))?;
-        out.line("profiler", format_args!("ncu {} workloads={}", ncu.version, cases.len()))?;
+        let first = cases
+            .first()
+            .ok_or_else(|| Stop::Lab("the problem has no timed workload".into()))?;
+        out.line(
+            "profiler",
+            format_args!("ncu {} workloads={}", ncu.version, cases.len()),
+        )?;
         let run = self.under_ncu(&ncu, &first.entry)?;
         let all: Vec<usize> = (0..cases.len()).collect();
-        let launched = self.launch_under(&run, problem, Counters::Duration, &all, out)?.map_err(Stop::Lab)?;
+        let launched = self
+            .launch_under(&run, problem, Counters::Duration, &all, out)?
+            .map_err(Stop::Lab)?;
         let kernels = raw::read(&run.page(Page::Raw)?).map_err(Stop::Lab)?;
         let workloads =
             assigned(cases, &launched, &kernels, run.uses_fallback_filter()).map_err(Stop::Lab)?;
-        let mean_us = workloads.iter().map(|workload| workload.us).sum::<f64>() / workloads.len() as f64;
+        let mean_us =
+            workloads.iter().map(|workload| workload.us).sum::<f64>() / workloads.len() as f64;
         let durations = WorkloadDurations {
             version: VERSION,
             tool: format!("ncu {}", ncu.version),
@@ -62,8 +71,13 @@ fn assigned(
         let mut us = 0.0;
         for kernel in rest.by_ref().take(launched.kernels.len()) {
             let ns = kernel.value(metrics::DURATION);
-            us += ns.ok_or_else(|| format!("ncu's report has no {} of {}", metrics::DURATION, case.label))?
-                / 1000.0;
+            us += ns.ok_or_else(|| {
+                format!(
+                    "ncu's report has no {} of {}",
+                    metrics::DURATION,
+                    case.label
+                )
+            })? / 1000.0;
         }
         all.push(WorkloadDuration {
             name: case.label.clone(),
@@ -85,23 +99,47 @@ mod tests {
     use lab_protocol::profile::Metric;
 
     fn kernel(ns: f64) -> raw::Counted {
-        let duration = Metric { value: ns, unit: "ns".into() };
-        let metrics = [(metrics::DURATION.to_owned(), duration)].into_iter().collect();
-        raw::Counted { entry: "k".into(), launch: None, metrics, device: None }
+        let duration = Metric {
+            value: ns,
+            unit: "ns".into(),
+        };
+        let metrics = [(metrics::DURATION.to_owned(), duration)]
+            .into_iter()
+            .collect();
+        raw::Counted {
+            entry: "k".into(),
+            launch: None,
+            metrics,
+            device: None,
+        }
     }
 
     fn launched(count: usize) -> Launched {
-        let one = LaunchedKernel { entry: "k".into(), shape: Shape::default(), occupancy: None, maps: 0 };
-        Launched { kernels: vec![one; count], ..Launched::default() }
+        let one = LaunchedKernel {
+            entry: "k".into(),
+            shape: Shape::default(),
+            occupancy: None,
+            maps: 0,
+        };
+        Launched {
+            kernels: vec![one; count],
+            ..Launched::default()
+        }
     }
 
     #[test]
     fn a_list_of_kernels_is_one_duration() {
-        let case = |label: &str| ProfileCase { label: label.into(), ..ProfileCase::default() };
+        let case = |label: &str| ProfileCase {
+            label: label.into(),
+            ..ProfileCase::default()
+        };
         let cases = [case("n=1 T=f16"), case("n=2 T=f16")];
         let kernels = [kernel(1000.0), kernel(500.0), kernel(4000.0)];
         let all = assigned(&cases, &[launched(2), launched(1)], &kernels, false).unwrap();
-        assert_eq!(all.iter().map(|w| (w.us, w.kernels)).collect::<Vec<_>>(), [(1.5, 2), (4.0, 1)]);
+        assert_eq!(
+            all.iter().map(|w| (w.us, w.kernels)).collect::<Vec<_>>(),
+            [(1.5, 2), (4.0, 1)]
+        );
         assert_eq!(all[0].axes["T"], "f16");
         assert!(
             assigned(&cases, &[launched(1), launched(1)], &kernels, false)

@@ -1,4 +1,5 @@
-//! What the profiled workload costs at least, and how the profiled launch differs from a launch of a run.
+//! What the profiled workload costs at least, and how the profiled launch differs from a launch of
+//! a run.
 
 use super::ProfileSession;
 use crate::probe;
@@ -6,7 +7,8 @@ use crate::profile::workload::ProfileCase;
 use lab_protocol::profile::LeastWork;
 
 impl ProfileSession<'_> {
-    /// The bytes and operations that the problem names, with the floor that the verdict uses where the device was probed.
+    /// The bytes and operations that the problem names, with the floor that the verdict uses where
+    /// the device was probed.
     pub(super) fn least(&self, case: &ProfileCase) -> Option<LeastWork> {
         let demand = &case.demand;
         let figures = probe::load(self.cache_dir, self.device);
@@ -29,7 +31,10 @@ impl ProfileSession<'_> {
 pub fn differences(case: &ProfileCase) -> Vec<String> {
     let graph = "the launch was made without a CUDA graph: a run submits its timed launches as one graph, so the gaps between the kernels \
                  of a list, and what a graph saves there, are not in this profile";
-    case.runs_as_graph.then(|| graph.to_owned()).into_iter().collect()
+    case.runs_as_graph
+        .then(|| graph.to_owned())
+        .into_iter()
+        .collect()
 }
 
 #[cfg(test)]
@@ -38,7 +43,12 @@ mod tests {
 
     #[test]
     fn only_a_workload_that_runs_as_a_graph_is_launched_otherwise() {
-        let of = |runs_as_graph| differences(&ProfileCase { runs_as_graph, ..ProfileCase::default() });
+        let of = |runs_as_graph| {
+            differences(&ProfileCase {
+                runs_as_graph,
+                ..ProfileCase::default()
+            })
+        };
         assert!(of(true)[0].contains("without a CUDA graph"));
         assert_eq!(of(false), Vec::<String>::new());
     }

@@ -1,4 +1,5 @@
-//! The proof that counters can be read here: ncu reads one counter of a tiny kernel. The answer is kept for a while.
+//! The proof that counters can be read here: ncu reads one counter of a tiny kernel. The answer is
+//! kept for a while.
 
 use super::under_ncu::{Ran, UnderNcu, WorkerStart};
 use crate::compiler::SNAPSHOTS;
@@ -33,8 +34,9 @@ pub struct Proving<'a> {
 }
 
 impl Proving<'_> {
-    /// Whether counters can be read, from an answer that was kept or else by trying. The inner error says why not, and what to do.
-    /// With `tries_again` a refusal that was kept does not count. The builder has a compiler.
+    /// Whether counters can be read, from an answer that was kept or else by trying. The inner
+    /// error says why not, and what to do. With `tries_again` a refusal that was kept does not
+    /// count. The builder has a compiler.
     pub fn prove(
         &self,
         builder: &mut KernelBuilder,
@@ -54,7 +56,9 @@ impl Proving<'_> {
         let shown = self.try_tiny_kernel(builder);
         if shown.is_ok() {
             let took = began.elapsed().as_secs_f64();
-            out.text(&format!("counters can be read: ncu counted a tiny kernel in {took:.1} s"))?;
+            out.text(&format!(
+                "counters can be read: ncu counted a tiny kernel in {took:.1} s"
+            ))?;
         }
         if let Err(error) = proofs::store(self.cache_dir, &subject, now, &shown) {
             let folder = self.cache_dir.display();
@@ -71,8 +75,16 @@ impl Proving<'_> {
         let cannot = |why: String| {
             // Linux shows it, but ncu may have failed before it came to that.
             let refused = permission::look() == permission::Permission::Refused;
-            let remedy = if refused { format!(". And {}", permission::refused()) } else { String::new() };
-            format!("{} (ncu {}) counts no tiny kernel: {why}{remedy}", ncu.path.display(), ncu.version)
+            let remedy = if refused {
+                format!(". And {}", permission::refused())
+            } else {
+                String::new()
+            };
+            format!(
+                "{} (ncu {}) counts no tiny kernel: {why}{remedy}",
+                ncu.path.display(),
+                ncu.version
+            )
         };
         let mut run = || -> Result<Ran, Stop> {
             let image = self.build(builder)?;
@@ -89,8 +101,14 @@ impl Proving<'_> {
             })?;
             if let Ran::Reported = ran {
                 let launches = raw::read(&under_ncu.page(Page::Raw)?).map_err(Stop::Lab)?;
-                if launches.iter().all(|launch| launch.value(metrics::DURATION).is_none()) {
-                    return Err(Stop::Lab(format!("its report has no {}", metrics::DURATION)));
+                if launches
+                    .iter()
+                    .all(|launch| launch.value(metrics::DURATION).is_none())
+                {
+                    return Err(Stop::Lab(format!(
+                        "its report has no {}",
+                        metrics::DURATION
+                    )));
                 }
             }
             Ok(ran)
@@ -112,7 +130,10 @@ impl Proving<'_> {
 
     fn build(&self, builder: &mut KernelBuilder) -> Result<lab_device::Image, Stop> {
         let failed = |e: std::io::Error| {
-            Stop::Lab(format!("tiny.cu cannot be written in {}: {e}", self.cache_dir.display()))
+            Stop::Lab(format!(
+                "tiny.cu cannot be written in {}: {e}",
+                self.cache_dir.display()
+            ))
         };
         let folder = PrivateFolder::new_in(&self.cache_dir.join(SNAPSHOTS)).map_err(failed)?;
         let source = folder.path().join("tiny.cu");
@@ -122,7 +143,12 @@ impl Proving<'_> {
 }
 
 /// Forgets that counters can be read, because a launch of the candidate has shown otherwise.
-pub fn forget(device: &DeviceInfo, ncu: &Ncu, cache_dir: &Path, out: &mut Writer) -> Result<(), Stop> {
+pub fn forget(
+    device: &DeviceInfo,
+    ncu: &Ncu,
+    cache_dir: &Path,
+    out: &mut Writer,
+) -> Result<(), Stop> {
     match proofs::forget(cache_dir, &Subject::of(device, ncu)) {
         Ok(()) => Ok(()),
         Err(error) => Ok(out.text(&format!(
@@ -134,12 +160,17 @@ pub fn forget(device: &DeviceInfo, ncu: &Ncu, cache_dir: &Path, out: &mut Writer
 
 /// A refusal with its age, so that nobody takes it for a new one.
 fn with_age(why: &str, seconds: u64) -> String {
-    let age = if seconds < 60 { format!("{seconds} s") } else { format!("{} min", seconds / 60) };
+    let age = if seconds < 60 {
+        format!("{seconds} s")
+    } else {
+        format!("{} min", seconds / 60)
+    };
     format!("{why} (seen {age} ago; `lab doctor` tries again)")
 }
 
-/// Whether this user can read counters with this ncu, for `lab doctor`: a refusal that was kept does not count. The error says why not,
-/// and what to do. If a signal ends the calling process, it ends its children first.
+/// Whether this user can read counters with this ncu, for `lab doctor`: a refusal that was kept
+/// does not count. The error says why not, and what to do. If a signal ends the calling process, it
+/// ends its children first.
 pub fn counters_are_readable(options: &JudgeOptions, ncu: &Ncu) -> Result<(), String> {
     try_to_prove(options, ncu).unwrap_or_else(|stop| Err(stop.to_string()))
 }
@@ -150,7 +181,10 @@ fn try_to_prove(options: &JudgeOptions, ncu: &Ncu) -> Result<Result<(), String>,
     let sink = SharedSink::new(std::io::sink());
     let cache_dir = cache_dir(options)?;
     let target = lab_device::resolve(options.device);
-    let device = start_worker(options, Language::Cuda, target, &sink)?.ready()?.info().clone();
+    let device = start_worker(options, Language::Cuda, target, &sink)?
+        .ready()?
+        .info()
+        .clone();
     // Held to the end: a profiled launch beside a measurement would disturb it.
     let lock = DeviceAccess::of(&device, &cache_dir).try_get(DeviceUse::Launching)?;
     if lock.is_none() && !device.emulated {
@@ -161,8 +195,19 @@ fn try_to_prove(options: &JudgeOptions, ncu: &Ncu) -> Result<Result<(), String>,
     }
     let compiler = start_compiler(options, target, &sink)?;
     let arch = arch(options, &device);
-    let mut builder = KernelBuilder { compiler: Some(compiler), options, cache_dir: &cache_dir, arch };
-    let proving =
-        Proving { options, target, device: &device, cache_dir: &cache_dir, ncu, limit: PROOF_LIMIT };
+    let mut builder = KernelBuilder {
+        compiler: Some(compiler),
+        options,
+        cache_dir: &cache_dir,
+        arch,
+    };
+    let proving = Proving {
+        options,
+        target,
+        device: &device,
+        cache_dir: &cache_dir,
+        ncu,
+        limit: PROOF_LIMIT,
+    };
     proving.prove(&mut builder, true, &mut sink.writer())
 }

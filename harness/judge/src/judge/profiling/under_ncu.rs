@@ -51,9 +51,16 @@ pub struct UnderNcu<'a> {
 impl<'a> UnderNcu<'a> {
     pub fn new(ncu: &'a Ncu, kernels: Vec<String>, cache_dir: &Path) -> Result<Self, Stop> {
         let folder = PrivateFolder::new(cache_dir).map_err(|e| {
-            Stop::Lab(format!("no temporary folder can be made in {}: {e}", cache_dir.display()))
+            Stop::Lab(format!(
+                "no temporary folder can be made in {}: {e}",
+                cache_dir.display()
+            ))
         })?;
-        Ok(UnderNcu { ncu, kernels, folder })
+        Ok(UnderNcu {
+            ncu,
+            kernels,
+            folder,
+        })
     }
 
     /// Whether ncu is told no names, and counts every kernel but the lab's own.
@@ -80,7 +87,8 @@ impl<'a> UnderNcu<'a> {
         String::from_utf8_lossy(&log).into_owned()
     }
 
-    /// Starts a worker under ncu, has it make the launches, and waits for the report. All launches together may take `limit`.
+    /// Starts a worker under ncu, has it make the launches, and waits for the report. All launches
+    /// together may take `limit`.
     pub fn run(
         &self,
         start: &WorkerStart,
@@ -88,7 +96,9 @@ impl<'a> UnderNcu<'a> {
         limit: Duration,
         launch: impl FnOnce(&mut Worker) -> Result<(), Stop>,
     ) -> Result<Ran, Stop> {
-        let command = self.ncu.command(&counters, &self.kernels, &self.report(), &self.log_path());
+        let command = self
+            .ncu
+            .command(&counters, &self.kernels, &self.report(), &self.log_path());
         let tool = WatchingTool {
             environment: vec![exec_wrapper::wrap(&command)],
             folder: self.folder.path().to_owned(),
@@ -96,19 +106,35 @@ impl<'a> UnderNcu<'a> {
             is_profiler: true,
         };
         let began = Instant::now();
-        let WorkerStart { options, target, cache_dir, forward } = start;
-        let started =
-            Worker::start_under_tool(&options.worker, &tool, *target, limit, cache_dir, forward.clone());
-        let ran = started.and_then(StartingWorker::ready).and_then(|mut worker| {
-            let ran = launch(&mut worker);
-            worker.close_and_wait(WRITE_LIMIT.min(limit));
-            ran
-        });
+        let WorkerStart {
+            options,
+            target,
+            cache_dir,
+            forward,
+        } = start;
+        let started = Worker::start_under_tool(
+            &options.worker,
+            &tool,
+            *target,
+            limit,
+            cache_dir,
+            forward.clone(),
+        );
+        let ran = started
+            .and_then(StartingWorker::ready)
+            .and_then(|mut worker| {
+                let ran = launch(&mut worker);
+                worker.close_and_wait(WRITE_LIMIT.min(limit));
+                ran
+            });
         let log = self.log();
         match log::failure(&log) {
             Some(Failure::Refused(why)) => return Ok(Ran::NoCounters(why)),
             Some(Failure::Unusable(why)) => {
-                return Ok(Ran::NoCounters(format!("ncu {} cannot profile here: {why}", self.ncu.version)));
+                return Ok(Ran::NoCounters(format!(
+                    "ncu {} cannot profile here: {why}",
+                    self.ncu.version
+                )));
             }
             None => {}
         }
@@ -126,7 +152,9 @@ impl<'a> UnderNcu<'a> {
         }
         match self.report().symlink_metadata() {
             Ok(about) if about.is_file() && about.len() <= REPORT_LIMIT => Ok(Ran::Reported),
-            Ok(_) => Err(Stop::Lab("ncu's report is no plain file, or larger than 1 GiB".into())),
+            Ok(_) => Err(Stop::Lab(
+                "ncu's report is no plain file, or larger than 1 GiB".into(),
+            )),
             Err(_) => Err(Stop::Lab(format!(
                 "ncu {} ended without a report{}",
                 self.ncu.version,

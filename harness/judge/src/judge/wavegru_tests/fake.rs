@@ -51,7 +51,8 @@ impl Fake {
     }
 
     fn run(&mut self, args: &[Arg]) {
-        let address = |i: usize| u64::from_le_bytes(args[i].as_slice().try_into().unwrap()) as usize;
+        let address =
+            |i: usize| u64::from_le_bytes(args[i].as_slice().try_into().unwrap()) as usize;
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(&args[21]);
         let seen = Seen {
             h0: address(15),
@@ -65,17 +66,32 @@ impl Fake {
         self.launched.lock().unwrap().push((seed, seen.forced != 0));
         let n = words[0] as usize;
         let inputs = RunInputs::draw(256, n, &self.config.ranges(), seed);
-        let expected = self.model.run(std::slice::from_ref(&inputs), 2, &mut |_, _| {}).remove(0);
+        let expected = self
+            .model
+            .run(std::slice::from_ref(&inputs), 2, &mut |_, _| {})
+            .remove(0);
         let drawn = inputs.sampling;
         assert_eq!(words[1] as usize, drawn.first_token);
-        assert_eq!(words[4..6], [drawn.temperature.to_bits(), drawn.min_p.to_bits()]);
-        assert_eq!(self.memory[seen.h0..][..1024], *bytemuck::cast_slice::<f32, u8>(&inputs.h0));
-        assert_eq!(self.memory[address(20)..][..WORK_BYTES], vec![0; WORK_BYTES]);
+        assert_eq!(
+            words[4..6],
+            [drawn.temperature.to_bits(), drawn.min_p.to_bits()]
+        );
+        assert_eq!(
+            self.memory[seen.h0..][..1024],
+            *bytemuck::cast_slice::<f32, u8>(&inputs.h0)
+        );
+        assert_eq!(
+            self.memory[address(20)..][..WORK_BYTES],
+            vec![0; WORK_BYTES]
+        );
         if seen.forced == 0 {
-            let left: Vec<u32> = self
-                .taught_at
-                .map_or(Vec::new(), |at| bytemuck::pod_collect_to_vec(&self.memory[at..at + 4 * n]));
-            assert!(left.iter().all(|word| *word > 255), "taught tokens are left where tokens are sampled");
+            let left: Vec<u32> = self.taught_at.map_or(Vec::new(), |at| {
+                bytemuck::pod_collect_to_vec(&self.memory[at..at + 4 * n])
+            });
+            assert!(
+                left.iter().all(|word| *word > 255),
+                "taught tokens are left where tokens are sampled"
+            );
             self.put(seen.tokens, &expected.tokens);
         } else {
             self.taught_at = Some(seen.forced);
@@ -94,7 +110,10 @@ impl Fake {
 
 impl Driver for Fake {
     fn info(&self) -> DeviceInfo {
-        DeviceInfo { emulated: self.emulated, ..testing::device() }
+        DeviceInfo {
+            emulated: self.emulated,
+            ..testing::device()
+        }
     }
     fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
         Ok(0)
@@ -103,8 +122,13 @@ impl Driver for Fake {
         Ok(())
     }
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
-        let index = ["wavegru", "lab_launch_wavegru"].iter().position(|known| *known == name);
-        Ok(index.map(|i| Entry { module, index: i as u32 }))
+        let index = ["wavegru", "lab_launch_wavegru"]
+            .iter()
+            .position(|known| *known == name);
+        Ok(index.map(|i| Entry {
+            module,
+            index: i as u32,
+        }))
     }
     fn blocks_per_sm(&mut self, _: Entry, _: u32, _: u32) -> Result<u32, DeviceError> {
         Ok(1)
@@ -141,7 +165,10 @@ impl Driver for Fake {
             self.run(args);
         } else {
             let out = u64::from_le_bytes(args[2].as_slice().try_into().unwrap()) as usize;
-            self.put(out, &statement_encoding::shape([1, 1, 1, 256, 1, 1, 0, 1], "", 0));
+            self.put(
+                out,
+                &statement_encoding::shape([1, 1, 1, 256, 1, 1, 0, 1], "", 0),
+            );
         }
         Ok(0.5)
     }
@@ -149,7 +176,13 @@ impl Driver for Fake {
 
 /// Judges a kernel that gives the right answers and then spoils them with `spoil`. Returns the log.
 pub fn judge(emulated: bool, spoil: Spoil) -> String {
-    judge_in(tempfile::tempdir().unwrap().path(), emulated, spoil, Judging::default()).0
+    judge_in(
+        tempfile::tempdir().unwrap().path(),
+        emulated,
+        spoil,
+        Judging::default(),
+    )
+    .0
 }
 
 /// [`judge`] with this cache folder. Returns the log, and the seed and kind of each launch.
@@ -195,7 +228,12 @@ pub struct Judging<'a> {
 }
 
 /// Does with the problem what the judge does, in the same order, and returns the log.
-pub fn judge_worker(mut worker: Worker, image: &Path, cache_dir: &Path, judging: Judging) -> String {
+pub fn judge_worker(
+    mut worker: Worker,
+    image: &Path,
+    cache_dir: &Path,
+    judging: Judging,
+) -> String {
     let device = worker.info().clone();
     let log = Log::default();
     let mut out = log.writer();
@@ -224,10 +262,26 @@ pub fn judge_worker(mut worker: Worker, image: &Path, cache_dir: &Path, judging:
         problem.dump(&mut cx, &mut worker, module, folder).unwrap();
     }
     if verdict == Correctness::Pass && !(judging.sealed.is_some() && device.emulated) {
-        let candidate = Candidate { problem: &mut *problem, worker: &mut worker, module, image };
-        verdict =
-            measuring::measure(&mut cx, &Plan::default(), candidate, &mut None, &mut |_| Ok(false)).unwrap();
+        let candidate = Candidate {
+            problem: &mut *problem,
+            worker: &mut worker,
+            module,
+            image,
+        };
+        verdict = measuring::measure(&mut cx, &Plan::default(), candidate, &mut None, &mut |_| {
+            Ok(false)
+        })
+        .unwrap();
     }
-    cx.out.line("correctness", if verdict == Correctness::Pass { "pass" } else { "fail" }).unwrap();
+    cx.out
+        .line(
+            "correctness",
+            if verdict == Correctness::Pass {
+                "pass"
+            } else {
+                "fail"
+            },
+        )
+        .unwrap();
     log.text()
 }

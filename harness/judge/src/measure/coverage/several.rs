@@ -1,5 +1,6 @@
-//! How often the intervals of several workloads hold the truth all together, and how often a word about one of them is
-//! wrong. The turns of all workloads end when the aggregate's interval is narrow, as in a save.
+//! How often the intervals of several workloads hold the truth all together, and how often a word
+//! about one of them is wrong. The turns of all workloads end when the aggregate's interval is
+//! narrow, as in a save.
 
 use super::*;
 use lab_stats::several::{self, LogRatios, WorkloadSpeed};
@@ -17,14 +18,17 @@ struct Measured {
     blocks: usize,
 }
 
-/// Measures workloads that take `slower` times as long as the incumbent's. The noise of a turn is `shared` by all of its
-/// workloads, and each workload has noise of its own in addition, of a size of its own.
+/// Measures workloads that take `slower` times as long as the incumbent's. The noise of a turn is
+/// `shared` by all of its workloads, and each workload has noise of its own in addition, of a size
+/// of its own.
 fn measured(seed: u64, slower: &[f64], seconds: f64, shared: Kind, own: Kind) -> Measured {
     let plan = Plan::default();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let size = Normal::new(0.0, 0.5).unwrap();
-    let mut noises: Vec<(f64, Noise)> =
-        slower.iter().map(|_| (f64::exp(size.sample(&mut rng)), own())).collect();
+    let mut noises: Vec<(f64, Noise)> = slower
+        .iter()
+        .map(|_| (f64::exp(size.sample(&mut rng)), own()))
+        .collect();
     let mut shared = shared();
     let mut logs: Vec<Vec<f64>> = vec![Vec::new(); slower.len()];
     let mut whole: Vec<f64> = Vec::new();
@@ -32,7 +36,8 @@ fn measured(seed: u64, slower: &[f64], seconds: f64, shared: Kind, own: Kind) ->
         let mut turn = |of: &dyn Fn(f64) -> f64| -> Vec<f64> {
             let all = shared(&mut rng);
             let each = slower.iter().zip(&mut noises);
-            each.map(|(slower, (size, noise))| of(*slower).ln() + all + *size * noise(&mut rng)).collect()
+            each.map(|(slower, (size, noise))| of(*slower).ln() + all + *size * noise(&mut rng))
+                .collect()
         };
         let (a1, b1) = (turn(&|_| 1.0), turn(&|slower| slower));
         let (b2, a2) = (turn(&|slower| slower), turn(&|_| 1.0));
@@ -46,7 +51,10 @@ fn measured(seed: u64, slower: &[f64], seconds: f64, shared: Kind, own: Kind) ->
         if !plan.goes_on(&so_far(&plan, &ratio), spent) {
             let trials: Vec<LogRatios> = logs.into_iter().map(|logs| vec![logs]).collect();
             let found = several::judge(&trials, plan.same_within, false);
-            return Measured { found: found.into_iter().flatten().collect(), blocks: ratio.blocks };
+            return Measured {
+                found: found.into_iter().flatten().collect(),
+                blocks: ratio.blocks,
+            };
         }
     }
 }
@@ -65,14 +73,21 @@ fn is_wrong(speed: Speed, slower: f64) -> bool {
     }
 }
 
-/// Workloads of which all are the same, all are clearly different, or most are faster and a few slower.
+/// Workloads of which all are the same, all are clearly different, or most are faster and a few
+/// slower.
 fn truths(count: usize) -> [(&'static str, Vec<f64>); 4] {
     let of = |slower: fn(usize) -> f64| (0..count).map(slower).collect();
     [
         ("all the same", of(|_| 1.0)),
         ("all 20 % slower", of(|_| 1.2)),
-        ("most 10 % faster, every fifth 2 % slower", of(|at| if at % 5 == 0 { 1.02 } else { 1.0 / 1.1 })),
-        ("each at a threshold", of(|at| [1.005, 1.0 / 1.005, 1.015, 1.0 / 1.015][at % 4])),
+        (
+            "most 10 % faster, every fifth 2 % slower",
+            of(|at| if at % 5 == 0 { 1.02 } else { 1.0 / 1.1 }),
+        ),
+        (
+            "each at a threshold",
+            of(|at| [1.005, 1.0 / 1.005, 1.015, 1.0 / 1.015][at % 4]),
+        ),
     ]
 }
 
@@ -82,8 +97,12 @@ const KINDS: [(&str, Kind, Kind); 6] = [
     ("normal 2 %", CALM, || normal(2e-2)),
     ("heavy tails 0.5 %", CALM, || heavy(5e-3)),
     ("the turn 1 %, each 0.2 %", || normal(1e-2), || normal(2e-3)),
-    ("like the last 0.5, 0.5 %", CALM, || like_the_last(5e-3, 0.5)),
-    ("a layout for each block, 0.3 %", CALM, || layouts(3e-3, 3e-3)),
+    ("like the last 0.5, 0.5 %", CALM, || {
+        like_the_last(5e-3, 0.5)
+    }),
+    ("a layout for each block, 0.3 %", CALM, || {
+        layouts(3e-3, 3e-3)
+    }),
 ];
 
 #[test]
@@ -100,7 +119,8 @@ fn all_intervals_hold_the_truth_and_no_word_is_wrong() {
                         // The end that a verdict gave an interval is the threshold itself.
                         low * (1.0 - 1e-12) <= 1.0 / slower && 1.0 / slower <= high * (1.0 + 1e-12)
                     };
-                    let wrong = |(found, slower): (&WorkloadSpeed, &f64)| is_wrong(found.speed, *slower);
+                    let wrong =
+                        |(found, slower): (&WorkloadSpeed, &f64)| is_wrong(found.speed, *slower);
                     held += u64::from(measured.found.iter().zip(&slower).all(holds));
                     right += u64::from(!measured.found.iter().zip(&slower).any(wrong));
                     blocks += measured.blocks;
@@ -109,15 +129,24 @@ fn all_intervals_hold_the_truth_and_no_word_is_wrong() {
                 let (held, right) = (percent(held), percent(right));
                 let blocks = blocks as f64 / MEASUREMENTS as f64;
                 let name = format!("{count} workloads, {truth}, {name}");
-                println!("{name:<75} all held {held:5.1} %, no word wrong {right:5.1} %, {blocks:.1} blocks");
-                assert!(held >= ALL_RIGHT, "{name}: all intervals hold in only {held:.1} %");
-                assert!(right >= ALL_RIGHT, "{name}: no word is wrong in only {right:.1} %");
+                println!(
+                    "{name:<75} all held {held:5.1} %, no word wrong {right:5.1} %, {blocks:.1} blocks"
+                );
+                assert!(
+                    held >= ALL_RIGHT,
+                    "{name}: all intervals hold in only {held:.1} %"
+                );
+                assert!(
+                    right >= ALL_RIGHT,
+                    "{name}: no word is wrong in only {right:.1} %"
+                );
             }
         }
     }
 }
 
-/// Why the intervals are corrected: of 54 intervals that are not, some miss the truth in most measurements.
+/// Why the intervals are corrected: of 54 intervals that are not, some miss the truth in most
+/// measurements.
 #[test]
 fn without_a_correction_some_of_many_are_wrong() {
     let slower = [1.0; 54];

@@ -23,13 +23,15 @@ pub struct CaseData {
     pub after_steps: Vec<Outputs>,
     /// For each set, what is planted in it.
     pub planted: Vec<Vec<Placed>>,
-    /// The longest launch of the reference, in seconds. `None` if what is expected was computed by an earlier run.
+    /// The longest launch of the reference, in seconds. `None` if what is expected was computed by
+    /// an earlier run.
     pub reference_seconds: Option<f64>,
 }
 
 impl CaseData {
-    /// How long a kernel may take for a launch: a thousand times as long as the reference, and at least a time in which no launch of
-    /// a device ends that is only busy. A kernel that hangs is so known in seconds, where `time_limit_s` is a minute.
+    /// How long a kernel may take for a launch: a thousand times as long as the reference, and at
+    /// least a time in which no launch of a device ends that is only busy. A kernel that hangs is
+    /// so known in seconds, where `time_limit_s` is a minute.
     pub fn launch_limit(&self, is_emulated: bool) -> Option<Duration> {
         const LEAST: f64 = 3.0;
         const LEAST_EMULATED: f64 = 30.0;
@@ -47,7 +49,8 @@ pub enum Part {
     Drawn,
     /// Further ones, which hold extremes and are only checked.
     Planted,
-    /// The first of the drawn ones with other values in half of its cells, twice. They are only checked.
+    /// The first of the drawn ones with other values in half of its cells, twice. They are only
+    /// checked.
     Renewed,
 }
 
@@ -55,9 +58,22 @@ pub enum Part {
 pub type Ahead = HashMap<(usize, Part), CaseData>;
 
 /// What the sets of a case hold of extremes.
-pub fn planted_sets(spec: &ProblemSpec, case: &Case, device: &DeviceInfo, seed: u64) -> PlantedSets {
-    let most = if device.emulated { PLANTED_CELLS_EMULATED } else { PLANTED_CELLS };
-    PlantedSets::of(&planted_tensors(spec, case), most, seed_of(case, seed, "planted"))
+pub fn planted_sets(
+    spec: &ProblemSpec,
+    case: &Case,
+    device: &DeviceInfo,
+    seed: u64,
+) -> PlantedSets {
+    let most = if device.emulated {
+        PLANTED_CELLS_EMULATED
+    } else {
+        PLANTED_CELLS
+    };
+    PlantedSets::of(
+        &planted_tensors(spec, case),
+        most,
+        seed_of(case, seed, "planted"),
+    )
 }
 
 /// The tensors of a case, as far as planting asks.
@@ -77,7 +93,10 @@ pub fn planted_tensors<'a>(spec: &'a ProblemSpec, case: &'a Case) -> Vec<Planted
 /// A seed for one use in a case.
 fn seed_of(case: &Case, seed: u64, used_for: &str) -> u64 {
     let label = format!("{seed} {} {} {used_for}", case.entry, case.label);
-    blake3::hash(label.as_bytes()).as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    blake3::hash(label.as_bytes())
+        .as_bytes()
+        .first_chunk()
+        .map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 /// Where a set's extremes lie, and the seed of their values.
@@ -111,7 +130,13 @@ fn sets_of(case: &Case, part: Part, planted: &PlantedSets, device: &DeviceInfo) 
 }
 
 /// Draws a set of inputs, with what is planted in it.
-fn set(spec: &ProblemSpec, case: &Case, sets: &PlantedSets, seed: u64, which: Set) -> (Inputs, Vec<Placed>) {
+fn set(
+    spec: &ProblemSpec,
+    case: &Case,
+    sets: &PlantedSets,
+    seed: u64,
+    which: Set,
+) -> (Inputs, Vec<Placed>) {
     let tensors = planted_tensors(spec, case);
     let number = match which {
         Set::Drawn(number) => number,
@@ -136,7 +161,14 @@ enum Set {
 
 /// Draws the first set of a case.
 pub fn first_set(spec: &ProblemSpec, case: &Case, device: &DeviceInfo, seed: u64) -> Inputs {
-    set(spec, case, &planted_sets(spec, case, device, seed), seed, Set::Drawn(0)).0
+    set(
+        spec,
+        case,
+        &planted_sets(spec, case, device, seed),
+        seed,
+        Set::Drawn(0),
+    )
+    .0
 }
 
 /// The sets of a part, and what is planted in each.
@@ -149,13 +181,22 @@ pub fn drawn_sets(
     device: &DeviceInfo,
     seed: u64,
 ) -> Vec<DrawnSets> {
-    let planted: Vec<PlantedSets> =
-        parts.iter().map(|(index, _)| planted_sets(spec, &spec.cases[*index], device, seed)).collect();
-    let each = parts.iter().zip(&planted).enumerate().flat_map(|(at, ((index, part), planted))| {
-        sets_of(&spec.cases[*index], *part, planted, device).into_iter().map(move |set| (at, set))
-    });
+    let planted: Vec<PlantedSets> = parts
+        .iter()
+        .map(|(index, _)| planted_sets(spec, &spec.cases[*index], device, seed))
+        .collect();
+    let each = parts
+        .iter()
+        .zip(&planted)
+        .enumerate()
+        .flat_map(|(at, ((index, part), planted))| {
+            sets_of(&spec.cases[*index], *part, planted, device)
+                .into_iter()
+                .map(move |set| (at, set))
+        });
     let mut each: Vec<(usize, Set)> = each.collect();
-    // The large ones first, so that no core begins one when the others have nothing left. The sort keeps the order of a part.
+    // The large ones first, so that no core begins one when the others have nothing left. The sort
+    // keeps the order of a part.
     each.sort_by_key(|(at, _)| std::cmp::Reverse(spec.cases[parts[*at].0].cells()));
     let drawn = each_on_a_thread(&each, |(at, which)| {
         set(spec, &spec.cases[parts[*at].0], &planted[*at], seed, *which)
@@ -177,15 +218,17 @@ pub fn draw(
     device: &DeviceInfo,
     seed: u64,
 ) -> Result<CaseData, Stop> {
-    let drawn = drawn_sets(spec, &[(index, part)], device, seed).pop().unwrap_or_default();
+    let drawn = drawn_sets(spec, &[(index, part)], device, seed)
+        .pop()
+        .unwrap_or_default();
     with_expected(spec, index, drawn, reference)
 }
 
 /// Parts of cases, each named by the case's index, with their data.
 type PartsWithData = Vec<((usize, Part), CaseData)>;
 
-/// [`draw`] for several parts, as long as `is_idle` returns true: it is asked before each. While the reference launches on one part,
-/// the next is drawn.
+/// [`draw`] for several parts, as long as `is_idle` returns true: it is asked before each. While
+/// the reference launches on one part, the next is drawn.
 pub fn draw_each(
     spec: &Rc<ProblemSpec>,
     parts: &[(usize, Part)],
@@ -200,7 +243,10 @@ pub fn draw_each(
         scope.spawn(move || {
             for part in parts {
                 let sets = drawn_sets(plain_spec, std::slice::from_ref(part), device, seed);
-                if sender.send(sets.into_iter().next().unwrap_or_default()).is_err() {
+                if sender
+                    .send(sets.into_iter().next().unwrap_or_default())
+                    .is_err()
+                {
                     return;
                 }
             }
@@ -218,10 +264,20 @@ pub fn draw_each(
 }
 
 /// Bytes of a part, of a drawn one with the outputs.
-pub fn bytes(spec: &ProblemSpec, (index, part): (usize, Part), device: &DeviceInfo, seed: u64) -> usize {
+pub fn bytes(
+    spec: &ProblemSpec,
+    (index, part): (usize, Part),
+    device: &DeviceInfo,
+    seed: u64,
+) -> usize {
     let case = &spec.cases[index];
     let counts = |tensor: &&CaseTensor| part == Part::Drawn || tensor.values.is_some();
-    let of_set: usize = case.tensors.iter().filter(counts).map(CaseTensor::bytes).sum();
+    let of_set: usize = case
+        .tensors
+        .iter()
+        .filter(counts)
+        .map(CaseTensor::bytes)
+        .sum();
     sets_of(case, part, &planted_sets(spec, case, device, seed), device).len() * of_set
 }
 
@@ -233,34 +289,57 @@ fn with_expected(
     reference: &mut Option<ReferenceKernel>,
 ) -> Result<CaseData, Stop> {
     let Some(reference) = reference else {
-        return Err(Stop::Lab("the tensor problem was not prepared before its launches".into()));
+        return Err(Stop::Lab(
+            "the tensor problem was not prepared before its launches".into(),
+        ));
     };
     let expected = reference.expect(spec, index, &sets)?;
-    let reference_seconds = expected.iter().map(|of_set| of_set.seconds).max_by(f64::total_cmp);
-    let mut data =
-        CaseData { sets, expected: Vec::new(), after_steps: Vec::new(), planted, reference_seconds };
-    for Expected { outputs, after_steps, .. } in expected {
+    let reference_seconds = expected
+        .iter()
+        .map(|of_set| of_set.seconds)
+        .max_by(f64::total_cmp);
+    let mut data = CaseData {
+        sets,
+        expected: Vec::new(),
+        after_steps: Vec::new(),
+        planted,
+        reference_seconds,
+    };
+    for Expected {
+        outputs,
+        after_steps,
+        ..
+    } in expected
+    {
         data.expected.push(outputs);
         data.after_steps.extend(after_steps);
     }
     Ok(data)
 }
 
-/// Calls `make` for each item, on as many threads as the processor runs at once. The results are in the items' order.
+/// Calls `make` for each item, on as many threads as the processor runs at once. The results are in
+/// the items' order.
 fn each_on_a_thread<I: Sync, R: Send>(items: &[I], make: impl Fn(&I) -> R + Sync) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(items.len());
     let next = AtomicUsize::new(0);
     let work = || {
         let mut made = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(item) = items.get(at) else { return made };
+            let Some(item) = items.get(at) else {
+                return made;
+            };
             made.push((at, make(item)));
         }
     };
     let mut made: Vec<(usize, R)> = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        running.into_iter().flat_map(|part| part.join().expect("drawing numbers does not panic")).collect()
+        running
+            .into_iter()
+            .flat_map(|part| part.join().expect("drawing numbers does not panic"))
+            .collect()
     });
     made.sort_by_key(|(at, _)| *at);
     made.into_iter().map(|(_, result)| result).collect()
@@ -268,7 +347,11 @@ fn each_on_a_thread<I: Sync, R: Send>(items: &[I], make: impl Fn(&I) -> R + Sync
 
 /// Bytes of a set of a case's inputs.
 pub fn bytes_of_inputs(case: &Case) -> usize {
-    case.tensors.iter().filter(|tensor| tensor.values.is_some()).map(CaseTensor::bytes).sum()
+    case.tensors
+        .iter()
+        .filter(|tensor| tensor.values.is_some())
+        .map(CaseTensor::bytes)
+        .sum()
 }
 
 /// The number of sets of a part.
@@ -276,9 +359,10 @@ pub fn sets_in(case: &Case, part: Part, planted: &PlantedSets, device: &DeviceIn
     sets_of(case, part, planted, device).len()
 }
 
-/// The number of input sets. A timed window launches each set once at most, so a case with short launches gets as many as
-/// make the window long enough for the device's clock. A huge case has one set, to save time. A case that is not timed
-/// has two, so that no launch can know which one it gets.
+/// The number of input sets. A timed window launches each set once at most, so a case with short
+/// launches gets as many as make the window long enough for the device's clock. A huge case has one
+/// set, to save time. A case that is not timed has two, so that no launch can know which one it
+/// gets.
 pub fn sets(case: &Case, device: &DeviceInfo) -> usize {
     let timed = !device.emulated && !case.held_out;
     match case.cells() {
@@ -298,8 +382,9 @@ const FIRST_PLANTED: usize = 1 << 32;
 /// Cells of a case from which on drawing, copying and comparing it takes the lab most of a second.
 const HUGE: usize = 8 << 20;
 
-/// Cells of all sets of a case together, where the number of sets is not at one of its limits. Of 2048 × 512 in and out a window then
-/// has seven launches: with two of 5 µs each, its time spread by 2.3 % on an H200, more than that of any other shape.
+/// Cells of all sets of a case together, where the number of sets is not at one of its limits. Of
+/// 2048 × 512 in and out a window then has seven launches: with two of 5 µs each, its time spread
+/// by 2.3 % on an H200, more than that of any other shape.
 const WINDOW_CELLS: usize = 16 << 20;
 
 /// Launches of 2 µs then fill a window of more than 30 µs.
@@ -325,7 +410,11 @@ mod tests {
         assert_eq!(limit(Some(10e-6), false), Some(3.0));
         assert_eq!(limit(Some(0.02), false), Some(23.0));
         assert_eq!(limit(Some(0.02), true), Some(50.0));
-        assert_eq!(limit(None, false), None, "then the limit of all launches counts");
+        assert_eq!(
+            limit(None, false),
+            None,
+            "then the limit of all launches counts"
+        );
         assert_eq!(limit(Some(f64::NAN), false), None);
     }
 }

@@ -8,7 +8,8 @@ fn spec(workloads: &[u64], planted: &str) -> ProblemSpec {
     let mut text = "entry = \"scale\"\ndims = [\"n\"]\nbytes = \"8 * n\"\n".to_owned();
     let input = format!("role = \"in\"\nvalues = {{ normal = {{}} }}\nplanted = {planted}");
     for (name, role) in [("x", input.as_str()), ("y", "role = \"out\"")] {
-        text += &format!("[[tensor]]\nname = \"{name}\"\n{role}\ntype = \"f32\"\nshape = [\"n\"]\n");
+        text +=
+            &format!("[[tensor]]\nname = \"{name}\"\n{role}\ntype = \"f32\"\nshape = [\"n\"]\n");
     }
     text += "[tolerance.f32]\natol = 1e-6\n[objective]\nsamples = \"n\"\n";
     for n in workloads {
@@ -21,7 +22,10 @@ const MIB: u64 = 1 << 20;
 
 /// The memory of a machine, of which so much is free.
 fn machine(all_mib: u64, free_mib: u64) -> Option<MemoryBytes> {
-    Some(MemoryBytes { all: all_mib * MIB, free: free_mib * MIB })
+    Some(MemoryBytes {
+        all: all_mib * MIB,
+        free: free_mib * MIB,
+    })
 }
 
 fn refusal_on(
@@ -30,10 +34,19 @@ fn refusal_on(
     emulated: bool,
     machine: Option<MemoryBytes>,
 ) -> Option<String> {
-    let device = DeviceInfo { memory_bytes: memory_mib * MIB, emulated, ..testing::device() };
+    let device = DeviceInfo {
+        memory_bytes: memory_mib * MIB,
+        emulated,
+        ..testing::device()
+    };
     let spec = spec(workloads, "false");
     let chosen: Vec<usize> = (0..spec.cases.len()).collect();
-    let held = HeldMemory { spec: &spec, chosen: &chosen, renewed: &[], device: &device };
+    let held = HeldMemory {
+        spec: &spec,
+        chosen: &chosen,
+        renewed: &[],
+        device: &device,
+    };
     held.check(machine).err().map(|error| error.to_string())
 }
 
@@ -64,17 +77,23 @@ fn the_guard_zones_of_many_small_workloads_count() {
     // Two sets of two buffers each, with 2 MiB and 64 KiB of guard zones around every buffer.
     let hundred = [1000; 100];
     let why = refusal(&hundred, 800, true).unwrap();
-    assert!(why.starts_with("the workloads together need 830 MiB of device memory"), "{why}");
+    assert!(
+        why.starts_with("the workloads together need 830 MiB of device memory"),
+        "{why}"
+    );
     assert_eq!(refusal(&hundred, 900, true), None);
 }
 
 #[test]
 fn on_the_emulated_device_all_that_a_run_holds_shares_the_memory() {
-    // 8 bytes of 60 million numbers, four times: in the worker's buffers, in what it knows of them, in the judge's copies, and in what
-    // two launches wrote, which are half of them each.
+    // 8 bytes of 60 million numbers, four times: in the worker's buffers, in what it knows of them,
+    // in the judge's copies, and in what two launches wrote, which are half of them each.
     let wanted = "the workload n=60000000 needs 1.8 GiB of device memory, with what the judge and the reference hold, and fake has 1000 MiB: ";
     let why = refusal(&[60_000_000], 1000, true).unwrap();
-    assert!(why.starts_with(wanted) && why.contains("or let cpu_max_cells leave it out"), "{why}");
+    assert!(
+        why.starts_with(wanted) && why.contains("or let cpu_max_cells leave it out"),
+        "{why}"
+    );
     assert_eq!(refusal(&[60_000_000], 1000, false), None);
     assert_eq!(refusal(&[60_000_000], 2000, true), None);
 }
@@ -85,7 +104,10 @@ fn what_other_programs_hold_is_not_there_for_a_run() {
     let wanted = "the workloads together need 1.8 GiB of this machine's memory, with what the judge and the reference hold, and it has \
                   1000 MiB free now; the largest is n=60000000 with 1.8 GiB: end other programs, make it smaller or remove it";
     assert!(why.starts_with(wanted), "{why}");
-    assert_eq!(refusal_on(&[60_000_000], 8000, true, machine(8000, 2000)), None);
+    assert_eq!(
+        refusal_on(&[60_000_000], 8000, true, machine(8000, 2000)),
+        None
+    );
 }
 
 #[test]
@@ -94,33 +116,55 @@ fn the_judges_copies_of_a_gpus_workloads_are_in_the_machine() {
     let wanted = "the judge's copies together need 6.0 GiB of this machine's memory, and it has 3.9 GiB; the largest is n=400000000 with \
                   6.0 GiB: make it smaller or remove it";
     assert_eq!(why, wanted);
-    assert_eq!(refusal_on(&[400_000_000], 80_000, false, machine(16_000, 8000)), None);
+    assert_eq!(
+        refusal_on(&[400_000_000], 80_000, false, machine(16_000, 8000)),
+        None
+    );
 }
 
 #[test]
 fn the_sets_that_hold_extremes_count() {
-    let device = DeviceInfo { memory_bytes: 0, emulated: true, ..testing::device() };
+    let device = DeviceInfo {
+        memory_bytes: 0,
+        emulated: true,
+        ..testing::device()
+    };
     let needs = |planted: &str| {
         let spec = spec(&[20_000], planted);
-        HeldMemory { spec: &spec, chosen: &[0], renewed: &[], device: &device }.together()
+        HeldMemory {
+            spec: &spec,
+            chosen: &[0],
+            renewed: &[],
+            device: &device,
+        }
+        .together()
     };
     let (plain, planted) = (needs("false"), needs("true"));
-    // 13 sets of 20,000 numbers in two tensors fit among the cells of further sets, and one of them is on a worker at a time.
+    // 13 sets of 20,000 numbers in two tensors fit among the cells of further sets, and one of them
+    // is on a worker at a time.
     assert_eq!(planted.judge - plain.judge, 13 * 160_000);
     assert!((4 * MIB..5 * MIB).contains(&(planted.workers - plain.workers)));
 }
 
 #[test]
 fn a_launch_whose_accesses_take_more_memory_than_there_is_is_not_watched() {
-    let device = DeviceInfo { memory_bytes: 25_000 * MIB, emulated: true, ..testing::device() };
+    let device = DeviceInfo {
+        memory_bytes: 25_000 * MIB,
+        emulated: true,
+        ..testing::device()
+    };
     let why = |workloads: &[u64], machine| {
         let spec = spec(workloads, "false");
-        let held = HeldMemory { spec: &spec, chosen: &[0], renewed: &[], device: &device };
+        let held = HeldMemory {
+            spec: &spec,
+            chosen: &[0],
+            renewed: &[],
+            device: &device,
+        };
         held.too_large_to_watch(&[0], machine)
     };
     let text = why(&[100_000_000], None).unwrap();
-    let wanted =
-        "to watch n=100000000 takes up to 24.2 GiB of memory, and fake has less free: add a small workload";
+    let wanted = "to watch n=100000000 takes up to 24.2 GiB of memory, and fake has less free: add a small workload";
     assert_eq!(text, wanted);
     assert_eq!(why(&[10_000_000], None), None);
     assert!(why(&[10_000_000], machine(25_000, 2000)).is_some());

@@ -1,4 +1,5 @@
-//! Shapes that no run has shown: `[[keep]]` in problem.toml says how they are drawn at each `lab keep`.
+//! Shapes that no run has shown: `[[keep]]` in problem.toml says how they are drawn at each
+//! `lab keep`.
 
 use super::planted::PlantedText;
 use super::values_text::ValuesText;
@@ -34,7 +35,10 @@ fn three() -> usize {
 }
 
 #[derive(Clone, Copy, Deserialize)]
-#[serde(untagged, expecting = "an extent is a number, or { from = 1, to = 100 }, or the same with a step")]
+#[serde(
+    untagged,
+    expecting = "an extent is a number, or { from = 1, to = 100 }, or the same with a step"
+)]
 enum ExtentChoice {
     One(i64),
     ExtentRange(ExtentRange),
@@ -56,7 +60,8 @@ fn one() -> i64 {
 /// How often a shape is drawn again if it was shown already. There may be no other shape.
 const MOST_REDRAWS: usize = 100;
 
-/// Most shapes of a table. Each is a case of its own, which the reference computes and the kernel is launched on.
+/// Most shapes of a table. Each is a case of its own, which the reference computes and the kernel
+/// is launched on.
 const MOST: usize = 1000;
 
 impl DrawnShapes {
@@ -85,12 +90,16 @@ impl DrawnShapes {
         [0, u64::MAX].map(|which| self.shape(&mut || which))
     }
 
-    /// Draws shapes and adds them to `shown`. Avoids shapes that are in `shown` already, as far as there are others.
+    /// Draws shapes and adds them to `shown`. Avoids shapes that are in `shown` already, as far as
+    /// there are others.
     pub fn draw(&self, shown: &mut Vec<Extents>, rng: &mut ChaCha8Rng) {
         for _ in 0..self.draws {
             let draw = std::iter::repeat_with(|| self.shape(&mut || rng.next_u64()));
             let drawn: Vec<Extents> = draw.take(MOST_REDRAWS).collect();
-            let new = drawn.iter().find(|shape| !shown.contains(shape)).or(drawn.first());
+            let new = drawn
+                .iter()
+                .find(|shape| !shown.contains(shape))
+                .or(drawn.first());
             shown.extend(new.cloned());
         }
     }
@@ -107,7 +116,10 @@ impl DrawnShapes {
                 from + which * step
             }
         };
-        self.dims.iter().map(|(name, choice)| (name.clone(), extent(choice))).collect()
+        self.dims
+            .iter()
+            .map(|(name, choice)| (name.clone(), extent(choice)))
+            .collect()
     }
 }
 

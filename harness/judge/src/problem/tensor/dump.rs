@@ -9,8 +9,9 @@ use npyz::WriterBuilder;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
-/// Writes `CASE-x.npy` for inputs, and `CASE-y_reference.npy` and `CASE-y_kernel.npy` for outputs. CASE is the case's
-/// label, as in `rows3-cols257-Tf16`. Floats of 8 and 16 bits are widened to f32.
+/// Writes `CASE-x.npy` for inputs, and `CASE-y_reference.npy` and `CASE-y_kernel.npy` for outputs.
+/// CASE is the case's label, as in `rows3-cols257-Tf16`. Floats of 8 and 16 bits are widened to
+/// f32.
 pub fn write(
     folder: &Path,
     spec: &ProblemSpec,
@@ -20,7 +21,11 @@ pub fn write(
 ) -> Result<(), Stop> {
     let label = case.label.replace('=', "").replace(' ', "-");
     for (i, (tensor, shaped)) in spec.tensors.iter().zip(&case.tensors).enumerate() {
-        let contents = [("", &drawn.sets[0][i]), ("_reference", &drawn.expected[0][i]), ("_kernel", &got[i])];
+        let contents = [
+            ("", &drawn.sets[0][i]),
+            ("_reference", &drawn.expected[0][i]),
+            ("_kernel", &got[i]),
+        ];
         for (suffix, content) in contents {
             let Some(content) = content else { continue };
             let path = folder.join(format!("{label}-{}{suffix}.npy", tensor.name));
@@ -33,7 +38,9 @@ pub fn write(
 
 fn write_npy(path: &Path, shaped: &CaseTensor, content: &[u8]) -> io::Result<()> {
     let dtype = shaped.dtype;
-    let cells = content.chunks_exact(dtype.size()).map(|cell| dtype.value(cell));
+    let cells = content
+        .chunks_exact(dtype.size())
+        .map(|cell| dtype.value(cell));
     let integers = cells.clone().map(|value| match value {
         CellValue::Integer(value) => value,
         CellValue::Float(value) => value as i64,
@@ -57,7 +64,11 @@ fn write_cells<T: npyz::AutoSerialize>(
 ) -> io::Result<()> {
     let shape: Vec<u64> = shaped.shape.iter().map(|n| *n as u64).collect();
     let file = BufWriter::new(std::fs::File::create(path)?);
-    let mut npy = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(file).begin_nd()?;
+    let mut npy = npyz::WriteOptions::new()
+        .default_dtype()
+        .shape(&shape)
+        .writer(file)
+        .begin_nd()?;
     npy.extend(cells)?;
     npy.finish()
 }

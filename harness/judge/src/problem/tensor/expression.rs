@@ -27,17 +27,34 @@ impl Expression {
             let why = e.msg().split(", Operator {").next().unwrap_or_default();
             format!("'{text}' is not an expression: {why}")
         })?;
-        if let Some(unknown) = parsed.var_names().iter().find(|v| !names.contains(&v.as_str())) {
+        if let Some(unknown) = parsed
+            .var_names()
+            .iter()
+            .find(|v| !names.contains(&v.as_str()))
+        {
             let hint = suggest(unknown, names);
-            return Err(format!("'{text}' names '{unknown}', which is not a dimension{hint}"));
+            return Err(format!(
+                "'{text}' names '{unknown}', which is not a dimension{hint}"
+            ));
         }
-        Ok(Expression { text: text.to_owned(), parsed })
+        Ok(Expression {
+            text: text.to_owned(),
+            parsed,
+        })
     }
 
     /// The value; an error if it is not finite. `look_up` gives the value of a name.
     pub fn value(&self, look_up: impl Fn(&str) -> f64) -> Result<f64, String> {
-        let values: Vec<f64> = self.parsed.var_names().iter().map(|name| look_up(name)).collect();
-        let value = self.parsed.eval(&values).map_err(|e| format!("'{}': {}", self.text, e.msg()))?;
+        let values: Vec<f64> = self
+            .parsed
+            .var_names()
+            .iter()
+            .map(|name| look_up(name))
+            .collect();
+        let value = self
+            .parsed
+            .eval(&values)
+            .map_err(|e| format!("'{}': {}", self.text, e.msg()))?;
         if value.is_finite() {
             return Ok(value);
         }
@@ -61,14 +78,16 @@ impl Expression {
     }
 }
 
-/// Replaces numbers with an exponent, as `1e-3`, by their digits, because the parser reads `e` as a name.
+/// Replaces numbers with an exponent, as `1e-3`, by their digits, because the parser reads `e` as a
+/// name.
 fn written_out(text: &str) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let is_name = first.is_ascii_alphabetic() || first == '_';
         let end = if is_name {
-            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len())
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .unwrap_or(rest.len())
         } else if first.is_ascii_digit() || first == '.' {
             number_end(rest)
         } else {
@@ -93,7 +112,9 @@ fn written_out(text: &str) -> Result<String, String> {
 fn number_end(text: &str) -> usize {
     let digits = |from: usize| {
         let behind = &text[from..];
-        from + behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len())
+        from + behind
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(behind.len())
     };
     let mut end = digits(0);
     if text[end..].starts_with('.') {
@@ -139,7 +160,9 @@ mod tests {
             let got = expression.value(value_of).unwrap();
             assert!((got - value).abs() <= 1e-12 * value, "{text} is {got}");
         }
-        let error = Expression::parse("1e999 * k", &["k"]).map(|_| ()).unwrap_err();
+        let error = Expression::parse("1e999 * k", &["k"])
+            .map(|_| ())
+            .unwrap_err();
         assert_eq!(error, "'1e999 * k': 1e999 is too large");
         for wrong in ["1e", "1e-", "2 k", "1e5e5"] {
             assert!(Expression::parse(wrong, &["k"]).is_err(), "{wrong}");
@@ -148,14 +171,21 @@ mod tests {
 
     #[test]
     fn a_mistake_is_named() {
-        let error = |text: &str| Expression::parse(text, &["rows", "cols"]).map(|_| ()).unwrap_err();
+        let error = |text: &str| {
+            Expression::parse(text, &["rows", "cols"])
+                .map(|_| ())
+                .unwrap_err()
+        };
         assert_eq!(
             error("rows * col"),
             "'rows * col' names 'col', which is not a dimension (did you mean 'cols'?)"
         );
         assert!(error("rows * ").starts_with("'rows * ' is not an expression: "));
         let twice = error("rows +* 2");
-        assert!(twice.starts_with("'rows +* 2' is not an expression: ") && !twice.contains('{'), "{twice}");
+        assert!(
+            twice.starts_with("'rows +* 2' is not an expression: ") && !twice.contains('{'),
+            "{twice}"
+        );
         let half = Expression::parse("rows / 2", &["rows"]).unwrap();
         assert_eq!(
             half.extent(|_| 3.0).unwrap_err(),
@@ -176,11 +206,22 @@ mod tests {
         assert!(error(&"(".repeat(100_000)).contains("at most 1000 bytes"));
         assert!(error(&"(".repeat(999)).contains("is not an expression"));
         let signs = format!("{}rows", "-".repeat(990));
-        assert_eq!(Expression::parse(&signs, &["rows"]).unwrap().value(|_| 7.0), Ok(7.0));
+        assert_eq!(
+            Expression::parse(&signs, &["rows"]).unwrap().value(|_| 7.0),
+            Ok(7.0)
+        );
         let roots = format!("{}rows", "sqrt ".repeat(190));
-        assert!(Expression::parse(&roots, &["rows"]).unwrap().value(|_| 7.0).is_ok_and(|root| root >= 1.0));
+        assert!(
+            Expression::parse(&roots, &["rows"])
+                .unwrap()
+                .value(|_| 7.0)
+                .is_ok_and(|root| root >= 1.0)
+        );
         let deep = format!("{}rows{}", "(".repeat(498), ")".repeat(498));
-        assert_eq!(Expression::parse(&deep, &["rows"]).unwrap().value(|_| 7.0), Ok(7.0));
+        assert_eq!(
+            Expression::parse(&deep, &["rows"]).unwrap().value(|_| 7.0),
+            Ok(7.0)
+        );
     }
 
     proptest::proptest! {

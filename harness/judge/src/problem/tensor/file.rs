@@ -28,8 +28,8 @@ pub struct KeepCheck {
     pub timed: When,
 }
 
-/// Reads the problem.toml at `path`, which has this text. With `held_out`, the shapes that `[[keep]]` describes are drawn and
-/// added. An error names the line and the column of the key.
+/// Reads the problem.toml at `path`, which has this text. With `held_out`, the shapes that
+/// `[[keep]]` describes are drawn and added. An error names the line and the column of the key.
 pub fn parse(path: &Path, text: &str, held_out: Option<KeepCheck>) -> Result<ProblemSpec, Stop> {
     let mut file: ProblemFile = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
     file.files = NpyFiles::new(path.parent().unwrap_or(Path::new(".")));
@@ -57,7 +57,10 @@ impl ProblemFile {
             Expression::parse(text, &names).map_err(|e| KeyError::new(format!("{key}: {e}")))
         };
         let optional = |key: &str, text: &Option<String>| {
-            text.as_deref().map(|text| expression(key, text)).transpose().map_err(|e| e.within(key))
+            text.as_deref()
+                .map(|text| expression(key, text))
+                .transpose()
+                .map_err(|e| e.within(key))
         };
         let samples = expression("objective.samples", self.samples()?);
         let counts = ParsedCounts {
@@ -70,10 +73,21 @@ impl ProblemFile {
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
         let graph = self.graph.unwrap_or(true);
-        let of = PeersOf { entry: &self.entry, types: &self.types, graph };
+        let of = PeersOf {
+            entry: &self.entry,
+            types: &self.types,
+            graph,
+        };
         let peers = peers::peers(&self.peer, &of)?;
-        let objective = Objective { figure: self.objective.measure, aggregate: self.objective.aggregate };
-        let scalars = self.scalar.into_iter().map(|scalar| (scalar.name, scalar.dtype)).collect();
+        let objective = Objective {
+            figure: self.objective.measure,
+            aggregate: self.objective.aggregate,
+        };
+        let scalars = self
+            .scalar
+            .into_iter()
+            .map(|scalar| (scalar.name, scalar.dtype))
+            .collect();
         Ok(ProblemSpec {
             name: self.name,
             dims: self.dims,
@@ -92,7 +106,9 @@ impl ProblemFile {
     fn check_steps(&self) -> Result<(), KeyError> {
         let what = match self.steps {
             1 => return Ok(()),
-            2..=MOST_STEPS if self.tensor.iter().any(|t| t.role == TensorRole::Inout) => return Ok(()),
+            2..=MOST_STEPS if self.tensor.iter().any(|t| t.role == TensorRole::Inout) => {
+                return Ok(());
+            }
             2..=MOST_STEPS => {
                 "no tensor has role \"inout\", so a launch leaves nothing to the next one".into()
             }
@@ -101,10 +117,11 @@ impl ProblemFile {
         Err(KeyError::new(format!("steps: {what}")).within("steps"))
     }
 
-    /// The expression for the samples of a launch. A launch is one sample if something else is the measure and nothing is
-    /// said.
+    /// The expression for the samples of a launch. A launch is one sample if something else is the
+    /// measure and nothing is said.
     fn samples(&self) -> Result<&str, KeyError> {
-        let within = |error: &str, key: &str| Err(KeyError::new(error).within(key).within("objective"));
+        let within =
+            |error: &str, key: &str| Err(KeyError::new(error).within(key).within("objective"));
         match (self.objective.measure, self.objective.samples.as_deref()) {
             (Figure::Tflops, _) if self.flops.is_none() => within(
                 "objective.measure: tflops needs the operations of a launch, as in flops = \"2 * m * n * k\" at the top",
@@ -132,8 +149,16 @@ impl ProblemFile {
             return Err(KeyError::new(what).within("dims"));
         }
         let dims = self.dims.iter().enumerate().map(|(i, n)| ("dims", i, n));
-        let tensors = self.tensor.iter().enumerate().map(|(i, t)| ("tensor", i, &t.name));
-        let scalars = self.scalar.iter().enumerate().map(|(i, s)| ("scalar", i, &s.name));
+        let tensors = self
+            .tensor
+            .iter()
+            .enumerate()
+            .map(|(i, t)| ("tensor", i, &t.name));
+        let scalars = self
+            .scalar
+            .iter()
+            .enumerate()
+            .map(|(i, s)| ("scalar", i, &s.name));
         let mut seen: Vec<&str> = Vec::new();
         for (kind, i, name) in dims.chain(tensors).chain(scalars) {
             let what = if !is_identifier(name) {
@@ -155,13 +180,18 @@ impl ProblemFile {
             });
         }
         // Result lines are named after outputs, and keys of result lines are lower case.
-        let shouting =
-            |t: &TensorText| t.role != TensorRole::In && t.name.bytes().any(|b| b.is_ascii_uppercase());
+        let shouting = |t: &TensorText| {
+            t.role != TensorRole::In && t.name.bytes().any(|b| b.is_ascii_uppercase())
+        };
         match self.tensor.iter().position(shouting) {
             Some(i) => {
                 let name = &self.tensor[i].name;
-                let what = format!("tensor: the name of an output must be lower case, unlike '{name}'");
-                Err(KeyError::new(what).within("name").within(i).within("tensor"))
+                let what =
+                    format!("tensor: the name of an output must be lower case, unlike '{name}'");
+                Err(KeyError::new(what)
+                    .within("name")
+                    .within(i)
+                    .within("tensor"))
             }
             None => Ok(()),
         }
@@ -175,15 +205,23 @@ impl ProblemFile {
                 "tensor '{}' has type T, but nothing says what T is: add types = [\"f32\", \"f16\"]",
                 self.tensor[i].name
             );
-            return Err(KeyError::new(what).within("type").within(i).within("tensor"));
+            return Err(KeyError::new(what)
+                .within("type")
+                .within(i)
+                .within("tensor"));
         }
         if !self.types.is_empty() && parameter.is_none() {
-            return Err(KeyError::new("types is given, but no tensor has type \"T\"").within("types"));
+            return Err(
+                KeyError::new("types is given, but no tensor has type \"T\"").within("types"),
+            );
         }
-        if let Some(i) = (1..self.types.len()).find(|i| self.types[..*i].contains(&self.types[*i])) {
-            return Err(KeyError::new(format!("types: {} is given twice", self.types[i]))
-                .within(i)
-                .within("types"));
+        if let Some(i) = (1..self.types.len()).find(|i| self.types[..*i].contains(&self.types[*i]))
+        {
+            return Err(
+                KeyError::new(format!("types: {} is given twice", self.types[i]))
+                    .within(i)
+                    .within("types"),
+            );
         }
         self.check_entry(pattern).map_err(|e| e.within("entry"))?;
         for (dtype, t) in &self.tolerance {
@@ -204,10 +242,14 @@ impl ProblemFile {
             )));
         }
         if !is_identifier(&entry.replace("{T}", "x")) {
-            return Err(KeyError::new(format!("entry: '{entry}' is not the name of a function")));
+            return Err(KeyError::new(format!(
+                "entry: '{entry}' is not the name of a function"
+            )));
         }
         if KEYWORDS.contains(&entry.as_str()) {
-            return Err(KeyError::new(format!("entry: '{entry}' is a word of C++: choose another name")));
+            return Err(KeyError::new(format!(
+                "entry: '{entry}' is a word of C++: choose another name"
+            )));
         }
         Ok(())
     }
@@ -215,11 +257,15 @@ impl ProblemFile {
     fn tensors(&self, names: &[&str]) -> Result<Vec<ParsedTensor>, KeyError> {
         if self.tensor.iter().all(|t| t.role == TensorRole::In) {
             let what = "tensor: none has role \"out\" or \"inout\", so there is nothing to compare";
-            return Err(KeyError::new(what).within("role").within(0).within("tensor"));
+            return Err(KeyError::new(what)
+                .within("role")
+                .within(0)
+                .within("tensor"));
         }
         let tensor = |(i, t): (usize, &TensorText)| {
             let named = format!("tensor '{}'", t.name);
-            self.tensor(t, names).map_err(|e| e.of(named).within(i).within("tensor"))
+            self.tensor(t, names)
+                .map_err(|e| e.of(named).within(i).within("tensor"))
         };
         self.tensor.iter().enumerate().map(tensor).collect()
     }
@@ -230,7 +276,9 @@ impl ProblemFile {
                 let what = "an output has no values: the kernel writes them";
                 return Err(KeyError::new(what).within("values"));
             }
-            values.check(names).map_err(|e| e.of("values").within("values"))?;
+            values
+                .check(names)
+                .map_err(|e| e.of("values").within("values"))?;
         }
         match &t.tolerance {
             Some(_) if t.role == TensorRole::In => {
@@ -238,7 +286,9 @@ impl ProblemFile {
                 return Err(KeyError::new(what).within("tolerance"));
             }
             Some(tolerance) => {
-                tolerance.check(names).map_err(|e| e.of("tolerance").within("tolerance"))?;
+                tolerance
+                    .check(names)
+                    .map_err(|e| e.of("tolerance").within("tolerance"))?;
             }
             None if t.role == TensorRole::In => {}
             None => {
@@ -256,20 +306,44 @@ impl ProblemFile {
                 ExtentText::Number(n) => Expression::parse(&n.to_string(), names),
                 ExtentText::Expression(text) => Expression::parse(text, names),
             };
-            parsed.map_err(|e| KeyError::new(format!("shape: {e}")).within(i).within("shape"))
+            parsed.map_err(|e| {
+                KeyError::new(format!("shape: {e}"))
+                    .within(i)
+                    .within("shape")
+            })
         };
-        let shape: Vec<Expression> = t.shape.iter().enumerate().map(extent).collect::<Result<_, _>>()?;
+        let shape: Vec<Expression> = t
+            .shape
+            .iter()
+            .enumerate()
+            .map(extent)
+            .collect::<Result<_, _>>()?;
         if shape.is_empty() {
-            return Err(KeyError::new("shape: give at least one extent, as in shape = [1]").within("shape"));
+            return Err(
+                KeyError::new("shape: give at least one extent, as in shape = [1]").within("shape"),
+            );
         }
-        let planted = self.planting(t, t.planted.as_ref()).map_err(|e| e.within("planted"))?;
-        let tensor = TensorSpec { name: t.name.clone(), role: t.role };
-        Ok(ParsedTensor { tensor, dtype: t.dtype, shape, planted })
+        let planted = self
+            .planting(t, t.planted.as_ref())
+            .map_err(|e| e.within("planted"))?;
+        let tensor = TensorSpec {
+            name: t.name.clone(),
+            role: t.role,
+        };
+        Ok(ParsedTensor {
+            tensor,
+            dtype: t.dtype,
+            shape,
+            planted,
+        })
     }
 
-    /// What is planted into a tensor as `text` says, which may be its own key or that of a workload.
+    /// What is planted into a tensor as `text` says, which may be its own key or that of a
+    /// workload.
     fn planting(&self, t: &TensorText, text: Option<&PlantedText>) -> Result<Planting, KeyError> {
-        let Some(text) = text else { return Ok(Planting::default()) };
+        let Some(text) = text else {
+            return Ok(Planting::default());
+        };
         let planting = text.planting(t.shape.len(), &self.concrete(t.dtype))?;
         match t.role {
             TensorRole::Out if !planting.kinds.is_empty() => {
@@ -400,6 +474,8 @@ const KEYWORDS: [&str; 92] = [
 
 fn is_identifier(name: &str) -> bool {
     let mut letters = name.bytes();
-    letters.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+    letters
+        .next()
+        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
         && letters.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }

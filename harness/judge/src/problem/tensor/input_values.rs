@@ -25,8 +25,9 @@ pub enum InputValues {
         low: i64,
         high: i64,
     },
-    /// Each row holds whole numbers in ascending order: `low` first, `high` last. A number may occur several times. A row
-    /// of one cell holds `low`. A row holds the cells along the last extent.
+    /// Each row holds whole numbers in ascending order: `low` first, `high` last. A number may
+    /// occur several times. A row of one cell holds `low`. A row holds the cells along the last
+    /// extent.
     Ascending {
         low: i64,
         high: i64,
@@ -38,20 +39,28 @@ pub enum InputValues {
     Npy(Arc<NpyArray>),
 }
 
-/// So many standard deviations from the mean are within the range of the type. One number in 16,000 is farther away; it
-/// becomes the largest one.
+/// So many standard deviations from the mean are within the range of the type. One number in 16,000
+/// is farther away; it becomes the largest one.
 const DEVIATIONS: f64 = 4.0;
 
 /// The smallest f64 that is not below a whole number. Beyond 2⁵³ an f64 does not hold every one.
 fn not_below(number: i64) -> f64 {
     let near = number as f64;
-    if (near as i128) < i128::from(number) { near.next_up() } else { near }
+    if (near as i128) < i128::from(number) {
+        near.next_up()
+    } else {
+        near
+    }
 }
 
 /// The largest f64 that is not above a whole number.
 fn not_above(number: i64) -> f64 {
     let near = number as f64;
-    if (near as i128) > i128::from(number) { near.next_down() } else { near }
+    if (near as i128) > i128::from(number) {
+        near.next_down()
+    } else {
+        near
+    }
 }
 
 impl InputValues {
@@ -71,7 +80,9 @@ impl InputValues {
     pub fn reach(&self) -> f64 {
         match self {
             InputValues::Normal { mean, std } => mean.abs() + DEVIATIONS * std,
-            _ => self.range().map_or(0.0, |(low, high)| low.abs().max(high.abs())),
+            _ => self
+                .range()
+                .map_or(0.0, |(low, high)| low.abs().max(high.abs())),
         }
     }
 
@@ -88,23 +99,30 @@ impl InputValues {
         }
     }
 
-    /// Fills a tensor of this shape and returns its bytes. The same seed gives the same bytes on any number of cores,
-    /// because each stretch of cells has its own random stream.
+    /// Fills a tensor of this shape and returns its bytes. The same seed gives the same bytes on
+    /// any number of cores, because each stretch of cells has its own random stream.
     pub fn fill(&self, dtype: Dtype, shape: &[usize], seed: u64) -> Vec<u8> {
         const STRETCH: usize = 1 << 13;
-        /// Cells that take a thread about a millisecond, which is many times as long as starting it.
+        /// Cells that take a thread about a millisecond, which is many times as long as starting
+        /// it.
         const WORTH_A_THREAD: usize = 1 << 17;
         let size = dtype.size();
         let cells: usize = shape.iter().product();
         let row = match self {
             InputValues::Npy(array) => return array.cells.clone(),
-            InputValues::Ascending { .. } | InputValues::Permutation => shape.last().copied().unwrap_or(1),
+            InputValues::Ascending { .. } | InputValues::Permutation => {
+                shape.last().copied().unwrap_or(1)
+            }
             _ => STRETCH,
         };
         let mut bytes = vec![0; cells * size];
-        let mut stretches: Vec<(usize, &mut [u8])> = bytes.chunks_mut(row * size).enumerate().collect();
+        let mut stretches: Vec<(usize, &mut [u8])> =
+            bytes.chunks_mut(row * size).enumerate().collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = stretches.len().div_ceil(threads).max(WORTH_A_THREAD / row.max(1));
+        let share = stretches
+            .len()
+            .div_ceil(threads)
+            .max(WORTH_A_THREAD / row.max(1));
         let fill = |part: &mut [(usize, &mut [u8])]| {
             for (stream, stretch) in part {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -130,7 +148,9 @@ impl InputValues {
         // `check` has refused every range without a sampler, so the errors below cannot happen.
         match self {
             InputValues::Constant(CellValue::Float(value)) => dtype.encode_each(stretch, || *value),
-            InputValues::Constant(CellValue::Integer(value)) => fill_integers(dtype, stretch, || *value),
+            InputValues::Constant(CellValue::Integer(value)) => {
+                fill_integers(dtype, stretch, || *value)
+            }
             InputValues::Normal { mean, std } => match Normal::new(*mean, *std) {
                 Ok(normal) => {
                     let (lowest, largest) = (-dtype.largest(), dtype.largest());
@@ -161,7 +181,11 @@ fn fill_integers(dtype: Dtype, cells: &mut [u8], mut number: impl FnMut() -> i64
     match dtype {
         // An f64 does not hold each of them.
         Dtype::I64 => {
-            cells.as_chunks_mut().0.iter_mut().for_each(|to| *to = number().to_le_bytes());
+            cells
+                .as_chunks_mut()
+                .0
+                .iter_mut()
+                .for_each(|to| *to = number().to_le_bytes());
         }
         _ => dtype.encode_each(cells, || number() as f64),
     }
@@ -202,12 +226,18 @@ fn permutation(cells: usize, rng: &mut ChaCha8Rng) -> Vec<i64> {
 mod tests {
     #[test]
     fn a_range_of_large_whole_numbers_is_not_left_by_rounding() {
-        for (low, high) in
-            [(i64::MIN, i64::MAX), (1 << 53, (1 << 60) + 1), ((1 << 60) + 1, (1 << 61) - 1), (-7, 9)]
-        {
+        for (low, high) in [
+            (i64::MIN, i64::MAX),
+            (1 << 53, (1 << 60) + 1),
+            ((1 << 60) + 1, (1 << 61) - 1),
+            (-7, 9),
+        ] {
             let range = super::InputValues::Integers { low, high }.range();
             let (a, b) = range.unwrap_or_default();
-            assert!(a as i128 >= i128::from(low) && b as i128 <= i128::from(high), "{low} {high}: {a} {b}");
+            assert!(
+                a as i128 >= i128::from(low) && b as i128 <= i128::from(high),
+                "{low} {high}: {a} {b}"
+            );
             assert!(a <= b && (a - low as f64).abs() <= 256.0 && (b - high as f64).abs() <= 1024.0);
         }
     }
@@ -215,52 +245,117 @@ mod tests {
     use super::*;
 
     fn numbers(values: &InputValues, dtype: Dtype, shape: &[usize], seed: u64) -> Vec<f64> {
-        values.fill(dtype, shape, seed).chunks(dtype.size()).map(|c| dtype.decode(c)).collect()
+        values
+            .fill(dtype, shape, seed)
+            .chunks(dtype.size())
+            .map(|c| dtype.decode(c))
+            .collect()
     }
 
     fn why(values: &InputValues, dtype: Dtype, shape: &[usize]) -> String {
-        values.check(dtype, shape).err().map_or(String::new(), |(key, what)| format!("{key:?} {what}"))
+        values
+            .check(dtype, shape)
+            .err()
+            .map_or(String::new(), |(key, what)| format!("{key:?} {what}"))
     }
 
     #[test]
     fn a_seed_fixes_every_value_and_another_changes_them() {
-        let normal = InputValues::Normal { mean: 0.0, std: 1.0 };
+        let normal = InputValues::Normal {
+            mean: 0.0,
+            std: 1.0,
+        };
         let first = normal.fill(Dtype::F16, &[2, 100_000], 7);
         assert_eq!(first, normal.fill(Dtype::F16, &[200_000], 7));
         assert_ne!(first, normal.fill(Dtype::F16, &[200_000], 8));
-        assert_ne!(first[..1000], first[2 * 65536..][..1000], "stretches differ");
-        assert_eq!(first[..1000], normal.fill(Dtype::F16, &[500], 7), "a shorter tensor is a beginning");
-        for rows in [InputValues::Permutation, InputValues::Ascending { low: 0, high: 1000 }] {
-            assert_eq!(rows.fill(Dtype::I32, &[9, 50], 7), rows.fill(Dtype::I32, &[9, 50], 7));
-            assert_ne!(rows.fill(Dtype::I32, &[9, 50], 7), rows.fill(Dtype::I32, &[9, 50], 8));
+        assert_ne!(
+            first[..1000],
+            first[2 * 65536..][..1000],
+            "stretches differ"
+        );
+        assert_eq!(
+            first[..1000],
+            normal.fill(Dtype::F16, &[500], 7),
+            "a shorter tensor is a beginning"
+        );
+        for rows in [
+            InputValues::Permutation,
+            InputValues::Ascending { low: 0, high: 1000 },
+        ] {
+            assert_eq!(
+                rows.fill(Dtype::I32, &[9, 50], 7),
+                rows.fill(Dtype::I32, &[9, 50], 7)
+            );
+            assert_ne!(
+                rows.fill(Dtype::I32, &[9, 50], 7),
+                rows.fill(Dtype::I32, &[9, 50], 8)
+            );
         }
     }
 
     #[test]
     fn a_range_that_overflows_is_refused() {
-        let wide = InputValues::Uniform { low: -1.5e308, high: 1.5e308 };
+        let wide = InputValues::Uniform {
+            low: -1.5e308,
+            high: 1.5e308,
+        };
         assert!(why(&wide, Dtype::F32, &[1]).contains("finite"));
     }
 
     #[test]
     fn moments_are_those_asked_for() {
-        let drawn = numbers(&InputValues::Normal { mean: 3.0, std: 0.5 }, Dtype::F32, &[100_000], 1);
+        let drawn = numbers(
+            &InputValues::Normal {
+                mean: 3.0,
+                std: 0.5,
+            },
+            Dtype::F32,
+            &[100_000],
+            1,
+        );
         let mean = drawn.iter().sum::<f64>() / 1e5;
         let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 1e5;
-        assert!((mean - 3.0).abs() < 0.01 && (variance - 0.25).abs() < 0.01, "{mean} {variance}");
+        assert!(
+            (mean - 3.0).abs() < 0.01 && (variance - 0.25).abs() < 0.01,
+            "{mean} {variance}"
+        );
     }
 
     #[test]
     fn ranges_are_kept_and_reached() {
-        let drawn = numbers(&InputValues::Integers { low: -2, high: 2 }, Dtype::I32, &[1000], 1);
+        let drawn = numbers(
+            &InputValues::Integers { low: -2, high: 2 },
+            Dtype::I32,
+            &[1000],
+            1,
+        );
         for value in -2..=2 {
             assert!(drawn.contains(&f64::from(value)));
         }
         assert!(drawn.iter().all(|v| (-2.0..=2.0).contains(v)));
-        let uniform = numbers(&InputValues::Uniform { low: 1.0, high: 2.0 }, Dtype::F32, &[1000], 1);
+        let uniform = numbers(
+            &InputValues::Uniform {
+                low: 1.0,
+                high: 2.0,
+            },
+            Dtype::F32,
+            &[1000],
+            1,
+        );
         assert!(uniform.iter().all(|v| (1.0..=2.0).contains(v)));
-        assert_eq!(numbers(&InputValues::Constant(CellValue::Float(0.5)), Dtype::Bf16, &[3], 1), [0.5; 3]);
-        let all = InputValues::Integers { low: i64::MIN, high: i64::MAX };
+        assert_eq!(
+            numbers(
+                &InputValues::Constant(CellValue::Float(0.5)),
+                Dtype::Bf16,
+                &[3],
+                1
+            ),
+            [0.5; 3]
+        );
+        let all = InputValues::Integers {
+            low: i64::MIN,
+            high: i64::MAX,
+        };
         let drawn = numbers(&all, Dtype::I64, &[1000], 1);
         assert!(drawn.iter().any(|v| *v > 1e18) && drawn.iter().any(|v| *v < -1e18));
     }
@@ -272,7 +367,12 @@ mod tests {
         for row in &rows {
             let mut sorted = row.to_vec();
             sorted.sort_by(f64::total_cmp);
-            assert!(sorted.iter().enumerate().all(|(i, value)| *value == i as f64));
+            assert!(
+                sorted
+                    .iter()
+                    .enumerate()
+                    .all(|(i, value)| *value == i as f64)
+            );
         }
         assert!(rows[0] != rows[1] && rows[1] != rows[2]);
     }
@@ -282,9 +382,17 @@ mod tests {
         let offsets = InputValues::Ascending { low: 3, high: 20 };
         let drawn = numbers(&offsets, Dtype::I64, &[50, 30], 5);
         for row in drawn.chunks(30) {
-            assert!(row.is_sorted() && row[0] == 3.0 && row[29] == 20.0, "{row:?}");
+            assert!(
+                row.is_sorted() && row[0] == 3.0 && row[29] == 20.0,
+                "{row:?}"
+            );
         }
-        assert!(drawn.chunks(30).any(|row| row.windows(2).any(|pair| pair[0] == pair[1])), "empty segments");
+        assert!(
+            drawn
+                .chunks(30)
+                .any(|row| row.windows(2).any(|pair| pair[0] == pair[1])),
+            "empty segments"
+        );
         assert_eq!(numbers(&offsets, Dtype::I32, &[2, 1], 5), [3.0, 3.0]);
         assert_eq!(numbers(&offsets, Dtype::I32, &[2], 5), [3.0, 20.0]);
     }
@@ -299,26 +407,41 @@ mod tests {
         assert_eq!(why(&integers, Dtype::I8, &[1]), "");
         let large = InputValues::Ascending { low: 0, high: 500 };
         assert!(
-            why(&large, Dtype::F8e4m3, &[1]).contains("500 does not fit f8e4m3, which goes from -448 to 448")
+            why(&large, Dtype::F8e4m3, &[1])
+                .contains("500 does not fit f8e4m3, which goes from -448 to 448")
         );
         assert_eq!(why(&large, Dtype::F8e5m2, &[1]), "");
         let empty = InputValues::Integers { low: 9, high: 3 };
-        assert!(why(&empty, Dtype::I32, &[1]).contains("integers needs low ≤ high, and 9 is above 3"));
         assert!(
-            why(&InputValues::Permutation, Dtype::U8, &[2, 257]).contains("from 0 to 256 does not fit u8")
+            why(&empty, Dtype::I32, &[1]).contains("integers needs low ≤ high, and 9 is above 3")
+        );
+        assert!(
+            why(&InputValues::Permutation, Dtype::U8, &[2, 257])
+                .contains("from 0 to 256 does not fit u8")
         );
         assert_eq!(why(&InputValues::Permutation, Dtype::U8, &[2, 256]), "");
         assert!(why(&InputValues::Permutation, Dtype::Bf16, &[1000]).contains("counts to 256"));
-        let far = InputValues::Integers { low: 0, high: 65_505 };
+        let far = InputValues::Integers {
+            low: 0,
+            high: 65_505,
+        };
         assert!(
-            why(&far, Dtype::F16, &[1]).contains("65505 does not fit f16, which goes from -65504 to 65504")
+            why(&far, Dtype::F16, &[1])
+                .contains("65505 does not fit f16, which goes from -65504 to 65504")
         );
         assert_eq!(why(&far, Dtype::Bf16, &[1]), "");
         let half = InputValues::Constant(CellValue::Float(0.5));
-        assert!(why(&half, Dtype::I8, &[1]).contains("0.5 is not a whole number, which an i8 needs"));
+        assert!(
+            why(&half, Dtype::I8, &[1]).contains("0.5 is not a whole number, which an i8 needs")
+        );
         let two = InputValues::Constant(CellValue::Integer(2));
-        assert!(why(&two, Dtype::Bool, &[1]).contains("2 does not fit bool, which goes from 0 to 1"));
-        let normal = InputValues::Normal { mean: 0.0, std: 1.0 };
+        assert!(
+            why(&two, Dtype::Bool, &[1]).contains("2 does not fit bool, which goes from 0 to 1")
+        );
+        let normal = InputValues::Normal {
+            mean: 0.0,
+            std: 1.0,
+        };
         assert!(why(&normal, Dtype::Bool, &[1]).contains("a bool tensor takes integers"));
     }
 
@@ -333,13 +456,24 @@ mod tests {
         assert!(why(&constant(449.0), Dtype::F8e4m3, &[1]).contains("from -448 to 448"));
         assert_eq!(why(&constant(57_344.0), Dtype::F8e5m2, &[1]), "");
         assert_eq!(why(&constant(f32::MIN.into()), Dtype::F32, &[1]), "");
-        let range = InputValues::Uniform { low: -1000.0, high: 7.0 };
-        assert!(why(&range, Dtype::F8e4m3, &[1]).starts_with("[\"low\", \"uniform\"] -1e3 does not fit"));
+        let range = InputValues::Uniform {
+            low: -1000.0,
+            high: 7.0,
+        };
+        assert!(
+            why(&range, Dtype::F8e4m3, &[1])
+                .starts_with("[\"low\", \"uniform\"] -1e3 does not fit")
+        );
         assert_eq!(why(&range, Dtype::F8e5m2, &[1]), "");
         let normal = |mean, std| InputValues::Normal { mean, std };
-        assert!(why(&normal(1e39, 1.0), Dtype::Bf16, &[1]).starts_with("[\"mean\", \"normal\"] 1e39"));
+        assert!(
+            why(&normal(1e39, 1.0), Dtype::Bf16, &[1]).starts_with("[\"mean\", \"normal\"] 1e39")
+        );
         let wide = why(&normal(8.0, 111.0), Dtype::F8e4m3, &[1]);
-        assert!(wide.starts_with("[\"std\", \"normal\"] its numbers do not fit f8e4m3"), "{wide}");
+        assert!(
+            wide.starts_with("[\"std\", \"normal\"] its numbers do not fit f8e4m3"),
+            "{wide}"
+        );
         assert_eq!(why(&normal(8.0, 110.0), Dtype::F8e4m3, &[1]), "");
         // What is farther away all the same stays finite.
         let drawn = numbers(&normal(0.0, 1e5), Dtype::F16, &[1000], 3);

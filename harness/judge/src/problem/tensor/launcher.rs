@@ -6,11 +6,14 @@ use crate::dtype::Dtype;
 use crate::gates::Unwritten;
 use crate::outcome::Stop;
 use crate::probe::bounds::CacheState;
-use crate::worker::{Breach, BufferId, Launch, LaunchArg, LaunchTensor, ModuleId, SCRATCH_NAME, Worker};
+use crate::worker::{
+    Breach, BufferId, Launch, LaunchArg, LaunchTensor, ModuleId, SCRATCH_NAME, Worker,
+};
 use lab_device::ExecutionOrder;
 use std::rc::Rc;
 
-/// Separates a tensor's name from the number of its case in the name of a buffer. No tensor's name contains it.
+/// Separates a tensor's name from the number of its case in the name of a buffer. No tensor's name
+/// contains it.
 const CASE: char = '#';
 
 /// The bytes of a case's inputs, in the order of its tensors; `None` for pure outputs.
@@ -22,19 +25,31 @@ pub type Outputs = Vec<Option<Vec<u8>>>;
 /// What a launch wrote, and what its outputs held before.
 pub struct Written {
     pub outputs: Outputs,
-    /// The pattern that each output was filled with, in the order of the case's tensors; `None` for other tensors.
+    /// The pattern that each output was filled with, in the order of the case's tensors; `None` for
+    /// other tensors.
     pub patterns: Vec<Option<u32>>,
 }
 
 impl Written {
-    /// How a cell of output `i` that the launch never wrote is known. `other` is another launch on the same inputs.
-    pub fn unwritten<'a>(&self, i: usize, dtype: Dtype, other: Option<&'a Written>) -> Unwritten<'a> {
-        let other = other.and_then(|other| Some((other.outputs[i].as_deref()?, other.patterns[i]?)));
+    /// How a cell of output `i` that the launch never wrote is known. `other` is another launch on
+    /// the same inputs.
+    pub fn unwritten<'a>(
+        &self,
+        i: usize,
+        dtype: Dtype,
+        other: Option<&'a Written>,
+    ) -> Unwritten<'a> {
+        let other =
+            other.and_then(|other| Some((other.outputs[i].as_deref()?, other.patterns[i]?)));
         match (self.patterns[i], other) {
             (Some(pattern), Some((other, other_pattern)))
                 if dtype.poison_is_a_value() && pattern != other_pattern =>
             {
-                Unwritten::ByTwoLaunches { pattern, other, other_pattern }
+                Unwritten::ByTwoLaunches {
+                    pattern,
+                    other,
+                    other_pattern,
+                }
             }
             _ => Unwritten::of(dtype),
         }
@@ -46,15 +61,18 @@ pub fn draw(spec: &ProblemSpec, case: &Case, seed: u64, set: usize) -> Inputs {
     let tensors = spec.tensors.iter().zip(&case.tensors);
     let inputs = tensors.map(|(tensor, shaped)| {
         let label = format!("{seed} {} {} {set} {}", case.entry, case.label, tensor.name);
-        let seed =
-            blake3::hash(label.as_bytes()).as_bytes().first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
+        let seed = blake3::hash(label.as_bytes())
+            .as_bytes()
+            .first_chunk()
+            .map_or(0, |b| u64::from_le_bytes(*b));
         shaped.draw(seed)
     });
     inputs.collect()
 }
 
-/// The buffers of a case on a worker. Every set of inputs has buffers of its own, outputs included, so that the launches of
-/// a graph share nothing, and what each wrote can be checked after all of them.
+/// The buffers of a case on a worker. Every set of inputs has buffers of its own, outputs included,
+/// so that the launches of a graph share nothing, and what each wrote can be checked after all of
+/// them.
 pub struct CaseLauncher {
     spec: Rc<ProblemSpec>,
     /// The index of the case among the spec's.
@@ -82,19 +100,21 @@ impl TensorBuffer {
     }
 }
 
-/// Writing this many times the size of the L2 cache replaces everything in it, whatever its replacement policy.
+/// Writing this many times the size of the L2 cache replaces everything in it, whatever its
+/// replacement policy.
 const FLUSHED_BY: u64 = 4;
 
 /// What messages call the buffer that flushes the cache. No tensor has this name.
 const FLUSHED: &str = "the lab's own buffer";
 
-/// Allocates what is written before a timed window with a cold cache; `None` if the cache stays warm, and on a device
-/// without a cache. All cases of a worker share it.
+/// Allocates what is written before a timed window with a cold cache; `None` if the cache stays
+/// warm, and on a device without a cache. All cases of a worker share it.
 pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferId>, Stop> {
     let bytes = (FLUSHED_BY * worker.info().l2_bytes) as usize;
     let cold = spec.cache == CacheState::Cold && bytes > 0;
     // Its name says case 0, so that a store into its guard zones is reported with the first case.
-    cold.then(|| worker.buffer(&format!("{FLUSHED}{CASE}0"), bytes)).transpose()
+    cold.then(|| worker.buffer(&format!("{FLUSHED}{CASE}0"), bytes))
+        .transpose()
 }
 
 impl CaseLauncher {
@@ -114,11 +134,17 @@ impl CaseLauncher {
     }
 
     fn without_sets(spec: &Rc<ProblemSpec>, index: usize, shares_buffers: bool) -> Self {
-        CaseLauncher { spec: spec.clone(), index, sets: Vec::new(), shares_buffers }
+        CaseLauncher {
+            spec: spec.clone(),
+            index,
+            sets: Vec::new(),
+            shares_buffers,
+        }
     }
 
-    /// As [`CaseLauncher::set_up`], with one set of buffers for all sets. It uploads nothing: each launch uploads its inputs. For many
-    /// small sets that takes a part of the time, and no two of them can be launched without a preparation in between.
+    /// As [`CaseLauncher::set_up`], with one set of buffers for all sets. It uploads nothing: each
+    /// launch uploads its inputs. For many small sets that takes a part of the time, and no two of
+    /// them can be launched without a preparation in between.
     pub fn set_up_shared(
         spec: &Rc<ProblemSpec>,
         index: usize,
@@ -137,15 +163,19 @@ impl CaseLauncher {
 
     /// The number of the buffers that a set has. Further sets lie where earlier ones have lain.
     fn place(&self, set: usize) -> usize {
-        if self.shares_buffers { 0 } else { set % self.sets.len().max(1) }
+        if self.shares_buffers {
+            0
+        } else {
+            set % self.sets.len().max(1)
+        }
     }
 
     /// Allocates the buffers of these sets.
     fn allocate(&mut self, worker: &mut Worker, sets: &[Inputs]) -> Result<(), Stop> {
         let tensors = || self.spec.tensors.iter().zip(&self.case().tensors);
-        let wanted = sets
-            .iter()
-            .flat_map(|_| tensors().map(|(tensor, shaped)| (self.name_of(&tensor.name), shaped.bytes())));
+        let wanted = sets.iter().flat_map(|_| {
+            tensors().map(|(tensor, shaped)| (self.name_of(&tensor.name), shaped.bytes()))
+        });
         let mut ids = worker.buffers(wanted.collect())?.into_iter();
         let mut all = Vec::with_capacity(sets.len());
         for set in sets {
@@ -189,33 +219,47 @@ impl CaseLauncher {
         | Breach::StrayStore { buffer, .. }
         | Breach::LateStore { buffer, .. }
         | Breach::InputChanged { buffer, .. }) = breach;
-        buffer.rsplit_once(CASE).is_some_and(|(_, index)| index == self.index.to_string())
+        buffer
+            .rsplit_once(CASE)
+            .is_some_and(|(_, index)| index == self.index.to_string())
     }
 
     /// The buffers that the kernel reads and must not change, of this set.
     pub fn inputs_of(&self, set: usize) -> impl Iterator<Item = BufferId> + '_ {
-        self.sets[self.place(set)].0.iter().filter_map(|buffer| match buffer {
-            TensorBuffer::Input(id) => Some(*id),
-            TensorBuffer::Output(_) => None,
-        })
+        self.sets[self.place(set)]
+            .0
+            .iter()
+            .filter_map(|buffer| match buffer {
+                TensorBuffer::Input(id) => Some(*id),
+                TensorBuffer::Output(_) => None,
+            })
     }
 
     /// The buffers that the kernel writes, of this set.
     pub fn outputs_of(&self, set: usize) -> impl Iterator<Item = BufferId> + '_ {
-        self.sets[self.place(set)].0.iter().filter_map(|buffer| match buffer {
-            TensorBuffer::Output(id) => Some(*id),
-            TensorBuffer::Input(_) => None,
-        })
+        self.sets[self.place(set)]
+            .0
+            .iter()
+            .filter_map(|buffer| match buffer {
+                TensorBuffer::Output(id) => Some(*id),
+                TensorBuffer::Input(_) => None,
+            })
     }
 
-    /// Prepares the outputs of these sets for a launch: poisons them, or writes what the kernel finds in them. `contents`
-    /// are all sets.
-    pub fn prepare(&self, worker: &mut Worker, sets: &[usize], contents: &[Inputs]) -> Result<(), Stop> {
+    /// Prepares the outputs of these sets for a launch: poisons them, or writes what the kernel
+    /// finds in them. `contents` are all sets.
+    pub fn prepare(
+        &self,
+        worker: &mut Worker,
+        sets: &[usize],
+        contents: &[Inputs],
+    ) -> Result<(), Stop> {
         let poisoned = self.write_before(worker, sets, contents)?;
         worker.poison_all(poisoned)
     }
 
-    /// Writes what the kernel finds in these sets. Returns the buffers that are still to be poisoned.
+    /// Writes what the kernel finds in these sets. Returns the buffers that are still to be
+    /// poisoned.
     fn write_before(
         &self,
         worker: &mut Worker,
@@ -239,7 +283,12 @@ impl CaseLauncher {
     }
 
     /// Writes other inputs into the buffers of a set.
-    pub fn write_inputs(&self, worker: &mut Worker, set: usize, content: &Inputs) -> Result<(), Stop> {
+    pub fn write_inputs(
+        &self,
+        worker: &mut Worker,
+        set: usize,
+        content: &Inputs,
+    ) -> Result<(), Stop> {
         let buffers = self.sets[self.place(set)].0.iter().zip(content);
         let inputs = buffers.filter_map(|(buffer, content)| match (buffer, content) {
             (TensorBuffer::Input(id), Some(content)) => Some((*id, content.as_slice())),
@@ -250,11 +299,29 @@ impl CaseLauncher {
 
     /// The launch of `module`'s kernel on this set.
     pub fn launch_of(&self, module: ModuleId, set: usize, order: ExecutionOrder) -> Launch {
-        let mut args: Vec<LaunchArg> =
-            self.sets[self.place(set)].0.iter().map(|buffer| LaunchArg::Buffer(buffer.id())).collect();
-        args.extend(self.case().scalars.iter().map(|bytes| LaunchArg::Value(bytes.clone())));
-        args.extend(self.case().dims.iter().map(|n| LaunchArg::Value(n.to_le_bytes().to_vec())));
-        let dims = self.case().dims.iter().flat_map(|n| n.to_le_bytes()).collect();
+        let mut args: Vec<LaunchArg> = self.sets[self.place(set)]
+            .0
+            .iter()
+            .map(|buffer| LaunchArg::Buffer(buffer.id()))
+            .collect();
+        args.extend(
+            self.case()
+                .scalars
+                .iter()
+                .map(|bytes| LaunchArg::Value(bytes.clone())),
+        );
+        args.extend(
+            self.case()
+                .dims
+                .iter()
+                .map(|n| LaunchArg::Value(n.to_le_bytes().to_vec())),
+        );
+        let dims = self
+            .case()
+            .dims
+            .iter()
+            .flat_map(|n| n.to_le_bytes())
+            .collect();
         Launch {
             module,
             entry: self.case().entry.clone(),
@@ -269,7 +336,12 @@ impl CaseLauncher {
 
     /// What a launch statement may ask tensor maps of. The tensors are the first arguments.
     fn tensors(&self) -> Vec<LaunchTensor> {
-        let tensors = self.spec.tensors.iter().zip(&self.case().tensors).enumerate();
+        let tensors = self
+            .spec
+            .tensors
+            .iter()
+            .zip(&self.case().tensors)
+            .enumerate();
         let of = |(arg, (tensor, shaped)): (usize, (&TensorSpec, &CaseTensor))| LaunchTensor {
             name: tensor.name.clone(),
             arg,
@@ -279,8 +351,8 @@ impl CaseLauncher {
         tensors.map(of).collect()
     }
 
-    /// Prepares the outputs of a set, launches `module`'s kernel on it, and returns the seconds of the launch. `contents`
-    /// are all sets.
+    /// Prepares the outputs of a set, launches `module`'s kernel on it, and returns the seconds of
+    /// the launch. `contents` are all sets.
     pub fn launch(
         &self,
         worker: &mut Worker,
@@ -294,8 +366,8 @@ impl CaseLauncher {
         launched.map_err(|stop| with_parameters(stop, &self.spec, self.case()))
     }
 
-    /// The next launch on what the last one left in this set: state stays, and pure outputs are poisoned again. Returns the
-    /// seconds of the launch. `contents` are all sets.
+    /// The next launch on what the last one left in this set: state stays, and pure outputs are
+    /// poisoned again. Returns the seconds of the launch. `contents` are all sets.
     pub fn launch_again(
         &self,
         worker: &mut Worker,
@@ -313,14 +385,23 @@ impl CaseLauncher {
     }
 
     /// What the last launch on this set wrote, and the patterns that its outputs held before.
-    pub fn written(&self, worker: &mut Worker, set: usize, contents: &Inputs) -> Result<Written, Stop> {
+    pub fn written(
+        &self,
+        worker: &mut Worker,
+        set: usize,
+        contents: &Inputs,
+    ) -> Result<Written, Stop> {
         let buffers = self.sets[self.place(set)].0.iter().zip(contents);
-        let pattern = |(buffer, content): (&TensorBuffer, &Option<Vec<u8>>)| match (buffer, content) {
+        let pattern = |(buffer, content): (&TensorBuffer, &Option<Vec<u8>>)| match (buffer, content)
+        {
             (TensorBuffer::Output(id), None) => worker.last_poison(*id),
             _ => None,
         };
         let patterns = buffers.map(pattern).collect();
-        Ok(Written { outputs: self.outputs(worker, set)?, patterns })
+        Ok(Written {
+            outputs: self.outputs(worker, set)?,
+            patterns,
+        })
     }
 
     /// What the last launch on this set wrote.
@@ -340,7 +421,12 @@ impl CaseLauncher {
 
     /// Describes a breach, with the tensor's index if it has one.
     pub fn describe(&self, breach: &Breach) -> String {
-        let plain = |buffer: &str| buffer.rsplit_once(CASE).map_or(buffer, |(name, _)| name).to_owned();
+        let plain = |buffer: &str| {
+            buffer
+                .rsplit_once(CASE)
+                .map_or(buffer, |(name, _)| name)
+                .to_owned()
+        };
         let find = |name: &str| {
             let i = self.spec.tensors.iter().position(|t| t.name == name)?;
             Some(&self.case().tensors[i])
@@ -350,13 +436,20 @@ impl CaseLauncher {
                 let buffer = &plain(buffer);
                 match find(buffer) {
                     _ if *offset < 0 => {
-                        format!("wrote out of bounds: {} bytes before the start of {buffer}", -offset)
+                        format!(
+                            "wrote out of bounds: {} bytes before the start of {buffer}",
+                            -offset
+                        )
                     }
                     Some(tensor) => {
                         let nth = (offset - tensor.bytes() as i64) / tensor.dtype.size() as i64 + 1;
-                        format!("wrote out of bounds: into cell {nth} behind the last one of {buffer}")
+                        format!(
+                            "wrote out of bounds: into cell {nth} behind the last one of {buffer}"
+                        )
                     }
-                    None => format!("wrote out of bounds: to byte {offset} of {buffer}, behind its end"),
+                    None => {
+                        format!("wrote out of bounds: to byte {offset} of {buffer}, behind its end")
+                    }
                 }
             }
             Breach::StrayStore { buffer, offset } | Breach::LateStore { buffer, offset } => {

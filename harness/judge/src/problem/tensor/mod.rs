@@ -1,5 +1,5 @@
-//! Declarative tensor problems: a `problem.toml` and a `reference.cu` or `reference.py`, without Rust code. Every key of problem.toml
-//! is explained in kernels/README.md.
+//! Declarative tensor problems: a `problem.toml` and a `reference.cu` or `reference.py`, without
+//! Rust code. Every key of problem.toml is explained in kernels/README.md.
 
 mod case_data;
 mod checked_cases;
@@ -35,7 +35,8 @@ mod verify;
 
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::{
-    BuildNeeds, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext, StockUse, Timed, WorkerRole,
+    BuildNeeds, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext, StockUse, Timed,
+    WorkerRole,
 };
 use crate::problem::key_error::KeyError;
 use crate::problem::peer::PeerSpec;
@@ -64,7 +65,11 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
     let spec = file::parse(path, text, None)?;
     let folder_name = folder.file_name().map(|n| n.to_string_lossy().into_owned());
-    let name = spec.name.clone().or(folder_name).unwrap_or_else(|| "tensor".into());
+    let name = spec
+        .name
+        .clone()
+        .or(folder_name)
+        .unwrap_or_else(|| "tensor".into());
     Ok(Box::new(TensorProblem {
         name,
         folder,
@@ -109,7 +114,8 @@ struct TensorProblem {
     accepted: AcceptedOutputs,
     accepted_of_incumbent: AcceptedOutputs,
     stocking: Stocking,
-    /// The timed cases that get new inputs where others have lain, as indices into the spec's. None of a kernel in CUDA.
+    /// The timed cases that get new inputs where others have lain, as indices into the spec's. None
+    /// of a kernel in CUDA.
     renewed: Vec<usize>,
 }
 
@@ -119,7 +125,10 @@ impl Problem for TensorProblem {
     }
 
     fn build_needs(&self, _device: &DeviceInfo) -> BuildNeeds {
-        BuildNeeds { defines: Vec::new(), problem_header: self.spec.header() }
+        BuildNeeds {
+            defines: Vec::new(),
+            problem_header: self.spec.header(),
+        }
     }
 
     fn reference(&self) -> Option<Language> {
@@ -144,7 +153,9 @@ impl Problem for TensorProblem {
 
     fn calls(&self, device: &DeviceInfo) -> Vec<Call> {
         let cases = self.cases_of(&self.spec, self.when, device).into_iter();
-        cases.map(|index| parameters::call(&self.spec, &self.spec.cases[index])).collect()
+        cases
+            .map(|index| parameters::call(&self.spec, &self.spec.cases[index]))
+            .collect()
     }
 
     fn leave_out(&mut self, labels: &[String]) {
@@ -165,16 +176,22 @@ impl Problem for TensorProblem {
     }
 
     fn use_graph(&mut self, graph: bool) {
-        self.spec = Rc::new(ProblemSpec { graph, ..(*self.spec).clone() });
+        self.spec = Rc::new(ProblemSpec {
+            graph,
+            ..(*self.spec).clone()
+        });
     }
 
-    /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so are the shapes that
-    /// problem.toml says how to draw. The run's workloads are timed.
+    /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so
+    /// are the shapes that problem.toml says how to draw. The run's workloads are timed.
     fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
         self.timed_when = self.when;
         self.when = When::Keep;
         self.spec = self.spec_of_keep(seed)?;
-        Ok(HeldOutUse { sets_in_a_check: 1, counts_them: false })
+        Ok(HeldOutUse {
+            sets_in_a_check: 1,
+            counts_them: false,
+        })
     }
 
     fn use_stock(&mut self, stock: StockUse) {
@@ -205,11 +222,18 @@ impl Problem for TensorProblem {
 
     fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
         let is_from_stock = self.take_from_stock(cx)?;
-        let asked = self.spec.cases.iter().filter(|case| case.when <= self.when).count();
+        let asked = self
+            .spec
+            .cases
+            .iter()
+            .filter(|case| case.when <= self.when)
+            .count();
         self.chosen = self.cases_of(&self.spec, self.when, cx.device);
         if self.chosen.is_empty() {
             let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
-            return Err(KeyError::new(what).within("cpu_max_cells").stop(&self.path(), &self.text));
+            return Err(KeyError::new(what)
+                .within("cpu_max_cells")
+                .stop(&self.path(), &self.text));
         }
         if self.chosen.len() < asked {
             cx.out.caveat(format_args!(
@@ -240,7 +264,11 @@ impl Problem for TensorProblem {
     ) -> Result<(), Stop> {
         let of = |part: Part| move |index: usize| (index, part);
         // The timed cases first: they are also the first that are checked.
-        let drawn = self.timed_cases().into_iter().chain(self.untimed_cases()).map(of(Part::Drawn));
+        let drawn = self
+            .timed_cases()
+            .into_iter()
+            .chain(self.untimed_cases())
+            .map(of(Part::Drawn));
         let planted = self.chosen.iter().copied().map(of(Part::Planted));
         let renewed = self.renewed.iter().copied().map(of(Part::Renewed));
         let all: Vec<(usize, Part)> = drawn.chain(planted).chain(renewed).collect();
@@ -250,8 +278,14 @@ impl Problem for TensorProblem {
             bytes <= MOST_AHEAD
         };
         let parts: Vec<(usize, Part)> = all.iter().take_while(fits).copied().collect();
-        let drawn =
-            case_data::draw_each(&self.spec, &parts, &mut self.reference, cx.device, cx.seed, is_idle)?;
+        let drawn = case_data::draw_each(
+            &self.spec,
+            &parts,
+            &mut self.reference,
+            cx.device,
+            cx.seed,
+            is_idle,
+        )?;
         let are_all_drawn = drawn.len() == all.len();
         self.ahead.extend(drawn);
         if are_all_drawn && is_idle() {
@@ -321,9 +355,20 @@ impl Problem for TensorProblem {
         Ok(self.choose_for_check())
     }
 
-    fn require_memory_for_races(&self, device: &DeviceInfo, beside_a_run: bool) -> Result<(), Stop> {
-        let of_run = if beside_a_run { self.cases_of(&self.spec, self.when, device) } else { Vec::new() };
-        match self.held(&of_run, device).too_large_to_watch(&self.chosen, memory::usable()) {
+    fn require_memory_for_races(
+        &self,
+        device: &DeviceInfo,
+        beside_a_run: bool,
+    ) -> Result<(), Stop> {
+        let of_run = if beside_a_run {
+            self.cases_of(&self.spec, self.when, device)
+        } else {
+            Vec::new()
+        };
+        match self
+            .held(&of_run, device)
+            .too_large_to_watch(&self.chosen, memory::usable())
+        {
             Some(why) => Err(Stop::Lab(why)),
             None => Ok(()),
         }
@@ -339,7 +384,10 @@ impl Problem for TensorProblem {
     }
 
     fn profile_cases(&self, device: &DeviceInfo) -> Vec<ProfileCase> {
-        self.cases_to_profile(device).into_iter().map(|index| self.profile_case(index, device)).collect()
+        self.cases_to_profile(device)
+            .into_iter()
+            .map(|index| self.profile_case(index, device))
+            .collect()
     }
 
     fn launch_for_profile(
@@ -366,7 +414,12 @@ impl Problem for TensorProblem {
 impl TensorProblem {
     /// What a run of these cases holds.
     fn held<'a>(&'a self, chosen: &'a [usize], device: &'a DeviceInfo) -> HeldMemory<'a> {
-        HeldMemory { spec: &self.spec, chosen, renewed: &self.renewed, device }
+        HeldMemory {
+            spec: &self.spec,
+            chosen,
+            renewed: &self.renewed,
+            device,
+        }
     }
 }
 

@@ -31,19 +31,33 @@ pub fn read(folder: &Path, name: &str) -> Result<NpyArray, String> {
         return Err("npy: name a file, as in npy = \"data/x.npy\"".into());
     }
     let path = Path::new(name);
-    if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
-        return Err(format!("{name} is not below the problem's folder: put the file there"));
+    if !path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    {
+        return Err(format!(
+            "{name} is not below the problem's folder: put the file there"
+        ));
     }
-    let bytes = Root::new(folder).read(path, SIZE_LIMIT).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => {
-            format!("there is no {name} beside problem.toml: write it, as with numpy.save")
-        }
-        _ => format!("{name} cannot be read: {error}"),
-    })?;
+    let bytes = Root::new(folder)
+        .read(path, SIZE_LIMIT)
+        .map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                format!("there is no {name} beside problem.toml: write it, as with numpy.save")
+            }
+            _ => format!("{name} cannot be read: {error}"),
+        })?;
     let hash = blake3::hash(&bytes).to_hex().to_string();
-    let Header { descr, shape, data } = header(&bytes).map_err(|e| format!("{name} is no .npy file: {e}"))?;
+    let Header { descr, shape, data } =
+        header(&bytes).map_err(|e| format!("{name} is no .npy file: {e}"))?;
     let cells = bytes.get(data..).unwrap_or_default().to_vec();
-    Ok(NpyArray { name: name.to_owned(), hash, descr, shape, cells })
+    Ok(NpyArray {
+        name: name.to_owned(),
+        hash,
+        descr,
+        shape,
+        cells,
+    })
 }
 
 impl NpyArray {
@@ -65,7 +79,11 @@ impl NpyArray {
         }
         let wanted = shape.iter().product::<usize>() * dtype.size();
         if self.cells.len() != wanted {
-            let what = if self.cells.len() < wanted { "is truncated" } else { "goes on behind its cells" };
+            let what = if self.cells.len() < wanted {
+                "is truncated"
+            } else {
+                "goes on behind its cells"
+            };
             return Err(format!(
                 "{name} {what}: it has {} bytes of cells, and its shape needs {wanted}",
                 self.cells.len()
@@ -74,23 +92,33 @@ impl NpyArray {
         if dtype == Dtype::Bool
             && let Some(at) = self.cells.iter().position(|cell| *cell > 1)
         {
-            return Err(format!("{name} holds {} at cell {at}: a bool is 0 or 1", self.cells[at]));
+            return Err(format!(
+                "{name} holds {} at cell {at}: a bool is 0 or 1",
+                self.cells[at]
+            ));
         }
         Ok(())
     }
 }
 
-/// The types of NumPy whose cells have the same bytes, and what to save an array as. NumPy has no type of its own for
-/// bf16 and the 8-bit floats; ml_dtypes writes them as raw bytes.
+/// The types of NumPy whose cells have the same bytes, and what to save an array as. NumPy has no
+/// type of its own for bf16 and the 8-bit floats; ml_dtypes writes them as raw bytes.
 fn numpy_types(dtype: Dtype) -> (&'static [&'static str], &'static str) {
     match dtype {
         Dtype::F32 => (&["<f4"], "numpy.float32"),
         Dtype::F16 => (&["<f2"], "numpy.float16"),
-        Dtype::Bf16 => (&["<V2", "|V2", "<u2"], "ml_dtypes.bfloat16, or its bits as numpy.uint16"),
-        Dtype::F8e4m3 => {
-            (&["|V1", "<V1", "|u1", "<f1"], "ml_dtypes.float8_e4m3fn, or its bits as numpy.uint8")
-        }
-        Dtype::F8e5m2 => (&["|V1", "<V1", "|u1", "<f1"], "ml_dtypes.float8_e5m2, or its bits as numpy.uint8"),
+        Dtype::Bf16 => (
+            &["<V2", "|V2", "<u2"],
+            "ml_dtypes.bfloat16, or its bits as numpy.uint16",
+        ),
+        Dtype::F8e4m3 => (
+            &["|V1", "<V1", "|u1", "<f1"],
+            "ml_dtypes.float8_e4m3fn, or its bits as numpy.uint8",
+        ),
+        Dtype::F8e5m2 => (
+            &["|V1", "<V1", "|u1", "<f1"],
+            "ml_dtypes.float8_e5m2, or its bits as numpy.uint8",
+        ),
         Dtype::I8 => (&["|i1"], "numpy.int8"),
         Dtype::U8 => (&["|u1"], "numpy.uint8"),
         Dtype::I32 => (&["<i4"], "numpy.int32"),
@@ -111,10 +139,13 @@ struct Header {
     data: usize,
 }
 
-/// Reads the header of version 1, 2 or 3: a dictionary of Python with the three keys that NumPy writes.
+/// Reads the header of version 1, 2 or 3: a dictionary of Python with the three keys that NumPy
+/// writes.
 fn header(bytes: &[u8]) -> Result<Header, String> {
     let short = || "its header is truncated".to_owned();
-    let start = bytes.strip_prefix(b"\x93NUMPY").ok_or("it does not begin as NumPy's files do")?;
+    let start = bytes
+        .strip_prefix(b"\x93NUMPY")
+        .ok_or("it does not begin as NumPy's files do")?;
     let (length, before) = match start {
         [1, _, low, high, ..] => (usize::from(u16::from_le_bytes([*low, *high])), 10),
         [2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, 12),
@@ -122,29 +153,49 @@ fn header(bytes: &[u8]) -> Result<Header, String> {
         [version, ..] => return Err(format!("version {version} of the format is unknown")),
     };
     if length > HEADER_LIMIT {
-        return Err(format!("its header has {length} bytes, and at most {HEADER_LIMIT} are read"));
+        return Err(format!(
+            "its header has {length} bytes, and at most {HEADER_LIMIT} are read"
+        ));
     }
     let text = bytes.get(before..before + length).ok_or_else(short)?;
     let text = std::str::from_utf8(text).map_err(|_| "its header is not text")?;
     let behind = |key: &str| {
-        let at =
-            [format!("'{key}':"), format!("\"{key}\":")].iter().find_map(|k| Some(text.find(k)? + k.len()));
-        at.map(|at| text[at..].trim_start()).ok_or(format!("its header has no {key}"))
+        let at = [format!("'{key}':"), format!("\"{key}\":")]
+            .iter()
+            .find_map(|k| Some(text.find(k)? + k.len()));
+        at.map(|at| text[at..].trim_start())
+            .ok_or(format!("its header has no {key}"))
     };
     let descr = behind("descr")?;
-    let descr = ['\'', '"'].into_iter().find_map(|quote| descr.strip_prefix(quote)?.split(quote).next());
-    let descr = descr.ok_or("its cells are records: save one array")?.to_owned();
+    let descr = ['\'', '"']
+        .into_iter()
+        .find_map(|quote| descr.strip_prefix(quote)?.split(quote).next());
+    let descr = descr
+        .ok_or("its cells are records: save one array")?
+        .to_owned();
     if descr.starts_with('>') {
         return Err(format!("'{descr}' is big-endian: save it in little endian"));
     }
     if !behind("fortran_order")?.starts_with("False") {
         return Err("its cells are in Fortran's order: save numpy.ascontiguousarray of it".into());
     }
-    let shape = behind("shape")?.strip_prefix('(').and_then(|rest| rest.split(')').next());
-    let shape = shape.ok_or("its shape is not a tuple")?.split(',').map(str::trim);
-    let shape: Result<Vec<usize>, _> = shape.filter(|extent| !extent.is_empty()).map(str::parse).collect();
+    let shape = behind("shape")?
+        .strip_prefix('(')
+        .and_then(|rest| rest.split(')').next());
+    let shape = shape
+        .ok_or("its shape is not a tuple")?
+        .split(',')
+        .map(str::trim);
+    let shape: Result<Vec<usize>, _> = shape
+        .filter(|extent| !extent.is_empty())
+        .map(str::parse)
+        .collect();
     let shape = shape.map_err(|_| "its shape holds something else than whole numbers")?;
-    Ok(Header { descr, shape, data: before + length })
+    Ok(Header {
+        descr,
+        shape,
+        data: before + length,
+    })
 }
 
 #[cfg(test)]
@@ -156,7 +207,13 @@ mod tests {
     fn npy(descr: &str, order: &str, shape: &str, cells: &[u8]) -> Vec<u8> {
         let text = format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n");
         let length = (text.len() as u16).to_le_bytes();
-        [b"\x93NUMPY\x01\x00".as_slice(), &length, text.as_bytes(), cells].concat()
+        [
+            b"\x93NUMPY\x01\x00".as_slice(),
+            &length,
+            text.as_bytes(),
+            cells,
+        ]
+        .concat()
     }
 
     fn read_bytes(bytes: &[u8]) -> Result<NpyArray, String> {
@@ -174,15 +231,24 @@ mod tests {
         assert_eq!(array.hash, blake3::hash(&bytes).to_hex().to_string());
         let mut second = bytes.clone();
         second.splice(6..10, [2, 0, bytes[8], bytes[9], 0, 0]);
-        assert_eq!(read_bytes(&second).unwrap().check(Dtype::I32, &[2, 3]), Ok(()));
+        assert_eq!(
+            read_bytes(&second).unwrap().check(Dtype::I32, &[2, 3]),
+            Ok(())
+        );
     }
 
     #[test]
     fn another_shape_type_or_length_is_refused_with_the_reason() {
         let error = |descr: &str, shape: &str, cells: usize, dtype: Dtype| {
-            read_bytes(&npy(descr, "False", shape, &vec![2; cells])).unwrap().check(dtype, &[3]).unwrap_err()
+            read_bytes(&npy(descr, "False", shape, &vec![2; cells]))
+                .unwrap()
+                .check(dtype, &[3])
+                .unwrap_err()
         };
-        assert_eq!(error("'<f4'", "(4,)", 16, Dtype::F32), "x.npy has the shape [4], and the tensor has [3]");
+        assert_eq!(
+            error("'<f4'", "(4,)", 16, Dtype::F32),
+            "x.npy has the shape [4], and the tensor has [3]"
+        );
         assert_eq!(
             error("'<f8'", "(3,)", 24, Dtype::F32),
             "x.npy holds cells of the type '<f8', and the tensor's are f32: save it as numpy.float32"
@@ -192,14 +258,22 @@ mod tests {
             "x.npy is truncated: it has 11 bytes of cells, and its shape needs 12"
         );
         assert!(error("'<f4'", "(3,)", 13, Dtype::F32).contains("goes on behind its cells"));
-        assert_eq!(error("'|b1'", "(3,)", 3, Dtype::Bool), "x.npy holds 2 at cell 0: a bool is 0 or 1");
+        assert_eq!(
+            error("'|b1'", "(3,)", 3, Dtype::Bool),
+            "x.npy holds 2 at cell 0: a bool is 0 or 1"
+        );
         assert!(error("'<f4'", "(18446744073709551615,)", 0, Dtype::F32).contains("has the shape"));
     }
 
     #[test]
     fn raw_bytes_stand_for_types_that_numpy_lacks() {
-        for (dtype, descr) in [(Dtype::Bf16, "'<V2'"), (Dtype::F8e4m3, "'|u1'"), (Dtype::F8e5m2, "'|V1'")] {
-            let array = read_bytes(&npy(descr, "False", "(2,)", &vec![1; 2 * dtype.size()])).unwrap();
+        for (dtype, descr) in [
+            (Dtype::Bf16, "'<V2'"),
+            (Dtype::F8e4m3, "'|u1'"),
+            (Dtype::F8e5m2, "'|V1'"),
+        ] {
+            let array =
+                read_bytes(&npy(descr, "False", "(2,)", &vec![1; 2 * dtype.size()])).unwrap();
             assert_eq!(array.check(dtype, &[2]), Ok(()), "{dtype}");
         }
     }
@@ -207,7 +281,10 @@ mod tests {
     #[test]
     fn what_is_no_array_is_refused_with_the_reason() {
         let error = |bytes: &[u8]| read_bytes(bytes).unwrap_err();
-        assert_eq!(error(b"PK\x03\x04"), "x.npy is no .npy file: it does not begin as NumPy's files do");
+        assert_eq!(
+            error(b"PK\x03\x04"),
+            "x.npy is no .npy file: it does not begin as NumPy's files do"
+        );
         assert!(error(b"\x93NUMPY").contains("truncated"));
         assert!(error(b"\x93NUMPY\x01\x00").contains("truncated"));
         assert!(error(b"\x93NUMPY\x01\x00\xff\x00{'descr'").contains("truncated"));
@@ -225,17 +302,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("problem");
         std::fs::create_dir(&inner).unwrap();
-        std::fs::write(folder.path().join("x.npy"), npy("'<f4'", "False", "(1,)", &[0; 4])).unwrap();
+        std::fs::write(
+            folder.path().join("x.npy"),
+            npy("'<f4'", "False", "(1,)", &[0; 4]),
+        )
+        .unwrap();
         let error = |name: &str| read(&inner, name).unwrap_err();
         assert!(error("../x.npy").contains("is not below the problem's folder"));
         assert!(error("/etc/passwd").contains("is not below the problem's folder"));
         assert!(error("").contains("name a file"));
-        assert_eq!(error("y.npy"), "there is no y.npy beside problem.toml: write it, as with numpy.save");
+        assert_eq!(
+            error("y.npy"),
+            "there is no y.npy beside problem.toml: write it, as with numpy.save"
+        );
         std::os::unix::fs::symlink("../x.npy", inner.join("link.npy")).unwrap();
         assert!(error("link.npy").starts_with("link.npy cannot be read: "));
         let large = std::fs::File::create(inner.join("large.npy")).unwrap();
         large.set_len(SIZE_LIMIT + 1).unwrap();
-        assert!(error("large.npy").contains("at most 8388608 are read"), "{}", error("large.npy"));
+        assert!(
+            error("large.npy").contains("at most 8388608 are read"),
+            "{}",
+            error("large.npy")
+        );
     }
 
     proptest::proptest! {

@@ -43,7 +43,8 @@ impl NumberText {
         }
     }
 
-    /// The value for a workload as a whole number; an error if it is none. A number that is written out is exact.
+    /// The value for a workload as a whole number; an error if it is none. A number that is written
+    /// out is exact.
     pub fn whole(&self, variables: &Variables) -> Result<i64, String> {
         if let NumberText::Integer(number) = self {
             return Ok(*number);
@@ -83,14 +84,26 @@ mod tests {
     #[test]
     fn a_number_is_written_out_or_follows_from_the_dimensions() {
         let look_up = |name: &str| if name == "rows" { 7.0 } else { 0.0 };
-        let variables = Variables { names: &["rows", "zero"], look_up: &look_up };
+        let variables = Variables {
+            names: &["rows", "zero"],
+            look_up: &look_up,
+        };
         let expression = |text: &str| NumberText::Expression(text.to_owned());
         assert_eq!(expression("rows - 1").whole(&variables), Ok(6));
-        assert_eq!(NumberText::Integer(i64::MAX).whole(&variables), Ok(i64::MAX));
+        assert_eq!(
+            NumberText::Integer(i64::MAX).whole(&variables),
+            Ok(i64::MAX)
+        );
         assert_eq!(NumberText::Float(2.0).whole(&variables), Ok(2));
         let error = |number: NumberText| number.whole(&variables).err().unwrap_or_default();
-        assert_eq!(error(expression("rows / 2")), "'rows / 2' is 3.5: it must be a whole number");
-        assert_eq!(error(NumberText::Float(0.5)), "0.5: it must be a whole number");
+        assert_eq!(
+            error(expression("rows / 2")),
+            "'rows / 2' is 3.5: it must be a whole number"
+        );
+        assert_eq!(
+            error(NumberText::Float(0.5)),
+            "0.5: it must be a whole number"
+        );
         assert!(error(expression("2 ^ 53 + 2")).contains("beyond 2^53"));
         assert!(error(expression("rows / zero")).contains("is infinite"));
         assert!(error(NumberText::Float(f64::NAN)).contains("not a finite number"));

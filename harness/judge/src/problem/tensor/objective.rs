@@ -1,4 +1,5 @@
-//! What a tensor problem optimises: the figure of a workload, and how those of several workloads become one.
+//! What a tensor problem optimises: the figure of a workload, and how those of several workloads
+//! become one.
 
 use crate::measure::TimingSummary;
 use lab_protocol::report::Measure;
@@ -98,11 +99,15 @@ impl Objective {
         figures
     }
 
-    /// Samples per second of several workloads, as results.tsv has them, also if something else is the measure: so many samples
-    /// as a launch has on the mean, in the seconds that stand for a turn. So they grow as the objective gets better.
+    /// Samples per second of several workloads, as results.tsv has them, also if something else is
+    /// the measure: so many samples as a launch has on the mean, in the seconds that stand for a
+    /// turn. So they grow as the objective gets better.
     pub fn throughput(self, launches: &[Amounts], times: &[TimingSummary]) -> Option<Measure> {
-        let mean =
-            if self.aggregate == Aggregate::Geometric { Aggregate::Geometric } else { Aggregate::Arithmetic };
+        let mean = if self.aggregate == Aggregate::Geometric {
+            Aggregate::Geometric
+        } else {
+            Aggregate::Arithmetic
+        };
         let samples = mean.of(launches.iter().map(|launch| launch.samples), Better::Larger)?;
         let rate = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
             let turn: Option<Vec<f64>> = times.iter().map(seconds).collect();
@@ -110,25 +115,46 @@ impl Objective {
         };
         let low = rate(&|time| time.interval.map(|(_, high)| high));
         let high = rate(&|time| time.interval.map(|(low, _)| low));
-        Some(Measure { value: rate(&|time| Some(time.median))?, low, high })
+        Some(Measure {
+            value: rate(&|time| Some(time.median))?,
+            low,
+            high,
+        })
     }
 
-    /// The figure of several workloads, with the interval that follows from theirs; `None` without a workload. The interval
-    /// is missing if that of a workload is.
-    pub fn measure(self, figure: Figure, launches: &[Amounts], times: &[TimingSummary]) -> Option<Measure> {
+    /// The figure of several workloads, with the interval that follows from theirs; `None` without
+    /// a workload. The interval is missing if that of a workload is.
+    pub fn measure(
+        self,
+        figure: Figure,
+        launches: &[Amounts],
+        times: &[TimingSummary],
+    ) -> Option<Measure> {
         let aggregate = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
-            let each =
-                launches.iter().zip(times).map(|(launch, time)| Some(figure.of(launch, seconds(time)?)));
-            self.aggregate.of(each.collect::<Option<Vec<f64>>>()?, figure.better())
+            let each = launches
+                .iter()
+                .zip(times)
+                .map(|(launch, time)| Some(figure.of(launch, seconds(time)?)));
+            self.aggregate
+                .of(each.collect::<Option<Vec<f64>>>()?, figure.better())
         };
         let least = aggregate(&|time| time.interval.map(|(low, _)| low));
         let most = aggregate(&|time| time.interval.map(|(_, high)| high));
-        let (low, high) = if figure == Figure::Time { (least, most) } else { (most, least) };
-        Some(Measure { value: aggregate(&|time| Some(time.median))?, low, high })
+        let (low, high) = if figure == Figure::Time {
+            (least, most)
+        } else {
+            (most, least)
+        };
+        Some(Measure {
+            value: aggregate(&|time| Some(time.median))?,
+            low,
+            high,
+        })
     }
 
-    /// The seconds that stand for a turn: if one kernel's are half of another's, its objective is twice as good. Of a
-    /// geometric mean that is the geometric mean of the times, whatever the figure.
+    /// The seconds that stand for a turn: if one kernel's are half of another's, its objective is
+    /// twice as good. Of a geometric mean that is the geometric mean of the times, whatever the
+    /// figure.
     pub fn seconds_of_turn(self, launches: &[Amounts], turn: &[f64]) -> Option<f64> {
         if self.figure == Figure::Time || self.aggregate == Aggregate::Geometric {
             return self.aggregate.of(turn.iter().copied(), Better::Smaller);
@@ -136,7 +162,10 @@ impl Objective {
         // The time in which launches of a mean size would have this rate.
         let amounts = launches.iter().map(|launch| self.figure.of(launch, 1.0));
         let amount = Aggregate::Arithmetic.of(amounts, Better::Larger)?;
-        let rates = launches.iter().zip(turn).map(|(launch, seconds)| self.figure.of(launch, *seconds));
+        let rates = launches
+            .iter()
+            .zip(turn)
+            .map(|(launch, seconds)| self.figure.of(launch, *seconds));
         Some(amount / self.aggregate.of(rates, Better::Larger)?)
     }
 }
@@ -148,12 +177,21 @@ mod tests {
     use proptest::prelude::*;
 
     fn launch(samples: f64, bytes: f64, flops: f64) -> Amounts {
-        Amounts { samples, bytes, flops: Some(flops) }
+        Amounts {
+            samples,
+            bytes,
+            flops: Some(flops),
+        }
     }
 
     fn time(seconds: f64) -> TimingSummary {
         let interval = Some((seconds * 0.5, seconds * 2.0));
-        TimingSummary { n: 6, median: seconds, mad: 0.0, interval }
+        TimingSummary {
+            n: 6,
+            median: seconds,
+            mad: 0.0,
+            interval,
+        }
     }
 
     #[test]
@@ -161,19 +199,32 @@ mod tests {
         let launches = [launch(10.0, 2e9, 4e12); 2];
         let times = [time(2.0), time(8.0)];
         let of = |figure, aggregate| {
-            let measure = Objective { figure, aggregate }.measure(figure, &launches, &times).unwrap();
+            let measure = Objective { figure, aggregate }
+                .measure(figure, &launches, &times)
+                .unwrap();
             assert!(measure.low.unwrap() < measure.value && measure.value < measure.high.unwrap());
             measure.value
         };
         assert!((of(Figure::Samples, Aggregate::Geometric) - 2.5).abs() < 1e-12);
-        assert_eq!(of(Figure::Samples, Aggregate::Arithmetic), f64::midpoint(5.0, 1.25));
+        assert_eq!(
+            of(Figure::Samples, Aggregate::Arithmetic),
+            f64::midpoint(5.0, 1.25)
+        );
         assert_eq!(of(Figure::Samples, Aggregate::Worst), 1.25);
         assert_eq!(of(Figure::Time, Aggregate::Arithmetic), 5e6);
         assert_eq!(of(Figure::Time, Aggregate::Worst), 8e6);
         assert_eq!(of(Figure::Tflops, Aggregate::Worst), 0.5);
-        assert_eq!(of(Figure::Gbps, Aggregate::Arithmetic), f64::midpoint(1.0, 0.25));
-        let alone = TimingSummary { interval: None, ..time(1.0) };
-        let measure = Objective::default().measure(Figure::Time, &launches[..1], &[alone]).unwrap();
+        assert_eq!(
+            of(Figure::Gbps, Aggregate::Arithmetic),
+            f64::midpoint(1.0, 0.25)
+        );
+        let alone = TimingSummary {
+            interval: None,
+            ..time(1.0)
+        };
+        let measure = Objective::default()
+            .measure(Figure::Time, &launches[..1], &[alone])
+            .unwrap();
         assert!((measure.value - 1e6).abs() < 1e-3 && measure.low.or(measure.high).is_none());
         assert_eq!(Objective::default().measure(Figure::Time, &[], &[]), None);
     }

@@ -34,12 +34,22 @@ pub struct CaseOutcomes(Vec<(usize, CaseOutcome)>);
 impl CaseOutcomes {
     /// No case was judged yet. `cases` are indices into the spec's.
     pub fn new(cases: &[usize]) -> Self {
-        CaseOutcomes(cases.iter().map(|case| (*case, CaseOutcome::NotJudged)).collect())
+        CaseOutcomes(
+            cases
+                .iter()
+                .map(|case| (*case, CaseOutcome::NotJudged))
+                .collect(),
+        )
     }
 
     /// All of these cases passed so far.
     pub fn passed(cases: impl IntoIterator<Item = usize>) -> Self {
-        CaseOutcomes(cases.into_iter().map(|case| (case, CaseOutcome::Pass)).collect())
+        CaseOutcomes(
+            cases
+                .into_iter()
+                .map(|case| (case, CaseOutcome::Pass))
+                .collect(),
+        )
     }
 
     /// Notes what the case at this position came to.
@@ -51,14 +61,19 @@ impl CaseOutcomes {
 
     /// The position of a case of the spec.
     pub fn position(&self, spec: &ProblemSpec, case: &Case) -> Option<usize> {
-        self.0.iter().position(|(index, _)| std::ptr::eq(&spec.cases[*index], case))
+        self.0
+            .iter()
+            .position(|(index, _)| std::ptr::eq(&spec.cases[*index], case))
     }
 
     /// Writes the lines of a run that failed.
     pub fn write(&self, spec: &ProblemSpec, out: &mut Writer) -> Result<(), Stop> {
         for (index, outcome) in &self.0 {
             let case = &spec.cases[*index];
-            out.line("workload", format_args!("{} correctness={}", case.label, outcome.word()))?;
+            out.line(
+                "workload",
+                format_args!("{} correctness={}", case.label, outcome.word()),
+            )?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
-//! Extremes that are planted into drawn inputs: values that random numbers hardly ever show, and that a wrong kernel may
-//! depend on, such as a row without a positive number, a largest value in the last column, two largest values, or NaN.
+//! Extremes that are planted into drawn inputs: values that random numbers hardly ever show, and
+//! that a wrong kernel may depend on, such as a row without a positive number, a largest value in
+//! the last column, two largest values, or NaN.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -15,7 +16,8 @@ pub use sets::{Placed, PlantedSets, PlantedTensor, describe, plant};
 use crate::dtype::Dtype;
 use serde::Deserialize;
 
-/// An extreme, as problem.toml names it. Where `values` has a range, no planted number leaves it; infinities and NaN do.
+/// An extreme, as problem.toml names it. Where `values` has a range, no planted number leaves it;
+/// infinities and NaN do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extreme {
@@ -35,7 +37,8 @@ pub enum Extreme {
     LargeNegative,
     /// The same with the highest number.
     LargePositive,
-    /// The first cell is 20 times as large as any other one; with a range, its high end, which no other cell has.
+    /// The first cell is 20 times as large as any other one; with a range, its high end, which no
+    /// other cell has.
     LargeFirst,
     /// The same with the last cell.
     LargeLast,
@@ -43,7 +46,8 @@ pub enum Extreme {
     LowestFirst,
     /// The same with the last cell.
     LowestLast,
-    /// The largest number is there twice, and so is the smallest one. In one such line, the last cell is the largest number too.
+    /// The largest number is there twice, and so is the smallest one. In one such line, the last
+    /// cell is the largest number too.
     Ties,
     /// At most four different numbers.
     Repeated,
@@ -51,10 +55,11 @@ pub enum Extreme {
     SignedZero,
     /// Numbers below the smallest normal one of the type.
     Denormal,
-    /// Both ends of the range; without a range, the largest finite number of the type, in both signs, and lines that lie wholly
-    /// beside the lowest and the highest one.
+    /// Both ends of the range; without a range, the largest finite number of the type, in both
+    /// signs, and lines that lie wholly beside the lowest and the highest one.
     Saturated,
-    /// Positive infinity: in the first cell, in the last one, in some, in all, and in all but one, which is the highest number.
+    /// Positive infinity: in the first cell, in the last one, in some, in all, and in all but one,
+    /// which is the highest number.
     Inf,
     /// Negative infinity, at the same places; the one number is the lowest.
     NegativeInf,
@@ -63,8 +68,8 @@ pub enum Extreme {
 }
 
 impl Extreme {
-    /// What `planted = true` stands for. The other kinds must be named, because a kernel need not bear them unless its problem
-    /// says so.
+    /// What `planted = true` stands for. The other kinds must be named, because a kernel need not
+    /// bear them unless its problem says so.
     const ORDINARY: [Extreme; 16] = [
         Extreme::Large,
         Extreme::Small,
@@ -84,7 +89,8 @@ impl Extreme {
         Extreme::Denormal,
     ];
 
-    /// Whether a line of it can hide what other lines of the same inputs show, because a result depends on it alone.
+    /// Whether a line of it can hide what other lines of the same inputs show, because a result
+    /// depends on it alone.
     fn hides_others(self) -> bool {
         !Extreme::ORDINARY.contains(&self)
     }
@@ -125,7 +131,8 @@ pub enum Axis {
     All,
 }
 
-/// The key `planted` of a tensor: `true`, a list of kinds, or a table of kinds and of the lines to plant them in.
+/// The key `planted` of a tensor: `true`, a list of kinds, or a table of kinds and of the lines to
+/// plant them in.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(
     untagged,
@@ -203,7 +210,8 @@ pub struct Planting {
 }
 
 impl PlantedText {
-    /// What to plant into a tensor of so many extents, which has one of these types. The error says what makes no sense.
+    /// What to plant into a tensor of so many extents, which has one of these types. The error says
+    /// what makes no sense.
     pub fn planting(&self, extents: usize, types: &[Dtype]) -> Result<Planting, String> {
         let (named, along) = match self {
             PlantedText::Kinds(kinds) => (kinds, None),
@@ -227,11 +235,19 @@ impl PlantedText {
                 _ => None,
             })
         {
-            return Err(format!("planted: {}: {dtype} has no such numbers", kind.word()));
+            return Err(format!(
+                "planted: {}: {dtype} has no such numbers",
+                kind.word()
+            ));
         }
         let along = match along {
             None => vec![extents.saturating_sub(1)],
-            Some(AlongText::Word(AlongWord::All)) => return Ok(Planting { kinds, along: vec![Axis::All] }),
+            Some(AlongText::Word(AlongWord::All)) => {
+                return Ok(Planting {
+                    kinds,
+                    along: vec![Axis::All],
+                });
+            }
             Some(AlongText::One(axis)) => vec![*axis],
             Some(AlongText::Several(axes)) => axes.clone(),
         };
@@ -244,7 +260,10 @@ impl PlantedText {
         if along.is_empty() {
             return Err("planted: along names no extent: leave it out for the last one".into());
         }
-        Ok(Planting { kinds, along: along.into_iter().map(Axis::Extent).collect() })
+        Ok(Planting {
+            kinds,
+            along: along.into_iter().map(Axis::Extent).collect(),
+        })
     }
 }
 
@@ -258,26 +277,54 @@ mod tests {
         struct Text {
             planted: PlantedText,
         }
-        let Text { planted } = toml::from_str(&format!("planted = {text}")).map_err(|e| e.to_string())?;
+        let Text { planted } =
+            toml::from_str(&format!("planted = {text}")).map_err(|e| e.to_string())?;
         planted.planting(2, &[Dtype::F32])
     }
 
     #[test]
     fn a_tensor_says_what_is_planted_and_along_which_extent() {
         let last = vec![Axis::Extent(1)];
-        assert_eq!(planting("true"), Ok(Planting { kinds: Extreme::ORDINARY.to_vec(), along: last.clone() }));
+        assert_eq!(
+            planting("true"),
+            Ok(Planting {
+                kinds: Extreme::ORDINARY.to_vec(),
+                along: last.clone()
+            })
+        );
         assert_eq!(planting("false").unwrap().kinds, []);
         let named = planting("[\"nan\", \"ties\", \"nan\"]").unwrap();
-        assert_eq!(named, Planting { kinds: vec![Extreme::Nan, Extreme::Ties], along: last });
+        assert_eq!(
+            named,
+            Planting {
+                kinds: vec![Extreme::Nan, Extreme::Ties],
+                along: last
+            }
+        );
         let both = planting("[\"ordinary\", \"nan\"]").unwrap();
-        assert_eq!(both.kinds, [&Extreme::ORDINARY[..], &[Extreme::Nan]].concat());
+        assert_eq!(
+            both.kinds,
+            [&Extreme::ORDINARY[..], &[Extreme::Nan]].concat()
+        );
         let rows = planting("{ kinds = [\"large_last\"], along = 0 }").unwrap();
-        assert_eq!(rows, Planting { kinds: vec![Extreme::LargeLast], along: vec![Axis::Extent(0)] });
-        assert_eq!(planting("{ along = [0, 1] }").unwrap().along, [Axis::Extent(0), Axis::Extent(1)]);
+        assert_eq!(
+            rows,
+            Planting {
+                kinds: vec![Extreme::LargeLast],
+                along: vec![Axis::Extent(0)]
+            }
+        );
+        assert_eq!(
+            planting("{ along = [0, 1] }").unwrap().along,
+            [Axis::Extent(0), Axis::Extent(1)]
+        );
         assert_eq!(planting("{ along = \"all\" }").unwrap().along, [Axis::All]);
         for (text, words) in [
             ("[\"tie\"]", "one of: large, small"),
-            ("{ along = 2 }", "along = 2, and the tensor has the extents 0 to 1"),
+            (
+                "{ along = 2 }",
+                "along = 2, and the tensor has the extents 0 to 1",
+            ),
             ("{ along = [] }", "names no extent"),
             ("{ along = \"rows\" }", "or \"all\""),
             ("{ kind = true }", "planted is true, false"),
@@ -289,9 +336,17 @@ mod tests {
 
     #[test]
     fn every_kind_is_named_by_its_word() {
-        let named = [Extreme::Saturated, Extreme::Inf, Extreme::NegativeInf, Extreme::Nan];
+        let named = [
+            Extreme::Saturated,
+            Extreme::Inf,
+            Extreme::NegativeInf,
+            Extreme::Nan,
+        ];
         for kind in Extreme::ORDINARY.iter().chain(&named) {
-            assert_eq!(planting(&format!("[\"{}\"]", kind.word())).unwrap().kinds, [*kind]);
+            assert_eq!(
+                planting(&format!("[\"{}\"]", kind.word())).unwrap().kinds,
+                [*kind]
+            );
         }
         assert!(named.iter().all(|kind| kind.hides_others()));
     }

@@ -1,4 +1,5 @@
-//! The trusted kernel, reference.cu or reference.py, in a worker of its own. Expected values never enter the candidate's process.
+//! The trusted kernel, reference.cu or reference.py, in a worker of its own. Expected values never
+//! enter the candidate's process.
 
 use super::launcher::{CaseLauncher, Inputs, Outputs, Written};
 use super::parameters::require_entries;
@@ -25,14 +26,19 @@ pub struct ReferenceKernel {
 /// Most cells of the case in which the reference runs twice on the same inputs.
 const RUN_TWICE: usize = 4 << 20;
 
-/// The language of the reference in a problem's folder: Python if there is a reference.py and no reference.cu.
+/// The language of the reference in a problem's folder: Python if there is a reference.py and no
+/// reference.cu.
 pub fn language(folder: &Path) -> Language {
     let is_there = |language: Language| folder.join(language.reference_name()).is_file();
-    if is_there(Language::Python) && !is_there(Language::Cuda) { Language::Python } else { Language::Cuda }
+    if is_there(Language::Python) && !is_there(Language::Cuda) {
+        Language::Python
+    } else {
+        Language::Cuda
+    }
 }
 
-/// The reference in a problem's folder. Returns [`Stop::Problem`] if there is none, or one in each language: it would be unclear
-/// which of them judges.
+/// The reference in a problem's folder. Returns [`Stop::Problem`] if there is none, or one in each
+/// language: it would be unclear which of them judges.
 fn source(folder: &Path) -> Result<(PathBuf, Language), Stop> {
     let path = |language: Language| folder.join(language.reference_name());
     let [cuda, python] = [Language::Cuda, Language::Python].map(path);
@@ -51,35 +57,46 @@ fn source(folder: &Path) -> Result<(PathBuf, Language), Stop> {
 }
 
 impl ReferenceKernel {
-    /// Builds reference.cu, or loads reference.py, in a worker of its own. Returns [`Stop::Problem`] if the file is missing, does
-    /// not build or lacks an entry.
+    /// Builds reference.cu, or loads reference.py, in a worker of its own. Returns
+    /// [`Stop::Problem`] if the file is missing, does not build or lacks an entry.
     pub fn start(spec: &ProblemSpec, folder: &Path, cx: &mut ProblemContext) -> Result<Self, Stop> {
         let (source, language) = source(folder)?;
         let image = Self::image(spec, folder, cx)?;
         let mut worker = (cx.spawn_worker)(WorkerFor::Reference(language))?;
-        let module = worker.load(&image).map_err(|stop| as_problem(&source, stop))?;
+        let module = worker
+            .load(&image)
+            .map_err(|stop| as_problem(&source, stop))?;
         require_entries(spec, &mut worker, module).map_err(|stop| as_problem(&source, stop))?;
-        Ok(ReferenceKernel { source, worker, module, is_deterministic: false })
+        Ok(ReferenceKernel {
+            source,
+            worker,
+            module,
+            is_deterministic: false,
+        })
     }
 
-    /// Builds reference.cu, unless it was built before. Returns the image, or reference.py itself. The errors are those of
-    /// [`ReferenceKernel::start`].
-    pub fn image(spec: &ProblemSpec, folder: &Path, cx: &mut ProblemContext) -> Result<PathBuf, Stop> {
+    /// Builds reference.cu, unless it was built before. Returns the image, or reference.py itself.
+    /// The errors are those of [`ReferenceKernel::start`].
+    pub fn image(
+        spec: &ProblemSpec,
+        folder: &Path,
+        cx: &mut ProblemContext,
+    ) -> Result<PathBuf, Stop> {
         let (source, language) = source(folder)?;
         match language {
             // The name of the file stands in the compiler's messages already.
-            Language::Cuda => {
-                (cx.build)(&source, &spec.header()).map(|image| image.path).map_err(|stop| match stop {
+            Language::Cuda => (cx.build)(&source, &spec.header())
+                .map(|image| image.path)
+                .map_err(|stop| match stop {
                     stop @ (Stop::Problem(_) | Stop::Lab(_)) => stop,
                     stop @ (Stop::Crash(_) | Stop::Build(_)) => as_problem(&source, stop),
-                })
-            }
+                }),
             Language::Python => Ok(source),
         }
     }
 
-    /// Returns what launches on each of these sets of inputs must write. Returns [`Stop::Problem`] if the reference crashes,
-    /// breaks a rule or leaves a cell unwritten.
+    /// Returns what launches on each of these sets of inputs must write. Returns [`Stop::Problem`]
+    /// if the reference crashes, breaks a rule or leaves a cell unwritten.
     pub fn expect(
         &mut self,
         spec: &Rc<ProblemSpec>,
@@ -87,7 +104,8 @@ impl ReferenceKernel {
         sets: &[Inputs],
     ) -> Result<Vec<Expected>, Stop> {
         let source = self.source.clone();
-        self.all_launches(spec, index, sets).map_err(|stop| as_problem(&source, stop))
+        self.all_launches(spec, index, sets)
+            .map_err(|stop| as_problem(&source, stop))
     }
 
     fn all_launches(
@@ -100,8 +118,9 @@ impl ReferenceKernel {
             return Ok(Vec::new());
         }
         let launcher = CaseLauncher::set_up_shared(spec, index, &mut self.worker, sets)?;
-        let expected: Vec<Expected> =
-            (0..sets.len()).map(|set| self.launches(&launcher, sets, set, spec)).collect::<Result<_, _>>()?;
+        let expected: Vec<Expected> = (0..sets.len())
+            .map(|set| self.launches(&launcher, sets, set, spec))
+            .collect::<Result<_, _>>()?;
         if !self.is_deterministic && launcher.case().cells() <= RUN_TWICE {
             self.require_same_again(&launcher, sets, &expected[0].outputs)?;
             self.is_deterministic = true;
@@ -142,10 +161,15 @@ impl ReferenceKernel {
             require_written(spec, case, written, None)?;
         }
         let after_steps = after_steps.map(|written| written.outputs);
-        Ok(Expected { outputs: written.outputs, after_steps, seconds })
+        Ok(Expected {
+            outputs: written.outputs,
+            after_steps,
+            seconds,
+        })
     }
 
-    /// Launches once more on the first set, and returns an error if that gives other results: no kernel could be right.
+    /// Launches once more on the first set, and returns an error if that gives other results: no
+    /// kernel could be right.
     fn require_same_again(
         &mut self,
         launcher: &CaseLauncher,
@@ -153,14 +177,35 @@ impl ReferenceKernel {
         first: &Outputs,
     ) -> Result<(), Stop> {
         let case = launcher.case();
-        launcher.launch(&mut self.worker, self.module, 0, sets, ExecutionOrder::Forward)?;
+        launcher.launch(
+            &mut self.worker,
+            self.module,
+            0,
+            sets,
+            ExecutionOrder::Forward,
+        )?;
         let again = launcher.outputs(&mut self.worker, 0)?;
         for (i, shaped) in case.tensors.iter().enumerate() {
-            let (Some(first), Some(again)) = (&first[i], &again[i]) else { continue };
-            let compared =
-                gates::compare(shaped.dtype, again, first, &shaped.tolerance, gates::Unwritten::Unknown);
-            if let Some(cell) = compared.first_wrong().filter(|_| !compared.passes(&shaped.tolerance)) {
-                let place = format!("{}{} ({})", launcher.name(i), shaped.index(cell.index), case.label);
+            let (Some(first), Some(again)) = (&first[i], &again[i]) else {
+                continue;
+            };
+            let compared = gates::compare(
+                shaped.dtype,
+                again,
+                first,
+                &shaped.tolerance,
+                gates::Unwritten::Unknown,
+            );
+            if let Some(cell) = compared
+                .first_wrong()
+                .filter(|_| !compared.passes(&shaped.tolerance))
+            {
+                let place = format!(
+                    "{}{} ({})",
+                    launcher.name(i),
+                    shaped.index(cell.index),
+                    case.label
+                );
                 return Err(Stop::Crash(format!(
                     "the reference is not deterministic: a second launch on the same inputs gives another {place}. Give each random \
                      number generator a fixed seed, and use no result of an earlier launch"
@@ -181,8 +226,8 @@ pub struct Expected {
     pub seconds: f64,
 }
 
-/// Returns an error that names the first cell of a pure output which the launch never wrote. `other` is another launch on
-/// the same inputs.
+/// Returns an error that names the first cell of a pure output which the launch never wrote.
+/// `other` is another launch on the same inputs.
 fn require_written(
     spec: &ProblemSpec,
     case: &Case,
@@ -191,7 +236,9 @@ fn require_written(
 ) -> Result<(), Stop> {
     let tensors = spec.tensors.iter().zip(&case.tensors).enumerate();
     for (i, (tensor, shaped)) in tensors.filter(|(_, (tensor, _))| tensor.role == TensorRole::Out) {
-        let Some(content) = &written.outputs[i] else { continue };
+        let Some(content) = &written.outputs[i] else {
+            continue;
+        };
         let unwritten = written.unwritten(i, shaped.dtype, other);
         if let Some(cell) = gates::first_unwritten(shaped.dtype, content, unwritten) {
             let place = format!("{}{} ({})", tensor.name, shaped.index(cell), case.label);
@@ -201,8 +248,8 @@ fn require_written(
     Ok(())
 }
 
-/// Any failure of the reference is a mistake in the problem, not in the candidate. What the lab or the machine failed at stays
-/// that.
+/// Any failure of the reference is a mistake in the problem, not in the candidate. What the lab or
+/// the machine failed at stays that.
 fn as_problem(source: &Path, stop: Stop) -> Stop {
     let name = source.file_name().unwrap_or_default().display();
     match stop.map_text(about_the_reference) {
@@ -219,11 +266,17 @@ fn as_problem(source: &Path, stop: Stop) -> Stop {
     }
 }
 
-/// A failure of a worker, which calls what it runs a kernel. The text of an exception is the source's own.
+/// A failure of a worker, which calls what it runs a kernel. The text of an exception is the
+/// source's own.
 fn about_the_reference(text: &str) -> String {
     let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
-    let own = first.split_once(": error: ").map_or(first, |(_, what)| what);
-    if !["the kernel ", "the kernel's ", "the worker "].iter().any(|begin| own.starts_with(begin)) {
+    let own = first
+        .split_once(": error: ")
+        .map_or(first, |(_, what)| what);
+    if !["the kernel ", "the kernel's ", "the worker "]
+        .iter()
+        .any(|begin| own.starts_with(begin))
+    {
         return text.to_owned();
     }
     let first = first

@@ -1,7 +1,8 @@
-//! Inputs that the process of a Python kernel has not launched before, at addresses where it had others: a kernel that
-//! remembers results instead of computing them is wrong there, or slower.
+//! Inputs that the process of a Python kernel has not launched before, at addresses where it had
+//! others: a kernel that remembers results instead of computing them is wrong there, or slower.
 //!
-//! What a CUDA kernel keeps is in its module, which each turn loads anew. What a Python kernel keeps may be anywhere in its process.
+//! What a CUDA kernel keeps is in its module, which each turn loads anew. What a Python kernel
+//! keeps may be anywhere in its process.
 
 use super::input_values::InputValues;
 use super::launcher::{self, Inputs};
@@ -14,12 +15,18 @@ use rand_chacha::rand_core::SeedableRng;
 /// Makes the values of renewed sets others than those of any other set.
 const FIRST_RENEWED: usize = 1 << 33;
 
-/// Cells that get new values in one save, in all its cases together. To draw, copy and compare more would delay the verdict.
+/// Cells that get new values in one save, in all its cases together. To draw, copy and compare more
+/// would delay the verdict.
 const MOST_CELLS: usize = 4 << 20;
 
-/// The cases that get new inputs: before a keep all; else chance selects as many as fit, and at least one, so that no case is safe for
-/// a kernel that remembers results.
-pub fn cases_to_renew(spec: &ProblemSpec, mut timed: Vec<usize>, when: When, seed: u64) -> Vec<usize> {
+/// The cases that get new inputs: before a keep all; else chance selects as many as fit, and at
+/// least one, so that no case is safe for a kernel that remembers results.
+pub fn cases_to_renew(
+    spec: &ProblemSpec,
+    mut timed: Vec<usize>,
+    when: When,
+    seed: u64,
+) -> Vec<usize> {
     if when == When::Keep {
         return timed;
     }
@@ -56,7 +63,9 @@ pub fn renew(spec: &ProblemSpec, case: &Case, seed: u64, set: &Inputs, kept: Kep
     };
     let fresh = launcher::draw(spec, case, seed, FIRST_RENEWED + number);
     let tensors = case.tensors.iter().zip(set).zip(fresh);
-    tensors.map(|((tensor, old), fresh)| Some(mixed(tensor, old.as_deref()?, fresh?, kept))).collect()
+    tensors
+        .map(|((tensor, old), fresh)| Some(mixed(tensor, old.as_deref()?, fresh?, kept)))
+        .collect()
 }
 
 fn mixed(tensor: &CaseTensor, old: &[u8], mut fresh: Vec<u8>, kept: Kept) -> Vec<u8> {

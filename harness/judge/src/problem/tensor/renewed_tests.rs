@@ -39,7 +39,10 @@ dims = { n = 100 }
 
 /// Which of the cells, of four bytes each, are the same.
 fn same(one: &[u8], other: &[u8]) -> Vec<bool> {
-    one.chunks(4).zip(other.chunks(4)).map(|(a, b)| a == b).collect()
+    one.chunks(4)
+        .zip(other.chunks(4))
+        .map(|(a, b)| a == b)
+        .collect()
 }
 
 fn count(same: &[bool]) -> usize {
@@ -51,19 +54,38 @@ fn half_of_the_cells_are_new_and_rows_stay_whole() {
     let spec = file::parse(Path::new("problem.toml"), PROBLEM, None).unwrap();
     let case = &spec.cases[0];
     let set = launcher::draw(&spec, case, 7, 0);
-    for (kept, is_kept) in [(Kept::FirstHalf, [true, false]), (Kept::LastHalf, [false, true])] {
+    for (kept, is_kept) in [
+        (Kept::FirstHalf, [true, false]),
+        (Kept::LastHalf, [false, true]),
+    ] {
         let renewed = renew(&spec, case, 7, &set, kept);
         assert!(renewed[3].is_none());
         for tensor in 0..2 {
-            let same = same(set[tensor].as_deref().unwrap(), renewed[tensor].as_deref().unwrap());
+            let same = same(
+                set[tensor].as_deref().unwrap(),
+                renewed[tensor].as_deref().unwrap(),
+            );
             for (half, is_kept) in same.chunks(same.len() / 2).zip(is_kept) {
-                let expected = if is_kept { half.len()..half.len() + 1 } else { 0..half.len() / 8 };
+                let expected = if is_kept {
+                    half.len()..half.len() + 1
+                } else {
+                    0..half.len() / 8
+                };
                 assert!(expected.contains(&count(half)), "{kept:?} {tensor}");
             }
         }
-        for row in renewed[1].as_deref().unwrap().chunks(400).chain(renewed[2].as_deref()) {
-            let mut numbers: Vec<i32> =
-                row.as_chunks().0.iter().map(|cell| i32::from_le_bytes(*cell)).collect();
+        for row in renewed[1]
+            .as_deref()
+            .unwrap()
+            .chunks(400)
+            .chain(renewed[2].as_deref())
+        {
+            let mut numbers: Vec<i32> = row
+                .as_chunks()
+                .0
+                .iter()
+                .map(|cell| i32::from_le_bytes(*cell))
+                .collect();
             numbers.sort_unstable();
             assert_eq!(numbers, (0..100).collect::<Vec<_>>());
         }
@@ -86,6 +108,14 @@ fn a_save_renews_what_fits_and_at_least_one_case_and_a_keep_renews_all() {
     };
     assert_eq!(renewed(When::Keep, 7), [0, 1, 2]);
     let of_saves: Vec<_> = (0..50).map(|seed| renewed(When::Save, seed)).collect();
-    assert!(of_saves.iter().all(|cases| cases == &[0, 1] || cases == &[2]), "{of_saves:?}");
-    assert!(of_saves.contains(&vec![0, 1]) && of_saves.contains(&vec![2]), "each case has its saves");
+    assert!(
+        of_saves
+            .iter()
+            .all(|cases| cases == &[0, 1] || cases == &[2]),
+        "{of_saves:?}"
+    );
+    assert!(
+        of_saves.contains(&vec![0, 1]) && of_saves.contains(&vec![2]),
+        "each case has its saves"
+    );
 }

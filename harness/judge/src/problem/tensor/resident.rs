@@ -1,5 +1,5 @@
-//! The timed cases on one worker. They are uploaded once, and the checked and the timed launches of every kernel in that
-//! worker use the same buffers.
+//! The timed cases on one worker. They are uploaded once, and the checked and the timed launches of
+//! every kernel in that worker use the same buffers.
 
 use super::case_data::CaseData;
 use super::launcher::{self, CaseLauncher};
@@ -44,7 +44,15 @@ impl Resident {
         }
         let submission = worker.submission(spec.graph);
         let (spec, timed, emulated) = (spec.clone(), timed.clone(), worker.info().emulated);
-        Ok(Resident { spec, timed, emulated, launchers, submission, scratch, key })
+        Ok(Resident {
+            spec,
+            timed,
+            emulated,
+            launchers,
+            submission,
+            scratch,
+            key,
+        })
     }
 
     /// Frees its buffers.
@@ -58,7 +66,10 @@ impl Resident {
     /// Reads the inputs of these sets, which brings them into the L2 cache as far as it holds them.
     pub fn read_inputs(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<(), Stop> {
         let launcher = &self.launchers[at];
-        let inputs = sets.iter().flat_map(|set| launcher.inputs_of(*set)).collect();
+        let inputs = sets
+            .iter()
+            .flat_map(|set| launcher.inputs_of(*set))
+            .collect();
         worker.digests(inputs, self.key).map(drop)
     }
 
@@ -70,21 +81,28 @@ impl Resident {
         sets: &[usize],
     ) -> Result<Vec<Vec<u64>>, Stop> {
         let launcher = &self.launchers[at];
-        let outputs: Vec<BufferId> = sets.iter().flat_map(|set| launcher.outputs_of(*set)).collect();
+        let outputs: Vec<BufferId> = sets
+            .iter()
+            .flat_map(|set| launcher.outputs_of(*set))
+            .collect();
         let each = outputs.len() / sets.len().max(1);
         let digests = worker.digests(outputs, self.key)?;
         Ok(digests.chunks(each.max(1)).map(<[u64]>::to_vec).collect())
     }
 
-    /// The case whose buffer a breach concerns, and the breach in words. `None` if the buffer belongs to no timed case.
+    /// The case whose buffer a breach concerns, and the breach in words. `None` if the buffer
+    /// belongs to no timed case.
     pub fn describe(&self, breach: &Breach) -> Option<(&Case, String)> {
-        let launcher = self.launchers.iter().find(|launcher| launcher.owns(breach))?;
+        let launcher = self
+            .launchers
+            .iter()
+            .find(|launcher| launcher.owns(breach))?;
         Some((launcher.case(), launcher.describe(breach)))
     }
 }
 
-/// The digests of outputs that were compared with the reference and are right, by the number of the timed case and the
-/// set. A kernel may give several right results, as with atomic additions.
+/// The digests of outputs that were compared with the reference and are right, by the number of the
+/// timed case and the set. A kernel may give several right results, as with atomic additions.
 #[derive(Clone, Default)]
 pub struct AcceptedOutputs(Rc<RefCell<KnownDigests>>);
 
@@ -93,10 +111,17 @@ type KnownDigests = HashMap<(usize, usize), Vec<Vec<u64>>>;
 
 impl AcceptedOutputs {
     pub fn contains(&self, at: usize, set: usize, digests: &[u64]) -> bool {
-        self.0.borrow().get(&(at, set)).is_some_and(|known| known.iter().any(|known| known == digests))
+        self.0
+            .borrow()
+            .get(&(at, set))
+            .is_some_and(|known| known.iter().any(|known| known == digests))
     }
 
     pub fn insert(&self, at: usize, set: usize, digests: Vec<u64>) {
-        self.0.borrow_mut().entry((at, set)).or_default().push(digests);
+        self.0
+            .borrow_mut()
+            .entry((at, set))
+            .or_default()
+            .push(digests);
     }
 }

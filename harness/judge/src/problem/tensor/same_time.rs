@@ -1,5 +1,5 @@
-//! Whether a Python kernel takes as long on inputs that its process has not had as on those that it has had: one that remembers
-//! results does not.
+//! Whether a Python kernel takes as long on inputs that its process has not had as on those that it
+//! has had: one that remembers results does not.
 
 use super::renewed::{Kept, renew};
 use super::spec::Case;
@@ -11,16 +11,18 @@ use lab_device::ExecutionOrder;
 /// A window on new inputs may take so much longer than one on inputs that were there before.
 const MOST_SLOWER: f64 = 1.5;
 
-/// What a window may take longer in any case, in seconds. The clock of the cpu device runs also while other processes do.
+/// What a window may take longer in any case, in seconds. The clock of the cpu device runs also
+/// while other processes do.
 const MARGIN: f64 = 20e-6;
 const MARGIN_EMULATED: f64 = 50e-3;
 
-/// Comparisons that must all find a kernel slower on new inputs: anything else in the machine can slow down one window.
+/// Comparisons that must all find a kernel slower on new inputs: anything else in the machine can
+/// slow down one window.
 const COMPARISONS: usize = 3;
 
 impl TensorTiming {
-    /// Returns [`Stop::Crash`] if launches take longer on inputs that the process has not had than on those that it has had: the
-    /// kernel then remembers results.
+    /// Returns [`Stop::Crash`] if launches take longer on inputs that the process has not had than
+    /// on those that it has had: the kernel then remembers results.
     pub fn expect_same_time_on_new_inputs(&self, worker: &mut Worker) -> Result<(), Stop> {
         let is_renewed = |at: &usize| self.renewed.contains(&self.drawn[*at].0);
         let mut suspects: Vec<usize> = (0..self.drawn.len()).filter(is_renewed).collect();
@@ -31,20 +33,31 @@ impl TensorTiming {
             let on_new = self.seconds_on(worker, &suspects, Some(number))?;
             let on_known = self.seconds_on(worker, &suspects, None)?;
             let each = suspects.into_iter().zip(on_new.into_iter().zip(on_known));
-            let margin = if self.emulated { MARGIN_EMULATED } else { MARGIN };
-            let slower: Vec<_> =
-                each.filter(|(_, (new, known))| *new > MOST_SLOWER * known + margin).collect();
-            let Some((first, (new, known))) = slower.first() else { return Ok(()) };
+            let margin = if self.emulated {
+                MARGIN_EMULATED
+            } else {
+                MARGIN
+            };
+            let slower: Vec<_> = each
+                .filter(|(_, (new, known))| *new > MOST_SLOWER * known + margin)
+                .collect();
+            let Some((first, (new, known))) = slower.first() else {
+                return Ok(());
+            };
             if number == COMPARISONS {
-                return Err(Stop::Crash(slower_text(&self.spec.cases[self.drawn[*first].0], *new, *known)));
+                return Err(Stop::Crash(slower_text(
+                    &self.spec.cases[self.drawn[*first].0],
+                    *new,
+                    *known,
+                )));
             }
             suspects = slower.into_iter().map(|(at, _)| at).collect();
         }
         Ok(())
     }
 
-    /// Seconds of a launch of each of these cases on its first set, after the module was loaded anew; with a number, on new values.
-    /// The results are not compared: verification does that.
+    /// Seconds of a launch of each of these cases on its first set, after the module was loaded
+    /// anew; with a number, on new values. The results are not compared: verification does that.
     fn seconds_on(
         &self,
         worker: &mut Worker,
@@ -57,12 +70,22 @@ impl TensorTiming {
             let (index, drawn) = &self.drawn[at];
             let (case, launcher) = (&self.spec.cases[*index], &self.resident.launchers[at]);
             if let Some(number) = number {
-                let inputs = renew(&self.spec, case, self.seed, &drawn.sets[0], Kept::Nothing(number));
+                let inputs = renew(
+                    &self.spec,
+                    case,
+                    self.seed,
+                    &drawn.sets[0],
+                    Kept::Nothing(number),
+                );
                 launcher.write_inputs(worker, 0, &inputs)?;
             }
             self.prepare(worker, at, &[0])?;
             let launch = launcher.launch_of(self.module, 0, ExecutionOrder::Forward);
-            each.push(worker.replay(vec![launch], self.flush(), self.spec.graph)?.seconds);
+            each.push(
+                worker
+                    .replay(vec![launch], self.flush(), self.spec.graph)?
+                    .seconds,
+            );
             if number.is_some() {
                 launcher.write_inputs(worker, 0, &drawn.sets[0])?;
             }

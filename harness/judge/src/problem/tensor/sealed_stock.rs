@@ -1,10 +1,12 @@
-//! The stock of sealed inputs: sets that no run has launched, with what the reference says of them, in the user's cache
-//! folder. A judge on standby makes them while it has nothing else to do; a keep takes each of them once.
+//! The stock of sealed inputs: sets that no run has launched, with what the reference says of them,
+//! in the user's cache folder. A judge on standby makes them while it has nothing else to do; a
+//! keep takes each of them once.
 //!
-//! A file holds the seed and what the reference says. The inputs follow from the seed, and to draw them takes no longer than to read
-//! them would. Their seeds are drawn in secret, and no file of a repository holds them. A file of the stock belongs to one key: a digest of
-//! problem.toml, of the built reference, of the values that come from files, of the device and of the program itself. So a
-//! change of any of them leaves the file unused.
+//! A file holds the seed and what the reference says. The inputs follow from the seed, and to draw
+//! them takes no longer than to read them would. Their seeds are drawn in secret, and no file of a
+//! repository holds them. A file of the stock belongs to one key: a digest of problem.toml, of the
+//! built reference, of the values that come from files, of the device and of the program itself. So
+//! a change of any of them leaves the file unused.
 
 use super::case_data::{self, Ahead, CaseData, Part};
 use super::input_values::InputValues;
@@ -46,11 +48,14 @@ pub struct SealedSets {
 
 /// The parts of these cases in the order of a file.
 pub fn in_order(cases: &[usize]) -> impl Iterator<Item = (usize, Part)> + '_ {
-    cases.iter().flat_map(|index| [(*index, Part::Drawn), (*index, Part::Planted)])
+    cases
+        .iter()
+        .flat_map(|index| [(*index, Part::Drawn), (*index, Part::Planted)])
 }
 
 impl SealedStock {
-    /// `text` is that of problem.toml, `image` the built reference, `timed` the occasion whose workloads the keep times.
+    /// `text` is that of problem.toml, `image` the built reference, `timed` the occasion whose
+    /// workloads the keep times.
     pub fn new(
         spec: &ProblemSpec,
         text: &str,
@@ -61,12 +66,20 @@ impl SealedStock {
     ) -> Self {
         let mut hasher = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
-            hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+            hasher
+                .update(&(bytes.len() as u64).to_le_bytes())
+                .update(bytes);
         };
         part(lab_device::own_build().as_bytes());
         part(text.as_bytes());
         part(image);
-        part(format!("{timed:?} {} {} {}", device.name, device.uuid, device.emulated).as_bytes());
+        part(
+            format!(
+                "{timed:?} {} {} {}",
+                device.name, device.uuid, device.emulated
+            )
+            .as_bytes(),
+        );
         for tensor in spec.cases.iter().flat_map(|case| &case.tensors) {
             if let Some(InputValues::Npy(array)) = &tensor.values {
                 part(array.hash.as_bytes());
@@ -83,10 +96,13 @@ impl SealedStock {
         self.files().iter().any(|path| open(path).is_ok())
     }
 
-    /// Takes inputs out of the stock, and their file off the disk: from here on they count as launched. `read` makes them of
-    /// the seed and the file's content. A file that is damaged is removed; one that another user wrote, or that is none, is
-    /// left alone and not read.
-    pub fn take(&self, read: impl Fn(u64, &[u8]) -> Option<SealedSets>) -> io::Result<Option<SealedSets>> {
+    /// Takes inputs out of the stock, and their file off the disk: from here on they count as
+    /// launched. `read` makes them of the seed and the file's content. A file that is damaged is
+    /// removed; one that another user wrote, or that is none, is left alone and not read.
+    pub fn take(
+        &self,
+        read: impl Fn(u64, &[u8]) -> Option<SealedSets>,
+    ) -> io::Result<Option<SealedSets>> {
         for path in self.files() {
             let Ok(mut file) = open(&path) else { continue };
             let mut bytes = Vec::new();
@@ -103,8 +119,8 @@ impl SealedStock {
         Ok(None)
     }
 
-    /// Puts inputs into the stock. No reader sees half a file, and only the user may read it. Returns false if there is no
-    /// space left beside the files of other problems.
+    /// Puts inputs into the stock. No reader sees half a file, and only the user may read it.
+    /// Returns false if there is no space left beside the files of other problems.
     pub fn store(&self, sets: &SealedSets) -> io::Result<bool> {
         let mut bytes = self.key.to_vec();
         bytes.extend_from_slice(&sets.seed.to_le_bytes());
@@ -135,14 +151,23 @@ impl SealedStock {
     fn make_space(&self, bytes: u64) -> bool {
         let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
         let mut all: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
-        for file in entries(&self.top).flat_map(|folder| entries(&folder.path()).collect::<Vec<_>>()) {
+        for file in
+            entries(&self.top).flat_map(|folder| entries(&folder.path()).collect::<Vec<_>>())
+        {
             if let Ok(about) = file.metadata() {
-                all.push((about.modified().unwrap_or(SystemTime::UNIX_EPOCH), about.len(), file.path()));
+                all.push((
+                    about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                    about.len(),
+                    file.path(),
+                ));
             }
         }
         all.sort();
         let mut sum = all.iter().map(|(_, bytes, _)| bytes).sum::<u64>();
-        for (_, size, path) in all.iter().filter(|(.., path)| !path.starts_with(&self.folder)) {
+        for (_, size, path) in all
+            .iter()
+            .filter(|(.., path)| !path.starts_with(&self.folder))
+        {
             if sum + bytes <= MOST {
                 break;
             }
@@ -191,7 +216,8 @@ fn content<'b>(bytes: &'b [u8], key: &[u8; 32]) -> Option<(u64, &'b [u8])> {
     Some((u64::from_le_bytes(*seed), content))
 }
 
-/// Reads what is expected in these cases, and draws their inputs again. `None` if the content is not of them.
+/// Reads what is expected in these cases, and draws their inputs again. `None` if the content is
+/// not of them.
 pub fn read(
     spec: &Rc<ProblemSpec>,
     cases: &[usize],
@@ -209,14 +235,25 @@ pub fn read(
         let fits = |tensors: &Vec<Option<Vec<u8>>>| {
             let sizes = tensors.iter().zip(&case.tensors);
             tensors.len() == case.tensors.len()
-                && sizes.into_iter().all(|(bytes, t)| bytes.as_ref().is_none_or(|b| b.len() == t.bytes()))
+                && sizes
+                    .into_iter()
+                    .all(|(bytes, t)| bytes.as_ref().is_none_or(|b| b.len() == t.bytes()))
         };
         let count = planted.len();
         let all = [&expected, &after_steps].into_iter().flatten();
-        if expected.len() != count || ![0, count].contains(&after_steps.len()) || !all.into_iter().all(fits) {
+        if expected.len() != count
+            || ![0, count].contains(&after_steps.len())
+            || !all.into_iter().all(fits)
+        {
             return None;
         }
-        data.push(CaseData { sets, expected, after_steps, planted, reference_seconds: None });
+        data.push(CaseData {
+            sets,
+            expected,
+            after_steps,
+            planted,
+            reference_seconds: None,
+        });
     }
     content.is_empty().then_some(SealedSets { seed, data })
 }

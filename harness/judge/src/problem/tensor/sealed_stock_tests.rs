@@ -51,7 +51,14 @@ fn device(name: &str) -> DeviceInfo {
 
 /// The stock of a problem with this text and this built reference.
 fn stock(cache: &Path, text: &str, image: &str) -> SealedStock {
-    SealedStock::new(&spec(), text, image.as_bytes(), &device("cpu"), When::Save, cache)
+    SealedStock::new(
+        &spec(),
+        text,
+        image.as_bytes(),
+        &device("cpu"),
+        When::Save,
+        cache,
+    )
 }
 
 /// Sets as a judge makes them, with outputs of these bytes.
@@ -59,14 +66,28 @@ fn sets(seed: u64) -> SealedSets {
     let data = in_order(&[0]).map(|(index, part)| {
         let (sets, planted) =
             case_data::drawn_sets(&spec(), &[(index, part)], &device("cpu"), seed).remove(0);
-        let expected = planted.iter().map(|_| vec![None, Some(vec![7; 1200])]).collect();
-        CaseData { sets, expected, after_steps: Vec::new(), planted, reference_seconds: None }
+        let expected = planted
+            .iter()
+            .map(|_| vec![None, Some(vec![7; 1200])])
+            .collect();
+        CaseData {
+            sets,
+            expected,
+            after_steps: Vec::new(),
+            planted,
+            reference_seconds: None,
+        }
     });
-    SealedSets { seed, data: data.collect() }
+    SealedSets {
+        seed,
+        data: data.collect(),
+    }
 }
 
 fn taken(stock: &SealedStock) -> Option<SealedSets> {
-    stock.take(|seed, content| read(&spec(), &[0], &device("cpu"), seed, content)).unwrap()
+    stock
+        .take(|seed, content| read(&spec(), &[0], &device("cpu"), seed, content))
+        .unwrap()
 }
 
 #[test]
@@ -77,13 +98,22 @@ fn sets_are_taken_once_as_they_were_stored() {
     assert!(stock.store(&sets(5)).unwrap());
     assert!(stock.is_filled());
     let file = stock.files().remove(0);
-    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(
+        fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
     let (found, wanted) = (taken(&stock).unwrap(), sets(5));
     assert_eq!(found.seed, 5);
     assert!(!wanted.data[1].sets.is_empty(), "extremes are planted");
     for (found, wanted) in found.data.iter().zip(&wanted.data) {
-        assert_eq!((&found.sets, &found.expected), (&wanted.sets, &wanted.expected));
-        assert_eq!(format!("{:?}", found.planted), format!("{:?}", wanted.planted));
+        assert_eq!(
+            (&found.sets, &found.expected),
+            (&wanted.sets, &wanted.expected)
+        );
+        assert_eq!(
+            format!("{:?}", found.planted),
+            format!("{:?}", wanted.planted)
+        );
     }
     assert!(!file.exists() && taken(&stock).is_none());
 }
@@ -148,7 +178,10 @@ fn a_file_that_is_not_the_users_own_is_not_read() {
     fs::rename(&file, &elsewhere).unwrap();
     symlink(&elsewhere, &file).unwrap();
     assert!(taken(&stock).is_none() && !stock.is_filled());
-    assert!(elsewhere.exists() && file.symlink_metadata().is_ok(), "it is left alone");
+    assert!(
+        elsewhere.exists() && file.symlink_metadata().is_ok(),
+        "it is left alone"
+    );
     fs::remove_file(&file).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, &file, Mode::from_raw_mode(0o600)).unwrap();
     assert!(taken(&stock).is_none());
@@ -172,7 +205,8 @@ fn files_of_other_problems_make_space_the_oldest_first() {
         let file = File::create(&path).unwrap();
         // No byte of it is on the disk.
         file.set_len(MOST / 2).unwrap();
-        file.set_modified(SystemTime::now() - std::time::Duration::from_secs(age)).unwrap();
+        file.set_modified(SystemTime::now() - std::time::Duration::from_secs(age))
+            .unwrap();
         path
     };
     let (old, new) = (large("old", 1000), large("new", 10));

@@ -1,4 +1,5 @@
-//! When a tensor problem takes its sealed inputs out of the stock, and when it makes some for the stock.
+//! When a tensor problem takes its sealed inputs out of the stock, and when it makes some for the
+//! stock.
 
 use super::TensorProblem;
 use super::case_data::{CaseData, draw};
@@ -27,10 +28,15 @@ pub enum Stocking {
 }
 
 impl TensorProblem {
-    /// Takes the inputs of this check out of the stock, so that no reference is needed. Returns false if there are none.
+    /// Takes the inputs of this check out of the stock, so that no reference is needed. Returns
+    /// false if there are none.
     pub fn take_from_stock(&mut self, cx: &mut ProblemContext) -> Result<bool, Stop> {
         let is_stocked = self.stocking == Stocking::Takes(None) && !cx.seed_is_fixed;
-        let Some(stock) = is_stocked.then(|| self.stock(self.timed_when, cx)).transpose()?.flatten() else {
+        let Some(stock) = is_stocked
+            .then(|| self.stock(self.timed_when, cx))
+            .transpose()?
+            .flatten()
+        else {
             return Ok(false);
         };
         let read = |seed: u64, content: &[u8]| {
@@ -41,7 +47,9 @@ impl TensorProblem {
         let sets = match stock.take(read) {
             Ok(sets) => sets,
             Err(error) => {
-                cx.out.text(&format!("no sealed inputs could be taken out of the stock: {error}"))?;
+                cx.out.text(&format!(
+                    "no sealed inputs could be taken out of the stock: {error}"
+                ))?;
                 None
             }
         };
@@ -65,15 +73,22 @@ impl TensorProblem {
             return Ok(());
         }
         self.timed_when = self.when;
-        let Some(stock) = self.stock(self.timed_when, cx)?.filter(|stock| !stock.is_filled()) else {
+        let Some(stock) = self
+            .stock(self.timed_when, cx)?
+            .filter(|stock| !stock.is_filled())
+        else {
             return Ok(());
         };
-        let Some(sets) = self.make(cx, is_idle)? else { return Ok(()) };
+        let Some(sets) = self.make(cx, is_idle)? else {
+            return Ok(());
+        };
         match stock.store(&sets) {
             Ok(true) => {}
             Ok(false) => cx.out.text(TOO_LARGE)?,
             Err(error) => {
-                cx.out.text(&format!("no sealed inputs could be put into the stock: {error}"))?;
+                cx.out.text(&format!(
+                    "no sealed inputs could be put into the stock: {error}"
+                ))?;
             }
         }
         Ok(())
@@ -87,8 +102,8 @@ impl TensorProblem {
         }
     }
 
-    /// The stock for a keep that times the workloads of this occasion, with a reference.cu. What a reference.py imports is not
-    /// known, so it has none.
+    /// The stock for a keep that times the workloads of this occasion, with a reference.cu. What a
+    /// reference.py imports is not known, so it has none.
     fn stock(&self, timed: When, cx: &mut ProblemContext) -> Result<Option<SealedStock>, Stop> {
         if reference::language(&self.folder) != Language::Cuda {
             return Ok(None);
@@ -96,10 +111,18 @@ impl TensorProblem {
         let image = ReferenceKernel::image(&self.spec, &self.folder, cx)?;
         let image = std::fs::read(&image)
             .map_err(|error| Stop::Lab(format!("cannot read {}: {error}", image.display())))?;
-        Ok(Some(SealedStock::new(&self.spec, &self.text, &image, cx.device, timed, cx.cache_dir)))
+        Ok(Some(SealedStock::new(
+            &self.spec,
+            &self.text,
+            &image,
+            cx.device,
+            timed,
+            cx.cache_dir,
+        )))
     }
 
-    /// Draws sets with a secret seed, and computes what is expected of them. `None` if somebody waits, or if they are too large.
+    /// Draws sets with a secret seed, and computes what is expected of them. `None` if somebody
+    /// waits, or if they are too large.
     fn make(
         &mut self,
         cx: &mut ProblemContext,
@@ -128,7 +151,10 @@ impl TensorProblem {
 
     /// The problem with the shapes that this seed draws for a keep.
     pub(super) fn spec_of_keep(&self, seed: u64) -> Result<Rc<ProblemSpec>, Stop> {
-        let check = KeepCheck { seed, timed: self.timed_when };
+        let check = KeepCheck {
+            seed,
+            timed: self.timed_when,
+        };
         Ok(Rc::new(file::parse(&self.path(), &self.text, Some(check))?))
     }
 
@@ -141,11 +167,16 @@ impl TensorProblem {
 }
 
 fn size(data: &CaseData) -> usize {
-    let all = [&data.expected, &data.after_steps].into_iter().flatten().flatten().flatten();
+    let all = [&data.expected, &data.after_steps]
+        .into_iter()
+        .flatten()
+        .flatten()
+        .flatten();
     all.map(Vec::len).sum()
 }
 
-/// A seed that no file holds: the standard library takes its hash keys from the system's random numbers.
+/// A seed that no file holds: the standard library takes its hash keys from the system's random
+/// numbers.
 fn secret_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one("sealed inputs")

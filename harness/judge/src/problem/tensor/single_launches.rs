@@ -1,4 +1,5 @@
-//! Launches outside of a judgement: under a tool of `lab check`, under the profiler, and for the files of `--dump`.
+//! Launches outside of a judgement: under a tool of `lab check`, under the profiler, and for the
+//! files of `--dump`.
 
 use super::TensorProblem;
 use super::case_data::{self, CaseData};
@@ -16,7 +17,8 @@ use std::path::Path;
 const ENOUGH: usize = 4096;
 
 impl TensorProblem {
-    /// For each entry, chooses the smallest workload with at least [`ENOUGH`] cells, or else the largest. Returns their labels.
+    /// For each entry, chooses the smallest workload with at least [`ENOUGH`] cells, or else the
+    /// largest. Returns their labels.
     pub(super) fn choose_for_check(&mut self) -> String {
         for entry in self.spec.entries() {
             let of_entry = |index: &usize| self.spec.cases[*index].entry == entry;
@@ -27,7 +29,10 @@ impl TensorProblem {
             };
             self.chosen.extend(cases.min_by_key(size));
         }
-        let labels = self.chosen.iter().map(|index| self.spec.cases[*index].label.as_str());
+        let labels = self
+            .chosen
+            .iter()
+            .map(|index| self.spec.cases[*index].label.as_str());
         labels.collect::<Vec<_>>().join("; ")
     }
 
@@ -40,7 +45,13 @@ impl TensorProblem {
     ) -> Result<(), Stop> {
         self.require_entries(worker, module)?;
         for index in &self.chosen {
-            self.launch_once(cx, worker, module, *index, ExecutionOrder::Shuffled(cx.seed))?;
+            self.launch_once(
+                cx,
+                worker,
+                module,
+                *index,
+                ExecutionOrder::Shuffled(cx.seed),
+            )?;
         }
         Ok(())
     }
@@ -67,8 +78,9 @@ impl TensorProblem {
         case: usize,
     ) -> Result<(), Stop> {
         let cases = self.cases_to_profile(cx.device);
-        let index =
-            *cases.get(case).ok_or_else(|| Stop::Lab(format!("there is no workload {case} to profile")))?;
+        let index = *cases
+            .get(case)
+            .ok_or_else(|| Stop::Lab(format!("there is no workload {case} to profile")))?;
         self.require_entries(worker, module)?;
         self.launch_once(cx, worker, module, index, ExecutionOrder::Forward)
     }
@@ -82,7 +94,12 @@ impl TensorProblem {
         index: usize,
         order: ExecutionOrder,
     ) -> Result<(), Stop> {
-        let sets = [case_data::first_set(&self.spec, &self.spec.cases[index], cx.device, cx.seed)];
+        let sets = [case_data::first_set(
+            &self.spec,
+            &self.spec.cases[index],
+            cx.device,
+            cx.seed,
+        )];
         let launcher = CaseLauncher::set_up(&self.spec, index, worker, &sets)?;
         launcher.launch(worker, module, 0, &sets, order)?;
         launcher.take_down(worker)
@@ -103,9 +120,11 @@ impl TensorProblem {
             let case = &self.spec.cases[*index];
             let sets = vec![case_data::first_set(&self.spec, case, cx.device, cx.seed)];
             let expected = match &mut self.reference {
-                Some(reference) => {
-                    reference.expect(&self.spec, *index, &sets)?.into_iter().map(|of| of.outputs).collect()
-                }
+                Some(reference) => reference
+                    .expect(&self.spec, *index, &sets)?
+                    .into_iter()
+                    .map(|of| of.outputs)
+                    .collect(),
                 None => Vec::new(),
             };
             let drawn = CaseData {

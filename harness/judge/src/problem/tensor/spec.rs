@@ -20,8 +20,8 @@ pub struct ProblemSpec {
     pub scalars: Vec<(String, Dtype)>,
     /// One case for each workload and type, in the order of the file, held-out ones last.
     pub cases: Vec<Case>,
-    /// How many launches in a row a check makes on one set of inputs; what is in `inout` tensors after the last one is
-    /// compared too.
+    /// How many launches in a row a check makes on one set of inputs; what is in `inout` tensors
+    /// after the last one is compared too.
     pub steps: usize,
     pub cpu_max_cells: Option<usize>,
     /// Whether the timed launches run as one CUDA graph, where the device has graphs.
@@ -55,7 +55,8 @@ pub enum TensorRole {
 pub struct Case {
     /// As in `rows=3 cols=257 T=f16`.
     pub label: String,
-    /// The table of problem.toml that says its dims, as in `workload`, and its place among these tables, from 0.
+    /// The table of problem.toml that says its dims, as in `workload`, and its place among these
+    /// tables, from 0.
     pub table: (&'static str, usize),
     pub entry: String,
     pub dims: Vec<i32>,
@@ -98,7 +99,9 @@ pub struct CaseTensor {
 impl CaseTensor {
     /// Draws the tensor's bytes; `None` for an output. The same seed gives the same bytes.
     pub fn draw(&self, seed: u64) -> Option<Vec<u8>> {
-        self.values.as_ref().map(|values| values.fill(self.dtype, &self.shape, seed))
+        self.values
+            .as_ref()
+            .map(|values| values.fill(self.dtype, &self.shape, seed))
     }
 
     pub fn cells(&self) -> usize {
@@ -135,28 +138,49 @@ impl Case {
 }
 
 impl ProblemSpec {
-    /// What a launch of the case must do. What the problem's `bytes` leaves out need not be moved. Reads count before writes.
+    /// What a launch of the case must do. What the problem's `bytes` leaves out need not be moved.
+    /// Reads count before writes.
     pub fn demand(&self, case: &Case) -> Demand {
         let bytes = |unless: TensorRole| {
-            let moved = self.tensors.iter().zip(&case.tensors).filter(|(tensor, _)| tensor.role != unless);
+            let moved = self
+                .tensors
+                .iter()
+                .zip(&case.tensors)
+                .filter(|(tensor, _)| tensor.role != unless);
             moved.map(|(_, shaped)| shaped.bytes() as f64).sum::<f64>()
         };
         let reads = bytes(TensorRole::Out).min(case.amounts.bytes);
         let writes = bytes(TensorRole::In).min(case.amounts.bytes - reads);
         let flops = case.amounts.flops.unwrap_or(0.0);
         let (label, cache) = (case.label.clone(), self.cache);
-        Demand { label, reads, writes, flops, cache, ..Demand::default() }
+        Demand {
+            label,
+            reads,
+            writes,
+            flops,
+            cache,
+            ..Demand::default()
+        }
     }
 
     /// The text of `lab_problem.h`.
     pub fn header(&self) -> String {
-        let fields: String = self.dims.iter().map(|d| format!("    int {d};\n")).collect();
+        let fields: String = self
+            .dims
+            .iter()
+            .map(|d| format!("    int {d};\n"))
+            .collect();
         format!("// Generated from problem.toml.\n#pragma once\nstruct LabDims {{\n{fields}}};\n")
     }
 
-    /// Whether a case has outputs in which only two launches show a cell that the kernel never wrote.
+    /// Whether a case has outputs in which only two launches show a cell that the kernel never
+    /// wrote.
     pub fn needs_two_launches(&self, case: &Case) -> bool {
-        let mut outputs = self.tensors.iter().zip(&case.tensors).filter(|(t, _)| t.role == TensorRole::Out);
+        let mut outputs = self
+            .tensors
+            .iter()
+            .zip(&case.tensors)
+            .filter(|(t, _)| t.role == TensorRole::Out);
         outputs.any(|(_, shaped)| shaped.dtype.poison_is_a_value())
     }
 

@@ -1,6 +1,7 @@
 //! Suggestions for misspelt names.
 
-/// Returns ` (did you mean 'cols'?)` if one of `names` is near, else the list of names, or nothing if there is none.
+/// Returns ` (did you mean 'cols'?)` if one of `names` is near, else the list of names, or nothing
+/// if there is none.
 pub fn suggest(unknown: &str, names: &[&str]) -> String {
     let distance = |name: &str| strsim::levenshtein(unknown, name);
     let near = |name: &&&str| distance(name) <= 1 + unknown.len() / 4;

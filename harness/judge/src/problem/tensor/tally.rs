@@ -44,7 +44,13 @@ impl ComparedOutputs {
         let outputs = got.iter().zip(want).zip(&case.tensors).enumerate();
         let each = outputs.map(|(i, ((got, want), shaped))| {
             let (got, want) = (got.as_ref()?, want.as_ref()?);
-            Some(gates::compare(shaped.dtype, got, want, &shaped.tolerance, unwritten(i)))
+            Some(gates::compare(
+                shaped.dtype,
+                got,
+                want,
+                &shaped.tolerance,
+                unwritten(i),
+            ))
         });
         ComparedOutputs(each.collect())
     }
@@ -63,7 +69,8 @@ pub struct GateTally {
     mostly_wrong: bool,
 }
 
-/// Shortest time between two writings of the series. They grow with every case and are written whole.
+/// Shortest time between two writings of the series. They grow with every case and are written
+/// whole.
 const SERIES_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -88,7 +95,8 @@ struct OutputTally {
 #[derive(Clone, Copy, Default, PartialEq)]
 struct WorstError {
     error: f64,
-    /// The largest fraction of mismatched cells in a launch, and the fraction that was allowed there.
+    /// The largest fraction of mismatched cells in a launch, and the fraction that was allowed
+    /// there.
     mismatched: f64,
     allowed: f64,
     not_finite: u64,
@@ -110,12 +118,19 @@ impl GateTally {
     }
 
     pub fn verdict(&self) -> Correctness {
-        if self.failures == 0 { Correctness::Pass } else { Correctness::Fail }
+        if self.failures == 0 {
+            Correctness::Pass
+        } else {
+            Correctness::Fail
+        }
     }
 
     /// Begins a further case, which gets a point in each series.
     pub fn begin_case(&mut self) {
-        self.tensors.iter_mut().flatten().for_each(|f| f.errors.push(0.0));
+        self.tensors
+            .iter_mut()
+            .flatten()
+            .for_each(|f| f.errors.push(0.0));
         self.mostly_wrong = false;
     }
 
@@ -130,9 +145,14 @@ impl GateTally {
         let before = self.failures;
         let LaunchOf { case, how, planted } = launched;
         for ((i, found), compared) in self.tensors.iter_mut().enumerate().zip(compared.0) {
-            let (Some(found), Some(compared)) = (found, compared) else { continue };
+            let (Some(found), Some(compared)) = (found, compared) else {
+                continue;
+            };
             let shaped = &case.tensors[i];
-            if let Some(cell) = compared.worst.filter(|_| compared.error > found.worst.error) {
+            if let Some(cell) = compared
+                .worst
+                .filter(|_| compared.error > found.worst.error)
+            {
                 let name = &spec.tensors[i].name;
                 found.place = Some(format!("{name}{} {}", shaped.index(cell), case.label));
             }
@@ -143,9 +163,15 @@ impl GateTally {
             self.failures += 1;
             self.mostly_wrong |= is_mostly_wrong(&compared);
             let name = &spec.tensors[i].name;
-            let mut what = first_wrong(&compared, |cell| format!("{name}{}", shaped.index(cell.index)));
+            let mut what = first_wrong(&compared, |cell| {
+                format!("{name}{}", shaped.index(cell.index))
+            });
             let near = compared.first_wrong().and_then(|cell| {
-                planted::describe(planted, &planted_tensors(spec, case), &shaped.place(cell.index))
+                planted::describe(
+                    planted,
+                    &planted_tensors(spec, case),
+                    &shaped.place(cell.index),
+                )
             });
             what.extend(near.map(|near| format!("; {near}")));
             fail(out, self.failures, &case.label, how, &what)?;
@@ -163,7 +189,11 @@ impl GateTally {
         out: &mut Writer,
     ) -> Result<(), Stop> {
         let breaches = &mut self.breaches;
-        *(if input { &mut breaches.inputs_changed } else { &mut breaches.out_of_bounds }) += 1;
+        *(if input {
+            &mut breaches.inputs_changed
+        } else {
+            &mut breaches.out_of_bounds
+        }) += 1;
         self.failures += 1;
         fail(out, self.failures, &case.label, how, what)
     }
@@ -173,8 +203,8 @@ impl GateTally {
         self.failures
     }
 
-    /// Whether further launches of the present case would show nothing new: one got most of an output wrong, or a store out of
-    /// bounds may have damaged the worker.
+    /// Whether further launches of the present case would show nothing new: one got most of an
+    /// output wrong, or a store out of bounds may have damaged the worker.
     pub fn has_seen_enough(&self) -> bool {
         self.mostly_wrong || self.breached()
     }
@@ -183,8 +213,8 @@ impl GateTally {
         self.breaches.out_of_bounds > 0
     }
 
-    /// Writes the gates' lines that changed since they were last written. The gravest come first, because the first
-    /// failing gate is shown as the reason. With `last`, also writes the series.
+    /// Writes the gates' lines that changed since they were last written. The gravest come first,
+    /// because the first failing gate is shown as the reason. With `last`, also writes the series.
     pub fn write(&mut self, spec: &ProblemSpec, last: bool, out: &mut Writer) -> Result<(), Stop> {
         let series = last || self.drawn.is_none_or(|at| at.elapsed() >= SERIES_EVERY);
         if self.written.replace(self.breaches) != Some(self.breaches) {
@@ -194,7 +224,9 @@ impl GateTally {
         for (tensor, found) in spec.tensors.iter().zip(&mut self.tensors) {
             let Some(found) = found else { continue };
             if found.written.replace(found.worst) != Some(found.worst) {
-                found.worst.write(&tensor.name, found.place.as_deref(), out)?;
+                found
+                    .worst
+                    .write(&tensor.name, found.place.as_deref(), out)?;
             }
             if series {
                 let name = format!("{}_error", tensor.name);
@@ -232,14 +264,18 @@ impl WorstError {
         if self.allowed == 0.0 {
             out.gate_at(&format!("{name}_error"), self.error, 1.0, place)?;
         } else {
-            out.line(&format!("{name}_error"), format_args!("{:e}{}", self.error, report::at(place)))?;
+            out.line(
+                &format!("{name}_error"),
+                format_args!("{:e}{}", self.error, report::at(place)),
+            )?;
         }
         out.gate(&format!("{name}_mismatched"), self.mismatched, self.allowed)?;
         Ok(())
     }
 }
 
-/// Whether more than half of many cells are wrong. Of few cells, a set with other extremes may get others wrong.
+/// Whether more than half of many cells are wrong. Of few cells, a set with other extremes may get
+/// others wrong.
 fn is_mostly_wrong(compared: &TensorComparison) -> bool {
     const MANY: usize = 64;
     compared.mismatched > (compared.cells / 2).max(MANY)
@@ -249,11 +285,17 @@ fn is_mostly_wrong(compared: &TensorComparison) -> bool {
 fn first_wrong(compared: &TensorComparison, place: impl Fn(&CellMismatch) -> String) -> String {
     if let Some(cell) = &compared.first_unwritten {
         let (at, n) = (place(cell), compared.unwritten);
-        return format!("never wrote {at}, expected {} ({n} cells unwritten)", cell.want);
+        return format!(
+            "never wrote {at}, expected {} ({n} cells unwritten)",
+            cell.want
+        );
     }
     if let Some(cell) = &compared.first_not_finite {
         let (at, n) = (place(cell), compared.not_finite);
-        return format!("{at} is {}, expected {} ({n} cells not finite)", cell.got, cell.want);
+        return format!(
+            "{at} is {}, expected {} ({n} cells not finite)",
+            cell.got, cell.want
+        );
     }
     match &compared.first_mismatch {
         Some(cell) => {

@@ -1,8 +1,9 @@
-//! Timed launches of a tensor problem: a window for each timed case in a turn, and the lines of the measures.
+//! Timed launches of a tensor problem: a window for each timed case in a turn, and the lines of the
+//! measures.
 //!
-//! Two times are reported. `kernel_us` is the time of one launch among several that follow one another in a CUDA graph,
-//! so it holds what the device needs between two launches, and nothing of the host. `latency_us` is the time between two
-//! device events around a single launch.
+//! Two times are reported. `kernel_us` is the time of one launch among several that follow one
+//! another in a CUDA graph, so it holds what the device needs between two launches, and nothing of
+//! the host. `latency_us` is the time between two device events around a single launch.
 
 use super::objective::{Amounts, Figure};
 use super::outcomes::{CaseOutcome, CaseOutcomes};
@@ -42,18 +43,21 @@ pub struct TensorTiming {
     /// How the launches of a window get to the device.
     submission: Submission,
     turns: usize,
-    /// The cases of a candidate in Python whose time on new inputs is compared with that on known ones, as indices into the spec's. Such
-    /// a kernel may keep what it computes beyond its module, so every turn begins with a module that was loaded anew.
+    /// The cases of a candidate in Python whose time on new inputs is compared with that on known
+    /// ones, as indices into the spec's. Such a kernel may keep what it computes beyond its module,
+    /// so every turn begins with a module that was loaded anew.
     pub(super) renewed: Vec<usize>,
     /// Seconds of single launches, by case; empty if they are not measured.
     latencies: Vec<Vec<f64>>,
 }
 
-/// Turns after which single launches are timed too. More would take time from the windows, which decide.
+/// Turns after which single launches are timed too. More would take time from the windows, which
+/// decide.
 const LATENCY_TURNS: usize = 3;
 
 impl TensorTiming {
-    /// `seed` is the run's seed. `accepted` are the right outputs of this kernel and of one beside it.
+    /// `seed` is the run's seed. `accepted` are the right outputs of this kernel and of one beside
+    /// it.
     pub fn new(
         resident: Rc<Resident>,
         module: ModuleId,
@@ -61,7 +65,11 @@ impl TensorTiming {
         place: WorkerRole,
         seed: u64,
     ) -> Self {
-        let (spec, drawn, emulated) = (resident.spec.clone(), resident.timed.clone(), resident.emulated);
+        let (spec, drawn, emulated) = (
+            resident.spec.clone(),
+            resident.timed.clone(),
+            resident.emulated,
+        );
         let mut tally = GateTally::new(&spec);
         tally.begin_case();
         let outcomes = CaseOutcomes::passed(drawn.iter().map(|(index, _)| *index));
@@ -88,7 +96,8 @@ impl TensorTiming {
         }
     }
 
-    /// Times a window: one case on these sets, one launch after the other. Returns the seconds of a launch.
+    /// Times a window: one case on these sets, one launch after the other. Returns the seconds of a
+    /// launch.
     fn window(
         &mut self,
         worker: &mut Worker,
@@ -100,8 +109,11 @@ impl TensorTiming {
         let launcher = &self.resident.launchers[at];
         let launch = |set: &usize| launcher.launch_of(self.module, *set, ExecutionOrder::Forward);
         let launches = sets.iter().map(launch).collect();
-        let Replayed { seconds, submission, uncaptured } =
-            worker.replay(launches, self.flush(), self.spec.graph)?;
+        let Replayed {
+            seconds,
+            submission,
+            uncaptured,
+        } = worker.replay(launches, self.flush(), self.spec.graph)?;
         if let Some(why) = uncaptured.filter(|_| self.submission != submission) {
             self.submission = submission;
             write_no_graph(&why, out)?;
@@ -111,7 +123,12 @@ impl TensorTiming {
     }
 
     /// Prepares the outputs, and a warm L2 cache.
-    pub(super) fn prepare(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<(), Stop> {
+    pub(super) fn prepare(
+        &self,
+        worker: &mut Worker,
+        at: usize,
+        sets: &[usize],
+    ) -> Result<(), Stop> {
         self.resident.launchers[at].prepare(worker, sets, &self.drawn[at].1.sets)?;
         match self.spec.cache {
             CacheState::Cold => Ok(()),
@@ -121,10 +138,13 @@ impl TensorTiming {
 
     /// What a launch with a cold L2 cache flushes the cache with.
     pub(super) fn flush(&self) -> Option<BufferId> {
-        self.resident.scratch.filter(|_| self.spec.cache == CacheState::Cold)
+        self.resident
+            .scratch
+            .filter(|_| self.spec.cache == CacheState::Cold)
     }
 
-    /// Checks what the last launches on these sets wrote: by digests, and only if one is new, by comparing all cells.
+    /// Checks what the last launches on these sets wrote: by digests, and only if one is new, by
+    /// comparing all cells.
     fn compare(
         &mut self,
         worker: &mut Worker,
@@ -141,7 +161,11 @@ impl TensorTiming {
             let got = self.resident.launchers[at].outputs(worker, *set)?;
             let how = format!("timed launch in turn {}", self.turns);
             let case = &self.spec.cases[*index];
-            let launched = LaunchOf { case, how: &how, planted: &drawn.planted[*set] };
+            let launched = LaunchOf {
+                case,
+                how: &how,
+                planted: &drawn.planted[*set],
+            };
             let compared = ComparedOutputs::of(case, &got, &drawn.expected[*set]);
             if self.tally.add(&self.spec, launched, compared, out)? {
                 self.accepted.insert(at, *set, digests);
@@ -159,7 +183,8 @@ impl TensorTiming {
             if let Some(scratch) = self.flush() {
                 worker.flush_cache(scratch)?;
             }
-            let launch = self.resident.launchers[at].launch_of(self.module, 0, ExecutionOrder::Forward);
+            let launch =
+                self.resident.launchers[at].launch_of(self.module, 0, ExecutionOrder::Forward);
             let launched = worker.launch(&launch);
             let seconds = self.noting_a_crash(at, launched, out)?;
             self.latencies[at].push(seconds);
@@ -168,7 +193,8 @@ impl TensorTiming {
         Ok(())
     }
 
-    /// Writes what each case came to, if the kernel crashed in a launch of the case at this position.
+    /// Writes what each case came to, if the kernel crashed in a launch of the case at this
+    /// position.
     fn noting_a_crash(
         &mut self,
         at: usize,
@@ -189,7 +215,8 @@ impl TensorTiming {
             let first = self.resident.launchers.first();
             let first = first.map(|first| (first.case(), first.describe(&breach)));
             if let Some((case, what)) = self.resident.describe(&breach).or(first) {
-                self.tally.breach(case, "timed launches", &what, input, out)?;
+                self.tally
+                    .breach(case, "timed launches", &what, input, out)?;
                 if let Some(at) = self.outcomes.position(&self.spec, case) {
                     self.outcomes.set(at, CaseOutcome::Fail);
                 }
@@ -223,7 +250,9 @@ impl TensorTiming {
 
     /// The figure of all timed cases over these turns.
     fn measure(&self, figure: Figure, turns: &[Vec<f64>]) -> Option<Measure> {
-        self.spec.objective.measure(figure, &self.amounts(), &self.summaries(turns)?)
+        self.spec
+            .objective
+            .measure(figure, &self.amounts(), &self.summaries(turns)?)
     }
 
     /// The attributes of a figure of several workloads; nothing of a single one.
@@ -237,7 +266,10 @@ impl TensorTiming {
     /// Summary of each case's times over all turns.
     fn summaries(&self, turns: &[Vec<f64>]) -> Option<Vec<TimingSummary>> {
         let of = |at: usize| {
-            let seconds: Vec<f64> = turns.iter().filter_map(|turn| turn.get(at).copied()).collect();
+            let seconds: Vec<f64> = turns
+                .iter()
+                .filter_map(|turn| turn.get(at).copied())
+                .collect();
             measure::summarise(&seconds)
         };
         (0..self.drawn.len()).map(of).collect()
@@ -251,21 +283,29 @@ impl Timed for TensorTiming {
         Box::new(std::iter::repeat_with(move || rng.next_u64()))
     }
 
-    /// The first turn uses the module as verification left it: that finds a kernel that is right in its first launches
-    /// only. Before each further turn the module is loaded anew, so that its globals hold nothing. A candidate in Python is loaded
-    /// anew before the first turn too: it could know the inputs of verification again. The cases follow in a random order,
-    /// each with a window of its own: its outputs are poisoned, its launches run as one graph, and then its outputs are
-    /// checked, before any other launch. So no launch can do the work of another one outside of a timed window. No
-    /// launch is there to warm up: what the first launch of a window costs more is divided among all its launches.
+    /// The first turn uses the module as verification left it: that finds a kernel that is right in
+    /// its first launches only. Before each further turn the module is loaded anew, so that its
+    /// globals hold nothing. A candidate in Python is loaded anew before the first turn too: it
+    /// could know the inputs of verification again. The cases follow in a random order, each with a
+    /// window of its own: its outputs are poisoned, its launches run as one graph, and then its
+    /// outputs are checked, before any other launch. So no launch can do the work of another one
+    /// outside of a timed window. No launch is there to warm up: what the first launch of a window
+    /// costs more is divided among all its launches.
     ///
-    /// A kernel that changed an input, or anything else that it was not given, is found here, before another kernel gets
-    /// the same buffers.
-    fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
+    /// A kernel that changed an input, or anything else that it was not given, is found here,
+    /// before another kernel gets the same buffers.
+    fn turn(
+        &mut self,
+        worker: &mut Worker,
+        inputs: u64,
+        out: &mut Writer,
+    ) -> Result<Option<Vec<f64>>, Stop> {
         self.turns += 1;
         if self.turns > 1 || !self.renewed.is_empty() {
             worker.reload(self.module)?;
         }
-        // On a GPU after the turns: a kernel that counts its launches may begin to remember in any of them.
+        // On a GPU after the turns: a kernel that counts its launches may begin to remember in any
+        // of them.
         if self.turns == 1 && self.emulated {
             self.expect_same_time_on_new_inputs(worker)?;
         }
@@ -290,7 +330,11 @@ impl Timed for TensorTiming {
         true
     }
 
-    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
+    fn in_same_worker(
+        &self,
+        worker: &mut Worker,
+        image: &Path,
+    ) -> Result<Option<Box<dyn Timed>>, Stop> {
         let module = worker.load(image)?;
         require_entries(&self.spec, worker, module)?;
         Ok(Some(Box::new(TensorTiming::new(
@@ -311,7 +355,9 @@ impl Timed for TensorTiming {
     }
 
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
-        self.spec.objective.throughput(&self.amounts(), &self.summaries(turns)?)
+        self.spec
+            .objective
+            .throughput(&self.amounts(), &self.summaries(turns)?)
     }
 
     fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64> {
@@ -327,7 +373,12 @@ impl Timed for TensorTiming {
     }
 
     fn measures(&self) -> Vec<&'static str> {
-        self.spec.objective.figures().into_iter().map(Figure::key).collect()
+        self.spec
+            .objective
+            .figures()
+            .into_iter()
+            .map(Figure::key)
+            .collect()
     }
 
     fn workloads(&self, turns: &[Vec<f64>]) -> Vec<WorkloadFigures> {
@@ -358,10 +409,15 @@ impl Timed for TensorTiming {
             let value = in_digits(&measure(figure)?, figure.digits());
             out.line(figure.key(), format_args!("{value}{aggregate}"))?;
         }
-        let latencies: Option<Vec<f64>> = (0..self.drawn.len()).map(|at| self.latency(at)).collect();
-        let latency = latencies.and_then(|each| self.spec.objective.aggregate.of(each, Better::Smaller));
+        let latencies: Option<Vec<f64>> =
+            (0..self.drawn.len()).map(|at| self.latency(at)).collect();
+        let latency =
+            latencies.and_then(|each| self.spec.objective.aggregate.of(each, Better::Smaller));
         if let Some(latency) = latency {
-            out.line("latency_us", format_args!("{:.3}{aggregate}", latency * 1e6))?;
+            out.line(
+                "latency_us",
+                format_args!("{:.3}{aggregate}", latency * 1e6),
+            )?;
         }
         Ok(())
     }

@@ -6,7 +6,9 @@ use crate::problem::tensor::case_data::{CaseData, sets};
 use crate::problem::tensor::{file, launcher};
 use crate::testing;
 use crate::worker::{SHAPE_BYTES, statement_encoding};
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, MemoryRange, Shape, Step, Submission};
+use lab_device::{
+    Arg, DeviceError, DeviceInfo, Driver, Entry, MemoryRange, Shape, Step, Submission,
+};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +21,8 @@ const PROBLEM: &str = concat!(
     "[objective]\nsamples = \"n\"\n[[workload]]\ndims = { n = 100 }\n"
 );
 
-/// What happened to the device: a module was loaded, so many bytes were filled, one launch or several in a graph ran with
-/// these two pointers, memory was read from this address.
+/// What happened to the device: a module was loaded, so many bytes were filled, one launch or
+/// several in a graph ran with these two pointers, memory was read from this address.
 #[derive(Clone, Debug, PartialEq)]
 enum DeviceCall {
     Loaded,
@@ -56,7 +58,10 @@ fn pointers(args: &[Arg]) -> (u64, u64) {
 
 impl Driver for Fake {
     fn info(&self) -> DeviceInfo {
-        DeviceInfo { l2_bytes: self.l2_bytes, ..testing::device() }
+        DeviceInfo {
+            l2_bytes: self.l2_bytes,
+            ..testing::device()
+        }
     }
     fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
         self.note(DeviceCall::Loaded);
@@ -90,7 +95,11 @@ impl Driver for Fake {
             return Ok(());
         }
         self.note(DeviceCall::Read(address));
-        let value = if *self.wrong.lock().unwrap() == Some(address) { 2 } else { 1 };
+        let value = if *self.wrong.lock().unwrap() == Some(address) {
+            2
+        } else {
+            1
+        };
         for word in bytes.chunks_mut(4) {
             word.copy_from_slice(&[value, 0, 0, 0][..word.len()]);
         }
@@ -137,7 +146,9 @@ impl Driver for Fake {
         if let Some((memory, _)) = flush {
             self.note(DeviceCall::Filled(memory.bytes));
         }
-        self.note(DeviceCall::Replayed(steps.iter().map(|step| pointers(&step.args)).collect()));
+        self.note(DeviceCall::Replayed(
+            steps.iter().map(|step| pointers(&step.args)).collect(),
+        ));
         Ok(3.0 * steps.len() as f64)
     }
 }
@@ -152,8 +163,14 @@ struct World {
 
 /// A timed case of 100 numbers with this cache setting, on a device with an L2 cache of 1000 bytes.
 fn world(cache: &str) -> World {
-    let spec =
-        Rc::new(file::parse(Path::new("problem.toml"), &PROBLEM.replace("CACHE", cache), None).unwrap());
+    let spec = Rc::new(
+        file::parse(
+            Path::new("problem.toml"),
+            &PROBLEM.replace("CACHE", cache),
+            None,
+        )
+        .unwrap(),
+    );
     let (calls, wrong) = (Calls::default(), Arc::new(Mutex::new(None)));
     let crashes = Arc::new(AtomicBool::new(false));
     let fake = Fake {
@@ -163,7 +180,8 @@ fn world(cache: &str) -> World {
         wrong: wrong.clone(),
         crashes: crashes.clone(),
     };
-    let mut worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(60)).unwrap();
+    let mut worker =
+        Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(60)).unwrap();
     let module = worker.load(Path::new("image")).unwrap();
     let sets: Vec<_> = (0..sets(&spec.cases[0], worker.info()))
         .map(|set| launcher::draw(&spec, &spec.cases[0], 1, set))
@@ -183,7 +201,13 @@ fn world(cache: &str) -> World {
     let accepted = [AcceptedOutputs::default(), AcceptedOutputs::default()];
     let place = WorkerRole::Verified;
     let timing = TensorTiming::new(resident, module, accepted, place, 5);
-    World { timing, worker, calls, wrong, crashes }
+    World {
+        timing,
+        worker,
+        calls,
+        wrong,
+        crashes,
+    }
 }
 
 impl World {
@@ -209,18 +233,44 @@ fn a_cold_window_is_poisoned_flushed_replayed_and_read() {
     let mut world = world("cold");
     world.turn(1);
     let (calls, seconds) = world.turn(2);
-    assert_eq!(seconds, Some(vec![3.0]), "the time of one launch of the window");
+    assert_eq!(
+        seconds,
+        Some(vec![3.0]),
+        "the time of one launch of the window"
+    );
     assert_eq!(calls[0], DeviceCall::Loaded, "globals are as in the image");
-    let at = calls.iter().position(|call| matches!(call, DeviceCall::Replayed(_))).unwrap();
-    let DeviceCall::Replayed(launches) = &calls[at] else { unreachable!() };
-    assert_eq!(calls[at - 1], DeviceCall::Filled(4000), "the flush removes the poison from the cache too");
-    let poisoned = calls[..at].iter().filter(|call| **call == DeviceCall::Filled(400)).count();
+    let at = calls
+        .iter()
+        .position(|call| matches!(call, DeviceCall::Replayed(_)))
+        .unwrap();
+    let DeviceCall::Replayed(launches) = &calls[at] else {
+        unreachable!()
+    };
+    assert_eq!(
+        calls[at - 1],
+        DeviceCall::Filled(4000),
+        "the flush removes the poison from the cache too"
+    );
+    let poisoned = calls[..at]
+        .iter()
+        .filter(|call| **call == DeviceCall::Filled(400))
+        .count();
     assert_eq!(poisoned, launches.len());
     let buffers: BTreeSet<u64> = launches.iter().flat_map(|(x, y)| [*x, *y]).collect();
-    assert_eq!(buffers.len(), 2 * launches.len(), "no launch shares a buffer: {launches:?}");
-    let next = calls[at + 1..].iter().position(|call| !matches!(call, DeviceCall::Read(_))).unwrap();
+    assert_eq!(
+        buffers.len(),
+        2 * launches.len(),
+        "no launch shares a buffer: {launches:?}"
+    );
+    let next = calls[at + 1..]
+        .iter()
+        .position(|call| !matches!(call, DeviceCall::Read(_)))
+        .unwrap();
     for (_, output) in launches {
-        assert!(calls[at + 1..][..next].contains(&DeviceCall::Read(*output)), "{calls:?}");
+        assert!(
+            calls[at + 1..][..next].contains(&DeviceCall::Read(*output)),
+            "{calls:?}"
+        );
     }
 }
 
@@ -229,12 +279,23 @@ fn a_warm_window_finds_its_inputs_in_the_cache() {
     let mut world = world("warm");
     let (calls, _) = world.turn(1);
     assert!(!calls.contains(&DeviceCall::Filled(4000)), "{calls:?}");
-    let at = calls.iter().position(|call| matches!(call, DeviceCall::Replayed(_))).unwrap();
-    let DeviceCall::Replayed(launches) = &calls[at] else { unreachable!() };
+    let at = calls
+        .iter()
+        .position(|call| matches!(call, DeviceCall::Replayed(_)))
+        .unwrap();
+    let DeviceCall::Replayed(launches) = &calls[at] else {
+        unreachable!()
+    };
     // After the poison, so that nothing takes their place.
-    let poisoned = calls[..at].iter().rposition(|call| matches!(call, DeviceCall::Filled(_))).unwrap();
+    let poisoned = calls[..at]
+        .iter()
+        .rposition(|call| matches!(call, DeviceCall::Filled(_)))
+        .unwrap();
     for (input, _) in launches {
-        assert!(calls[poisoned..at].contains(&DeviceCall::Read(*input)), "{calls:?}");
+        assert!(
+            calls[poisoned..at].contains(&DeviceCall::Read(*input)),
+            "{calls:?}"
+        );
     }
 }
 
@@ -244,9 +305,15 @@ fn both_kernels_of_a_pair_get_the_same_launches_and_other_pairs_get_others() {
     let first = world.replayed(1);
     assert_eq!(world.replayed(1), first);
     let others: Vec<_> = (2..12).map(|inputs| world.replayed(inputs)).collect();
-    assert!(others.iter().all(|other| *other != first), "the order varies");
+    assert!(
+        others.iter().all(|other| *other != first),
+        "the order varies"
+    );
     let counts: BTreeSet<usize> = others.iter().map(Vec::len).collect();
-    assert!(counts.len() > 1, "the number of launches varies: {counts:?}");
+    assert!(
+        counts.len() > 1,
+        "the number of launches varies: {counts:?}"
+    );
 }
 
 #[test]
@@ -262,9 +329,10 @@ fn a_wrong_result_of_a_late_turn_is_found() {
 
 #[test]
 fn an_input_or_a_guard_zone_that_changed_is_found_in_the_same_turn() {
-    for (what, spoiled) in
-        [("an input", |(input, _)| input), ("behind an output", |(_, output)| output + 400)]
-            as [(_, fn(_) -> _); 2]
+    for (what, spoiled) in [
+        ("an input", |(input, _)| input),
+        ("behind an output", |(_, output)| output + 400),
+    ] as [(_, fn(_) -> _); 2]
     {
         let mut world = world("cold");
         assert!(world.turn(1).1.is_some());
@@ -277,9 +345,14 @@ fn an_input_or_a_guard_zone_that_changed_is_found_in_the_same_turn() {
 #[test]
 fn single_launches_are_timed_in_the_first_turns_only() {
     let mut world = world("cold");
-    let singles = |calls: &[DeviceCall]| calls.iter().any(|call| matches!(call, DeviceCall::Launched(..)));
-    let turns: Vec<bool> =
-        (0..2 * LATENCY_TURNS as u64).map(|inputs| singles(&world.turn(inputs).0)).collect();
+    let singles = |calls: &[DeviceCall]| {
+        calls
+            .iter()
+            .any(|call| matches!(call, DeviceCall::Launched(..)))
+    };
+    let turns: Vec<bool> = (0..2 * LATENCY_TURNS as u64)
+        .map(|inputs| singles(&world.turn(inputs).0))
+        .collect();
     assert!(turns[..LATENCY_TURNS].iter().all(|single| *single));
     assert!(turns[LATENCY_TURNS..].iter().all(|single| !single));
     assert_eq!(world.timing.latency(0), Some(1.0));
@@ -290,7 +363,15 @@ fn a_crash_of_a_single_launch_says_which_workload_it_was() {
     let mut world = world("cold");
     world.crashes.store(true, Ordering::Relaxed);
     let written = lab_protocol::testing::Log::default();
-    let turn = world.timing.turn(&mut world.worker, 1, &mut written.writer());
+    let turn = world
+        .timing
+        .turn(&mut world.worker, 1, &mut written.writer());
     assert!(matches!(turn, Err(Stop::Crash(_))), "{turn:?}");
-    assert!(written.text().contains("workload: n=100 correctness=crash\n"), "{}", written.text());
+    assert!(
+        written
+            .text()
+            .contains("workload: n=100 correctness=crash\n"),
+        "{}",
+        written.text()
+    );
 }

@@ -3,12 +3,17 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 
-/// The sets that a window launches, in their order. A kernel can know neither the order nor the number.
+/// The sets that a window launches, in their order. A kernel can know neither the order nor the
+/// number.
 pub fn draw_sets(rng: &mut ChaCha8Rng, sets: usize, emulated: bool) -> Vec<usize> {
     let mut drawn: Vec<usize> = (0..sets).collect();
     shuffle(rng, &mut drawn);
     // The emulated device is slow, and its times mean nothing.
-    let left_out = if emulated { sets - 1 } else { below(rng, sets / 4 + 1) };
+    let left_out = if emulated {
+        sets - 1
+    } else {
+        below(rng, sets / 4 + 1)
+    };
     drawn.truncate(sets - left_out);
     drawn
 }
@@ -20,7 +25,8 @@ pub fn shuffle<T>(rng: &mut ChaCha8Rng, items: &mut [T]) {
     }
 }
 
-/// A number from 0 to `end` − 1. The bias of the remainder is far below what a test could see: `end` is small.
+/// A number from 0 to `end` − 1. The bias of the remainder is far below what a test could see:
+/// `end` is small.
 fn below(rng: &mut ChaCha8Rng, end: usize) -> usize {
     (rng.next_u64() % end as u64) as usize
 }

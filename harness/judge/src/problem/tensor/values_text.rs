@@ -27,7 +27,10 @@ pub enum ValuesText {
 
 /// The keys of `values`, of which one must be there.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "values, as in { normal = { std = 1.0 } } or { constant = 1.0 }")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "values, as in { normal = { std = 1.0 } } or { constant = 1.0 }"
+)]
 struct ValuesKeys {
     normal: Option<NormalText>,
     uniform: Option<RangeText>,
@@ -63,7 +66,10 @@ impl TryFrom<ValuesKeys> for ValuesText {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a distribution, as in { mean = 0.0, std = 1.0 }")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a distribution, as in { mean = 0.0, std = 1.0 }"
+)]
 pub struct NormalText {
     #[serde(default = "zero")]
     mean: NumberText,
@@ -72,7 +78,10 @@ pub struct NormalText {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a range, as in { low = 0, high = 9 }")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a range, as in { low = 0, high = 9 }"
+)]
 pub struct RangeText {
     low: NumberText,
     high: NumberText,
@@ -95,7 +104,10 @@ pub struct NpyFiles {
 
 impl NpyFiles {
     pub fn new(folder: &Path) -> Self {
-        NpyFiles { folder: folder.to_owned(), read: RefCell::default() }
+        NpyFiles {
+            folder: folder.to_owned(),
+            read: RefCell::default(),
+        }
     }
 
     fn array(&self, name: &str) -> Result<Arc<NpyArray>, String> {
@@ -103,7 +115,9 @@ impl NpyFiles {
             return Ok(array.clone());
         }
         let array = Arc::new(npy::read(&self.folder, name)?);
-        self.read.borrow_mut().insert(name.to_owned(), array.clone());
+        self.read
+            .borrow_mut()
+            .insert(name.to_owned(), array.clone());
         Ok(array)
     }
 }
@@ -128,7 +142,10 @@ impl ValuesText {
     /// Each number, with its keys from the innermost one.
     fn numbers(&self) -> Vec<(Vec<&'static str>, &NumberText)> {
         match self {
-            ValuesText::Normal(n) => vec![(vec!["mean", "normal"], &n.mean), (vec!["std", "normal"], &n.std)],
+            ValuesText::Normal(n) => vec![
+                (vec!["mean", "normal"], &n.mean),
+                (vec!["std", "normal"], &n.std),
+            ],
             ValuesText::Uniform(r) => r.numbers("uniform"),
             ValuesText::Integers(r) => r.numbers("integers"),
             ValuesText::Ascending(r) => r.numbers("ascending"),
@@ -140,10 +157,14 @@ impl ValuesText {
     /// The values for the tensor of a case. An error names the key below `values`.
     pub fn resolve(&self, filled: &Filled) -> Result<InputValues, KeyError> {
         let value = |keys: [&'static str; 2], number: &NumberText| {
-            number.value(&filled.variables).map_err(|what| at(&keys, what))
+            number
+                .value(&filled.variables)
+                .map_err(|what| at(&keys, what))
         };
         let whole = |keys: [&'static str; 2], number: &NumberText| {
-            number.whole(&filled.variables).map_err(|what| at(&keys, what))
+            number
+                .whole(&filled.variables)
+                .map_err(|what| at(&keys, what))
         };
         let values = match self {
             ValuesText::Normal(NormalText { mean, std }) => InputValues::Normal {
@@ -164,21 +185,32 @@ impl ValuesText {
             },
             ValuesText::Permutation(true) => InputValues::Permutation,
             ValuesText::Permutation(false) => {
-                return Err(at(&["permutation"], "permutation is true or left out".into()));
+                return Err(at(
+                    &["permutation"],
+                    "permutation is true or left out".into(),
+                ));
             }
             ValuesText::Constant(number) => InputValues::Constant(constant(number, filled)?),
-            ValuesText::Npy(name) => {
-                InputValues::Npy(filled.files.array(name).map_err(|what| at(&["npy"], what))?)
-            }
+            ValuesText::Npy(name) => InputValues::Npy(
+                filled
+                    .files
+                    .array(name)
+                    .map_err(|what| at(&["npy"], what))?,
+            ),
         };
-        values.check(filled.dtype, filled.shape).map_err(|(keys, what)| at(&keys, what))?;
+        values
+            .check(filled.dtype, filled.shape)
+            .map_err(|(keys, what)| at(&keys, what))?;
         Ok(values)
     }
 }
 
 impl RangeText {
     fn numbers(&self, key: &'static str) -> Vec<(Vec<&'static str>, &NumberText)> {
-        vec![(vec!["low", key], &self.low), (vec!["high", key], &self.high)]
+        vec![
+            (vec!["low", key], &self.low),
+            (vec!["high", key], &self.high),
+        ]
     }
 }
 
@@ -190,10 +222,14 @@ fn constant(number: &NumberText, filled: &Filled) -> Result<CellValue, KeyError>
             .map(CellValue::Integer)
             .map_err(|what| at(&["constant"], what));
     }
-    number.value(&filled.variables).map(CellValue::Float).map_err(|what| at(&["constant"], what))
+    number
+        .value(&filled.variables)
+        .map(CellValue::Float)
+        .map_err(|what| at(&["constant"], what))
 }
 
 /// An error below `values`; `keys` begin with the innermost one.
 fn at(keys: &[&'static str], what: String) -> KeyError {
-    keys.iter().fold(KeyError::new(what), |error, key| error.within(*key))
+    keys.iter()
+        .fold(KeyError::new(what), |error, key| error.within(*key))
 }

@@ -37,11 +37,16 @@ struct CheckedLaunch<'a> {
 
 impl<'a> CheckedLaunch<'a> {
     fn of(&'a self, how: &'a str) -> LaunchOf<'a> {
-        LaunchOf { case: self.launcher.case(), how, planted: &self.drawn.planted[self.set] }
+        LaunchOf {
+            case: self.launcher.case(),
+            how,
+            planted: &self.drawn.planted[self.set],
+        }
     }
 }
 
-/// What a launch wrote: where only two launches show an unwritten cell, the first and the second one's.
+/// What a launch wrote: where only two launches show an unwritten cell, the first and the second
+/// one's.
 enum Outcome {
     Once(Outputs),
     Twice([Written; 2]),
@@ -69,7 +74,11 @@ impl<'scope, 'a: 'scope> Comparing<'scope, 'a> {
                 ComparedOutputs::beside(case, [&second, &first], want),
             ],
         });
-        Comparing { launch, digests, compared }
+        Comparing {
+            launch,
+            digests,
+            compared,
+        }
     }
 }
 
@@ -86,9 +95,10 @@ struct Launches<'a> {
 type Accepted<'a> = Option<(usize, &'a AcceptedOutputs)>;
 
 impl CaseCheck<'_> {
-    /// Launches a case on each set of inputs, at least `least` times, and on the emulated device in several orders of blocks and
-    /// threads, and compares the outputs. Notes the right ones in `accepted`, under the number of the timed case. Stops after a launch
-    /// that got most of an output wrong, and after a store out of bounds.
+    /// Launches a case on each set of inputs, at least `least` times, and on the emulated device in
+    /// several orders of blocks and threads, and compares the outputs. Notes the right ones in
+    /// `accepted`, under the number of the timed case. Stops after a launch that got most of an
+    /// output wrong, and after a store out of bounds.
     pub fn run(
         &mut self,
         launcher: &CaseLauncher,
@@ -101,9 +111,16 @@ impl CaseCheck<'_> {
         // What a launch wrote is compared while the next set is launched.
         std::thread::scope(|scope| {
             let mut comparing = None;
-            let launches = Launches { launcher, drawn, accepted, least };
+            let launches = Launches {
+                launcher,
+                drawn,
+                accepted,
+                least,
+            };
             // The first launch of a function in Python may compile it.
-            let limit = drawn.launch_limit(cx.device.emulated).filter(|_| !worker.is_python());
+            let limit = drawn
+                .launch_limit(cx.device.emulated)
+                .filter(|_| !worker.is_python());
             worker.limit_launches(limit);
             let launched = self.launch_all(&launches, scope, &mut comparing, cx, worker);
             worker.limit_launches(None);
@@ -121,11 +138,20 @@ impl CaseCheck<'_> {
         cx: &mut ProblemContext,
         worker: &mut Worker,
     ) -> Result<(), Stop> {
-        let Launches { launcher, drawn, accepted, least } = *launches;
+        let Launches {
+            launcher,
+            drawn,
+            accepted,
+            least,
+        } = *launches;
         let sets = drawn.sets.len();
         // A GPU has an order of its own.
         let is_ordered = worker.orders_threads();
-        let launches = if cx.device.emulated { sets.max(least) } else { sets };
+        let launches = if cx.device.emulated {
+            sets.max(least)
+        } else {
+            sets
+        };
         let shuffled = ExecutionOrder::Shuffled(cx.seed);
         let orders = match is_ordered {
             true => vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, shuffled],
@@ -137,9 +163,17 @@ impl CaseCheck<'_> {
                 (false, _) => format!("launch {}", i + 1),
                 (true, ExecutionOrder::Forward) => "threads in order".into(),
                 (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),
-                (true, ExecutionOrder::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
+                (true, ExecutionOrder::Shuffled(seed)) => {
+                    format!("threads in shuffled order {seed}")
+                }
             };
-            let launch = CheckedLaunch { launcher, drawn, set, order, how: how.clone() };
+            let launch = CheckedLaunch {
+                launcher,
+                drawn,
+                set,
+                order,
+                how: how.clone(),
+            };
             // Each set is launched twice where only two launches show an unwritten cell.
             let twice = i < sets && self.spec.needs_two_launches(launcher.case());
             let written = self.launch(&launch, twice, accepted, worker)?;
@@ -149,12 +183,16 @@ impl CaseCheck<'_> {
                 self.finish(comparing.take(), accepted, cx)?;
                 self.compare_steps(&launch, cx, worker)?;
             }
-            // To look at all memory takes a while. A stray store of later launches is found after the last one. Shared
-            // buffers are looked at before the inputs of the next set lie over a change of these.
+            // To look at all memory takes a while. A stray store of later launches is found after
+            // the last one. Shared buffers are looked at before the inputs of the next set lie over
+            // a change of these.
             let (breaches, how) = if i < LOOKS {
                 (worker.breaches()?, how)
             } else if i + 1 == launches {
-                (worker.breaches()?, format!("launches {} to {launches}", LOOKS + 1))
+                (
+                    worker.breaches()?,
+                    format!("launches {} to {launches}", LOOKS + 1),
+                )
             } else if launcher.shares_buffers() {
                 (worker.breaches_of_given()?, how)
             } else {
@@ -171,8 +209,8 @@ impl CaseCheck<'_> {
         Ok(())
     }
 
-    /// Launches a resident case on renewed inputs, which lie where its sets have lain, and compares the outputs. Then its sets are
-    /// there again.
+    /// Launches a resident case on renewed inputs, which lie where its sets have lain, and compares
+    /// the outputs. Then its sets are there again.
     pub fn run_renewed(
         &mut self,
         launcher: &CaseLauncher,
@@ -186,7 +224,13 @@ impl CaseCheck<'_> {
             for (set, inputs) in renewed.sets.iter().enumerate() {
                 launcher.write_inputs(worker, set, inputs)?;
                 let order = ExecutionOrder::Forward;
-                let launch = CheckedLaunch { launcher, drawn: renewed, set, order, how: how.into() };
+                let launch = CheckedLaunch {
+                    launcher,
+                    drawn: renewed,
+                    set,
+                    order,
+                    how: how.into(),
+                };
                 let twice = self.spec.needs_two_launches(launcher.case());
                 let written = self.launch(&launch, twice, None, worker)?;
                 let comparing = Comparing::start(scope, launch, written);
@@ -199,7 +243,8 @@ impl CaseCheck<'_> {
         })
     }
 
-    /// Launches a set once or twice. Returns what was written, and its digests if right outputs are noted.
+    /// Launches a set once or twice. Returns what was written, and its digests if right outputs are
+    /// noted.
     fn launch(
         &self,
         launch: &CheckedLaunch,
@@ -207,7 +252,13 @@ impl CaseCheck<'_> {
         accepted: Accepted,
         worker: &mut Worker,
     ) -> Result<(Outcome, Vec<u64>), Stop> {
-        let CheckedLaunch { launcher, drawn, set, order, .. } = *launch;
+        let CheckedLaunch {
+            launcher,
+            drawn,
+            set,
+            order,
+            ..
+        } = *launch;
         let inputs = &drawn.sets[set];
         let mut first = None;
         if twice {
@@ -233,14 +284,26 @@ impl CaseCheck<'_> {
         accepted: Accepted,
         cx: &mut ProblemContext,
     ) -> Result<(), Stop> {
-        let Some(Comparing { launch, digests, compared }) = comparing else { return Ok(()) };
+        let Some(Comparing {
+            launch,
+            digests,
+            compared,
+        }) = comparing
+        else {
+            return Ok(());
+        };
         let again = format!("{}, again", launch.how);
         let names = [&launch.how, &again];
         let mut right = true;
-        for (compared, how) in
-            compared.join().expect("comparing numbers does not panic").into_iter().zip(names)
+        for (compared, how) in compared
+            .join()
+            .expect("comparing numbers does not panic")
+            .into_iter()
+            .zip(names)
         {
-            right &= self.tally.add(self.spec, launch.of(how), compared, cx.out)?;
+            right &= self
+                .tally
+                .add(self.spec, launch.of(how), compared, cx.out)?;
         }
         if let Some((at, accepted)) = accepted.filter(|_| right) {
             accepted.insert(at, launch.set, digests);
@@ -248,21 +311,32 @@ impl CaseCheck<'_> {
         Ok(())
     }
 
-    /// Makes the further launches in a row on what the last one left, and compares what is there after them.
+    /// Makes the further launches in a row on what the last one left, and compares what is there
+    /// after them.
     fn compare_steps(
         &mut self,
         launch: &CheckedLaunch,
         cx: &mut ProblemContext,
         worker: &mut Worker,
     ) -> Result<(), Stop> {
-        let CheckedLaunch { launcher, drawn, set, order, .. } = *launch;
+        let CheckedLaunch {
+            launcher,
+            drawn,
+            set,
+            order,
+            ..
+        } = *launch;
         for _ in 1..self.spec.steps {
             launcher.launch_again(worker, self.module, set, &drawn.sets, order)?;
         }
         let got = launcher.outputs(worker, set)?;
-        let how = format!("{}, after {} launches in a row", launch.how, self.spec.steps);
+        let how = format!(
+            "{}, after {} launches in a row",
+            launch.how, self.spec.steps
+        );
         let compared = ComparedOutputs::of(launcher.case(), &got, &drawn.after_steps[set]);
-        self.tally.add(self.spec, launch.of(&how), compared, cx.out)?;
+        self.tally
+            .add(self.spec, launch.of(&how), compared, cx.out)?;
         Ok(())
     }
 
@@ -275,12 +349,19 @@ impl CaseCheck<'_> {
     ) -> Result<(), Stop> {
         for breach in breaches {
             let input = matches!(breach, Breach::InputChanged { .. });
-            let found = if launcher.owns(&breach) { None } else { self.resident.describe(&breach) };
+            let found = if launcher.owns(&breach) {
+                None
+            } else {
+                self.resident.describe(&breach)
+            };
             let what = match found {
-                Some((case, what)) => format!("{what}, which belongs to the workload {}", case.label),
+                Some((case, what)) => {
+                    format!("{what}, which belongs to the workload {}", case.label)
+                }
                 None => launcher.describe(&breach),
             };
-            self.tally.breach(launcher.case(), how, &what, input, cx.out)?;
+            self.tally
+                .breach(launcher.case(), how, &what, input, cx.out)?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! References on disk, so that no save waits for the same reference twice.
 //!
-//! A file's name is the digest of everything that determines its content, and the file ends in a digest of all that
-//! it holds. A file that is damaged or of another version counts as missing.
+//! A file's name is the digest of everything that determines its content, and the file ends in a
+//! digest of all that it holds. A file that is damaged or of another version counts as missing.
 
 use super::reference::{ReferenceOutput, VERSION};
 use super::run_inputs::RunInputs;
@@ -18,15 +18,30 @@ pub struct ReferenceKey {
 
 impl ReferenceKey {
     pub fn new(weights: &[u8; 32], inputs: &RunInputs) -> Self {
-        let RunInputs { seed, sampling, h0, h1 } = inputs;
+        let RunInputs {
+            seed,
+            sampling,
+            h0,
+            h1,
+        } = inputs;
         let mut hasher = blake3::Hasher::new();
         hasher.update(&VERSION.to_le_bytes()).update(weights);
-        hasher.update(&seed.to_le_bytes()).update(&(h0.len() as u64).to_le_bytes());
-        hasher.update(bytemuck::cast_slice(h0)).update(bytemuck::cast_slice(h1));
+        hasher
+            .update(&seed.to_le_bytes())
+            .update(&(h0.len() as u64).to_le_bytes());
+        hasher
+            .update(bytemuck::cast_slice(h0))
+            .update(bytemuck::cast_slice(h1));
         hasher.update(&(sampling.steps as u64).to_le_bytes());
         hasher.update(&(sampling.first_token as u64).to_le_bytes());
-        hasher.update(&sampling.temperature.to_le_bytes()).update(&sampling.min_p.to_le_bytes());
-        ReferenceKey { digest: *hasher.finalize().as_bytes(), steps: sampling.steps, hidden: h0.len() }
+        hasher
+            .update(&sampling.temperature.to_le_bytes())
+            .update(&sampling.min_p.to_le_bytes());
+        ReferenceKey {
+            digest: *hasher.finalize().as_bytes(),
+            steps: sampling.steps,
+            hidden: h0.len(),
+        }
     }
 
     /// The first 32 hexadecimal digits of the digest, for a file name.
@@ -68,7 +83,11 @@ pub fn read(path: &Path, key: &ReferenceKey) -> Option<ReferenceOutput> {
 }
 
 /// Stores a reference. No reader sees half a file.
-pub fn store(folder: &Path, key: &ReferenceKey, reference: &ReferenceOutput) -> std::io::Result<()> {
+pub fn store(
+    folder: &Path,
+    key: &ReferenceKey,
+    reference: &ReferenceOutput,
+) -> std::io::Result<()> {
     write(&key.file(folder), key, reference)
 }
 
@@ -107,11 +126,20 @@ mod tests {
     use super::super::run_inputs::SamplingParams;
     use super::*;
 
-    const SAMPLING: SamplingParams =
-        SamplingParams { steps: 3, first_token: 128, temperature: 1.0, min_p: 0.05 };
+    const SAMPLING: SamplingParams = SamplingParams {
+        steps: 3,
+        first_token: 128,
+        temperature: 1.0,
+        min_p: 0.05,
+    };
 
     fn inputs() -> RunInputs {
-        RunInputs { seed: 9, sampling: SAMPLING, h0: vec![0.25, -0.5], h1: vec![0.125, 0.0] }
+        RunInputs {
+            seed: 9,
+            sampling: SAMPLING,
+            h0: vec![0.25, -0.5],
+            h1: vec![0.125, 0.0],
+        }
     }
 
     fn example() -> (ReferenceKey, ReferenceOutput) {
@@ -161,21 +189,51 @@ mod tests {
     #[test]
     fn every_thing_that_determines_a_reference_is_in_its_key() {
         let inputs = inputs();
-        let mut keys = vec![ReferenceKey::new(&[7; 32], &inputs), ReferenceKey::new(&[8; 32], &inputs)];
+        let mut keys = vec![
+            ReferenceKey::new(&[7; 32], &inputs),
+            ReferenceKey::new(&[8; 32], &inputs),
+        ];
         for changed in [
-            RunInputs { seed: 10, ..inputs.clone() },
-            RunInputs { h0: vec![0.25, 0.5], ..inputs.clone() },
-            RunInputs { h1: vec![0.125, 1.0], ..inputs.clone() },
+            RunInputs {
+                seed: 10,
+                ..inputs.clone()
+            },
+            RunInputs {
+                h0: vec![0.25, 0.5],
+                ..inputs.clone()
+            },
+            RunInputs {
+                h1: vec![0.125, 1.0],
+                ..inputs.clone()
+            },
         ] {
             keys.push(ReferenceKey::new(&[7; 32], &changed));
         }
         for sampling in [
-            SamplingParams { steps: 4, ..SAMPLING },
-            SamplingParams { first_token: 0, ..SAMPLING },
-            SamplingParams { temperature: 0.9, ..SAMPLING },
-            SamplingParams { min_p: 0.1, ..SAMPLING },
+            SamplingParams {
+                steps: 4,
+                ..SAMPLING
+            },
+            SamplingParams {
+                first_token: 0,
+                ..SAMPLING
+            },
+            SamplingParams {
+                temperature: 0.9,
+                ..SAMPLING
+            },
+            SamplingParams {
+                min_p: 0.1,
+                ..SAMPLING
+            },
         ] {
-            keys.push(ReferenceKey::new(&[7; 32], &RunInputs { sampling, ..inputs.clone() }));
+            keys.push(ReferenceKey::new(
+                &[7; 32],
+                &RunInputs {
+                    sampling,
+                    ..inputs.clone()
+                },
+            ));
         }
         let mut digests: Vec<_> = keys.iter().map(|k| k.digest).collect();
         digests.sort_unstable();

@@ -27,18 +27,19 @@ pub struct WaveGruConfig {
     pub first_token: ValueRange<usize>,
     /// The seed of the weights.
     pub weight_seed: u64,
-    /// Seeds of published runs, for tests and for `--dump`. No judgement takes its runs from here: see
-    /// the run stock.
+    /// Seeds of published runs, for tests and for `--dump`. No judgement takes its runs from here:
+    /// see the run stock.
     #[serde(default)]
     pub run_seeds: Vec<u64>,
     /// Smallest sampling margin of a reference. A reference below it is refused.
     pub margin: f64,
-    /// Most timed launches in the worker in which the kernel was verified. Further workers have the whole pool.
+    /// Most timed launches in the worker in which the kernel was verified. Further workers have the
+    /// whole pool.
     pub timed_launches: usize,
     /// On the cpu device, the number of execution orders in which a verified launch is repeated.
     pub orders: usize,
-    /// Exchanges between all multiprocessors that must follow one another in a step of the plain algorithm, for the
-    /// estimate of a step's time. 0 leaves them out.
+    /// Exchanges between all multiprocessors that must follow one another in a step of the plain
+    /// algorithm, for the estimate of a step's time. 0 leaves them out.
     #[serde(default)]
     pub exchanges: u32,
     /// The limits of the gates.
@@ -57,8 +58,8 @@ pub struct GateLimits {
     pub h0_max_diff: f64,
     /// Largest difference in the final state of layer 1.
     pub h1_max_diff: f64,
-    /// Largest difference of the logarithm of a probability, which is a score up to a constant. A problem.toml of an
-    /// earlier version has no such limit: then it is the margin.
+    /// Largest difference of the logarithm of a probability, which is a score up to a constant. A
+    /// problem.toml of an earlier version has no such limit: then it is the margin.
     #[serde(default)]
     pub teacher_score_diff: Option<f64>,
 }
@@ -72,7 +73,10 @@ impl WaveGruConfig {
         }
         let score = config.limits.teacher_score_diff.unwrap_or(config.margin);
         Ok(WaveGruConfig {
-            limits: GateLimits { teacher_score_diff: Some(score), ..config.limits },
+            limits: GateLimits {
+                teacher_score_diff: Some(score),
+                ..config.limits
+            },
             ..config
         })
     }
@@ -89,13 +93,18 @@ impl WaveGruConfig {
             (
                 "hidden",
                 (256..=4096).contains(&self.hidden) && self.hidden.is_multiple_of(256),
-                format!("hidden = {}: it must be a multiple of 256, at most 4096", self.hidden),
+                format!(
+                    "hidden = {}: it must be a multiple of 256, at most 4096",
+                    self.hidden
+                ),
             ),
             ("steps", steps_are_right(self.steps), steps_wrong()),
             ("steps_cpu", steps_are_right(self.steps_cpu), steps_wrong()),
             (
                 "temperature",
-                0.0 < temperature.low && temperature.low <= temperature.high && temperature.high.is_finite(),
+                0.0 < temperature.low
+                    && temperature.low <= temperature.high
+                    && temperature.high.is_finite(),
                 format!(
                     "temperature = {}: it must be above 0, and no range may end before it begins",
                     written(temperature)
@@ -104,7 +113,10 @@ impl WaveGruConfig {
             (
                 "min_p",
                 0.0 < min_p.low && min_p.low <= min_p.high && min_p.high <= 1.0,
-                format!("min_p = {}: it must be above 0 and at most 1", written(min_p)),
+                format!(
+                    "min_p = {}: it must be above 0 and at most 1",
+                    written(min_p)
+                ),
             ),
             (
                 "first_token",
@@ -125,15 +137,24 @@ impl WaveGruConfig {
 
     /// Samples of a launch on this device.
     pub fn steps(&self, device: &DeviceInfo) -> usize {
-        if device.emulated { self.steps_cpu } else { self.steps }
+        if device.emulated {
+            self.steps_cpu
+        } else {
+            self.steps
+        }
     }
 
     /// What each run draws its sampling parameters from.
     pub fn ranges(&self) -> SamplingRanges {
-        SamplingRanges { temperature: self.temperature, min_p: self.min_p, first_token: self.first_token }
+        SamplingRanges {
+            temperature: self.temperature,
+            min_p: self.min_p,
+            first_token: self.first_token,
+        }
     }
 
-    /// What a kernel may ignore without being found, as text for a caveat; `None` if every parameter counts.
+    /// What a kernel may ignore without being found, as text for a caveat; `None` if every
+    /// parameter counts.
     pub fn ignorable(&self) -> Option<String> {
         let always = |range: ValueRange<f32>, value| range.low == value && range.high == value;
         always(self.temperature, NEUTRAL_TEMPERATURE).then(|| {
@@ -146,5 +167,9 @@ impl WaveGruConfig {
 
 fn written<T: std::fmt::Display + PartialEq>(range: ValueRange<T>) -> String {
     let ValueRange { low, high } = range;
-    if low == high { low.to_string() } else { format!("[{low}, {high}]") }
+    if low == high {
+        low.to_string()
+    } else {
+        format!("[{low}, {high}]")
+    }
 }

@@ -19,8 +19,8 @@ struct DumpFacts {
     steps: usize,
 }
 
-/// Writes the tensors and `run.json`. bf16 is widened to f32. The final states are those of the teacher-forced
-/// launch.
+/// Writes the tensors and `run.json`. bf16 is widened to f32. The final states are those of the
+/// teacher-forced launch.
 pub fn dump(
     folder: &Path,
     weights: &Weights,
@@ -51,15 +51,32 @@ pub fn dump(
             min_p: inputs.sampling.min_p,
             steps: inputs.sampling.steps,
         };
-        std::fs::write(folder.join("run.json"), serde_json::to_string_pretty(&facts)? + "\n")
+        std::fs::write(
+            folder.join("run.json"),
+            serde_json::to_string_pretty(&facts)? + "\n",
+        )
     };
-    write().map_err(|e| Stop::Lab(format!("{}: the tensors cannot be written: {e}", folder.display())))
+    write().map_err(|e| {
+        Stop::Lab(format!(
+            "{}: the tensors cannot be written: {e}",
+            folder.display()
+        ))
+    })
 }
 
-fn npy<T: AutoSerialize + Copy>(folder: &Path, name: &str, shape: &[usize], values: &[T]) -> io::Result<()> {
+fn npy<T: AutoSerialize + Copy>(
+    folder: &Path,
+    name: &str,
+    shape: &[usize],
+    values: &[T],
+) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(folder.join(format!("{name}.npy")))?);
     let shape: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
-    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut file).begin_nd()?;
+    let mut writer = npyz::WriteOptions::new()
+        .default_dtype()
+        .shape(&shape)
+        .writer(&mut file)
+        .begin_nd()?;
     writer.extend(values.iter().copied())?;
     writer.finish()?;
     file.flush()
@@ -84,9 +101,23 @@ mod tests {
             ..ReferenceOutput::default()
         };
         let h = vec![0.5f32; 256];
-        let expected = ReferenceOutput { h0: h.clone(), h1: h.clone(), ..expected };
-        let sampling = SamplingParams { steps: 2, first_token: 128, temperature: 0.75, min_p: 0.05 };
-        let inputs = RunInputs { seed: 7, sampling, h0: h.clone(), h1: h.clone() };
+        let expected = ReferenceOutput {
+            h0: h.clone(),
+            h1: h.clone(),
+            ..expected
+        };
+        let sampling = SamplingParams {
+            steps: 2,
+            first_token: 128,
+            temperature: 0.75,
+            min_p: 0.05,
+        };
+        let inputs = RunInputs {
+            seed: 7,
+            sampling,
+            h0: h.clone(),
+            h1: h.clone(),
+        };
         let run = ReferenceRun { inputs, expected };
         let sampled = SampledOutput {
             tokens: vec![3, 2],
@@ -106,13 +137,25 @@ mod tests {
         let embed = bytes("embed.npy");
         let embed = npyz::NpyFile::new(&embed[..]).unwrap();
         assert_eq!(embed.shape(), [256, 256]);
-        assert_eq!(embed.into_vec::<f32>().unwrap(), weights.get("embed").widened());
+        assert_eq!(
+            embed.into_vec::<f32>().unwrap(),
+            weights.get("embed").widened()
+        );
         let tokens = bytes("tokens_kernel.npy");
-        assert_eq!(npyz::NpyFile::new(&tokens[..]).unwrap().into_vec::<i32>().unwrap(), [3, 2]);
+        assert_eq!(
+            npyz::NpyFile::new(&tokens[..])
+                .unwrap()
+                .into_vec::<i32>()
+                .unwrap(),
+            [3, 2]
+        );
         let facts: serde_json::Value = serde_json::from_slice(&bytes("run.json")).unwrap();
         assert_eq!(facts["seed"], 7);
         assert_eq!(facts["min_p"], 0.05);
         assert_eq!(facts["temperature"], 0.75);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 15 + 2 + 8 + 1);
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            15 + 2 + 8 + 1
+        );
     }
 }

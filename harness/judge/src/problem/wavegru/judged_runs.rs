@@ -11,8 +11,9 @@ pub struct ReferenceRun {
     pub expected: ReferenceOutput,
 }
 
-/// The runs of a judgement: those that are sampled, then those that are taught, then those that are timed. No worker of
-/// a candidate launches a run twice, so that a kernel gains nothing from remembering earlier launches.
+/// The runs of a judgement: those that are sampled, then those that are taught, then those that are
+/// timed. No worker of a candidate launches a run twice, so that a kernel gains nothing from
+/// remembering earlier launches.
 pub struct JudgedRuns {
     pub runs: Vec<ReferenceRun>,
     /// Runs that are sampled, and runs that are taught, in the check.
@@ -37,15 +38,19 @@ impl JudgedRuns {
 
     /// The run with the smallest margin.
     pub fn narrowest(&self) -> Option<&ReferenceRun> {
-        self.runs.iter().min_by(|a, b| a.expected.margin.total_cmp(&b.expected.margin))
+        self.runs
+            .iter()
+            .min_by(|a, b| a.expected.margin.total_cmp(&b.expected.margin))
     }
 }
 
-/// The order of runs with these run seeds, as their indices, shuffled by `seed`. Even and odd seeds alternate, because
-/// their min-p are from different halves of the range.
+/// The order of runs with these run seeds, as their indices, shuffled by `seed`. Even and odd seeds
+/// alternate, because their min-p are from different halves of the range.
 pub fn launch_order(run_seeds: &[u64], seed: u64) -> Vec<usize> {
     let half = |parity: u64| -> Vec<usize> {
-        let mut half: Vec<usize> = (0..run_seeds.len()).filter(|i| run_seeds[*i] % 2 == parity).collect();
+        let mut half: Vec<usize> = (0..run_seeds.len())
+            .filter(|i| run_seeds[*i] % 2 == parity)
+            .collect();
         for last in (1..half.len()).rev() {
             let word = random_word(seed, last as u32, parity as u32);
             half.swap(last, word as usize % (last + 1));
@@ -63,7 +68,10 @@ pub fn launch_order(run_seeds: &[u64], seed: u64) -> Vec<usize> {
         halves.reverse();
     }
     let most = halves[0].len().max(halves[1].len());
-    (0..most).flat_map(|i| [halves[0].get(i).copied(), halves[1].get(i).copied()]).flatten().collect()
+    (0..most)
+        .flat_map(|i| [halves[0].get(i).copied(), halves[1].get(i).copied()])
+        .flatten()
+        .collect()
 }
 
 /// Whether the check begins with the teacher-forced launches.
@@ -88,7 +96,10 @@ mod tests {
             let mut all = order.clone();
             all.sort_unstable();
             assert_eq!(all, (0..8).collect::<Vec<_>>());
-            assert!(order.windows(2).all(|pair| (pair[0] < 4) != (pair[1] < 4)), "{order:?}");
+            assert!(
+                order.windows(2).all(|pair| (pair[0] < 4) != (pair[1] < 4)),
+                "{order:?}"
+            );
             orders.push(order);
         }
         let first_is_odd = orders.iter().filter(|order| order[0] >= 4).count();
@@ -96,7 +107,11 @@ mod tests {
         orders.sort_unstable();
         orders.dedup();
         assert!(orders.len() > 45);
-        assert_eq!(launch_order(&[1, 3, 2], 7)[1], 2, "the longer half surrounds the shorter one");
+        assert_eq!(
+            launch_order(&[1, 3, 2], 7)[1],
+            2,
+            "the longer half surrounds the shorter one"
+        );
         let first = (0..100).filter(|seed| teaches_first(*seed)).count();
         assert!((30..70).contains(&first), "{first} of 100");
     }

@@ -31,16 +31,30 @@ fn build(source: &str, problem_header: &str) -> Built {
         arch: String::new(),
         cache_dir: crate::testing::headers::beside(),
     };
-    let built = lab_device::builder(Target::Cpu).unwrap().build(&request).unwrap();
-    let image = built.image.unwrap_or_else(|| panic!("does not build:\n{}", built.log)).path;
+    let built = lab_device::builder(Target::Cpu)
+        .unwrap()
+        .build(&request)
+        .unwrap();
+    let image = built
+        .image
+        .unwrap_or_else(|| panic!("does not build:\n{}", built.log))
+        .path;
     let open = || -> Result<_, DeviceError> { lab_device::open(Target::Cpu) };
     let worker = Worker::on_a_thread(open, Duration::from_secs(120)).unwrap();
-    Built { image, worker, _folder: folder }
+    Built {
+        image,
+        worker,
+        _folder: folder,
+    }
 }
 
 /// Launches a kernel that takes one buffer, and returns what it left there.
 fn run(source: &str, order: ExecutionOrder, content: &[u32]) -> Vec<u32> {
-    let Built { image, mut worker, _folder } = build(source, "struct LabDims { int n; };\n");
+    let Built {
+        image,
+        mut worker,
+        _folder,
+    } = build(source, "struct LabDims { int n; };\n");
     let module = worker.load(&image).unwrap();
     let buffer: BufferId = worker.buffer("cells", 4 * content.len()).unwrap();
     worker.write(buffer, bytemuck::cast_slice(content)).unwrap();
@@ -70,12 +84,17 @@ fn the_noise_of_lab_h_is_that_of_the_reference() {
     "#;
     let found = run(source, ExecutionOrder::Forward, &[0; 8 * 256]);
     for (step, found) in (0..).zip(found.chunks(256)) {
-        for (token, (found, expected)) in
-            found.iter().zip(gumbel(0x0123_4567_89ab_cdef, step, 256)).enumerate()
+        for (token, (found, expected)) in found
+            .iter()
+            .zip(gumbel(0x0123_4567_89ab_cdef, step, 256))
+            .enumerate()
         {
             let found = f64::from(f32::from_bits(*found));
             // Five units of rounding at the largest possible noise, 16.6, in f32.
-            assert!((found - expected).abs() < 1.1e-6, "step {step} token {token}: {found}, not {expected}");
+            assert!(
+                (found - expected).abs() < 1.1e-6,
+                "step {step} token {token}: {found}, not {expected}"
+            );
         }
     }
 }
@@ -94,14 +113,18 @@ fn a_warp_sum_adds_in_the_order_that_lab_h_says() {
     for bits in [16, 8, 4, 2, 1] {
         sums = (0..32).map(|lane| sums[lane] + sums[lane ^ bits]).collect();
     }
-    let found = run(source, ExecutionOrder::Shuffled(4), bytemuck::cast_slice(&values));
+    let found = run(
+        source,
+        ExecutionOrder::Shuffled(4),
+        bytemuck::cast_slice(&values),
+    );
     assert_eq!(bytemuck::cast_slice::<u32, f32>(&found), sums);
 }
 
 #[test]
 fn tagged_words_and_the_grid_barrier_carry_values_between_blocks() {
-    // Every thread passes its number on to the next thread: 5 times through tagged words (two in turn) and 20 times
-    // through plain memory between two barriers.
+    // Every thread passes its number on to the next thread: 5 times through tagged words (two in
+    // turn) and 20 times through plain memory between two barriers.
     let source = r#"
         #include "lab.h"
         constexpr int N = 4 * 32;
@@ -130,7 +153,11 @@ fn tagged_words_and_the_grid_barrier_carry_values_between_blocks() {
         LAB_LAUNCH(k) { launch.grid[0] = 4; launch.block[0] = 32; launch.cooperative = 1; }
     "#;
     let n = 128u32;
-    for order in [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(1)] {
+    for order in [
+        ExecutionOrder::Forward,
+        ExecutionOrder::Reverse,
+        ExecutionOrder::Shuffled(1),
+    ] {
         let found = run(source, order, &vec![0; 5 * n as usize + 1]);
         let expected: Vec<u32> = (0..n).map(|me| (me + n - 25) % n).collect();
         assert_eq!(found[4 * n as usize + 1..], expected, "{order:?}");
@@ -138,7 +165,8 @@ fn tagged_words_and_the_grid_barrier_carry_values_between_blocks() {
     }
 }
 
-/// A kernel that counts its launches in a global. Its cells are the count, and what the launch statement left.
+/// A kernel that counts its launches in a global. Its cells are the count, and what the launch
+/// statement left.
 const REMEMBERS: &str = r#"
     #include "lab.h"
     __device__ unsigned launches = 5, left;
@@ -151,7 +179,11 @@ const REMEMBERS: &str = r#"
 
 #[test]
 fn a_module_that_is_renewed_remembers_no_launch_and_no_launch_statement() {
-    let Built { image, mut worker, _folder } = build(REMEMBERS, "struct LabDims { int n; };\n");
+    let Built {
+        image,
+        mut worker,
+        _folder,
+    } = build(REMEMBERS, "struct LabDims { int n; };\n");
     let module = worker.load(&image).unwrap();
     let cells = worker.buffer("cells", 8).unwrap();
     let seen = |worker: &mut Worker, n: u32| -> Vec<u32> {
@@ -168,8 +200,16 @@ fn a_module_that_is_renewed_remembers_no_launch_and_no_launch_statement() {
         worker.launch(&launch).unwrap();
         bytemuck::pod_collect_to_vec(&worker.read(cells).unwrap())
     };
-    assert_eq!(seen(&mut worker, 1), [6, 0], "the statement ran before, and left nothing");
-    assert_eq!(seen(&mut worker, 1), [7, 0], "launches of one instance remember each other");
+    assert_eq!(
+        seen(&mut worker, 1),
+        [6, 0],
+        "the statement ran before, and left nothing"
+    );
+    assert_eq!(
+        seen(&mut worker, 1),
+        [7, 0],
+        "launches of one instance remember each other"
+    );
     worker.reload(module).unwrap();
     assert_eq!(seen(&mut worker, 1), [6, 0]);
     // With other dims the launch statement runs again.
@@ -178,8 +218,8 @@ fn a_module_that_is_renewed_remembers_no_launch_and_no_launch_statement() {
 
 #[test]
 fn pairs_of_tagged_words_and_counted_sums_carry_values_between_blocks() {
-    // Every thread publishes a pair and reads two others' pairs at once. Then all threads add to one sum in three
-    // rounds: fractions and negative numbers, each an exact multiple of 2^-36.
+    // Every thread publishes a pair and reads two others' pairs at once. Then all threads add to
+    // one sum in three rounds: fractions and negative numbers, each an exact multiple of 2^-36.
     let source = r#"
         #include "lab.h"
         constexpr int N = 4 * 32, ROUNDS = 3;
@@ -206,7 +246,11 @@ fn pairs_of_tagged_words_and_counted_sums_carry_values_between_blocks() {
         }
         LAB_LAUNCH(k) { launch.grid[0] = 4; launch.block[0] = 32; launch.cooperative = 1; }
     "#;
-    for order in [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(1)] {
+    for order in [
+        ExecutionOrder::Forward,
+        ExecutionOrder::Reverse,
+        ExecutionOrder::Shuffled(1),
+    ] {
         let found = run(source, order, &[0; 5 * 128 + 4]);
         assert_eq!(found[4 * 128 + 4..], [1; 128], "{order:?}");
     }
@@ -214,8 +258,8 @@ fn pairs_of_tagged_words_and_counted_sums_carry_values_between_blocks() {
 
 #[test]
 fn marked_values_carry_all_but_their_lowest_bit_between_blocks() {
-    // Every thread publishes one value in each of 4 turns, with two words in turn, and reads two groups of four from
-    // others at once.
+    // Every thread publishes one value in each of 4 turns, with two words in turn, and reads two
+    // groups of four from others at once.
     let source = r#"
         #include "lab.h"
         constexpr int N = 4 * 32;
@@ -245,7 +289,11 @@ fn marked_values_carry_all_but_their_lowest_bit_between_blocks() {
         }
         LAB_LAUNCH(k) { launch.grid[0] = 4; launch.block[0] = 32; launch.cooperative = 1; }
     "#;
-    for order in [ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(1)] {
+    for order in [
+        ExecutionOrder::Forward,
+        ExecutionOrder::Reverse,
+        ExecutionOrder::Shuffled(1),
+    ] {
         let found = run(source, order, &[0; 3 * 128 + 4]);
         assert_eq!(found[2 * 128 + 4..], [1; 128], "{order:?}");
     }

@@ -11,8 +11,8 @@ use lab_device::{Arg, ExecutionOrder};
 /// The kernel's name.
 pub const ENTRY: &str = "wavegru";
 
-/// Bytes of the kernel's scratch memory, which is zero before every launch. The products of layer 0 with all 256
-/// tokens take 3 MiB of it at H = 1024.
+/// Bytes of the kernel's scratch memory, which is zero before every launch. The products of layer 0
+/// with all 256 tokens take 3 MiB of it at H = 1024.
 pub const WORK_BYTES: usize = 8 << 20;
 
 /// The text of `lab_problem.h`. [`ModelLauncher::launch`] fills both structs.
@@ -84,12 +84,16 @@ impl BrokenRules {
             }
             Breach::StrayStore { buffer, offset } => {
                 self.out_of_bounds += 1;
-                let place = offset.map(|offset| format!(": first at byte {offset}")).unwrap_or_default();
+                let place = offset
+                    .map(|offset| format!(": first at byte {offset}"))
+                    .unwrap_or_default();
                 format!("the kernel changed {buffer}, which it was not given{place}")
             }
             Breach::LateStore { buffer, offset } => {
                 self.out_of_bounds += 1;
-                let place = offset.map(|offset| format!(": first at byte {offset}")).unwrap_or_default();
+                let place = offset
+                    .map(|offset| format!(": first at byte {offset}"))
+                    .unwrap_or_default();
                 format!("the kernel changed {buffer} after its launch had ended{place}")
             }
             Breach::InputChanged { buffer, offset } => {
@@ -103,7 +107,10 @@ impl BrokenRules {
     pub fn join(&mut self, other: BrokenRules) {
         self.out_of_bounds += other.out_of_bounds;
         self.inputs_changed += other.inputs_changed;
-        let new = other.descriptions.into_iter().filter(|words| !self.descriptions.contains(words));
+        let new = other
+            .descriptions
+            .into_iter()
+            .filter(|words| !self.descriptions.contains(words));
         let new: Vec<String> = new.collect();
         self.descriptions.extend(new);
     }
@@ -145,7 +152,11 @@ impl ModelLauncher {
 
     /// The same buffers for another module.
     pub fn of(&self, module: ModuleId) -> ModelLauncher {
-        ModelLauncher { module, weights: self.weights.clone(), ..*self }
+        ModelLauncher {
+            module,
+            weights: self.weights.clone(),
+            ..*self
+        }
     }
 
     /// Loads the module anew, so that its globals hold nothing from earlier launches.
@@ -155,7 +166,14 @@ impl ModelLauncher {
 
     /// Frees its own buffers; the weights stay.
     pub fn close(self, worker: &mut Worker) -> Result<(), Stop> {
-        let own = [self.h0, self.h1, self.forced, self.tokens, self.teacher_prob, self.work];
+        let own = [
+            self.h0,
+            self.h1,
+            self.forced,
+            self.tokens,
+            self.teacher_prob,
+            self.work,
+        ];
         own.iter().try_for_each(|buffer| worker.free(*buffer))
     }
 
@@ -168,16 +186,25 @@ impl ModelLauncher {
     ) -> Result<SampledOutput, Stop> {
         let (_, mut sampled) = self.time(worker, run, order)?;
         sampled.broken = Self::breaches(worker)?;
-        let SampledOutput { tokens, h0, h1, broken } = &mut sampled;
-        broken.descriptions.extend(unwritten("tokens", tokens, |token| is_poison(token as u32)));
+        let SampledOutput {
+            tokens,
+            h0,
+            h1,
+            broken,
+        } = &mut sampled;
         broken
             .descriptions
-            .extend([("h0", h0), ("h1", h1)].into_iter().filter_map(|(n, v)| not_finite(n, v)));
+            .extend(unwritten("tokens", tokens, |token| is_poison(token as u32)));
+        broken.descriptions.extend(
+            [("h0", h0), ("h1", h1)]
+                .into_iter()
+                .filter_map(|(n, v)| not_finite(n, v)),
+        );
         Ok(sampled)
     }
 
-    /// Launches with sampling and returns the seconds and the outputs. [`ModelLauncher::breaches`] tells afterwards
-    /// whether a launch broke a rule.
+    /// Launches with sampling and returns the seconds and the outputs. [`ModelLauncher::breaches`]
+    /// tells afterwards whether a launch broke a rule.
     pub fn time(
         &self,
         worker: &mut Worker,
@@ -187,7 +214,15 @@ impl ModelLauncher {
         let seconds = self.launch(worker, run, false, order)?;
         let tokens = read(worker, self.tokens)?;
         let (h0, h1) = (read(worker, self.h0)?, read(worker, self.h1)?);
-        Ok((seconds, SampledOutput { tokens, h0, h1, broken: BrokenRules::default() }))
+        Ok((
+            seconds,
+            SampledOutput {
+                tokens,
+                h0,
+                h1,
+                broken: BrokenRules::default(),
+            },
+        ))
     }
 
     /// Launches teacher-forced with the expected tokens, which were not on the device before.
@@ -207,9 +242,14 @@ impl ModelLauncher {
         let mut broken = taught.broken;
         broken
             .descriptions
-            .extend(unwritten("teacher_prob", &taught.teacher_prob, |p| is_poison(p.to_bits())));
-        for (name, values) in [("teacher_prob", &taught.teacher_prob), ("h0", &taught.h0), ("h1", &taught.h1)]
-        {
+            .extend(unwritten("teacher_prob", &taught.teacher_prob, |p| {
+                is_poison(p.to_bits())
+            }));
+        for (name, values) in [
+            ("teacher_prob", &taught.teacher_prob),
+            ("h0", &taught.h0),
+            ("h1", &taught.h1),
+        ] {
             broken.descriptions.extend(not_finite(name, values));
         }
         Ok(TaughtOutput { broken, ..taught })
@@ -226,8 +266,9 @@ impl ModelLauncher {
         self.launch(worker, run, teacher, order).map(drop)
     }
 
-    /// Fills every buffer but the weights and launches. What a buffer holds depends on the kind of this launch and not
-    /// on the launches before, so that a kernel does not find out which launches are only timed.
+    /// Fills every buffer but the weights and launches. What a buffer holds depends on the kind of
+    /// this launch and not on the launches before, so that a kernel does not find out which
+    /// launches are only timed.
     fn launch(
         &self,
         worker: &mut Worker,
@@ -251,7 +292,12 @@ impl ModelLauncher {
         } else {
             LaunchArg::Value(0u64.to_le_bytes().to_vec())
         };
-        let buffers = |ids: &[BufferId]| ids.iter().copied().map(LaunchArg::Buffer).collect::<Vec<_>>();
+        let buffers = |ids: &[BufferId]| {
+            ids.iter()
+                .copied()
+                .map(LaunchArg::Buffer)
+                .collect::<Vec<_>>()
+        };
         let mut args = buffers(&self.weights);
         args.extend(buffers(&[self.h0, self.h1]));
         args.push(forced);
@@ -273,7 +319,10 @@ impl ModelLauncher {
     /// The rules that the launches so far broke.
     pub fn breaches(worker: &mut Worker) -> Result<BrokenRules, Stop> {
         let mut broken = BrokenRules::default();
-        worker.breaches()?.iter().for_each(|breach| broken.add(breach));
+        worker
+            .breaches()?
+            .iter()
+            .for_each(|breach| broken.add(breach));
         Ok(broken)
     }
 }
@@ -296,10 +345,17 @@ fn read<T: bytemuck::Pod>(worker: &mut Worker, buffer: BufferId) -> Result<Vec<T
     Ok(bytemuck::pod_collect_to_vec(&worker.read(buffer)?))
 }
 
-fn unwritten<T: Copy>(name: &str, values: &[T], is_unwritten: impl Fn(T) -> bool) -> Option<String> {
+fn unwritten<T: Copy>(
+    name: &str,
+    values: &[T],
+    is_unwritten: impl Fn(T) -> bool,
+) -> Option<String> {
     let first = values.iter().position(|v| is_unwritten(*v))?;
     let all = values.iter().filter(|v| is_unwritten(**v)).count();
-    Some(format!("{name}[{first}] was never written ({all} of {} cells were not)", values.len()))
+    Some(format!(
+        "{name}[{first}] was never written ({all} of {} cells were not)",
+        values.len()
+    ))
 }
 
 fn not_finite(name: &str, values: &[f32]) -> Option<String> {

@@ -1,5 +1,5 @@
-//! The inputs of a run: the seed of its noise, its start states and its sampling parameters. All of them follow from
-//! the run's seed and the ranges in problem.toml.
+//! The inputs of a run: the seed of its noise, its start states and its sampling parameters. All of
+//! them follow from the run's seed and the ranges in problem.toml.
 
 use super::philox::evenly;
 use serde::Deserialize;
@@ -17,9 +17,13 @@ pub struct SamplingParams {
     pub min_p: f32,
 }
 
-/// The values from `low` to `high`, both included. In problem.toml a single value is a range of one.
+/// The values from `low` to `high`, both included. In problem.toml a single value is a range of
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(from = "WrittenRange<T>", bound = "T: Copy + serde::de::DeserializeOwned")]
+#[serde(
+    from = "WrittenRange<T>",
+    bound = "T: Copy + serde::de::DeserializeOwned"
+)]
 pub struct ValueRange<T> {
     /// The smallest value.
     pub low: T,
@@ -55,8 +59,8 @@ pub struct SamplingRanges {
     pub first_token: ValueRange<usize>,
 }
 
-/// The temperature that changes nothing. A range gives no temperature nearer to it than `APART`, because a kernel that
-/// ignores the temperature would then be right.
+/// The temperature that changes nothing. A range gives no temperature nearer to it than `APART`,
+/// because a kernel that ignores the temperature would then be right.
 pub const NEUTRAL_TEMPERATURE: f32 = 1.0;
 const APART: f64 = 0.05;
 
@@ -66,8 +70,8 @@ const PARAMETERS: u32 = 3;
 impl SamplingRanges {
     /// Draws the parameters of the run with this seed.
     ///
-    /// The lowest bit of the seed selects the half of the min-p range: even seeds have the lower one. So two runs can be
-    /// taken whose min-p differ.
+    /// The lowest bit of the seed selects the half of the min-p range: even seeds have the lower
+    /// one. So two runs can be taken whose min-p differ.
     fn draw(&self, steps: usize, seed: u64) -> SamplingParams {
         // Each is in (0, 1).
         let mut numbers = evenly(seed, PARAMETERS).map(|v| f64::midpoint(v, 1.0));
@@ -82,17 +86,26 @@ impl SamplingRanges {
         }
     }
 
-    /// The temperature at this fraction of the range, without the part around [`NEUTRAL_TEMPERATURE`].
+    /// The temperature at this fraction of the range, without the part around
+    /// [`NEUTRAL_TEMPERATURE`].
     fn temperature_at(&self, fraction: f64) -> f32 {
         let ValueRange { low, high } = self.temperature;
-        let (low, high, neutral) = (f64::from(low), f64::from(high), f64::from(NEUTRAL_TEMPERATURE));
+        let (low, high, neutral) = (
+            f64::from(low),
+            f64::from(high),
+            f64::from(NEUTRAL_TEMPERATURE),
+        );
         let below = (neutral - APART - low).max(0.0).min(high - low);
         let above = (high - neutral - APART).max(0.0).min(high - low);
         if low > neutral + APART || high < neutral - APART || below + above == 0.0 {
             return (low + fraction * (high - low)) as f32;
         }
         let at = fraction * (below + above);
-        (if at < below { low + at } else { high - (below + above - at) }) as f32
+        (if at < below {
+            low + at
+        } else {
+            high - (below + above - at)
+        }) as f32
     }
 
     /// The min-p at this fraction of the range, whose logarithm is distributed uniformly.
@@ -122,10 +135,21 @@ pub struct RunInputs {
 }
 
 impl RunInputs {
-    /// Draws the inputs of the run with this seed. Start states are distributed uniformly over (−½, ½).
+    /// Draws the inputs of the run with this seed. Start states are distributed uniformly over (−½,
+    /// ½).
     pub fn draw(hidden: usize, steps: usize, ranges: &SamplingRanges, seed: u64) -> Self {
-        let state = |stream| evenly(seed, stream).take(hidden).map(|v| (0.5 * v) as f32).collect();
-        RunInputs { seed, sampling: ranges.draw(steps, seed), h0: state(1), h1: state(2) }
+        let state = |stream| {
+            evenly(seed, stream)
+                .take(hidden)
+                .map(|v| (0.5 * v) as f32)
+                .collect()
+        };
+        RunInputs {
+            seed,
+            sampling: ranges.draw(steps, seed),
+            h0: state(1),
+            h1: state(2),
+        }
     }
 }
 
@@ -135,18 +159,32 @@ mod tests {
     use super::*;
 
     const RANGES: SamplingRanges = SamplingRanges {
-        temperature: ValueRange { low: 0.7, high: 1.4 },
-        min_p: ValueRange { low: 0.02, high: 0.12 },
+        temperature: ValueRange {
+            low: 0.7,
+            high: 1.4,
+        },
+        min_p: ValueRange {
+            low: 0.02,
+            high: 0.12,
+        },
         first_token: ValueRange { low: 0, high: 255 },
     };
 
     #[test]
     fn parameters_fill_their_ranges_and_no_temperature_is_near_one() {
-        let drawn: Vec<(u64, SamplingParams)> = (0..4000).map(|seed| (seed, RANGES.draw(64, seed))).collect();
+        let drawn: Vec<(u64, SamplingParams)> = (0..4000)
+            .map(|seed| (seed, RANGES.draw(64, seed)))
+            .collect();
         let temperatures = || drawn.iter().map(|(_, p)| p.temperature);
         assert!(temperatures().all(|t| (0.7..=1.4).contains(&t) && (t - 1.0).abs() > 0.0499));
         for from in [0.7f32, 0.8, 0.9, 1.06, 1.2, 1.3] {
-            assert!(temperatures().filter(|t| (from..from + 0.05).contains(t)).count() > 200, "{from}");
+            assert!(
+                temperatures()
+                    .filter(|t| (from..from + 0.05).contains(t))
+                    .count()
+                    > 200,
+                "{from}"
+            );
         }
         let middle = RANGES.min_p_at(0.5);
         assert!((middle - 0.04899).abs() < 1e-4);
@@ -162,7 +200,10 @@ mod tests {
 
     #[test]
     fn a_range_of_one_gives_its_value_and_a_range_beside_one_is_whole() {
-        let fixed = |low, high| SamplingRanges { temperature: ValueRange { low, high }, ..RANGES };
+        let fixed = |low, high| SamplingRanges {
+            temperature: ValueRange { low, high },
+            ..RANGES
+        };
         assert_eq!(fixed(0.9, 0.9).temperature_at(0.3), 0.9);
         assert_eq!(fixed(1.0, 1.0).temperature_at(0.3), 1.0);
         assert!((fixed(1.2, 1.4).temperature_at(0.001) - 1.2).abs() < 1e-3);
@@ -177,9 +218,18 @@ mod tests {
             min_p: ValueRange<f32>,
         }
         let read = |text: &str| toml::from_str::<File>(text).map(|file| file.min_p);
-        assert_eq!(read("min_p = 0.05").unwrap(), ValueRange { low: 0.05, high: 0.05 });
+        assert_eq!(
+            read("min_p = 0.05").unwrap(),
+            ValueRange {
+                low: 0.05,
+                high: 0.05
+            }
+        );
         assert_eq!(read("min_p = [0.02, 0.12]").unwrap(), RANGES.min_p);
         let error = read("min_p = [0.02]").unwrap_err().to_string();
-        assert!(error.contains("expected a number, or a range [LOW, HIGH]"), "{error}");
+        assert!(
+            error.contains("expected a number, or a range [LOW, HIGH]"),
+            "{error}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Draws runs and computes their references: with secret seeds, or with those that follow from a number.
+//! Draws runs and computes their references: with secret seeds, or with those that follow from a
+//! number.
 
 use super::cache::{self, ReferenceKey};
 use super::config::WaveGruConfig;
@@ -24,11 +25,12 @@ pub struct RunMaker<'a> {
     pub cache_dir: &'a Path,
 }
 
-/// After this many attempts a run is accepted whose tokens do not tell a kernel that ignores a parameter: a range may be
-/// so narrow, or a run so short, that hardly any run does.
+/// After this many attempts a run is accepted whose tokens do not tell a kernel that ignores a
+/// parameter: a range may be so narrow, or a run so short, that hardly any run does.
 const TELLING_ATTEMPTS: usize = 40;
 
-/// The parities of the seeds of `count` runs: even and odd seeds have min-p from different halves of its range.
+/// The parities of the seeds of `count` runs: even and odd seeds have min-p from different halves
+/// of its range.
 pub fn parities(count: usize) -> Vec<u64> {
     (0..count as u64).map(|i| i % 2).collect()
 }
@@ -62,8 +64,9 @@ impl RunMaker<'_> {
         Ok(made)
     }
 
-    /// Draws secret seeds of these parities until a run of each is accepted, and hands every accepted run to `keep`;
-    /// there may be a few more. Calls `go_on` with the steps done and all steps. Returns false if `go_on` did.
+    /// Draws secret seeds of these parities until a run of each is accepted, and hands every
+    /// accepted run to `keep`; there may be a few more. Calls `go_on` with the steps done and all
+    /// steps. Returns false if `go_on` did.
     pub fn make(
         &self,
         mut wanted: Vec<u64>,
@@ -79,9 +82,16 @@ impl RunMaker<'_> {
                 break;
             }
             let together = if wanted.len() == 1 { 1 } else { 4 };
-            let seeds = wanted.iter().cycle().take(together).map(|parity| self.secret_seed(*parity));
+            let seeds = wanted
+                .iter()
+                .cycle()
+                .take(together)
+                .map(|parity| self.secret_seed(*parity));
             let inputs: Vec<RunInputs> = seeds.map(|seed| self.inputs(seed)).collect();
-            let (before, counted) = (all - (wanted.len() * self.steps) as u64, wanted.len().min(together));
+            let (before, counted) = (
+                all - (wanted.len() * self.steps) as u64,
+                wanted.len().min(together),
+            );
             let mut told_to_end = false;
             let expected = model.run_while(&inputs, threads, &mut |done, best_margin| {
                 told_to_end = !go_on(before + done * counted as u64, all);
@@ -113,9 +123,14 @@ impl RunMaker<'_> {
         }
     }
 
-    /// The runs that follow from `seed`, which the user has fixed to repeat a judgement. Their references are kept in the
-    /// cache.
-    pub fn fixed(&self, seed: u64, count: usize, out: &mut Writer) -> Result<Vec<ReferenceRun>, Stop> {
+    /// The runs that follow from `seed`, which the user has fixed to repeat a judgement. Their
+    /// references are kept in the cache.
+    pub fn fixed(
+        &self,
+        seed: u64,
+        count: usize,
+        out: &mut Writer,
+    ) -> Result<Vec<ReferenceRun>, Stop> {
         let ranges = self.config.ranges();
         let mut runs: Vec<Option<ReferenceRun>> = (0..count).map(|_| None).collect();
         for attempt in 0.. {
@@ -124,8 +139,10 @@ impl RunMaker<'_> {
                 break;
             }
             let inputs = open.iter().map(|slot| {
-                let [low, high, ..] =
-                    philox::philox([*slot as u32, attempt as u32, FIXED_RUNS, 0], philox::key(seed));
+                let [low, high, ..] = philox::philox(
+                    [*slot as u32, attempt as u32, FIXED_RUNS, 0],
+                    philox::key(seed),
+                );
                 let drawn = u64::from(low) | u64::from(high) << 32;
                 self.inputs((drawn & !1) | (*slot as u64 % 2))
             });
@@ -146,20 +163,30 @@ impl RunMaker<'_> {
     }
 
     /// The references of these inputs, from the cache or computed now on every core.
-    fn references(&self, inputs: Vec<RunInputs>, out: &mut Writer) -> Result<Vec<ReferenceRun>, Stop> {
-        let mut found: Vec<_> =
-            inputs.iter().map(|inputs| cache::load(self.cache_dir, &self.key(inputs))).collect();
+    fn references(
+        &self,
+        inputs: Vec<RunInputs>,
+        out: &mut Writer,
+    ) -> Result<Vec<ReferenceRun>, Stop> {
+        let mut found: Vec<_> = inputs
+            .iter()
+            .map(|inputs| cache::load(self.cache_dir, &self.key(inputs)))
+            .collect();
         let missing: Vec<usize> = (0..inputs.len()).filter(|i| found[*i].is_none()).collect();
         if !missing.is_empty() {
-            out.text(&format!("computing {} references on the cpu, once", missing.len()))?;
+            out.text(&format!(
+                "computing {} references on the cpu, once",
+                missing.len()
+            ))?;
             let wanted: Vec<RunInputs> = missing.iter().map(|i| inputs[*i].clone()).collect();
             let (mut written, mut percent) = (Ok(()), None);
-            let computed = ReferenceModel::new(self.weights).run(&wanted, cores(), &mut |done, all| {
-                let now = Some(100 * done / all);
-                if written.is_ok() && percent != now {
-                    (written, percent) = (out.progress(done, all), now);
-                }
-            });
+            let computed =
+                ReferenceModel::new(self.weights).run(&wanted, cores(), &mut |done, all| {
+                    let now = Some(100 * done / all);
+                    if written.is_ok() && percent != now {
+                        (written, percent) = (out.progress(done, all), now);
+                    }
+                });
             written?;
             for (i, expected) in missing.into_iter().zip(computed) {
                 if let Err(error) = cache::store(self.cache_dir, &self.key(&inputs[i]), &expected) {
@@ -172,7 +199,14 @@ impl RunMaker<'_> {
             }
         }
         let runs = inputs.into_iter().zip(found);
-        Ok(runs.filter_map(|(inputs, expected)| Some(ReferenceRun { inputs, expected: expected? })).collect())
+        Ok(runs
+            .filter_map(|(inputs, expected)| {
+                Some(ReferenceRun {
+                    inputs,
+                    expected: expected?,
+                })
+            })
+            .collect())
     }
 }
 

@@ -1,5 +1,5 @@
-//! The stock of runs with their references, in the user's cache folder. Their seeds are drawn in secret, and no file of
-//! a repository holds them.
+//! The stock of runs with their references, in the user's cache folder. Their seeds are drawn in
+//! secret, and no file of a repository holds them.
 //!
 //! | folder | holds |
 //! |---|---|
@@ -72,9 +72,22 @@ impl<'a> RunStock<'a> {
         cache_dir: &'a Path,
     ) -> Self {
         let model = format!("{VERSION} {} {steps} {:?}", config.hidden, config.ranges());
-        let name = blake3::Hasher::new().update(&digest).update(model.as_bytes()).finalize().to_hex();
+        let name = blake3::Hasher::new()
+            .update(&digest)
+            .update(model.as_bytes())
+            .finalize()
+            .to_hex();
         let folder = cache_dir.join("wavegru-runs").join(&name[..32]);
-        RunStock { maker: RunMaker { config, weights, digest, steps, cache_dir }, folder }
+        RunStock {
+            maker: RunMaker {
+                config,
+                weights,
+                digest,
+                steps,
+                cache_dir,
+            },
+            folder,
+        }
     }
 
     /// The maker of this model's runs.
@@ -90,16 +103,22 @@ impl<'a> RunStock<'a> {
         })
     }
 
-    /// The runs of a shelf with their files, the one that was written or used longest ago first. A damaged file is left
-    /// out.
+    /// The runs of a shelf with their files, the one that was written or used longest ago first. A
+    /// damaged file is left out.
     pub fn stored(&self, shelf: Shelf) -> Vec<(ReferenceRun, PathBuf)> {
-        let entries = fs::read_dir(self.shelf(shelf)).into_iter().flatten().flatten();
+        let entries = fs::read_dir(self.shelf(shelf))
+            .into_iter()
+            .flatten()
+            .flatten();
         let mut found: Vec<(SystemTime, ReferenceRun, PathBuf)> = entries
             .filter_map(|entry| {
                 let seed = u64::from_str_radix(entry.file_name().to_str()?, 16).ok()?;
                 let (inputs, path) = (self.maker.inputs(seed), entry.path());
                 let expected = cache::read(&path, &self.maker.key(&inputs))?;
-                let time = entry.metadata().and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+                let time = entry
+                    .metadata()
+                    .and_then(|m| m.modified())
+                    .unwrap_or(SystemTime::UNIX_EPOCH);
                 (expected.margin >= self.maker.config.margin).then_some((
                     time,
                     ReferenceRun { inputs, expected },
@@ -108,13 +127,24 @@ impl<'a> RunStock<'a> {
             })
             .collect();
         found.sort_by_key(|(time, ..)| *time);
-        found.into_iter().map(|(_, run, path)| (run, path)).collect()
+        found
+            .into_iter()
+            .map(|(_, run, path)| (run, path))
+            .collect()
     }
 
     /// The parities that a shelf lacks to hold runs of all of `wanted`.
     fn missing(&self, shelf: Shelf, wanted: &[u64]) -> Vec<u64> {
-        let mut held: Vec<u64> = self.stored(shelf).iter().map(|(run, _)| run.inputs.seed % 2).collect();
-        wanted.iter().copied().filter(|parity| take(&mut held, |held| held == parity).is_none()).collect()
+        let mut held: Vec<u64> = self
+            .stored(shelf)
+            .iter()
+            .map(|(run, _)| run.inputs.seed % 2)
+            .collect();
+        wanted
+            .iter()
+            .copied()
+            .filter(|parity| take(&mut held, |held| held == parity).is_none())
+            .collect()
     }
 
     /// Stores a run. No reader sees half a file.
@@ -123,8 +153,8 @@ impl<'a> RunStock<'a> {
         cache::write(&path, &self.maker.key(&run.inputs), &run.expected)
     }
 
-    /// Takes `count` runs for a judgement: fresh ones first, then used ones, and where even these are too few, new ones
-    /// that are computed now on every core.
+    /// Takes `count` runs for a judgement: fresh ones first, then used ones, and where even these
+    /// are too few, new ones that are computed now on every core.
     pub fn pool(&self, count: usize, out: &mut Writer) -> Result<Vec<PoolRun>, Stop> {
         let (runs, missing) = self.on_shelves(count);
         if missing.is_empty() {
@@ -136,7 +166,10 @@ impl<'a> RunStock<'a> {
         if missing.is_empty() {
             return Ok(runs);
         }
-        out.text(&format!("computing {} references on the cpu, once", missing.len()))?;
+        out.text(&format!(
+            "computing {} references on the cpu, once",
+            missing.len()
+        ))?;
         for run in self.maker.make_now(missing.clone(), out)? {
             if let Err(error) = self.store(Shelf::Fresh, &run) {
                 out.caveat(format_args!(
@@ -145,8 +178,13 @@ impl<'a> RunStock<'a> {
                 ))?;
             }
             if take(&mut missing, |parity| *parity == run.inputs.seed % 2).is_some() {
-                let file = self.shelf(Shelf::Fresh).join(format!("{:016x}", run.inputs.seed));
-                runs.push(PoolRun { run, fresh: Some(file) });
+                let file = self
+                    .shelf(Shelf::Fresh)
+                    .join(format!("{:016x}", run.inputs.seed));
+                runs.push(PoolRun {
+                    run,
+                    fresh: Some(file),
+                });
             }
         }
         Ok(runs)
@@ -159,7 +197,10 @@ impl<'a> RunStock<'a> {
         for parity in parities(count) {
             let of_parity = |(run, _): &(ReferenceRun, PathBuf)| run.inputs.seed % 2 == parity;
             if let Some((run, file)) = take(&mut fresh, of_parity) {
-                runs.push(PoolRun { run, fresh: Some(file) });
+                runs.push(PoolRun {
+                    run,
+                    fresh: Some(file),
+                });
             } else if let Some((run, _)) = take(&mut used, of_parity) {
                 runs.push(PoolRun { run, fresh: None });
             } else {
@@ -169,8 +210,8 @@ impl<'a> RunStock<'a> {
         (runs, missing)
     }
 
-    /// The lock of those who make runs of this model, each on all cores. `None` where it is another process's, or where the cache
-    /// folder cannot be written.
+    /// The lock of those who make runs of this model, each on all cores. `None` where it is another
+    /// process's, or where the cache folder cannot be written.
     fn try_to_make(&self) -> Option<LockedFile> {
         fs::create_dir_all(&self.folder).ok()?;
         file_lock::take(&self.folder.join(MAKING), &how_to_lock()).ok()?
@@ -189,14 +230,17 @@ impl<'a> RunStock<'a> {
         Ok(file_lock::wait(&place, &how_to_lock()).ok())
     }
 
-    /// Notes that a judgement launches this run. `fresh` is its file if no judgement had launched it. Returns false if one
-    /// has, in another process too.
+    /// Notes that a judgement launches this run. `fresh` is its file if no judgement had launched
+    /// it. Returns false if one has, in another process too.
     pub fn use_up(&self, run: &ReferenceRun, fresh: Option<&Path>) -> bool {
         let name = format!("{:016x}", run.inputs.seed);
         let used = self.shelf(Shelf::Used);
-        // Where the cache folder cannot be written, no other run can have taken this one from there.
+        // Where the cache folder cannot be written, no other run can have taken this one from
+        // there.
         let was_fresh = fresh.is_some_and(|file| {
-            fs::create_dir_all(&used).and_then(|()| fs::rename(file, used.join(&name))).is_ok()
+            fs::create_dir_all(&used)
+                .and_then(|()| fs::rename(file, used.join(&name)))
+                .is_ok()
                 || !self.folder.exists()
         });
         // Only the order of reuse depends on the time.
@@ -207,9 +251,14 @@ impl<'a> RunStock<'a> {
         was_fresh
     }
 
-    /// Takes `count` sealed runs out of the stock, and their files off the disk: from here on they count as launched.
-    /// Where the stock has too few, computes the others now. The second value is how many were computed.
-    pub fn sealed(&self, count: usize, out: &mut Writer) -> Result<(Vec<ReferenceRun>, usize), Stop> {
+    /// Takes `count` sealed runs out of the stock, and their files off the disk: from here on they
+    /// count as launched. Where the stock has too few, computes the others now. The second value is
+    /// how many were computed.
+    pub fn sealed(
+        &self,
+        count: usize,
+        out: &mut Writer,
+    ) -> Result<(Vec<ReferenceRun>, usize), Stop> {
         let mut stored = self.stored(Shelf::Sealed);
         let (mut runs, mut missing) = (Vec::new(), Vec::new());
         for parity in parities(count) {
@@ -236,7 +285,11 @@ impl<'a> RunStock<'a> {
         if made > 0 {
             out.text(&format!(
                 "computing a held-out reference on the cpu for each of {made} sealed runs: {}",
-                if made == count { "the stock is empty" } else { "the stock has too few" }
+                if made == count {
+                    "the stock is empty"
+                } else {
+                    "the stock has too few"
+                }
             ))?;
             for run in self.maker.make_now(missing.clone(), out)? {
                 if take(&mut missing, |parity| *parity == run.inputs.seed % 2).is_some() {
@@ -249,10 +302,12 @@ impl<'a> RunStock<'a> {
         Ok((runs, made))
     }
 
-    /// Fills the stock, as long as `is_idle` returns true and no other process makes runs of this model: sealed runs for one keep and fresh ones for one judgement first,
-    /// then twice as many. Then forgets the runs that were used longest ago.
+    /// Fills the stock, as long as `is_idle` returns true and no other process makes runs of this
+    /// model: sealed runs for one keep and fresh ones for one judgement first, then twice as many.
+    /// Then forgets the runs that were used longest ago.
     ///
-    /// Sealed runs come first: a save may use runs again and says so, but without sealed runs a keep has to wait for them.
+    /// Sealed runs come first: a save may use runs again and says so, but without sealed runs a
+    /// keep has to wait for them.
     pub fn make_ahead(&self, size: StockSize, is_idle: &mut dyn FnMut() -> bool) -> io::Result<()> {
         if !is_idle() {
             return Ok(());
@@ -270,8 +325,8 @@ impl<'a> RunStock<'a> {
         ];
         // Half of the cores stay free for the user, who is editing meanwhile.
         let threads = (cores() / 2).max(1);
-        // Four runs together take less time than one after the other. A first single run is there sooner, so that the
-        // stock grows even if somebody saves every few seconds.
+        // Four runs together take less time than one after the other. A first single run is there
+        // sooner, so that the stock grows even if somebody saves every few seconds.
         let mut together = 1;
         for (shelf, count) in shelves {
             loop {
@@ -287,7 +342,9 @@ impl<'a> RunStock<'a> {
                         stored = self.store(shelf, &run);
                     }
                 };
-                let finished = self.maker.make(missing, threads, &mut |_, _| is_idle(), &mut keep);
+                let finished = self
+                    .maker
+                    .make(missing, threads, &mut |_, _| is_idle(), &mut keep);
                 stored?;
                 if !finished {
                     return Ok(());

@@ -1,4 +1,5 @@
-//! Launches whose results nobody compares: under a tool of `lab check`, beside a run for races, and under the profiler.
+//! Launches whose results nobody compares: under a tool of `lab check`, beside a run for races, and
+//! under the profiler.
 
 use super::launcher::{self, ModelLauncher};
 use super::reference::ReferenceOutput;
@@ -16,8 +17,9 @@ use lab_device::{DeviceInfo, ExecutionOrder};
 const SMALLEST: usize = 256;
 
 impl WaveGruProblem {
-    /// Makes launches so many steps long, and returns a description of what is left. On the emulated device the model is made as
-    /// small as possible. On a GPU it keeps its size, because a kernel may be written for it.
+    /// Makes launches so many steps long, and returns a description of what is left. On the
+    /// emulated device the model is made as small as possible. On a GPU it keeps its size, because
+    /// a kernel may be written for it.
     pub(super) fn shrink_to(&mut self, steps: usize, device: &DeviceInfo) -> String {
         if device.emulated {
             self.config.hidden = SMALLEST;
@@ -36,7 +38,13 @@ impl WaveGruProblem {
         let steps = self.config.steps(cx.device);
         // Any tokens will do, because nothing is compared.
         let tokens = (0..steps).map(|step| (step * 37 % 256) as i32).collect();
-        let run = self.uncompared_run(cx, ReferenceOutput { tokens, ..ReferenceOutput::default() });
+        let run = self.uncompared_run(
+            cx,
+            ReferenceOutput {
+                tokens,
+                ..ReferenceOutput::default()
+            },
+        );
         let weights = self.drawn_weights();
         let uploaded = launcher::upload(&weights, worker)?;
         for teacher in [false, true] {

@@ -26,12 +26,19 @@ fn a_wrong_problem_toml_is_refused_with_a_reason() {
     );
     assert!(error_for("20, 21]", "20, 20]").contains("a seed is in the list twice"));
     assert!(error_for("[0.02, 0.12]", "0.0").contains("min_p = 0: it must be above 0"));
-    assert!(error_for("[0.02, 0.12]", "[0.2, 1.2]").contains("min_p = [0.2, 1.2]: it must be above 0"));
+    assert!(
+        error_for("[0.02, 0.12]", "[0.2, 1.2]").contains("min_p = [0.2, 1.2]: it must be above 0")
+    );
     assert!(error_for("[0.7, 1.4]", "[1.4, 0.7]").contains("no range may end before it begins"));
     assert!(error_for("[0.7, 1.4]", "[0.7]").contains("expected a number, or a range [LOW, HIGH]"));
-    assert!(error_for("[0, 255]", "[0, 256]").contains("first_token = [0, 256]: it must be from 0 to 255"));
+    assert!(
+        error_for("[0, 255]", "[0, 256]")
+            .contains("first_token = [0, 256]: it must be from 0 to 255")
+    );
     assert!(error_for("orders = 2", "order = 2").contains("unknown field `order`"));
-    assert!(error_for("steps = 48", "steps = 0").starts_with("wavegru/problem.toml:4:9: error: steps"));
+    assert!(
+        error_for("steps = 48", "steps = 0").starts_with("wavegru/problem.toml:4:9: error: steps")
+    );
 }
 
 /// The form of problem.toml before the parameters were drawn.
@@ -44,18 +51,29 @@ fn fixed_parameters_can_still_be_read_and_a_temperature_of_one_is_a_caveat() {
         .replace("teacher_score_diff = 1e-4\n", "");
     let config = WaveGruConfig::read(Path::new("problem.toml"), &old).unwrap();
     let drawn = RunInputs::draw(256, 24, &config.ranges(), 77).sampling;
-    assert_eq!((drawn.temperature, drawn.min_p, drawn.first_token), (1.0, 0.05, 128));
+    assert_eq!(
+        (drawn.temperature, drawn.min_p, drawn.first_token),
+        (1.0, 0.05, 128)
+    );
     assert_eq!(config.limits.teacher_score_diff, Some(config.margin));
-    assert!(config.ignorable().unwrap().contains("ignores the temperature"));
+    assert!(
+        config
+            .ignorable()
+            .unwrap()
+            .contains("ignores the temperature")
+    );
     let config = WaveGruConfig::read(Path::new("problem.toml"), SMALL).unwrap();
     assert_eq!(config.ignorable(), None);
 }
 
-/// The committed problem, and the small one of the tests: no token of the published runs depends on a rounding, the
-/// distributions are neither flat nor sharp, and min-p matters.
+/// The committed problem, and the small one of the tests: no token of the published runs depends on
+/// a rounding, the distributions are neither flat nor sharp, and min-p matters.
 #[test]
 fn the_chosen_seeds_keep_their_promises() {
-    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/wavegru/problem.toml");
+    let committed = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../kernels/wavegru/problem.toml"
+    );
     let committed = std::fs::read_to_string(committed).unwrap();
     for (text, steps) in [(committed.as_str(), None), (SMALL, Some(48))] {
         let config = WaveGruConfig::read(Path::new("problem.toml"), text).unwrap();
@@ -67,13 +85,24 @@ fn the_chosen_seeds_keep_their_promises() {
             .collect();
         assert_eq!(inputs.len(), 8);
         let weights = Weights::draw(config.hidden, config.weight_seed);
-        for (inputs, run) in inputs.iter().zip(ReferenceModel::new(&weights).run(&inputs, 2, &mut |_, _| {}))
+        for (inputs, run) in
+            inputs
+                .iter()
+                .zip(ReferenceModel::new(&weights).run(&inputs, 2, &mut |_, _| {}))
         {
             let what = format!("run seed {} at H = {}", inputs.seed, config.hidden);
             assert!(run.margin >= config.margin, "{what}: margin {}", run.margin);
-            assert!((3.0..=6.5).contains(&run.entropy), "{what}: median entropy {} bits", run.entropy);
+            assert!(
+                (3.0..=6.5).contains(&run.entropy),
+                "{what}: median entropy {} bits",
+                run.entropy
+            );
             if config.hidden == 1024 {
-                assert!(run.min_p_changed >= 10, "{what}: min-p changes {} tokens", run.min_p_changed);
+                assert!(
+                    run.min_p_changed >= 10,
+                    "{what}: min-p changes {} tokens",
+                    run.min_p_changed
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! The gates of WaveGRU: exact tokens in sampling launches, small differences in teacher-forced ones.
+//! The gates of WaveGRU: exact tokens in sampling launches, small differences in teacher-forced
+//! ones.
 
 use super::config::GateLimits;
 use super::judged_runs::ReferenceRun;
@@ -19,7 +20,8 @@ pub struct CheckedLaunch<'a> {
     pub reloads: bool,
 }
 
-/// Makes the launches and writes the gates. Returns the verdict and the seed of the first run that failed.
+/// Makes the launches and writes the gates. Returns the verdict and the seed of the first run that
+/// failed.
 pub fn verify(
     launcher: &ModelLauncher,
     worker: &mut Worker,
@@ -30,7 +32,16 @@ pub fn verify(
     let mut broken = BrokenRules::default();
     let mut failed = None;
     let (mut tokens, mut teacher) = (TokenComparison::default(), TeacherComparison::default());
-    for (done, CheckedLaunch { run, order, taught, reloads }) in (0..).zip(launches) {
+    for (
+        done,
+        CheckedLaunch {
+            run,
+            order,
+            taught,
+            reloads,
+        },
+    ) in (0..).zip(launches)
+    {
         cx.out.progress(done, launches.len() as u64)?;
         if *reloads {
             launcher.reload(worker)?;
@@ -43,10 +54,12 @@ pub fn verify(
             let sampled = launcher.sample(worker, run, *order)?;
             if let Some(difference) = tokens.compare(run, &sampled) {
                 let (order, seed) = (describe(*order), run.inputs.seed);
-                broken.descriptions.push(format!("{difference} (sampling, run seed {seed}, {order})"));
+                broken
+                    .descriptions
+                    .push(format!("{difference} (sampling, run seed {seed}, {order})"));
             } else {
-                // If only tokens were compared, a kernel could compute less precisely wherever it is not
-                // teacher-forced, as in timed launches.
+                // If only tokens were compared, a kernel could compute less precisely wherever it
+                // is not teacher-forced, as in timed launches.
                 teacher.states(run, &sampled.h0, &sampled.h1);
             }
             broken.join(sampled.broken);
@@ -56,19 +69,34 @@ pub fn verify(
         }
     }
     cx.out.line("sample_steps", tokens.steps)?;
-    cx.out.count_gate("sample_mismatches", tokens.mismatches, 0)?;
+    cx.out
+        .count_gate("sample_mismatches", tokens.mismatches, 0)?;
     let first = tokens.first.map_or(-1, |step| step as i64);
     cx.out.line("sample_first_mismatch", first)?;
-    gate(cx, "teacher_prob_max_diff", &teacher.prob, "step", limits.teacher_prob_max_diff)?;
-    cx.out.gate("teacher_prob_mean_diff", teacher.prob_mean(), limits.teacher_prob_mean_diff)?;
+    gate(
+        cx,
+        "teacher_prob_max_diff",
+        &teacher.prob,
+        "step",
+        limits.teacher_prob_max_diff,
+    )?;
+    cx.out.gate(
+        "teacher_prob_mean_diff",
+        teacher.prob_mean(),
+        limits.teacher_prob_mean_diff,
+    )?;
     gate(cx, "h0_max_diff", &teacher.h0, "unit", limits.h0_max_diff)?;
     gate(cx, "h1_max_diff", &teacher.h1, "unit", limits.h1_max_diff)?;
     match limits.teacher_score_diff {
         Some(limit) => cx.out.gate("teacher_score_diff", teacher.score, limit)?,
-        None => cx.out.line("teacher_score_diff", format_args!("{:.2e}", teacher.score))?,
+        None => cx
+            .out
+            .line("teacher_score_diff", format_args!("{:.2e}", teacher.score))?,
     }
-    cx.out.count_gate("out_of_bounds", broken.out_of_bounds, 0)?;
-    cx.out.count_gate("inputs_changed", broken.inputs_changed, 0)?;
+    cx.out
+        .count_gate("out_of_bounds", broken.out_of_bounds, 0)?;
+    cx.out
+        .count_gate("inputs_changed", broken.inputs_changed, 0)?;
     for (number, words) in (1..).zip(&broken.descriptions) {
         match number {
             1 => cx.out.line("first_failure", words)?,
@@ -76,11 +104,18 @@ pub fn verify(
         }
     }
     let passes = tokens.mismatches == 0 && teacher.passes(limits) && broken.descriptions.is_empty();
-    Ok((if passes { Correctness::Pass } else { Correctness::Fail }, failed))
+    Ok((
+        if passes {
+            Correctness::Pass
+        } else {
+            Correctness::Fail
+        },
+        failed,
+    ))
 }
 
-/// Writes a gate on the largest difference, with its place among the `cell`s, the difference of each cell and the
-/// histogram.
+/// Writes a gate on the largest difference, with its place among the `cell`s, the difference of
+/// each cell and the histogram.
 fn gate(
     cx: &mut ProblemContext,
     name: &str,
@@ -108,10 +143,17 @@ fn describe(order: ExecutionOrder) -> String {
 pub fn first_difference(run: &ReferenceRun, tokens: &[i32]) -> Option<(usize, String)> {
     let expected = &run.expected.tokens;
     let step = expected.iter().zip(tokens).position(|(a, b)| a != b)?;
-    Some((step, format!("step {step} gave token {}, not {}", tokens[step], expected[step])))
+    Some((
+        step,
+        format!(
+            "step {step} gave token {}, not {}",
+            tokens[step], expected[step]
+        ),
+    ))
 }
 
-/// A final state that is farther from the expected one than its limit: the gate, its value and limit, and the unit.
+/// A final state that is farther from the expected one than its limit: the gate, its value and
+/// limit, and the unit.
 pub struct StateDifference {
     pub gate: &'static str,
     pub value: f64,
@@ -130,14 +172,21 @@ pub fn state_difference(
         ("h0_max_diff", &expected.h0, &sampled.h0, limits.h0_max_diff),
         ("h1_max_diff", &expected.h1, &sampled.h1, limits.h1_max_diff),
     ];
-    states.into_iter().find_map(|(gate, expected, found, limit)| {
-        let mut differences = CellDifferences::default();
-        differences.add(expected, found);
-        let (value, unit) = differences.largest();
-        // NaN is not within the limit either.
-        let passes = value <= limit;
-        (!passes).then_some(StateDifference { gate, value, limit, unit: unit.unwrap_or(0) })
-    })
+    states
+        .into_iter()
+        .find_map(|(gate, expected, found, limit)| {
+            let mut differences = CellDifferences::default();
+            differences.add(expected, found);
+            let (value, unit) = differences.largest();
+            // NaN is not within the limit either.
+            let passes = value <= limit;
+            (!passes).then_some(StateDifference {
+                gate,
+                value,
+                limit,
+                unit: unit.unwrap_or(0),
+            })
+        })
 }
 
 /// The tokens compared so far.
@@ -159,7 +208,8 @@ impl TokenComparison {
     }
 }
 
-/// The differences over the launches so far: probabilities of teacher-forced launches, and states of all.
+/// The differences over the launches so far: probabilities of teacher-forced launches, and states
+/// of all.
 #[derive(Default)]
 struct TeacherComparison {
     prob: CellDifferences,
@@ -190,7 +240,9 @@ impl TeacherComparison {
             && self.prob_mean() <= limits.teacher_prob_mean_diff
             && self.h0.largest().0 <= limits.h0_max_diff
             && self.h1.largest().0 <= limits.h1_max_diff
-            && limits.teacher_score_diff.is_none_or(|limit| self.score <= limit)
+            && limits
+                .teacher_score_diff
+                .is_none_or(|limit| self.score <= limit)
     }
 
     fn states(&mut self, run: &ReferenceRun, h0: &[f32], h1: &[f32]) {
@@ -228,5 +280,9 @@ impl CellDifferences {
 
 /// The larger number; NaN if either is NaN, so that no NaN is overlooked.
 fn larger(a: f64, b: f64) -> f64 {
-    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+    if a.is_nan() || b.is_nan() {
+        f64::NAN
+    } else {
+        a.max(b)
+    }
 }

@@ -1,6 +1,7 @@
 //! The weights of a model, drawn from a seed.
 //!
-//! Values are distributed uniformly. That needs no logarithm, so they are the same on every machine.
+//! Values are distributed uniformly. That needs no logarithm, so they are the same on every
+//! machine.
 
 use super::philox::evenly;
 use half::bf16;
@@ -65,8 +66,20 @@ struct WeightSpec {
 
 fn recipes(hidden: usize) -> Vec<WeightSpec> {
     let (h, root) = (hidden, (hidden as f64).sqrt());
-    let matrix = |name, rows, deviation| WeightSpec { name, rows, columns: Some(h), mean: 0.0, deviation };
-    let vector = |name, rows, mean| WeightSpec { name, rows, columns: None, mean, deviation: 0.1 };
+    let matrix = |name, rows, deviation| WeightSpec {
+        name,
+        rows,
+        columns: Some(h),
+        mean: 0.0,
+        deviation,
+    };
+    let vector = |name, rows, mean| WeightSpec {
+        name,
+        rows,
+        columns: None,
+        mean,
+        deviation: 0.1,
+    };
     vec![
         matrix("embed", VOCAB, 0.003),
         vector("rms_gain0", h, 1.0),
@@ -92,7 +105,9 @@ impl Weights {
         let draw = |stream: u32, r: WeightSpec| {
             let half_width = r.deviation * 3f64.sqrt();
             let count = r.rows * r.columns.unwrap_or(1);
-            let values = evenly(seed, stream).take(count).map(|v| (r.mean + half_width * v) as f32);
+            let values = evenly(seed, stream)
+                .take(count)
+                .map(|v| (r.mean + half_width * v) as f32);
             match r.columns {
                 Some(columns) => WeightTensor {
                     name: r.name,
@@ -107,10 +122,14 @@ impl Weights {
             }
         };
         let tensors = std::thread::scope(|scope| {
-            let drawing: Vec<_> =
-                (1..).zip(recipes(hidden)).map(|(stream, r)| scope.spawn(move || draw(stream, r))).collect();
+            let drawing: Vec<_> = (1..)
+                .zip(recipes(hidden))
+                .map(|(stream, r)| scope.spawn(move || draw(stream, r)))
+                .collect();
             let drawn = drawing.into_iter().map(std::thread::ScopedJoinHandle::join);
-            drawn.map(|t| t.expect("drawing numbers does not panic")).collect()
+            drawn
+                .map(|t| t.expect("drawing numbers does not panic"))
+                .collect()
         });
         Weights { hidden, tensors }
     }
@@ -118,13 +137,15 @@ impl Weights {
     /// The values of the tensor with this name, which must be one of the model's.
     pub fn get(&self, name: &str) -> &WeightValues {
         let found = self.tensors.iter().find(|t| t.name == name);
-        &found.expect("every name asked for is one of the recipes").values
+        &found
+            .expect("every name asked for is one of the recipes")
+            .values
     }
 
-    /// The work that no kernel can avoid: the number of weights that each step multiplies by, and the bytes that
-    /// every launch reads. `embed` and `w_ih0` do not count as multiplied, because layer 0 has only 256 different
-    /// inputs, for which a kernel may multiply ahead. Of `embed`, only the rows of the launch's tokens are read, so
-    /// it does not count as read.
+    /// The work that no kernel can avoid: the number of weights that each step multiplies by, and
+    /// the bytes that every launch reads. `embed` and `w_ih0` do not count as multiplied, because
+    /// layer 0 has only 256 different inputs, for which a kernel may multiply ahead. Of `embed`,
+    /// only the rows of the launch's tokens are read, so it does not count as read.
     pub fn work(&self) -> (f64, f64) {
         Self::work_of(self.hidden)
     }
@@ -163,11 +184,19 @@ mod tests {
     #[test]
     fn spreads_are_those_of_the_design() {
         let weights = Weights::draw(256, 1);
-        for (name, expected) in [("embed", 0.003), ("w_hh1", 1.0 / 16.0), ("w_out", 0.75), ("b_glu", 0.1)] {
+        for (name, expected) in [
+            ("embed", 0.003),
+            ("w_hh1", 1.0 / 16.0),
+            ("w_out", 0.75),
+            ("b_glu", 0.1),
+        ] {
             let values = weights.get(name).widened();
             let square: f64 = values.iter().map(|v| f64::from(*v).powi(2)).sum();
             let deviation = (square / values.len() as f64).sqrt();
-            assert!((deviation / expected - 1.0).abs() < 0.06, "{name}: {deviation}, not {expected}");
+            assert!(
+                (deviation / expected - 1.0).abs() < 0.06,
+                "{name}: {deviation}, not {expected}"
+            );
         }
     }
 

@@ -1,10 +1,11 @@
-//! A group of threads that take every step together: a barrier, and vectors that all may read between two barriers.
+//! A group of threads that take every step together: a barrier, and vectors that all may read
+//! between two barriers.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// A barrier for phases of about ten microseconds. A thread spins for a short while and then yields, so that other
-/// work on the machine gets the core.
+/// A barrier for phases of about ten microseconds. A thread spins for a short while and then
+/// yields, so that other work on the machine gets the core.
 pub struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
@@ -13,7 +14,11 @@ pub struct Barrier {
 
 impl Barrier {
     pub fn new(threads: usize) -> Self {
-        Barrier { threads, arrived: AtomicUsize::new(0), phase: AtomicUsize::new(0) }
+        Barrier {
+            threads,
+            arrived: AtomicUsize::new(0),
+            phase: AtomicUsize::new(0),
+        }
     }
 
     pub fn wait(&self) {

@@ -13,15 +13,26 @@ fn buffers_of_one_allocation_are_poisoned_and_guarded_each() {
     for is_gpu in [false, true] {
         let mut worker = worker_of_two(is_gpu, changes(20), changes(-1));
         let buffers = worker.buffers(wanted(&["x", "y"])).unwrap();
-        let [x, y] = buffers[..] else { panic!("two were asked for") };
+        let [x, y] = buffers[..] else {
+            panic!("two were asked for")
+        };
         for buffer in [x, y] {
             let cells = worker.read(buffer).unwrap();
-            assert!(cells.chunks(4).all(|cell| cell == POISON.to_le_bytes()), "{cells:?}");
+            assert!(
+                cells.chunks(4).all(|cell| cell == POISON.to_le_bytes()),
+                "{cells:?}"
+            );
         }
         launch_entry(&mut worker, "a", vec![LaunchArg::Buffer(x)]).unwrap();
         launch_entry(&mut worker, "b", vec![LaunchArg::Buffer(y)]).unwrap();
-        let beside = |buffer: &str, offset| Breach::OutOfBounds { buffer: buffer.into(), offset };
-        assert_eq!(worker.breaches().unwrap(), [beside("x", 20), beside("y", -1)]);
+        let beside = |buffer: &str, offset| Breach::OutOfBounds {
+            buffer: buffer.into(),
+            offset,
+        };
+        assert_eq!(
+            worker.breaches().unwrap(),
+            [beside("x", 20), beside("y", -1)]
+        );
     }
 }
 
@@ -30,10 +41,21 @@ fn a_store_into_memory_that_waits_for_another_buffer_is_found() {
     let mut worker = worker_of_two(true, changes(PAGE + 5), idle());
     let x = worker.buffer("x", 20).unwrap();
     let freed = worker.buffers(wanted(&["y", "z"])).unwrap();
-    freed.iter().for_each(|buffer| worker.free(*buffer).unwrap());
-    assert!(worker.read(freed[0]).is_err(), "a freed buffer is gone for the judge");
+    freed
+        .iter()
+        .for_each(|buffer| worker.free(*buffer).unwrap());
+    assert!(
+        worker.read(freed[0]).is_err(),
+        "a freed buffer is gone for the judge"
+    );
     launch_entry(&mut worker, "a", vec![LaunchArg::Buffer(x)]).unwrap();
-    assert_eq!(worker.breaches().unwrap(), [Breach::StrayStore { buffer: "y".into(), offset: Some(5) }]);
+    assert_eq!(
+        worker.breaches().unwrap(),
+        [Breach::StrayStore {
+            buffer: "y".into(),
+            offset: Some(5)
+        }]
+    );
 }
 
 #[test]
@@ -45,8 +67,20 @@ fn freed_memory_is_used_again_and_holds_nothing_of_before() {
     launch_entry(&mut worker, "a", vec![LaunchArg::Buffer(y)]).unwrap();
     worker.free(y).unwrap();
     let z = worker.buffer("z", 8).unwrap();
-    assert!(worker.read(z).unwrap().chunks(4).all(|cell| cell == POISON.to_le_bytes()));
+    assert!(
+        worker
+            .read(z)
+            .unwrap()
+            .chunks(4)
+            .all(|cell| cell == POISON.to_le_bytes())
+    );
     // Where y lay, z lies: the store that leaves x finds it.
     launch_entry(&mut worker, "b", vec![LaunchArg::Buffer(x)]).unwrap();
-    assert_eq!(worker.breaches().unwrap(), [Breach::StrayStore { buffer: "z".into(), offset: Some(3) }]);
+    assert_eq!(
+        worker.breaches().unwrap(),
+        [Breach::StrayStore {
+            buffer: "z".into(),
+            offset: Some(3)
+        }]
+    );
 }

@@ -6,13 +6,19 @@ use super::*;
 fn worker_of_a_list(list: Vec<u8>, a: Kernel, b: Kernel) -> Worker {
     let open = move || -> Result<Box<dyn Driver>, DeviceError> {
         let kernels = vec![("a", a), ("b", b), ("lab_launches_l", stated(list))];
-        Ok(Box::new(Fake { kernels, ..Fake::default() }))
+        Ok(Box::new(Fake {
+            kernels,
+            ..Fake::default()
+        }))
     };
     Worker::on_a_thread(open, Duration::from_secs(10)).unwrap()
 }
 
 fn of_entries(entries: &[&str]) -> Vec<Vec<u8>> {
-    entries.iter().map(|entry| encoding::shape(PLAIN, entry, 5)).collect()
+    entries
+        .iter()
+        .map(|entry| encoding::shape(PLAIN, entry, 5))
+        .collect()
 }
 
 /// Notes the first word behind the pointer in the second argument, the scratch pointer.
@@ -21,7 +27,9 @@ fn notes(seen: &std::sync::Arc<std::sync::Mutex<Vec<u32>>>, write: u32) -> Kerne
     Box::new(move |memory, args| {
         let at = address(&args[1]);
         let word = &mut memory[at..at + 4];
-        seen.lock().unwrap().push(u32::from_le_bytes(word.try_into().unwrap()));
+        seen.lock()
+            .unwrap()
+            .push(u32::from_le_bytes(word.try_into().unwrap()));
         word.copy_from_slice(&write.to_le_bytes());
         Ok(())
     })
@@ -46,16 +54,33 @@ fn the_kernels_of_a_list_share_scratch_and_no_run_of_the_list_finds_what_another
             scratch: SCRATCH_NAME.into(),
         };
         let module = worker.load(Path::new("image")).unwrap();
-        worker.replay(vec![launch(module), launch(module), launch(module)], None, true).unwrap();
+        worker
+            .replay(
+                vec![launch(module), launch(module), launch(module)],
+                None,
+                true,
+            )
+            .unwrap();
         let seen = seen.lock().unwrap().clone();
         assert_eq!(seen.len(), 8);
         for pair in seen.chunks(2) {
-            let fresh = if zeroed { pair[0] == 0 } else { POISONS.contains(&pair[0]) };
+            let fresh = if zeroed {
+                pair[0] == 0
+            } else {
+                POISONS.contains(&pair[0])
+            };
             assert!(fresh && pair[1] == 77, "{zeroed}: {seen:x?}");
         }
         assert_eq!(worker.breaches().unwrap(), []);
         let launched = worker.launched().unwrap();
-        assert_eq!((launched.kernels.len(), launched.scratch_bytes, launched.zeroed), (2, 8, zeroed));
+        assert_eq!(
+            (
+                launched.kernels.len(),
+                launched.scratch_bytes,
+                launched.zeroed
+            ),
+            (2, 8, zeroed)
+        );
     }
 }
 
@@ -69,7 +94,10 @@ fn a_store_behind_the_scratch_buffer_is_found() {
     let mut worker = worker_of_a_list(list, beyond, idle());
     let x = worker.buffer("x", 4).unwrap();
     launch_entry(&mut worker, "l", vec![LaunchArg::Buffer(x)]).unwrap();
-    let breach = Breach::OutOfBounds { buffer: SCRATCH_NAME.into(), offset: 8 };
+    let breach = Breach::OutOfBounds {
+        buffer: SCRATCH_NAME.into(),
+        offset: 8,
+    };
     assert_eq!(worker.breaches().unwrap(), [breach]);
 }
 
@@ -89,11 +117,22 @@ fn a_list_that_no_device_runs_is_refused_with_the_line() {
     );
     let unknown = refused(encoding::list(0, false, 2, &of_entries(&["a", "c"])));
     let words = "line 5: the launch list of l names the kernel 'c' as its launch 2";
-    assert!(matches!(&unknown, Stop::Build(text) if text.starts_with(words)), "{unknown}");
+    assert!(
+        matches!(&unknown, Stop::Build(text) if text.starts_with(words)),
+        "{unknown}"
+    );
     let broken = refused(encoding::list(0, false, 1, &of_entries(&["c\nd"])));
     let words = "names the kernel 'c\\nd' as its launch 1, and the source has no extern \"C\" __global__ void c\\nd(…)";
-    assert!(matches!(&broken, Stop::Build(text) if text.contains(words)), "{broken}");
-    let name = refused(encoding::list(0, false, 1, &of_entries(&["x".repeat(128).as_str()])));
+    assert!(
+        matches!(&broken, Stop::Build(text) if text.contains(words)),
+        "{broken}"
+    );
+    let name = refused(encoding::list(
+        0,
+        false,
+        1,
+        &of_entries(&["x".repeat(128).as_str()]),
+    ));
     assert!(
         matches!(&name, Stop::Build(text) if text.contains("a kernel whose name has more than 127 letters")),
         "{name}"
@@ -106,7 +145,10 @@ fn a_list_that_no_device_runs_is_refused_with_the_line() {
     );
     let huge = refused(encoding::list(1 << 60, false, 1, &of_entries(&["a"])));
     let words = "line 3: the launch list of l asks for 1152921504606846976 bytes of scratch, and this device has 1048576";
-    assert!(matches!(&huge, Stop::Crash(text) if text.starts_with(words)), "{huge}");
+    assert!(
+        matches!(&huge, Stop::Crash(text) if text.starts_with(words)),
+        "{huge}"
+    );
 }
 
 #[test]
@@ -130,5 +172,8 @@ fn scratch_buffers_take_turns_where_the_device_has_too_little_memory_for_all() {
     let seconds = worker.replay(vec![launch; 5], None, true).unwrap().seconds;
     assert_eq!(seconds, 2.5, "all five count");
     let seen = seen.lock().unwrap().clone();
-    assert!(seen.len() == 5 && seen.iter().all(|word| POISONS.contains(word)), "{seen:x?}");
+    assert!(
+        seen.len() == 5 && seen.iter().all(|word| POISONS.contains(word)),
+        "{seen:x?}"
+    );
 }

@@ -1,4 +1,5 @@
-//! Launch statements: what they ask for, what is refused, and those that fail, which are named, and the kernel is not.
+//! Launch statements: what they ask for, what is refused, and those that fail, which are named, and
+//! the kernel is not.
 
 use super::*;
 
@@ -6,7 +7,10 @@ use super::*;
 fn worker_of_statement(statement: Kernel) -> Worker {
     let open = move || -> Result<Box<dyn Driver>, DeviceError> {
         let kernel: Kernel = Box::new(|_, _| panic!("the kernel ran"));
-        Ok(Box::new(Fake { kernels: vec![("k", kernel), ("lab_launch_k", statement)], ..Fake::default() }))
+        Ok(Box::new(Fake {
+            kernels: vec![("k", kernel), ("lab_launch_k", statement)],
+            ..Fake::default()
+        }))
     };
     Worker::on_a_thread(open, Duration::from_millis(200)).unwrap()
 }
@@ -16,7 +20,10 @@ fn a_launch_statement_that_faults_is_named() {
     let faults: Kernel = Box::new(|_, _| Err(DeviceError::Kernel("an illegal address".into())));
     let error = launch(&mut worker_of_statement(faults), vec![]).unwrap_err();
     assert!(matches!(error, Stop::Crash(_)), "{error}");
-    assert_eq!(error.to_string(), "the launch statement of k failed: an illegal address");
+    assert_eq!(
+        error.to_string(),
+        "the launch statement of k failed: an illegal address"
+    );
 }
 
 #[test]
@@ -30,7 +37,10 @@ fn a_launch_statement_that_hangs_is_named() {
     let error = launch(&mut worker_of_statement(hang), vec![]).unwrap_err();
     drop(give_up);
     assert!(matches!(error, Stop::Crash(_)), "{error}");
-    assert_eq!(error.to_string(), "the launch statement of k did not end within 0.2 s: it hangs");
+    assert_eq!(
+        error.to_string(),
+        "the launch statement of k did not end within 0.2 s: it hangs"
+    );
 }
 
 #[test]
@@ -44,18 +54,36 @@ fn the_launch_statement_shapes_the_launch() {
         cooperative: true,
         ..Shape::default()
     };
-    let kernel = LaunchedKernel { entry: "k".into(), shape, occupancy: None, maps: 0 };
-    let launched = Launched { kernels: vec![kernel], ..Launched::default() };
+    let kernel = LaunchedKernel {
+        entry: "k".into(),
+        shape,
+        occupancy: None,
+        maps: 0,
+    };
+    let launched = Launched {
+        kernels: vec![kernel],
+        ..Launched::default()
+    };
     assert_eq!(worker.launched(), Some(&launched));
 }
 
 #[test]
 fn an_impossible_launch_is_refused_with_a_reason() {
-    let refusal = |words| launch(&mut worker_with(words, Box::new(|_, _| Ok(()))), vec![]).unwrap_err();
+    let refusal =
+        |words| launch(&mut worker_with(words, Box::new(|_, _| Ok(()))), vec![]).unwrap_err();
     let cases: [([u32; 8], &str); 6] = [
-        ([0, 1, 1, 32, 1, 1, 0, 0], "a grid of 0x1x1 blocks of 32x1x1 threads: no extent may be 0"),
-        ([1, 1, 1, 32, 64, 1, 0, 0], "blocks of 32x64x1 = 2048 threads: at most 1024, and 64 in z"),
-        ([1, 1, 1, 1, 1, 128, 0, 0], "blocks of 1x1x128 = 128 threads: at most 1024, and 64 in z"),
+        (
+            [0, 1, 1, 32, 1, 1, 0, 0],
+            "a grid of 0x1x1 blocks of 32x1x1 threads: no extent may be 0",
+        ),
+        (
+            [1, 1, 1, 32, 64, 1, 0, 0],
+            "blocks of 32x64x1 = 2048 threads: at most 1024, and 64 in z",
+        ),
+        (
+            [1, 1, 1, 1, 1, 128, 0, 0],
+            "blocks of 1x1x128 = 128 threads: at most 1024, and 64 in z",
+        ),
         (
             [1, 65536, 1, 1, 1, 1, 0, 0],
             "a grid of 1x65536x1 blocks: at most 2147483647 in x, 65535 in y and z",
@@ -72,7 +100,10 @@ fn an_impossible_launch_is_refused_with_a_reason() {
     for (words, expected) in cases {
         let error = refusal(words);
         assert!(matches!(error, Stop::Crash(_)));
-        assert_eq!(error.to_string(), format!("the launch statement of k asks for {expected}"));
+        assert_eq!(
+            error.to_string(),
+            format!("the launch statement of k asks for {expected}")
+        );
     }
 }
 
@@ -81,18 +112,25 @@ fn a_kernel_or_a_launch_statement_that_is_not_there_is_a_build_error() {
     let limit = Duration::from_secs(10);
     let open = || -> Result<Box<dyn Driver>, DeviceError> {
         let kernels: Vec<(_, Kernel)> = vec![("bare", Box::new(|_, _| Ok(())))];
-        Ok(Box::new(Fake { kernels, ..Fake::default() }))
+        Ok(Box::new(Fake {
+            kernels,
+            ..Fake::default()
+        }))
     };
     let mut worker = Worker::on_a_thread(open, limit).unwrap();
     let module = worker.load(Path::new("image")).unwrap();
     assert!(!worker.has_entry(module, "bare").unwrap());
-    let error = worker.require_entry(module, "bare", Vec::new()).unwrap_err();
+    let error = worker
+        .require_entry(module, "bare", Vec::new())
+        .unwrap_err();
     assert!(matches!(error, Stop::Build(_)));
     assert_eq!(
         error.to_string(),
         "there is no launch statement for bare: the source must contain LAB_LAUNCH(bare) { … }"
     );
-    let error = worker.require_entry(module, "other", Vec::new()).unwrap_err();
+    let error = worker
+        .require_entry(module, "other", Vec::new())
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "there is no kernel other: the source must define extern \"C\" __global__ void other(…)"

@@ -25,7 +25,13 @@ fn tries(folder: &Profiled) -> usize {
 fn a_tiny_kernel_is_counted_once_for_many_profiles() {
     let folder = Profiled::new(&[]);
     let (first, origin) = profiled(&folder);
-    assert!(first.log.contains("counters can be read: ncu counted a tiny kernel"), "{}", first.log);
+    assert!(
+        first
+            .log
+            .contains("counters can be read: ncu counted a tiny kernel"),
+        "{}",
+        first.log
+    );
     assert!(matches!(origin, Origin::Counters { .. }), "{origin:?}");
     let filter = std::fs::read_to_string(folder.ncu.path().join("tiny")).unwrap();
     assert_eq!(filter.trim(), "regex:^(tiny)$");
@@ -39,12 +45,24 @@ fn a_refusal_ends_the_profile_before_the_candidate_and_is_kept_for_a_while() {
     let folder = Profiled::new(&[("tiny-mode", "refused")]);
     for again in [false, true] {
         let (_, origin) = profiled(&folder);
-        let Origin::Image { why } = origin else { panic!("{origin:?}") };
-        assert!(why.contains("ERR_NVGPUCTRPERM") && why.contains("--cap-add=PERFMON"), "{why}");
-        assert_eq!(why.contains("ago; `lab doctor` tries again"), again, "{why}");
+        let Origin::Image { why } = origin else {
+            panic!("{origin:?}")
+        };
+        assert!(
+            why.contains("ERR_NVGPUCTRPERM") && why.contains("--cap-add=PERFMON"),
+            "{why}"
+        );
+        assert_eq!(
+            why.contains("ago; `lab doctor` tries again"),
+            again,
+            "{why}"
+        );
     }
     assert_eq!(tries(&folder), 1);
-    assert!(!folder.ncu.path().join("filter").exists(), "ncu never got the candidate");
+    assert!(
+        !folder.ncu.path().join("filter").exists(),
+        "ncu never got the candidate"
+    );
 }
 
 #[test]
@@ -58,16 +76,26 @@ fn a_launch_that_shows_otherwise_has_the_tiny_kernel_counted_again() {
 
 #[test]
 fn what_ncu_makes_of_the_tiny_kernel_is_told_with_what_to_do() {
-    let without_time = RECORDED[1].1.replace("gpu__time_duration.sum", "gpu__time.sum");
+    let without_time = RECORDED[1]
+        .1
+        .replace("gpu__time_duration.sum", "gpu__time.sum");
     for (changed, says) in [
-        (("tiny-mode", "no-report"), "counts no tiny kernel: ncu 2025.3.1.0 ended without a report"),
+        (
+            ("tiny-mode", "no-report"),
+            "counts no tiny kernel: ncu 2025.3.1.0 ended without a report",
+        ),
         (("tiny-mode", "killed"), "counts no tiny kernel: "),
         (("tiny.csv", ""), "ncu profiled nothing"),
-        (("tiny.csv", without_time.as_str()), "its report has no gpu__time_duration.sum"),
+        (
+            ("tiny.csv", without_time.as_str()),
+            "its report has no gpu__time_duration.sum",
+        ),
     ] {
         let folder = Profiled::new(&[changed]);
         let (_, origin) = profiled(&folder);
-        let Origin::Image { why } = origin else { panic!("{changed:?}: {origin:?}") };
+        let Origin::Image { why } = origin else {
+            panic!("{changed:?}: {origin:?}")
+        };
         assert!(why.contains(says), "{changed:?}: {why}");
     }
 }
@@ -75,10 +103,18 @@ fn what_ncu_makes_of_the_tiny_kernel_is_told_with_what_to_do() {
 #[test]
 fn an_ncu_that_hangs_over_the_tiny_kernel_is_ended() {
     let folder = Profiled::new(&[("tiny-mode", "hang")]);
-    let request = ProfileRequest { proof_limit: Duration::from_secs(1), ..folder.request(ProfileSet::Quick) };
+    let request = ProfileRequest {
+        proof_limit: Duration::from_secs(1),
+        ..folder.request(ProfileSet::Quick)
+    };
     folder.run(request).expect(Exit::Passed);
-    let Origin::Image { why } = read(&folder.out()).origin else { panic!("it hangs") };
-    assert!(why.contains("did not end within 1 s") && why.contains("install Nsight Compute anew"), "{why}");
+    let Origin::Image { why } = read(&folder.out()).origin else {
+        panic!("it hangs")
+    };
+    assert!(
+        why.contains("did not end within 1 s") && why.contains("install Nsight Compute anew"),
+        "{why}"
+    );
     folder.wait_for_end_of_started();
 }
 

@@ -14,12 +14,20 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
 }
 
 fn statuses() -> impl Strategy<Value = Status> {
-    prop_oneof![Just(Status::Keep), Just(Status::Discard), Just(Status::Crash)]
+    prop_oneof![
+        Just(Status::Keep),
+        Just(Status::Discard),
+        Just(Status::Crash)
+    ]
 }
 
 /// One of three kernels; so two that are drawn are often the same.
 fn bytes() -> impl Strategy<Value = String> {
-    prop_oneof![Just("a".to_owned()), Just("b".to_owned()), Just("c".to_owned())]
+    prop_oneof![
+        Just("a".to_owned()),
+        Just("b".to_owned()),
+        Just("c".to_owned())
+    ]
 }
 
 /// True in one of eight.
@@ -30,54 +38,75 @@ fn seldom() -> impl Strategy<Value = bool> {
 fn candidates() -> impl Strategy<Value = Candidate> {
     let kinds = (seldom(), seldom(), seldom(), seldom());
     let of_run = (bytes(), prop::option::weighted(0.9, outcomes()), kinds);
-    (of_run, prop::option::weighted(0.2, statuses()), prop::option::weighted(0.4, outcomes())).prop_map(
-        |((bytes, outcome, (is_check, is_foreign, is_other, is_unmeasured)), decided, held_out)| Candidate {
-            id: RunId(7),
-            kernel: if is_other { "b.cu" } else { KERNEL }.into(),
-            is_check,
-            is_foreign,
-            fingerprint: Fingerprint(bytes.clone()),
-            blob: bytes.clone(),
-            device: None,
-            inputs: vec![file(KERNEL, &bytes)],
-            outcome,
-            word: outcome.map_or("", Outcome::word),
-            unmeasured: is_unmeasured.then(|| "nothing was measured".into()),
-            decided,
-            held_out: held_out.map(|outcome| (outcome, "why".into())),
-            sealed_runs: u32::from(held_out == Some(Outcome::Pass)),
-        },
+    (
+        of_run,
+        prop::option::weighted(0.2, statuses()),
+        prop::option::weighted(0.4, outcomes()),
     )
+        .prop_map(
+            |(
+                (bytes, outcome, (is_check, is_foreign, is_other, is_unmeasured)),
+                decided,
+                held_out,
+            )| Candidate {
+                id: RunId(7),
+                kernel: if is_other { "b.cu" } else { KERNEL }.into(),
+                is_check,
+                is_foreign,
+                fingerprint: Fingerprint(bytes.clone()),
+                blob: bytes.clone(),
+                device: None,
+                inputs: vec![file(KERNEL, &bytes)],
+                outcome,
+                word: outcome.map_or("", Outcome::word),
+                unmeasured: is_unmeasured.then(|| "nothing was measured".into()),
+                decided,
+                held_out: held_out.map(|outcome| (outcome, "why".into())),
+                sealed_runs: u32::from(held_out == Some(Outcome::Pass)),
+            },
+        )
 }
 
 fn outside_include() -> OutsideInclude {
-    OutsideInclude { file: KERNEL.into(), include: "/abs/x.h".into(), is_macro: false }
+    OutsideInclude {
+        file: KERNEL.into(),
+        include: "/abs/x.h".into(),
+        is_macro: false,
+    }
 }
 
 fn rule_change() -> RuleChange {
-    RuleChange { path: "problem.toml".into(), what: RuleDifference::Content }
+    RuleChange {
+        path: "problem.toml".into(),
+        what: RuleDifference::Content,
+    }
 }
 
 fn presents() -> impl Strategy<Value = Result<Present, String>> {
     let of_commit = (seldom(), seldom(), seldom(), any::<bool>());
-    (bytes(), seldom(), of_commit, any::<bool>()).prop_map(|(bytes, unreadable, of_commit, is_known)| {
-        let (uncommitted, outside, changed, refused) = of_commit;
-        let known = Present {
-            fingerprint: Fingerprint(bytes.clone()),
-            blob: Some(bytes.clone()),
-            files: vec![file(KERNEL, &bytes)],
-            uncommitted_includes: uncommitted.then(|| "tile.cuh".into()).into_iter().collect(),
-            outside: outside.then(outside_include).into_iter().collect(),
-            rules: Rules { changed: changed.then(rule_change).into_iter().collect(), first: Vec::new() },
-            sealed_runs: if refused { 8 } else { 1 },
-            keeps_at_same: false,
-        };
-        match (unreadable, is_known) {
-            (true, _) => Err("it cannot be read".into()),
-            (false, true) => Ok(known),
-            (false, false) => Ok(known.fingerprint.into()),
-        }
-    })
+    (bytes(), seldom(), of_commit, any::<bool>()).prop_map(
+        |(bytes, unreadable, of_commit, is_known)| {
+            let (uncommitted, outside, changed, refused) = of_commit;
+            let known = Present {
+                fingerprint: Fingerprint(bytes.clone()),
+                blob: Some(bytes.clone()),
+                files: vec![file(KERNEL, &bytes)],
+                uncommitted_includes: uncommitted.then(|| "tile.cuh".into()).into_iter().collect(),
+                outside: outside.then(outside_include).into_iter().collect(),
+                rules: Rules {
+                    changed: changed.then(rule_change).into_iter().collect(),
+                    first: Vec::new(),
+                },
+                sealed_runs: if refused { 8 } else { 1 },
+                keeps_at_same: false,
+            };
+            match (unreadable, is_known) {
+                (true, _) => Err("it cannot be read".into()),
+                (false, true) => Ok(known),
+                (false, false) => Ok(known.fingerprint.into()),
+            }
+        },
+    )
 }
 
 fn decisions() -> impl Strategy<Value = LastDecision> {
@@ -86,10 +115,23 @@ fn decisions() -> impl Strategy<Value = LastDecision> {
         Just(LaterWork::None),
         Just(LaterWork::Found("a commit".into()))
     ];
-    let of_decision = (statuses(), prop::option::of(any::<bool>()), seldom(), later_work);
+    let of_decision = (
+        statuses(),
+        prop::option::of(any::<bool>()),
+        seldom(),
+        later_work,
+    );
     of_decision.prop_map(|(status, made, is_foreign, later_work)| {
         let (commit, description) = ("a1b2c3d4".into(), "x".into());
-        LastDecision { run: RunId(6), status, description, commit, made, is_foreign, later_work }
+        LastDecision {
+            run: RunId(6),
+            status,
+            description,
+            commit,
+            made,
+            is_foreign,
+            later_work,
+        }
     })
 }
 
@@ -102,12 +144,30 @@ fn obstacles() -> impl Strategy<Value = Obstacle> {
 }
 
 fn snapshots() -> impl Strategy<Value = Snapshot> {
-    let git = (prop::option::weighted(0.9, bytes()), prop::option::weighted(0.1, obstacles()));
-    let running = prop_oneof![Just(RunInProgress::Starting), Just(RunInProgress::Started(RunId(8)))];
-    let screen = (seldom(), prop::option::weighted(0.1, running), any::<bool>());
-    let runs = (prop::option::weighted(0.9, candidates()), prop::option::of(decisions()));
+    let git = (
+        prop::option::weighted(0.9, bytes()),
+        prop::option::weighted(0.1, obstacles()),
+    );
+    let running = prop_oneof![
+        Just(RunInProgress::Starting),
+        Just(RunInProgress::Started(RunId(8)))
+    ];
+    let screen = (
+        seldom(),
+        prop::option::weighted(0.1, running),
+        any::<bool>(),
+    );
+    let runs = (
+        prop::option::weighted(0.9, candidates()),
+        prop::option::of(decisions()),
+    );
     (git, screen, runs, presents()).prop_map(
-        |((incumbent, obstacle), (deciding, running, external), (candidate, last_decision), present)| {
+        |(
+            (incumbent, obstacle),
+            (deciding, running, external),
+            (candidate, last_decision),
+            present,
+        )| {
             Snapshot {
                 kernel: KERNEL.into(),
                 argument: String::new(),
@@ -129,7 +189,8 @@ fn snapshots() -> impl Strategy<Value = Snapshot> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Whatever is the case otherwise: a keep takes judged, present, passing, measured, undecided bytes.
+    /// Whatever is the case otherwise: a keep takes judged, present, passing, measured, undecided
+    /// bytes.
     #[test]
     fn a_keep_is_of_the_judged_bytes_and_they_passed_and_were_measured(snapshot in snapshots()) {
         let Ok(keep) = allowed(&snapshot).keep else { return Ok(()) };
@@ -151,7 +212,8 @@ proptest! {
         }
     }
 
-    /// Bytes that no verdict is about are never removed without a question, nor are the incumbent's.
+    /// Bytes that no verdict is about are never removed without a question, nor are the
+    /// incumbent's.
     #[test]
     fn a_discard_without_a_question_removes_judged_bytes_only(snapshot in snapshots()) {
         let Ok(discard) = allowed(&snapshot).discard else { return Ok(()) };

@@ -6,7 +6,10 @@ use crate::run::record::InputFile;
 pub const KERNEL: &str = "kernels/a/kernel.cu";
 
 pub fn file(path: &str, hash: &str) -> InputFile {
-    InputFile { path: path.into(), hash: Some(hash.into()) }
+    InputFile {
+        path: path.into(),
+        hash: Some(hash.into()),
+    }
 }
 
 /// A run of new bytes that passed; the same bytes are on disk; HEAD holds older bytes.

@@ -1,4 +1,5 @@
-//! The chart of a roofline: both axes logarithmic, with decades as ticks. TFLOP/s upwards, FLOP for each byte of DRAM to the right.
+//! The chart of a roofline: both axes logarithmic, with decades as ticks. TFLOP/s upwards, FLOP for
+//! each byte of DRAM to the right.
 
 use crate::text::pad_left;
 use crate::theme::Theme;
@@ -55,16 +56,31 @@ impl Axis {
 }
 
 /// The chart, from its title to its ticks; empty where it does not fit.
-pub fn rows(own: &Roofline, other: Option<&Roofline>, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let Some(plot) = columns.checked_sub(FIGURES + 1).filter(|plot| *plot >= LEAST) else {
+pub fn rows(
+    own: &Roofline,
+    other: Option<&Roofline>,
+    columns: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    let Some(plot) = columns
+        .checked_sub(FIGURES + 1)
+        .filter(|plot| *plot >= LEAST)
+    else {
         return Vec::new();
     };
-    let points: Vec<(&Roofline, char)> =
-        [Some((own, OWN)), other.map(|other| (other, OTHER))].into_iter().flatten().collect();
+    let points: Vec<(&Roofline, char)> = [Some((own, OWN)), other.map(|other| (other, OTHER))]
+        .into_iter()
+        .flatten()
+        .collect();
     let ridge = own.peak / own.bandwidth;
     let (least, most) = bounds(points.iter().map(|(roof, _)| roof.intensity).chain([ridge]));
     let across = Axis::new(least.log10() - 0.5, most.log10() + 0.5, plot.min(COLUMNS));
-    let (lowest, highest) = bounds(points.iter().map(|(roof, _)| roof.achieved).chain([own.peak]));
+    let (lowest, highest) = bounds(
+        points
+            .iter()
+            .map(|(roof, _)| roof.achieved)
+            .chain([own.peak]),
+    );
     let upward = Axis::new(lowest.log10() - 0.3, highest.log10() + 0.1, ROWS);
 
     let mut cells = vec![vec![' '; across.cells]; ROWS];
@@ -89,8 +105,10 @@ pub fn rows(own: &Roofline, other: Option<&Roofline>, columns: usize, theme: &Th
     for (row, tick) in cells.into_iter().zip(ticks).rev() {
         let label = tick.map(|value| figure(value / TERA)).unwrap_or_default();
         let edge = if tick.is_some() { '┤' } else { '│' };
-        let mut spans =
-            vec![Span::styled(format!("{} {edge}", pad_left(&label, FIGURES - 1)), theme.quiet())];
+        let mut spans = vec![Span::styled(
+            format!("{} {edge}", pad_left(&label, FIGURES - 1)),
+            theme.quiet(),
+        )];
         spans.extend(row.into_iter().map(|cell| match cell {
             OWN | BOTH => Span::styled(cell.to_string(), theme.accent()),
             OTHER | RIDGE => Span::styled(cell.to_string(), theme.strong()),
@@ -114,21 +132,31 @@ fn bottom(across: &Axis) -> [String; 2] {
         let from = at.saturating_sub(text.len() / 2);
         // A blank on both sides keeps figures apart; the unit has the end of the line.
         let is_free = |cell: usize| figures.get(cell).is_none_or(|letter| *letter == ' ');
-        let fits =
-            from + text.len() <= across.cells && (from.saturating_sub(1)..=from + text.len()).all(is_free);
+        let fits = from + text.len() <= across.cells
+            && (from.saturating_sub(1)..=from + text.len()).all(is_free);
         if fits {
             line[at] = '┬';
-            text.chars().zip(from..).for_each(|(letter, cell)| figures[cell] = letter);
+            text.chars()
+                .zip(from..)
+                .for_each(|(letter, cell)| figures[cell] = letter);
         }
     }
     let from = across.cells - TO_THE_RIGHT.len();
-    TO_THE_RIGHT.chars().zip(from..).for_each(|(letter, cell)| line[cell] = letter);
+    TO_THE_RIGHT
+        .chars()
+        .zip(from..)
+        .for_each(|(letter, cell)| line[cell] = letter);
     let text = |cells: Vec<char>| cells.into_iter().collect::<String>();
     let below = " ".repeat(FIGURES);
-    [format!("{below}└{}", text(line)), format!("{below} {}", text(figures)).trim_end().to_owned()]
+    [
+        format!("{below}└{}", text(line)),
+        format!("{below} {}", text(figures)).trim_end().to_owned(),
+    ]
 }
 
 fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
+    values.fold(
+        (f64::INFINITY, f64::NEG_INFINITY),
+        |(least, most), value| (least.min(value), most.max(value)),
+    )
 }

@@ -1,15 +1,17 @@
-//! The functions and variables that a unit declares outside of function bodies, found from its tokens.
+//! The functions and variables that a unit declares outside of function bodies, found from its
+//! tokens.
 //!
-//! This is no parser of C++. Where it misreads a declaration, no more comes of it than a mark that the compiler never
-//! reports, because the compiler decides which declaration a use refers to (`host_code`).
+//! This is no parser of C++. Where it misreads a declaration, no more comes of it than a mark that
+//! the compiler never reports, because the compiler decides which declaration a use refers to
+//! (`host_code`).
 
 mod extents;
 
 use super::{DEVICE, GLOBAL, HOST, Preprocessed, SHARED};
 use crate::cpu::lex::TokenKind;
 
-/// A function or a variable that is declared at namespace scope, or a function that is declared in a class. All
-/// positions are indices of tokens.
+/// A function or a variable that is declared at namespace scope, or a function that is declared in
+/// a class. All positions are indices of tokens.
 #[derive(Clone, Debug, Default)]
 pub struct Declaration {
     pub name: String,
@@ -28,24 +30,28 @@ pub struct Declaration {
     pub is_constexpr: bool,
     pub is_const: bool,
     pub is_array: bool,
-    /// Says nothing about where it may be used: a friend, `= default`, `= delete`, `consteval`, `extern`.
+    /// Says nothing about where it may be used: a friend, `= default`, `= delete`, `consteval`,
+    /// `extern`.
     pub exempt: bool,
     /// Where an attribute of the declaration may stand.
     pub first: usize,
     /// The brackets of the parameters.
     pub parameters: Option<(usize, usize)>,
-    /// What a function's body begins with, which is a constructor's `:` or the brace, and the closing brace.
+    /// What a function's body begins with, which is a constructor's `:` or the brace, and the
+    /// closing brace.
     pub body: Option<(usize, usize)>,
     /// The last token.
     pub last: usize,
 }
 
 impl Declaration {
-    /// What all declarations of one function or variable have in common: the name of the scope around it, its name,
-    /// and the types of its parameters.
+    /// What all declarations of one function or variable have in common: the name of the scope
+    /// around it, its name, and the types of its parameters.
     pub fn key(&self, text: &Preprocessed) -> (String, String, String) {
         let scope = self.class.as_ref().or_else(|| self.path.last()).cloned();
-        let types = self.parameters.map_or_else(String::new, |(open, close)| types(text, open, close));
+        let types = self
+            .parameters
+            .map_or_else(String::new, |(open, close)| types(text, open, close));
         (scope.unwrap_or_default(), self.name.clone(), types)
     }
 }
@@ -85,7 +91,8 @@ fn types(text: &Preprocessed, open: usize, close: usize) -> String {
         }
         let last = default.unwrap_or(end).min(close);
         let is_type_word = |i: &usize| {
-            !text.word(*i).is_empty() && !matches!(text.word(*i), "const" | "volatile" | "__restrict__")
+            !text.word(*i).is_empty()
+                && !matches!(text.word(*i), "const" | "volatile" | "__restrict__")
         };
         let is_name = |i: usize| {
             let qualified = i > at && text.punct(i - 1, b':');
@@ -93,7 +100,10 @@ fn types(text: &Preprocessed, open: usize, close: usize) -> String {
             other && !qualified && !text.word(i).is_empty() && !NO_NAMES.contains(&text.word(i))
         };
         // The name is the last word that may be one, before the extents of an array.
-        let name = (at..last).rev().find(|i| !text.word(*i).is_empty()).filter(|i| is_name(*i));
+        let name = (at..last)
+            .rev()
+            .find(|i| !text.word(*i).is_empty())
+            .filter(|i| is_name(*i));
         for i in (at..last).filter(|i| Some(*i) != name && text.word(*i) != "__restrict__") {
             all += text.tokens[i].text(&text.text);
             all.push(' ');
@@ -106,7 +116,10 @@ fn types(text: &Preprocessed, open: usize, close: usize) -> String {
 
 /// Finds the declarations in the user's files.
 pub fn declarations(text: &Preprocessed) -> Vec<Declaration> {
-    let mut walk = Walk { text, found: Vec::new() };
+    let mut walk = Walk {
+        text,
+        found: Vec::new(),
+    };
     walk.scope(0, text.tokens.len(), &Scope::default());
     walk.found
 }
@@ -168,11 +181,19 @@ impl Walk<'_> {
                 "public" | "private" | "protected" if text.punct(at + 1, b':') => return at + 2,
                 "inline" if text.word(at + 1) == "namespace" => at += 1,
                 "namespace" => return self.namespace(at, end, scope),
-                "extern" if text.tokens.get(at + 1).is_some_and(|t| t.kind == TokenKind::Text) => {
+                "extern"
+                    if text
+                        .tokens
+                        .get(at + 1)
+                        .is_some_and(|t| t.kind == TokenKind::Text) =>
+                {
                     let extern_c = text.tokens[at + 1].text(&text.text) == "\"C\"";
                     if text.punct(at + 2, b'{') {
                         let close = text.partner(at + 2);
-                        let inner = Scope { extern_c, ..scope.clone() };
+                        let inner = Scope {
+                            extern_c,
+                            ..scope.clone()
+                        };
                         self.scope(at + 3, close.min(end), &inner);
                         return close + 1;
                     }
@@ -196,7 +217,13 @@ impl Walk<'_> {
     }
 
     /// Reads a declaration from its first specifier to its end.
-    fn declarator(&mut self, mut found: Declaration, start: usize, end: usize, scope: &Scope) -> usize {
+    fn declarator(
+        &mut self,
+        mut found: Declaration,
+        start: usize,
+        end: usize,
+        scope: &Scope,
+    ) -> usize {
         let text = self.text;
         let mut class_key = None;
         let mut at = start;
@@ -219,7 +246,14 @@ impl Walk<'_> {
                     if let Some(key) = class_key.take() {
                         if text.word(key) != "enum" {
                             let class = Some(self.class_name(key));
-                            self.scope(at + 1, close.min(end), &Scope { class, ..scope.clone() });
+                            self.scope(
+                                at + 1,
+                                close.min(end),
+                                &Scope {
+                                    class,
+                                    ..scope.clone()
+                                },
+                            );
                         }
                         return self.after_semicolon(close + 1, end);
                     }
@@ -239,7 +273,10 @@ impl Walk<'_> {
                 TokenKind::Punct(b'(') => {
                     let close = text.partner(at);
                     let pointer = text.punct(at + 1, b'*') || text.punct(at + 1, b'&');
-                    if !found.is_function && !pointer && class_key.is_none_or(|key| key + 1 < at - 1) {
+                    if !found.is_function
+                        && !pointer
+                        && class_key.is_none_or(|key| key + 1 < at - 1)
+                    {
                         self.name(&mut found, at);
                         if !found.name.is_empty() {
                             found.is_function = true;
@@ -306,7 +343,10 @@ impl Walk<'_> {
         let wanted = found.is_function || !found.in_class;
         if wanted && !self.text.is_foreign(start) && found.first < last {
             if !found.is_function {
-                found.exempt |= matches!(self.text.word(found.first), "class" | "struct" | "union" | "enum");
+                found.exempt |= matches!(
+                    self.text.word(found.first),
+                    "class" | "struct" | "union" | "enum"
+                );
                 found.name = self.variable_name(found.first, last);
             }
             self.found.push(found);
@@ -317,7 +357,9 @@ impl Walk<'_> {
     /// Sets the name of the function whose parameters begin at `open`, and the class that it names.
     fn name(&self, found: &mut Declaration, open: usize) {
         let text = self.text;
-        let Some(mut at) = open.checked_sub(1) else { return };
+        let Some(mut at) = open.checked_sub(1) else {
+            return;
+        };
         if text.punct(at, b'>') {
             match self.before_angles(at) {
                 Some(before) => at = before,
@@ -325,11 +367,20 @@ impl Walk<'_> {
             }
         }
         let word = text.word(at);
-        if word.is_empty() || NO_NAME.contains(&word) || word == DEVICE || word == HOST || at < found.first {
+        if word.is_empty()
+            || NO_NAME.contains(&word)
+            || word == DEVICE
+            || word == HOST
+            || at < found.first
+        {
             return;
         }
         word.clone_into(&mut found.name);
-        let qualified = if at > 0 && text.punct(at - 1, b'~') { at - 1 } else { at };
+        let qualified = if at > 0 && text.punct(at - 1, b'~') {
+            at - 1
+        } else {
+            at
+        };
         found.class = self.qualifier(qualified).or(found.class.take());
     }
 
@@ -340,7 +391,11 @@ impl Walk<'_> {
         if !(text.punct(at - 1, b':') && text.punct(at - 2, b':')) {
             return None;
         }
-        let at = if text.punct(before, b'>') { self.before_angles(before)? } else { before };
+        let at = if text.punct(before, b'>') {
+            self.before_angles(before)?
+        } else {
+            before
+        };
         Some(text.word(at).to_owned()).filter(|word| !word.is_empty())
     }
 
@@ -350,7 +405,9 @@ impl Walk<'_> {
         for at in first..=last {
             match self.text.tokens[at].kind {
                 TokenKind::Word => name = self.text.word(at),
-                TokenKind::Punct(b'=' | b'[' | b'{' | b';' | b'(' | b',') if !name.is_empty() => break,
+                TokenKind::Punct(b'=' | b'[' | b'{' | b';' | b'(' | b',') if !name.is_empty() => {
+                    break;
+                }
                 _ => {}
             }
         }

@@ -5,7 +5,8 @@ use crate::cpu::rewrite::quoted;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Precedes the file's name in the compiler's messages about a registration, until [`told_once`] takes it away.
+/// Precedes the file's name in the compiler's messages about a registration, until [`told_once`]
+/// takes it away.
 const REGISTRATION: &str = "lab registration of ";
 
 /// What the declarations of one function say together.
@@ -17,11 +18,15 @@ struct Kernel {
     defined: Option<usize>,
 }
 
-/// Returns the lines that register each `extern "C" __global__` function with a body, to be appended to the unit. A
-/// function may have these words in any of its declarations. Templates are left out: the lab cannot find them by name.
+/// Returns the lines that register each `extern "C" __global__` function with a body, to be
+/// appended to the unit. A function may have these words in any of its declarations. Templates are
+/// left out: the lab cannot find them by name.
 pub fn registrations(text: &Preprocessed, declarations: &[Declaration]) -> String {
     let mut kernels: BTreeMap<(&[String], &str), Kernel> = BTreeMap::new();
-    for found in declarations.iter().filter(|d| d.is_function && !d.template && d.class.is_none()) {
+    for found in declarations
+        .iter()
+        .filter(|d| d.is_function && !d.template && d.class.is_none())
+    {
         let kernel = kernels.entry((&found.path, &found.name)).or_default();
         kernel.global |= found.global;
         kernel.extern_c |= found.extern_c;
@@ -31,11 +36,13 @@ pub fn registrations(text: &Preprocessed, declarations: &[Declaration]) -> Strin
     }
     let mut lines = String::new();
     for ((path, name), kernel) in kernels {
-        let Some(first) = kernel.defined.filter(|_| kernel.global && kernel.extern_c) else { continue };
+        let Some(first) = kernel.defined.filter(|_| kernel.global && kernel.extern_c) else {
+            continue;
+        };
         let (file, line) = text.place(text.tokens[first].start);
         let scope: String = path.iter().map(|space| format!("::{space}")).collect();
-        // Writing to a `String` never fails. The compiler reports what it has against the kernel's parameters at the
-        // kernel.
+        // Writing to a `String` never fails. The compiler reports what it has against the kernel's
+        // parameters at the kernel.
         let _ = write!(
             lines,
             "# {line} {}\nstatic lab_cpu_register lab_cpu_entry_{name}{{\"{name}\", lab_cpu_call<&{scope}::{name}>{{}}}};\n",
@@ -45,16 +52,23 @@ pub fn registrations(text: &Preprocessed, declarations: &[Declaration]) -> Strin
     lines
 }
 
-/// Returns the compiler's messages without those about a registration where the kernel itself has an error: they only repeat
-/// it. Those that stand alone are about the kernel's parameters, and get the kernel's place.
+/// Returns the compiler's messages without those about a registration where the kernel itself has
+/// an error: they only repeat it. Those that stand alone are about the kernel's parameters, and get
+/// the kernel's place.
 pub fn told_once(log: &str) -> String {
     let groups = groups(log);
     let is_error = |head: &str| head.contains(": error: ") || head.contains(": fatal error: ");
     let is_registration = |head: &str| head.starts_with(REGISTRATION);
-    let has_own = groups.iter().any(|group| is_error(group.head) && !is_registration(group.head));
-    let shown = groups.iter().filter(|group| !(has_own && is_registration(group.head)));
+    let has_own = groups
+        .iter()
+        .any(|group| is_error(group.head) && !is_registration(group.head));
+    let shown = groups
+        .iter()
+        .filter(|group| !(has_own && is_registration(group.head)));
     let lines = shown.flat_map(|group| &group.lines);
-    lines.map(|line| format!("{}\n", line.replace(REGISTRATION, ""))).collect()
+    lines
+        .map(|line| format!("{}\n", line.replace(REGISTRATION, "")))
+        .collect()
 }
 
 /// An error or a warning with the lines that belong to it.
@@ -65,21 +79,30 @@ struct MessageGroup<'l> {
 }
 
 fn groups(log: &str) -> Vec<MessageGroup<'_>> {
-    let mut groups = vec![MessageGroup { head: "", lines: Vec::new() }];
+    let mut groups = vec![MessageGroup {
+        head: "",
+        lines: Vec::new(),
+    }];
     // Lines that introduce the next message.
     let mut before = Vec::new();
     for line in log.lines() {
-        let is_head = [": error: ", ": fatal error: ", ": warning: "].iter().any(|word| line.contains(word));
+        let is_head = [": error: ", ": fatal error: ", ": warning: "]
+            .iter()
+            .any(|word| line.contains(word));
         let introduces = line.starts_with("In file included from ")
             || (line.starts_with(' ') && line.trim_start().starts_with("from "))
             || line.contains(":   required ")
-            || (line.ends_with(':') && (line.contains(": In ") || line.contains(": At global scope")));
+            || (line.ends_with(':')
+                && (line.contains(": In ") || line.contains(": At global scope")));
         if introduces && !is_head {
             before.push(line);
             continue;
         }
         if is_head {
-            groups.push(MessageGroup { head: line, lines: Vec::new() });
+            groups.push(MessageGroup {
+                head: line,
+                lines: Vec::new(),
+            });
         }
         if let Some(group) = groups.last_mut() {
             group.lines.append(&mut before);
@@ -98,8 +121,12 @@ mod tests {
 
     #[test]
     fn a_message_about_a_registration_alone_is_told_at_the_kernel() {
-        let log = "lab registration of kernel.cu:7:50: error: too few arguments\nlab.h:3:1: note: here\n";
-        assert_eq!(told_once(log), "kernel.cu:7:50: error: too few arguments\nlab.h:3:1: note: here\n");
+        let log =
+            "lab registration of kernel.cu:7:50: error: too few arguments\nlab.h:3:1: note: here\n";
+        assert_eq!(
+            told_once(log),
+            "kernel.cu:7:50: error: too few arguments\nlab.h:3:1: note: here\n"
+        );
         assert_eq!(told_once(""), "");
     }
 

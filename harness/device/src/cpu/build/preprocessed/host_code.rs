@@ -1,10 +1,11 @@
-//! Finds device code that uses a function or a variable without `__device__`, which NVRTC refuses and the host's compiler
-//! takes.
+//! Finds device code that uses a function or a variable without `__device__`, which NVRTC refuses
+//! and the host's compiler takes.
 //!
-//! The preprocessed text is given to the compiler once more, for its errors only, with the attribute `unavailable` on
-//! each function and variable that lacks `__device__`, and without the bodies of these functions. So overloads, member
-//! functions, operators, constructors and templates are resolved by the compiler, and each remaining use is in device
-//! code. g++ 11 does not know the attribute and finds nothing.
+//! The preprocessed text is given to the compiler once more, for its errors only, with the
+//! attribute `unavailable` on each function and variable that lacks `__device__`, and without the
+//! bodies of these functions. So overloads, member functions, operators, constructors and templates
+//! are resolved by the compiler, and each remaining use is in device code. g++ 11 does not know the
+//! attribute and finds nothing.
 
 use super::{DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED};
 use crate::cpu::lex::TokenKind;
@@ -33,7 +34,9 @@ impl<'t> HostCheck<'t> {
             let of_host = found.is_function || !may_be_constant;
             of_host && !found.exempt && !of_device.contains(&found.key(text))
         };
-        let host: Vec<usize> = (0..declarations.len()).filter(|i| is_host(&declarations[*i])).collect();
+        let host: Vec<usize> = (0..declarations.len())
+            .filter(|i| is_host(&declarations[*i]))
+            .collect();
         if host.is_empty() {
             return None;
         }
@@ -41,7 +44,11 @@ impl<'t> HostCheck<'t> {
         for index in &host {
             let found = &declarations[*index];
             let start = text.tokens[found.first].start;
-            edits.push((start, start, format!("__attribute__((unavailable(\"{MARK}{index}\"))) ")));
+            edits.push((
+                start,
+                start,
+                format!("__attribute__((unavailable(\"{MARK}{index}\"))) "),
+            ));
             // A constant expression needs its function's body.
             if let Some((open, close)) = found.body.filter(|_| !found.is_constexpr) {
                 let (from, to) = (text.tokens[open].start, text.tokens[close].end);
@@ -63,7 +70,12 @@ impl<'t> HostCheck<'t> {
             start += line.len();
         }
         edits.sort();
-        Some(HostCheck { text, declarations, host, edits })
+        Some(HostCheck {
+            text,
+            declarations,
+            host,
+            edits,
+        })
     }
 
     /// The text for the compiler. It has as many lines as the preprocessed text.
@@ -76,29 +88,45 @@ impl<'t> HostCheck<'t> {
         apply(&self.text.text, self.edits.iter().map(edit).collect())
     }
 
-    /// Reads the compiler's messages about [`HostCheck::text`]. Returns an error for each use in device code, in the form
-    /// of a compiler message.
+    /// Reads the compiler's messages about [`HostCheck::text`]. Returns an error for each use in
+    /// device code, in the form of a compiler message.
     pub fn errors(&self, messages: &str) -> String {
         let checked = self.text();
         let mut seen = HashSet::new();
         let mut errors = String::new();
         for line in messages.lines() {
-            let Some((place, rest)) = line.split_once(": error: ") else { continue };
-            let Some((what, number)) = rest.rsplit_once(MARK) else { continue };
-            let number = number.trim_end_matches(|c: char| !c.is_ascii_digit());
-            let Some(found) = number.parse().ok().and_then(|i: usize| self.declarations.get(i)) else {
+            let Some((place, rest)) = line.split_once(": error: ") else {
                 continue;
             };
-            let Some(offset) = self.offset(&checked, place) else { continue };
-            let at = self.text.tokens.partition_point(|token| token.end <= offset);
+            let Some((what, number)) = rest.rsplit_once(MARK) else {
+                continue;
+            };
+            let number = number.trim_end_matches(|c: char| !c.is_ascii_digit());
+            let Some(found) = number
+                .parse()
+                .ok()
+                .and_then(|i: usize| self.declarations.get(i))
+            else {
+                continue;
+            };
+            let Some(offset) = self.offset(&checked, place) else {
+                continue;
+            };
+            let at = self
+                .text
+                .tokens
+                .partition_point(|token| token.end <= offset);
             if !self.is_use_in_device_code(found, at) {
                 continue;
             }
             let (file, line) = self.text.place(offset);
             let (of_file, of_line) = self.text.place(self.text.tokens[found.first].start);
             let what = what.split(" is unavailable").next().unwrap_or(what).trim();
-            let place =
-                if of_file == file { format!("line {of_line}") } else { format!("{of_file}:{of_line}") };
+            let place = if of_file == file {
+                format!("line {of_line}")
+            } else {
+                format!("{of_file}:{of_line}")
+            };
             let message = if found.is_function {
                 format!(
                     "device code calls {what}, which has no __device__ and is host code: write __device__ before it ({place})"
@@ -121,7 +149,11 @@ impl<'t> HostCheck<'t> {
         let (rest, column) = place.rsplit_once(':')?;
         let (_, line) = rest.rsplit_once(':')?;
         let (line, column): (usize, usize) = (line.parse().ok()?, column.parse().ok()?);
-        let start: usize = checked.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
+        let start: usize = checked
+            .split_inclusive('\n')
+            .take(line.checked_sub(1)?)
+            .map(str::len)
+            .sum();
         let wanted = start + column.checked_sub(1)?;
         // How far both texts have come with the edits before the place.
         let (mut from, mut to) = (0, 0);
@@ -141,8 +173,8 @@ impl<'t> HostCheck<'t> {
         Some(from + (wanted - to)).filter(|offset| *offset < self.text.text.len())
     }
 
-    /// Whether the use at a token is one that NVRTC refuses. It takes uses in host code, and constants that it computes
-    /// itself.
+    /// Whether the use at a token is one that NVRTC refuses. It takes uses in host code, and
+    /// constants that it computes itself.
     fn is_use_in_device_code(&self, used: &Declaration, at: usize) -> bool {
         let holds = |d: &Declaration| d.first <= at && at <= d.last;
         let in_host = self.host.iter().any(|i| holds(&self.declarations[*i]));
@@ -177,7 +209,9 @@ impl<'t> HostCheck<'t> {
                 // An array's extent.
                 TokenKind::Punct(b'[') => return false,
                 // An argument of a template.
-                TokenKind::Punct(b'<' | b',') if back == name && text.punct(close + 1, b'>') => return false,
+                TokenKind::Punct(b'<' | b',') if back == name && text.punct(close + 1, b'>') => {
+                    return false;
+                }
                 TokenKind::Punct(b')' | b']') => {
                     back = text.partner(before).min(before);
                     continue;
@@ -200,16 +234,29 @@ impl<'t> HostCheck<'t> {
     /// Whether a brace encloses the values of an enumeration.
     fn opens_enum(&self, brace: usize) -> bool {
         let text = self.text;
-        let ends = |at: &usize| [b';', b'{', b'}', b')'].iter().any(|end| text.punct(*at, *end));
-        (0..brace).rev().take_while(|at| !ends(at)).any(|at| text.word(at) == "enum")
+        let ends = |at: &usize| {
+            [b';', b'{', b'}', b')']
+                .iter()
+                .any(|end| text.punct(*at, *end))
+        };
+        (0..brace)
+            .rev()
+            .take_while(|at| !ends(at))
+            .any(|at| text.word(at) == "enum")
     }
 
     /// Whether a word is a parameter of the function around it, or an index of the thread.
     fn is_value_of_run_time(&self, at: usize, around: Option<&Declaration>) -> bool {
         let text = self.text;
         let word = text.word(at);
-        let Some((open, close)) = around.and_then(|d| d.parameters) else { return false };
-        let ends_parameter = |i: usize| [b',', b')', b'[', b'='].iter().any(|end| text.punct(i + 1, *end));
+        let Some((open, close)) = around.and_then(|d| d.parameters) else {
+            return false;
+        };
+        let ends_parameter = |i: usize| {
+            [b',', b')', b'[', b'=']
+                .iter()
+                .any(|end| text.punct(i + 1, *end))
+        };
         word == "lab_cpu_self"
             || !word.is_empty() && (open..close).any(|i| text.word(i) == word && ends_parameter(i))
     }

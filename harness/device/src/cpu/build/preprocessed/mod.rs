@@ -1,5 +1,6 @@
-//! A unit as the preprocessor leaves it: macros are expanded, conditions are decided, includes are in place. Only here
-//! a scan sees the kernels, launch statements and `__device__` that macros of the user's own write.
+//! A unit as the preprocessor leaves it: macros are expanded, conditions are decided, includes are
+//! in place. Only here a scan sees the kernels, launch statements and `__device__` that macros of
+//! the user's own write.
 //!
 //! - `declarations` finds the functions and variables outside of function bodies.
 //! - `entries` registers the kernels behind the unit.
@@ -27,9 +28,13 @@ pub const HOST: &str = "lab_cpu_word_host";
 pub const GLOBAL: &str = "lab_cpu_word_global";
 pub const SHARED: &str = "lab_cpu_word_shared";
 
-/// Returns the lines that replace CUDA's words. They stand before a source that is only preprocessed.
+/// Returns the lines that replace CUDA's words. They stand before a source that is only
+/// preprocessed.
 pub fn prologue() -> String {
-    WORDS.iter().map(|(word, marked)| format!("#undef {word}\n#define {word} {marked}\n")).collect()
+    WORDS
+        .iter()
+        .map(|(word, marked)| format!("#undef {word}\n#define {word} {marked}\n"))
+        .collect()
 }
 
 /// Where a line of the preprocessed text comes from.
@@ -47,7 +52,8 @@ pub struct Preprocessed {
     pub text: String,
     /// Without preprocessor lines.
     pub tokens: Vec<Token>,
-    /// For each bracket, the index of the one that belongs to it. The last token's index where it has none.
+    /// For each bracket, the index of the one that belongs to it. The last token's index where it
+    /// has none.
     partners: Vec<usize>,
     /// Where each line of the text begins, and where it comes from.
     lines: Vec<(usize, Origin)>,
@@ -55,12 +61,17 @@ pub struct Preprocessed {
 }
 
 impl Preprocessed {
-    /// Reads what the preprocessor has written. `own_headers` is the folder of the cpu device's headers.
+    /// Reads what the preprocessor has written. `own_headers` is the folder of the cpu device's
+    /// headers.
     pub fn read(text: String, own_headers: &Path) -> Preprocessed {
         let own_headers = own_headers.display().to_string();
         let mut files = vec![String::new()];
         let mut lines = Vec::new();
-        let mut next = Origin { file: 0, line: 1, foreign: true };
+        let mut next = Origin {
+            file: 0,
+            line: 1,
+            foreign: true,
+        };
         let mut start = 0;
         for line in text.split_inclusive('\n') {
             match marker(line) {
@@ -72,7 +83,11 @@ impl Preprocessed {
                         files.len() - 1
                     });
                     lines.push((start, next));
-                    next = Origin { file: index, line: number, foreign };
+                    next = Origin {
+                        file: index,
+                        line: number,
+                        foreign,
+                    };
                 }
                 None => {
                     lines.push((start, next));
@@ -81,9 +96,18 @@ impl Preprocessed {
             }
             start += line.len();
         }
-        let tokens: Vec<Token> = lex(&text).into_iter().filter(|t| t.kind != TokenKind::Directive).collect();
+        let tokens: Vec<Token> = lex(&text)
+            .into_iter()
+            .filter(|t| t.kind != TokenKind::Directive)
+            .collect();
         let partners = partners(&tokens);
-        Preprocessed { text, tokens, partners, lines, files }
+        Preprocessed {
+            text,
+            tokens,
+            partners,
+            lines,
+            files,
+        }
     }
 
     /// The word at an index of the tokens; empty for any other token.
@@ -118,7 +142,11 @@ impl Preprocessed {
         let after = self.lines.partition_point(|(start, _)| *start <= offset);
         match self.lines.get(after.saturating_sub(1)) {
             Some((_, origin)) => *origin,
-            None => Origin { file: 0, line: 1, foreign: true },
+            None => Origin {
+                file: 0,
+                line: 1,
+                foreign: true,
+            },
         }
     }
 
@@ -128,10 +156,12 @@ impl Preprocessed {
     }
 }
 
-/// Reads a line `# 12 "kernel.cu" 1 3`: the line number of what follows, the file, and whether it is a header of the
-/// system.
+/// Reads a line `# 12 "kernel.cu" 1 3`: the line number of what follows, the file, and whether it
+/// is a header of the system.
 fn marker(line: &str) -> Option<(usize, String, bool)> {
-    let rest = line.strip_prefix("# ").or_else(|| line.strip_prefix("#line "))?;
+    let rest = line
+        .strip_prefix("# ")
+        .or_else(|| line.strip_prefix("#line "))?;
     let (number, rest) = rest.split_once(" \"")?;
     let number = number.trim().parse().ok()?;
     let mut file = String::new();

@@ -47,7 +47,10 @@ impl Problem for SeveralScript {
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
         let timed = self.script.set_up(cx, worker, module, place)?;
-        Ok(Box::new(SeveralScripted { timed, seconds: (self.each)(place) }))
+        Ok(Box::new(SeveralScripted {
+            timed,
+            seconds: (self.each)(place),
+        }))
     }
     fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
         self.script.shrink_for_check(device)
@@ -76,7 +79,12 @@ impl Timed for SeveralScripted {
         self.timed.inputs()
     }
     /// The script's time says how much longer than usual everything takes.
-    fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
+    fn turn(
+        &mut self,
+        worker: &mut Worker,
+        inputs: u64,
+        out: &mut Writer,
+    ) -> Result<Option<Vec<f64>>, Stop> {
         let turn = self.timed.turn(worker, inputs, out)?;
         Ok(turn.map(|by| self.seconds.iter().map(|seconds| seconds * by[0]).collect()))
     }
@@ -84,20 +92,30 @@ impl Timed for SeveralScripted {
         self.timed.check(worker, out)
     }
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
-        let means: Option<Vec<Vec<f64>>> =
-            turns.iter().map(|turn| Some(vec![geometric_mean(turn.iter().copied())?])).collect();
+        let means: Option<Vec<Vec<f64>>> = turns
+            .iter()
+            .map(|turn| Some(vec![geometric_mean(turn.iter().copied())?]))
+            .collect();
         self.timed.throughput(&means?)
     }
     /// One step each, so that a launch takes one trip to the L2 cache at least.
     fn demands(&self) -> Vec<Demand> {
-        let demand = |n: usize| Demand { label: format!("n={n}"), steps: 1.0, ..Demand::default() };
+        let demand = |n: usize| Demand {
+            label: format!("n={n}"),
+            steps: 1.0,
+            ..Demand::default()
+        };
         (1..=self.seconds.len()).map(demand).collect()
     }
     fn workloads(&self, turns: &[Vec<f64>]) -> Vec<WorkloadFigures> {
         let of = |at: usize| {
             let seconds: Vec<f64> = turns.iter().map(|turn| turn[at]).collect();
             let seconds = summarise(&seconds).unwrap();
-            WorkloadFigures { label: format!("n={} k=4", at + 1), seconds, words: " gbps=1.00".into() }
+            WorkloadFigures {
+                label: format!("n={} k=4", at + 1),
+                seconds,
+                words: " gbps=1.00".into(),
+            }
         };
         (0..self.seconds.len()).map(of).collect()
     }
@@ -112,11 +130,23 @@ fn report(each: Each, beside: bool, disturbed: bool) -> Report {
     fn noisy(_: WorkerRole, before: usize) -> Option<f64> {
         Some(0.997 + 0.0006 * (before * 7919 % 11) as f64)
     }
-    let script = Script { takes: noisy, launches: Launches::default(), pool: 40 };
+    let script = Script {
+        takes: noisy,
+        launches: Launches::default(),
+        pool: 40,
+    };
     let mut problem = SeveralScript { script, each };
     // 20 blocks, however fast the machine is.
-    let trials = Some(Trials { warm_up: 0, iterations: 40, trials: 1 });
-    let plan = Plan { trials, budget: Duration::from_secs(1000), ..Plan::default() };
+    let trials = Some(Trials {
+        warm_up: 0,
+        iterations: 40,
+        trials: 1,
+    });
+    let plan = Plan {
+        trials,
+        budget: Duration::from_secs(1000),
+        ..Plan::default()
+    };
     let (verdict, report) = measured_of(&mut problem, Some(FIGURES), &plan, beside, disturbed);
     assert_eq!(verdict, Correctness::Pass);
     report
@@ -125,23 +155,53 @@ fn report(each: Each, beside: bool, disturbed: bool) -> Report {
 /// The value of a word of a workload's line.
 fn word(report: &Report, workload: usize, key: &str) -> Option<String> {
     let rows = report.workloads();
-    rows[workload].iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned())
+    rows[workload]
+        .iter()
+        .find(|(name, _)| *name == key)
+        .map(|(_, value)| (*value).to_owned())
 }
 
 fn number(report: &Report, workload: usize, key: &str) -> f64 {
-    word(report, workload, key).unwrap_or_else(|| panic!("no {key}")).parse().unwrap()
+    word(report, workload, key)
+        .unwrap_or_else(|| panic!("no {key}"))
+        .parse()
+        .unwrap()
 }
 
 #[test]
 fn each_workload_has_its_interval_its_floor_its_ratio_and_its_word() {
-    let report = report(|place| if place == A { vec![2e-6, 8e-6] } else { vec![1e-6, 8e-6] }, true, false);
+    let report = report(
+        |place| {
+            if place == A {
+                vec![2e-6, 8e-6]
+            } else {
+                vec![1e-6, 8e-6]
+            }
+        },
+        true,
+        false,
+    );
     assert_eq!(report.workloads().len(), 2);
-    let all = ["ratio", "kernel_us", "low_us", "high_us", "mad_us", "n", "gbps", "of_floor", "incumbent_us"];
+    let all = [
+        "ratio",
+        "kernel_us",
+        "low_us",
+        "high_us",
+        "mad_us",
+        "n",
+        "gbps",
+        "of_floor",
+        "incumbent_us",
+    ];
     for workload in 0..2 {
         assert!(all.iter().all(|key| number(&report, workload, key) > 0.0));
-        let [low, us, high] = ["low_us", "kernel_us", "high_us"].map(|key| number(&report, workload, key));
+        let [low, us, high] =
+            ["low_us", "kernel_us", "high_us"].map(|key| number(&report, workload, key));
         assert!(low <= us && us <= high, "{low} {us} {high}");
-        assert_eq!(word(&report, workload, "correctness").as_deref(), Some("pass"));
+        assert_eq!(
+            word(&report, workload, "correctness").as_deref(),
+            Some("pass")
+        );
         let [low, ratio, high] =
             ["ratio_low", "ratio", "ratio_high"].map(|key| number(&report, workload, key));
         assert!(low <= ratio && ratio <= high);
@@ -154,52 +214,96 @@ fn each_workload_has_its_interval_its_floor_its_ratio_and_its_word() {
     assert_eq!(word(&report, 0, "speed").as_deref(), Some("faster"));
     assert_eq!(word(&report, 1, "speed").as_deref(), Some("same"));
     assert_eq!(report.value("speed"), Some("faster"));
-    assert_eq!(report.value("workload_speeds"), Some("2 faster=1 same=1 slower=0 undecided=0"));
+    assert_eq!(
+        report.value("workload_speeds"),
+        Some("2 faster=1 same=1 slower=0 undecided=0")
+    );
     assert_eq!(report.value("worst_workload"), None);
 }
 
 #[test]
 fn one_slower_workload_among_faster_ones_makes_the_result_mixed_and_is_named() {
     let each: Each = |place| {
-        if place == A { vec![2e-6, 8e-6, 4e-6, 4e-6] } else { vec![1e-6, 8.4e-6, 2e-6, 4.8e-6] }
+        if place == A {
+            vec![2e-6, 8e-6, 4e-6, 4e-6]
+        } else {
+            vec![1e-6, 8.4e-6, 2e-6, 4.8e-6]
+        }
     };
     let mixed = report(each, true, false);
     assert_eq!(mixed.value("speed"), Some("mixed"));
-    assert!(mixed.measure("speed_ratio").unwrap().value > 1.3, "by the geometric mean it is faster");
-    assert_eq!(mixed.value("workload_speeds"), Some("4 faster=2 same=0 slower=2 undecided=0"));
+    assert!(
+        mixed.measure("speed_ratio").unwrap().value > 1.3,
+        "by the geometric mean it is faster"
+    );
+    assert_eq!(
+        mixed.value("workload_speeds"),
+        Some("4 faster=2 same=0 slower=2 undecided=0")
+    );
     let worst = mixed.measure("worst_workload").unwrap();
     assert!((worst.value - 4.0 / 4.8).abs() < 0.01 && worst.high.unwrap() < 0.9);
     assert_eq!(mixed.place("worst_workload").as_deref(), Some("n=4 k=4"));
     assert_eq!(word(&mixed, 1, "speed").as_deref(), Some("slower"));
     // What is slower everywhere is plainly slower.
-    let slower = report(|place| vec![if place == A { 1e-6 } else { 2e-6 }; 3], true, false);
+    let slower = report(
+        |place| vec![if place == A { 1e-6 } else { 2e-6 }; 3],
+        true,
+        false,
+    );
     assert_eq!(slower.value("speed"), Some("slower"));
     assert!(slower.value("worst_workload").is_some());
 }
 
 #[test]
 fn a_disturbed_measurement_widens_the_interval_of_each_workload() {
-    let each: Each = |place| if place == A { vec![2e-6, 8e-6] } else { vec![1e-6, 8e-6] };
+    let each: Each = |place| {
+        if place == A {
+            vec![2e-6, 8e-6]
+        } else {
+            vec![1e-6, 8e-6]
+        }
+    };
     let width = |report: &Report| number(report, 1, "ratio_high") - number(report, 1, "ratio_low");
     let (calm, disturbed) = (report(each, true, false), report(each, true, true));
-    assert!(width(&disturbed) > 1.5 * width(&calm), "{} {}", width(&disturbed), width(&calm));
+    assert!(
+        width(&disturbed) > 1.5 * width(&calm),
+        "{} {}",
+        width(&disturbed),
+        width(&calm)
+    );
 }
 
 #[test]
 fn without_an_incumbent_a_workload_has_a_time_and_no_ratio() {
     let report = report(|_| vec![1e-6, 8e-6], false, false);
     assert!(number(&report, 1, "kernel_us") > 7.0);
-    assert_eq!((word(&report, 0, "ratio"), word(&report, 0, "speed")), (None, None));
-    assert_eq!((report.value("workload_speeds"), report.value("speed")), (None, None));
+    assert_eq!(
+        (word(&report, 0, "ratio"), word(&report, 0, "speed")),
+        (None, None)
+    );
+    assert_eq!(
+        (report.value("workload_speeds"), report.value("speed")),
+        (None, None)
+    );
 }
 
 #[test]
 fn a_single_workload_has_the_verdict_of_the_whole() {
-    let report = report(|place| vec![if place == A { 2e-6 } else { 1e-6 }], true, false);
+    let report = report(
+        |place| vec![if place == A { 2e-6 } else { 1e-6 }],
+        true,
+        false,
+    );
     let whole = report.comparison().unwrap();
     assert_eq!(whole.speed, Some(Speed::Faster));
     assert!((number(&report, 0, "ratio") - whole.ratio.value).abs() < 1e-9);
     assert!((number(&report, 0, "ratio_low") - whole.ratio.low.unwrap()).abs() < 1e-9);
     assert_eq!(word(&report, 0, "speed").as_deref(), Some("faster"));
-    assert_eq!((report.value("workload_speeds"), report.value("worst_workload")), (None, None));
+    assert_eq!(
+        (
+            report.value("workload_speeds"),
+            report.value("worst_workload")
+        ),
+        (None, None)
+    );
 }

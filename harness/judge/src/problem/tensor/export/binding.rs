@@ -1,4 +1,5 @@
-//! The C++ between PyTorch and the kernel: checks the tensors, infers the dimensions from their shapes, and launches.
+//! The C++ between PyTorch and the kernel: checks the tensors, infers the dimensions from their
+//! shapes, and launches.
 
 use super::super::file::outline::{Outline, OutlinedTensor};
 use super::super::number::NumberText;
@@ -63,10 +64,18 @@ struct Writer<'a> {
 
 pub fn write(parts: &Parts) -> Binding {
     let outline = &parts.outline;
-    let mut required: Vec<bool> = outline.tensors.iter().map(|t| t.role != TensorRole::Out).collect();
+    let mut required: Vec<bool> = outline
+        .tensors
+        .iter()
+        .map(|t| t.role != TensorRole::Out)
+        .collect();
     let has_t = |required: &[bool]| {
         outline.types.is_empty()
-            || outline.tensors.iter().zip(required).any(|(t, required)| *required && t.dtype.is_none())
+            || outline
+                .tensors
+                .iter()
+                .zip(required)
+                .any(|(t, required)| *required && t.dtype.is_none())
     };
     if !has_t(&required) {
         // The type is known from an output alone.
@@ -77,21 +86,39 @@ pub fn write(parts: &Parts) -> Binding {
     if !required.contains(&true) {
         required[0] = true;
     }
-    let dims = outline.dims.iter().map(|dim| source_of(outline, &mut required, dim)).collect();
+    let dims = outline
+        .dims
+        .iter()
+        .map(|dim| source_of(outline, &mut required, dim))
+        .collect();
     for (at, tensor) in outline.tensors.iter().enumerate() {
-        required[at] |= tensor.shape.iter().any(|text| cpp_formula(outline, text).is_none());
+        required[at] |= tensor
+            .shape
+            .iter()
+            .any(|text| cpp_formula(outline, text).is_none());
     }
-    let writer = Writer { outline, required, dims };
-    Binding { source: writer.source(), signature: writer.signature() }
+    let writer = Writer {
+        outline,
+        required,
+        dims,
+    };
+    Binding {
+        source: writer.source(),
+        signature: writer.signature(),
+    }
 }
 
-/// The extent that is this dimension, in a tensor that must be given; else in an output, which then must be given.
+/// The extent that is this dimension, in a tensor that must be given; else in an output, which then
+/// must be given.
 fn source_of(outline: &Outline, required: &mut [bool], dim: &str) -> DimSource {
     let extent = |tensor: &OutlinedTensor| tensor.shape.iter().position(|text| text.trim() == dim);
     let find = |wanted: bool| {
         let mut each = outline.tensors.iter().zip(required.iter()).enumerate();
         each.find_map(|(at, (tensor, required))| {
-            (*required == wanted).then(|| extent(tensor)).flatten().map(|extent| (at, extent))
+            (*required == wanted)
+                .then(|| extent(tensor))
+                .flatten()
+                .map(|extent| (at, extent))
         })
     };
     match find(true).or_else(|| find(false)) {
@@ -133,7 +160,10 @@ fn scalar_type(dtype: Dtype) -> &'static str {
 /// The place of a type in the enum of the code that launches.
 fn type_number(dtype: Dtype) -> usize {
     use Dtype::{Bf16, Bool, F8e4m3, F8e5m2, F16, F32, I8, I32, I64, U8};
-    [F32, F16, Bf16, F8e4m3, F8e5m2, I8, U8, I32, I64, Bool].iter().position(|d| *d == dtype).unwrap_or(0)
+    [F32, F16, Bf16, F8e4m3, F8e5m2, I8, U8, I32, I64, Bool]
+        .iter()
+        .position(|d| *d == dtype)
+        .unwrap_or(0)
 }
 
 fn shape_text(tensor: &OutlinedTensor) -> String {
@@ -151,7 +181,13 @@ impl Writer<'_> {
     }
 
     fn signature(&self) -> Signature {
-        let types = self.outline.types.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
+        let types = self
+            .outline
+            .types
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(" or ");
         let mut parameters = Vec::new();
         for (tensor, required) in self.outline.tensors.iter().zip(&self.required) {
             let role = match tensor.role {
@@ -159,17 +195,33 @@ impl Writer<'_> {
                 TensorRole::Out => "output",
                 TensorRole::Inout => "changed in place",
             };
-            let dtype = tensor.dtype.map_or_else(|| types.clone(), |dtype| dtype.to_string());
+            let dtype = tensor
+                .dtype
+                .map_or_else(|| types.clone(), |dtype| dtype.to_string());
             let what = format!("{role}, {dtype}, {}", shape_text(tensor));
-            let kind = if *required { ParameterKind::Tensor } else { ParameterKind::Output };
-            parameters.push(Parameter { name: tensor.name.clone(), what, kind });
+            let kind = if *required {
+                ParameterKind::Tensor
+            } else {
+                ParameterKind::Output
+            };
+            parameters.push(Parameter {
+                name: tensor.name.clone(),
+                what,
+                kind,
+            });
         }
         for scalar in &self.outline.scalars {
             let (kind, default) = match (&scalar.value, self.default_of(&scalar.value)) {
                 (_, None) => (ParameterKind::Number, String::new()),
-                (NumberText::Integer(value), _) => (ParameterKind::Scalar, format!(", {value} by default")),
-                (NumberText::Float(value), _) => (ParameterKind::Scalar, format!(", {value:?} by default")),
-                (NumberText::Expression(text), _) => (ParameterKind::Scalar, format!(", {text} by default")),
+                (NumberText::Integer(value), _) => {
+                    (ParameterKind::Scalar, format!(", {value} by default"))
+                }
+                (NumberText::Float(value), _) => {
+                    (ParameterKind::Scalar, format!(", {value:?} by default"))
+                }
+                (NumberText::Expression(text), _) => {
+                    (ParameterKind::Scalar, format!(", {text} by default"))
+                }
             };
             parameters.push(Parameter {
                 name: scalar.name.clone(),
@@ -180,16 +232,33 @@ impl Writer<'_> {
         for (dim, source) in self.outline.dims.iter().zip(&self.dims) {
             if matches!(source, DimSource::Parameter) {
                 let what = "dimension".to_owned();
-                parameters.push(Parameter { name: dim.clone(), what, kind: ParameterKind::Number });
+                parameters.push(Parameter {
+                    name: dim.clone(),
+                    what,
+                    kind: ParameterKind::Number,
+                });
             }
         }
         let named = |role: TensorRole| {
-            let tensors = self.outline.tensors.iter().filter(move |tensor| tensor.role == role);
-            tensors.map(|tensor| tensor.name.clone()).collect::<Vec<_>>()
+            let tensors = self
+                .outline
+                .tensors
+                .iter()
+                .filter(move |tensor| tensor.role == role);
+            tensors
+                .map(|tensor| tensor.name.clone())
+                .collect::<Vec<_>>()
         };
         let outputs = named(TensorRole::Out);
-        let returned = if outputs.is_empty() { named(TensorRole::Inout) } else { outputs };
-        Signature { parameters, returned }
+        let returned = if outputs.is_empty() {
+            named(TensorRole::Inout)
+        } else {
+            outputs
+        };
+        Signature {
+            parameters,
+            returned,
+        }
     }
 
     fn source(&self) -> String {
@@ -200,7 +269,11 @@ impl Writer<'_> {
         out += INTERFACE;
         out.push('\n');
         out += CHECKS;
-        let _ = write!(out, "\nstd::vector<at::Tensor> run({}) {{\n", self.cpp_parameters());
+        let _ = write!(
+            out,
+            "\nstd::vector<at::Tensor> run({}) {{\n",
+            self.cpp_parameters()
+        );
         self.device_and_type(&mut out);
         self.cpp_dims(&mut out);
         self.cpp_tensors(&mut out);
@@ -210,12 +283,18 @@ impl Writer<'_> {
 
     fn cpp_parameters(&self) -> String {
         let tensors =
-            self.outline.tensors.iter().zip(&self.required).map(|(tensor, required)| match required {
-                true => format!("at::Tensor t_{}", tensor.name),
-                false => format!("std::optional<at::Tensor> o_{}", tensor.name),
-            });
+            self.outline.tensors.iter().zip(&self.required).map(
+                |(tensor, required)| match required {
+                    true => format!("at::Tensor t_{}", tensor.name),
+                    false => format!("std::optional<at::Tensor> o_{}", tensor.name),
+                },
+            );
         let scalars = self.outline.scalars.iter().map(|scalar| {
-            let of = if scalar.dtype.integers().is_some() { "int64_t" } else { "double" };
+            let of = if scalar.dtype.integers().is_some() {
+                "int64_t"
+            } else {
+                "double"
+            };
             match self.default_of(&scalar.value) {
                 Some(_) => format!("std::optional<{of}> o_{}", scalar.name),
                 None => format!("{of} o_{}", scalar.name),
@@ -224,15 +303,26 @@ impl Writer<'_> {
         let dims = self.outline.dims.iter().zip(&self.dims);
         let dims = dims.filter(|(_, source)| matches!(source, DimSource::Parameter));
         let dims = dims.map(|(dim, _)| format!("int64_t d_{dim}"));
-        tensors.chain(scalars).chain(dims).collect::<Vec<_>>().join(", ")
+        tensors
+            .chain(scalars)
+            .chain(dims)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     fn given(&self) -> impl Iterator<Item = &OutlinedTensor> {
-        self.outline.tensors.iter().zip(&self.required).filter(|(_, required)| **required).map(|(t, _)| t)
+        self.outline
+            .tensors
+            .iter()
+            .zip(&self.required)
+            .filter(|(_, required)| **required)
+            .map(|(t, _)| t)
     }
 
     fn device_and_type(&self, out: &mut String) {
-        let Some(first) = self.given().next() else { return };
+        let Some(first) = self.given().next() else {
+            return;
+        };
         let name = &first.name;
         let _ = writeln!(out, "    const c10::Device device = t_{name}.device();");
         let _ = writeln!(
@@ -253,10 +343,18 @@ impl Writer<'_> {
         for dtype in &self.outline.types {
             let entry = quoted(&entry.replace("{T}", dtype.word()));
             let (of, at, size) = (scalar_type(*dtype), type_number(*dtype), dtype.size());
-            let _ =
-                writeln!(out, "    if (T == {of}) entry = {entry}, number_of_T = {at}, sizeof_T = {size};");
+            let _ = writeln!(
+                out,
+                "    if (T == {of}) entry = {entry}, number_of_T = {at}, sizeof_T = {size};"
+            );
         }
-        let types = self.outline.types.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
+        let types = self
+            .outline
+            .types
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(" or ");
         let _ = writeln!(
             out,
             "    TORCH_CHECK(!entry.empty(), \"{name} has the type \", T, \": it must be {types}\");"
@@ -300,9 +398,14 @@ impl Writer<'_> {
         for (tensor, required) in self.outline.tensors.iter().zip(&self.required) {
             let name = &tensor.name;
             let of = tensor.dtype.map_or("T", scalar_type);
-            let shape: Vec<String> = (0..tensor.shape.len()).map(|at| self.cpp_extent(tensor, at)).collect();
-            let _ =
-                writeln!(out, "    const std::vector<int64_t> shape_of_{name} = {{{}}};", shape.join(", "));
+            let shape: Vec<String> = (0..tensor.shape.len())
+                .map(|at| self.cpp_extent(tensor, at))
+                .collect();
+            let _ = writeln!(
+                out,
+                "    const std::vector<int64_t> shape_of_{name} = {{{}}};",
+                shape.join(", ")
+            );
             if !required {
                 let _ = writeln!(
                     out,
@@ -310,24 +413,38 @@ impl Writer<'_> {
                      at::TensorOptions().device(device).dtype({of}));"
                 );
             }
-            let _ = writeln!(out, "    check_tensor(t_{name}, \"{name}\", {of}, shape_of_{name}, device);");
+            let _ = writeln!(
+                out,
+                "    check_tensor(t_{name}, \"{name}\", {of}, shape_of_{name}, device);"
+            );
         }
     }
 
     fn cpp_call(&self, out: &mut String) {
-        let dims = self.outline.dims.iter().map(|dim| format!("int(d_{dim})")).collect::<Vec<_>>().join(", ");
+        let dims = self
+            .outline
+            .dims
+            .iter()
+            .map(|dim| format!("int(d_{dim})"))
+            .collect::<Vec<_>>()
+            .join(", ");
         let _ = writeln!(out, "    const std::vector<int> dims = {{{dims}}};");
         let tensors: Vec<String> = self
             .outline
             .tensors
             .iter()
             .map(|tensor| {
-                let of =
-                    tensor.dtype.map_or_else(|| "number_of_T".to_owned(), |d| type_number(d).to_string());
+                let of = tensor
+                    .dtype
+                    .map_or_else(|| "number_of_T".to_owned(), |d| type_number(d).to_string());
                 format!("buffer(t_{0}, \"{0}\", {of})", tensor.name)
             })
             .collect();
-        let _ = writeln!(out, "    const std::vector<LabBuffer> tensors = {{{}}};", tensors.join(", "));
+        let _ = writeln!(
+            out,
+            "    const std::vector<LabBuffer> tensors = {{{}}};",
+            tensors.join(", ")
+        );
         let scalars: Vec<String> = self
             .outline
             .scalars
@@ -339,12 +456,18 @@ impl Writer<'_> {
                     _ => "float",
                 };
                 match self.default_of(&scalar.value) {
-                    Some(default) => format!("bytes({of}(o_{0} ? *o_{0} : {default}))", scalar.name),
+                    Some(default) => {
+                        format!("bytes({of}(o_{0} ? *o_{0} : {default}))", scalar.name)
+                    }
                     None => format!("bytes({of}(o_{}))", scalar.name),
                 }
             })
             .collect();
-        let _ = writeln!(out, "    const std::vector<std::string> scalars = {{{}}};", scalars.join(", "));
+        let _ = writeln!(
+            out,
+            "    const std::vector<std::string> scalars = {{{}}};",
+            scalars.join(", ")
+        );
         out.push_str(
             "    at::Tensor memory;\n    const auto scratch = [&](size_t size) {\n        memory = at::empty({int64_t(size)}, \
              at::TensorOptions().device(device).dtype(at::kByte));\n        return memory.data_ptr();\n    };\n    lab_run(entry, dims, \

@@ -1,9 +1,13 @@
 //! An expression of problem.toml as C++ over doubles.
 
-/// The expression as C++; `name_of` gives the C++ for a name. `None` if it holds something that has no C++ here.
+/// The expression as C++; `name_of` gives the C++ for a name. `None` if it holds something that has
+/// no C++ here.
 pub fn in_cpp(text: &str, name_of: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let tokens = tokens(text)?;
-    let mut reader = Reader { tokens: &tokens, name_of };
+    let mut reader = Reader {
+        tokens: &tokens,
+        name_of,
+    };
     let all = reader.sum(0)?;
     reader.tokens.is_empty().then_some(all)
 }
@@ -20,7 +24,9 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let end = if first.is_ascii_alphabetic() || first == '_' {
-            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            let end = rest
+                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .unwrap_or(rest.len());
             found.push(Token::Name(&rest[..end]));
             end
         } else if first.is_ascii_digit() || first == '.' {
@@ -40,7 +46,8 @@ fn number_end(text: &str) -> usize {
     let mut end = 0;
     let bytes = text.as_bytes();
     while let Some(byte) = bytes.get(end) {
-        let is_sign = matches!(byte, b'+' | b'-') && end > 0 && matches!(bytes[end - 1], b'e' | b'E');
+        let is_sign =
+            matches!(byte, b'+' | b'-') && end > 0 && matches!(bytes[end - 1], b'e' | b'E');
         if !(byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E') || is_sign) {
             break;
         }
@@ -115,7 +122,8 @@ impl Reader<'_> {
                 "sqrt" | "exp" | "floor" | "ceil" | "ln" if self.sign(&['(']).is_some() => {
                     let inner = self.sum(depth + 1)?;
                     let function = if *name == "ln" { "log" } else { name };
-                    self.sign(&[')']).map(|_| format!("std::{function}({inner})"))
+                    self.sign(&[')'])
+                        .map(|_| format!("std::{function}({inner})"))
                 }
                 name => (self.name_of)(name),
             },
@@ -138,7 +146,9 @@ mod tests {
     use super::*;
 
     fn cpp(text: &str) -> Option<String> {
-        in_cpp(text, &|name| ["rows", "k"].contains(&name).then(|| format!("d_{name}")))
+        in_cpp(text, &|name| {
+            ["rows", "k"].contains(&name).then(|| format!("d_{name}"))
+        })
     }
 
     #[test]
@@ -157,10 +167,22 @@ mod tests {
 
     #[test]
     fn what_has_no_clear_meaning_is_none() {
-        for text in ["rows ^ 2 ^ k", "-rows ^ 2", "sin(k)", "rows %  2", "(rows", "rows)", "", "sqrt k", "x"]
-        {
+        for text in [
+            "rows ^ 2 ^ k",
+            "-rows ^ 2",
+            "sin(k)",
+            "rows %  2",
+            "(rows",
+            "rows)",
+            "",
+            "sqrt k",
+            "x",
+        ] {
             assert_eq!(cpp(text), None, "{text}");
         }
-        assert_eq!(cpp(&format!("{}k{}", "(".repeat(400), ")".repeat(400))), None);
+        assert_eq!(
+            cpp(&format!("{}k{}", "(".repeat(400), ")".repeat(400))),
+            None
+        );
     }
 }

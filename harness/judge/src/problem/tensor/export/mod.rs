@@ -1,5 +1,5 @@
-//! Exporting a kernel for use without the lab: as one .cu with a main, or as a Python file with a PyTorch extension. Each checks
-//! itself against the reference.
+//! Exporting a kernel for use without the lab: as one .cu with a main, or as a Python file with a
+//! PyTorch extension. Each checks itself against the reference.
 
 mod binding;
 mod formula;
@@ -19,7 +19,8 @@ use super::spec::ProblemSpec;
 use crate::dtype::Dtype;
 use std::path::Path;
 
-/// Modules that a Python file of the same name would hide from PyTorch, because a program's own folder comes first.
+/// Modules that a Python file of the same name would hide from PyTorch, because a program's own
+/// folder comes first.
 const HIDDEN_MODULES: [&str; 54] = [
     "abc",
     "argparse",
@@ -125,7 +126,9 @@ pub struct Source<'a> {
 
 impl Source<'_> {
     fn is_python(&self) -> bool {
-        Path::new(self.path).extension().is_some_and(|ending| ending == "py")
+        Path::new(self.path)
+            .extension()
+            .is_some_and(|ending| ending == "py")
     }
 }
 
@@ -145,7 +148,10 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
         kind: Option<String>,
     }
     let head: Option<Head> = toml::from_str(material.problem_toml).ok();
-    if let Some(kind) = head.and_then(|head| head.kind).filter(|kind| kind != "tensor") {
+    if let Some(kind) = head
+        .and_then(|head| head.kind)
+        .filter(|kind| kind != "tensor")
+    {
         return Err(format!(
             "{} is of the kind {kind}, whose reference and gates are written in Rust: only a tensor problem can be exported. \
              The kernel itself is plain CUDA, and docs/export.md says how to launch it",
@@ -161,15 +167,30 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
             material.file_stem
         ));
     }
-    let spec = file::parse(material.problem_file, material.problem_toml, None).map_err(|e| e.to_string())?;
-    let outline = outline(material.problem_file, material.problem_toml).map_err(|e| e.to_string())?;
+    let spec = file::parse(material.problem_file, material.problem_toml, None)
+        .map_err(|e| e.to_string())?;
+    let outline =
+        outline(material.problem_file, material.problem_toml).map_err(|e| e.to_string())?;
     tables::check_values(&spec)?;
-    let folder =
-        material.problem_file.parent().and_then(Path::file_name).map(|n| n.to_string_lossy().into_owned());
-    let name = spec.name.clone().or(folder).unwrap_or_else(|| "kernel".into());
+    let folder = material
+        .problem_file
+        .parent()
+        .and_then(Path::file_name)
+        .map(|n| n.to_string_lossy().into_owned());
+    let name = spec
+        .name
+        .clone()
+        .or(folder)
+        .unwrap_or_else(|| "kernel".into());
     // It stands in comments.
     let name = name.replace(char::is_control, " ");
-    let parts = Parts { material, reference, name, spec, outline };
+    let parts = Parts {
+        material,
+        reference,
+        name,
+        spec,
+        outline,
+    };
     match form {
         Form::Standalone => standalone::write(&parts),
         Form::Torch if material.kernel.is_python() => python_kernel::write(&parts),
@@ -180,24 +201,38 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
 impl Parts<'_> {
     /// The types of the scalars.
     fn scalars(&self) -> Vec<Dtype> {
-        self.outline.scalars.iter().map(|scalar| scalar.dtype).collect()
+        self.outline
+            .scalars
+            .iter()
+            .map(|scalar| scalar.dtype)
+            .collect()
     }
 
     /// The head's lines, each behind `mark`.
     fn head(&self, mark: &str) -> String {
         let lines = self.material.head.iter().flat_map(|line| line.lines());
-        lines.map(|line| format!("{mark}{line}").trim_end().to_owned() + "\n").collect()
+        lines
+            .map(|line| format!("{mark}{line}").trim_end().to_owned() + "\n")
+            .collect()
     }
 
     /// `struct LabDims`.
     fn dims(&self) -> String {
-        let fields: String = self.spec.dims.iter().map(|dim| format!("    int {dim};\n")).collect();
+        let fields: String = self
+            .spec
+            .dims
+            .iter()
+            .map(|dim| format!("    int {dim};\n"))
+            .collect();
         format!("struct LabDims {{\n{fields}}};\n\n")
     }
 
     /// The command of a Python file.
     fn python_command(&self) -> String {
-        format!("python3 {}", shell_word(&format!("{}.py", self.material.file_stem)))
+        format!(
+            "python3 {}",
+            shell_word(&format!("{}.py", self.material.file_stem))
+        )
     }
 
     /// The options of `[compile]` that nvcc takes too.
@@ -210,7 +245,9 @@ impl Parts<'_> {
             "--dopt",
         ];
         let options = self.material.options.iter().map(String::as_str);
-        options.filter(|option| !other.iter().any(|other| option.starts_with(other))).collect()
+        options
+            .filter(|option| !other.iter().any(|other| option.starts_with(other)))
+            .collect()
     }
 }
 

@@ -21,7 +21,10 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
     let (bound, build) = if is_python {
         (String::new(), String::new())
     } else {
-        (torch::bound(&binding::write(parts), parts)?, BUILD.to_owned())
+        (
+            torch::bound(&binding::write(parts), parts)?,
+            BUILD.to_owned(),
+        )
     };
     let sections = [
         head(parts),
@@ -35,7 +38,10 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
         python.reference,
         torch::main("_lab_by_name(globals()[case.entry], case, tensors)"),
     ];
-    Ok(Exported { text: joined(&sections), command: parts.python_command() })
+    Ok(Exported {
+        text: joined(&sections),
+        command: parts.python_command(),
+    })
 }
 
 /// Comments, so that a docstring or a `from __future__` of the kernel stays at the beginning.
@@ -48,7 +54,9 @@ fn head(parts: &Parts) -> String {
         parts.name,
         parts.head("")
     );
-    text.lines().map(|line| format!("# {line}").trim_end().to_owned() + "\n").collect()
+    text.lines()
+        .map(|line| format!("# {line}").trim_end().to_owned() + "\n")
+        .collect()
 }
 
 /// An export is one file: a module beside the kernel would be missing.
@@ -65,7 +73,11 @@ fn refuse_local_modules(parts: &Parts) -> Result<(), String> {
             _ => continue,
         };
         for module in modules {
-            let name = module.trim_start_matches('.').split('.').next().unwrap_or_default();
+            let name = module
+                .trim_start_matches('.')
+                .split('.')
+                .next()
+                .unwrap_or_default();
             let file = format!("{name}.py");
             if !name.is_empty() && (parts.material.read)(&file)?.is_some() {
                 return Err(format!(

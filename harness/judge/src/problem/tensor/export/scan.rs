@@ -6,7 +6,8 @@ pub fn words(code: &str) -> Vec<&str> {
     let mut rest = code;
     while let Some(first) = rest.chars().next() {
         let end = if first.is_ascii_alphanumeric() || first == '_' {
-            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len())
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .unwrap_or(rest.len())
         } else if first == '"' {
             rest[1..].find('"').map_or(rest.len(), |end| end + 2)
         } else {
@@ -23,7 +24,10 @@ pub fn words(code: &str) -> Vec<&str> {
 
 /// Whether one of these words stands in a source's code or directives.
 pub fn mentions(text: &str, wanted: &[&str]) -> bool {
-    let all: String = lines(text).into_iter().map(|line| line.code + "\n").collect();
+    let all: String = lines(text)
+        .into_iter()
+        .map(|line| line.code + "\n")
+        .collect();
     words(&all).iter().any(|word| wanted.contains(word))
 }
 
@@ -71,17 +75,25 @@ pub fn lines(text: &str) -> Vec<Line> {
         }
         let kind = if let Some(directive) = trimmed.strip_prefix('#').filter(|_| !begins_in_raw) {
             let directive = directive.trim_start();
-            let end = directive.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(directive.len());
+            let end = directive
+                .find(|c: char| !c.is_ascii_alphabetic())
+                .unwrap_or(directive.len());
             continues = goes_on;
             // The name of an include is text in quotes: it is read from the line itself.
-            let rest = text.find(&directive[..end]).map_or("", |at| &text[at + end..]);
+            let rest = text
+                .find(&directive[..end])
+                .map_or("", |at| &text[at + end..]);
             Kind::Directive(directive[..end].to_owned(), rest.trim().to_owned())
         } else if trimmed.is_empty() && !begins_in_raw {
             Kind::Blank
         } else {
             Kind::Code
         };
-        found.push(Line { text: text.to_owned(), kind, code });
+        found.push(Line {
+            text: text.to_owned(),
+            kind,
+            code,
+        });
     }
     found
 }
@@ -93,12 +105,16 @@ impl Scan {
         let mut rest = text;
         while !rest.is_empty() {
             if self.in_comment {
-                let Some(end) = rest.find("*/") else { return code };
+                let Some(end) = rest.find("*/") else {
+                    return code;
+                };
                 self.in_comment = false;
                 rest = &rest[end + 2..];
                 code.push(' ');
             } else if let Some(end) = &self.raw_end {
-                let Some(at) = rest.find(end.as_str()) else { return code };
+                let Some(at) = rest.find(end.as_str()) else {
+                    return code;
+                };
                 rest = &rest[at + end.len()..];
                 self.raw_end = None;
             } else if rest.starts_with("//") {
@@ -116,7 +132,11 @@ impl Scan {
                     }
                     None => {
                         let end = end_of_quoted(after, '"');
-                        code.push_str(if &after[..end] == "C\"" { "\"C\"" } else { "\"\"" });
+                        code.push_str(if &after[..end] == "C\"" {
+                            "\"C\""
+                        } else {
+                            "\"\""
+                        });
                         rest = &after[end..];
                     }
                 }

@@ -1,10 +1,11 @@
-//! A source as it can stand in another file: its local headers are put in place of their includes, and what it defines lies in a
-//! namespace of its own.
+//! A source as it can stand in another file: its local headers are put in place of their includes,
+//! and what it defines lies in a namespace of its own.
 
 use super::scan::{Kind, Line, lines, words};
 use std::collections::BTreeSet;
 
-/// Reads a local header: its path relative to the problem's folder. `None` if there is no such file.
+/// Reads a local header: its path relative to the problem's folder. `None` if there is no such
+/// file.
 pub type ReadHeader<'a> = &'a dyn Fn(&str) -> Result<Option<String>, String>;
 
 /// What stands around a source.
@@ -28,11 +29,17 @@ pub struct Flattened {
 /// Deepest nesting of headers.
 const DEEPEST: usize = 64;
 
-/// Puts the local headers of `text` in place of their includes, and the rest into the frame's namespace. Includes of other headers
-/// stay, outside of the namespace. `folder` is that of the source, relative to the problem's.
+/// Puts the local headers of `text` in place of their includes, and the rest into the frame's
+/// namespace. Includes of other headers stay, outside of the namespace. `folder` is that of the
+/// source, relative to the problem's.
 pub fn flatten(text: &str, frame: &Frame, read: ReadHeader) -> Result<Flattened, String> {
-    let mut flattener =
-        Flattener { frame, read, done: Flattened::default(), once: BTreeSet::new(), state: State::default() };
+    let mut flattener = Flattener {
+        frame,
+        read,
+        done: Flattened::default(),
+        once: BTreeSet::new(),
+        state: State::default(),
+    };
     flattener.file(text, "", 0)?;
     flattener.close();
     if !flattener.state.began {
@@ -186,7 +193,9 @@ impl Flattener<'_> {
                     _ => {
                         if name == "define" {
                             let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-                            self.done.macros.insert(rest[..end.unwrap_or(rest.len())].to_owned());
+                            self.done
+                                .macros
+                                .insert(rest[..end.unwrap_or(rest.len())].to_owned());
                         }
                         self.push(&line.text);
                     }
@@ -196,8 +205,16 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    fn include(&mut self, line: &str, target: &str, folder: &str, nested: usize) -> Result<(), String> {
-        let quoted = target.strip_prefix('"').and_then(|rest| rest.split('"').next());
+    fn include(
+        &mut self,
+        line: &str,
+        target: &str,
+        folder: &str,
+        nested: usize,
+    ) -> Result<(), String> {
+        let quoted = target
+            .strip_prefix('"')
+            .and_then(|rest| rest.split('"').next());
         if quoted.is_none() && !target.starts_with('<') {
             return Err(format!(
                 "an #include names the macro {target}, so it is unknown which file that is: name the file"
@@ -213,7 +230,9 @@ impl Flattener<'_> {
             }
             if let Some(text) = (self.read)(&path)? {
                 if nested == DEEPEST {
-                    return Err(format!("{path} is included in itself: write `#pragma once` into it"));
+                    return Err(format!(
+                        "{path} is included in itself: write `#pragma once` into it"
+                    ));
                 }
                 if lines(&text).iter().any(
                     |line| matches!(&line.kind, Kind::Directive(name, rest) if name == "pragma" && rest == "once"),
@@ -221,7 +240,10 @@ impl Flattener<'_> {
                     self.once.insert(path.clone());
                 }
                 self.push(&format!("// ---- {name} ----"));
-                let inner = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+                let inner = path
+                    .rsplit_once('/')
+                    .map_or("", |(folder, _)| folder)
+                    .to_owned();
                 self.file(&text, &inner, nested + 1)?;
                 self.push(&format!("// ---- the end of {name} ----"));
                 return Ok(());
@@ -238,8 +260,8 @@ impl Flattener<'_> {
     }
 }
 
-/// Whether there is code or a header in quotes, and whether there is another header, up to the `#endif` that belongs to the `#if`
-/// before these lines.
+/// Whether there is code or a header in quotes, and whether there is another header, up to the
+/// `#endif` that belongs to the `#if` before these lines.
 fn holds(lines: &[Line]) -> (bool, bool) {
     let mut depth = 1usize;
     let mut includes = false;

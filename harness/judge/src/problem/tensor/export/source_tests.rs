@@ -9,7 +9,14 @@ use std::collections::BTreeMap;
 fn flat(text: &str, headers: &[(&str, &str)]) -> Result<Flattened, String> {
     let headers: BTreeMap<&str, &str> = headers.iter().copied().collect();
     let read = |path: &str| Ok(headers.get(path).map(|text| (*text).to_owned()));
-    flatten(text, &Frame { namespace: Some("n"), opening: "int first;\n" }, &read)
+    flatten(
+        text,
+        &Frame {
+            namespace: Some("n"),
+            opening: "int first;\n",
+        },
+        &read,
+    )
 }
 
 #[test]
@@ -35,19 +42,36 @@ fn a_condition_keeps_its_branches_whole() {
         includes,
         "namespace n {\nint first;\nint x;\n}  // namespace n\n#ifdef A\n#include <b>\n#endif\nnamespace n {\nint y;\n}  // namespace n\n"
     );
-    assert_eq!(around("#ifndef A\n#define A 1\n#endif\n").matches("namespace n {").count(), 1);
+    assert_eq!(
+        around("#ifndef A\n#define A 1\n#endif\n")
+            .matches("namespace n {")
+            .count(),
+        1
+    );
 }
 
 #[test]
 fn local_headers_stand_in_place_of_their_includes() {
     let headers = [
-        ("a.cuh", "#pragma once\n#include \"sub/b.cuh\"\n#define WIDTH 3\nint a;\n"),
-        ("sub/b.cuh", "#pragma once\n#include <c>\n#include \"../a.cuh\"\nint b;\n"),
+        (
+            "a.cuh",
+            "#pragma once\n#include \"sub/b.cuh\"\n#define WIDTH 3\nint a;\n",
+        ),
+        (
+            "sub/b.cuh",
+            "#pragma once\n#include <c>\n#include \"../a.cuh\"\nint b;\n",
+        ),
     ];
-    let found =
-        flat("#include \"a.cuh\"\n#include \"a.cuh\"\n#include \"cute/x.hpp\"\nint x;\n", &headers).unwrap();
+    let found = flat(
+        "#include \"a.cuh\"\n#include \"a.cuh\"\n#include \"cute/x.hpp\"\nint x;\n",
+        &headers,
+    )
+    .unwrap();
     assert_eq!(
-        [found.text.matches("int a;").count(), found.text.matches("int b;").count()],
+        [
+            found.text.matches("int a;").count(),
+            found.text.matches("int b;").count()
+        ],
         [1, 1],
         "{}",
         found.text
@@ -58,22 +82,55 @@ fn local_headers_stand_in_place_of_their_includes() {
         found.text
     );
     assert_eq!(found.macros.into_iter().collect::<Vec<_>>(), ["WIDTH"]);
-    assert_eq!(found.foreign.into_iter().collect::<Vec<_>>(), ["cute/x.hpp"]);
+    assert_eq!(
+        found.foreign.into_iter().collect::<Vec<_>>(),
+        ["cute/x.hpp"]
+    );
     let circle = flat("#include \"a\"\n", &[("a", "#include \"a\"\n")]).unwrap_err();
-    assert_eq!(circle, "a is included in itself: write `#pragma once` into it");
-    assert!(flat("#include NAME\n", &[]).unwrap_err().contains("names the macro NAME"));
+    assert_eq!(
+        circle,
+        "a is included in itself: write `#pragma once` into it"
+    );
+    assert!(
+        flat("#include NAME\n", &[])
+            .unwrap_err()
+            .contains("names the macro NAME")
+    );
 }
 
 #[test]
 fn comments_and_strings_are_no_directives() {
     let text = "/*\n#include <a>\n*/\nconst char* x = R\"(\n#include <b>\n)\";\nconst char* y = \"/*\"; // \"\n#include <c>\nint z = 1'000;\n";
     let found = flat(text, &[]).unwrap();
-    assert_eq!(found.text.matches("}  // namespace n\n#include <c>").count(), 1, "{}", found.text);
-    assert!(found.text.starts_with("/*\n#include <a>\n*/\nnamespace n {"), "{}", found.text);
-    assert!(found.text.contains("R\"(\n#include <b>\n)\";"), "{}", found.text);
-    let long = flat("#define LONG(a) \\\n    int a; \\\n    int b\nint x;\n", &[]).unwrap();
+    assert_eq!(
+        found
+            .text
+            .matches("}  // namespace n\n#include <c>")
+            .count(),
+        1,
+        "{}",
+        found.text
+    );
     assert!(
-        long.text.starts_with("#define LONG(a) \\\n    int a; \\\n    int b\nnamespace n {"),
+        found
+            .text
+            .starts_with("/*\n#include <a>\n*/\nnamespace n {"),
+        "{}",
+        found.text
+    );
+    assert!(
+        found.text.contains("R\"(\n#include <b>\n)\";"),
+        "{}",
+        found.text
+    );
+    let long = flat(
+        "#define LONG(a) \\\n    int a; \\\n    int b\nint x;\n",
+        &[],
+    )
+    .unwrap();
+    assert!(
+        long.text
+            .starts_with("#define LONG(a) \\\n    int a; \\\n    int b\nnamespace n {"),
         "{}",
         long.text
     );
@@ -91,6 +148,12 @@ fn kernels_and_c_functions_are_found() {
 
 #[test]
 fn a_word_is_found_where_it_is_code() {
-    assert!(mentions("#ifdef LAB_CPU\n#endif", &["LAB_CPU"]) && mentions("x = lab_pin(y);", &["lab_pin"]));
-    assert!(!mentions("// LAB_CPU\nx(\"LAB_CPU\"); int LAB_CPUS;", &["LAB_CPU"]));
+    assert!(
+        mentions("#ifdef LAB_CPU\n#endif", &["LAB_CPU"])
+            && mentions("x = lab_pin(y);", &["lab_pin"])
+    );
+    assert!(!mentions(
+        "// LAB_CPU\nx(\"LAB_CPU\"); int LAB_CPUS;",
+        &["LAB_CPU"]
+    ));
 }

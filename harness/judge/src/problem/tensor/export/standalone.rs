@@ -12,7 +12,8 @@ const WORKLOADS: &str = include_str!("parts/workloads.h");
 const CHECKING: &str = include_str!("parts/checking.h");
 const MAIN: &str = include_str!("parts/main.cu");
 
-/// What the names of the reference's kernels begin with, so that both sources can stand in one file.
+/// What the names of the reference's kernels begin with, so that both sources can stand in one
+/// file.
 const PREFIX: &str = "lab_reference_";
 
 const INCLUDES: &str = "#include <cuda.h>\n#include <cuda_runtime.h>\n\n#include <algorithm>\n#include <cmath>\n\
@@ -34,33 +35,54 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
         ));
     }
     let dims = parts.dims();
-    let frame = Frame { namespace: Some("lab_kernel"), opening: &dims };
-    let kernel =
-        flatten(material.kernel.text, &frame, material.read).map_err(|e| of(material.kernel.path, &e))?;
+    let frame = Frame {
+        namespace: Some("lab_kernel"),
+        opening: &dims,
+    };
+    let kernel = flatten(material.kernel.text, &frame, material.read)
+        .map_err(|e| of(material.kernel.path, &e))?;
 
-    // The same names in both sources: those of the reference get a prefix, also where they come from a macro.
-    let plain = Frame { namespace: None, opening: "" };
-    let flat =
-        flatten(parts.reference.text, &plain, material.read).map_err(|e| of(parts.reference.path, &e))?;
+    // The same names in both sources: those of the reference get a prefix, also where they come
+    // from a macro.
+    let plain = Frame {
+        namespace: None,
+        opening: "",
+    };
+    let flat = flatten(parts.reference.text, &plain, material.read)
+        .map_err(|e| of(parts.reference.path, &e))?;
     let entries = parts.spec.entries().into_iter().map(str::to_owned);
-    let renamed: BTreeSet<String> = declared_names(&flat.text).into_iter().chain(entries).collect();
+    let renamed: BTreeSet<String> = declared_names(&flat.text)
+        .into_iter()
+        .chain(entries)
+        .collect();
     if let Some(name) = renamed.iter().find(|name| flat.macros.contains(*name)) {
         return Err(format!(
             "{}: {name} is the name of a macro and of a kernel, which must be renamed in an export: rename one of them",
             parts.reference.path
         ));
     }
-    let defines: String = renamed.iter().map(|name| format!("#define {name} {PREFIX}{name}\n")).collect();
+    let defines: String = renamed
+        .iter()
+        .map(|name| format!("#define {name} {PREFIX}{name}\n"))
+        .collect();
     let opening = format!("{defines}\n{dims}");
-    let frame = Frame { namespace: Some("lab_reference"), opening: &opening };
-    let mut reference =
-        flatten(parts.reference.text, &frame, material.read).map_err(|e| of(parts.reference.path, &e))?;
+    let frame = Frame {
+        namespace: Some("lab_reference"),
+        opening: &opening,
+    };
+    let mut reference = flatten(parts.reference.text, &frame, material.read)
+        .map_err(|e| of(parts.reference.path, &e))?;
     reference.macros.extend(renamed);
 
     let sources = [kernel.text.as_str(), reference.text.as_str()];
     let command = command(parts, &sources);
     let sections = [
-        head(parts, &command, &sources, kernel.foreign.union(&reference.foreign)),
+        head(
+            parts,
+            &command,
+            &sources,
+            kernel.foreign.union(&reference.foreign),
+        ),
         INCLUDES.to_owned(),
         title("lab.h: launch statements, and the helpers that the kernel uses"),
         lab_header::structs(),
@@ -77,8 +99,14 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
         problem(parts),
         MAIN.to_owned(),
     ];
-    let sections = sections.iter().map(|section| section.trim_end()).filter(|section| !section.is_empty());
-    Ok(Exported { text: sections.collect::<Vec<_>>().join("\n\n") + "\n", command })
+    let sections = sections
+        .iter()
+        .map(|section| section.trim_end())
+        .filter(|section| !section.is_empty());
+    Ok(Exported {
+        text: sections.collect::<Vec<_>>().join("\n\n") + "\n",
+        command,
+    })
 }
 
 /// A message of a source.
@@ -93,16 +121,24 @@ fn title(text: &str) -> String {
 
 /// A source, and the end of its macros: they must not reach what follows.
 fn body(source: &Flattened) -> String {
-    let undefined: String = source.macros.iter().map(|name| format!("#undef {name}\n")).collect();
+    let undefined: String = source
+        .macros
+        .iter()
+        .map(|name| format!("#undef {name}\n"))
+        .collect();
     format!("{}\n\n{undefined}", source.text.trim())
 }
 
-/// The option of nvcc that names the architecture: that of the measured image, if the source has instructions that only such an
-/// image may hold. `-arch=sm_90a` would not do: from CUDA 13 on nvcc then also builds for `compute_90`, which lacks them.
+/// The option of nvcc that names the architecture: that of the measured image, if the source has
+/// instructions that only such an image may hold. `-arch=sm_90a` would not do: from CUDA 13 on nvcc
+/// then also builds for `compute_90`, which lacks them.
 fn architecture(parts: &Parts, sources: &[&str]) -> String {
     let text = sources.concat();
-    let measured =
-        parts.material.built_for.and_then(|name| name.strip_prefix("sm_")).filter(|n| n.ends_with('a'));
+    let measured = parts
+        .material
+        .built_for
+        .and_then(|name| name.strip_prefix("sm_"))
+        .filter(|n| n.ends_with('a'));
     let needed = if text.contains("tcgen05") {
         measured.unwrap_or("100a")
     } else if text.contains("wgmma") || text.contains("setmaxnreg") {
@@ -119,12 +155,21 @@ fn architecture(parts: &Parts, sources: &[&str]) -> String {
 fn command(parts: &Parts, sources: &[&str]) -> String {
     let stem = parts.material.file_stem;
     let options = parts.options();
-    let mut words = vec!["nvcc".to_owned(), "-O3".to_owned(), architecture(parts, sources)];
+    let mut words = vec![
+        "nvcc".to_owned(),
+        "-O3".to_owned(),
+        architecture(parts, sources),
+    ];
     if !options.iter().any(|option| option.starts_with("--std=")) {
         words.push("-std=c++17".into());
     }
     words.extend(options.into_iter().map(shell_word));
-    words.extend([shell_word(&format!("{stem}.cu")), "-o".into(), shell_word(stem), "&&".into()]);
+    words.extend([
+        shell_word(&format!("{stem}.cu")),
+        "-o".into(),
+        shell_word(stem),
+        "&&".into(),
+    ]);
     words.push(shell_word(&format!("./{stem}")));
     words.join(" ")
 }

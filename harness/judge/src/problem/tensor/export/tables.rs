@@ -1,4 +1,5 @@
-//! The workloads of a problem as tables of C++ and of Python: every extent, scalar, tolerance and range is a number there.
+//! The workloads of a problem as tables of C++ and of Python: every extent, scalar, tolerance and
+//! range is a number there.
 
 use super::super::input_values::InputValues;
 use super::super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
@@ -97,17 +98,31 @@ fn cpp_scalar(dtype: Dtype, bytes: &[u8]) -> String {
 
 fn cpp_values(values: Option<&InputValues>) -> String {
     let of = |kind: &str, a: f64, b: f64, low: i64, high: i64, bytes: &str| {
-        format!("{{Values::{kind}, {}, {}, {}, {}, {bytes}}}", number(a), number(b), whole(low), whole(high))
+        format!(
+            "{{Values::{kind}, {}, {}, {}, {}, {bytes}}}",
+            number(a),
+            number(b),
+            whole(low),
+            whole(high)
+        )
     };
     match values {
         None => of("NONE", 0.0, 0.0, 0, 0, "nullptr"),
         Some(InputValues::Normal { mean, std }) => of("NORMAL", *mean, *std, 0, 0, "nullptr"),
         Some(InputValues::Uniform { low, high }) => of("UNIFORM", *low, *high, 0, 0, "nullptr"),
-        Some(InputValues::Integers { low, high }) => of("INTEGERS", 0.0, 0.0, *low, *high, "nullptr"),
-        Some(InputValues::Ascending { low, high }) => of("ASCENDING", 0.0, 0.0, *low, *high, "nullptr"),
+        Some(InputValues::Integers { low, high }) => {
+            of("INTEGERS", 0.0, 0.0, *low, *high, "nullptr")
+        }
+        Some(InputValues::Ascending { low, high }) => {
+            of("ASCENDING", 0.0, 0.0, *low, *high, "nullptr")
+        }
         Some(InputValues::Permutation) => of("PERMUTATION", 0.0, 0.0, 0, 0, "nullptr"),
-        Some(InputValues::Constant(CellValue::Float(value))) => of("NUMBER", *value, 0.0, 0, 0, "nullptr"),
-        Some(InputValues::Constant(CellValue::Integer(value))) => of("WHOLE", 0.0, 0.0, *value, 0, "nullptr"),
+        Some(InputValues::Constant(CellValue::Float(value))) => {
+            of("NUMBER", *value, 0.0, 0, 0, "nullptr")
+        }
+        Some(InputValues::Constant(CellValue::Integer(value))) => {
+            of("WHOLE", 0.0, 0.0, *value, 0, "nullptr")
+        }
         Some(InputValues::Npy(array)) => of("BYTES", 0.0, 0.0, 0, 0, &octal(&array.cells)),
     }
 }
@@ -132,7 +147,9 @@ fn cpp_tensor(of: &CaseTensor) -> String {
 /// The tables `tensors` and `cases` of C++. `scalars` are the types of the scalars.
 pub fn in_cpp(spec: &ProblemSpec, scalars: &[Dtype]) -> String {
     let mut out = String::from("const std::vector<Tensor> tensors = {");
-    out += &list(&spec.tensors, |tensor| format!("{{{}, {}}}", quoted(&tensor.name), role_name(tensor.role)));
+    out += &list(&spec.tensors, |tensor| {
+        format!("{{{}, {}}}", quoted(&tensor.name), role_name(tensor.role))
+    });
     out += "};\n\nconst std::vector<Case> cases = {\n";
     for case in &spec.cases {
         let _ = write!(
@@ -142,9 +159,16 @@ pub fn in_cpp(spec: &ProblemSpec, scalars: &[Dtype]) -> String {
             quoted(&case.entry),
             !case.held_out,
             list(&case.dims, i32::to_string),
-            list(scalars.iter().zip(&case.scalars), |(dtype, bytes)| cpp_scalar(*dtype, bytes)),
+            list(scalars.iter().zip(&case.scalars), |(dtype, bytes)| {
+                cpp_scalar(*dtype, bytes)
+            }),
         );
-        out += &case.tensors.iter().map(cpp_tensor).collect::<Vec<_>>().join(",\n      ");
+        out += &case
+            .tensors
+            .iter()
+            .map(cpp_tensor)
+            .collect::<Vec<_>>()
+            .join(",\n      ");
         out += "}},\n";
     }
     out + "};\n"
@@ -162,10 +186,18 @@ fn python_values(values: Option<&InputValues>) -> String {
         Some(InputValues::Integers { low, high }) => format!("(\"integers\", {low}, {high})"),
         Some(InputValues::Ascending { low, high }) => format!("(\"ascending\", {low}, {high})"),
         Some(InputValues::Permutation) => "(\"permutation\",)".into(),
-        Some(InputValues::Constant(CellValue::Float(value))) => format!("(\"constant\", {})", number(*value)),
-        Some(InputValues::Constant(CellValue::Integer(value))) => format!("(\"constant\", {value})"),
+        Some(InputValues::Constant(CellValue::Float(value))) => {
+            format!("(\"constant\", {})", number(*value))
+        }
+        Some(InputValues::Constant(CellValue::Integer(value))) => {
+            format!("(\"constant\", {value})")
+        }
         Some(InputValues::Npy(array)) => {
-            let hex: String = array.cells.iter().map(|byte| format!("{byte:02x}")).collect();
+            let hex: String = array
+                .cells
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
             format!("(\"bytes\", bytes.fromhex(\"{hex}\"))")
         }
     }
@@ -188,7 +220,11 @@ fn python_case(spec: &ProblemSpec, scalars: &[(String, Dtype)], case: &Case) -> 
         quoted(&case.entry),
         if case.held_out { "False" } else { "True" },
         list(dims, |(name, extent)| format!("{}: {extent}", quoted(name))),
-        list(given, |((name, dtype), bytes)| format!("{}: {}", quoted(name), scalar_text(*dtype, bytes))),
+        list(given, |((name, dtype), bytes)| format!(
+            "{}: {}",
+            quoted(name),
+            scalar_text(*dtype, bytes)
+        )),
     );
     for (tensor, of) in spec.tensors.iter().zip(&case.tensors) {
         let shape: Vec<String> = of.shape.iter().map(usize::to_string).collect();
@@ -208,11 +244,20 @@ fn python_case(spec: &ProblemSpec, scalars: &[(String, Dtype)], case: &Case) -> 
     out + "        },\n    ),\n"
 }
 
-/// The tables `_LAB_ROLES` and `_LAB_CASES` of Python. `scalars` are the names and types of the scalars.
+/// The tables `_LAB_ROLES` and `_LAB_CASES` of Python. `scalars` are the names and types of the
+/// scalars.
 pub fn in_python(spec: &ProblemSpec, scalars: &[(String, Dtype)]) -> String {
     let roles = list(&spec.tensors, |tensor| {
-        format!("{}: {}", quoted(&tensor.name), quoted(&role_name(tensor.role).to_lowercase()))
+        format!(
+            "{}: {}",
+            quoted(&tensor.name),
+            quoted(&role_name(tensor.role).to_lowercase())
+        )
     });
-    let cases: String = spec.cases.iter().map(|case| python_case(spec, scalars, case)).collect();
+    let cases: String = spec
+        .cases
+        .iter()
+        .map(|case| python_case(spec, scalars, case))
+        .collect();
     format!("_LAB_ROLES = {{{roles}}}\n\n_LAB_CASES = [\n{cases}]\n")
 }

@@ -21,9 +21,9 @@ pub const IMPORTS: &str = "import collections\nimport functools\nimport hashlib\
 
 /// Words of Python that are no words of C++, and so may be names in a problem.toml.
 const KEYWORDS: [&str; 26] = [
-    "as", "assert", "async", "await", "def", "del", "elif", "except", "finally", "from", "global", "import",
-    "in", "is", "lambda", "nonlocal", "pass", "raise", "with", "yield", "None", "True", "False", "match",
-    "type", "torch",
+    "as", "assert", "async", "await", "def", "del", "elif", "except", "finally", "from", "global",
+    "import", "in", "is", "lambda", "nonlocal", "pass", "raise", "with", "yield", "None", "True",
+    "False", "match", "type", "torch",
 ];
 
 pub fn write(parts: &Parts) -> Result<Exported, String> {
@@ -44,13 +44,18 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
         python.reference,
         main(&parameters_by_name("kernel")),
     ];
-    Ok(Exported { text: joined(&sections), command: parts.python_command() })
+    Ok(Exported {
+        text: joined(&sections),
+        command: parts.python_command(),
+    })
 }
 
 /// The sections with two blank lines between them.
 pub fn joined(sections: &[String]) -> String {
-    let sections =
-        sections.iter().map(|section| section.trim_matches('\n')).filter(|section| !section.is_empty());
+    let sections = sections
+        .iter()
+        .map(|section| section.trim_matches('\n'))
+        .filter(|section| !section.is_empty());
     sections.collect::<Vec<_>>().join("\n\n\n") + "\n"
 }
 
@@ -64,18 +69,37 @@ pub struct Sources {
 impl Sources {
     /// Flattens the kernel, if it is CUDA, and the reference, if it is.
     pub fn of(parts: &Parts, kernel: Option<Source>) -> Result<Sources, String> {
-        let frame = Frame { namespace: None, opening: "" };
+        let frame = Frame {
+            namespace: None,
+            opening: "",
+        };
         let flat = |source: Source| {
-            flatten(source.text, &frame, parts.material.read).map_err(|e| format!("{}: {e}", source.path))
+            flatten(source.text, &frame, parts.material.read)
+                .map_err(|e| format!("{}: {e}", source.path))
         };
         let kernel = kernel.map(flat).transpose()?;
-        let reference =
-            Some(parts.reference).filter(|reference| !reference.is_python()).map(flat).transpose()?;
-        let texts: Vec<&str> = kernel.iter().chain(&reference).map(|flat| flat.text.as_str()).collect();
-        let header =
-            [INCLUDES, &lab_header::structs(), STATEMENTS, &lab_header::helpers(&texts), &parts.dims()];
+        let reference = Some(parts.reference)
+            .filter(|reference| !reference.is_python())
+            .map(flat)
+            .transpose()?;
+        let texts: Vec<&str> = kernel
+            .iter()
+            .chain(&reference)
+            .map(|flat| flat.text.as_str())
+            .collect();
+        let header = [
+            INCLUDES,
+            &lab_header::structs(),
+            STATEMENTS,
+            &lab_header::helpers(&texts),
+            &parts.dims(),
+        ];
         let header = header.map(str::trim_end).join("\n\n") + "\n";
-        Ok(Sources { header, kernel, reference })
+        Ok(Sources {
+            header,
+            kernel,
+            reference,
+        })
     }
 
     /// The sources as texts of Python; nothing if there are none.
@@ -84,15 +108,26 @@ impl Sources {
             return Ok(String::new());
         }
         let body = |flat: &Flattened| {
-            let undefined: String = flat.macros.iter().map(|name| format!("#undef {name}\n")).collect();
-            format!("{}\n\n{undefined}", flat.text.trim()).trim_end().to_owned() + "\n"
+            let undefined: String = flat
+                .macros
+                .iter()
+                .map(|name| format!("#undef {name}\n"))
+                .collect();
+            format!("{}\n\n{undefined}", flat.text.trim())
+                .trim_end()
+                .to_owned()
+                + "\n"
         };
         let mut out = format!(
             "# lab.h: launch statements, and the helpers that the sources use.\n_LAB_HEADER = {}\n",
             python_text(&self.header)
         );
         if let (Some(flat), Some(source)) = (&self.kernel, kernel) {
-            out += &format!("\n# {}: the kernel.\n_LAB_KERNEL = {}\n", source.path, python_text(&body(flat)));
+            out += &format!(
+                "\n# {}: the kernel.\n_LAB_KERNEL = {}\n",
+                source.path,
+                python_text(&body(flat))
+            );
         } else {
             out += "\n_LAB_KERNEL = None\n";
         }
@@ -106,16 +141,26 @@ impl Sources {
             out += "\n_LAB_REFERENCE = None\n";
         }
         let launching = format!("{LAUNCHING}\n{INTERFACE}\n{RUN}");
-        out += &format!("\n# How the kernels are launched.\n_LAB_LAUNCHING = {}\n", python_text(&launching));
+        out += &format!(
+            "\n# How the kernels are launched.\n_LAB_LAUNCHING = {}\n",
+            python_text(&launching)
+        );
         Ok(out)
     }
 }
 
 /// The binding, the order of its parameters, and the options of nvcc.
 pub fn bound(binding: &binding::Binding, parts: &Parts) -> Result<String, String> {
-    let names: Vec<String> = binding.signature.parameters.iter().map(|p| tables::quoted(&p.name)).collect();
+    let names: Vec<String> = binding
+        .signature
+        .parameters
+        .iter()
+        .map(|p| tables::quoted(&p.name))
+        .collect();
     let options = parts.options();
-    let options = options.iter().filter(|option| !option.starts_with("--std="));
+    let options = options
+        .iter()
+        .filter(|option| !option.starts_with("--std="));
     let options: Vec<String> = options.map(|option| tables::quoted(option)).collect();
     Ok(format!(
         "# Checks the tensors, infers the dimensions, and launches on PyTorch's stream.\n_LAB_BINDING = {}\n\n# The binding's \
@@ -137,8 +182,12 @@ pub struct Python {
 impl Python {
     pub fn of(parts: &Parts) -> Result<Python, String> {
         let spec = &parts.spec;
-        let scalars: Vec<(String, Dtype)> =
-            parts.outline.scalars.iter().map(|scalar| (scalar.name.clone(), scalar.dtype)).collect();
+        let scalars: Vec<(String, Dtype)> = parts
+            .outline
+            .scalars
+            .iter()
+            .map(|scalar| (scalar.name.clone(), scalar.dtype))
+            .collect();
         let truth = |value: bool| if value { "True" } else { "False" };
         let cold = spec.cache == CacheState::Cold;
         let tables = format!(
@@ -159,7 +208,10 @@ impl Python {
                 python_text(parts.reference.text)
             )
         } else {
-            format!("def _lab_reference(case, tensors):\n    {}\n", parameters_by_name("reference"))
+            format!(
+                "def _lab_reference(case, tensors):\n    {}\n",
+                parameters_by_name("reference")
+            )
         };
         Ok(Python { tables, reference })
     }
@@ -196,12 +248,18 @@ fn head(parts: &Parts, function: &str) -> String {
 
 /// A docstring.
 fn python_doc(text: &str) -> String {
-    format!("\"\"\"{}\"\"\"\n", text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\""))
+    format!(
+        "\"\"\"{}\"\"\"\n",
+        text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"")
+    )
 }
 
 /// The Python name of a problem: letters, digits and `_`.
 fn function_name(name: &str) -> String {
-    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect();
     let name = name.trim_matches('_').to_owned();
     let name = match name.chars().next() {
         None => "kernel".to_owned(),
@@ -214,12 +272,18 @@ fn function_name(name: &str) -> String {
 /// A name, with `_` behind it if it means something else in the file.
 fn python_name(name: &str) -> String {
     let taken = IMPORTS.split_whitespace().any(|word| word == name);
-    if KEYWORDS.contains(&name) || taken { format!("{name}_") } else { name.to_owned() }
+    if KEYWORDS.contains(&name) || taken {
+        format!("{name}_")
+    } else {
+        name.to_owned()
+    }
 }
 
 fn public_function(parts: &Parts, function: &str, signature: &Signature) -> String {
     let of = |kind: ParameterKind| signature.parameters.iter().filter(move |p| p.kind == kind);
-    let mut arguments: Vec<String> = of(ParameterKind::Tensor).map(|p| python_name(&p.name)).collect();
+    let mut arguments: Vec<String> = of(ParameterKind::Tensor)
+        .map(|p| python_name(&p.name))
+        .collect();
     let named: Vec<String> = of(ParameterKind::Number)
         .map(|p| python_name(&p.name))
         .chain(
@@ -233,7 +297,11 @@ fn public_function(parts: &Parts, function: &str, signature: &Signature) -> Stri
         arguments.extend(named);
     }
     let line = |p: &Parameter| {
-        let given = if p.kind == ParameterKind::Output { "; allocated if it is not given" } else { "" };
+        let given = if p.kind == ParameterKind::Output {
+            "; allocated if it is not given"
+        } else {
+            ""
+        };
         format!("        {}: {}{given}\n", python_name(&p.name), p.what)
     };
     let lines: String = signature.parameters.iter().map(line).collect();
@@ -246,7 +314,11 @@ fn public_function(parts: &Parts, function: &str, signature: &Signature) -> Stri
         [one] => one.clone(),
         several => format!("the tuple ({})", several.join(", ")),
     };
-    let value = if signature.returned.len() == 1 { "outputs[0]" } else { "tuple(outputs)" };
+    let value = if signature.returned.len() == 1 {
+        "outputs[0]"
+    } else {
+        "tuple(outputs)"
+    };
     format!(
         "def {function}({}):\n    \"\"\"Launches {} and returns {returned}.\n\n    The tensors lie on one CUDA device and are contiguous:\n\n{lines}\n    \
          The kernel runs on PyTorch's current stream. Nothing is differentiated. The first call with new dimensions runs the launch\n    \
@@ -265,8 +337,11 @@ pub fn python_text(text: &str) -> String {
         return format!("r\"\"\"\n{text}\"\"\"");
     }
     let lines = text.split_inclusive('\n').map(|line| {
-        let escaped =
-            line.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\r");
+        let escaped = line
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n")
+            .replace('\r', "\\r");
         format!("    \"{escaped}\"\n")
     });
     format!("(\n{})", lines.collect::<String>())

@@ -1,4 +1,5 @@
-//! The cases of a problem.toml: each workload in each of its types, with every expression evaluated.
+//! The cases of a problem.toml: each workload in each of its types, with every expression
+//! evaluated.
 
 use super::super::drawn_shapes::{self, DrawnShapes, Extents};
 use super::super::expression::Expression;
@@ -14,7 +15,8 @@ use crate::dtype::Dtype;
 use crate::problem::key_error::KeyError;
 use lab_protocol::When;
 
-/// Most cells of a tensor: 4 GiB in f32. A larger one takes unreasonably long to pass through the lab.
+/// Most cells of a tensor: 4 GiB in f32. A larger one takes unreasonably long to pass through the
+/// lab.
 const MAX_CELLS: usize = 1 << 30;
 
 /// A workload of the file, a held-out one, or a shape that `[[keep]]` draws.
@@ -34,7 +36,12 @@ pub(super) struct Workload<'a> {
 impl Workload<'_> {
     /// As in `workload 2 (rows=3 cols=5)`.
     fn name(&self, dims: &[String]) -> String {
-        format!("{} {} ({})", self.key, self.number + 1, words(dims, &self.dims).join(" "))
+        format!(
+            "{} {} ({})",
+            self.key,
+            self.number + 1,
+            words(dims, &self.dims).join(" ")
+        )
     }
 
     /// An error of this workload's own keys.
@@ -44,12 +51,19 @@ impl Workload<'_> {
 }
 
 fn of_workload(key: &'static str, number: usize, error: KeyError) -> KeyError {
-    error.of(format_args!("{key} {}", number + 1)).within(number).within(key)
+    error
+        .of(format_args!("{key} {}", number + 1))
+        .within(number)
+        .within(key)
 }
 
 /// As in `rows=3`, `cols=5`.
 fn words(names: &[String], dims: &[i32]) -> Vec<String> {
-    names.iter().zip(dims).map(|(name, n)| format!("{name}={n}")).collect()
+    names
+        .iter()
+        .zip(dims)
+        .map(|(name, n)| format!("{name}={n}"))
+        .collect()
 }
 
 impl ProblemFile {
@@ -61,10 +75,16 @@ impl ProblemFile {
         if self.workload.is_empty() {
             return Err(KeyError::new("workload: add at least one").within("workload"));
         }
-        if self.workload.iter().all(|workload| workload.when != When::Save) {
-            let what =
-                "workload: none is judged on a save: give at least one of them when = \"save\", or no `when`";
-            return Err(KeyError::new(what).within("when").within(0).within("workload"));
+        if self
+            .workload
+            .iter()
+            .all(|workload| workload.when != When::Save)
+        {
+            let what = "workload: none is judged on a save: give at least one of them when = \"save\", or no `when`";
+            return Err(KeyError::new(what)
+                .within("when")
+                .within(0)
+                .within("workload"));
         }
         let mut cases = Vec::new();
         for (key, workloads) in [
@@ -76,10 +96,14 @@ impl ProblemFile {
                 cases.extend(self.cases_of(key, number, text, tensors, counts)?);
             }
         }
-        // Workloads of the same dimensions may differ in what they hold. Each has a name of its own.
+        // Workloads of the same dimensions may differ in what they hold. Each has a name of its
+        // own.
         let labels: Vec<String> = cases.iter().map(|case: &Case| case.label.clone()).collect();
         for (at, case) in cases.iter_mut().enumerate() {
-            let earlier = labels[..at].iter().filter(|label| **label == case.label).count();
+            let earlier = labels[..at]
+                .iter()
+                .filter(|label| **label == case.label)
+                .count();
             if earlier > 0 {
                 case.label += &format!(" nr={}", earlier + 1);
             }
@@ -107,29 +131,57 @@ impl ProblemFile {
         let held_out = self.is_untimed(origin, text.when);
         self.check_values(text).map_err(place)?;
         let planted = self.plantings(text, tensors).map_err(place)?;
-        let workload = Workload { key, number, dims, origin, when: text.when, held_out, text, planted };
+        let workload = Workload {
+            key,
+            number,
+            dims,
+            origin,
+            when: text.when,
+            held_out,
+            text,
+            planted,
+        };
         let types = self.case_types(text).map_err(place)?;
-        types.into_iter().map(|dtype| self.case(&workload, dtype, tensors, counts)).collect()
+        types
+            .into_iter()
+            .map(|dtype| self.case(&workload, dtype, tensors, counts))
+            .collect()
     }
 
     /// What a workload plants into each tensor.
-    fn plantings(&self, text: &WorkloadText, tensors: &[ParsedTensor]) -> Result<Vec<Planting>, KeyError> {
+    fn plantings(
+        &self,
+        text: &WorkloadText,
+        tensors: &[ParsedTensor],
+    ) -> Result<Vec<Planting>, KeyError> {
         let names: Vec<&str> = self.tensor.iter().map(|t| t.name.as_str()).collect();
-        if let Some(unknown) = text.planted.keys().find(|name| !names.contains(&name.as_str())) {
-            let what = format!("planted: '{unknown}' is not a tensor{}", suggest(unknown, &names));
-            return Err(KeyError::new(what).within(unknown.as_str()).within("planted"));
+        if let Some(unknown) = text
+            .planted
+            .keys()
+            .find(|name| !names.contains(&name.as_str()))
+        {
+            let what = format!(
+                "planted: '{unknown}' is not a tensor{}",
+                suggest(unknown, &names)
+            );
+            return Err(KeyError::new(what)
+                .within(unknown.as_str())
+                .within("planted"));
         }
         let of = |(parsed, t): (&ParsedTensor, &TensorText)| match text.planted.get(&t.name) {
-            Some(own) => self
-                .planting(t, Some(own))
-                .map_err(|e| e.of(format_args!("'{}'", t.name)).within(t.name.as_str()).within("planted")),
+            Some(own) => self.planting(t, Some(own)).map_err(|e| {
+                e.of(format_args!("'{}'", t.name))
+                    .within(t.name.as_str())
+                    .within("planted")
+            }),
             None => Ok(parsed.planted.clone()),
         };
         tensors.iter().zip(&self.tensor).map(of).collect()
     }
 
-    /// Whether a workload is only checked. What is timed lies in the device's memory all the time. Before a keep, drawn shapes and
-    /// the workloads that the run did not judge are checked one after the other: there may be too many for that.
+    /// Whether a workload is only checked. What is timed lies in the device's memory all the time.
+    /// Before a keep, drawn shapes and the workloads that the run did not judge are checked one
+    /// after the other: there may be too many for that.
     fn is_untimed(&self, origin: Origin, when: When) -> bool {
         match origin {
             Origin::HeldOut | Origin::Drawn => true,
@@ -164,7 +216,11 @@ impl ProblemFile {
         for (number, drawn) in self.keep.iter().enumerate() {
             let before = shown.len();
             drawn.draw(&mut shown, &mut rng);
-            workloads.extend(shown[before..].iter().map(|dims| drawn_workload(drawn, dims.clone(), number)));
+            workloads.extend(
+                shown[before..]
+                    .iter()
+                    .map(|dims| drawn_workload(drawn, dims.clone(), number)),
+            );
         }
         self.drawn = Some(workloads);
         self.timed = check.timed;
@@ -181,9 +237,11 @@ impl ProblemFile {
         let extent = |name: &String| match workload.dims.get(name) {
             None => Err(KeyError::new(format!("dimension '{name}' is missing")).within("dims")),
             Some(n) => i32::try_from(*n).ok().filter(|n| *n >= 1).ok_or_else(|| {
-                KeyError::new(format!("{name} = {n}: an extent must be from 1 to 2147483647"))
-                    .within(name.as_str())
-                    .within("dims")
+                KeyError::new(format!(
+                    "{name} = {n}: an extent must be from 1 to 2147483647"
+                ))
+                .within(name.as_str())
+                .within("dims")
             }),
         };
         self.dims.iter().map(extent).collect()
@@ -193,14 +251,20 @@ impl ProblemFile {
     fn case_types(&self, workload: &WorkloadText) -> Result<Vec<Option<Dtype>>, KeyError> {
         let Some(chosen) = &workload.types else {
             let all = self.types.iter().copied().map(Some);
-            return Ok(if self.types.is_empty() { vec![None] } else { all.collect() });
+            return Ok(if self.types.is_empty() {
+                vec![None]
+            } else {
+                all.collect()
+            });
         };
         match chosen.iter().position(|d| !self.types.contains(d)) {
             Some(i) => {
                 let what = format!("types: {} is not one of the problem's types", chosen[i]);
                 Err(KeyError::new(what).within(i).within("types"))
             }
-            None if chosen.is_empty() => Err(KeyError::new("types: name at least one").within("types")),
+            None if chosen.is_empty() => {
+                Err(KeyError::new("types: name at least one").within("types"))
+            }
             None => Ok(chosen.iter().copied().map(Some).collect()),
         }
     }
@@ -219,18 +283,30 @@ impl ProblemFile {
             None => dtype.map_or(f64::NAN, |d| d.size() as f64),
         };
         let names = self.names();
-        let variables = Variables { names: &names, look_up: &look_up };
+        let variables = Variables {
+            names: &names,
+            look_up: &look_up,
+        };
         let mut shaped = Vec::new();
         for (i, tensor) in tensors.iter().enumerate() {
             let of = &tensor.tensor.name;
             let extent = |(at, e): (usize, &Expression)| {
                 let wrong = |e| {
                     let what = format!("{name}: shape of '{of}': {e}");
-                    KeyError::new(what).within(at).within("shape").within(i).within("tensor")
+                    KeyError::new(what)
+                        .within(at)
+                        .within("shape")
+                        .within(i)
+                        .within("tensor")
                 };
                 e.extent(look_up).map_err(wrong)
             };
-            let shape: Vec<usize> = tensor.shape.iter().enumerate().map(extent).collect::<Result<_, _>>()?;
+            let shape: Vec<usize> = tensor
+                .shape
+                .iter()
+                .enumerate()
+                .map(extent)
+                .collect::<Result<_, _>>()?;
             let cells = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
             if cells.is_none_or(|n| n > MAX_CELLS) {
                 let what = format!("'{of}' has more than {MAX_CELLS} cells");
@@ -238,25 +314,49 @@ impl ProblemFile {
             }
             let fixed = tensor.dtype.fixed().or(dtype);
             let dtype = fixed.ok_or_else(|| format!("'{of}' has type T, which is unknown here"))?;
-            let tolerance = self.tolerance_of(i, dtype, &variables).map_err(|e| e.of(&name))?;
-            let filled = Filled { dtype, shape: &shape, variables, files: &self.files };
-            let values = self.values_of(i, workload, &filled).map_err(|e| e.of(&name))?;
+            let tolerance = self
+                .tolerance_of(i, dtype, &variables)
+                .map_err(|e| e.of(&name))?;
+            let filled = Filled {
+                dtype,
+                shape: &shape,
+                variables,
+                files: &self.files,
+            };
+            let values = self
+                .values_of(i, workload, &filled)
+                .map_err(|e| e.of(&name))?;
             let planted = workload.planted[i].clone();
-            shaped.push(CaseTensor { dtype, shape, tolerance, values, planted });
+            shaped.push(CaseTensor {
+                dtype,
+                shape,
+                tolerance,
+                values,
+                planted,
+            });
         }
         let scalars = self.scalars_of(&variables).map_err(|e| e.of(&name))?;
         let moved = |(tensor, shaped): (&ParsedTensor, &CaseTensor)| {
-            shaped.bytes() as f64 * if tensor.tensor.role == TensorRole::Inout { 2.0 } else { 1.0 }
+            shaped.bytes() as f64
+                * if tensor.tensor.role == TensorRole::Inout {
+                    2.0
+                } else {
+                    1.0
+                }
         };
         let value = |key: &str, expression: &Expression| {
-            expression.value(look_up).map_err(|e| KeyError::new(format!("{name}: {key}: {e}")))
+            expression
+                .value(look_up)
+                .map_err(|e| KeyError::new(format!("{name}: {key}: {e}")))
         };
         let count = |key: &str, expression: &Option<Expression>| {
-            let Some(expression) = expression else { return Ok(None) };
+            let Some(expression) = expression else {
+                return Ok(None);
+            };
             match value(key, expression) {
-                Ok(count) if count < 0.0 => {
-                    Err(KeyError::new(format!("{name}: {key} is {count}: it must not be negative")))
-                }
+                Ok(count) if count < 0.0 => Err(KeyError::new(format!(
+                    "{name}: {key} is {count}: it must not be negative"
+                ))),
                 counted => counted.map(Some),
             }
             .map_err(|e| e.within(key))
@@ -265,9 +365,9 @@ impl ProblemFile {
         let bytes = bytes.unwrap_or_else(|| tensors.iter().zip(&shaped).map(moved).sum());
         let flops = count("flops", &counts.flops)?;
         let samples = match value("objective.samples", &counts.samples) {
-            Ok(samples) if samples <= 0.0 => {
-                Err(KeyError::new(format!("{name}: objective.samples is {samples}: it must be above 0")))
-            }
+            Ok(samples) if samples <= 0.0 => Err(KeyError::new(format!(
+                "{name}: objective.samples is {samples}: it must be above 0"
+            ))),
             counted => counted,
         };
         let samples = samples.map_err(|e| e.within("samples").within("objective"))?;
@@ -277,12 +377,15 @@ impl ProblemFile {
             Figure::Samples | Figure::Time => None,
         };
         if let Some((key, _)) = needed.filter(|(_, amount)| *amount <= 0.0) {
-            let what =
-                format!("{name}: {key} is 0, so that it has no rate: objective.measure needs more than 0");
+            let what = format!(
+                "{name}: {key} is 0, so that it has no rate: objective.measure needs more than 0"
+            );
             return Err(KeyError::new(what).within(key));
         }
-        let label: Vec<String> =
-            words(&self.dims, dims).into_iter().chain(dtype.map(|d| format!("T={d}"))).collect();
+        let label: Vec<String> = words(&self.dims, dims)
+            .into_iter()
+            .chain(dtype.map(|d| format!("T={d}")))
+            .collect();
         Ok(Case {
             label: label.join(" "),
             table: (workload.key, workload.number),
@@ -293,7 +396,11 @@ impl ProblemFile {
             held_out: workload.held_out,
             when: workload.when,
             origin: workload.origin,
-            amounts: Amounts { samples, bytes, flops },
+            amounts: Amounts {
+                samples,
+                bytes,
+                flops,
+            },
         })
     }
 }

@@ -1,4 +1,5 @@
-//! What a workload gives to the tensors and scalars of its cases: values, tolerances and parameters.
+//! What a workload gives to the tensors and scalars of its cases: values, tolerances and
+//! parameters.
 
 use super::super::input_values::InputValues;
 use super::super::number::Variables;
@@ -12,7 +13,8 @@ use crate::gates::Tolerance;
 use crate::problem::key_error::KeyError;
 
 /// What a scalar may be.
-const SCALAR_TYPES: &str = "a scalar must be an f32, or an i32 with a whole value, or an i64 with one";
+const SCALAR_TYPES: &str =
+    "a scalar must be an f32, or an i32 with a whole value, or an i64 with one";
 
 impl ProblemFile {
     /// Checks that a workload gives values to inputs only.
@@ -23,16 +25,23 @@ impl ProblemFile {
             let wrong = |what: String| KeyError::new(what).within(name.as_str()).within("values");
             match tensor.map(|t| t.role) {
                 None => {
-                    return Err(wrong(format!("values: '{name}' is not a tensor{}", suggest(name, &names))));
+                    return Err(wrong(format!(
+                        "values: '{name}' is not a tensor{}",
+                        suggest(name, &names)
+                    )));
                 }
                 Some(TensorRole::Out) => {
                     return Err(wrong(format!(
                         "values: '{name}' is an output: the kernel writes its values"
                     )));
                 }
-                Some(TensorRole::In | TensorRole::Inout) => values.check(&self.names()).map_err(|e| {
-                    e.of(format_args!("values of '{name}'")).within(name.as_str()).within("values")
-                })?,
+                Some(TensorRole::In | TensorRole::Inout) => {
+                    values.check(&self.names()).map_err(|e| {
+                        e.of(format_args!("values of '{name}'"))
+                            .within(name.as_str())
+                            .within("values")
+                    })?
+                }
             }
         }
         Ok(())
@@ -53,13 +62,16 @@ impl ProblemFile {
                 e.of(of).within("tolerance").within(i).within("tensor")
             }),
             (None, Some(of_type)) => of_type.resolve(variables).map_err(|e| {
-                e.of(format_args!("tolerance.{dtype}")).within(dtype.word()).within("tolerance")
+                e.of(format_args!("tolerance.{dtype}"))
+                    .within(dtype.word())
+                    .within("tolerance")
             }),
             (None, None) => Ok(Tolerance::EXACT),
         }
     }
 
-    /// The values of tensor `i` in a workload: those that the workload states, or else the tensor's own.
+    /// The values of tensor `i` in a workload: those that the workload states, or else the tensor's
+    /// own.
     pub(super) fn values_of(
         &self,
         i: usize,
@@ -74,7 +86,11 @@ impl ProblemFile {
             (Some(text), _) => {
                 let place = |e: KeyError| e.within(tensor.name.as_str()).within("values");
                 let place = |e: KeyError| place(e).within(workload.number).within(workload.key);
-                (text.resolve(filled).map_err(|e| place(e.of("values").of(&of)))?, true)
+                (
+                    text.resolve(filled)
+                        .map_err(|e| place(e.of("values").of(&of)))?,
+                    true,
+                )
             }
             (None, Some(text)) => {
                 let place = |e: KeyError| own(e.of("values").of(&of).within("values"));
@@ -85,7 +101,10 @@ impl ProblemFile {
                 return Err(own(KeyError::new(what).of(&of)));
             }
         };
-        let Some(why) = values.forbids_planting().filter(|_| !workload.planted[i].kinds.is_empty()) else {
+        let Some(why) = values
+            .forbids_planting()
+            .filter(|_| !workload.planted[i].kinds.is_empty())
+        else {
             return Ok(Some(values));
         };
         let error = KeyError::new(format!("planted: {why}")).of(&of);
@@ -102,8 +121,14 @@ impl ProblemFile {
     /// Checks the scalars, whatever the workload.
     pub(super) fn check_scalars(&self, names: &[&str]) -> Result<(), KeyError> {
         for (i, s) in self.scalar.iter().enumerate() {
-            let of = |e: KeyError| e.of(format_args!("scalar '{}'", s.name)).within(i).within("scalar");
-            s.value.check(names).map_err(|e| of(KeyError::new(e).within("value")))?;
+            let of = |e: KeyError| {
+                e.of(format_args!("scalar '{}'", s.name))
+                    .within(i)
+                    .within("scalar")
+            };
+            s.value
+                .check(names)
+                .map_err(|e| of(KeyError::new(e).within("value")))?;
         }
         Ok(())
     }
@@ -112,7 +137,8 @@ impl ProblemFile {
     pub(super) fn scalars_of(&self, variables: &Variables) -> Result<Vec<Vec<u8>>, KeyError> {
         let scalar = |(i, s): (usize, &ScalarText)| {
             let error = |e| KeyError::new(format!("scalar '{}': {e}", s.name));
-            scalar_bytes(s, variables).map_err(|e| error(e).within("value").within(i).within("scalar"))
+            scalar_bytes(s, variables)
+                .map_err(|e| error(e).within("value").within(i).within("scalar"))
         };
         self.scalar.iter().enumerate().map(scalar).collect()
     }
@@ -123,7 +149,10 @@ fn scalar_bytes(s: &ScalarText, variables: &Variables) -> Result<Vec<u8>, String
     let mut bytes = Vec::new();
     match s.dtype.integers() {
         Some((least, largest)) => {
-            let value = s.value.whole(variables).map_err(|e| format!("{SCALAR_TYPES}: {e}"))?;
+            let value = s
+                .value
+                .whole(variables)
+                .map_err(|e| format!("{SCALAR_TYPES}: {e}"))?;
             if !(least..=largest).contains(&value) {
                 return Err(format!(
                     "{value} does not fit {}, which goes from {least} to {largest}",

@@ -1,4 +1,5 @@
-//! A problem.toml as a program elsewhere needs it: with its expressions, from which shapes and scalars follow for any dimensions.
+//! A problem.toml as a program elsewhere needs it: with its expressions, from which shapes and
+//! scalars follow for any dimensions.
 
 use super::super::number::NumberText;
 use super::super::spec::TensorRole;
@@ -55,7 +56,13 @@ pub fn outline(path: &Path, text: &str) -> Result<Outline, Stop> {
         value: scalar.value,
     });
     let scalars = scalars.collect();
-    Ok(Outline { entry: file.entry, types: file.types, dims: file.dims, tensors, scalars })
+    Ok(Outline {
+        entry: file.entry,
+        types: file.types,
+        dims: file.dims,
+        tensors,
+        scalars,
+    })
 }
 
 fn extent(text: ExtentText) -> String {

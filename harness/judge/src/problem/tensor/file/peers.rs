@@ -80,7 +80,10 @@ pub(super) struct PeersOf<'a> {
 /// Checks the peers of a file.
 pub(super) fn peers(texts: &[PeerText], of: &PeersOf) -> Result<Vec<PeerSpec>, KeyError> {
     if texts.len() > MOST_PEERS {
-        let what = format!("peer: {} are too many: a problem has at most {MOST_PEERS}", texts.len());
+        let what = format!(
+            "peer: {} are too many: a problem has at most {MOST_PEERS}",
+            texts.len()
+        );
         return Err(KeyError::new(what).within("peer"));
     }
     let peer = |(i, text): (usize, &PeerText)| {
@@ -90,7 +93,11 @@ pub(super) fn peers(texts: &[PeerText], of: &PeersOf) -> Result<Vec<PeerSpec>, K
         } else {
             text.check(of)
         };
-        checked.map_err(|e| e.of(format_args!("peer '{}'", text.name)).within(i).within("peer"))
+        checked.map_err(|e| {
+            e.of(format_args!("peer '{}'", text.name))
+                .within(i)
+                .within("peer")
+        })
     };
     texts.iter().enumerate().map(peer).collect()
 }
@@ -98,7 +105,10 @@ pub(super) fn peers(texts: &[PeerText], of: &PeersOf) -> Result<Vec<PeerSpec>, K
 impl PeerText {
     fn check(&self, of: &PeersOf) -> Result<PeerSpec, KeyError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_.+-:/".contains(c);
-        if self.name.is_empty() || self.name.len() > MOST_CHARACTERS || !self.name.chars().all(plain) {
+        if self.name.is_empty()
+            || self.name.len() > MOST_CHARACTERS
+            || !self.name.chars().all(plain)
+        {
             let what = format!(
                 "a name has 1 to {MOST_CHARACTERS} letters, digits and the signs _ . + - : /, as in name = \"F.rms_norm\""
             );
@@ -110,38 +120,53 @@ impl PeerText {
                 return Err(KeyError::new(what).within("kernel"));
             }
             (None, None) => {
-                let what =
-                    "say what it is: function = \"NAME\" for a function of peer.py, or kernel = \"other.cu\"";
+                let what = "say what it is: function = \"NAME\" for a function of peer.py, or kernel = \"other.cu\"";
                 return Err(KeyError::new(what).within("name"));
             }
             (Some(function), None) => {
-                let functions =
-                    of.functions(function).map_err(|what| KeyError::new(what).within("function"))?;
-                ("file", self.file.as_deref().unwrap_or(USUAL_FILE), functions)
+                let functions = of
+                    .functions(function)
+                    .map_err(|what| KeyError::new(what).within("function"))?;
+                (
+                    "file",
+                    self.file.as_deref().unwrap_or(USUAL_FILE),
+                    functions,
+                )
             }
             (None, Some(_)) if self.file.is_some() => {
                 return Err(KeyError::new("file is for a function: leave it out").within("file"));
             }
             (None, Some(kernel)) => ("kernel", kernel.as_str(), Vec::new()),
         };
-        let source = inside(source).map_err(|what| KeyError::new(format!("{key}: {what}")).within(key))?;
-        let is_python = source.extension().is_some_and(|extension| extension == "py");
+        let source =
+            inside(source).map_err(|what| KeyError::new(format!("{key}: {what}")).within(key))?;
+        let is_python = source
+            .extension()
+            .is_some_and(|extension| extension == "py");
         match (self.function.is_some(), is_python) {
-            (true, false) => Err(KeyError::new("file: it must be a Python file, as peer.py").within("file")),
+            (true, false) => {
+                Err(KeyError::new("file: it must be a Python file, as peer.py").within("file"))
+            }
             (false, true) => {
                 let what = "kernel: it is a Python file: name it with file = \"…\" and its function with function = \"…\"";
                 Err(KeyError::new(what).within("kernel"))
             }
             _ => {
                 let graph = self.graph.unwrap_or(of.graph);
-                Ok(PeerSpec { name: self.name.clone(), source, functions, graph })
+                Ok(PeerSpec {
+                    name: self.name.clone(),
+                    source,
+                    functions,
+                    graph,
+                })
             }
         }
     }
 }
 
 impl PeersOf<'_> {
-    /// Each entry with the function that it calls. `{T}` in the function's name stands for a type, as in the entry's.
+    /// Each entry with the function that it calls. `{T}` in the function's name stands for a type,
+    /// as in the entry's.
     fn functions(&self, function: &str) -> Result<Vec<(String, String)>, String> {
         if function.contains(TYPE) && self.types.is_empty() {
             return Err(format!(
@@ -152,12 +177,17 @@ impl PeersOf<'_> {
             [] => vec![(self.entry.to_owned(), function.to_owned())],
             types => {
                 let of = |text: &str, dtype: &Dtype| text.replace(TYPE, dtype.word());
-                types.iter().map(|dtype| (of(self.entry, dtype), of(function, dtype))).collect()
+                types
+                    .iter()
+                    .map(|dtype| (of(self.entry, dtype), of(function, dtype)))
+                    .collect()
             }
         };
         for (_, name) in &pairs {
             if !super::is_identifier(name) {
-                return Err(format!("function: '{function}' is not the name of a function"));
+                return Err(format!(
+                    "function: '{function}' is not the name of a function"
+                ));
             }
             if PYTHON_WORDS.contains(&name.as_str()) {
                 return Err(format!(
@@ -172,7 +202,9 @@ impl PeersOf<'_> {
 /// A path that stays in the problem's folder.
 fn inside(text: &str) -> Result<PathBuf, &'static str> {
     let path = Path::new(text);
-    let stays = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let stays = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if text.is_empty() || !stays {
         return Err("it must be a path in the problem's folder, without \"..\"");
     }
@@ -191,7 +223,11 @@ mod tests {
 
     fn read(text: &str) -> Result<Vec<PeerSpec>, String> {
         let file: File = toml::from_str(text).unwrap();
-        let of = PeersOf { entry: "scale_{T}", types: &[Dtype::F32, Dtype::F16], graph: true };
+        let of = PeersOf {
+            entry: "scale_{T}",
+            types: &[Dtype::F32, Dtype::F16],
+            graph: true,
+        };
         peers(&file.peer, &of).map_err(|e| e.to_string())
     }
 
@@ -202,41 +238,94 @@ mod tests {
         )
         .unwrap();
         let pairs = |with: [&str; 2]| {
-            vec![("scale_f32".into(), with[0].into()), ("scale_f16".into(), with[1].into())]
+            vec![
+                ("scale_f32".into(), with[0].into()),
+                ("scale_f16".into(), with[1].into()),
+            ]
         };
-        assert_eq!((read[0].source.to_str(), &read[0].functions), (Some("peer.py"), &pairs(["rms", "rms"])));
-        assert_eq!((read[1].source.to_str(), read[1].functions.len()), (Some("old/kernel.cu"), 0));
+        assert_eq!(
+            (read[0].source.to_str(), &read[0].functions),
+            (Some("peer.py"), &pairs(["rms", "rms"]))
+        );
+        assert_eq!(
+            (read[1].source.to_str(), read[1].functions.len()),
+            (Some("old/kernel.cu"), 0)
+        );
         assert_eq!((read[0].graph, read[1].graph), (true, false));
     }
 
     #[test]
     fn a_function_for_each_type_is_named_as_the_entry_is() {
         let read = read("[[peer]]\nname = \"a\"\nfunction = \"f_{T}\"\n").unwrap();
-        let pairs = [("scale_f32", "f_f32"), ("scale_f16", "f_f16")].map(|(a, b)| (a.into(), b.into()));
+        let pairs =
+            [("scale_f32", "f_f32"), ("scale_f16", "f_f16")].map(|(a, b)| (a.into(), b.into()));
         assert_eq!(read[0].functions, pairs);
         let file: File = toml::from_str("[[peer]]\nname = \"a\"\nfunction = \"f_{T}\"\n").unwrap();
-        let of = PeersOf { entry: "scale", types: &[], graph: true };
+        let of = PeersOf {
+            entry: "scale",
+            types: &[],
+            graph: true,
+        };
         let error = peers(&file.peer, &of).unwrap_err().to_string();
-        assert!(error.contains("{T} stands for a type, and this problem has no types"), "{error}");
+        assert!(
+            error.contains("{T} stands for a type, and this problem has no types"),
+            "{error}"
+        );
     }
 
     #[test]
     fn what_is_wrong_with_a_peer_is_said() {
         let error = |keys: &str| read(&format!("[[peer]]\n{keys}\n")).unwrap_err();
         for (keys, wanted) in [
-            ("name = \"a b\"\nfunction = \"f\"", "peer 'a b': a name has 1 to 32 letters"),
+            (
+                "name = \"a b\"\nfunction = \"f\"",
+                "peer 'a b': a name has 1 to 32 letters",
+            ),
             ("name = \"a\"", "peer 'a': say what it is"),
-            ("name = \"a\"\nfunction = \"f\"\nkernel = \"k.cu\"", "function and kernel are both given"),
-            ("name = \"a\"\nfunction = \"f()\"", "'f()' is not the name of a function"),
-            ("name = \"a\"\nfunction = \"\"", "'' is not the name of a function"),
-            ("name = \"a\"\nfunction = \"größe\"", "'größe' is not the name of a function"),
-            ("name = \"a\"\nfunction = \"f_{U}\"", "'f_{U}' is not the name of a function"),
-            ("name = \"a\"\nfunction = \"lambda\"", "'lambda' is a word of Python"),
-            ("name = \"a\"\nfunction = \"None\"", "'None' is a word of Python"),
-            ("name = \"a\"\nkernel = \"../k.cu\"", "kernel: it must be a path in the problem's folder"),
-            ("name = \"a\"\nkernel = \"k.py\"", "kernel: it is a Python file"),
-            ("name = \"a\"\nkernel = \"k.cu\"\nfile = \"p.py\"", "file is for a function"),
-            ("name = \"a\"\nfunction = \"f\"\nfile = \"p.txt\"", "file: it must be a Python file"),
+            (
+                "name = \"a\"\nfunction = \"f\"\nkernel = \"k.cu\"",
+                "function and kernel are both given",
+            ),
+            (
+                "name = \"a\"\nfunction = \"f()\"",
+                "'f()' is not the name of a function",
+            ),
+            (
+                "name = \"a\"\nfunction = \"\"",
+                "'' is not the name of a function",
+            ),
+            (
+                "name = \"a\"\nfunction = \"größe\"",
+                "'größe' is not the name of a function",
+            ),
+            (
+                "name = \"a\"\nfunction = \"f_{U}\"",
+                "'f_{U}' is not the name of a function",
+            ),
+            (
+                "name = \"a\"\nfunction = \"lambda\"",
+                "'lambda' is a word of Python",
+            ),
+            (
+                "name = \"a\"\nfunction = \"None\"",
+                "'None' is a word of Python",
+            ),
+            (
+                "name = \"a\"\nkernel = \"../k.cu\"",
+                "kernel: it must be a path in the problem's folder",
+            ),
+            (
+                "name = \"a\"\nkernel = \"k.py\"",
+                "kernel: it is a Python file",
+            ),
+            (
+                "name = \"a\"\nkernel = \"k.cu\"\nfile = \"p.py\"",
+                "file is for a function",
+            ),
+            (
+                "name = \"a\"\nfunction = \"f\"\nfile = \"p.txt\"",
+                "file: it must be a Python file",
+            ),
             (
                 "name = \"a\"\nfunction = \"f\"\n[[peer]]\nname = \"a\"\nfunction = \"g\"",
                 "another peer has this name",

@@ -37,10 +37,12 @@ pub(super) struct ProblemFile {
     pub held_out: Vec<WorkloadText>,
     #[serde(default)]
     pub keep: Vec<DrawnShapes>,
-    /// The shapes that were drawn as `keep` says; `None` unless the problem is read for the check before a keep.
+    /// The shapes that were drawn as `keep` says; `None` unless the problem is read for the check
+    /// before a keep.
     #[serde(skip)]
     pub drawn: Option<Vec<WorkloadText>>,
-    /// In the check before a keep, the workloads of this occasion and of those before it are timed, the others only checked.
+    /// In the check before a keep, the workloads of this occasion and of those before it are timed,
+    /// the others only checked.
     #[serde(skip)]
     pub timed: When,
     /// Launches in a row after which `inout` tensors are compared.
@@ -91,16 +93,24 @@ impl<'de> Deserialize<'de> for TensorType {
         }
         let fixed = Dtype::ALL.into_iter().find(|dtype| dtype.word() == word);
         fixed.map(TensorType::Fixed).ok_or_else(|| {
-            let known: Vec<String> = Dtype::ALL.iter().map(|dtype| format!("`{dtype}`")).collect();
+            let known: Vec<String> = Dtype::ALL
+                .iter()
+                .map(|dtype| format!("`{dtype}`"))
+                .collect();
             let known = known.join(", ");
-            serde::de::Error::custom(format!("unknown variant `{word}`, expected one of {known} or `T`"))
+            serde::de::Error::custom(format!(
+                "unknown variant `{word}`, expected one of {known} or `T`"
+            ))
         })
     }
 }
 
 /// As `"rows"`, `"2 * cols"` or a plain number.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "an extent is a number or an expression in quotes")]
+#[serde(
+    untagged,
+    expecting = "an extent is a number or an expression in quotes"
+)]
 pub(super) enum ExtentText {
     Number(u32),
     Expression(String),
@@ -133,7 +143,10 @@ fn scalar_type<'de, D: Deserializer<'de>>(text: D) -> Result<Dtype, D::Error> {
 
 /// Each limit is a number or an expression.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a tolerance, as in { atol = 1e-3, rtol = 1e-3 }")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a tolerance, as in { atol = 1e-3, rtol = 1e-3 }"
+)]
 pub(super) struct ToleranceText {
     #[serde(default = "none")]
     pub atol: NumberText,
@@ -172,10 +185,12 @@ pub(super) struct WorkloadText {
     pub values: BTreeMap<String, ValuesText>,
     #[serde(default)]
     pub when: When,
-    /// What is planted into an input in this workload, by its name, in place of what the tensor says.
+    /// What is planted into an input in this workload, by its name, in place of what the tensor
+    /// says.
     #[serde(default)]
     pub planted: BTreeMap<String, PlantedText>,
-    /// The number of the `[[keep]]` table that drew the shape, from 0; `None` for a workload of the file.
+    /// The number of the `[[keep]]` table that drew the shape, from 0; `None` for a workload of the
+    /// file.
     #[serde(skip)]
     pub drawn_by: Option<usize>,
 }

@@ -7,15 +7,29 @@ use crate::problem::key_error::KeyError;
 
 impl ToleranceText {
     fn limits(&self) -> [(&'static str, &NumberText); 3] {
-        [("atol", &self.atol), ("rtol", &self.rtol), ("matched", &self.matched)]
+        [
+            ("atol", &self.atol),
+            ("rtol", &self.rtol),
+            ("matched", &self.matched),
+        ]
     }
 
-    /// Returns what is wrong whatever the workload: an expression that cannot be read, or a number out of its range.
+    /// Returns what is wrong whatever the workload: an expression that cannot be read, or a number
+    /// out of its range.
     pub fn check(&self, names: &[&str]) -> Result<(), KeyError> {
         for (key, number) in self.limits() {
-            number.check(names).map_err(|e| KeyError::new(format!("{key}: {e}")).within(key))?;
+            number
+                .check(names)
+                .map_err(|e| KeyError::new(format!("{key}: {e}")).within(key))?;
             if !matches!(number, NumberText::Expression(_)) {
-                limit(key, number, &Variables { names, look_up: &|_| f64::NAN })?;
+                limit(
+                    key,
+                    number,
+                    &Variables {
+                        names,
+                        look_up: &|_| f64::NAN,
+                    },
+                )?;
             }
         }
         Ok(())
@@ -23,8 +37,14 @@ impl ToleranceText {
 
     /// The limits for a workload.
     pub fn resolve(&self, variables: &Variables) -> Result<Tolerance, KeyError> {
-        let [atol, rtol, matched] = self.limits().map(|(key, number)| limit(key, number, variables));
-        Ok(Tolerance { atol: atol?, rtol: rtol?, matched: matched? })
+        let [atol, rtol, matched] = self
+            .limits()
+            .map(|(key, number)| limit(key, number, variables));
+        Ok(Tolerance {
+            atol: atol?,
+            rtol: rtol?,
+            matched: matched?,
+        })
     }
 }
 
@@ -33,7 +53,9 @@ fn limit(key: &'static str, number: &NumberText, variables: &Variables) -> Resul
     let value = match number {
         // The next message says more about it.
         NumberText::Float(number) => *number,
-        _ => number.value(variables).map_err(|e| wrong(format!("{key}: {e}")))?,
+        _ => number
+            .value(variables)
+            .map_err(|e| wrong(format!("{key}: {e}")))?,
     };
     let is_right = match key {
         "matched" => value > 0.0 && value <= 1.0,

@@ -12,28 +12,39 @@ impl InputValues {
     pub fn check(&self, dtype: Dtype, shape: &[usize]) -> Result<(), WrongValues> {
         let wrong = |keys: &[&'static str], what: &str| Err((keys.to_vec(), what.to_owned()));
         let whole = |key: &'static str, low: i64, high: i64| match low > high {
-            true => wrong(&["low", key], &format!("{key} needs low ≤ high, and {low} is above {high}")),
+            true => wrong(
+                &["low", key],
+                &format!("{key} needs low ≤ high, and {low} is above {high}"),
+            ),
             false => fit(dtype, "low", low)
                 .and(fit(dtype, "high", high))
                 .map_err(|(end, what)| (vec![end, key], what)),
         };
         if dtype.integers().is_some()
-            && matches!(self, InputValues::Normal { .. } | InputValues::Uniform { .. })
+            && matches!(
+                self,
+                InputValues::Normal { .. } | InputValues::Uniform { .. }
+            )
         {
-            let what = format!("{} {dtype} tensor takes integers or a constant", article(dtype));
+            let what = format!(
+                "{} {dtype} tensor takes integers or a constant",
+                article(dtype)
+            );
             return wrong(&[], &format!("{what}, or ascending, permutation or npy"));
         }
         match self {
-            InputValues::Normal { std, .. } if *std < 0.0 => {
-                wrong(&["std", "normal"], "normal needs a finite mean and a std that is not negative")
-            }
+            InputValues::Normal { std, .. } if *std < 0.0 => wrong(
+                &["std", "normal"],
+                "normal needs a finite mean and a std that is not negative",
+            ),
             InputValues::Uniform { low, high } if low >= high => {
                 wrong(&["low", "uniform"], "uniform needs low < high")
             }
             // A range that is too wide for its type has no sampler.
-            InputValues::Uniform { low, high } if Uniform::new(*low, *high).is_err() => {
-                wrong(&["high", "uniform"], "uniform needs a range high - low that is finite")
-            }
+            InputValues::Uniform { low, high } if Uniform::new(*low, *high).is_err() => wrong(
+                &["high", "uniform"],
+                "uniform needs a range high - low that is finite",
+            ),
             InputValues::Uniform { low, high } => fit_float(dtype, "low", *low)
                 .and(fit_float(dtype, "high", *high))
                 .map_err(|(end, what)| (vec![end, "uniform"], what)),
@@ -60,12 +71,17 @@ impl InputValues {
             }
             InputValues::Constant(CellValue::Float(value)) if dtype.integers().is_some() => wrong(
                 &["constant"],
-                &format!("{value} is not a whole number, which {} {dtype} needs", article(dtype)),
+                &format!(
+                    "{value} is not a whole number, which {} {dtype} needs",
+                    article(dtype)
+                ),
             ),
             InputValues::Constant(CellValue::Float(value)) => {
                 fit_float(dtype, "constant", *value).map_err(|(key, what)| (vec![key], what))
             }
-            InputValues::Npy(array) => array.check(dtype, shape).map_err(|what| (vec!["npy"], what)),
+            InputValues::Npy(array) => array
+                .check(dtype, shape)
+                .map_err(|what| (vec!["npy"], what)),
         }
     }
 }
@@ -73,7 +89,13 @@ impl InputValues {
 /// `an` before a type's name that begins with a vowel's sound.
 fn article(dtype: Dtype) -> &'static str {
     match dtype {
-        Dtype::I8 | Dtype::I32 | Dtype::I64 | Dtype::F32 | Dtype::F16 | Dtype::F8e4m3 | Dtype::F8e5m2 => "an",
+        Dtype::I8
+        | Dtype::I32
+        | Dtype::I64
+        | Dtype::F32
+        | Dtype::F16
+        | Dtype::F8e4m3
+        | Dtype::F8e5m2 => "an",
         Dtype::U8 | Dtype::Bf16 | Dtype::Bool => "a",
     }
 }
@@ -89,19 +111,24 @@ fn fit(dtype: Dtype, key: &'static str, value: i64) -> Result<(), (&'static str,
     };
     match (least..=largest).contains(&value) {
         true => Ok(()),
-        false => Err((key, format!("{value} does not fit {dtype}, which goes from {least} to {largest}"))),
+        false => Err((
+            key,
+            format!("{value} does not fit {dtype}, which goes from {least} to {largest}"),
+        )),
     }
 }
 
-/// Returns an error if a number is beyond the largest finite one of a float. In a cell it would be an infinity or the largest
-/// number, before which results hide: twice an infinity is the same infinity.
+/// Returns an error if a number is beyond the largest finite one of a float. In a cell it would be
+/// an infinity or the largest number, before which results hide: twice an infinity is the same
+/// infinity.
 fn fit_float(dtype: Dtype, key: &'static str, value: f64) -> Result<(), (&'static str, String)> {
     let largest = dtype.largest();
     match value.abs() <= largest {
         true => Ok(()),
-        false => {
-            Err((key, format!("{value:e} does not fit {dtype}, which goes from -{largest} to {largest}")))
-        }
+        false => Err((
+            key,
+            format!("{value:e} does not fit {dtype}, which goes from -{largest} to {largest}"),
+        )),
     }
 }
 

@@ -40,8 +40,9 @@ pub struct Numbers {
     pub reach: f64,
 }
 
-/// The largest number that is planted without a range, unless drawn numbers are larger or the problem asks for the type's
-/// largest: the range of f16 with a margin, so that a kernel may square it in f32, and may round it to f16.
+/// The largest number that is planted without a range, unless drawn numbers are larger or the
+/// problem asks for the type's largest: the range of f16 with a margin, so that a kernel may square
+/// it in f32, and may round it to f16.
 const LARGEST: f64 = 16_000.0;
 
 impl Numbers {
@@ -59,19 +60,26 @@ impl Numbers {
         number.clamp(low, high)
     }
 
-    /// By what drawn numbers without a range are multiplied to be large ones: less than 1000 where they would pass the end.
+    /// By what drawn numbers without a range are multiplied to be large ones: less than 1000 where
+    /// they would pass the end.
     fn enlarged(&self) -> f64 {
         (self.ends().1 / self.reach).min(1000.0)
     }
 
-    /// A number of the outermost tenth before the end on one side of zero, which is whole in a type of integers.
+    /// A number of the outermost tenth before the end on one side of zero, which is whole in a type
+    /// of integers.
     fn outermost(&self, end: f64, rng: &mut ChaCha8Rng) -> f64 {
         let number = share_of(end, rng);
-        self.clamp(if self.dtype.integers().is_some() { number.round() } else { number })
+        self.clamp(if self.dtype.integers().is_some() {
+            number.round()
+        } else {
+            number
+        })
     }
 
     fn holds(&self, number: f64) -> bool {
-        self.range.is_none_or(|(low, high)| (low..=high).contains(&number))
+        self.range
+            .is_none_or(|(low, high)| (low..=high).contains(&number))
     }
 
     fn may_be_negative(&self) -> bool {
@@ -95,9 +103,19 @@ fn encodes(dtype: Dtype, number: f64) -> bool {
 }
 
 impl Pattern {
-    /// The patterns of a kind that fit into a line of `cells` cells, so that it differs from a drawn one.
+    /// The patterns of a kind that fit into a line of `cells` cells, so that it differs from a
+    /// drawn one.
     pub fn of(kind: Extreme, cells: usize, numbers: &Numbers) -> Vec<Pattern> {
-        let own = |fits: bool| if fits { vec![Pattern { kind, place: Place::Own }] } else { Vec::new() };
+        let own = |fits: bool| {
+            if fits {
+                vec![Pattern {
+                    kind,
+                    place: Place::Own,
+                }]
+            } else {
+                Vec::new()
+            }
+        };
         let is_one_number = numbers.range.is_some_and(|(low, high)| low >= high);
         let several = cells > 1 && !is_one_number;
         match kind {
@@ -107,38 +125,66 @@ impl Pattern {
                     _ if !fits => &[],
                     1 => &[Place::All],
                     2 => &[Place::First, Place::Last, Place::All, Place::AllButOne],
-                    _ => &[Place::First, Place::Last, Place::Some, Place::All, Place::AllButOne],
+                    _ => &[
+                        Place::First,
+                        Place::Last,
+                        Place::Some,
+                        Place::All,
+                        Place::AllButOne,
+                    ],
                 };
                 // NaN has no neighbour among the numbers.
                 let is_there = |place: &&Place| **place != Place::AllButOne || kind != Extreme::Nan;
-                places.iter().filter(is_there).map(|place| Pattern { kind, place: *place }).collect()
+                places
+                    .iter()
+                    .filter(is_there)
+                    .map(|place| Pattern {
+                        kind,
+                        place: *place,
+                    })
+                    .collect()
             }
             Extreme::Ties if several && cells > 2 => {
-                vec![Pattern { kind, place: Place::Some }, Pattern { kind, place: Place::Last }]
+                vec![
+                    Pattern {
+                        kind,
+                        place: Place::Some,
+                    },
+                    Pattern {
+                        kind,
+                        place: Place::Last,
+                    },
+                ]
             }
             Extreme::Ties => own(several),
-            Extreme::Large => own(!is_one_number && (numbers.range.is_some() || numbers.enlarged() > 1.0)),
+            Extreme::Large => {
+                own(!is_one_number && (numbers.range.is_some() || numbers.enlarged() > 1.0))
+            }
             Extreme::Small => own(!is_one_number),
             Extreme::LargeNegative => own(!is_one_number && numbers.ends().0 < 0.0),
             Extreme::LargePositive => own(!is_one_number && numbers.ends().1 > 0.0),
             Extreme::Zero => own(!is_one_number && numbers.holds(0.0)),
             Extreme::Negative => own(!is_one_number && numbers.may_be_negative()),
-            Extreme::Positive => own(!is_one_number && numbers.may_be_negative() && numbers.holds(0.0)),
+            Extreme::Positive => {
+                own(!is_one_number && numbers.may_be_negative() && numbers.holds(0.0))
+            }
             Extreme::Constant
             | Extreme::LargeFirst
             | Extreme::LargeLast
             | Extreme::LowestFirst
             | Extreme::LowestLast
             | Extreme::Repeated => own(several),
-            Extreme::SignedZero => own(!is_one_number && numbers.holds(0.0) && kind.is_in(numbers.dtype)),
+            Extreme::SignedZero => {
+                own(!is_one_number && numbers.holds(0.0) && kind.is_in(numbers.dtype))
+            }
             Extreme::Denormal => own(!is_one_number
                 && numbers.dtype.subnormals().is_some_and(|(step, count)| {
                     numbers.holds(step) && numbers.holds(step * f64::from(count))
                 })),
             // With a range, `large_negative` and `large_positive` lie at its ends already.
-            Extreme::Saturated if numbers.range.is_none() => {
-                [Place::Own, Place::Low, Place::High].map(|place| Pattern { kind, place }).to_vec()
-            }
+            Extreme::Saturated if numbers.range.is_none() => [Place::Own, Place::Low, Place::High]
+                .map(|place| Pattern { kind, place })
+                .to_vec(),
             Extreme::Saturated => own(!is_one_number),
         }
     }
@@ -165,14 +211,22 @@ impl Pattern {
             (0..line.cells).for_each(|at| line.set(at, numbers.clamp(change(line.get(at)))));
         };
         match self.kind {
-            Extreme::Large => map(line, &|x| numbers.range.map_or(x * numbers.enlarged(), |(_, high)| high)),
+            Extreme::Large => map(line, &|x| {
+                numbers
+                    .range
+                    .map_or(x * numbers.enlarged(), |(_, high)| high)
+            }),
             Extreme::Small => map(line, &|x| numbers.range.map_or(x / 1000.0, |(low, _)| low)),
             Extreme::Zero => map(line, &|_| 0.0),
             Extreme::Negative => map(line, &|x| -x.abs()),
             Extreme::Positive => map(line, &f64::abs),
             Extreme::LargeNegative | Extreme::LargePositive => {
                 let (low, high) = numbers.ends();
-                let end = if self.kind == Extreme::LargeNegative { low } else { high };
+                let end = if self.kind == Extreme::LargeNegative {
+                    low
+                } else {
+                    high
+                };
                 (0..line.cells).for_each(|at| line.set(at, numbers.outermost(end, rng)));
             }
             Extreme::Constant => (1..line.cells).for_each(|at| line.copy(0, at)),
@@ -187,18 +241,31 @@ impl Pattern {
                 (0..line.cells).for_each(|at| line.put(at, &palette[below(rng, palette.len())]));
             }
             Extreme::SignedZero => {
-                let positive = if last > 0 { 1 + below(rng, last) } else { usize::MAX };
+                let positive = if last > 0 {
+                    1 + below(rng, last)
+                } else {
+                    usize::MAX
+                };
                 for at in 0..line.cells {
                     let is_positive = at == positive || (at > 0 && below(rng, 2) == 0);
                     line.set(at, if is_positive { 0.0 } else { -0.0 });
                 }
             }
             Extreme::Denormal => {
-                let Some((step, count)) = numbers.dtype.subnormals() else { return };
+                let Some((step, count)) = numbers.dtype.subnormals() else {
+                    return;
+                };
                 for at in 0..line.cells {
                     let size = step * (1 + below(rng, count as usize)) as f64;
                     let is_negative = numbers.may_be_negative() && below(rng, 2) == 0;
-                    line.set(at, if is_negative { numbers.clamp(-size) } else { size });
+                    line.set(
+                        at,
+                        if is_negative {
+                            numbers.clamp(-size)
+                        } else {
+                            size
+                        },
+                    );
                 }
             }
             Extreme::Saturated if matches!(self.place, Place::Low | Place::High) => {
@@ -211,7 +278,11 @@ impl Pattern {
                 let (low, high) = numbers.range.unwrap_or((-largest, largest));
                 let first = below(rng, 2);
                 for at in 0..line.cells {
-                    let is_high = if at < 2 { (at + first).is_multiple_of(2) } else { below(rng, 2) == 0 };
+                    let is_high = if at < 2 {
+                        (at + first).is_multiple_of(2)
+                    } else {
+                        below(rng, 2) == 0
+                    };
                     line.set(at, if is_high { high } else { low });
                 }
             }
@@ -220,13 +291,20 @@ impl Pattern {
                     Place::First => vec![0],
                     Place::Last => vec![last],
                     Place::All | Place::AllButOne => (0..line.cells).collect(),
-                    _ => (0..=below(rng, 2)).map(|_| below(rng, line.cells)).collect(),
+                    _ => (0..=below(rng, 2))
+                        .map(|_| below(rng, line.cells))
+                        .collect(),
                 };
-                places.into_iter().for_each(|at| line.set(at, self.kind.special()));
+                places
+                    .into_iter()
+                    .for_each(|at| line.set(at, self.kind.special()));
                 if self.place == Place::AllButOne {
                     let largest = numbers.dtype.largest();
                     let (low, high) = numbers.range.unwrap_or((-largest, largest));
-                    line.set(1 + below(rng, last), if self.kind == Extreme::Inf { high } else { low });
+                    line.set(
+                        1 + below(rng, last),
+                        if self.kind == Extreme::Inf { high } else { low },
+                    );
                 }
             }
         }
@@ -235,9 +313,10 @@ impl Pattern {
     /// Copies the largest number to a second place, and the smallest one where there is room.
     fn tie(self, line: &mut Line, rng: &mut ChaCha8Rng) {
         let by_size = |a: &usize, b: &usize| line.get(*a).total_cmp(&line.get(*b));
-        let (Some(largest), Some(smallest)) =
-            ((0..line.cells).max_by(by_size), (0..line.cells).min_by(by_size))
-        else {
+        let (Some(largest), Some(smallest)) = (
+            (0..line.cells).max_by(by_size),
+            (0..line.cells).min_by(by_size),
+        ) else {
             return;
         };
         let other = |taken: &[usize], rng: &mut ChaCha8Rng| {
@@ -283,7 +362,8 @@ impl Extreme {
     }
 }
 
-/// Makes one cell of a line its largest number, or with the sign −1 its smallest one, and the only one of its size.
+/// Makes one cell of a line its largest number, or with the sign −1 its smallest one, and the only
+/// one of its size.
 fn peak(line: &mut Line, place: usize, sign: f64, numbers: &Numbers) {
     if let Some((low, high)) = numbers.range {
         let (end, other) = if sign > 0.0 { (high, low) } else { (low, high) };
@@ -296,7 +376,10 @@ fn peak(line: &mut Line, place: usize, sign: f64, numbers: &Numbers) {
         }
         return;
     }
-    let peak = 20.0 * (0..line.cells).map(|at| line.get(at).abs()).fold(0.0, f64::max);
+    let peak = 20.0
+        * (0..line.cells)
+            .map(|at| line.get(at).abs())
+            .fold(0.0, f64::max);
     let (_, largest) = numbers.ends();
     if peak > largest {
         (0..line.cells).for_each(|at| line.set(at, line.get(at) * (largest / peak)));
@@ -322,9 +405,23 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The `cells` cells of `bytes` from the cell `start` on, each `stride` cells behind the one before it.
-    pub fn new(bytes: &'a mut [u8], dtype: Dtype, start: usize, stride: usize, cells: usize) -> Self {
-        Line { bytes, dtype, start, stride, cells, encoded: Vec::with_capacity(dtype.size()) }
+    /// The `cells` cells of `bytes` from the cell `start` on, each `stride` cells behind the one
+    /// before it.
+    pub fn new(
+        bytes: &'a mut [u8],
+        dtype: Dtype,
+        start: usize,
+        stride: usize,
+        cells: usize,
+    ) -> Self {
+        Line {
+            bytes,
+            dtype,
+            start,
+            stride,
+            cells,
+            encoded: Vec::with_capacity(dtype.size()),
+        }
     }
 
     fn at(&self, cell: usize) -> std::ops::Range<usize> {

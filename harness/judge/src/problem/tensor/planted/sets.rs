@@ -1,9 +1,10 @@
 //! Which set of inputs gets which patterns, and in which lines.
 //!
-//! Each pattern that fits a tensor is in a line of its own, and half of the lines stay as drawn. Tensors with enough lines have
-//! all their ordinary patterns in every set, which is also timed. Whatever remains comes in further sets that are only
-//! checked: patterns of tensors with few lines, those along a second extent, and those that hide others. In each of these sets,
-//! every other tensor is as drawn, so that it hides nothing either.
+//! Each pattern that fits a tensor is in a line of its own, and half of the lines stay as drawn.
+//! Tensors with enough lines have all their ordinary patterns in every set, which is also timed.
+//! Whatever remains comes in further sets that are only checked: patterns of tensors with few
+//! lines, those along a second extent, and those that hide others. In each of these sets, every
+//! other tensor is as drawn, so that it hides nothing either.
 
 use super::pattern::{Line, Numbers, Pattern, below};
 use super::{Axis, Planting};
@@ -27,7 +28,11 @@ pub struct PlantedTensor<'a> {
 
 impl PlantedTensor<'_> {
     fn numbers(&self) -> Numbers {
-        Numbers { dtype: self.dtype, range: self.range, reach: self.reach }
+        Numbers {
+            dtype: self.dtype,
+            range: self.range,
+            reach: self.reach,
+        }
     }
 
     fn cells(&self) -> usize {
@@ -63,8 +68,13 @@ impl PlantedTensor<'_> {
     /// The patterns that fit, those that hide others apart.
     fn patterns(&self, axis: Axis) -> [Vec<Pattern>; 2] {
         let numbers = self.numbers();
-        let kinds = self.planting.map(|planting| planting.kinds.as_slice()).unwrap_or_default();
-        let all = kinds.iter().flat_map(|kind| Pattern::of(*kind, self.length(axis), &numbers));
+        let kinds = self
+            .planting
+            .map(|planting| planting.kinds.as_slice())
+            .unwrap_or_default();
+        let all = kinds
+            .iter()
+            .flat_map(|kind| Pattern::of(*kind, self.length(axis), &numbers));
         let (hiding, ordinary) = all.partition(|pattern| pattern.kind.hides_others());
         [ordinary, hiding]
     }
@@ -86,7 +96,8 @@ pub struct PlantedSets {
     everywhere: Vec<Group>,
     /// One further set each.
     further: Vec<Group>,
-    /// Patterns that fit and are planted nowhere, because the tensors are too large for so many sets.
+    /// Patterns that fit and are planted nowhere, because the tensors are too large for so many
+    /// sets.
     pub left_out: usize,
 }
 
@@ -100,19 +111,25 @@ pub struct Placed {
 }
 
 impl PlantedSets {
-    /// Allots the patterns. All tensors of the further sets together have at most `most_cells` cells, or there is one such set.
-    /// The seed selects which ones are left out.
+    /// Allots the patterns. All tensors of the further sets together have at most `most_cells`
+    /// cells, or there is one such set. The seed selects which ones are left out.
     pub fn of(tensors: &[PlantedTensor], most_cells: usize, seed: u64) -> PlantedSets {
         let mut sets = PlantedSets::default();
         // Lines that are taken in every set; the tensors there have the same number of lines.
         let (mut lines_there, mut taken) = (None, 0);
         for (number, tensor) in tensors.iter().enumerate() {
-            let axes = tensor.planting.map(|planting| planting.along.as_slice()).unwrap_or_default();
+            let axes = tensor
+                .planting
+                .map(|planting| planting.along.as_slice())
+                .unwrap_or_default();
             for (at, axis) in axes.iter().enumerate() {
                 let [ordinary, hiding] = tensor.patterns(*axis);
                 let lines = tensor.lines(*axis);
-                let group =
-                    |patterns: &[Pattern]| Group { tensor: number, axis: *axis, patterns: patterns.to_vec() };
+                let group = |patterns: &[Pattern]| Group {
+                    tensor: number,
+                    axis: *axis,
+                    patterns: patterns.to_vec(),
+                };
                 let fits = lines_there.is_none_or(|there| there == lines)
                     && 2 * (taken + ordinary.len()) <= lines
                     && !ordinary.is_empty();
@@ -124,7 +141,8 @@ impl PlantedSets {
                     left.insert(0, ordinary);
                 }
                 let room = (lines / 2).max(1);
-                sets.further.extend(left.iter().flat_map(|left| left.chunks(room)).map(group));
+                sets.further
+                    .extend(left.iter().flat_map(|left| left.chunks(room)).map(group));
             }
         }
         let cells: usize = tensors.iter().map(PlantedTensor::cells).sum();
@@ -144,7 +162,11 @@ impl PlantedSets {
 
     /// The patterns that are planted.
     pub fn patterns(&self) -> usize {
-        self.everywhere.iter().chain(&self.further).map(|group| group.patterns.len()).sum()
+        self.everywhere
+            .iter()
+            .chain(&self.further)
+            .map(|group| group.patterns.len())
+            .sum()
     }
 
     /// What a set holds, of those that are drawn without planting too.
@@ -153,23 +175,40 @@ impl PlantedSets {
     }
 
     /// What a further set holds.
-    pub fn places_in_further(&self, number: usize, tensors: &[PlantedTensor], seed: u64) -> Vec<Placed> {
+    pub fn places_in_further(
+        &self,
+        number: usize,
+        tensors: &[PlantedTensor],
+        seed: u64,
+    ) -> Vec<Placed> {
         let group: Vec<&Group> = self.further.get(number).into_iter().collect();
         place(&group, tensors, seed)
     }
 }
 
-/// Gives each pattern of these groups, whose tensors have the same number of lines, a line of its own, at random. The first and
-/// the last line are among them, or one of the two if there is one pattern.
+/// Gives each pattern of these groups, whose tensors have the same number of lines, a line of its
+/// own, at random. The first and the last line are among them, or one of the two if there is one
+/// pattern.
 fn place(groups: &[&Group], tensors: &[PlantedTensor], seed: u64) -> Vec<Placed> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ PLACED);
-    let Some(first) = groups.first() else { return Vec::new() };
+    let Some(first) = groups.first() else {
+        return Vec::new();
+    };
     let lines = tensors[first.tensor].lines(first.axis);
     let each = |group: &&Group| {
-        let Group { tensor, axis, ref patterns } = **group;
+        let Group {
+            tensor,
+            axis,
+            ref patterns,
+        } = **group;
         patterns
             .iter()
-            .map(move |pattern| Placed { tensor, axis, line: 0, pattern: *pattern })
+            .map(move |pattern| Placed {
+                tensor,
+                axis,
+                line: 0,
+                pattern: *pattern,
+            })
             .collect::<Vec<_>>()
     };
     let mut placed: Vec<Placed> = groups.iter().flat_map(each).collect();
@@ -183,7 +222,10 @@ fn place(groups: &[&Group], tensors: &[PlantedTensor], seed: u64) -> Vec<Placed>
     let mut taken: Vec<usize> = Vec::new();
     for placed in &mut placed {
         let random = std::iter::repeat_with(|| below(&mut rng, lines)).take(MOST_TRIES);
-        let line = ends.drain(..ends.len().min(1)).chain(random).find(|line| !taken.contains(line));
+        let line = ends
+            .drain(..ends.len().min(1))
+            .chain(random)
+            .find(|line| !taken.contains(line));
         placed.line = line.unwrap_or(0);
         taken.push(placed.line);
     }
@@ -191,10 +233,23 @@ fn place(groups: &[&Group], tensors: &[PlantedTensor], seed: u64) -> Vec<Placed>
 }
 
 /// Writes the patterns into the inputs of a set; `None` is an output.
-pub fn plant(inputs: &mut [Option<Vec<u8>>], placed: &[Placed], tensors: &[PlantedTensor], seed: u64) {
+pub fn plant(
+    inputs: &mut [Option<Vec<u8>>],
+    placed: &[Placed],
+    tensors: &[PlantedTensor],
+    seed: u64,
+) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ WRITTEN);
-    for Placed { tensor, axis, line, pattern } in placed {
-        let (shaped, Some(Some(bytes))) = (&tensors[*tensor], inputs.get_mut(*tensor)) else { continue };
+    for Placed {
+        tensor,
+        axis,
+        line,
+        pattern,
+    } in placed
+    {
+        let (shaped, Some(Some(bytes))) = (&tensors[*tensor], inputs.get_mut(*tensor)) else {
+            continue;
+        };
         let numbers = shaped.numbers();
         let (start, stride) = (shaped.start(*axis, *line), shaped.stride(*axis));
         let mut line = Line::new(bytes, shaped.dtype, start, stride, shaped.length(*axis));
@@ -202,21 +257,34 @@ pub fn plant(inputs: &mut [Option<Vec<u8>>], placed: &[Placed], tensors: &[Plant
     }
 }
 
-/// Says what is planted in the lines that a cell of an output belongs to, as in `x[3, :] is planted: ties`. The lines are those
-/// at the same place in the extents that both tensors have. `None` if there is none.
+/// Says what is planted in the lines that a cell of an output belongs to, as in
+/// `x[3, :] is planted: ties`. The lines are those at the same place in the extents that both
+/// tensors have. `None` if there is none.
 pub fn describe(placed: &[Placed], tensors: &[PlantedTensor], cell: &[usize]) -> Option<String> {
     let near = placed.iter().filter_map(|placed| {
         let tensor = tensors.get(placed.tensor)?;
         let place = tensor.place_of(placed);
-        let fixed = place.iter().enumerate().filter_map(|(extent, at)| Some((extent, (*at)?)));
+        let fixed = place
+            .iter()
+            .enumerate()
+            .filter_map(|(extent, at)| Some((extent, (*at)?)));
         let same = if cell.len() == place.len() {
             fixed.clone().all(|(extent, at)| cell[extent] == at)
         } else {
             fixed.clone().zip(cell).all(|((_, at), cell)| at == *cell)
         };
-        let words: Vec<String> =
-            place.iter().map(|at| at.map_or_else(|| ":".to_owned(), |at| at.to_string())).collect();
-        same.then(|| format!("{}[{}] is planted: {}", tensor.name, words.join(", "), placed.pattern.word()))
+        let words: Vec<String> = place
+            .iter()
+            .map(|at| at.map_or_else(|| ":".to_owned(), |at| at.to_string()))
+            .collect();
+        same.then(|| {
+            format!(
+                "{}[{}] is planted: {}",
+                tensor.name,
+                words.join(", "),
+                placed.pattern.word()
+            )
+        })
     });
     let near: Vec<String> = near.collect();
     (!near.is_empty()).then(|| near.join("; "))
@@ -225,7 +293,9 @@ pub fn describe(placed: &[Placed], tensors: &[PlantedTensor], cell: &[usize]) ->
 impl PlantedTensor<'_> {
     /// The index of a line; `None` for the extents that it covers.
     fn place_of(&self, placed: &Placed) -> Vec<Option<usize>> {
-        let Axis::Extent(axis) = placed.axis else { return vec![None; self.shape.len()] };
+        let Axis::Extent(axis) = placed.axis else {
+            return vec![None; self.shape.len()];
+        };
         let mut rest = self.start(placed.axis, placed.line);
         let mut place = Vec::new();
         for (extent, cells) in self.shape.iter().enumerate().rev() {

@@ -13,24 +13,42 @@ fn planting(kinds: &str, extents: usize) -> Planting {
     planted.planting(extents, &[Dtype::F32]).unwrap()
 }
 
-fn tensor<'a>(shape: &'a [usize], range: Option<(f64, f64)>, planting: &'a Planting) -> PlantedTensor<'a> {
-    PlantedTensor { name: "x", dtype: Dtype::F32, shape, range, reach: 4.0, planting: Some(planting) }
+fn tensor<'a>(
+    shape: &'a [usize],
+    range: Option<(f64, f64)>,
+    planting: &'a Planting,
+) -> PlantedTensor<'a> {
+    PlantedTensor {
+        name: "x",
+        dtype: Dtype::F32,
+        shape,
+        range,
+        reach: 4.0,
+        planting: Some(planting),
+    }
 }
 
 /// Numbers with no pattern in them, from `low` to `high`.
 fn drawn(tensor: &PlantedTensor) -> Vec<f64> {
     let (low, high) = tensor.range.unwrap_or((-1.0, 1.0));
-    (0..tensor.cells()).map(|at| low + (high - low) * ((at as f64 * 0.618).fract() * 0.8 + 0.1)).collect()
+    (0..tensor.cells())
+        .map(|at| low + (high - low) * ((at as f64 * 0.618).fract() * 0.8 + 0.1))
+        .collect()
 }
 
 /// What a set holds after these patterns were planted.
 fn planted(tensor: &PlantedTensor, placed: &[Placed], seed: u64) -> Vec<f64> {
     let mut bytes = Vec::new();
-    drawn(tensor).into_iter().for_each(|number| tensor.dtype.encode(number, &mut bytes));
+    drawn(tensor)
+        .into_iter()
+        .for_each(|number| tensor.dtype.encode(number, &mut bytes));
     let mut inputs = vec![Some(bytes)];
     plant(&mut inputs, placed, &[*tensor], seed);
     let bytes = inputs[0].take().unwrap();
-    bytes.chunks(tensor.dtype.size()).map(|cell| tensor.dtype.decode(cell)).collect()
+    bytes
+        .chunks(tensor.dtype.size())
+        .map(|cell| tensor.dtype.decode(cell))
+        .collect()
 }
 
 fn words(placed: &[Placed]) -> Vec<String> {
@@ -39,7 +57,8 @@ fn words(placed: &[Placed]) -> Vec<String> {
 
 /// Every word that any set of a run holds.
 fn all_words(sets: &PlantedSets, tensors: &[PlantedTensor], seed: u64) -> Vec<String> {
-    let further = (0..sets.further()).flat_map(|number| sets.places_in_further(number, tensors, seed));
+    let further =
+        (0..sets.further()).flat_map(|number| sets.places_in_further(number, tensors, seed));
     let mut all = words(&sets.places(tensors, seed));
     all.extend(words(&further.collect::<Vec<_>>()));
     all.sort();
@@ -53,14 +72,20 @@ fn a_tensor_of_many_rows_has_every_pattern_in_each_set_and_half_of_its_rows_as_d
     let planting = planting("true", 2);
     let tensors = [tensor(&[100, 50], None, &planting)];
     let sets = PlantedSets::of(&tensors, MANY, 1);
-    assert_eq!((sets.further(), sets.patterns(), sets.left_out), (0, ORDINARY, 0));
+    assert_eq!(
+        (sets.further(), sets.patterns(), sets.left_out),
+        (0, ORDINARY, 0)
+    );
     for seed in 0..20 {
         let placed = sets.places(&tensors, seed);
         let mut lines: Vec<usize> = placed.iter().map(|placed| placed.line).collect();
         lines.sort_unstable();
         lines.dedup();
         assert_eq!(lines.len(), ORDINARY, "each has a row of its own");
-        assert!(lines.contains(&0) && lines.contains(&99), "the first and the last row are among them");
+        assert!(
+            lines.contains(&0) && lines.contains(&99),
+            "the first and the last row are among them"
+        );
         let (before, after) = (drawn(&tensors[0]), planted(&tensors[0], &placed, seed));
         let narrow = |x: f64| f64::from(x as f32);
         let rows = before.chunks(50).zip(after.chunks(50)).enumerate();
@@ -75,7 +100,10 @@ fn a_tensor_of_one_row_has_every_pattern_in_a_set_of_its_own() {
     let planting = planting("true", 1);
     let tensors = [tensor(&[33], None, &planting)];
     let sets = PlantedSets::of(&tensors, MANY, 1);
-    assert_eq!((sets.further(), sets.places(&tensors, 1)), (ORDINARY, Vec::new()));
+    assert_eq!(
+        (sets.further(), sets.places(&tensors, 1)),
+        (ORDINARY, Vec::new())
+    );
     for number in 0..ORDINARY {
         assert_eq!(sets.places_in_further(number, &tensors, 3).len(), 1);
     }
@@ -93,7 +121,13 @@ fn what_hides_others_has_sets_without_others() {
     let planting = planting("[\"ties\", \"nan\", \"inf\", \"saturated\"]", 2);
     let tensors = [tensor(&[100, 50], None, &planting)];
     let sets = PlantedSets::of(&tensors, MANY, 1);
-    assert_eq!(words(&sets.places(&tensors, 1)).iter().filter(|word| word.starts_with("ties")).count(), 2);
+    assert_eq!(
+        words(&sets.places(&tensors, 1))
+            .iter()
+            .filter(|word| word.starts_with("ties"))
+            .count(),
+        2
+    );
     assert_eq!(sets.places(&tensors, 1).len(), 2);
     assert_eq!(
         all_words(&sets, &tensors, 1),
@@ -115,28 +149,59 @@ fn what_hides_others_has_sets_without_others() {
         ]
     );
     let after = planted(&tensors[0], &sets.places_in_further(0, &tensors, 1), 1);
-    assert!(after.chunks(50).any(|row| row.iter().all(|x| x.is_nan())), "a row of NaN");
-    assert!(after.chunks(50).any(|row| row[0].is_nan() && row[1].is_finite()), "NaN in the first column");
-    assert!(after.chunks(50).any(|row| row[49].is_nan() && row[48].is_finite()), "NaN in the last column");
-    assert!(after.chunks(50).any(|row| row[49] == f64::INFINITY && row[48].is_finite()));
+    assert!(
+        after.chunks(50).any(|row| row.iter().all(|x| x.is_nan())),
+        "a row of NaN"
+    );
+    assert!(
+        after
+            .chunks(50)
+            .any(|row| row[0].is_nan() && row[1].is_finite()),
+        "NaN in the first column"
+    );
+    assert!(
+        after
+            .chunks(50)
+            .any(|row| row[49].is_nan() && row[48].is_finite()),
+        "NaN in the last column"
+    );
+    assert!(
+        after
+            .chunks(50)
+            .any(|row| row[49] == f64::INFINITY && row[48].is_finite())
+    );
 }
 
 #[test]
 fn tensors_hide_nothing_of_one_another() {
     let (of_x, of_gain) = (planting("true", 2), planting("true", 1));
-    let mut tensors = [tensor(&[100, 50], None, &of_x), tensor(&[50], None, &of_gain)];
+    let mut tensors = [
+        tensor(&[100, 50], None, &of_x),
+        tensor(&[50], None, &of_gain),
+    ];
     tensors[1].name = "gain";
     let sets = PlantedSets::of(&tensors, MANY, 1);
-    assert!(sets.places(&tensors, 1).iter().all(|placed| placed.tensor == 0));
+    assert!(
+        sets.places(&tensors, 1)
+            .iter()
+            .all(|placed| placed.tensor == 0)
+    );
     for number in 0..sets.further() {
         let placed = sets.places_in_further(number, &tensors, 1);
         assert!(placed.iter().all(|placed| placed.tensor == 1) && placed.len() == 1);
     }
     assert_eq!(sets.further(), ORDINARY);
     // Two tensors of the same shape have patterns in different rows.
-    let tensors = [tensor(&[100, 50], None, &of_x), tensor(&[100, 20], None, &of_x)];
+    let tensors = [
+        tensor(&[100, 50], None, &of_x),
+        tensor(&[100, 20], None, &of_x),
+    ];
     let sets = PlantedSets::of(&tensors, MANY, 1);
-    let mut rows: Vec<usize> = sets.places(&tensors, 1).iter().map(|placed| placed.line).collect();
+    let mut rows: Vec<usize> = sets
+        .places(&tensors, 1)
+        .iter()
+        .map(|placed| placed.line)
+        .collect();
     rows.sort_unstable();
     rows.dedup();
     assert_eq!((rows.len(), sets.further()), (2 * ORDINARY, 0));
@@ -151,7 +216,10 @@ fn lines_may_be_columns_or_everything() {
     let after = planted(&tensors[0], &placed, 5);
     let column = placed[0].line;
     let in_column: Vec<f64> = (0..30).map(|row| after[row * 40 + column]).collect();
-    assert!(in_column[29] > 10.0 * in_column[28].abs() && in_column[29] > 5.0, "{in_column:?}");
+    assert!(
+        in_column[29] > 10.0 * in_column[28].abs() && in_column[29] > 5.0,
+        "{in_column:?}"
+    );
     let named = describe(&placed, &tensors, &[column]).unwrap();
     assert_eq!(named, format!("x[:, {column}] is planted: large_last"));
     assert!(describe(&placed, &tensors, &[(column + 1) % 40]).is_none());
@@ -163,7 +231,10 @@ fn lines_may_be_columns_or_everything() {
     let placed = sets.places_in_further(0, &tensors, 5);
     let after = planted(&tensors[0], &placed, 5);
     assert!(after[1199] > 10.0 && after[..1199].iter().all(|x| *x < 2.0));
-    assert_eq!(describe(&placed, &tensors, &[0]).unwrap(), "x[:, :] is planted: large_last");
+    assert_eq!(
+        describe(&placed, &tensors, &[0]).unwrap(),
+        "x[:, :] is planted: large_last"
+    );
 
     let middle = planting("{ kinds = [\"zero\"], along = 1 }", 3);
     let tensors = [tensor(&[2, 3, 4], None, &middle)];
@@ -175,7 +246,10 @@ fn lines_may_be_columns_or_everything() {
         .filter(|(_, x)| **x == 0.0)
         .map(|(at, _)| at)
         .collect();
-    assert!(zeros.len() == 3 && zeros[1] - zeros[0] == 4 && zeros[2] - zeros[1] == 4, "{zeros:?}");
+    assert!(
+        zeros.len() == 3 && zeros[1] - zeros[0] == 4 && zeros[2] - zeros[1] == 4,
+        "{zeros:?}"
+    );
 }
 
 #[test]
@@ -184,7 +258,10 @@ fn too_many_sets_of_a_large_tensor_are_left_out_by_chance() {
     let tensors = [tensor(&[1000], None, &planting)];
     let kept = |seed| PlantedSets::of(&tensors, 4000, seed);
     assert_eq!((kept(1).further(), kept(1).left_out), (4, ORDINARY - 4));
-    assert!((0..20).any(|seed| kept(seed) != kept(1)), "another run has others");
+    assert!(
+        (0..20).any(|seed| kept(seed) != kept(1)),
+        "another run has others"
+    );
     assert_eq!(PlantedSets::of(&tensors, 0, 1).further(), 1);
 }
 
@@ -203,12 +280,33 @@ fn what_does_not_fit_is_not_planted() {
     let positive = tensor(&[9], Some((0.5, 1.5)), &of_one);
     assert_eq!(
         fitting(positive),
-        ["large_last", "nan_all", "nan_first", "nan_last", "nan_some", "ties_last", "ties_some"]
+        [
+            "large_last",
+            "nan_all",
+            "nan_first",
+            "nan_last",
+            "nan_some",
+            "ties_last",
+            "ties_some"
+        ]
     );
-    let counts = PlantedTensor { dtype: Dtype::I32, range: Some((0.0, 9.0)), ..positive };
-    assert_eq!(fitting(counts), ["large_last", "ties_last", "ties_some", "zero"]);
-    let constant = PlantedTensor { range: Some((2.0, 2.0)), ..positive };
-    assert_eq!(fitting(constant), ["nan_all", "nan_first", "nan_last", "nan_some"]);
+    let counts = PlantedTensor {
+        dtype: Dtype::I32,
+        range: Some((0.0, 9.0)),
+        ..positive
+    };
+    assert_eq!(
+        fitting(counts),
+        ["large_last", "ties_last", "ties_some", "zero"]
+    );
+    let constant = PlantedTensor {
+        range: Some((2.0, 2.0)),
+        ..positive
+    };
+    assert_eq!(
+        fitting(constant),
+        ["nan_all", "nan_first", "nan_last", "nan_some"]
+    );
 }
 
 #[test]
@@ -221,11 +319,17 @@ fn no_planted_number_leaves_a_range() {
         (Dtype::I32, (0.0, 1.0)),
         (Dtype::F32, (-2.0, 2.0)),
     ] {
-        let tensors = [PlantedTensor { dtype, ..tensor(&[40, 7], Some(range), &planting) }];
+        let tensors = [PlantedTensor {
+            dtype,
+            ..tensor(&[40, 7], Some(range), &planting)
+        }];
         let sets = PlantedSets::of(&tensors, MANY, 1);
         for seed in 0..20 {
             let after = planted(&tensors[0], &sets.places(&tensors, seed), seed);
-            assert!(after.iter().all(|x| (range.0..=range.1).contains(x)), "{dtype} {after:?}");
+            assert!(
+                after.iter().all(|x| (range.0..=range.1).contains(x)),
+                "{dtype} {after:?}"
+            );
             let rows = || after.chunks(7);
             assert!(rows().any(|row| row.iter().all(|x| *x == range.1)), "large");
             let only = |at: usize, end: f64| {
@@ -239,16 +343,26 @@ fn no_planted_number_leaves_a_range() {
 /// The numbers of a tensor with these patterns alone, by the word of each one.
 fn lines_of(kinds: &str, like: PlantedTensor, fill: f64) -> Vec<(String, Vec<f64>)> {
     let planting = planting(kinds, 1);
-    let tensors = [PlantedTensor { shape: &[64], planting: Some(&planting), ..like }];
+    let tensors = [PlantedTensor {
+        shape: &[64],
+        planting: Some(&planting),
+        ..like
+    }];
     let sets = PlantedSets::of(&tensors, MANY, 1);
     let line = |number| {
         let placed = sets.places_in_further(number, &tensors, 3);
         let mut bytes = Vec::new();
-        (0..64).for_each(|at| like.dtype.encode(fill * (1.0 + f64::from(at) / 1000.0), &mut bytes));
+        (0..64).for_each(|at| {
+            like.dtype
+                .encode(fill * (1.0 + f64::from(at) / 1000.0), &mut bytes)
+        });
         let mut inputs = vec![Some(bytes)];
         plant(&mut inputs, &placed, &tensors, 3);
         let cells = inputs[0].as_ref().unwrap().chunks(like.dtype.size());
-        (words(&placed)[0].clone(), cells.map(|cell| like.dtype.decode(cell)).collect())
+        (
+            words(&placed)[0].clone(),
+            cells.map(|cell| like.dtype.decode(cell)).collect(),
+        )
     };
     (0..sets.further()).map(line).collect()
 }
@@ -264,69 +378,152 @@ fn a_line_lies_far_below_zero_and_another_one_far_above() {
         (Dtype::F32, Some((-2e6, 5.0)), (-2e6, 5.0)),
         (Dtype::I32, Some((-90.0, 1e9)), (-90.0, 1e9)),
         (Dtype::I8, Some((-128.0, 127.0)), (-128.0, 127.0)),
-        (Dtype::I64, Some((i64::MIN as f64, 90.0)), (i64::MIN as f64, 90.0)),
+        (
+            Dtype::I64,
+            Some((i64::MIN as f64, 90.0)),
+            (i64::MIN as f64, 90.0),
+        ),
     ] {
-        let lines =
-            lines_of("[\"large_negative\", \"large_positive\"]", PlantedTensor { dtype, range, ..like }, 1.0);
+        let lines = lines_of(
+            "[\"large_negative\", \"large_positive\"]",
+            PlantedTensor {
+                dtype,
+                range,
+                ..like
+            },
+            1.0,
+        );
         assert_eq!(lines.len(), 2, "{dtype}");
-        for ((word, line), (expected, end)) in
-            lines.iter().zip([("large_negative", ends.0), ("large_positive", ends.1)])
+        for ((word, line), (expected, end)) in lines
+            .iter()
+            .zip([("large_negative", ends.0), ("large_positive", ends.1)])
         {
             assert_eq!(word, expected);
             // Eight bits round by up to a sixteenth.
-            let shares = if dtype.size() == 1 { 0.85..=1.0 } else { 0.899..=1.0 };
-            assert!(line.iter().all(|x| shares.contains(&(x / end))), "{dtype} {word} {line:?}");
-            assert!(dtype.size() == 1 || line.iter().any(|x| *x != line[0]), "{line:?}");
+            let shares = if dtype.size() == 1 {
+                0.85..=1.0
+            } else {
+                0.899..=1.0
+            };
+            assert!(
+                line.iter().all(|x| shares.contains(&(x / end))),
+                "{dtype} {word} {line:?}"
+            );
+            assert!(
+                dtype.size() == 1 || line.iter().any(|x| *x != line[0]),
+                "{line:?}"
+            );
         }
     }
-    let above = PlantedTensor { range: Some((0.5, 1.5)), ..like };
+    let above = PlantedTensor {
+        range: Some((0.5, 1.5)),
+        ..like
+    };
     let lines = lines_of("[\"large_negative\", \"large_positive\"]", above, 1.0);
-    assert_eq!(lines.iter().map(|(word, _)| word.as_str()).collect::<Vec<_>>(), ["large_positive"]);
+    assert_eq!(
+        lines
+            .iter()
+            .map(|(word, _)| word.as_str())
+            .collect::<Vec<_>>(),
+        ["large_positive"]
+    );
     assert!(lines[0].1.iter().all(|x| (1.349..=1.5).contains(x)));
 }
 
 #[test]
 fn numbers_that_are_drawn_above_the_usual_end_are_not_cut_off_at_it() {
     let none = planting("false", 1);
-    let like = PlantedTensor { reach: 1.1e6, ..tensor(&[64], None, &none) };
+    let like = PlantedTensor {
+        reach: 1.1e6,
+        ..tensor(&[64], None, &none)
+    };
     let lines = lines_of("true", like, 1e6);
-    let line = |word: &str| &lines.iter().find(|(of, _)| of == word).unwrap_or_else(|| panic!("{word}")).1;
+    let line = |word: &str| {
+        &lines
+            .iter()
+            .find(|(of, _)| of == word)
+            .unwrap_or_else(|| panic!("{word}"))
+            .1
+    };
     let differ = |line: &[f64]| line.iter().filter(|x| **x != line[0]).count() > 60;
     for (word, sign) in [("negative", -1.0), ("positive", 1.0)] {
         assert!(
-            line(word).iter().all(|x| (1e6..1.1e6).contains(&(sign * x))) && differ(line(word)),
+            line(word)
+                .iter()
+                .all(|x| (1e6..1.1e6).contains(&(sign * x)))
+                && differ(line(word)),
             "{word}"
         );
     }
     for (word, sign) in [("large_negative", -1.0), ("large_positive", 1.0)] {
         assert!(
-            line(word).iter().all(|x| (0.98e6..1.11e6).contains(&(sign * x))) && differ(line(word)),
+            line(word)
+                .iter()
+                .all(|x| (0.98e6..1.11e6).contains(&(sign * x)))
+                && differ(line(word)),
             "{word}"
         );
     }
-    assert!(lines.iter().all(|(word, _)| word != "large"), "there is no room above them");
-    let large = lines_of("[\"large\"]", PlantedTensor { reach: 40.0, ..like }, 30.0);
-    assert!(differ(&large[0].1) && large[0].1.iter().all(|x| (1e4..=16_000.0).contains(x)), "{large:?}");
+    assert!(
+        lines.iter().all(|(word, _)| word != "large"),
+        "there is no room above them"
+    );
+    let large = lines_of(
+        "[\"large\"]",
+        PlantedTensor {
+            reach: 40.0,
+            ..like
+        },
+        30.0,
+    );
+    assert!(
+        differ(&large[0].1) && large[0].1.iter().all(|x| (1e4..=16_000.0).contains(x)),
+        "{large:?}"
+    );
 }
 
 #[test]
 fn a_largest_number_that_the_type_cannot_hold_makes_the_others_smaller() {
     let planting = planting("[\"large_last\", \"lowest_first\"]", 2);
-    let tensors = [PlantedTensor { dtype: Dtype::F16, ..tensor(&[8, 5], None, &planting) }];
+    let tensors = [PlantedTensor {
+        dtype: Dtype::F16,
+        ..tensor(&[8, 5], None, &planting)
+    }];
     let placed = PlantedSets::of(&tensors, MANY, 1).places(&tensors, 1);
-    let mut inputs = vec![Some((0..40).flat_map(|_| half::f16::from_f32(12_000.0).to_le_bytes()).collect())];
+    let mut inputs = vec![Some(
+        (0..40)
+            .flat_map(|_| half::f16::from_f32(12_000.0).to_le_bytes())
+            .collect(),
+    )];
     plant(&mut inputs, &placed, &tensors, 1);
-    let after: Vec<f64> = inputs[0].as_ref().unwrap().chunks(2).map(|cell| Dtype::F16.decode(cell)).collect();
-    let row = |end: f64| after.chunks(5).find(|row| row.contains(&end)).unwrap().to_vec();
+    let after: Vec<f64> = inputs[0]
+        .as_ref()
+        .unwrap()
+        .chunks(2)
+        .map(|cell| Dtype::F16.decode(cell))
+        .collect();
+    let row = |end: f64| {
+        after
+            .chunks(5)
+            .find(|row| row.contains(&end))
+            .unwrap()
+            .to_vec()
+    };
     assert_eq!((row(16_000.0)[4], row(-16_000.0)[0]), (16_000.0, -16_000.0));
     assert!(row(16_000.0)[..4].iter().all(|x| *x < 1000.0));
 }
 
 #[test]
 fn ties_zeros_and_denormals_are_what_they_say() {
-    let planting = planting("[\"ties\", \"signed_zero\", \"denormal\", \"repeated\", \"saturated\"]", 1);
+    let planting = planting(
+        "[\"ties\", \"signed_zero\", \"denormal\", \"repeated\", \"saturated\"]",
+        1,
+    );
     for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16] {
-        let tensors = [PlantedTensor { dtype, ..tensor(&[60], None, &planting) }];
+        let tensors = [PlantedTensor {
+            dtype,
+            ..tensor(&[60], None, &planting)
+        }];
         let sets = PlantedSets::of(&tensors, MANY, 1);
         for seed in 0..20 {
             for number in 0..sets.further() {
@@ -337,7 +534,10 @@ fn ties_zeros_and_denormals_are_what_they_say() {
                 let smallest = after.iter().copied().fold(f64::MAX, f64::min);
                 match placed[0].pattern.kind {
                     Extreme::Ties => {
-                        assert!(count(largest) >= 2 && count(smallest) >= 2, "{dtype} {after:?}");
+                        assert!(
+                            count(largest) >= 2 && count(smallest) >= 2,
+                            "{dtype} {after:?}"
+                        );
                         assert!(words(&placed) != ["ties_last"] || after[59] == largest);
                     }
                     Extreme::SignedZero => {
@@ -347,7 +547,10 @@ fn ties_zeros_and_denormals_are_what_they_say() {
                     Extreme::Denormal => {
                         let (step, multiples) = dtype.subnormals().unwrap();
                         let sizes = step..=step * f64::from(multiples);
-                        assert!(after.iter().all(|x| sizes.contains(&x.abs())), "{dtype} {after:?}");
+                        assert!(
+                            after.iter().all(|x| sizes.contains(&x.abs())),
+                            "{dtype} {after:?}"
+                        );
                         assert!(largest > 0.0 && smallest < 0.0);
                     }
                     Extreme::Repeated => {
@@ -380,16 +583,32 @@ fn ties_zeros_and_denormals_are_what_they_say() {
 fn in_one_line_of_infinities_a_single_cell_holds_the_last_number_before_them() {
     let none = planting("false", 1);
     let like = tensor(&[64], None, &none);
-    for (range, low, high) in
-        [(None, -f64::from(f32::MAX), f64::from(f32::MAX)), (Some((-2.0, 5.0)), -2.0, 5.0)]
-    {
-        let lines = lines_of("[\"inf\", \"negative_inf\", \"nan\"]", PlantedTensor { range, ..like }, 1.0);
-        let line =
-            |word: &str| &lines.iter().find(|(of, _)| of == word).unwrap_or_else(|| panic!("{word}")).1;
-        for (word, end, other) in [("inf", high, f64::INFINITY), ("negative_inf", low, f64::NEG_INFINITY)] {
+    for (range, low, high) in [
+        (None, -f64::from(f32::MAX), f64::from(f32::MAX)),
+        (Some((-2.0, 5.0)), -2.0, 5.0),
+    ] {
+        let lines = lines_of(
+            "[\"inf\", \"negative_inf\", \"nan\"]",
+            PlantedTensor { range, ..like },
+            1.0,
+        );
+        let line = |word: &str| {
+            &lines
+                .iter()
+                .find(|(of, _)| of == word)
+                .unwrap_or_else(|| panic!("{word}"))
+                .1
+        };
+        for (word, end, other) in [
+            ("inf", high, f64::INFINITY),
+            ("negative_inf", low, f64::NEG_INFINITY),
+        ] {
             let line = line(&format!("{word}_all_but_one"));
             let at = line.iter().position(|x| *x == end).unwrap();
-            assert!(at > 0 && line.iter().filter(|x| **x == other).count() == 63, "{line:?}");
+            assert!(
+                at > 0 && line.iter().filter(|x| **x == other).count() == 63,
+                "{line:?}"
+            );
         }
         assert_eq!(lines.len(), 14, "NaN has no such line");
     }

@@ -3,9 +3,10 @@
 use half::bf16;
 use pulp::{Simd, WithSimd};
 
-/// One row times `B` vectors. It keeps eight sums and adds them in a fixed order, so the result depends neither on
-/// the machine nor on `B`: the widest vector instructions of this machine compute it, and none of them joins a
-/// multiplication and an addition, which would round otherwise.
+/// One row times `B` vectors. It keeps eight sums and adds them in a fixed order, so the result
+/// depends neither on the machine nor on `B`: the widest vector instructions of this machine
+/// compute it, and none of them joins a multiplication and an addition, which would round
+/// otherwise.
 pub struct Dot<'a, const B: usize> {
     /// A row of a matrix. Its length is a multiple of eight.
     pub row: &'a [bf16],
@@ -35,8 +36,9 @@ impl<const B: usize> WithSimd for Dot<'_, B> {
             }
             let cells = block * WIDENED..block * WIDENED + narrow.len();
             let weights = S::as_simd_f64s(&wide[..narrow.len()]).0;
-            let vectors: [&[S::f64s]; B] =
-                std::array::from_fn(|b| &S::as_simd_f64s(&self.vectors[b][cells.clone()]).0[..weights.len()]);
+            let vectors: [&[S::f64s]; B] = std::array::from_fn(|b| {
+                &S::as_simd_f64s(&self.vectors[b][cells.clone()]).0[..weights.len()]
+            });
             for at in (0..weights.len()).step_by(vectors_of_sums) {
                 for part in 0..vectors_of_sums {
                     for b in 0..B {
@@ -74,7 +76,10 @@ mod tests {
             let row: Vec<bf16> = (0..len).map(|i| bf16::from_f64(value(i))).collect();
             let vectors: [Vec<f64>; 4] =
                 std::array::from_fn(|b| (0..len).map(|i| value(i * 7 + b)).collect());
-            let found = pulp::Arch::new().dispatch(Dot { row: &row, vectors: &vectors });
+            let found = pulp::Arch::new().dispatch(Dot {
+                row: &row,
+                vectors: &vectors,
+            });
             for (vector, found) in vectors.iter().zip(found) {
                 let mut s = [0.0; SUMS];
                 for (i, (weight, x)) in row.iter().zip(vector).enumerate() {

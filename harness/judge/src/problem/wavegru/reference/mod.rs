@@ -1,8 +1,9 @@
-//! What a correct kernel computes: the model on the CPU, with dot products in f64 and states rounded to f32.
+//! What a correct kernel computes: the model on the CPU, with dot products in f64 and states
+//! rounded to f32.
 //!
-//! One run gives both expectations. It samples its tokens. The probability that it gave each token is what a
-//! teacher-forced kernel must compute when it gets those tokens. Up to four runs are computed together, because
-//! reading the weights takes most of the time.
+//! One run gives both expectations. It samples its tokens. The probability that it gave each token
+//! is what a teacher-forced kernel must compute when it gets those tokens. Up to four runs are
+//! computed together, because reading the weights takes most of the time.
 
 mod dot;
 mod model;
@@ -12,7 +13,8 @@ pub use model::ReferenceModel;
 
 use super::run_inputs::{NEUTRAL_TEMPERATURE, RunInputs, SamplingRanges};
 
-/// Increase this number with every change that may alter a result. Cached references of other versions are ignored.
+/// Increase this number with every change that may alter a result. Cached references of other
+/// versions are ignored.
 pub const VERSION: u32 = 2;
 
 /// The results of a run.
@@ -44,11 +46,13 @@ pub struct ReferenceOutput {
 const LEAST_ENTROPY: f64 = 1.0;
 
 impl ReferenceOutput {
-    /// Returns whether the tokens of this run tell a kernel that ignores the temperature or min-p from a right one, and
-    /// depend on the noise at all: at a low temperature some runs end in a loop of tokens that are nearly certain.
+    /// Returns whether the tokens of this run tell a kernel that ignores the temperature or min-p
+    /// from a right one, and depend on the noise at all: at a low temperature some runs end in a
+    /// loop of tokens that are nearly certain.
     ///
-    /// A run of an even seed changes with every min-p of the upper half of the range, and a run of an odd seed with every
-    /// min-p of the lower half. So no fixed min-p gives the tokens of two such runs.
+    /// A run of an even seed changes with every min-p of the upper half of the range, and a run of
+    /// an odd seed with every min-p of the lower half. So no fixed min-p gives the tokens of two
+    /// such runs.
     pub fn tells(&self, inputs: &RunInputs, ranges: &SamplingRanges) -> bool {
         let ([low, high], middle) = (self.same_min_p, ranges.middle_min_p());
         let min_p = match (ranges.min_p.low == ranges.min_p.high, inputs.seed % 2) {
@@ -56,7 +60,8 @@ impl ReferenceOutput {
             (false, 0) => high < middle,
             (false, _) => low >= middle,
         };
-        let temperature = inputs.sampling.temperature == NEUTRAL_TEMPERATURE || self.temperature_changed > 0;
+        let temperature =
+            inputs.sampling.temperature == NEUTRAL_TEMPERATURE || self.temperature_changed > 0;
         min_p && temperature && self.entropy >= LEAST_ENTROPY
     }
 }

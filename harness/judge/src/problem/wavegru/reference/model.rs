@@ -35,7 +35,12 @@ impl ReferenceModel {
     pub fn new(weights: &Weights) -> Self {
         let vector = |name: &str| weights.get(name).widened();
         let vectors = |name: &str| [vector(&format!("{name}0")), vector(&format!("{name}1"))];
-        let matrix = |name: &str| vector(name).into_iter().map(bf16::from_f32).collect::<Vec<_>>();
+        let matrix = |name: &str| {
+            vector(name)
+                .into_iter()
+                .map(bf16::from_f32)
+                .collect::<Vec<_>>()
+        };
         let matrices = |name: &str| [matrix(&format!("{name}0")), matrix(&format!("{name}1"))];
         ReferenceModel {
             instructions: pulp::Arch::new(),
@@ -53,8 +58,8 @@ impl ReferenceModel {
         }
     }
 
-    /// Computes every run, four at a time. Calls `progress` with the steps done and all steps. All runs must have the
-    /// same number of steps.
+    /// Computes every run, four at a time. Calls `progress` with the steps done and all steps. All
+    /// runs must have the same number of steps.
     pub fn run(
         &self,
         runs: &[RunInputs],
@@ -83,8 +88,9 @@ impl ReferenceModel {
         references
     }
 
-    /// Computes the runs, of which there must be one or four, with the same number of steps. Calls `go_on` after each
-    /// step with the steps done and the largest of the runs' smallest margins so far; `None` if it returned false.
+    /// Computes the runs, of which there must be one or four, with the same number of steps. Calls
+    /// `go_on` after each step with the steps done and the largest of the runs' smallest margins so
+    /// far; `None` if it returned false.
     pub fn run_while(
         &self,
         runs: &[RunInputs],
@@ -99,8 +105,8 @@ impl ReferenceModel {
         (references.len() == runs.len()).then_some(references)
     }
 
-    /// Computes `B` runs together. Each thread owns some rows of every matrix. Returns an empty vector if `go_on`
-    /// returned false.
+    /// Computes `B` runs together. Each thread owns some rows of every matrix. Returns an empty
+    /// vector if `go_on` returned false.
     fn batch<const B: usize>(
         &self,
         runs: &[RunInputs; B],
@@ -121,12 +127,17 @@ impl ReferenceModel {
             for member in 1..threads {
                 let exchange = &exchange;
                 scope.spawn(move || {
-                    ModelThread::<B>::new(self, exchange, runs, member, threads).run(&mut |_, _| true);
+                    ModelThread::<B>::new(self, exchange, runs, member, threads)
+                        .run(&mut |_, _| true);
                 });
             }
             ModelThread::<B>::new(self, &exchange, runs, 0, threads).run(go_on);
         });
-        exchange.outputs.into_iter().filter_map(OnceLock::into_inner).collect()
+        exchange
+            .outputs
+            .into_iter()
+            .filter_map(OnceLock::into_inner)
+            .collect()
     }
 
     /// One row times `B` vectors.
@@ -147,9 +158,13 @@ impl ReferenceModel {
             let row = gate * h + unit;
             let part = |w: &[Vec<bf16>; 2], b: &[Vec<f32>; 2], vector| {
                 let bias = f64::from(b[layer][row]);
-                self.dot(&w[layer][row * h..(row + 1) * h], vector).map(|sum| sum + bias)
+                self.dot(&w[layer][row * h..(row + 1) * h], vector)
+                    .map(|sum| sum + bias)
             };
-            (part(&self.w_ih, &self.b_ih, input), part(&self.w_hh, &self.b_hh, state))
+            (
+                part(&self.w_ih, &self.b_ih, input),
+                part(&self.w_hh, &self.b_hh, state),
+            )
         };
         let ((r_ih, r_hh), (z_ih, z_hh), (n_ih, n_hh)) = (sums(0), sums(1), sums(2));
         std::array::from_fn(|b| {
@@ -161,8 +176,8 @@ impl ReferenceModel {
     }
 }
 
-/// What the threads of a batch exchange in a step: h0, h1 and the GLU's output, then the logits, then each run's token
-/// and smallest margin so far.
+/// What the threads of a batch exchange in a step: h0, h1 and the GLU's output, then the logits,
+/// then each run's token and smallest margin so far.
 struct ThreadExchange<const B: usize> {
     barrier: Barrier,
     hidden: [SharedVector; 3],
@@ -170,7 +185,8 @@ struct ThreadExchange<const B: usize> {
     tokens: SharedVector,
     margins: SharedVector,
     outputs: [OnceLock<ReferenceOutput>; B],
-    /// The step after which all threads end. It is set one step ahead, so that all threads read it in the same step.
+    /// The step after which all threads end. It is set one step ahead, so that all threads read it
+    /// in the same step.
     last: AtomicUsize,
 }
 
@@ -222,14 +238,18 @@ impl<'a, const B: usize> ModelThread<'a, B> {
             }
             for (b, log) in own().zip(&mut logs) {
                 let RunInputs { seed, sampling, .. } = &self.runs[b];
-                let l: Vec<f64> =
-                    logits[b].iter().map(|logit| logit / f64::from(sampling.temperature)).collect();
+                let l: Vec<f64> = logits[b]
+                    .iter()
+                    .map(|logit| logit / f64::from(sampling.temperature))
+                    .collect();
                 let noise = noise(*seed, t as u32, VOCAB);
                 let choice = choose(&l, sampling.min_p, &noise);
                 let untempered = pick(&logits[b], sampling.min_p, &noise);
                 log.push(&choice, untempered, t);
                 self.exchange.tokens.set(b, choice.token as f64);
-                self.exchange.margins.set(b, log.smallest.map_or(f64::INFINITY, |(margin, _)| margin));
+                self.exchange
+                    .margins
+                    .set(b, log.smallest.map_or(f64::INFINITY, |(margin, _)| margin));
             }
             self.exchange.barrier.wait();
             let (mut chosen, mut margins) = ([0.0; B], [0.0; B]);
@@ -254,25 +274,34 @@ impl<'a, const B: usize> ModelThread<'a, B> {
 
         let n0 = std::array::from_fn(|b| rms_norm(x[b].iter().map(|v| widen(*v)), &model.gain[0]));
         self.h0 = self.all(0, h, self.units.clone(), |unit| {
-            model.gates(0, unit, &n0, &self.h0).map(|v| f64::from(v as f32))
+            model
+                .gates(0, unit, &n0, &self.h0)
+                .map(|v| f64::from(v as f32))
         });
 
         let y = |b: usize| x[b].iter().zip(&self.h0[b]).map(|(x, h0)| widen(*x) + h0);
         let n1 = std::array::from_fn(|b| rms_norm(y(b), &model.gain[1]));
         self.h1 = self.all(1, h, self.units.clone(), |unit| {
-            model.gates(1, unit, &n1, &self.h1).map(|v| f64::from(v as f32))
+            model
+                .gates(1, unit, &n1, &self.h1)
+                .map(|v| f64::from(v as f32))
         });
 
         let g = self.all(2, h, self.units.clone(), |unit| {
             let value = model.dot(&model.w_glu[unit * h..(unit + 1) * h], &self.h1);
             let gate = model.dot(&model.w_glu[(h + unit) * h..(h + unit + 1) * h], &self.h1);
-            let (b_value, b_gate) = (f64::from(model.b_glu[unit]), f64::from(model.b_glu[h + unit]));
+            let (b_value, b_gate) = (
+                f64::from(model.b_glu[unit]),
+                f64::from(model.b_glu[h + unit]),
+            );
             std::array::from_fn(|b| (value[b] + b_value) * sigmoid(gate[b] + b_gate))
         });
 
         self.all(3, VOCAB, self.rows.clone(), |row| {
             let bias = f64::from(model.b_out[row]);
-            model.dot(&model.w_out[row * h..(row + 1) * h], &g).map(|sum| sum + bias)
+            model
+                .dot(&model.w_out[row * h..(row + 1) * h], &g)
+                .map(|sum| sum + bias)
         })
     }
 
@@ -284,7 +313,11 @@ impl<'a, const B: usize> ModelThread<'a, B> {
         part: Range<usize>,
         compute: impl Fn(usize) -> [f64; B],
     ) -> [Vec<f64>; B] {
-        let shared = self.exchange.hidden.get(which).unwrap_or(&self.exchange.logits);
+        let shared = self
+            .exchange
+            .hidden
+            .get(which)
+            .unwrap_or(&self.exchange.logits);
         for index in part {
             for (b, value) in compute(index).into_iter().enumerate() {
                 shared.set(b * len + index, value);
@@ -302,7 +335,9 @@ impl<'a, const B: usize> ModelThread<'a, B> {
 fn rms_norm(x: impl Iterator<Item = f64> + Clone, gain: &[f32]) -> Vec<f64> {
     let mean_square = x.clone().map(|v| v * v).sum::<f64>() / gain.len() as f64;
     let root = (mean_square + EPSILON).sqrt();
-    x.zip(gain).map(|(v, gain)| f64::from(*gain) * v / root).collect()
+    x.zip(gain)
+        .map(|(v, gain)| f64::from(*gain) * v / root)
+        .collect()
 }
 
 fn sigmoid(x: f64) -> f64 {

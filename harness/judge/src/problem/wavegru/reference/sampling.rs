@@ -24,13 +24,16 @@ fn threshold(l: &[f64], min_p: f32) -> f64 {
     l.iter().copied().fold(f64::NEG_INFINITY, f64::max) + f64::from(min_p).ln()
 }
 
-/// Samples a token: among the tokens that min-p keeps, the one with the largest score, which is its logit plus its
-/// noise.
+/// Samples a token: among the tokens that min-p keeps, the one with the largest score, which is its
+/// logit plus its noise.
 pub fn pick(l: &[f64], min_p: f32, noise: &[f64]) -> usize {
     let threshold = threshold(l, min_p);
     let score = |i: usize| l[i] + noise[i];
     let by_score = |a: &usize, b: &usize| score(*a).total_cmp(&score(*b)).then(b.cmp(a));
-    (0..l.len()).filter(|i| l[*i] >= threshold).max_by(by_score).unwrap_or(0)
+    (0..l.len())
+        .filter(|i| l[*i] >= threshold)
+        .max_by(by_score)
+        .unwrap_or(0)
 }
 
 /// [`pick`], and how near the choice was.
@@ -42,8 +45,8 @@ pub fn choose(l: &[f64], min_p: f32, noise: &[f64]) -> TokenChoice {
     let token = pick(l, min_p, noise);
     let best = scores[token];
 
-    // The margin is how far the scores must move for another token to win. The winner falls below the threshold,
-    // another kept token overtakes it, or a dropped token is kept and is ahead.
+    // The margin is how far the scores must move for another token to win. The winner falls below
+    // the threshold, another kept token overtakes it, or a dropped token is kept and is ahead.
     let margin = (0..l.len()).map(|i| match (i == token, kept(&i)) {
         (true, _) => l[i] - threshold,
         (false, true) => best - scores[i],
@@ -53,9 +56,16 @@ pub fn choose(l: &[f64], min_p: f32, noise: &[f64]) -> TokenChoice {
 
     let weights: Vec<f64> = l.iter().map(|l| (l - largest).exp()).collect();
     let total: f64 = weights.iter().sum();
-    let entropy = weights.iter().map(|w| w / total).filter(|p| *p > 0.0).map(|p| -p * p.log2()).sum();
+    let entropy = weights
+        .iter()
+        .map(|w| w / total)
+        .filter(|p| *p > 0.0)
+        .map(|p| -p * p.log2())
+        .sum();
     // With a min-p at or below this, a token that was dropped wins.
-    let ahead = (0..l.len()).filter(|i| !kept(i) && scores[*i] > best).map(|i| weights[i]);
+    let ahead = (0..l.len())
+        .filter(|i| !kept(i) && scores[*i] > best)
+        .map(|i| weights[i]);
     let lowest = ahead.fold(0.0, f64::max);
     TokenChoice {
         token,
@@ -102,14 +112,21 @@ impl ChoiceLog {
         let ([low, high], [lowest, highest]) = (self.same_min_p, choice.same_min_p);
         self.same_min_p = [low.max(lowest), high.min(highest)];
         self.temperature_changed += u64::from(untempered != choice.token);
-        if self.smallest.is_none_or(|(margin, _)| choice.margin < margin) {
+        if self
+            .smallest
+            .is_none_or(|(margin, _)| choice.margin < margin)
+        {
             self.smallest = Some((choice.margin, t as u64));
         }
     }
 
     pub fn finish(mut self, h0: Vec<f32>, h1: Vec<f32>) -> ReferenceOutput {
         self.entropies.sort_by(f64::total_cmp);
-        let entropy = self.entropies.get(self.entropies.len() / 2).copied().unwrap_or(0.0);
+        let entropy = self
+            .entropies
+            .get(self.entropies.len() / 2)
+            .copied()
+            .unwrap_or(0.0);
         let (margin, margin_step) = self.smallest.unwrap_or((f64::INFINITY, 0));
         ReferenceOutput {
             tokens: self.tokens,

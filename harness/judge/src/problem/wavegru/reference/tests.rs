@@ -7,43 +7,72 @@ use super::super::weights::Weights;
 use super::sampling::{choose, noise};
 use super::*;
 
-const SAMPLING: SamplingParams =
-    SamplingParams { steps: 40, first_token: 128, temperature: 0.9, min_p: 0.05 };
+const SAMPLING: SamplingParams = SamplingParams {
+    steps: 40,
+    first_token: 128,
+    temperature: 0.9,
+    min_p: 0.05,
+};
 
 fn run(model: &ReferenceModel, runs: &[RunInputs], threads: usize) -> Vec<ReferenceOutput> {
     model.run(runs, threads, &mut |_, _| {})
 }
 
-/// Inputs with the start states of `seed`. Their sampling parameters are [`SAMPLING`], or others for each seed.
+/// Inputs with the start states of `seed`. Their sampling parameters are [`SAMPLING`], or others
+/// for each seed.
 fn inputs(seed: u64, varied: bool) -> RunInputs {
     let (low, high) = if varied { (0.7, 1.4) } else { (0.9, 0.9) };
     let ranges = SamplingRanges {
         temperature: ValueRange { low, high },
-        min_p: ValueRange { low: 0.05, high: if varied { 0.12 } else { 0.05 } },
-        first_token: ValueRange { low: 128, high: if varied { 255 } else { 128 } },
+        min_p: ValueRange {
+            low: 0.05,
+            high: if varied { 0.12 } else { 0.05 },
+        },
+        first_token: ValueRange {
+            low: 128,
+            high: if varied { 255 } else { 128 },
+        },
     };
     RunInputs::draw(64, 40, &ranges, seed)
 }
 
-/// A second implementation of the design's formulas, without rows, batches or threads, and without shared code.
+/// A second implementation of the design's formulas, without rows, batches or threads, and without
+/// shared code.
 fn by_the_book(
     weights: &Weights,
     start: &RunInputs,
     s: SamplingParams,
 ) -> (Vec<i32>, Vec<f64>, Vec<f32>, Vec<f32>) {
     let h = weights.hidden;
-    let at = |name: &str| -> Vec<f64> { weights.get(name).widened().into_iter().map(f64::from).collect() };
+    let at = |name: &str| -> Vec<f64> {
+        weights
+            .get(name)
+            .widened()
+            .into_iter()
+            .map(f64::from)
+            .collect()
+    };
     let product = |matrix: &[f64], bias: &[f64], x: &[f64]| -> Vec<f64> {
         let row = |i: usize| (0..h).map(|j| matrix[i * h + j] * x[j]).sum::<f64>() + bias[i];
         (0..bias.len()).map(row).collect()
     };
     let norm = |x: &[f64], gain: &[f64]| -> Vec<f64> {
         let mean = x.iter().map(|v| v.powi(2)).sum::<f64>() / h as f64;
-        (0..h).map(|i| gain[i] * x[i] / (mean + 1e-5).sqrt()).collect()
+        (0..h)
+            .map(|i| gain[i] * x[i] / (mean + 1e-5).sqrt())
+            .collect()
     };
     let cell = |layer: usize, n: &[f64], state: &[f64]| -> Vec<f64> {
-        let i = product(&at(&format!("w_ih{layer}")), &at(&format!("b_ih{layer}")), n);
-        let s = product(&at(&format!("w_hh{layer}")), &at(&format!("b_hh{layer}")), state);
+        let i = product(
+            &at(&format!("w_ih{layer}")),
+            &at(&format!("b_ih{layer}")),
+            n,
+        );
+        let s = product(
+            &at(&format!("w_hh{layer}")),
+            &at(&format!("b_hh{layer}")),
+            state,
+        );
         let logistic = |x: f64| 0.5 * (1.0 + (0.5 * x).tanh());
         let unit = |u: usize| {
             let r = logistic(i[u] + s[u]);
@@ -87,14 +116,22 @@ fn by_the_book(
 
 fn largest_difference<T: Copy + Into<f64>>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len());
-    a.iter().zip(b).map(|(a, b)| ((*a).into() - (*b).into()).abs()).fold(0.0, f64::max)
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| ((*a).into() - (*b).into()).abs())
+        .fold(0.0, f64::max)
 }
 
 #[test]
 fn a_straightforward_second_implementation_agrees() {
     let weights = Weights::draw(64, 3);
     for inputs in [inputs(11, false), inputs(12, true), inputs(13, true)] {
-        let found = run(&ReferenceModel::new(&weights), std::slice::from_ref(&inputs), 2).remove(0);
+        let found = run(
+            &ReferenceModel::new(&weights),
+            std::slice::from_ref(&inputs),
+            2,
+        )
+        .remove(0);
         let (tokens, teacher_prob, h0, h1) = by_the_book(&weights, &inputs, inputs.sampling);
         assert_eq!(found.tokens, tokens);
         assert!(largest_difference(&found.teacher_prob, &teacher_prob) < 1e-7);
@@ -113,11 +150,19 @@ fn the_interval_of_min_p_says_which_other_values_change_a_token() {
         let found = run(&model, std::slice::from_ref(&inputs), 2).remove(0);
         let [low, high] = found.same_min_p;
         assert!(low < f64::from(inputs.sampling.min_p) && f64::from(inputs.sampling.min_p) <= high);
-        for (factor, same) in [(low * 1.0001, true), (low * 0.9999, false), (high * 0.9999, true)] {
+        for (factor, same) in [
+            (low * 1.0001, true),
+            (low * 0.9999, false),
+            (high * 0.9999, true),
+        ] {
             if factor > 0.0 {
                 inputs.sampling.min_p = factor as f32;
                 let other = run(&model, std::slice::from_ref(&inputs), 2).remove(0);
-                assert_eq!(other.tokens == found.tokens, same, "min-p {factor} of {low} … {high}");
+                assert_eq!(
+                    other.tokens == found.tokens,
+                    same,
+                    "min-p {factor} of {low} … {high}"
+                );
             }
         }
         inputs.sampling.min_p = (high * 1.0001) as f32;
@@ -146,8 +191,14 @@ fn progress_ends_with_everything_done() {
     model.run(&runs, 2, &mut |done, all| heard.push((done, all)));
     assert_eq!(heard.last(), Some(&(200, 200)));
     assert!(heard.is_sorted());
-    assert_eq!(model.run_while(&runs[..4], 2, &mut |_, _| true).unwrap(), run(&model, &runs[..4], 2));
-    assert_eq!(model.run_while(&runs[..1], 2, &mut |done, _| done < 3), None);
+    assert_eq!(
+        model.run_while(&runs[..4], 2, &mut |_, _| true).unwrap(),
+        run(&model, &runs[..4], 2)
+    );
+    assert_eq!(
+        model.run_while(&runs[..1], 2, &mut |done, _| done < 3),
+        None
+    );
 }
 
 #[test]
@@ -162,7 +213,11 @@ fn min_p_drops_what_would_have_won_and_the_margin_says_by_how_much() {
         assert_eq!(choice.token, 3);
         if choice.min_p_changed {
             changed += 1;
-            assert!((choice.margin - 1e-3).abs() < 1e-6, "margin {}", choice.margin);
+            assert!(
+                (choice.margin - 1e-3).abs() < 1e-6,
+                "margin {}",
+                choice.margin
+            );
         }
     }
     // It would have won with a probability of 1 in 21.

@@ -19,7 +19,8 @@ impl Walk<'_> {
         end
     }
 
-    /// The index after the template arguments that begin at `open`; the next index where `<` begins none.
+    /// The index after the template arguments that begin at `open`; the next index where `<` begins
+    /// none.
     pub(super) fn after_angles(&self, open: usize, end: usize) -> usize {
         let mut depth = 0usize;
         let mut at = open;
