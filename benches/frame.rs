@@ -88,7 +88,7 @@ fn main() {
     tell(
         "the graph",
         vec![timed(|| {
-            drop(take(&mut model, Event::View(ViewReply::Graph(Ok(page)))))
+            drop(take(&mut model, Event::View(ViewReply::Graph(Ok(page)))));
         })],
     );
     let places = [
@@ -116,7 +116,7 @@ fn main() {
     tell(
         "a source, read",
         vec![timed(|| {
-            colours = take(&mut model, Event::View(ViewReply::Source(Box::new(source))))
+            colours = take(&mut model, Event::View(ViewReply::Source(Box::new(source))));
         })],
     );
     let highlighter = Highlighter::new().expect("the syntax");

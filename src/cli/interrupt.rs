@@ -9,6 +9,6 @@ use std::sync::Arc;
 /// Ends what `control` controls on SIGINT, SIGTERM or SIGHUP.
 pub fn end_on_signals(control: Arc<Control>) -> Result<()> {
     Ok(lifetime::on_signals(&lifetime::TERMINATION, move |_| {
-        control.end()
+        control.end();
     })?)
 }

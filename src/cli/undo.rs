@@ -83,7 +83,7 @@ pub fn main(options: &UndoArgs) -> Result<ExitCode> {
     // Told before it counts as done: an undo of which nobody was told must not be followed by a
     // second one.
     match decide::undo_and_tell(&project, None, |undone| {
-        tell(&project, undone, options.json.json)
+        tell(&project, undone, options.json.json);
     }) {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(refusal) => Ok(refused(&refusal)),

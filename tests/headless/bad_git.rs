@@ -208,7 +208,7 @@ fn a_hook_that_refuses() {
         "echo 'no commits on Friday' >&2; exit 1",
     );
     refuses(&lab, "no commits on Friday", |lab| {
-        fs::remove_file(lab.path(".git/hooks/pre-commit")).unwrap()
+        fs::remove_file(lab.path(".git/hooks/pre-commit")).unwrap();
     });
 }
 

@@ -34,7 +34,7 @@ impl Wire {
         std::thread::spawn(move || {
             out.lines()
                 .map_while(Result::ok)
-                .for_each(|line| drop(tell.send(line)))
+                .for_each(|line| drop(tell.send(line)));
         });
         Wire {
             stdin: child.stdin.take(),

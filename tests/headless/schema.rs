@@ -90,7 +90,7 @@ fn check(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
                     match rule {
                         _ if known.contains(key.as_str()) => {}
                         Value::Bool(false) => {
-                            found.push(format!("{at}: {key} is not in the schema"))
+                            found.push(format!("{at}: {key} is not in the schema"));
                         }
                         rule => check(rule, value, &format!("{at}.{key}"), found),
                     }

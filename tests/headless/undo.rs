@@ -350,7 +350,7 @@ fn the_last_decision_is_the_last_one_whatever_the_clock_says() {
     let lab = kept();
     // The clock was ahead then, and is right by now.
     edit(&lab, 1, |record| {
-        record["decision"]["decided"] = "2099-01-01T00:00:00Z".into()
+        record["decision"]["decided"] = "2099-01-01T00:00:00Z".into();
     });
     lab.write("kernel.cu", "// worse\n");
     lab.lab("run").is(0);

@@ -142,7 +142,7 @@ fn in_world(world: &mut World, step: Step) {
         Save => drop(world.tell("save")),
         Judge(Outcome::Pass) => drop(world.tell("press r; say correctness: pass; end pass 1000")),
         Judge(Outcome::Fail) => {
-            drop(world.tell("press r; say correctness: fail; end fail it is wrong"))
+            drop(world.tell("press r; say correctness: fail; end fail it is wrong"));
         }
         Judge(Outcome::Crash) => drop(world.tell("press r; end crash it crashed")),
         Judge(Outcome::Void) => drop(world.tell("press r; end void the files changed")),

@@ -475,7 +475,7 @@ fn a_click_on_the_head_of_a_column_sorts_by_it() {
         world.tell(&format!("click {} {y}", x + beside));
     };
     let see = |world: &mut World, text: &str| {
-        assert!(world.words().contains(text), "{}", world.screen(160, 45))
+        assert!(world.words().contains(text), "{}", world.screen(160, 45));
     };
     see(&mut world, "by when ▼");
     click(&mut world, "vs best", 0);

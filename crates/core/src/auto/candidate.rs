@@ -255,7 +255,7 @@ pub(super) fn keep_ended(
     match &told.ignored_ref {
         // It holds the other files that the command changed.
         Some(others) if *others != kernel.reference => {
-            line += &format!(" (in {})", kernel.reference)
+            line += &format!(" (in {})", kernel.reference);
         }
         _ => told.ignored_ref = Some(kernel.reference),
     }

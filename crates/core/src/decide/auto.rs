@@ -171,7 +171,7 @@ mod tests {
         // Wrong is wrong on an emulated device too.
         decides(
             &with(Speed::Faster, |v| {
-                (v.outcome, v.change, v.emulated) = (Outcome::Fail, None, true)
+                (v.outcome, v.change, v.emulated) = (Outcome::Fail, None, true);
             }),
             "discard",
         );
@@ -185,7 +185,7 @@ mod tests {
         decides_of(&caveated, true, "the result is caveated: heat");
         decides_of(
             &with(Speed::Same, |v| {
-                (v.outcome, v.change) = (Outcome::Fail, None)
+                (v.outcome, v.change) = (Outcome::Fail, None);
             }),
             true,
             "discard",

@@ -74,7 +74,7 @@ pub(super) fn take(
                 is_begun = true;
             }
             Step::Name { stored, why } => {
-                repo::name_commit(&locked.repo, &stored, &why).map_err(failed)?
+                repo::name_commit(&locked.repo, &stored, &why).map_err(failed)?;
             }
             Step::Kernel { commit, found } => {
                 let put = on_disk::put(project, locked, &commit, found.as_deref());

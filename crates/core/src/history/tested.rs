@@ -45,7 +45,7 @@ pub fn tested_beside(
         Outcome::Pass => {}
         Outcome::Fail => parts.push(verdict.why.clone()),
         Outcome::Crash if verdict.build_failed => {
-            parts.push(format!("does not build: {}", verdict.why))
+            parts.push(format!("does not build: {}", verdict.why));
         }
         Outcome::Crash => parts.push(format!("crashed: {}", verdict.why)),
         Outcome::Void | Outcome::NotJudged => parts.push("no verdict".to_owned()),
@@ -432,7 +432,7 @@ mod tests {
                 judged: 3,
                 of: 54,
                 when: When::Save,
-            })
+            });
         });
         assert!(!of(&save, &[kept("ccccccc", 170_000.0)]).contains("best"));
         let mut same = kept("ccccccc", 170_000.0);

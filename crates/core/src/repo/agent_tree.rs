@@ -451,7 +451,7 @@ fn walk(root: &Path, folder: &Path, found: &mut dyn FnMut(&Path, &Metadata)) {
         let name = folder.join(entry.file_name());
         match entry.metadata() {
             Ok(metadata) if metadata.is_dir() && entry.file_name() != ".git" => {
-                walk(root, &name, found)
+                walk(root, &name, found);
             }
             Ok(metadata) if !metadata.is_dir() => found(&name, &metadata),
             _ => {}

@@ -57,7 +57,7 @@ fn count_files(folder: &Path, depth: usize, limit: usize, count: &mut usize) {
         match entry.file_type() {
             _ if *count >= limit => return,
             Ok(kind) if kind.is_dir() && depth > 0 => {
-                count_files(&entry.path(), depth - 1, limit, count)
+                count_files(&entry.path(), depth - 1, limit, count);
             }
             Ok(kind) if kind.is_file() => *count += 1,
             _ => {}

@@ -11,7 +11,7 @@ pub(super) fn introduced(head: git2::Commit, name: &str, blob: Oid) -> Oid {
     for _ in 0..FAR {
         match holder.parent(0) {
             Ok(parent) if blob_in(&parent, name).is_some_and(|(id, _)| id == blob) => {
-                holder = parent
+                holder = parent;
             }
             _ => break,
         }

@@ -307,7 +307,7 @@ impl<'a> Announced<'a> {
         };
         match self.incumbent_record(index) {
             Ok(incumbent) => {
-                verdict.change = incumbent.and_then(|held| self.change(&candidate, &held))
+                verdict.change = incumbent.and_then(|held| self.change(&candidate, &held));
             }
             Err(error) => self.caveat(format!("no comparison with the incumbent: {error:#}")),
         }

@@ -275,7 +275,7 @@ impl Thread<'_> {
                 Ok(Some(record)) => self.tell(RunEvent::Ended(record)),
                 Ok(None) => {}
                 Err(NotRun::NeedsTrust(request)) => {
-                    self.tell(RunEvent::NeedsTrust { reason, request })
+                    self.tell(RunEvent::NeedsTrust { reason, request });
                 }
                 Err(error) => self.tell(RunEvent::NotStarted {
                     reason,
@@ -375,7 +375,7 @@ impl Thread<'_> {
         }
         let begun = self.begun.clone();
         match execute::begin(project, spec, &begun, &control, &mut |event| {
-            self.tell(event)
+            self.tell(event);
         })? {
             Begun::Own(run) => {
                 self.begun.push(run.start().id);

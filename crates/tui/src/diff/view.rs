@@ -124,7 +124,7 @@ impl DiffView {
                 DiffRow::Line { .. } | DiffRow::Pair { .. } => {
                     match head.take() {
                         Some(row) if same <= near => {
-                            targets.push(JumpTarget { row, is_head: true })
+                            targets.push(JumpTarget { row, is_head: true });
                         }
                         Some(_) => targets.push(JumpTarget {
                             row: at,

@@ -32,7 +32,7 @@ impl Model {
             Some(Action::Search) => help.typing = true,
             Some(Action::Close) if !help.search.value().is_empty() => *help = Help::default(),
             Some(Action::Close | Action::Help | Action::Open | Action::Quit) => {
-                drop(self.overlays.pop())
+                drop(self.overlays.pop());
             }
             _ => {}
         }

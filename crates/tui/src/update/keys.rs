@@ -170,10 +170,10 @@ impl Model {
             }
             Action::LogScale => self.panes.history.toggle_scale(),
             Action::SortNext if self.panes.focus() == Pane::Workloads => {
-                self.panes.workloads.sort_by_next()
+                self.panes.workloads.sort_by_next();
             }
             Action::SortReverse if self.panes.focus() == Pane::Workloads => {
-                self.panes.workloads.reverse()
+                self.panes.workloads.reverse();
             }
             Action::SortNext => return self.sort_by_next(),
             Action::SortReverse => return self.turn_order(),

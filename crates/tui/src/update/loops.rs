@@ -59,10 +59,10 @@ impl Model {
             }
             (Ok(()), Request::Resume) => self.say(MessageLevel::Info, "the loop goes on"),
             (Ok(()), Request::Stop) => {
-                self.say(MessageLevel::Info, "the loop ends after this turn")
+                self.say(MessageLevel::Info, "the loop ends after this turn");
             }
             (Ok(()), Request::EndTurn) => {
-                self.say(MessageLevel::Info, "the turn ends; the loop goes on")
+                self.say(MessageLevel::Info, "the turn ends; the loop goes on");
             }
         }
         self.load_loop().into_iter().collect()

@@ -33,7 +33,7 @@ impl Model {
         }
         match (self.overlays.last_mut(), wheel, event.kind) {
             (Some(Overlay::Help(help)), Some(by), _) => {
-                help.scroll = help.scroll.saturating_add_signed(by)
+                help.scroll = help.scroll.saturating_add_signed(by);
             }
             (Some(Overlay::Listing { scroll, .. }), Some(by), _) => {
                 *scroll = scroll.saturating_add_signed(by);

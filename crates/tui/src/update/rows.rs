@@ -23,7 +23,7 @@ impl Model {
             Pane::Build => self.panes.build.go_to(at),
             Pane::Profile => self.panes.profile.go_to(at),
             Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => {
-                self.panes.loops.go_to(pane, at)
+                self.panes.loops.go_to(pane, at);
             }
         }
         Vec::new()
@@ -39,7 +39,7 @@ impl Model {
             Pane::Build => self.panes.build.unmark(),
             Pane::Profile => self.panes.profile.unmark(),
             Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => {
-                self.panes.loops.unmark(pane)
+                self.panes.loops.unmark(pane);
             }
             Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Workloads | Pane::Source => {}
         }

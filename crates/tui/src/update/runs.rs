@@ -159,7 +159,7 @@ impl Model {
             (true, true) => {}
             (true, false) => self.runs.check = FinishedRun::of(record, report),
             (false, _) => {
-                self.runs.last = FinishedRun::of(record, report).or(self.runs.last.take())
+                self.runs.last = FinishedRun::of(record, report).or(self.runs.last.take());
             }
         }
         [Effect::Refresh]

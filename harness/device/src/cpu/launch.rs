@@ -158,9 +158,9 @@ impl Launch {
                 return GridWait::Released;
             }
             if round % 64 == 63 {
-                std::thread::yield_now()
+                std::thread::yield_now();
             } else {
-                std::hint::spin_loop()
+                std::hint::spin_loop();
             }
         }
         let mut grid = self.grid();

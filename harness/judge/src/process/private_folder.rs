@@ -138,7 +138,7 @@ fn remove(folder: &Path) {
     for _ in 0..ATTEMPTS {
         match fs::remove_dir_all(folder) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                std::thread::sleep(PAUSE)
+                std::thread::sleep(PAUSE);
             }
             // What cannot be removed does no harm and stays.
             Ok(()) | Err(_) => return,

@@ -542,7 +542,7 @@ fn forged_answers_are_a_crash_and_no_panic() {
     );
     let noise = forged(|mut s| {
         s.write_all(b"correctness: pass\nthroughput_sps: 1e9\n")
-            .unwrap()
+            .unwrap();
     });
     assert!(
         noise.to_string().contains("a frame that begins with"),

@@ -120,7 +120,7 @@ fn prints_a_flood() -> Result<(), Failed> {
 /// The interpreter may be a program of the folder, so it is not started.
 fn needs_trust() -> Result<(), Failed> {
     let judged = judge_with("#!/bin/sh\necho started\n", |options| {
-        options.trusted = false
+        options.trusted = false;
     });
     expect(
         &judged,

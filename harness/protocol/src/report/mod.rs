@@ -63,8 +63,7 @@
 //! - `spread_pct: 0.012 launches=6 trials=1`: the median distance of the candidate's turns from
 //!   their median, in percent.
 //! - `turns_series: 15436.500,…`: the microseconds of every turn, in order.
-//! -
-//!   `workload: rows=3 cols=257 kernel_us=4.1 low_us=4.0 high_us=4.3 mad_us=… n=… gbps=… gflops=… of_floor=61.2 incumbent_us=4.2 ratio=1.0213 ratio_low=1.0190 ratio_high=1.0236 speed=faster correctness=pass`:
+//! - `workload: rows=3 cols=257 kernel_us=4.1 low_us=4.0 high_us=4.3 mad_us=… n=… gbps=… gflops=… of_floor=61.2 incumbent_us=4.2 ratio=1.0213 ratio_low=1.0190 ratio_high=1.0236 speed=faster correctness=pass`:
 //!   one workload, as `key=value` words ([`Workload`]).
 //! - `workloads: 3 of=54 when=save`: how many of the problem's workloads were judged
 //!   ([`JudgedWorkloads`]).
@@ -84,8 +83,7 @@
 //! - `build_s: 0.40 reused=yes`: seconds of the build; `reused=yes` if the build cache had it.
 //! - `registers:`, `spill_bytes:`, `shared_bytes:`: the kernel's resources a thread, a thread and a
 //!   block.
-//! -
-//!   `launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25`:
+//! - `launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25`:
 //!   the shape from the launch statement; the occupancy is in percent of a multiprocessor's
 //!   threads. `cluster=2x1x1` are the blocks of a cluster, `tensor_maps=1` is the number of TMA
 //!   tensor maps.

@@ -207,7 +207,7 @@ impl Peer {
             "peer_hash" => {
                 self.hash = Some(first_word(rest))
                     .filter(|hash| is_hash(hash))
-                    .map(str::to_owned)
+                    .map(str::to_owned);
             }
             "peer_versions" => rest.clone_into(&mut self.versions),
             "peer_left_out" => self.left_out.extend(PeerLeftOut::read(rest)),

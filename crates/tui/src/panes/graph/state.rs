@@ -115,7 +115,7 @@ impl GraphState {
                 self.target = (!self.go_to(&digits)).then_some(ReadTarget::Commit(digits));
             }
             Some(ReadTarget::Tried(entry)) => {
-                self.target = self.insert(entry).map(ReadTarget::Tried)
+                self.target = self.insert(entry).map(ReadTarget::Tried);
             }
         }
         self.target.is_none()

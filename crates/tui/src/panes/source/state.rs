@@ -236,7 +236,7 @@ impl SourceState {
     pub fn move_by(&mut self, by: isize) {
         match self.mode {
             SourceMode::File => {
-                self.cursor = self.cursor.saturating_add_signed(by).min(self.last())
+                self.cursor = self.cursor.saturating_add_signed(by).min(self.last());
             }
             SourceMode::Unified | SourceMode::Split => self.view.move_by(by),
         }

@@ -159,7 +159,7 @@ impl Driver for CpuDriver {
         // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No
         // reference to an allocation exists, only its address, so `bytes` lies elsewhere.
         unsafe {
-            std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len())
+            std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len());
         };
         Ok(())
     }

@@ -91,7 +91,7 @@ unsafe extern "C" fn atomic(
             kind,
             pc,
             Some((what, acquires, releases)),
-        )
+        );
     };
 }
 

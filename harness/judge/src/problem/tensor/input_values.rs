@@ -149,7 +149,7 @@ impl InputValues {
         match self {
             InputValues::Constant(CellValue::Float(value)) => dtype.encode_each(stretch, || *value),
             InputValues::Constant(CellValue::Integer(value)) => {
-                fill_integers(dtype, stretch, || *value)
+                fill_integers(dtype, stretch, || *value);
             }
             InputValues::Normal { mean, std } => match Normal::new(*mean, *std) {
                 Ok(normal) => {

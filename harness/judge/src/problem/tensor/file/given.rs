@@ -40,7 +40,7 @@ impl ProblemFile {
                         e.of(format_args!("values of '{name}'"))
                             .within(name.as_str())
                             .within("values")
-                    })?
+                    })?;
                 }
             }
         }

@@ -354,7 +354,7 @@ fn lines_of(kinds: &str, like: PlantedTensor, fill: f64) -> Vec<(String, Vec<f64
         let mut bytes = Vec::new();
         (0..64).for_each(|at| {
             like.dtype
-                .encode(fill * (1.0 + f64::from(at) / 1000.0), &mut bytes)
+                .encode(fill * (1.0 + f64::from(at) / 1000.0), &mut bytes);
         });
         let mut inputs = vec![Some(bytes)];
         plant(&mut inputs, &placed, &tensors, 3);
