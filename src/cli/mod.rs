@@ -157,7 +157,7 @@ enum Command {
     /// List the colour schemes, or show one in this terminal
     Theme(theme::ThemeArgs),
     /// Serve an MCP client over stdin and stdout, so that a coding agent can judge and decide
-    /// (docs/mcp.md)
+    /// (docs/agents.md)
     Mcp(mcp::McpArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
