@@ -14,6 +14,7 @@ mod export;
 mod fetch;
 mod gpu_tests;
 mod harness;
+pub mod help;
 mod init;
 mod interrupt;
 mod json;
@@ -51,7 +52,13 @@ use std::process::ExitCode;
 ///
 /// Without a subcommand the screen opens.
 #[derive(Parser, Debug)]
-#[command(name = "lab", version, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "lab",
+    version,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    after_long_help = help::KERNEL_AND_EXIT_CODES
+)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -159,8 +166,12 @@ enum Command {
     /// Serve an MCP client over stdin and stdout, so that a coding agent can judge and decide
     /// (docs/agents.md)
     Mcp(mcp::McpArgs),
+    /// Print the help of a command, or a page of the manual
+    Help(help::HelpArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
+    /// Write the man pages into a folder
+    ManPages(help::ManPagesArgs),
     /// Judge one problem folder with the built-in harness and print the run.log lines
     Harness(Box<harness::HarnessArgs>),
     #[command(hide = true)]
@@ -171,8 +182,14 @@ enum Command {
     Supervise(run::SuperviseArgs),
 }
 
+/// The command line with all its commands and options, from which help, man pages, completions and
+/// docs/commands.md are made.
+pub fn definition() -> clap::Command {
+    Cli::command()
+}
+
 pub fn main() -> ExitCode {
-    output::remember_request(Cli::command);
+    output::remember_request(definition);
     output::install_panic_hook();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -248,7 +265,9 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Trust(options)) => trust::main(&options),
         Some(Command::Mcp(options)) => mcp::main(&options),
         Some(Command::Theme(options)) => theme::main(&options),
-        Some(Command::Completions(options)) => return completions::main(&options, Cli::command()),
+        Some(Command::Help(options)) => return help::main(&options, definition()),
+        Some(Command::ManPages(options)) => help::man_pages(&options, definition()),
+        Some(Command::Completions(options)) => return completions::main(&options, definition()),
     };
     outcome.unwrap_or_else(|error| failed(&format!("{error:#}"), output::FAILED))
 }
