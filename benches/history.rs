@@ -32,7 +32,7 @@ use lab_tui::views::View;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Measured so often; the median is told.
+/// The number of measurements; the median is printed.
 const TIMES: usize = 5;
 
 fn main() -> Result<()> {

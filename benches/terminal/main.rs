@@ -268,7 +268,7 @@ fn compare<const N: usize>(title: &str, ground: &Ground, contenders: [Option<Con
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for contender in contenders.into_iter().flatten() {
-        // Of a peer that shows something else the others are none the worse.
+        // If a peer shows something else, the others are measured all the same.
         match row(&contender, ground) {
             Ok(row) => println!("{row}"),
             Err(why) => {

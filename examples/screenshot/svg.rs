@@ -9,7 +9,7 @@ use vt100::{Cell, Color, Screen};
 const WIDTH: f32 = 8.4;
 const HEIGHT: f32 = 18.0;
 const FONT: f32 = 14.0;
-/// Of a letter below the top of its cell.
+/// Distance of a letter's base line from the top of its cell.
 const BASELINE: f32 = 13.5;
 const MARGIN: f32 = 12.0;
 

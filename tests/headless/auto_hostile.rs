@@ -1,4 +1,4 @@
-//! `lab auto` with commands that attack the loop or the repository: each is harmless, is told, and
+//! `lab auto` with commands that attack the loop or the repository: each is harmless, is named, and
 //! the loop goes on.
 
 use crate::auto_loop::{auto, auto_command, body, incumbent_is_back, lab, state};

@@ -1,4 +1,4 @@
-//! `lab auto`: one loop works on a kernel, also where the files that say so were removed.
+//! `lab auto`: one loop works on a kernel, also if somebody removed the files that say so.
 
 use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab};
 use crate::lab::{Beside, Lab, until};

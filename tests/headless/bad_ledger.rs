@@ -253,7 +253,7 @@ fn columns_of_the_users_own_make_no_row_missing_and_stay() {
         lab.read("results.tsv"),
         with_column.replace("\tbetter\t", "\tbetter by half\t")
     );
-    // A figure that somebody broke is told of, and the row is still there.
+    // A damaged figure is named, and the row is still there.
     let broken = before.replace("\t1000.0\t1000.0\t", "\tquick\t1000.0\t");
     lab.write("results.tsv", &broken);
     let output = lab

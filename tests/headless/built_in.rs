@@ -125,7 +125,7 @@ fn a_broken_driver_is_told_where_auto_takes_the_cpu_device() {
         .says("the NVIDIA driver is installed")
         .says(why);
     with_driver("probe").says(&told);
-    // Nobody is told without a driver, nor who asked for the cpu device.
+    // No message without a driver, and none if the user asked for the cpu device.
     if !Path::new("/dev/nvidia0").exists() {
         let without = lab.lab("harness kernels/rmsnorm --device auto").is(0);
         assert!(!without.out.contains("caveat: device"), "{without:?}");

@@ -181,7 +181,7 @@ fn the_kernels_of_the_repository_are_named_without_those_of_tests() {
     lab.lab("run")
         .is(64)
         .says("project.kernels = [\"../x\"]: it names folders below that of lab.toml");
-    // A new problem that the list leaves out is told.
+    // If the list of kernels leaves out the new problem, a note says so.
     lab.write("lab.toml", "[project]\nkernels = [\"tests\"]\n");
     lab.lab("new other")
         .is(0)

@@ -19,7 +19,7 @@ fn an_error_is_shown_at_its_line_and_the_editor_opens_there() {
     lab.wait("the editor", |_| {
         fs::read_to_string(bench.repo().join("at")).is_ok_and(|at| at == "+2\n")
     });
-    // A script of the user's own is told the place as they write it.
+    // The user's own script gets the place in the form that the setting asks for.
     bench.config(&format!(
         "editor = \"{} {{line}},{{column}}:{{file}}\"\n",
         editor.display()

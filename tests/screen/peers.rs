@@ -83,7 +83,7 @@ fn a_save_shows_the_last_figure_of_its_bytes_or_says_that_it_is_the_incumbents()
         screen.contains("incumbent 1.65× F.rms_norm (1.63 … 1.67), 2 h ago"),
         "{screen}"
     );
-    // A figure of another device is none.
+    // A figure of another device does not count.
     world.peers = Some(LastPeers {
         device: Some("L40S".into()),
         ..figure("bytes-3")

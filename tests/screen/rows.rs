@@ -211,7 +211,7 @@ fn a_number_in_the_palette_goes_to_that_row() {
         "press :; type 99999999999999999999; press enter",
     );
     assert!(world.words().contains("▸ 54"), "{}", world.screen(160, 45));
-    // Of a list, it selects; and what is selected is chosen everywhere.
+    // In a list, it selects a row; the selection holds in all views.
     steps(&mut world, "press 3 :; type 3; press enter");
     assert_eq!(
         world.model.selected().map(|e| e.row.description.as_str()),
@@ -223,7 +223,7 @@ fn a_number_in_the_palette_goes_to_that_row() {
         "{}",
         world.screen(160, 45)
     );
-    // Of a text, it stands out until that is scrolled.
+    // In a text, the line is highlighted until the text is scrolled.
     steps(&mut world, "press 5 tab :; type 4; press enter");
     assert_eq!(
         outstanding(&mut world),

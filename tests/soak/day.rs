@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Ctrl-U: the words of a discard that came to nothing are there again.
+/// Ctrl-U: the words of a discard that did not happen are there again.
 const CLEAR: &str = "\x15";
 
 type Deed = fn(&mut Day);

@@ -26,7 +26,7 @@ pub struct ProjectStatus {
     /// The last run that judged exactly the present bytes and has a verdict. A foreign one does not
     /// count: the bytes are to be judged again.
     pub judged: Option<Record>,
-    /// The last check of exactly the present bytes that came to an end.
+    /// The last completed check of exactly the present bytes.
     pub check: Option<Record>,
     /// What was measured last beside the problem's peers: of the present bytes, else of the
     /// incumbent. On the device of the last run.

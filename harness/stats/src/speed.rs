@@ -44,7 +44,7 @@ pub enum Speed {
     Same,
     /// The measurement shows none of the three.
     Undecided,
-    /// Of several workloads one is slower, and the whole or another workload is not. See
+    /// One of several workloads is slower, and the whole or another workload is not. See
     /// [`Speed::of_whole`]. The rule gives this verdict to no single ratio.
     Mixed,
 }

@@ -40,7 +40,7 @@ fn depth(settings: &Settings) -> ColorDepth {
     said.flatten().unwrap_or(ColorDepth::Rgb)
 }
 
-/// Of a config, its lines separated by `|`.
+/// A config whose lines are separated by `|`.
 pub fn preferences(config: &str) -> Result<Preferences, String> {
     let settings = Settings::parse(&config.replace('|', "\n"), "config.toml")?;
     let theme = Theme::choose(settings.theme.as_deref(), depth(&settings))?;

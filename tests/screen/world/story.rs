@@ -41,7 +41,7 @@ impl World {
                 self.disk = format!("bytes-{}", self.saves);
                 self.send(self.changed());
             }
-            // One that was asked for before the last: its start is told late.
+            // The run was requested before the last one: its start is reported late.
             "begins" => self.start(lab_core::run::Reason::Rerun),
             "reopen" => {
                 let setup = self.model.setup.clone();

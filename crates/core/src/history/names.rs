@@ -125,7 +125,7 @@ fn own_run(
             index.store().kernel(run).display()
         )));
     };
-    // Of a run that was decided twice the last decision counts.
+    // If a run was decided twice, the last decision counts.
     commits.retain(|commit| commit.id == decided || !was.contains(&commit.id.as_str()));
     if !commits.iter().any(|commit| commit.id == decided) {
         match repo::commits_named(repo, &decided)?.pop() {

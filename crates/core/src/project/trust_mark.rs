@@ -41,7 +41,7 @@ impl TrustMark {
         TrustMark(hash.finalize().to_hex().to_string())
     }
 
-    /// The error is of a missing home folder.
+    /// Returns an error if no home folder is known.
     pub fn is_granted(&self) -> Result<bool> {
         Ok(folder()?.join(&self.0).exists())
     }

@@ -171,7 +171,7 @@ fn checked_out(
     }
 }
 
-/// The blob of a plain file of a commit; a link is none.
+/// The blob of a plain file in a commit. Links do not count.
 fn plain_file<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Option<Blob<'r>> {
     let (id, mode) = super::blob_in(commit, name)?;
     git.find_blob(id)

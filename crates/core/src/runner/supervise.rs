@@ -1,5 +1,5 @@
 //! `lab supervise`, a hidden subcommand: the parent of an external harness. It ends the harness and
-//! all its children when the lab ends, also where the lab is killed by SIGKILL.
+//! all its children when the lab ends, also if SIGKILL ends the lab.
 //!
 //! The supervisor leads the process group. When the lab's thread that started it is gone, the
 //! kernel sends it a signal, and it ends its whole group, itself included. `setsid` takes a process

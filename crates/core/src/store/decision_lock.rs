@@ -1,4 +1,4 @@
-//! One decision at a time, also where commands run beside a screen; and the list of records that
+//! One decision at a time, also if commands run beside a screen; and the list of records that
 //! decisions wrote.
 //!
 //! The file `.lab/decide.lock` is both: processes lock it, and it holds one line with the run's

@@ -26,7 +26,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use worker::Worker;
 
-/// What the watcher's thread is told.
+/// A request to the watcher's thread.
 enum Command {
     /// Something happened in a watched folder. These files were closed after writing, or got their
     /// names.

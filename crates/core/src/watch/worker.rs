@@ -81,7 +81,7 @@ impl Worker {
         worker
     }
 
-    /// Works until it is told to quit or nobody can send any more.
+    /// Works until a request to quit arrives or no sender is left.
     pub(super) fn run(&mut self, inbox: &Receiver<Command>) {
         let mut next_look = Instant::now() + LOOK_EVERY;
         loop {

@@ -1,6 +1,6 @@
 //! The refusal of arguments that are not a kernel's parameters, in the same words on each device.
 
-/// What such a refusal says behind the kernel's name.
+/// The text of this refusal behind the kernel's name.
 pub const OTHER_PARAMETERS: &str = "takes other parameters than the problem passes";
 
 /// Returns why arguments of these sizes, in bytes, cannot be passed to a kernel whose parameters

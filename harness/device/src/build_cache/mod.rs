@@ -4,7 +4,7 @@
 //! [`CachedBuilder`] wraps a [`Builder`]. It finds an image by a hash of everything that the build
 //! depends on (`key.rs`): the source, the local headers, the options, the target, the compiler, and
 //! this program's own file. It builds a source whose dependencies cannot all be hashed each time.
-//! It does not keep a failed build: such a build takes little time, and it may have failed because
+//! It does not keep a failed build: a failed build takes little time, and it may have failed because
 //! the disk was full.
 
 mod key;

@@ -7,7 +7,7 @@ pub const QUICK: [&str; 33] = [
     "gpu__time_duration.sum",
     "sm__cycles_elapsed.avg.per_second",
     "dram__cycles_elapsed.avg.per_second",
-    // How near the launch comes to the limits of the chip.
+    // How near the launch is to the limits of the chip.
     "sm__throughput.avg.pct_of_peak_sustained_elapsed",
     "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
     "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",

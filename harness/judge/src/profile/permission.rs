@@ -8,7 +8,7 @@ use std::path::Path;
 pub enum Permission {
     /// The driver lets every user read counters, or this process has the capability.
     Allowed,
-    /// The driver lets only administrators read counters, and this process is none.
+    /// The driver lets only administrators read counters, and this process has no such right.
     Refused,
     /// The driver does not say.
     Unknown,

@@ -180,7 +180,7 @@ fn segments_between_ascending_offsets_cover_all_cells_and_some_are_empty() {
     let body = "if (i < segments) { float s = 0; int k = offsets[i]; do s += x[min(k, n - 1)]; \
                 while (++k < offsets[i + 1]); y[i] = s; }";
     SEGMENTS.fails(body, "y[");
-    // Of the last segment, the last cell is left out.
+    // The kernel leaves out the last cell of the last segment.
     let body = "if (i < segments) { float s = 0; for (int k = offsets[i]; k < min(offsets[i + 1], n - 1); k++) \
                 s += x[k]; y[i] = s; }";
     SEGMENTS.fails(body, "y[");

@@ -17,7 +17,7 @@ impl Clock {
         Clock(Arc::new(Mutex::new(Instant::now())))
     }
 
-    /// Lets the run start now. A judge on standby calls this when it is told to judge.
+    /// Lets the run start now. A judge on standby calls this when its request arrives.
     pub fn restart(&self) {
         *self.began() = Instant::now();
     }

@@ -1,4 +1,4 @@
-//! What a run came to, from what its harness printed and how the run ended.
+//! The outcome of a run, from what its harness printed and how the run ended.
 
 use super::{Ending, Facts, Outcome};
 use crate::text::{figures, signal};
@@ -101,7 +101,7 @@ fn own_words(facts: &Facts) -> String {
         .to_owned()
 }
 
-/// What a run came to, and why: the rules stand in the protocol's order.
+/// Returns the outcome of a run and its reason. The rules have the protocol's order.
 pub(super) fn outcome(facts: &Facts) -> (Outcome, String) {
     let report = facts.report;
     if facts.ending == Ending::Superseded {

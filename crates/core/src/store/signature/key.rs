@@ -52,7 +52,7 @@ impl Key {
         Key::read(&place()?)
     }
 
-    /// The key, which is made where there is none.
+    /// Returns the key. Makes one if there is no key yet.
     pub(super) fn get_or_create() -> Result<Key> {
         let file = place()?;
         match Key::read(&file)? {

@@ -1,5 +1,5 @@
 //! A series as a strip of blocks under its gate: where along the steps the difference lies, how
-//! near it comes to the limit, and which step is the worst.
+//! near the value is to the limit, and which step is the worst.
 
 use crate::chart::SymbolSet;
 use crate::format;

@@ -11,7 +11,7 @@ const MEASUREMENTS: u64 = 600;
 /// The least part of the measurements in which all is right, in percent.
 const ALL_RIGHT: f64 = 95.0;
 
-/// What a measurement of several workloads came to.
+/// The result of a measurement of several workloads.
 struct Measured {
     /// In the order of the workloads.
     found: Vec<WorkloadSpeed>,

@@ -153,7 +153,7 @@ impl Objective {
     }
 
     /// The seconds that stand for a turn: if one kernel's are half of another's, its objective is
-    /// twice as good. Of a geometric mean that is the geometric mean of the times, whatever the
+    /// twice as good. For a geometric mean, the result is the geometric mean of the times, whatever the
     /// figure.
     pub fn seconds_of_turn(self, launches: &[Amounts], turn: &[f64]) -> Option<f64> {
         if self.figure == Figure::Time || self.aggregate == Aggregate::Geometric {
