@@ -7,8 +7,10 @@ mod usable;
 
 pub use rows::Rows;
 
-use crate::effect::Redraw;
+use crate::effect::{Effect, Redraw};
 use crate::geometry::FrameGeometry;
+use crate::keymap::{Action, KeyScope};
+use crate::layout::Layout;
 use crate::overlay::Overlay;
 use crate::palette::{self, Offer, PaletteRows};
 use crate::panes::workloads::{self, WorkloadTable};
@@ -22,7 +24,6 @@ use crate::status::{MessageLevel, StatusLine};
 use crate::text::printable;
 use crate::theme::Theme;
 use crate::views::View;
-use crate::{keymap::KeyScope, layout::Layout};
 use jiff::tz::TimeZone;
 use lab_core::history::details::ExperimentDetails;
 use lab_core::run::RunId;
@@ -63,6 +64,8 @@ pub struct FrameState {
     pub geometry: FrameGeometry,
     /// Set by the update in progress.
     pub redraw: Redraw,
+    /// What the update in progress wants done, in this order.
+    pub effects: Vec<Effect>,
 }
 
 impl Model {
@@ -126,13 +129,31 @@ impl Model {
             .and_then(|present| present.as_ref().ok());
         profile::ProfileData {
             profiles: &self.profiles,
-            key: self.appearance.keymap.way(crate::keymap::Action::Profile),
+            key: self.way(Action::Profile),
             at: self
                 .repository
                 .looked
                 .map(|(at, then)| at + self.now.saturating_sub(then)),
             is_stale: shown.is_some() && shown != present,
         }
+    }
+
+    pub fn inform(&mut self, text: impl Into<String>) {
+        self.say(MessageLevel::Info, text);
+    }
+
+    pub fn warn(&mut self, text: impl Into<String>) {
+        self.say(MessageLevel::Warning, text);
+    }
+
+    /// Reports an error, which stays until a key is pressed.
+    pub fn fail(&mut self, text: impl Into<String>) {
+        self.say(MessageLevel::Error, text);
+    }
+
+    /// The key of an action, or how the palette finds it.
+    pub fn way(&self, action: Action) -> String {
+        self.appearance.keymap.way(action)
     }
 
     /// Shows a message.

@@ -3,13 +3,12 @@
 use crate::effect::Effect;
 use crate::model::Model;
 use crate::model::copy::shortened;
-use crate::status::MessageLevel;
 use crate::text::fit;
 
 impl Model {
-    pub(super) fn copy(&mut self) -> Vec<Effect> {
+    pub(super) fn copy(&mut self) {
         let Ok(text) = self.to_copy() else {
-            return Vec::new();
+            return;
         };
         let (text, cut) = shortened(&text);
         let what = match text.lines().count() {
@@ -21,7 +20,7 @@ impl Model {
         } else {
             ""
         };
-        self.say(MessageLevel::Info, format!("copied {what}{rest}"));
-        vec![Effect::Copy(text)]
+        self.inform(format!("copied {what}{rest}"));
+        self.emit(Effect::Copy(text))
     }
 }

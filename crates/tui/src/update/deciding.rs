@@ -1,14 +1,12 @@
 //! Keep, discard and undo, by the user or by rule.
 
-use super::ask;
 use crate::draft::Draft;
-use crate::effect::{Effect, Redraw};
+use crate::effect::Effect;
 use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::request::RepositoryRequest;
 use crate::state::{Deciding, ExpectedBytes, HeldOutCheck};
-use crate::status::MessageLevel;
 use crate::text::printable;
 use lab_core::decide::auto::{self, AutoDecision};
 use lab_core::decide::policy::{Discard, Newer};
@@ -70,7 +68,7 @@ impl Model {
             Ok(Discard::AlsoNewer(run, Newer::Changed(_))) => format!(
                 "{kernel} has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
             ),
-            Err(why) => return self.say(MessageLevel::Warning, why.to_string()),
+            Err(why) => return self.warn(why.to_string()),
         };
         self.ask_discard(question);
     }
@@ -98,7 +96,7 @@ impl Model {
         tested(record, &self.repository.experiments, &self.setup.config())
     }
 
-    pub(super) fn accept_keep(&mut self, mut draft: Draft) -> Vec<Effect> {
+    pub(super) fn accept_keep(&mut self, mut draft: Draft) {
         draft.complete();
         draft.problem = if draft.subject().is_empty() {
             Some("describe what you tried: it becomes the commit's subject".to_owned())
@@ -108,7 +106,7 @@ impl Model {
         };
         if draft.problem.is_some() {
             self.overlays.push(Overlay::Keep { draft });
-            return Vec::new();
+            return;
         }
         self.decision.in_progress = Some(Deciding::Keep);
         let request = RepositoryRequest::Keep {
@@ -118,17 +116,17 @@ impl Model {
         };
         // The draft stays until the keep succeeds: it may still be refused.
         self.decision.drafts.put_keep(draft);
-        ask(request)
+        self.ask(request)
     }
 
-    pub(super) fn accept_discard(&mut self, mut draft: Draft, confirmed: bool) -> Vec<Effect> {
+    pub(super) fn accept_discard(&mut self, mut draft: Draft, confirmed: bool) {
         draft.complete();
         draft.problem = self
             .no_longer_possible(Action::Discard, draft.run)
             .or_else(|| draft.wrong());
         if draft.problem.is_some() {
             self.overlays.push(Overlay::Discard { draft, confirmed });
-            return Vec::new();
+            return;
         }
         self.decision.in_progress = Some(Deciding::Discard);
         let message = draft.message(&self.default_description());
@@ -138,7 +136,7 @@ impl Model {
             confirmed,
         };
         self.decision.drafts.put_discard(draft);
-        ask(request)
+        self.ask(request)
     }
 
     /// Why the run of an open dialog can no longer be decided: another run or save came while it
@@ -161,15 +159,14 @@ impl Model {
     }
 
     /// New lines of the held-out check before a keep. They follow the run's own lines in run.log.
-    pub(super) fn on_held_out(&mut self, run: RunId, batch: Batch) -> Vec<Effect> {
+    pub(super) fn on_held_out(&mut self, run: RunId, batch: Batch) {
         let is_last = self
             .runs
             .last
             .as_ref()
             .is_some_and(|last| last.start.id == run);
         if self.decision.in_progress != Some(Deciding::Keep) || !is_last {
-            self.frame.redraw = Redraw::No;
-            return Vec::new();
+            return self.ignore();
         }
         self.panes.log.push(batch.skipped, batch.lines);
         let (began, sealed_runs) = (self.now, self.sealed_runs());
@@ -182,10 +179,9 @@ impl Model {
         if let Some(report) = batch.report {
             checking.report = report;
         }
-        Vec::new()
     }
 
-    pub(super) fn on_decided(&mut self, result: Result<Decided, Refusal>) -> Vec<Effect> {
+    pub(super) fn on_decided(&mut self, result: Result<Decided, Refusal>) {
         let was = self.decision.in_progress.take();
         let by_rule = std::mem::take(&mut self.decision.by_rule);
         self.decision.held_out = None;
@@ -207,22 +203,19 @@ impl Model {
                 {
                     last.decided = Some(decided.status);
                 }
-                vec![Effect::Refresh]
+                self.emit(Effect::Refresh)
             }
             Err(refusal) if by_rule => {
-                self.say(
-                    MessageLevel::Warning,
-                    format!("auto-decide leaves the run to you: {refusal}"),
-                );
-                vec![Effect::Refresh]
+                self.warn(format!("auto-decide leaves the run to you: {refusal}"));
+                self.emit(Effect::Refresh)
             }
             Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
                 self.ask_discard(question);
-                vec![Effect::Refresh]
+                self.emit(Effect::Refresh)
             }
             Err(refusal) => {
                 self.refuse(was.unwrap_or(Deciding::Keep), refusal.to_string());
-                vec![Effect::Refresh]
+                self.emit(Effect::Refresh)
             }
         }
     }
@@ -242,11 +235,11 @@ impl Model {
             text.push_str(" · ");
             text.push_str(note);
         }
-        self.say(MessageLevel::Info, text);
+        self.inform(text);
     }
 
     /// Asks whether the last decision is to be undone.
-    pub(super) fn on_undoable(&mut self, undoable: Result<Undoable, String>) -> Vec<Effect> {
+    pub(super) fn on_undoable(&mut self, undoable: Result<Undoable, String>) {
         match undoable {
             Ok(Undoable { run, question, .. }) if self.is_calm().is_ok() => {
                 self.overlays
@@ -257,21 +250,20 @@ impl Model {
                 });
             }
             Ok(_) => {}
-            Err(why) => self.say(MessageLevel::Warning, format!("undo: {why}")),
+            Err(why) => self.warn(format!("undo: {why}")),
         }
-        Vec::new()
     }
 
-    pub(super) fn undo(&mut self, run: RunId) -> Vec<Effect> {
+    pub(super) fn undo(&mut self, run: RunId) {
         if let Err(why) = self.is_calm() {
             self.refuse(Deciding::Undo, why);
-            return Vec::new();
+            return;
         }
         self.decision.in_progress = Some(Deciding::Undo);
-        ask(RepositoryRequest::Undo(run))
+        self.ask(RepositoryRequest::Undo(run))
     }
 
-    pub(super) fn on_undone(&mut self, result: Result<Undone, Refusal>) -> Vec<Effect> {
+    pub(super) fn on_undone(&mut self, result: Result<Undone, Refusal>) {
         self.decision.in_progress = None;
         self.selection.details = None;
         match result {
@@ -292,33 +284,29 @@ impl Model {
                 for note in &undone.notes {
                     text.push_str(&format!(" · {note}"));
                 }
-                self.say(MessageLevel::Info, text);
+                self.inform(text);
             }
             Err(refusal) => self.refuse(Deciding::Undo, refusal.to_string()),
         }
-        vec![Effect::Refresh]
+        self.emit(Effect::Refresh)
     }
 
     pub(super) fn toggle_auto(&mut self) {
         self.decision.auto = !self.decision.auto;
         match self.decision.auto {
-            true => self.say(MessageLevel::Info, auto::rule(&self.setup.auto)),
+            true => self.inform(auto::rule(&self.setup.auto)),
             false => {
-                let (keep, discard) = (
-                    self.appearance.keymap.way(Action::Keep),
-                    self.appearance.keymap.way(Action::Discard),
-                );
-                self.say(
-                    MessageLevel::Info,
-                    format!("auto-decide is off: {keep} keeps, {discard} discards"),
-                );
+                let (keep, discard) = (self.way(Action::Keep), self.way(Action::Discard));
+                self.inform(format!(
+                    "auto-decide is off: {keep} keeps, {discard} discards"
+                ));
             }
         }
     }
 
     /// Decides by rule about the run that has just ended, once the repository was looked at after
     /// its end.
-    pub(super) fn decide_by_rule(&mut self) -> Vec<Effect> {
+    pub(super) fn decide_by_rule(&mut self) {
         let ended = self
             .repository
             .status
@@ -329,7 +317,7 @@ impl Model {
             .awaiting_rule
             .take_if(|run| Some(*run) <= ended)
         else {
-            return Vec::new();
+            return;
         };
         // The loop decides its runs itself.
         let by_rule = self.decision.auto && !self.loops.running;
@@ -339,7 +327,7 @@ impl Model {
             .as_ref()
             .filter(|last| by_rule && last.start.id == run);
         let Some(record) = last.map(|last| last.record.clone()) else {
-            return Vec::new();
+            return;
         };
         let snapshot = self
             .repository
@@ -380,16 +368,12 @@ impl Model {
         };
         match ruled {
             Err(why) => {
-                self.say(
-                    MessageLevel::Info,
-                    format!("auto-decide leaves run {run} to you: {why}"),
-                );
-                Vec::new()
+                self.inform(format!("auto-decide leaves run {run} to you: {why}"));
             }
             Ok((what, request)) => {
                 self.decision.in_progress = Some(what);
                 self.decision.by_rule = true;
-                ask(request)
+                self.ask(request)
             }
         }
     }

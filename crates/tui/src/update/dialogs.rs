@@ -1,12 +1,9 @@
 //! The keys in dialogs: questions, and lines that are typed.
 
-use super::ask;
-use crate::effect::Effect;
 use crate::keymap::{Action, Key, KeyScope};
 use crate::model::Model;
 use crate::overlay::{Help, Overlay};
 use crate::request::RepositoryRequest;
-use crate::status::MessageLevel;
 use ratatui::crossterm::event::{Event as Raw, KeyEvent, KeyModifiers};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
@@ -23,9 +20,9 @@ impl Model {
 
     /// In the help only the keys act that scroll or close it: letters that were meant for a search
     /// must decide nothing.
-    pub(super) fn on_help_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+    pub(super) fn on_help_key(&mut self, key: KeyEvent) {
         let Some(Overlay::Help(help)) = self.overlays.last_mut() else {
-            return Vec::new();
+            return;
         };
         match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
             Some(action) if scroll_by_key(&mut help.scroll, action) => {}
@@ -36,31 +33,29 @@ impl Model {
             }
             _ => {}
         }
-        Vec::new()
     }
 
     /// The keys of a list that is only read: they scroll it or close it.
-    pub(super) fn on_listing_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+    pub(super) fn on_listing_key(&mut self, key: KeyEvent) {
         let Some(Overlay::Listing { scroll, .. }) = self.overlays.last_mut() else {
-            return Vec::new();
+            return;
         };
         match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
             Some(action) if scroll_by_key(scroll, action) => {}
             Some(Action::Close | Action::Open | Action::Quit) => drop(self.overlays.pop()),
             _ => {}
         }
-        Vec::new()
     }
 
-    pub(super) fn on_question_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+    pub(super) fn on_question_key(&mut self, key: KeyEvent) {
         let answer = self.appearance.keymap.find(KeyScope::Question, key.into());
         if let Some(Overlay::Trust { reading, .. }) = self.overlays.last_mut() {
             if answer == Some(Action::Yes) && !reading.is_all_read() {
-                let down = self.appearance.keymap.way(Action::Down);
+                let down = self.way(Action::Down);
                 let text =
                     format!("yes is possible once all of the question was shown: {down} scrolls");
-                self.say(MessageLevel::Warning, text);
-                return Vec::new();
+                self.warn(text);
+                return;
             }
             if answer.is_none() {
                 let page = reading
@@ -74,38 +69,36 @@ impl Model {
                     Some(Action::Top) => reading.scroll = 0,
                     _ => {}
                 }
-                return Vec::new();
+                return;
             }
         }
         if !matches!(answer, Some(Action::Yes | Action::No)) {
-            return Vec::new();
+            return;
         }
         match (self.overlays.pop(), answer) {
             (Some(Overlay::Trust { request, .. }), Some(Action::Yes)) => {
-                ask(RepositoryRequest::Trust(request))
+                self.ask(RepositoryRequest::Trust(request))
             }
             (Some(Overlay::Trust { request, .. }), _) => {
-                let rerun = self.appearance.keymap.way(Action::Rerun);
+                let rerun = self.way(Action::Rerun);
                 let subject = request.subject();
                 let text = format!("{subject} is not trusted: nothing runs; {rerun} asks again");
-                self.say(MessageLevel::Warning, text);
-                Vec::new()
+                self.warn(text);
             }
             (Some(Overlay::Undo { run, .. }), Some(Action::Yes)) => self.undo(run),
             (Some(Overlay::Restore { commit, .. }), Some(Action::Yes)) => self.restore(commit),
             (Some(Overlay::DiscardNewer { run, .. }), Some(Action::Yes)) => {
                 self.open_discard(run, true);
-                Vec::new()
             }
-            _ => Vec::new(),
+            _ => {}
         }
     }
 
     /// The keys of the line that is typed into the help.
-    fn on_help_search_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+    fn on_help_search_key(&mut self, key: KeyEvent) {
         let action = self.appearance.keymap.find(KeyScope::Input, Key::from(key));
         let Some(Overlay::Help(help)) = self.overlays.last_mut() else {
-            return Vec::new();
+            return;
         };
         match action {
             Some(Action::Accept) => help.typing = false,
@@ -117,10 +110,9 @@ impl Model {
                 help.scroll = 0;
             }
         }
-        Vec::new()
     }
 
-    pub(super) fn on_input_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+    pub(super) fn on_input_key(&mut self, key: KeyEvent) {
         if matches!(self.overlays.last(), Some(Overlay::Help(_))) {
             return self.on_help_search_key(key);
         }
@@ -137,7 +129,6 @@ impl Model {
                     (Some(draft), _) => draft.step(action == Action::NextField),
                     (None, _) => {}
                 }
-                Vec::new()
             }
             Some(action @ (Action::PreviousChoice | Action::NextChoice)) => {
                 match self.overlays.last_mut().and_then(Overlay::draft) {
@@ -150,25 +141,21 @@ impl Model {
                     }
                     None => self.on_pick_key(action),
                 }
-                Vec::new()
             }
-            Some(Action::Abandon) => {
-                match self.overlays.pop() {
-                    Some(Overlay::Filter { before, .. }) => return self.filter_by(&before),
-                    Some(Overlay::Search { pane, before, .. }) => self.set_needle(pane, &before),
-                    Some(Overlay::Keep { draft }) => self.decision.drafts.put_keep(draft),
-                    Some(Overlay::Discard { draft, .. }) => self.decision.drafts.put_discard(draft),
-                    Some(overlay) => self.abandon_pick(overlay),
-                    None => {}
-                }
-                Vec::new()
-            }
+            Some(Action::Abandon) => match self.overlays.pop() {
+                Some(Overlay::Filter { before, .. }) => return self.filter_by(&before),
+                Some(Overlay::Search { pane, before, .. }) => self.set_needle(pane, &before),
+                Some(Overlay::Keep { draft }) => self.decision.drafts.put_keep(draft),
+                Some(Overlay::Discard { draft, .. }) => self.decision.drafts.put_discard(draft),
+                Some(overlay) => self.abandon_pick(overlay),
+                None => {}
+            },
             _ => self.edit(|input| type_key(input, key)),
         }
     }
 
     /// Changes the line that is typed into.
-    pub(super) fn edit(&mut self, how: impl FnOnce(&mut Input)) -> Vec<Effect> {
+    pub(super) fn edit(&mut self, how: impl FnOnce(&mut Input)) {
         if let Some(overlay) = self.overlays.last_mut()
             && let Some(input) = overlay.input()
         {
@@ -182,7 +169,7 @@ impl Model {
         self.typed()
     }
 
-    fn accept(&mut self) -> Vec<Effect> {
+    fn accept(&mut self) {
         match self.overlays.pop() {
             Some(Overlay::Search { pane, input, .. }) => self.search_for(pane, input.value()),
             // A filter with an error stays open; a correct one applies already.
@@ -196,12 +183,11 @@ impl Model {
                     before,
                     problem: Some(problem),
                 });
-                Vec::new()
             }
             Some(Overlay::Keep { draft }) => self.accept_keep(draft),
             Some(Overlay::Discard { draft, confirmed }) => self.accept_discard(draft, confirmed),
             Some(Overlay::Describe { commit, input, .. }) => self.accept_description(commit, input),
-            _ => Vec::new(),
+            _ => {}
         }
     }
 }

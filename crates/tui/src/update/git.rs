@@ -1,12 +1,10 @@
 //! The view Git: the graph as far as it was read, the target it reads on to, and the details of the
 //! selected commit.
 
-use crate::effect::{Effect, Redraw};
 use crate::model::Model;
 use crate::panes::graph::ReadTarget;
 use crate::reply::GraphPage;
 use crate::request::ViewRequest;
-use crate::status::MessageLevel;
 use crate::views::Pane;
 use lab_core::repo::{CommitDetails, GraphEntry, LogEntry, Marks, short};
 use lab_core::run::experiment::{Experiment, ExperimentKey};
@@ -17,15 +15,15 @@ const NEAR_END: usize = 100;
 
 impl Model {
     /// Reads the graph again where the view shows it: branches may have moved.
-    pub(super) fn open_graph(&mut self) -> Vec<Effect> {
+    pub(super) fn open_graph(&mut self) {
         if !self.panes.shows(Pane::Graph) {
-            return Vec::new();
+            return;
         }
         self.panes.graph.asked = true;
-        vec![Effect::View(ViewRequest::Graph)]
+        self.load(ViewRequest::Graph)
     }
 
-    pub(super) fn on_graph(&mut self, page: Result<GraphPage, String>) -> Vec<Effect> {
+    pub(super) fn on_graph(&mut self, page: Result<GraphPage, String>) {
         let graph = &mut self.panes.graph;
         graph.asked = false;
         match page {
@@ -55,8 +53,7 @@ impl Model {
             }
             Err(why) => {
                 graph.target = None;
-                self.say(MessageLevel::Error, format!("git log: {why}"));
-                Vec::new()
+                self.fail(format!("git log: {why}"));
             }
         }
     }
@@ -70,7 +67,7 @@ impl Model {
     }
 
     /// Goes to the commit of an experiment that another pane selected, however far down it is.
-    fn seek(&mut self, key: ExperimentKey) -> Vec<Effect> {
+    fn seek(&mut self, key: ExperimentKey) {
         match self.repository.experiment(&key).map(Experiment::is_kept) {
             None => self.settle(false),
             Some(true) => self.read_to(ReadTarget::Commit(key.commit)),
@@ -79,29 +76,29 @@ impl Model {
     }
 
     /// Loads the details of a commit that no branch holds, to insert it into the graph.
-    fn read_loose(&mut self, commit: String) -> Vec<Effect> {
+    fn read_loose(&mut self, commit: String) {
         self.panes.graph.loose = Some(commit.clone());
-        vec![Effect::View(ViewRequest::Commit(commit, self.panes.around))]
+        self.load(ViewRequest::Commit(commit, self.panes.around))
     }
 
     /// Selects the target, and reads on until it is reached.
-    pub(super) fn read_to(&mut self, target: ReadTarget) -> Vec<Effect> {
+    pub(super) fn read_to(&mut self, target: ReadTarget) {
         self.panes.graph.target = Some(target);
         self.read_on()
     }
 
-    fn read_on(&mut self) -> Vec<Effect> {
+    fn read_on(&mut self) {
         let graph = &mut self.panes.graph;
         let by_hand = matches!(graph.target, Some(ReadTarget::Row(_)));
         if graph.reach() {
             return self.settle(by_hand);
         }
         if graph.asked {
-            return Vec::new();
+            return;
         }
         if !graph.at_end && !graph.is_full() {
             graph.asked = true;
-            return vec![Effect::View(ViewRequest::MoreGraph)];
+            return self.load(ViewRequest::MoreGraph);
         }
         let is_full = graph.is_full();
         let read = thousands(graph.rows.len() as f64);
@@ -110,7 +107,7 @@ impl Model {
                 let text = format!(
                     "the newest {read} commits are held: `git log` in a shell shows older ones"
                 );
-                self.say(MessageLevel::Warning, text);
+                self.warn(text);
             }
             Some(ReadTarget::Row(_)) | None => {}
             Some(ReadTarget::Commit(commit)) => return self.read_loose(commit),
@@ -120,66 +117,62 @@ impl Model {
                 let text = format!(
                     "{id} was tried on {parent}, which is not among the {read} commits here"
                 );
-                self.say(MessageLevel::Warning, text);
-                return Vec::new();
+                self.warn(text);
+                return;
             }
         }
         self.settle(by_hand)
     }
 
     /// A key stops reading on; true where the graph was reading.
-    pub(super) fn stop_reading(&mut self) -> (bool, Vec<Effect>) {
+    pub(super) fn stop_reading(&mut self) -> bool {
         let graph = &mut self.panes.graph;
         graph.loose = None;
         match graph.target.take() {
             // The row that was reached stays selected.
-            Some(ReadTarget::Row(_)) => (true, self.settle(true)),
-            Some(ReadTarget::Commit(_) | ReadTarget::Tried(_)) => (true, Vec::new()),
-            None => (false, Vec::new()),
+            Some(ReadTarget::Row(_)) => {
+                self.settle(true);
+                true
+            }
+            Some(ReadTarget::Commit(_) | ReadTarget::Tried(_)) => true,
+            None => false,
         }
     }
 
-    pub(super) fn step_graph(&mut self, by: isize) -> Vec<Effect> {
+    pub(super) fn step_graph(&mut self, by: isize) {
         let graph = &mut self.panes.graph;
         (graph.target, graph.loose) = (None, None);
         graph.select(by);
-        let mut effects = Vec::new();
         if graph.rows_below() < NEAR_END && !graph.at_end && !graph.is_full() && !graph.asked {
             graph.asked = true;
-            effects.push(Effect::View(ViewRequest::MoreGraph));
+            self.load(ViewRequest::MoreGraph);
         }
-        effects.extend(self.settle(true));
-        effects
+        self.settle(true);
     }
 
     /// Selects the experiment of the selected commit, where it holds one.
-    fn select_of_commit(&mut self) -> Vec<Effect> {
+    fn select_of_commit(&mut self) {
         let holds = self
             .panes
             .graph
             .selected()
             .and_then(|entry| entry.commit.experiment.as_deref());
-        let effects = match holds.map(Experiment::key) {
-            Some(key) => self.select(Some(key)),
-            None => Vec::new(),
-        };
+        if let Some(key) = holds.map(Experiment::key) {
+            self.select(Some(key));
+        }
         self.panes.graph.followed.clone_from(&self.selection.key);
-        effects
     }
 
     /// The selection has come to rest: loads its commit. Where the user moved it, selects the
     /// commit's experiment.
-    fn settle(&mut self, by_hand: bool) -> Vec<Effect> {
-        let mut effects = if by_hand {
-            self.select_of_commit()
-        } else {
-            Vec::new()
-        };
-        effects.extend(self.load_commit());
-        effects
+    fn settle(&mut self, by_hand: bool) {
+        if by_hand {
+            self.select_of_commit();
+        }
+        self.load_commit();
     }
 
-    pub(super) fn load_commit(&mut self) -> Vec<Effect> {
+    pub(super) fn load_commit(&mut self) {
         let around = self.panes.around;
         let wanted = self
             .panes
@@ -189,8 +182,8 @@ impl Model {
         match wanted
             .filter(|id| self.panes.shows(Pane::Commit) && !self.panes.commit.shows(id, around))
         {
-            Some(id) => vec![Effect::View(ViewRequest::Commit(id, around))],
-            None => Vec::new(),
+            Some(id) => self.load(ViewRequest::Commit(id, around)),
+            None => {}
         }
     }
 
@@ -200,11 +193,7 @@ impl Model {
         self.panes.commit.step(forward);
     }
 
-    pub(super) fn on_commit(
-        &mut self,
-        id: String,
-        details: Result<CommitDetails, String>,
-    ) -> Vec<Effect> {
+    pub(super) fn on_commit(&mut self, id: String, details: Result<CommitDetails, String>) {
         if self.panes.graph.loose.as_ref() == Some(&id) {
             self.panes.graph.loose = None;
             return self.on_loose(id, details);
@@ -217,20 +206,16 @@ impl Model {
         {
             self.panes.commit.show(id, details);
         } else {
-            self.frame.redraw = Redraw::No;
+            self.ignore();
         }
-        Vec::new()
     }
 
     /// Shows the commit of an experiment that no branch holds, and inserts it above its parent.
-    fn on_loose(&mut self, id: String, details: Result<CommitDetails, String>) -> Vec<Effect> {
+    fn on_loose(&mut self, id: String, details: Result<CommitDetails, String>) {
         let details = match details {
             Ok(details) => details,
             Err(why) => {
-                self.say(
-                    MessageLevel::Warning,
-                    format!("the commit {id} cannot be shown: {why}"),
-                );
+                self.warn(format!("the commit {id} cannot be shown: {why}"));
                 return self.settle(false);
             }
         };

@@ -1,6 +1,5 @@
 //! The keys outside of dialogs, and the actions that they perform.
 
-use super::ask;
 use super::dialogs::insert;
 use crate::effect::Effect;
 use crate::keymap::{Action, KeyScope};
@@ -9,7 +8,6 @@ use crate::overlay::{Help, Overlay, PickList};
 use crate::panes::graph::ReadTarget;
 use crate::request::{RepositoryRequest, SettingsRequest};
 use crate::state::Deciding;
-use crate::status::MessageLevel;
 use crate::text::printable;
 use crate::views::{Pane, View};
 use lab_core::run::Reason;
@@ -28,24 +26,23 @@ impl Model {
         self.appearance.keymap.find(scope, key.into()).is_some()
     }
 
-    pub(super) fn on_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+    pub(super) fn on_key(&mut self, key: KeyEvent) {
         if self.frame.geometry.too_small {
             return self.on_key_while_too_small(key);
         }
         self.message.acknowledge();
-        let (stopped, mut effects) = self.stop_reading();
+        let stopped = self.stop_reading();
         // Esc that stopped the reading closes nothing else.
         let action = self
             .appearance
             .keymap
             .find(KeyScope::In(self.panes.view), key.into());
         if !(stopped && action == Some(Action::Close)) {
-            effects.extend(self.on_heard_key(key));
+            self.on_heard_key(key);
         }
-        effects
     }
 
-    fn on_heard_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+    fn on_heard_key(&mut self, key: KeyEvent) {
         match self.overlays.last() {
             Some(Overlay::Help(help)) if !help.typing => self.on_help_key(key),
             Some(Overlay::Listing { .. }) => self.on_listing_key(key),
@@ -57,23 +54,23 @@ impl Model {
                 .find(KeyScope::In(self.panes.view), key.into())
             {
                 Some(action) => self.perform(action),
-                None => Vec::new(),
+                None => {}
             },
         }
     }
 
     /// On a screen that is too small to show anything only the keys that leave it act.
-    fn on_key_while_too_small(&mut self, key: KeyEvent) -> Vec<Effect> {
+    fn on_key_while_too_small(&mut self, key: KeyEvent) {
         match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
             Some(action @ (Action::Quit | Action::Suspend)) => self.perform(action),
-            _ => Vec::new(),
+            _ => {}
         }
     }
 
     /// Pasted text goes into the line that is typed, and nowhere else.
-    pub(super) fn on_paste(&mut self, text: &str) -> Vec<Effect> {
+    pub(super) fn on_paste(&mut self, text: &str) {
         if self.frame.geometry.too_small {
-            return Vec::new();
+            return;
         }
         // A terminal pastes line ends as carriage returns.
         let text = text
@@ -85,7 +82,7 @@ impl Model {
         self.edit(|input| text.chars().for_each(|letter| insert(input, letter)))
     }
 
-    pub(super) fn perform(&mut self, action: Action) -> Vec<Effect> {
+    pub(super) fn perform(&mut self, action: Action) {
         if let Err(reason) = self.usable(action) {
             match action {
                 Action::Keep => {
@@ -93,72 +90,69 @@ impl Model {
                     self.refuse(Deciding::Keep, reason);
                 }
                 Action::Discard => self.refuse(Deciding::Discard, reason),
-                _ => self.say(
-                    MessageLevel::Warning,
-                    format!("{}: {reason}", action.binding().name),
-                ),
+                _ => self.warn(format!("{}: {reason}", action.binding().name)),
             }
-            return Vec::new();
+            return;
         }
         self.carry_out(action)
     }
 
     /// Performs an action that can be used now.
-    fn carry_out(&mut self, action: Action) -> Vec<Effect> {
+    fn carry_out(&mut self, action: Action) {
         match action {
             Action::Keep => self.describe_keep(),
             Action::Discard => self.describe_discard(),
-            Action::Undo => return ask(RepositoryRequest::Undoable),
+            Action::Undo => self.ask(RepositoryRequest::Undoable),
             Action::Auto => self.toggle_auto(),
-            Action::Rerun => return self.start(Reason::Rerun),
-            Action::Measure => return self.start(Reason::Measure),
+            Action::Rerun => self.start(Reason::Rerun),
+            Action::Measure => self.start(Reason::Measure),
             Action::Stop | Action::Close if self.decision.held_out.is_some() => {
-                return vec![Effect::StopKeep];
+                self.emit(Effect::StopKeep)
             }
             Action::Check if !self.runs.is_idle() => self.toggle_check(),
-            Action::Check => return self.start(Reason::Check),
-            Action::Profile => return self.start_profile(),
+            Action::Check => self.start(Reason::Check),
+            Action::Profile => self.start_profile(),
             Action::Stop if self.runs.is_idle() && self.profiles.running.is_some() => {
-                return vec![Effect::StopProfile];
+                self.emit(Effect::StopProfile)
             }
             Action::Stop => {
                 self.runs.check_follows = false;
-                return vec![Effect::KillRun];
+                return self.emit(Effect::KillRun);
             }
-            Action::Edit => return vec![Effect::OpenEditor(self.editor_spot())],
-            Action::Pause => return self.toggle_pause(),
-            Action::Bench => return self.show(View::Bench),
-            Action::Source => return self.show(View::Source),
+            Action::Edit => self.emit(Effect::OpenEditor(self.editor_spot())),
+            Action::Pause => self.toggle_pause(),
+            Action::Bench => self.show(View::Bench),
+            Action::Source => self.show(View::Source),
             Action::Results => {
                 self.show_selected_problem();
                 return self.show(View::Results);
             }
-            Action::Git => return self.show(View::Git),
-            Action::Device => return self.show(View::Device),
-            Action::Loop => return self.show(View::Loop),
-            Action::PauseLoop | Action::EndTurn => return self.ask_loop(action),
+            Action::Git => self.show(View::Git),
+            Action::Device => self.show(View::Device),
+            Action::Loop => self.show(View::Loop),
+            Action::PauseLoop | Action::EndTurn => self.ask_loop(action),
             Action::FocusNext => self.panes.step_focus(true),
             Action::FocusPrevious => self.panes.step_focus(false),
-            Action::Open if self.panes.focus() == Pane::Experiments => return self.open_details(),
+            Action::Open if self.panes.focus() == Pane::Experiments => self.open_details(),
             Action::Open if self.panes.focus() == Pane::Graph => self.panes.set_focus(Pane::Commit),
             Action::Open if self.panes.focus() == Pane::Source && self.open_listing() => {}
             Action::Zoom | Action::Open => self.panes.set_zoom(!self.panes.zoom()),
-            Action::Up => return self.scroll(-1),
-            Action::Down => return self.scroll(1),
-            Action::HalfUp => return self.scroll(-self.half_page()),
-            Action::HalfDown => return self.scroll(self.half_page()),
-            Action::Top => return self.jump(false),
-            Action::Bottom => return self.jump(true),
+            Action::Up => self.scroll(-1),
+            Action::Down => self.scroll(1),
+            Action::HalfUp => self.scroll(-self.half_page()),
+            Action::HalfDown => self.scroll(self.half_page()),
+            Action::Top => self.jump(false),
+            Action::Bottom => self.jump(true),
             Action::Search => self.open_search(),
-            Action::NextMatch => return self.step_search(true),
-            Action::PreviousMatch => return self.step_search(false),
+            Action::NextMatch => self.step_search(true),
+            Action::PreviousMatch => self.step_search(false),
             Action::Freeze => {
                 self.panes.set_focus(Pane::Log);
                 self.panes.log.toggle_freeze();
             }
             Action::ScrollLeft => self.scroll_side(-8),
             Action::ScrollRight => self.scroll_side(8),
-            Action::Context => return self.widen(),
+            Action::Context => self.widen(),
             Action::NextChange => self.step_change(true),
             Action::PreviousChange => self.step_change(false),
             Action::Fewer => self.zoom_history(true),
@@ -175,9 +169,9 @@ impl Model {
             Action::SortReverse if self.panes.focus() == Pane::Workloads => {
                 self.panes.workloads.reverse();
             }
-            Action::SortNext => return self.sort_by_next(),
-            Action::SortReverse => return self.turn_order(),
-            Action::AllProblems => return self.turn_problems(),
+            Action::SortNext => self.sort_by_next(),
+            Action::SortReverse => self.turn_order(),
+            Action::AllProblems => self.turn_problems(),
             Action::SortWorkloads => {
                 self.panes.set_focus(Pane::Workloads);
                 self.panes.workloads.sort_by_next();
@@ -188,14 +182,14 @@ impl Model {
             }
             Action::Filter => self.open_filter(),
             Action::Mark => self.mark(),
-            Action::Compare => return self.compare(),
+            Action::Compare => self.compare(),
             Action::Restore => self.ask_restore(),
             Action::Describe => self.ask_words(),
             Action::NextSection => self.panes.experiment.step_section(true),
             Action::PreviousSection => self.panes.experiment.step_section(false),
             Action::Close if self.end_search() => {}
             Action::Close if self.panes.view == View::Results && self.close_in_results() => {
-                return self.load_details();
+                self.load_details()
             }
             Action::TurnSource => self.panes.source.turn(),
             Action::SwitchBase => self.switch_base(),
@@ -205,19 +199,22 @@ impl Model {
             Action::PreviousEdit => self.step_edit(false),
             Action::Close => self.close(),
             Action::Palette => self.overlays.push(Overlay::Palette(PickList::default())),
-            Action::Copy => return self.copy(),
-            Action::Themes => return self.open_themes(),
-            Action::Kernels => return self.open_kernels(),
+            Action::Copy => self.copy(),
+            Action::Themes => self.open_themes(),
+            Action::Kernels => self.open_kernels(),
             Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {
                 self.move_border(action);
             }
             Action::ResetBorders => self.panes.shares.clear(),
             Action::Mouse => self.toggle_mouse(),
-            Action::ReloadConfig => return vec![Effect::Settings(SettingsRequest::Reload)],
+            Action::ReloadConfig => self.emit(Effect::Settings(SettingsRequest::Reload)),
             Action::Help => self.overlays.push(Overlay::Help(Help::default())),
-            Action::Suspend => return vec![Effect::Suspend],
-            Action::Redraw => return vec![Effect::Repaint],
-            Action::Quit => return vec![Effect::KillRun, Effect::Quit],
+            Action::Suspend => self.emit(Effect::Suspend),
+            Action::Redraw => self.emit(Effect::Repaint),
+            Action::Quit => {
+                self.emit(Effect::KillRun);
+                self.emit(Effect::Quit);
+            }
             // These act in dialogs only.
             Action::Accept
             | Action::Abandon
@@ -229,7 +226,6 @@ impl Model {
             | Action::Yes
             | Action::No => {}
         }
-        Vec::new()
     }
 
     /// Shows why an action is not possible. The dialog takes the keys until it is closed.
@@ -244,24 +240,20 @@ impl Model {
         self.overlays.push(Overlay::Refused { title, text });
     }
 
-    fn toggle_pause(&mut self) -> Vec<Effect> {
+    fn toggle_pause(&mut self) {
         self.runs.paused = !self.runs.paused;
         if self.runs.paused {
-            let rerun = self.appearance.keymap.way(Action::Rerun);
-            self.say(
-                MessageLevel::Info,
-                format!("paused: saves start no run; {rerun} starts one"),
-            );
-            return Vec::new();
+            let rerun = self.way(Action::Rerun);
+            self.inform(format!("paused: saves start no run; {rerun} starts one"));
+            return;
         }
-        self.say(MessageLevel::Info, "watching again");
+        self.inform("watching again");
         let unjudged = matches!(self.runs.present, Some(Ok(_)))
             && (self.runs.last.is_none() || self.runs.is_stale());
         let idle = self.runs.is_idle();
         if unjudged && idle {
             self.start_once_decided(Reason::Saved)
         } else {
-            Vec::new()
         }
     }
 
@@ -271,18 +263,17 @@ impl Model {
             .max(1)
     }
 
-    pub(super) fn show(&mut self, view: View) -> Vec<Effect> {
+    pub(super) fn show(&mut self, view: View) {
         self.panes.view = view;
-        let mut effects = self.load_shown();
-        effects.extend(self.open_graph());
-        effects.extend(self.load_loop());
-        effects
+        self.load_shown();
+        self.open_graph();
+        self.load_loop();
     }
 
-    pub(super) fn scroll(&mut self, by: isize) -> Vec<Effect> {
+    pub(super) fn scroll(&mut self, by: isize) {
         match self.panes.focus() {
             Pane::Correctness => self.panes.correctness.scroll(by),
-            Pane::History => return self.step_comparable(by),
+            Pane::History => self.step_comparable(by),
             Pane::Commits => {
                 self.panes.commits.select(by, self.repository.commits.len());
                 let holds = self
@@ -295,12 +286,10 @@ impl Model {
                 }
             }
             Pane::Log => self.panes.log.scroll(by),
-            Pane::Experiments => {
-                return self.step_row(by);
-            }
+            Pane::Experiments => self.step_row(by),
             Pane::Experiment => self.panes.experiment.scroll(by),
             Pane::Source => self.panes.source.move_by(by),
-            Pane::Graph => return self.step_graph(by),
+            Pane::Graph => self.step_graph(by),
             Pane::Commit => self.panes.commit.scroll(by),
             Pane::Gauges => self.panes.gauges.scroll(by),
             Pane::Build => self.panes.build.scroll(by),
@@ -313,7 +302,6 @@ impl Model {
                 self.panes.workloads.select(by, count);
             }
         }
-        Vec::new()
     }
 
     fn scroll_side(&mut self, by: isize) {
@@ -334,16 +322,12 @@ impl Model {
     }
 
     /// Shows more or fewer lines around the changes of diffs.
-    fn widen(&mut self) -> Vec<Effect> {
+    fn widen(&mut self) {
         self.panes.around = self.panes.around.next();
-        self.say(
-            MessageLevel::Info,
-            format!("diffs show {}", self.panes.around.words()),
-        );
-        let mut effects = self.load_shown();
-        effects.extend(self.load_commit());
-        effects.extend(self.load_loop());
-        effects
+        self.inform(format!("diffs show {}", self.panes.around.words()));
+        self.load_shown();
+        self.load_commit();
+        self.load_loop();
     }
 
     fn zoom_history(&mut self, closer: bool) {
@@ -351,15 +335,14 @@ impl Model {
         self.panes.history.zoom(closer, count);
     }
 
-    fn jump(&mut self, bottom: bool) -> Vec<Effect> {
+    fn jump(&mut self, bottom: bool) {
         match self.panes.focus() {
             Pane::Log if bottom => self.panes.log.to_bottom(),
             Pane::Log => self.panes.log.to_top(),
-            Pane::Graph if bottom => return self.read_to(ReadTarget::Row(usize::MAX)),
-            _ if bottom => return self.scroll(1_000_000),
-            _ => return self.scroll(-1_000_000),
+            Pane::Graph if bottom => self.read_to(ReadTarget::Row(usize::MAX)),
+            _ if bottom => self.scroll(1_000_000),
+            _ => self.scroll(-1_000_000),
         }
-        Vec::new()
     }
 
     /// Closes one thing, the topmost first.

@@ -27,16 +27,15 @@ use crate::event::{Event, TerminalEvent, UserInput};
 use crate::geometry::FrameGeometry;
 use crate::model::Model;
 use crate::overlay::{Help, Overlay};
-use crate::request::{RepositoryRequest, TelemetryRequest};
+use crate::request::{RepositoryRequest, TelemetryRequest, ViewRequest};
 use crate::state::Now;
-use crate::status::MessageLevel;
 use crate::views::View;
 
 /// What to do first, once the screen is open.
 pub fn open(model: &mut Model) -> Vec<Effect> {
-    let mut effects = vec![Effect::Refresh];
-    effects.extend(model.show(model.panes.view));
-    effects
+    model.emit(Effect::Refresh);
+    model.show(model.panes.view);
+    std::mem::take(&mut model.frame.effects)
 }
 
 /// Takes one event. `now` is the time since the screen was opened.
@@ -50,19 +49,19 @@ pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
     };
     model.now = model.now.max(now);
     model.frame.redraw = Redraw::NextFrame;
-    let mut effects = model.on_event(event);
+    model.on_event(event);
     model
         .repository
         .update_comparable(&model.setup, model.runs.last.as_ref());
     model.note_workloads();
-    effects.extend(model.watch_device());
+    model.watch_device();
     // The layout is saved before an effect that may close the screen.
-    effects.splice(0..0, model.save_layout());
-    effects.extend(model.load_source());
-    effects.extend(model.load_profile());
+    model.save_layout();
+    model.load_source();
+    model.load_profile();
     model.place_hot_lines();
     Update {
-        effects,
+        effects: std::mem::take(&mut model.frame.effects),
         redraw: model.frame.redraw,
     }
 }
@@ -79,7 +78,7 @@ pub fn uses_geometry(model: &Model, event: &Event) -> bool {
 }
 
 impl Model {
-    fn on_event(&mut self, event: Event) -> Vec<Effect> {
+    fn on_event(&mut self, event: Event) {
         match event {
             Event::Input(UserInput::Key(key)) => {
                 self.frame.redraw = Redraw::AtOnce;
@@ -93,7 +92,7 @@ impl Model {
             Event::Terminal(event) => self.on_terminal(event),
             Event::Tick => self.on_tick(),
             // `update` has taken it.
-            Event::Drawn(_) => Vec::new(),
+            Event::Drawn(_) => {}
             Event::Watch(event) => self.on_watch(event),
             Event::Run(event) => self.on_run(event),
             Event::Profiled(result) => self.on_profiled(result),
@@ -103,46 +102,40 @@ impl Model {
             Event::Telemetry(reading) => self.on_telemetry(*reading),
             Event::Highlighted(reply) => self.on_highlighted(reply),
             Event::WorkerDied { name, message } => {
-                self.say(
-                    MessageLevel::Error,
-                    format!("a thread of the lab panicked ({name}): {message}"),
-                );
-                Vec::new()
+                self.fail(format!("a thread of the lab panicked ({name}): {message}"));
             }
         }
     }
 
-    fn on_terminal(&mut self, event: TerminalEvent) -> Vec<Effect> {
+    fn on_terminal(&mut self, event: TerminalEvent) {
         match event {
             TerminalEvent::Resize => {
                 self.frame.redraw = Redraw::AtOnce;
-                Vec::new()
             }
             TerminalEvent::Focus(focused) => {
                 self.appearance.focused = focused;
                 self.frame.redraw = Redraw::No;
-                Vec::new()
             }
             TerminalEvent::EditorClosed(result) => {
                 if let Err(why) = result {
-                    self.say(MessageLevel::Error, why);
+                    self.fail(why);
                 }
-                vec![Effect::Repaint]
+                self.emit(Effect::Repaint)
             }
-            TerminalEvent::Suspend => vec![Effect::Suspend],
-            TerminalEvent::Continued => vec![Effect::Repaint],
+            TerminalEvent::Suspend => self.emit(Effect::Suspend),
+            TerminalEvent::Continued => self.emit(Effect::Repaint),
             TerminalEvent::Terminate(_) | TerminalEvent::Hangup => {
-                vec![Effect::KillRun, Effect::Quit]
+                self.emit(Effect::KillRun);
+                self.emit(Effect::Quit);
             }
         }
     }
 
-    fn on_tick(&mut self) -> Vec<Effect> {
+    fn on_tick(&mut self) {
         let expired = self.message.tick(self.now);
         if !expired && !self.shows_clock() && !self.shows_loop_clock() {
-            self.frame.redraw = Redraw::No;
+            self.ignore();
         }
-        Vec::new()
     }
 
     /// Stores where everything was drawn, and how the panes were scrolled.
@@ -170,19 +163,34 @@ impl Model {
     }
 
     /// Watches the GPU while its view is shown.
-    fn watch_device(&mut self) -> Option<Effect> {
+    fn watch_device(&mut self) {
         let wanted = self.runs.gpu().filter(|_| self.panes.view == View::Device);
-        if !self.device.watch(wanted) {
-            return None;
+        if self.device.watch(wanted) {
+            let request = match wanted {
+                Some(uuid) => TelemetryRequest::Watch(uuid.to_owned()),
+                None => TelemetryRequest::Stop,
+            };
+            self.emit(Effect::Telemetry(request));
         }
-        Some(Effect::Telemetry(match wanted {
-            Some(uuid) => TelemetryRequest::Watch(uuid.to_owned()),
-            None => TelemetryRequest::Stop,
-        }))
     }
 }
 
-/// Asks the repository worker.
-fn ask(request: RepositoryRequest) -> Vec<Effect> {
-    vec![Effect::Repository(request)]
+/// What each part of `update` returns is collected in the frame's state.
+impl Model {
+    fn emit(&mut self, effect: Effect) {
+        self.frame.effects.push(effect);
+    }
+
+    fn ask(&mut self, request: RepositoryRequest) {
+        self.emit(Effect::Repository(request));
+    }
+
+    fn load(&mut self, request: ViewRequest) {
+        self.emit(Effect::View(request));
+    }
+
+    /// Draws nothing: the event changes nothing that is shown.
+    fn ignore(&mut self) {
+        self.frame.redraw = Redraw::No;
+    }
 }

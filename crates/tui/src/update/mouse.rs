@@ -1,6 +1,6 @@
 //! The mouse, if the user turned it on; and the borders, which keys move too.
 
-use crate::effect::{Effect, Redraw};
+use crate::effect::Redraw;
 use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::Overlay;
@@ -15,7 +15,7 @@ const NOTCH: isize = 3;
 const STEP: (i32, i32) = (4, 2);
 
 impl Model {
-    pub(super) fn on_mouse(&mut self, event: MouseEvent) -> Vec<Effect> {
+    pub(super) fn on_mouse(&mut self, event: MouseEvent) {
         let at = Position::new(event.column, event.row);
         let wheel = match event.kind {
             MouseEventKind::ScrollUp => Some(-NOTCH),
@@ -23,8 +23,7 @@ impl Model {
             _ => None,
         };
         if !self.appearance.mouse || self.frame.geometry.too_small {
-            self.frame.redraw = Redraw::No;
-            return Vec::new();
+            return self.ignore();
         }
         self.frame.redraw = Redraw::AtOnce;
         let is_release = event.kind == MouseEventKind::Up(MouseButton::Left);
@@ -44,15 +43,14 @@ impl Model {
             (None, None, MouseEventKind::Down(MouseButton::Left)) => return self.click(at),
             (None, None, MouseEventKind::Drag(MouseButton::Left)) => self.drag(at),
             (None, None, _) if is_release => {}
-            (None, None, _) => self.frame.redraw = Redraw::No,
+            (None, None, _) => self.ignore(),
         }
-        Vec::new()
     }
 
     /// A click on the name of a view or on a hint performs its action; on a border it takes hold of
     /// it. Anywhere else it focuses the pane and selects what is there: the row of a list, the line
     /// of the source, the experiment of the chart. A click on a column heading sorts by the column.
-    fn click(&mut self, at: Position) -> Vec<Effect> {
+    fn click(&mut self, at: Position) {
         self.message.acknowledge();
         let geometry = &self.frame.geometry;
         if let Some(action) = geometry.button_at(at) {
@@ -60,11 +58,11 @@ impl Model {
         }
         self.panes.dragged = geometry.border_at(at).map(|border| border.split);
         let Some((pane, area)) = geometry.pane_at(at) else {
-            return Vec::new();
+            return;
         };
         self.panes.set_focus(pane);
         if self.panes.dragged.is_some() {
-            return Vec::new();
+            return;
         }
         match pane {
             Pane::Source => {
@@ -72,11 +70,10 @@ impl Model {
                 if let Some(row) = at.y.checked_sub(area.y + 1) {
                     self.panes.source.click(usize::from(row));
                 }
-                Vec::new()
             }
             Pane::History => match self.panes.history.experiment_at(at) {
                 Some(experiment) => self.select_comparable(experiment),
-                None => Vec::new(),
+                None => {}
             },
             _ => {
                 if let Some(column) = geometry.column_at(at).filter(|_| pane == Pane::Experiments) {
@@ -87,10 +84,10 @@ impl Model {
                     .filter(|_| pane == Pane::Workloads);
                 if let Some(column) = head {
                     self.panes.workloads.sort_by_head(column);
-                    return Vec::new();
+                    return;
                 }
                 let Some(list) = geometry.list_at(pane, at) else {
-                    return Vec::new();
+                    return;
                 };
                 let row = isize::try_from(at.y - list.rows.y).unwrap_or(0);
                 self.scroll(row.saturating_sub_unsigned(list.selected))
@@ -115,15 +112,14 @@ impl Model {
     }
 
     /// Scrolls the pane under the pointer; the focus stays.
-    fn scroll_under(&mut self, at: Position, by: isize) -> Vec<Effect> {
+    fn scroll_under(&mut self, at: Position, by: isize) {
         let Some((pane, _)) = self.frame.geometry.pane_at(at) else {
-            return Vec::new();
+            return;
         };
         let focus = self.panes.focus();
         self.panes.set_focus(pane);
-        let effects = self.scroll(by);
+        self.scroll(by);
         self.panes.set_focus(focus);
-        effects
     }
 
     /// Moves the border beside the focused pane.

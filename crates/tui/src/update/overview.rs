@@ -1,14 +1,12 @@
 //! What the screen makes of a look at the repository: the status, the history, the commits; and of
 //! a changed project.
 
-use super::ask;
 use crate::effect::Effect;
 use crate::model::Model;
 use crate::reply::Overview;
 use crate::request::RepositoryRequest;
 use crate::state::runs::decided;
 use crate::state::{ExpectedBytes, FinishedRun, Setup};
-use crate::status::MessageLevel;
 use crate::table::TableContext;
 use lab_core::project::Project;
 use lab_core::run::experiment::Experiment;
@@ -18,7 +16,7 @@ use lab_core::status::ProjectStatus;
 use std::sync::Arc;
 
 impl Model {
-    pub(super) fn on_overview(&mut self, overview: Overview) -> Vec<Effect> {
+    pub(super) fn on_overview(&mut self, overview: Overview) {
         let first = !std::mem::replace(&mut self.repository.loaded, true);
         self.repository.looked = Some((overview.at, self.now));
         match overview.history {
@@ -28,72 +26,65 @@ impl Model {
                 if let Some(problem) = problem
                     .filter(|&problem| self.repository.ledger_problem.as_ref() != Some(problem))
                 {
-                    self.say(MessageLevel::Warning, problem.clone());
+                    self.warn(problem.clone());
                 }
                 self.repository.ledger_problem = problem.cloned();
             }
-            Err(why) => self.say(
-                MessageLevel::Error,
-                format!("the history cannot be read: {why}"),
-            ),
+            Err(why) => self.fail(format!("the history cannot be read: {why}")),
         }
         match overview.log {
             Ok(log) => self.repository.commits = log,
-            Err(why) => self.say(MessageLevel::Error, format!("git log: {why}")),
+            Err(why) => self.fail(format!("git log: {why}")),
         }
         let head = self
             .repository
             .status
             .as_ref()
             .map(|status| status.head.clone());
-        let mut effects = match overview.status {
+        match overview.status {
             Ok(status) => self.on_status(status, first),
-            Err(why) => {
-                self.say(MessageLevel::Error, why);
-                Vec::new()
-            }
-        };
+            Err(why) => self.fail(why),
+        }
         // HEAD moved: the graph has other commits.
         if head.is_some()
             && head.as_ref() != self.repository.status.as_ref().map(|status| &status.head)
         {
-            effects.extend(self.open_graph());
+            self.open_graph();
         }
-        effects.extend(self.load_details());
-        effects.extend(self.start_check_that_follows());
-        effects
+        self.load_details();
+        self.start_check_that_follows();
     }
 
-    fn on_status(&mut self, status: ProjectStatus, first: bool) -> Vec<Effect> {
+    fn on_status(&mut self, status: ProjectStatus, first: bool) {
         let is_idle = self.runs.is_idle();
         // The look began before the last run had ended: its verdict is older than the one that is
         // shown. Another look follows the end of each run.
         if is_idle && status.ended < self.runs.newest {
-            return Vec::new();
+            return;
         }
         // During a run the watcher knows better what is on disk: this look may be older than its
         // last event.
         if is_idle {
             self.set_present(status.present().cloned().map_err(str::to_owned));
             if let Err(why) = status.present() {
-                self.say(MessageLevel::Error, why);
+                self.fail(why);
             }
         }
         let has_no_result = first && status.judged.as_ref().is_some_and(has_no_result);
-        let mut effects = self.take_verdict(&status, has_no_result);
-        effects.extend(self.take_check(&status));
+        self.take_verdict(&status, has_no_result);
+        self.take_check(&status);
         let unjudged =
             (status.judged.is_none() || has_no_result) && status.present().is_ok() && is_idle;
         let are_expected = self.are_expected(&status);
         self.repository.status = Some(status);
         if self.decision.in_progress.is_some() {
-            return effects;
+            return;
         }
         self.decision.expected_bytes = None;
         // A run in progress may be of older bytes: the look after its end takes care of the save.
         let saved = is_idle && std::mem::take(&mut self.decision.saved_meanwhile);
         let paused = self.runs.paused;
-        effects.extend(if unjudged && first {
+        if unjudged && first {
             self.start(Reason::Opened)
         } else if unjudged && are_expected && !paused {
             self.start(Reason::Restored)
@@ -101,50 +92,47 @@ impl Model {
             self.start(Reason::Saved)
         } else if is_idle {
             self.decide_by_rule()
-        } else {
-            Vec::new()
-        });
-        effects
+        }
     }
 
     /// Shows the verdict of the present bytes, else the last one. After a discard that is the
     /// incumbent's; when the screen opens it may be of an earlier screen or of a `lab run` beside
     /// this one. `has_no_result`: the run of the present bytes was ended early, and they are judged
     /// again.
-    fn take_verdict(&mut self, status: &ProjectStatus, has_no_result: bool) -> Vec<Effect> {
+    fn take_verdict(&mut self, status: &ProjectStatus, has_no_result: bool) {
         let record = status.judged.as_ref().or(status.last.as_ref());
         let Some(record) = record.filter(|record| record.verdict.is_some() && !has_no_result)
         else {
-            return Vec::new();
+            return;
         };
         if status.judged.is_none() && self.runs.shows_not_judged() {
-            return Vec::new();
+            return;
         }
         if let Some(known) = self.runs.last_if_mut(record.start.id) {
             known.decided = decided(record.decision.as_ref());
-            return Vec::new();
+            return;
         }
         if !self.runs.is_idle() {
-            return Vec::new();
+            return;
         }
         self.runs.newest = self.runs.newest.max(Some(record.start.id));
         self.runs.last = FinishedRun::of(record.clone(), Arc::new(record.report()));
-        ask(RepositoryRequest::Log(record.start.id))
+        self.ask(RepositoryRequest::Log(record.start.id))
     }
 
     /// Takes the check of an earlier screen, or of a `lab check` beside this one.
-    fn take_check(&mut self, status: &ProjectStatus) -> Vec<Effect> {
+    fn take_check(&mut self, status: &ProjectStatus) {
         let known = self.runs.check.as_ref().map(|check| check.start.id);
         let new = status
             .check
             .as_ref()
             .filter(|check| known != Some(check.start.id));
         let Some(record) = new.filter(|_| self.runs.is_idle()) else {
-            return Vec::new();
+            return;
         };
         self.runs.newest = self.runs.newest.max(Some(record.start.id));
         self.runs.check = FinishedRun::of(record.clone(), Arc::new(record.report()));
-        ask(RepositoryRequest::Log(record.start.id))
+        self.ask(RepositoryRequest::Log(record.start.id))
     }
 
     /// The bytes on disk are those that the lab itself put there. Where other bytes were saved
@@ -191,7 +179,7 @@ impl Model {
         }
     }
 
-    pub(super) fn on_project(&mut self, result: Result<Arc<Project>, String>) -> Vec<Effect> {
+    pub(super) fn on_project(&mut self, result: Result<Arc<Project>, String>) {
         match result {
             Ok(project) => {
                 let setup = Setup::of(&project);
@@ -201,26 +189,24 @@ impl Model {
                 }
                 self.setup = setup;
                 if self.runs.paused {
-                    return vec![Effect::Refresh];
+                    return self.emit(Effect::Refresh);
                 }
                 self.start_once_decided(Reason::Saved)
             }
             Err(why) => {
-                self.say(MessageLevel::Error, why);
-                Vec::new()
+                self.fail(why);
             }
         }
     }
 
-    pub(super) fn on_trusted(&mut self, result: Result<(), String>) -> Vec<Effect> {
+    pub(super) fn on_trusted(&mut self, result: Result<(), String>) {
         match result {
             Ok(()) => {
                 self.runs.untrusted = None;
                 self.start_once_decided(Reason::Opened)
             }
             Err(why) => {
-                self.say(MessageLevel::Error, why);
-                Vec::new()
+                self.fail(why);
             }
         }
     }

@@ -1,28 +1,26 @@
 //! The palette, the theme picker and the kernel picker: a line to type and a list below it. The
 //! screen shows each theme while it is chosen.
 
-use super::ask;
 use crate::effect::Effect;
 use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::{Overlay, PickList};
 use crate::palette;
 use crate::request::{RepositoryRequest, SettingsRequest};
-use crate::status::MessageLevel;
 use crate::theme::Theme;
 use lab_core::history::kernels::ListedKernel;
 
 impl Model {
-    pub(super) fn open_themes(&mut self) -> Vec<Effect> {
+    pub(super) fn open_themes(&mut self) {
         let before = self.appearance.theme.clone();
         self.overlays.push(Overlay::Themes {
             pick: PickList::default(),
             before,
         });
-        vec![Effect::Settings(SettingsRequest::ListThemes)]
+        self.emit(Effect::Settings(SettingsRequest::ListThemes))
     }
 
-    pub(super) fn on_themes(&mut self, themes: Vec<(String, Theme)>) -> Vec<Effect> {
+    pub(super) fn on_themes(&mut self, themes: Vec<(String, Theme)>) {
         self.appearance.themes = themes;
         // The list begins at the present theme.
         let themes = &self.appearance.themes;
@@ -40,19 +38,18 @@ impl Model {
         if let Some((_, theme)) = named.and_then(|at| self.appearance.themes.get(at)) {
             self.hold_theme(theme.clone());
         }
-        Vec::new()
     }
 
-    pub(super) fn open_kernels(&mut self) -> Vec<Effect> {
+    pub(super) fn open_kernels(&mut self) {
         self.overlays.push(Overlay::Kernels {
             pick: PickList::default(),
             kernels: None,
         });
-        ask(RepositoryRequest::Kernels)
+        self.ask(RepositoryRequest::Kernels)
     }
 
     /// The list begins at the present kernel.
-    pub(super) fn on_kernels(&mut self, found: Vec<ListedKernel>) -> Vec<Effect> {
+    pub(super) fn on_kernels(&mut self, found: Vec<ListedKernel>) {
         let here = found
             .iter()
             .position(|kernel| kernel.name == self.setup.kernel);
@@ -64,7 +61,6 @@ impl Model {
                 *kernels = Some(found.clone());
             }
         }
-        Vec::new()
     }
 
     /// The kernels that match what is typed, the best first.
@@ -89,22 +85,19 @@ impl Model {
     }
 
     /// Opens the screen on the chosen kernel. A decision is finished first.
-    fn go_to_kernel(&mut self) -> Vec<Effect> {
+    fn go_to_kernel(&mut self) {
         let Some(kernel) = self.picked_kernel() else {
-            return Vec::new();
+            return;
         };
         self.overlays.pop();
         if kernel == self.setup.kernel {
-            return Vec::new();
+            return;
         }
         if self.decision.in_progress.is_some() {
-            self.say(
-                MessageLevel::Warning,
-                "a decision is in progress: choose the kernel when it is done",
-            );
-            return Vec::new();
+            self.warn("a decision is in progress: choose the kernel when it is done");
+            return;
         }
-        vec![Effect::OpenKernel(kernel)]
+        self.emit(Effect::OpenKernel(kernel))
     }
 
     /// Moves the choice by so many rows of the list.
@@ -174,13 +167,13 @@ impl Model {
     }
 
     /// Enter in a list.
-    pub(super) fn accept_pick(&mut self) -> Vec<Effect> {
+    pub(super) fn accept_pick(&mut self) {
         match self.overlays.last() {
             Some(Overlay::Palette(pick))
                 if let Some(number) = palette::number(pick.input.value()) =>
             {
                 if self.numbered().is_err() {
-                    return Vec::new();
+                    return;
                 }
                 self.overlays.pop();
                 self.go_to_number(number)
@@ -189,22 +182,21 @@ impl Model {
                 let offer = self.offers(pick.input.value()).into_iter().nth(pick.at);
                 // The row of an action that cannot be used says why.
                 let Some(offer) = offer.filter(|offer| offer.usable.is_ok()) else {
-                    return Vec::new();
+                    return;
                 };
                 self.overlays.pop();
                 self.perform(offer.binding.action)
             }
             Some(Overlay::Themes { .. }) => {
                 let Some((name, theme)) = self.picked_theme() else {
-                    return Vec::new();
+                    return;
                 };
                 self.overlays.pop();
                 self.appearance.theme = theme;
                 self.appearance.chosen_theme = Some(name);
-                Vec::new()
             }
             Some(Overlay::Kernels { .. }) => self.go_to_kernel(),
-            _ => Vec::new(),
+            _ => {}
         }
     }
 

@@ -7,41 +7,30 @@ use crate::model::Model;
 use crate::request::{Preferences, SettingsRequest};
 use crate::settings::Notify;
 use crate::state::{FinishedRun, Now, Setup};
-use crate::status::MessageLevel;
 use lab_core::run::RunId;
 use lab_core::run::verdict::Outcome;
 use std::time::Duration;
 
 impl Model {
     /// Takes the settings of config.toml. A file with an error changes nothing.
-    pub(super) fn on_preferences(
-        &mut self,
-        read: Result<Preferences, String>,
-        asked: bool,
-    ) -> Vec<Effect> {
+    pub(super) fn on_preferences(&mut self, read: Result<Preferences, String>, asked: bool) {
         let preferences = match read {
             Ok(preferences) => preferences,
             Err(why) => {
-                self.say(
-                    MessageLevel::Error,
-                    format!("{why}; the settings are unchanged"),
-                );
-                return Vec::new();
+                self.fail(format!("{why}; the settings are unchanged"));
+                return;
             }
         };
         let is_new = preferences.settings != self.appearance.settings;
         if is_new || asked {
-            self.say(
-                MessageLevel::Info,
-                if is_new {
-                    "config.toml was read"
-                } else {
-                    "config.toml has not changed"
-                },
-            );
+            self.inform(if is_new {
+                "config.toml was read"
+            } else {
+                "config.toml has not changed"
+            });
         }
         if !is_new {
-            return Vec::new();
+            return;
         }
         // A changed setting replaces what was chosen on the screen. A theme that is only previewed
         // was not chosen.
@@ -60,9 +49,8 @@ impl Model {
         // The listed themes are needed again in the new number of colours.
         let lists = has_other_colours && (keeps_theme || !self.appearance.themes.is_empty());
         if lists {
-            vec![Effect::Settings(SettingsRequest::ListThemes)]
+            self.emit(Effect::Settings(SettingsRequest::ListThemes))
         } else {
-            Vec::new()
         }
     }
 
@@ -74,44 +62,41 @@ impl Model {
         } else {
             "off: the terminal has it again"
         };
-        self.say(MessageLevel::Info, format!("the mouse is {word}"));
+        self.inform(format!("the mouse is {word}"));
     }
 
     /// Saves the layout where it changed; not while a border moves.
-    pub(super) fn save_layout(&mut self) -> Option<Effect> {
+    pub(super) fn save_layout(&mut self) {
         let appearance = &mut self.appearance;
         let mouse = (appearance.mouse != appearance.settings.mouse).then_some(appearance.mouse);
-        let saved = &appearance.saved_layout;
-        let is_saved = saved.view == self.panes.view
-            && saved.shares == self.panes.shares
-            && saved.theme == appearance.chosen_theme
-            && saved.mouse == mouse
-            && saved.all_problems == self.panes.experiments.all_problems;
-        if is_saved || self.panes.dragged.is_some() {
-            return None;
-        }
-        appearance.saved_layout = Layout {
+        let layout = Layout {
             view: self.panes.view,
             shares: self.panes.shares.clone(),
             theme: appearance.chosen_theme.clone(),
             mouse,
             all_problems: self.panes.experiments.all_problems,
         };
-        let layout = Box::new(appearance.saved_layout.clone());
-        Some(Effect::Settings(SettingsRequest::SaveLayout(layout)))
+        if layout == appearance.saved_layout || self.panes.dragged.is_some() {
+            return;
+        }
+        appearance.saved_layout = layout.clone();
+        let save = Effect::Settings(SettingsRequest::SaveLayout(Box::new(layout)));
+        self.frame.effects.insert(0, save);
     }
 
     /// Notifies a user whose terminal does not have the focus that a long run has ended.
-    pub(super) fn notify(&self, run: RunId, began: Now) -> Option<Effect> {
+    pub(super) fn notify(&mut self, run: RunId, began: Now) {
         let settings = &self.appearance.settings;
         let is_long =
             self.now.saturating_sub(began) >= Duration::from_secs_f64(settings.notify_after_s);
         if self.appearance.focused || !is_long || settings.notify == Notify::Off {
-            return None;
+            return;
         }
         // A check that was ended left no verdict: there is nothing to notify of.
         let ended = [&self.runs.last, &self.runs.check].into_iter().flatten();
-        let run = ended.into_iter().find(|ended| ended.start.id == run)?;
+        let Some(run) = ended.into_iter().find(|ended| ended.start.id == run) else {
+            return;
+        };
         let figure = figure_of(run, &self.setup);
         let number = if run.is_not_judged() {
             String::new()
@@ -123,7 +108,7 @@ impl Model {
             self.setup.name,
             run.verdict.word()
         );
-        Some(Effect::Notify(settings.notify, text))
+        self.emit(Effect::Notify(settings.notify, text));
     }
 }
 

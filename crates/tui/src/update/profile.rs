@@ -1,21 +1,20 @@
 //! Profiles: when one is read for a view, and the key that has one made.
 
-use crate::effect::{Effect, Redraw};
+use crate::effect::Effect;
 use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::panes::source::HotLines;
 use crate::profile::{ProfileRequest, ProfileView};
 use crate::request::ViewRequest;
-use crate::status::MessageLevel;
 use crate::views::{Pane, View};
 use lab_core::run::RunId;
 
 impl Model {
     /// Reads the profile of the selected experiment or of the present kernel, where a view shows it
     /// and it was not read yet.
-    pub(super) fn load_profile(&mut self) -> Option<Effect> {
+    pub(super) fn load_profile(&mut self) {
         if !self.panes.shows(Pane::Profile) && !self.panes.shows(Pane::Source) {
-            return None;
+            return;
         }
         let selected = self
             .selection
@@ -31,16 +30,17 @@ impl Model {
             .status
             .as_ref()
             .map(|status| &status.snapshot);
+        let Some(run) = run else { return };
         let request = ProfileRequest {
-            run: run?,
+            run,
             incumbent: snapshot.and_then(|snapshot| snapshot.incumbent.clone()),
             made: self.profiles.made,
         };
         if self.profiles.request.as_ref() == Some(&request) {
-            return None;
+            return;
         }
         self.profiles.request = Some(request.clone());
-        Some(Effect::View(ViewRequest::Profile(request)))
+        self.load(ViewRequest::Profile(request));
     }
 
     /// Puts the hot lines of the present text into Source. A profile of other bytes has other
@@ -79,44 +79,37 @@ impl Model {
         true
     }
 
-    pub(super) fn on_profile(&mut self, view: ProfileView) -> Vec<Effect> {
+    pub(super) fn on_profile(&mut self, view: ProfileView) {
         if self.profiles.request.as_ref() != Some(&view.request) {
-            self.frame.redraw = Redraw::No;
-            return Vec::new();
+            return self.ignore();
         }
         self.profiles.view = Some(view);
-        Vec::new()
     }
 
     /// Has the present bytes profiled.
-    pub(super) fn start_profile(&mut self) -> Vec<Effect> {
+    pub(super) fn start_profile(&mut self) {
         self.profiles.running = Some(self.now);
         self.profiles.failed = None;
-        let stop = self.appearance.keymap.way(crate::keymap::Action::Stop);
-        self.say(
-            MessageLevel::Info,
-            format!("a profile of the bytes on disk is being made; {stop} ends it"),
-        );
-        vec![Effect::StartProfile]
+        let stop = self.way(crate::keymap::Action::Stop);
+        self.inform(format!(
+            "a profile of the bytes on disk is being made; {stop} ends it"
+        ));
+        self.emit(Effect::StartProfile)
     }
 
     /// A profile was made for a run, or could not be made.
-    pub(super) fn on_profiled(&mut self, result: Result<RunId, String>) -> Vec<Effect> {
+    pub(super) fn on_profiled(&mut self, result: Result<RunId, String>) {
         self.profiles.running = None;
         match result {
             Ok(run) => {
                 self.profiles.made += 1;
-                let device = self.appearance.keymap.way(crate::keymap::Action::Device);
-                self.say(
-                    MessageLevel::Info,
-                    format!("run {run} has a profile: {device} shows it"),
-                );
+                let device = self.way(crate::keymap::Action::Device);
+                self.inform(format!("run {run} has a profile: {device} shows it"));
             }
             Err(why) => {
-                self.say(MessageLevel::Error, format!("no profile: {why}"));
+                self.fail(format!("no profile: {why}"));
                 self.profiles.failed = Some(why);
             }
         }
-        Vec::new()
     }
 }

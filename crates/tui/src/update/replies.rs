@@ -1,12 +1,11 @@
 //! The replies of the workers: each worker's replies are handled in one match.
 
-use crate::effect::{Effect, Redraw};
 use crate::model::Model;
 use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, SettingsReply, ViewReply};
 use crate::views::Pane;
 
 impl Model {
-    pub(super) fn on_repository(&mut self, reply: RepositoryReply) -> Vec<Effect> {
+    pub(super) fn on_repository(&mut self, reply: RepositoryReply) {
         match reply {
             RepositoryReply::Overview(overview) => self.on_overview(*overview),
             RepositoryReply::Log(log) => self.on_run_log(*log),
@@ -24,7 +23,7 @@ impl Model {
     }
 
     /// A reply to an older request is dropped: what is shown now was asked for later.
-    pub(super) fn on_view(&mut self, reply: ViewReply) -> Vec<Effect> {
+    pub(super) fn on_view(&mut self, reply: ViewReply) {
         match reply {
             ViewReply::Details(details) => self.on_details(*details),
             ViewReply::Comparison(comparison) => self.on_comparison(*comparison),
@@ -36,21 +35,20 @@ impl Model {
         }
     }
 
-    pub(super) fn on_settings(&mut self, reply: SettingsReply) -> Vec<Effect> {
+    pub(super) fn on_settings(&mut self, reply: SettingsReply) {
         match reply {
             SettingsReply::Preferences { read, asked } => self.on_preferences(*read, asked),
             SettingsReply::Themes(themes) => self.on_themes(themes),
         }
     }
 
-    pub(super) fn on_telemetry(&mut self, reading: DeviceReading) -> Vec<Effect> {
+    pub(super) fn on_telemetry(&mut self, reading: DeviceReading) {
         if !self.device.take(reading, self.now) {
-            self.frame.redraw = Redraw::No;
+            self.ignore();
         }
-        Vec::new()
     }
 
-    pub(super) fn on_highlighted(&mut self, reply: HighlightReply) -> Vec<Effect> {
+    pub(super) fn on_highlighted(&mut self, reply: HighlightReply) {
         let HighlightReply {
             which,
             text,
@@ -58,8 +56,7 @@ impl Model {
         } = reply;
         let is_shown = self.panes.source.take_colours(which, &text, colours);
         if !is_shown || !self.panes.shows(Pane::Source) {
-            self.frame.redraw = Redraw::No;
+            self.ignore();
         }
-        Vec::new()
     }
 }

@@ -1,13 +1,11 @@
 //! The view Results: the table's order and filter, and what is done with an experiment.
 
-use super::ask;
 use crate::effect::Effect;
 use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::reply::RestoredKernel;
 use crate::request::{RepositoryRequest, ViewRequest};
 use crate::state::{Deciding, ExpectedBytes};
-use crate::status::MessageLevel;
 use crate::table::{Column, Filter};
 use crate::text::printable;
 use crate::views::Pane;
@@ -17,7 +15,7 @@ use lab_core::run::experiment::Experiment;
 use tui_input::Input;
 
 impl Model {
-    pub(super) fn sort_by_next(&mut self) -> Vec<Effect> {
+    pub(super) fn sort_by_next(&mut self) {
         self.panes
             .experiments
             .table
@@ -25,7 +23,7 @@ impl Model {
         self.load_details()
     }
 
-    pub(super) fn sort_by_head(&mut self, column: Column) -> Vec<Effect> {
+    pub(super) fn sort_by_head(&mut self, column: Column) {
         self.panes.experiments.table.sort_by_head(
             column,
             &self.repository.experiments,
@@ -34,7 +32,7 @@ impl Model {
         self.load_details()
     }
 
-    pub(super) fn turn_order(&mut self) -> Vec<Effect> {
+    pub(super) fn turn_order(&mut self) {
         self.panes
             .experiments
             .table
@@ -43,10 +41,10 @@ impl Model {
     }
 
     /// Shows the experiments of all problems, or of this one alone.
-    pub(super) fn turn_problems(&mut self) -> Vec<Effect> {
+    pub(super) fn turn_problems(&mut self) {
         let table = &mut self.panes.experiments.table;
         if table.of_others() == 0 {
-            return Vec::new();
+            return;
         }
         // A filter that names a kernel shows all problems: without it this one alone.
         let only = !table.is_of_one_problem();
@@ -94,15 +92,15 @@ impl Model {
         }
     }
 
-    pub(super) fn compare(&mut self) -> Vec<Effect> {
+    pub(super) fn compare(&mut self) {
         let Ok(keys) = self.pair() else {
-            return Vec::new();
+            return;
         };
         self.selection.comparing = Some(keys.clone());
         self.panes.experiment.reset();
         self.panes.set_focus(Pane::Experiment);
         self.panes.set_zoom(true);
-        vec![Effect::View(ViewRequest::Compare(keys, self.panes.around))]
+        self.load(ViewRequest::Compare(keys, self.panes.around))
     }
 
     pub(super) fn ask_restore(&mut self) {
@@ -120,16 +118,16 @@ impl Model {
     }
 
     /// The user agreed to a restore. A run may have started while the question was open.
-    pub(super) fn restore(&mut self, commit: String) -> Vec<Effect> {
+    pub(super) fn restore(&mut self, commit: String) {
         if let Err(why) = self.is_calm() {
             self.refuse(Deciding::Restore, why);
-            return Vec::new();
+            return;
         }
         self.decision.in_progress = Some(Deciding::Restore);
-        ask(RepositoryRequest::Restore(commit))
+        self.ask(RepositoryRequest::Restore(commit))
     }
 
-    pub(super) fn on_restored(&mut self, result: Result<RestoredKernel, String>) -> Vec<Effect> {
+    pub(super) fn on_restored(&mut self, result: Result<RestoredKernel, String>) {
         self.decision.in_progress = None;
         match result {
             Ok(RestoredKernel { restored, blob }) => {
@@ -144,12 +142,12 @@ impl Model {
                         " · what was on disk is kept as {saved} (`lab restore {saved}`)"
                     ));
                 }
-                self.say(MessageLevel::Info, text);
+                self.inform(text);
                 self.decision.expected_bytes = Some(ExpectedBytes::Blob(blob));
             }
             Err(why) => self.refuse(Deciding::Restore, why),
         }
-        vec![Effect::Refresh]
+        self.emit(Effect::Refresh)
     }
 
     pub(super) fn ask_words(&mut self) {
@@ -163,7 +161,7 @@ impl Model {
         });
     }
 
-    pub(super) fn accept_description(&mut self, commit: String, input: Input) -> Vec<Effect> {
+    pub(super) fn accept_description(&mut self, commit: String, input: Input) {
         let description = input.value().trim().to_owned();
         let empty = description
             .is_empty()
@@ -174,16 +172,16 @@ impl Model {
                 input,
                 problem: Some(problem),
             });
-            return Vec::new();
+            return;
         }
         self.decision.in_progress = Some(Deciding::Describe);
-        ask(RepositoryRequest::Describe {
+        self.ask(RepositoryRequest::Describe {
             commit,
             description,
         })
     }
 
-    pub(super) fn on_described(&mut self, result: Result<Described, Refusal>) -> Vec<Effect> {
+    pub(super) fn on_described(&mut self, result: Result<Described, Refusal>) {
         self.decision.in_progress = None;
         self.selection.details = None;
         match result {
@@ -192,31 +190,31 @@ impl Model {
                 for note in &notes {
                     text.push_str(&format!(" · {note}"));
                 }
-                self.say(MessageLevel::Info, text);
+                self.inform(text);
             }
             Err(refusal) => self.refuse(Deciding::Describe, refusal.to_string()),
         }
-        vec![Effect::Refresh]
+        self.emit(Effect::Refresh)
     }
 
     /// The line that is typed into has changed.
-    pub(super) fn typed(&mut self) -> Vec<Effect> {
+    pub(super) fn typed(&mut self) {
         match self.overlays.last() {
             Some(Overlay::Filter { input, .. }) => {
                 let text = input.value().to_owned();
                 self.filter_by(&text)
             }
-            _ => Vec::new(),
+            _ => {}
         }
     }
 
     /// Filters the table. A filter with an error leaves the rows as they are.
-    pub(super) fn filter_by(&mut self, text: &str) -> Vec<Effect> {
+    pub(super) fn filter_by(&mut self, text: &str) {
         let read = Filter::parse(text);
         if let Some(Overlay::Filter { problem, .. }) = self.overlays.last_mut() {
             *problem = read.as_ref().err().cloned();
         }
-        let Ok(filter) = read else { return Vec::new() };
+        let Ok(filter) = read else { return };
         self.panes
             .experiments
             .table
@@ -226,9 +224,9 @@ impl Model {
     }
 
     /// Moves the selection by so many rows. Without a selection it begins at the topmost row.
-    pub(super) fn step_row(&mut self, by: isize) -> Vec<Effect> {
+    pub(super) fn step_row(&mut self, by: isize) {
         let Some(last) = self.panes.experiments.table.len().checked_sub(1) else {
-            return Vec::new();
+            return;
         };
         let row = self
             .selected_row()
@@ -249,9 +247,9 @@ impl Model {
     }
 
     /// Shows the details alone.
-    pub(super) fn open_details(&mut self) -> Vec<Effect> {
+    pub(super) fn open_details(&mut self) {
         if self.shown().is_none() {
-            return Vec::new();
+            return;
         }
         self.panes.set_focus(Pane::Experiment);
         self.panes.set_zoom(true);

@@ -1,13 +1,12 @@
 //! Goes to a row of a pane: by a search, or by its number in the palette.
 
-use crate::effect::Effect;
 use crate::model::Model;
 use crate::panes::graph::ReadTarget;
 use crate::views::Pane;
 
 impl Model {
     /// Goes to a row of the pane and focuses the pane: a list selects the row, a text marks it.
-    pub(super) fn go_to_row(&mut self, pane: Pane, at: usize) -> Vec<Effect> {
+    pub(super) fn go_to_row(&mut self, pane: Pane, at: usize) {
         let pane = pane.text();
         self.panes.set_focus(pane);
         match pane {
@@ -26,7 +25,6 @@ impl Model {
                 self.panes.loops.go_to(pane, at);
             }
         }
-        Vec::new()
     }
 
     /// Removes the mark from the pane's text. The selection of a list stays.
@@ -47,14 +45,13 @@ impl Model {
 
     /// Goes to the row with this number, counted from 1, or to the last one. In Source it is the
     /// line's number, also in a diff.
-    pub(super) fn go_to_number(&mut self, number: usize) -> Vec<Effect> {
+    pub(super) fn go_to_number(&mut self, number: usize) {
         let Ok((pane, count)) = self.numbered() else {
-            return Vec::new();
+            return;
         };
         match pane {
             Pane::Source => {
                 self.panes.source.go_to_line(number.max(1));
-                Vec::new()
             }
             // The graph may have to read more commits first.
             Pane::Graph => self.read_to(ReadTarget::Row(number.max(1) - 1)),

@@ -1,6 +1,5 @@
 //! Runs and saves.
 
-use super::ask;
 use crate::effect::{Effect, Redraw};
 use crate::keymap::Action;
 use crate::model::Model;
@@ -8,7 +7,6 @@ use crate::overlay::{Overlay, Reading};
 use crate::reply::RunLog;
 use crate::request::RepositoryRequest;
 use crate::state::{FinishedRun, LiveRun, Running};
-use crate::status::MessageLevel;
 use lab_core::inputs::Inputs;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
@@ -19,22 +17,22 @@ use lab_protocol::report::Report;
 use std::sync::Arc;
 
 impl Model {
-    pub(super) fn start(&mut self, reason: Reason) -> Vec<Effect> {
+    pub(super) fn start(&mut self, reason: Reason) {
         self.start_on(reason, None)
     }
 
     /// Starts a run of these inputs; without them the runner reads the files.
-    fn start_on(&mut self, reason: Reason, inputs: Option<Arc<Inputs>>) -> Vec<Effect> {
+    fn start_on(&mut self, reason: Reason, inputs: Option<Arc<Inputs>>) {
         self.runs.running = Running::Asked(reason, self.now);
-        vec![Effect::StartRun(reason, inputs)]
+        self.emit(Effect::StartRun(reason, inputs))
     }
 
     /// Starts a run, unless a decision is carried out: the look after the decision starts one for
     /// the bytes then on disk.
-    pub(super) fn start_once_decided(&mut self, reason: Reason) -> Vec<Effect> {
+    pub(super) fn start_once_decided(&mut self, reason: Reason) {
         if self.decision.in_progress.is_some() {
             self.decision.saved_meanwhile = true;
-            return vec![Effect::Refresh];
+            return self.emit(Effect::Refresh);
         }
         self.start(reason)
     }
@@ -42,20 +40,20 @@ impl Model {
     /// Has a check follow the run in progress, or no longer.
     pub(super) fn toggle_check(&mut self) {
         self.runs.check_follows = !self.runs.check_follows;
-        let check = self.appearance.keymap.way(Action::Check);
+        let check = self.way(Action::Check);
         let text = match self.runs.check_follows {
             true => format!("a check follows this run; {check} again takes that back"),
             false => "no check follows this run".to_owned(),
         };
-        self.say(MessageLevel::Info, text);
+        self.inform(text);
     }
 
     /// Starts the check that was asked for during a run, once neither a run nor a decision is in
     /// progress.
-    pub(super) fn start_check_that_follows(&mut self) -> Vec<Effect> {
+    pub(super) fn start_check_that_follows(&mut self) {
         let awaits_rule = self.decision.auto && self.decision.awaiting_rule.is_some();
         if awaits_rule || self.is_calm().is_err() || !std::mem::take(&mut self.runs.check_follows) {
-            return Vec::new();
+            return;
         }
         match self
             .runs
@@ -65,46 +63,40 @@ impl Model {
         {
             Some(_) => {
                 let text = format!("no check follows: {} does not build", self.setup.file());
-                self.say(MessageLevel::Warning, text);
-                Vec::new()
+                self.warn(text);
             }
             None => self.start(Reason::Check),
         }
     }
 
-    pub(super) fn on_run(&mut self, event: RunEvent) -> Vec<Effect> {
+    pub(super) fn on_run(&mut self, event: RunEvent) {
         if self.runs.is_late(&event) {
-            self.frame.redraw = Redraw::No;
-            return Vec::new();
+            return self.ignore();
         }
         match event {
             RunEvent::Started(start) => {
                 self.runs.newest = Some(start.id);
                 self.follow_live(start);
-                Vec::new()
             }
             RunEvent::Joined(start) => {
                 self.runs.newest = self.runs.newest.max(Some(start.id));
                 self.follow_live(start);
-                Vec::new()
             }
             RunEvent::Left(_) | RunEvent::Withdrawn => {
                 self.runs.running = Running::No;
-                vec![Effect::Refresh]
+                self.emit(Effect::Refresh)
             }
             RunEvent::Progress(_, batch) => {
                 self.on_batch(batch);
-                Vec::new()
             }
             RunEvent::Ended(record) => self.on_ended(*record),
             RunEvent::NotStarted { why, .. } => {
                 self.runs.running = Running::No;
-                self.say(MessageLevel::Error, why);
-                vec![Effect::Refresh]
+                self.fail(why);
+                self.emit(Effect::Refresh)
             }
             RunEvent::NoStandby { why } => {
-                self.say(MessageLevel::Warning, why);
-                Vec::new()
+                self.warn(why);
             }
             RunEvent::NeedsTrust { request, .. } => {
                 self.runs.running = Running::No;
@@ -115,7 +107,6 @@ impl Model {
                     request,
                     reading: Reading::default(),
                 });
-                Vec::new()
             }
         }
     }
@@ -131,7 +122,7 @@ impl Model {
         });
     }
 
-    fn on_ended(&mut self, record: Record) -> Vec<Effect> {
+    fn on_ended(&mut self, record: Record) {
         // The user waits for the verdict: it is drawn at once.
         self.frame.redraw = Redraw::AtOnce;
         let (began, report) = match std::mem::take(&mut self.runs.running) {
@@ -162,10 +153,8 @@ impl Model {
                 self.runs.last = FinishedRun::of(record, report).or(self.runs.last.take());
             }
         }
-        [Effect::Refresh]
-            .into_iter()
-            .chain(self.notify(run, began))
-            .collect()
+        self.emit(Effect::Refresh);
+        self.notify(run, began);
     }
 
     fn on_batch(&mut self, batch: Batch) {
@@ -175,7 +164,7 @@ impl Model {
         }
     }
 
-    pub(super) fn on_run_log(&mut self, loaded: RunLog) -> Vec<Effect> {
+    pub(super) fn on_run_log(&mut self, loaded: RunLog) {
         if let Some(check) = self
             .runs
             .check
@@ -183,7 +172,7 @@ impl Model {
             .filter(|check| check.start.id == loaded.run)
         {
             check.report = loaded.report;
-            return Vec::new();
+            return;
         }
         let idle = self.runs.is_idle();
         if let Some(last) = self
@@ -196,23 +185,21 @@ impl Model {
             self.panes.log.start(loaded.run);
             self.panes.log.push(0, loaded.lines);
         }
-        Vec::new()
     }
 
-    pub(super) fn on_watch(&mut self, event: WatchEvent) -> Vec<Effect> {
+    pub(super) fn on_watch(&mut self, event: WatchEvent) {
         match event {
             WatchEvent::Problem(why) => {
-                self.say(MessageLevel::Warning, why);
-                vec![Effect::Refresh]
+                self.warn(why);
+                self.emit(Effect::Refresh)
             }
-            WatchEvent::RepositoryChanged => [Effect::Refresh]
-                .into_iter()
-                .chain(self.load_loop())
-                .collect(),
+            WatchEvent::RepositoryChanged => {
+                self.emit(Effect::Refresh);
+                self.load_loop();
+            }
             WatchEvent::Profiled => {
                 // Reads it anew where a view shows it.
                 self.profiles.made += 1;
-                Vec::new()
             }
             WatchEvent::LoopChanged { running } => self.on_loop_changed(running),
             WatchEvent::Changed {
@@ -221,10 +208,10 @@ impl Model {
                 ..
             } => {
                 self.set_present(Ok(inputs.fingerprint.clone()));
-                ask(RepositoryRequest::Reopen)
+                self.ask(RepositoryRequest::Reopen)
             }
             WatchEvent::Changed { inputs, .. } => {
-                let mut effects: Vec<Effect> = self.load_loop().into_iter().collect();
+                self.load_loop();
                 let fingerprint = inputs.fingerprint.clone();
                 let is_judged = match (&self.runs.running, &self.runs.last) {
                     (Running::Live(live), _) => live.start.fingerprint == fingerprint,
@@ -237,11 +224,10 @@ impl Model {
                 self.decision.saved_meanwhile |=
                     self.decision.in_progress.is_some() && !self.runs.paused;
                 if is_judged || self.runs.paused || self.decision.in_progress.is_some() {
-                    effects.push(Effect::Refresh);
+                    self.emit(Effect::Refresh);
                 } else {
-                    effects.extend(self.start_on(Reason::Saved, Some(inputs)));
+                    self.start_on(Reason::Saved, Some(inputs));
                 }
-                effects
             }
         }
     }

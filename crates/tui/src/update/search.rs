@@ -1,11 +1,9 @@
 //! Search (`/`, `n`, `N`) in the rows of the focused pane ([`crate::model::Rows`]).
 
-use crate::effect::Effect;
 use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::search_highlight::find_all;
-use crate::status::MessageLevel;
 use crate::views::Pane;
 use lab_core::text::figures::thousands;
 use tui_input::Input;
@@ -23,10 +21,9 @@ impl Model {
     }
 
     /// Goes to the first match from the selected row on. An empty text ends the search.
-    pub(super) fn search_for(&mut self, pane: Pane, text: &str) -> Vec<Effect> {
+    pub(super) fn search_for(&mut self, pane: Pane, text: &str) {
         self.set_needle(pane, text);
         if text.is_empty() {
-            Vec::new()
         } else {
             self.find_row(pane, 0, true)
         }
@@ -43,16 +40,16 @@ impl Model {
         }
     }
 
-    pub(super) fn step_search(&mut self, forward: bool) -> Vec<Effect> {
+    pub(super) fn step_search(&mut self, forward: bool) {
         match self.searched() {
             Some(pane) => self.find_row(pane, 1, forward),
-            None => Vec::new(),
+            None => {}
         }
     }
 
     /// Goes to the first row with a match that is at least `skip` rows further on, from the last
     /// row to the first.
-    fn find_row(&mut self, pane: Pane, skip: usize, forward: bool) -> Vec<Effect> {
+    fn find_row(&mut self, pane: Pane, skip: usize, forward: bool) {
         let (from, needle) = (self.row_at(pane), self.panes.needle(pane));
         let rows = self.rows(pane);
         let count = rows.count;
@@ -74,7 +71,7 @@ impl Model {
                 let graph = &self.panes.graph;
                 let text = match pane == Pane::Graph && !graph.at_end {
                     true => {
-                        let more = self.appearance.keymap.way(Action::Bottom);
+                        let more = self.way(Action::Bottom);
                         let read = thousands(count as f64);
                         format!(
                             "'{needle}' was not found in the {read} commits read so far: {more} reads more"
@@ -83,8 +80,7 @@ impl Model {
                     false => format!("'{needle}' was not found in {}", pane.name()),
                 };
                 drop(rows);
-                self.say(MessageLevel::Warning, text);
-                Vec::new()
+                self.warn(text);
             }
         }
     }

@@ -1,6 +1,5 @@
 //! The selected experiment, and the details that are loaded for it.
 
-use crate::effect::{Effect, Redraw};
 use crate::model::Model;
 use crate::panes::workloads::WorkloadTable;
 use crate::request::ViewRequest;
@@ -11,16 +10,16 @@ use lab_core::run::record::Record;
 
 impl Model {
     /// Selects an experiment, or none, and loads its details where a pane shows them.
-    pub(super) fn select(&mut self, key: Option<ExperimentKey>) -> Vec<Effect> {
+    pub(super) fn select(&mut self, key: Option<ExperimentKey>) {
         self.selection.key = key;
         self.load_details()
     }
 
     /// Moves the selection by so many comparable experiments, from oldest to newest. Without a
     /// selection it begins at the newest.
-    pub(super) fn step_comparable(&mut self, by: isize) -> Vec<Effect> {
+    pub(super) fn step_comparable(&mut self, by: isize) {
         let Some(newest) = self.repository.comparable().len().checked_sub(1) else {
-            return Vec::new();
+            return;
         };
         let at = self
             .repository
@@ -30,31 +29,30 @@ impl Model {
     }
 
     /// Selects a comparable experiment, counted from the oldest.
-    pub(super) fn select_comparable(&mut self, at: usize) -> Vec<Effect> {
+    pub(super) fn select_comparable(&mut self, at: usize) {
         self.select(self.repository.nth_comparable(at).map(Experiment::key))
     }
 
     /// Loads what the present view shows of experiments.
-    pub(super) fn load_shown(&mut self) -> Vec<Effect> {
-        let mut effects = self.load_details();
-        effects.extend(self.load_comparison());
-        effects
+    pub(super) fn load_shown(&mut self) {
+        self.load_details();
+        self.load_comparison();
     }
 
-    pub(super) fn load_details(&self) -> Vec<Effect> {
+    pub(super) fn load_details(&mut self) {
         let around = self.panes.around;
         let is_loaded = self
             .details()
             .is_some_and(|details| details.around == around.lines());
         match self.shown() {
             Some(experiment) if !is_loaded && self.panes.shows(Pane::Experiment) => {
-                vec![Effect::View(ViewRequest::Details(experiment.key(), around))]
+                self.load(ViewRequest::Details(experiment.key(), around))
             }
-            _ => Vec::new(),
+            _ => {}
         }
     }
 
-    fn load_comparison(&self) -> Vec<Effect> {
+    fn load_comparison(&mut self) {
         let around = self.panes.around;
         let is_loaded = self
             .selection
@@ -62,13 +60,13 @@ impl Model {
             .is_some_and(|both| both.around == around.lines());
         match &self.selection.comparing {
             Some(keys) if !is_loaded && self.panes.shows(Pane::Experiment) => {
-                vec![Effect::View(ViewRequest::Compare(keys.clone(), around))]
+                self.load(ViewRequest::Compare(keys.clone(), around))
             }
-            _ => Vec::new(),
+            _ => {}
         }
     }
 
-    pub(super) fn on_details(&mut self, details: ExperimentDetails) -> Vec<Effect> {
+    pub(super) fn on_details(&mut self, details: ExperimentDetails) {
         if self.shown().is_some_and(|shown| shown.is(&details.key)) {
             let again = self
                 .selection
@@ -82,19 +80,16 @@ impl Model {
             self.panes.workloads.take_experiment(&details.key, table);
             self.selection.details = Some(details);
         } else {
-            self.frame.redraw = Redraw::No;
+            self.ignore();
         }
-        Vec::new()
     }
 
-    pub(super) fn on_comparison(&mut self, comparison: Compared) -> Vec<Effect> {
+    pub(super) fn on_comparison(&mut self, comparison: Compared) {
         if self.selection.comparing.as_ref() != Some(&comparison.keys) {
-            self.frame.redraw = Redraw::No;
-            return Vec::new();
+            return self.ignore();
         }
         let again = self.selection.comparison().is_some();
         self.panes.experiment.take_comparison(&comparison, again);
         self.selection.comparison = Some(comparison);
-        Vec::new()
     }
 }

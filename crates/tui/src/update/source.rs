@@ -1,28 +1,27 @@
 //! The view Source: when the kernel is read for it, whose messages stand in it, and its keys.
 
-use crate::effect::{Effect, Redraw};
+use crate::effect::Effect;
 use crate::model::Model;
 use crate::request::{HighlightRequest, Spot, ViewRequest};
 use crate::source::{Baseline, SourceMessages, SourceRequest, SourceView};
 use crate::state::runs::Reporter;
-use crate::status::MessageLevel;
 use crate::views::Pane;
 use lab_core::run::experiment::Experiment;
 use lab_protocol::Language;
 
 impl Model {
     /// Loads the kernel where the shown text, or what it is compared with, is out of date.
-    pub(super) fn load_source(&mut self) -> Option<Effect> {
+    pub(super) fn load_source(&mut self) {
         if !self.panes.shows(Pane::Source) {
-            return None;
+            return;
         }
         self.place_messages();
         let request = self.wanted_source();
         if self.panes.source.request.as_ref() == Some(&request) {
-            return None;
+            return;
         }
         self.panes.source.request = Some(request.clone());
-        Some(Effect::View(ViewRequest::Source(request)))
+        self.load(ViewRequest::Source(request));
     }
 
     fn wanted_source(&self) -> SourceRequest {
@@ -73,23 +72,20 @@ impl Model {
         self.panes.source.place(runs, messages);
     }
 
-    pub(super) fn on_source(&mut self, source: SourceView) -> Vec<Effect> {
+    pub(super) fn on_source(&mut self, source: SourceView) {
         if self.panes.source.request.as_ref() != Some(&source.request) {
-            self.frame.redraw = Redraw::No;
-            return Vec::new();
+            return self.ignore();
         }
         self.panes.source.take(source);
         let texts = self.panes.source.texts();
         let language = Language::of(&self.setup.kernel);
-        texts
-            .map(|(which, text)| {
-                Effect::Highlight(HighlightRequest {
-                    which,
-                    language,
-                    text,
-                })
-            })
-            .collect()
+        for (which, text) in texts.collect::<Vec<_>>() {
+            self.emit(Effect::Highlight(HighlightRequest {
+                which,
+                language,
+                text,
+            }));
+        }
     }
 
     /// Compares with the selected experiment, or with the incumbent again.
@@ -100,7 +96,7 @@ impl Model {
             self.panes.source.against_selected = false;
         }
         if self.selection.key.is_none() {
-            self.say(MessageLevel::Warning, "no experiment to compare with yet");
+            self.warn("no experiment to compare with yet");
             return;
         }
         self.panes.source.against_selected = !self.panes.source.against_selected;
@@ -108,16 +104,13 @@ impl Model {
 
     pub(super) fn step_mark(&mut self, forward: bool) {
         if !self.panes.source.step_mark(forward) {
-            self.say(
-                MessageLevel::Info,
-                "no compiler message, no hot line and no change",
-            );
+            self.inform("no compiler message, no hot line and no change");
         }
     }
 
     pub(super) fn step_edit(&mut self, forward: bool) {
         if !self.panes.source.step_change(forward) {
-            self.say(MessageLevel::Info, "nothing changed");
+            self.inform("nothing changed");
         }
     }
 
