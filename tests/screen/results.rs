@@ -6,6 +6,7 @@ use super::world::World;
 use lab_core::bench::summary::TimeOverRuns;
 use lab_core::bench::{BenchDigest, BenchId};
 use lab_core::run::experiment::Status;
+use lab_tui::views::Pane;
 
 const WIDE: [(u16, u16); 2] = [(220, 60), (120, 35)];
 
@@ -300,7 +301,7 @@ fn brackets_go_from_section_to_section() {
     for _ in 0..5 {
         world.tell("press ]");
         world.screen(100, 16);
-        seen.push(world.model.panes.experiment.text.first());
+        seen.push(world.model.panes.text(Pane::Experiment).first());
     }
     assert!(
         seen.windows(2).all(|pair| pair[0] <= pair[1]) && seen[2] > seen[1],
@@ -308,7 +309,7 @@ fn brackets_go_from_section_to_section() {
     );
     world.tell("press [ [ [ [ [ [ [");
     world.screen(100, 16);
-    assert_eq!(world.model.panes.experiment.text.first(), 0);
+    assert_eq!(world.model.panes.text(Pane::Experiment).first(), 0);
 }
 
 #[test]

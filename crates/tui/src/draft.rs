@@ -193,40 +193,15 @@ impl Draft {
     }
 }
 
-/// Messages that were typed and not used yet. The dialog shows them again after it was closed or
-/// the action was refused.
+/// The texts that were typed for a keep and for a discard, until a decision is made.
 #[derive(Debug, Default)]
 pub struct Drafts {
-    keep: Option<Draft>,
-    discard: Option<Draft>,
+    pub keep: Option<Draft>,
+    pub discard: Option<Draft>,
 }
 
-impl Drafts {
-    /// The message of the last keep that was not carried out, else an empty one.
-    pub fn keep(&self, run: RunId, tested: String) -> Draft {
-        resume(self.keep.as_ref(), run, tested)
-    }
-
-    pub fn discard(&self, run: RunId, tested: String) -> Draft {
-        resume(self.discard.as_ref(), run, tested)
-    }
-
-    pub fn put_keep(&mut self, draft: Draft) {
-        self.keep = Some(draft);
-    }
-
-    pub fn put_discard(&mut self, draft: Draft) {
-        self.discard = Some(draft);
-    }
-
-    /// Drops the messages: the run is decided.
-    pub fn clear(&mut self) {
-        *self = Drafts::default();
-    }
-}
-
-/// The stored message for this run, else an empty one.
-fn resume(kept: Option<&Draft>, run: RunId, tested: String) -> Draft {
+/// The text that was typed last, now about this run; else an empty message.
+pub fn resume(kept: Option<&Draft>, run: RunId, tested: String) -> Draft {
     match kept.cloned() {
         Some(draft) => draft.about(run, tested),
         None => Draft::new(run, tested),
@@ -260,13 +235,13 @@ mod tests {
     #[test]
     fn what_was_not_used_is_there_again_and_tested_is_of_the_newer_run() {
         let mut drafts = Drafts::default();
-        let mut draft = drafts.keep(RunId(7), "170 sps".into());
+        let mut draft = resume(drafts.keep.as_ref(), RunId(7), "170 sps".into());
         typed(&mut draft, "two rows");
         steps(&mut draft, 3);
         typed(&mut draft, "48 kB");
         draft.problem = Some("refused".into());
-        drafts.put_keep(draft);
-        let mut draft = drafts.keep(RunId(8), "180 sps".into());
+        drafts.keep = Some(draft);
+        let mut draft = resume(drafts.keep.as_ref(), RunId(8), "180 sps".into());
         assert_eq!(
             (draft.run, draft.problem.clone(), draft.is_open()),
             (RunId(8), None, true)
@@ -284,7 +259,7 @@ mod tests {
             "typing goes on at the end of the subject"
         );
         assert_eq!(
-            drafts.discard(RunId(8), String::new()).subject(),
+            resume(drafts.discard.as_ref(), RunId(8), String::new()).subject(),
             "",
             "a discard has words of its own"
         );
@@ -292,14 +267,17 @@ mod tests {
         draft.step(false);
         draft.step(false);
         typed(&mut draft, "");
-        drafts.put_keep(draft);
-        let draft = drafts.keep(RunId(9), "190 sps".into());
+        drafts.keep = Some(draft);
+        let draft = resume(drafts.keep.as_ref(), RunId(9), "190 sps".into());
         assert_eq!(
             draft.message("").render(),
             "two rows!\n\nConstraint: 48 kB\n"
         );
-        drafts.clear();
-        assert_eq!(drafts.keep(RunId(9), String::new()).subject(), "");
+        drafts = Drafts::default();
+        assert_eq!(
+            resume(drafts.keep.as_ref(), RunId(9), String::new()).subject(),
+            ""
+        );
     }
 
     #[test]

@@ -3,8 +3,7 @@
 
 use crate::keymap::Action;
 use crate::overlay::QuestionFit;
-use crate::panes::{PaneFit, workloads};
-use crate::table::Column;
+use crate::panes::PaneFit;
 use crate::views::Pane;
 use crate::views::split::Border;
 use crate::widgets::ListArea;
@@ -25,10 +24,8 @@ pub struct FrameGeometry {
     /// The visible rows of lists.
     pub lists: Vec<ListArea>,
     pub buttons: Vec<Button>,
-    /// The headings of the table of experiments.
-    pub column_heads: Vec<(Rect, Column)>,
-    /// The headings of the table of workloads.
-    pub workload_heads: Vec<(Rect, workloads::Column)>,
+    /// The headings of the tables: their places in the list of the columns.
+    pub heads: Vec<(Pane, Rect, usize)>,
     /// Rows of the focused pane, without its title.
     pub focused_rows: usize,
     /// The first visible row of the help or of a listing.
@@ -36,7 +33,7 @@ pub struct FrameGeometry {
     /// How much of a long question is visible.
     pub question: Option<QuestionFit>,
     /// How the visible panes' contents fit. The update that gets the frame takes them out.
-    pub fits: Vec<PaneFit>,
+    pub fits: Vec<(Pane, PaneFit)>,
 }
 
 impl FrameGeometry {
@@ -65,18 +62,12 @@ impl FrameGeometry {
         self.borders.iter().find(|border| border.line.contains(at))
     }
 
-    pub fn column_at(&self, at: Position) -> Option<Column> {
-        self.column_heads
+    pub fn head_at(&self, pane: Pane, at: Position) -> Option<usize> {
+        let is_there = |(of, area, _): &&(Pane, Rect, usize)| *of == pane && area.contains(at);
+        self.heads
             .iter()
-            .find(|(area, _)| area.contains(at))
-            .map(|(_, column)| *column)
-    }
-
-    pub fn workload_column_at(&self, at: Position) -> Option<workloads::Column> {
-        self.workload_heads
-            .iter()
-            .find(|(area, _)| area.contains(at))
-            .map(|(_, column)| *column)
+            .find(is_there)
+            .map(|(_, _, column)| *column)
     }
 
     pub fn list_at(&self, pane: Pane, at: Position) -> Option<&ListArea> {

@@ -3,8 +3,7 @@
 
 use super::text::width;
 use lab_protocol::text::is_visible;
-use ratatui::style::Style;
-use ratatui::text::Span;
+use ratatui::prelude::*;
 use std::ops::Range;
 use unicode_width::UnicodeWidthChar;
 

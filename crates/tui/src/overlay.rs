@@ -74,38 +74,58 @@ pub struct Help {
     pub typing: bool,
 }
 
+/// What a message decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decides {
+    Keep,
+    /// `confirmed`: bytes that are newer than the verdict may be discarded too. The message may
+    /// stay empty.
+    Discard {
+        confirmed: bool,
+    },
+}
+
+/// What a question is about.
+#[derive(Clone, Debug)]
+pub enum About {
+    /// May bytes that are newer than the run's verdict be discarded?
+    NewerBytes(RunId),
+    /// Is the last decision, which was about this run, to be taken back?
+    Undo(RunId),
+    /// Is the kernel of this commit to be put on disk?
+    Restore(String),
+}
+
+/// What a list offers.
+#[derive(Clone, Debug)]
+pub enum PickFrom {
+    Actions,
+    /// Every theme; `before` is the theme that Esc brings back.
+    Themes {
+        before: Theme,
+    },
+    /// Every kernel of the repository; `None` while they are looked for.
+    Kernels(Option<Vec<ListedKernel>>),
+}
+
 #[derive(Clone, Debug)]
 pub enum Overlay {
     Help(Help),
-    /// Asks for the message of a keep.
-    Keep {
+    /// Asks for the message of a keep or a discard.
+    Message {
         draft: Draft,
+        of: Decides,
     },
-    /// Asks for the message of a discard, which may stay empty.
-    Discard {
-        draft: Draft,
-        confirmed: bool,
-    },
-    /// Asks whether bytes that are newer than the verdict may be discarded.
-    DiscardNewer {
-        run: RunId,
+    /// Asks whether to do something.
+    Question {
         text: String,
-    },
-    /// Asks whether the last decision is to be taken back.
-    Undo {
-        run: RunId,
-        text: String,
+        about: About,
     },
     /// Asks for another description of an experiment.
     Describe {
         commit: String,
         input: Input,
         problem: Option<String>,
-    },
-    /// Asks whether an experiment's kernel is to be put on disk.
-    Restore {
-        commit: String,
-        text: String,
     },
     /// Why a keep or a discard is not possible. It is a dialog, so that text typed for the expected
     /// dialog does not act as keys.
@@ -131,17 +151,10 @@ pub enum Overlay {
         before: String,
         problem: Option<String>,
     },
-    /// Every action.
-    Palette(PickList),
-    /// Every theme; `before` is the theme that Esc brings back.
-    Themes {
+    /// A list to pick from.
+    Pick {
         pick: PickList,
-        before: Theme,
-    },
-    /// Every kernel of the repository; `None` while they are looked for.
-    Kernels {
-        pick: PickList,
-        kernels: Option<Vec<ListedKernel>>,
+        of: PickFrom,
     },
     /// The search in a pane; `before` is the earlier one.
     Search {
@@ -152,55 +165,45 @@ pub enum Overlay {
 }
 
 impl Overlay {
-    /// Whether it asks a question, to which the answer is yes or no.
+    /// It is answered with yes or no.
     pub fn is_question(&self) -> bool {
-        matches!(
-            self,
-            Overlay::Trust { .. }
-                | Overlay::DiscardNewer { .. }
-                | Overlay::Restore { .. }
-                | Overlay::Undo { .. }
-        )
+        matches!(self, Overlay::Trust { .. } | Overlay::Question { .. })
     }
 
     /// The message that is typed.
     pub fn draft(&mut self) -> Option<&mut Draft> {
         match self {
-            Overlay::Keep { draft } | Overlay::Discard { draft, .. } => Some(draft),
+            Overlay::Message { draft, .. } => Some(draft),
             _ => None,
         }
     }
 
-    /// The line that is typed into.
+    /// The text that is typed.
     pub fn input(&mut self) -> Option<&mut Input> {
         match self {
-            Overlay::Keep { draft } | Overlay::Discard { draft, .. } => Some(draft.input()),
+            Overlay::Message { draft, .. } => Some(draft.input()),
             Overlay::Describe { input, .. }
             | Overlay::Filter { input, .. }
             | Overlay::Search { input, .. } => Some(input),
-            Overlay::Palette(pick)
-            | Overlay::Themes { pick, .. }
-            | Overlay::Kernels { pick, .. } => Some(&mut pick.input),
+            Overlay::Pick { pick, .. } => Some(&mut pick.input),
             Overlay::Help(help) if help.typing => Some(&mut help.search),
             _ => None,
         }
     }
 
-    /// Forgets the problem of a text that has changed.
+    /// The text has changed: what was wrong with it may be right now.
     pub fn clear_problem(&mut self) {
         match self {
-            Overlay::Keep { draft } | Overlay::Discard { draft, .. } => draft.problem = None,
+            Overlay::Message { draft, .. } => draft.problem = None,
             Overlay::Describe { problem, .. } => *problem = None,
             _ => {}
         }
     }
 
-    /// The list below the line.
+    /// The list to pick from.
     pub fn pick(&mut self) -> Option<&mut PickList> {
         match self {
-            Overlay::Palette(pick)
-            | Overlay::Themes { pick, .. }
-            | Overlay::Kernels { pick, .. } => Some(pick),
+            Overlay::Pick { pick, .. } => Some(pick),
             _ => None,
         }
     }

@@ -2,7 +2,9 @@
 //! number is a row to go to, as in vim.
 
 use crate::keymap::{Binding, KeyScope, TABLE};
+use crate::theme::Theme;
 use crate::views::Pane;
+use lab_core::history::kernels::ListedKernel;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
@@ -14,18 +16,29 @@ pub struct Offer {
     pub usable: Result<(), String>,
 }
 
-/// The rows of the palette.
+/// The rows of a list to pick from that fit what is typed.
 #[derive(Clone, Debug)]
-pub enum PaletteRows {
-    /// The actions that match the typed words; `all` counts every action.
-    Actions { offers: Vec<Offer>, all: usize },
-    /// The line that the typed number stands for: the pane with its number of rows, or why there is
-    /// none.
+pub enum PickRows<'a> {
+    Actions(Vec<Offer>),
+    /// A number was typed. `target` is the pane whose row has it and how many rows the pane has, or
+    /// why there is none.
     Line {
         number: usize,
         target: Result<(Pane, usize), String>,
-        all: usize,
     },
+    Themes(Vec<&'a (String, Theme)>),
+    Kernels(Vec<&'a ListedKernel>),
+}
+
+impl PickRows<'_> {
+    pub fn count(&self) -> usize {
+        match self {
+            PickRows::Actions(offers) => offers.len(),
+            PickRows::Line { .. } => 1,
+            PickRows::Themes(themes) => themes.len(),
+            PickRows::Kernels(kernels) => kernels.len(),
+        }
+    }
 }
 
 /// The actions that the palette lists.

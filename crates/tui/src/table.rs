@@ -15,8 +15,8 @@ use std::collections::HashMap;
 
 /// The column that the rows are sorted by, and whether its largest value comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sort {
-    pub column: Column,
+pub struct Sort<C> {
+    pub column: C,
     pub descending: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct TableContext<'a> {
 /// The table's order, filter and marks, and the rows that result from them.
 #[derive(Clone, Debug)]
 pub struct Table {
-    sort: Sort,
+    sort: Sort<Column>,
     filter: Filter,
     /// Only the experiments of the screen's kernel are shown, and those of an unknown one.
     is_of_one_problem: bool,
@@ -104,7 +104,7 @@ impl Table {
         }
     }
 
-    pub fn sort(&self) -> Sort {
+    pub fn sort(&self) -> Sort<Column> {
         self.sort
     }
 

@@ -7,9 +7,7 @@ use super::symbols::SymbolSet;
 use super::{AxisId, Cursor, ReferenceLine, Series, SeriesShape};
 use crate::text::{fit, pad_left, width};
 use crate::theme::Theme;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::prelude::*;
 
 /// Draws both axes with their numbers. The numbers of the y-axis begin at column `left`.
 pub fn axes(

@@ -25,9 +25,7 @@ pub use symbols::SymbolSet;
 use super::text::width;
 use super::theme::Theme;
 use plot::Plot;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::prelude::*;
 
 /// The shape of a series and its points `(x, y)`, in rising order of x. A point with a NaN is left
 /// out and interrupts a line.
@@ -86,10 +84,7 @@ pub struct Cursor {
 /// ```
 /// use lab_tui::chart::{Axis, Chart, SeriesShape, SymbolSet, Scale, Series};
 /// use lab_tui::theme::Theme;
-/// use ratatui::buffer::Buffer;
-/// use ratatui::layout::Rect;
-/// use ratatui::style::Style;
-///
+/// /// /// ///
 /// let points = [(0.0, 1.0), (10.0, 2.0)];
 /// let chart = Chart {
 ///     x: Axis::between(0.0, 10.0, Scale::Linear),

@@ -1,15 +1,12 @@
 //! Draws the rows of a diff: the cursor's mark, the line numbers, the sign, the text. The signs `+`
 //! and `-` tell what the colours tell.
 
-use super::{Diff, DiffLine, DiffRow, DiffView, LineKind, Side};
+use super::{Diff, DiffLine, DiffRow, LineKind, Side};
 use crate::line_layout::{StyledRange, layout_line, spans_width};
 use crate::search_highlight::{find_all, mark};
 use crate::text::{fit, pad_left, printable};
 use crate::theme::{DiffRole, Theme};
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// In an area with fewer columns a row has one line number instead of two.
 const NARROW: usize = 70;
@@ -35,29 +32,6 @@ pub struct RowPainter<'a> {
     pub left: usize,
     /// The width of a line number, in columns: [`Diff::digits`].
     pub digits: usize,
-}
-
-/// Draws the rows of a diff from `first` on, and the cursor where the pane has the focus.
-pub fn draw(
-    frame: &mut Frame,
-    area: Rect,
-    view: &DiffView,
-    first: usize,
-    focused: bool,
-    painter: &RowPainter,
-) {
-    for (y, row) in (area.top()..area.bottom()).zip(first..view.rows().len()) {
-        let here = focused && row == view.cursor();
-        let line = painter.row(view.diff(), view.rows()[row], here);
-        frame.render_widget(
-            line,
-            Rect {
-                y,
-                height: 1,
-                ..area
-            },
-        );
-    }
 }
 
 impl RowPainter<'_> {

@@ -16,7 +16,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use draw::{LineStyles, RowPainter, draw, no_line_styles};
+pub use draw::{LineStyles, RowPainter, no_line_styles};
 pub use moved::LineLocation;
 pub use rows::{DiffLayout, DiffRow};
 pub use view::{DiffFit, DiffView, JumpTarget};

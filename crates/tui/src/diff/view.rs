@@ -143,6 +143,21 @@ impl DiffView {
         targets
     }
 
+    /// The rows where files and changes begin.
+    pub fn stops(&self) -> Vec<JumpTarget> {
+        let rows = self.rows.iter().enumerate();
+        let files = rows.filter(|(_, row)| matches!(row, DiffRow::File { .. }));
+        let files = files.map(|(row, _)| JumpTarget { row, is_head: true });
+        let mut stops: Vec<JumpTarget> = files.chain(self.jump_targets()).collect();
+        stops.sort_by_key(|stop| stop.row);
+        stops
+    }
+
+    /// A diff as it was read, in one column.
+    pub fn of_text(text: &str) -> Self {
+        DiffView::new(Arc::new(Diff::parse(text)), DiffLayout::Unified)
+    }
+
     /// Whether a row shows an unchanged line.
     fn is_same(&self, row: DiffRow) -> bool {
         [Side::Old, Side::New].iter().all(|side| {

@@ -6,8 +6,7 @@ use crate::panes::correctness;
 use crate::theme::Theme;
 use crate::views::Pane;
 use crate::views::split::Split;
-use ratatui::Frame;
-use ratatui::layout::{Direction, Rect};
+use ratatui::prelude::*;
 
 pub(super) fn draw(painter: &mut PanePainter, area: Rect, is_large: bool) {
     if is_large {
@@ -28,17 +27,7 @@ pub(super) fn draw(painter: &mut PanePainter, area: Rect, is_large: bool) {
 
 /// Rows that the pane Correctness would fill, its title included.
 fn wanted(painter: &PanePainter) -> u16 {
-    let model = painter.model;
-    correctness::rows(model.correctness_data(), &model.appearance) as u16 + 1
-}
-
-/// Rows that the pane Workloads would fill, its title and its head included.
-fn workload_rows(painter: &PanePainter) -> u16 {
-    let count = painter
-        .model
-        .workload_table()
-        .map_or(0, |table| table.workloads.len());
-    u16::try_from(count + 2).unwrap_or(u16::MAX)
+    correctness::lines(painter.model.data(), 60).len() as u16 + 1
 }
 
 fn draw_four(painter: &mut PanePainter, area: Rect) {
@@ -49,7 +38,7 @@ fn draw_four(painter: &mut PanePainter, area: Rect) {
         width: 1,
         ..area
     };
-    let has_workloads = painter.model.panes.shows(Pane::Workloads);
+    let workloads = painter.model.panes.workload_rows(painter.model.data());
     let half = area.height / 2;
     // Correctness gets more than its half where it needs more.
     let upper_left = wanted(painter).clamp(half, (area.height * 3 / 4).max(half));
@@ -57,11 +46,7 @@ fn draw_four(painter: &mut PanePainter, area: Rect) {
         painter.cut(Split::BenchLeft, Direction::Vertical, left, upper_left, 0);
     // Three panes on the right share the rows; a short table of workloads leaves more to the
     // others.
-    let table = if has_workloads {
-        workload_rows(painter).min(area.height / 3)
-    } else {
-        0
-    };
+    let table = workloads.map_or(0, |rows| (rows as u16 + 2).min(area.height / 3));
     let upper_right = (area.height - table) / 2;
     let [history, lower] = painter.cut(
         Split::BenchRight,
@@ -74,7 +59,7 @@ fn draw_four(painter: &mut PanePainter, area: Rect) {
     painter.draw_pane(history, Pane::History);
     painter.draw_pane(commits, Pane::Commits);
     let mut titles = vec![commits.y, lower.y];
-    let log = if has_workloads {
+    let log = if workloads.is_some() {
         let first = painter.cut(Split::BenchWorkloads, Direction::Vertical, lower, table, 0);
         painter.draw_pane(first[0], Pane::Workloads);
         titles.push(first[1].y);

@@ -8,16 +8,11 @@ use crate::keymap::{Action, Binding, KeyScope, Keymap, TABLE};
 use crate::model::Model;
 use crate::palette::Offer;
 use crate::state::Deciding;
-use crate::status::{MessageLevel, StatusMessage};
+use crate::status::MessageLevel;
 use crate::text::{fit, printable, width, wrap_to};
 use crate::theme::Theme;
 use crate::views::{Pane, View};
-use lab_core::auto::LoopView;
-use lab_core::repo::Head;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Columns of a reason in a hint: the first width at which everything fits. Pressing the key shows
 /// the reason in full.
@@ -32,57 +27,21 @@ const HINT_ROWS: u16 = 16;
 
 /// What the foot shows.
 pub(super) struct Foot<'a> {
-    theme: &'a Theme,
-    keymap: &'a Keymap,
-    kernel: &'a str,
-    /// HEAD, where the head of the screen does not show it.
-    head: Option<&'a Head>,
-    view: View,
-    focus: Pane,
+    model: &'a Model,
     is_large: bool,
-    is_zoomed: bool,
-    is_frozen: bool,
-    paused: bool,
-    /// Runs are decided by rule.
-    auto: bool,
-    /// A loop works on the kernel.
-    has_loop: bool,
-    /// The loop is paused, or will be after this turn.
-    pauses_loop: bool,
-    deciding: Option<Deciding>,
-    /// There is a decision to undo.
-    can_undo: bool,
-    message: Option<&'a StatusMessage>,
-    /// Why an action is not possible now.
-    usable: &'a dyn Fn(Action) -> Result<(), String>,
 }
 
 impl<'a> Foot<'a> {
-    pub(super) fn of(
-        model: &'a Model,
-        is_large: bool,
-        usable: &'a dyn Fn(Action) -> Result<(), String>,
-    ) -> Self {
-        let status = model.repository.status.as_ref().filter(|_| !is_large);
-        Foot {
-            theme: &model.appearance.theme,
-            keymap: &model.appearance.keymap,
-            kernel: &model.setup.kernel,
-            head: status.map(|status| &status.head),
-            view: model.panes.view,
-            focus: model.panes.focus(),
-            is_large,
-            is_zoomed: model.panes.zoom(),
-            is_frozen: model.panes.log.is_frozen(),
-            paused: model.runs.paused,
-            auto: model.decision.auto,
-            has_loop: model.loops.any_runs(),
-            pauses_loop: model.loops.view().is_some_and(LoopView::is_pausing),
-            deciding: model.decision.in_progress,
-            can_undo: model.allowed().undo.is_ok(),
-            message: model.message.message(),
-            usable,
-        }
+    pub(super) fn new(model: &'a Model, is_large: bool) -> Self {
+        Foot { model, is_large }
+    }
+
+    fn theme(&self) -> &'a Theme {
+        &self.model.appearance.theme
+    }
+
+    fn keymap(&self) -> &'a Keymap {
+        &self.model.appearance.keymap
     }
 
     /// Rows of the foot on a screen of this size.
@@ -122,19 +81,23 @@ impl<'a> Foot<'a> {
 
     /// The message.
     fn text(&self) -> Option<(String, Style)> {
-        let theme = self.theme;
-        let doing = self.deciding.map(|deciding| match deciding {
-            // A commit's hooks may take their time.
-            Deciding::Keep => "◐ keeping …",
-            Deciding::Undo => "◐ undoing …",
-            Deciding::Describe => "◐ writing …",
-            Deciding::Restore => "◐ restoring …",
-            Deciding::Discard => "◐ discarding …",
-        });
+        let theme = self.theme();
+        let doing = self
+            .model
+            .decision
+            .in_progress
+            .map(|deciding| match deciding {
+                // A commit's hooks may take their time.
+                Deciding::Keep => "◐ keeping …",
+                Deciding::Undo => "◐ undoing …",
+                Deciding::Describe => "◐ writing …",
+                Deciding::Restore => "◐ restoring …",
+                Deciding::Discard => "◐ discarding …",
+            });
         if let Some(doing) = doing {
             return Some((doing.to_owned(), theme.accent()));
         }
-        let message = self.message?;
+        let message = self.model.message.message()?;
         let style = match message.level {
             MessageLevel::Info => theme.text(),
             MessageLevel::Warning => theme.warn(),
@@ -156,16 +119,16 @@ impl<'a> Foot<'a> {
 
     /// The state of the screen, the longest text first.
     fn standing(&self) -> Vec<String> {
-        let watching = if self.paused {
+        let watching = if self.model.runs.paused {
             "not watching"
         } else {
             "watching"
         };
-        let kernel = format!("{watching} {} ", printable(self.kernel));
-        if self.has_loop && self.view != View::Loop {
+        let kernel = format!("{watching} {} ", printable(&self.model.setup.kernel));
+        if self.model.loops.any_runs() && self.model.panes.view != View::Loop {
             let loops = format!(
                 "a loop runs here: {} shows it",
-                self.keymap.way(Action::Loop)
+                self.keymap().way(Action::Loop)
             );
             return vec![
                 format!("{loops} · {kernel}"),
@@ -173,7 +136,7 @@ impl<'a> Foot<'a> {
                 "a loop runs ".to_owned(),
             ];
         }
-        if self.auto {
+        if self.model.decision.auto {
             let rule = "auto: keeps faster, discards slower, same, wrong";
             return vec![
                 format!("{rule} · {kernel}"),
@@ -181,9 +144,11 @@ impl<'a> Foot<'a> {
                 "auto: keeps faster, discards the rest ".to_owned(),
             ];
         }
-        let Some(head) = self.head else {
+        let status = self.model.repository.status.as_ref();
+        let Some(status) = status.filter(|_| !self.is_large) else {
             return vec![kernel];
         };
+        let head = &status.head;
         let mut place = printable(&head.label()).into_owned();
         if let Some(operation) = &head.operation {
             place.push_str(&format!(" · {operation} in progress"));
@@ -208,7 +173,7 @@ impl<'a> Foot<'a> {
             |named: &Vec<(View, Span)>| named.iter().map(|(_, name)| name.width()).sum::<usize>();
         let mut all = [ViewNames::Present, ViewNames::None]
             .into_iter()
-            .map(|names| view_names(self.view, names, self.keymap, self.theme));
+            .map(|names| view_names(self.model.panes.view, names, self.keymap(), self.theme()));
         let fits =
             |named: &Vec<(View, Span)>| taken + 2 + columns(named) <= usize::from(area.width);
         let Some(named) = all.find(fits).filter(|_| lines.len() < 2) else {
@@ -246,7 +211,7 @@ impl<'a> Foot<'a> {
             .filter(|_| lines.len() < 2)
         {
             frame.render_widget(
-                Line::styled(right, self.theme.quiet()).right_aligned(),
+                Line::styled(right, self.theme().quiet()).right_aligned(),
                 left,
             );
         }
@@ -266,27 +231,28 @@ impl<'a> Foot<'a> {
     /// row is too short, reasons are cut first, then left out, then hints from the back; help and
     /// quit stay.
     fn draw_hints(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
-        let here = KeyScope::In(self.view);
+        let here = KeyScope::In(self.model.panes.view);
         let is_heard = |b: &&Binding| match b.action {
-            Action::Freeze => self.focus == Pane::Log,
+            Action::Freeze => self.model.panes.focus() == Pane::Log,
             // The hint that runs are decided by rule stands in front already.
-            Action::Auto => !self.auto,
+            Action::Auto => !self.model.decision.auto,
             // These stand among the hints only where they can be used.
             Action::Stop | Action::PauseLoop | Action::EndTurn => {
-                (b.scope == KeyScope::Screen || b.scope == here) && (self.usable)(b.action).is_ok()
+                (b.scope == KeyScope::Screen || b.scope == here)
+                    && self.model.usable(b.action).is_ok()
             }
-            Action::Undo => self.can_undo,
+            Action::Undo => self.model.allowed().undo.is_ok(),
             _ => b.scope == KeyScope::Screen || b.scope == here,
         };
         let listed = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard);
         let mut shown: Vec<Offer> = listed
             .map(|binding| Offer {
                 binding,
-                usable: (self.usable)(binding.action),
+                usable: self.model.usable(binding.action),
             })
             .collect();
         // The view's own actions come first, except in Bench.
-        if self.view != View::Bench {
+        if self.model.panes.view != View::Bench {
             shown.sort_by_key(|offer| offer.binding.scope == KeyScope::Screen);
         }
         let too_long = |hints: &[KeyHint]| {
@@ -328,19 +294,21 @@ impl<'a> Foot<'a> {
     }
 
     fn hints(&self, shown: &[Offer], reason_columns: usize) -> Vec<KeyHint> {
-        let theme = self.theme;
+        let theme = self.theme();
         let mut hints = vec![KeyHint {
             action: None,
             spans: vec![Span::raw(" ")],
         }];
         let mut hint = |action, spans| hints.push(KeyHint { action, spans });
         // This hint comes first, so that every width shows that runs are decided by rule.
-        if self.auto {
-            let text = format!("{} auto on  ", self.keymap.key(Action::Auto));
+        if self.model.decision.auto {
+            let text = format!("{} auto on  ", self.keymap().key(Action::Auto));
             hint(Some(Action::Auto), vec![Span::styled(text, theme.warn())]);
         }
         for Offer { binding, usable } in shown {
-            let key = self.keymap.key_in(KeyScope::In(self.view), binding.action);
+            let key = self
+                .keymap()
+                .key_in(KeyScope::In(self.model.panes.view), binding.action);
             if key.is_empty() {
                 continue;
             }
@@ -369,10 +337,10 @@ impl<'a> Foot<'a> {
     /// The word of a hint. The hint of a switch says what its key would do now.
     fn word(&self, binding: &Binding) -> &'static str {
         match binding.action {
-            Action::Pause if self.paused => "watch",
-            Action::Zoom if self.is_zoomed => "unzoom",
-            Action::Freeze if self.is_frozen => "unfreeze",
-            Action::PauseLoop if self.pauses_loop => "resume loop",
+            Action::Pause if self.model.runs.paused => "watch",
+            Action::Zoom if self.model.panes.zoom() => "unzoom",
+            Action::Freeze if self.model.panes.log.is_frozen() => "unfreeze",
+            Action::PauseLoop if self.model.loops.is_pausing() => "resume loop",
             _ => binding.hint,
         }
     }

@@ -10,11 +10,7 @@ use crate::theme::Theme;
 use crate::widgets::input::draw_input;
 use crate::widgets::window::draw_window;
 use crate::words::{WORDS, Word};
-use ratatui::Frame;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 use ratatui::widgets::Paragraph;
 
 /// Columns of the help, where the screen has them: keys and their sentences are long.
@@ -45,7 +41,7 @@ impl Entry {
 /// Draws the help from its first row on, or from the last row that fills the window. Returns the
 /// first visible row.
 pub(super) fn draw(dialog: &Dialog, frame: &mut Frame, area: Rect, help: &Help) -> usize {
-    let (theme, keymap) = (dialog.theme(), &dialog.appearance.keymap);
+    let (theme, keymap) = (dialog.theme(), &dialog.model.appearance.keymap);
     let typed = help.search.value();
     let columns = usize::from(area.width.saturating_sub(8).min(HELP_COLUMNS - 4));
     let all = sections(dialog, &text_of(frame.buffer_mut()));
@@ -123,7 +119,7 @@ fn text_of(buffer: &Buffer) -> String {
 /// others.
 fn sections(dialog: &Dialog, screen: &str) -> Vec<Section> {
     let theme = dialog.theme();
-    let here = KeyScope::In(dialog.view);
+    let here = KeyScope::In(dialog.model.panes.view);
     let keys = |scope: KeyScope| Section {
         heading: scope.heading(),
         entries: TABLE
@@ -156,7 +152,7 @@ fn sections(dialog: &Dialog, screen: &str) -> Vec<Section> {
 }
 
 fn key_entry(dialog: &Dialog, binding: &Binding) -> Entry {
-    let keymap = &dialog.appearance.keymap;
+    let keymap = &dialog.model.appearance.keymap;
     let label = match keymap.keys(binding.action) {
         none if none.is_empty() => keymap.way(binding.action),
         keys => keys,

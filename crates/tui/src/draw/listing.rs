@@ -4,9 +4,7 @@ use super::dialog::Dialog;
 use crate::keymap::Action;
 use crate::text::fit;
 use crate::widgets::window::draw_window;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui::prelude::*;
 use ratatui::widgets::Paragraph;
 
 /// Columns of the window, where the screen has them: instructions are long.
@@ -26,7 +24,7 @@ pub(super) fn draw(
     (title, rows): (&str, &[String]),
     scroll: usize,
 ) -> usize {
-    let (theme, keymap) = (dialog.theme(), &dialog.appearance.keymap);
+    let (theme, keymap) = (dialog.theme(), &dialog.model.appearance.keymap);
     let inner = draw_window(frame, area, title, (COLUMNS, rows.len()), theme);
     let height = usize::from(inner.height);
     let last = rows.len().saturating_sub(height);

@@ -40,11 +40,6 @@ pub(super) fn draw(painter: &mut PanePainter, area: Rect, is_large: bool) {
 
 /// Rows that the pane Loop would fill in so many columns, its title included.
 fn wanted(painter: &PanePainter, columns: u16) -> u16 {
-    let model = painter.model;
-    let rows = status::rows(
-        model.loop_data(),
-        usize::from(columns.saturating_sub(2)),
-        &model.appearance,
-    );
+    let rows = status::rows(painter.model.data(), usize::from(columns.saturating_sub(2)));
     u16::try_from(rows.len() + 1).unwrap_or(u16::MAX)
 }

@@ -8,10 +8,7 @@ use crate::text::{fit, pad, width, wrap};
 use crate::theme::Theme;
 use crate::widgets::input::draw_input;
 use crate::widgets::window::{self, draw_window};
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Least columns for the usual values of a trailer.
 const ROOMY: u16 = 60;
@@ -142,7 +139,7 @@ fn folded(dialog: &Dialog, draft: &Draft) -> Line<'static> {
     if draft.is_open() {
         return Line::default();
     }
-    let key = dialog.appearance.keymap.key(Action::Fold);
+    let key = dialog.model.appearance.keymap.key(Action::Fold);
     let filled = match draft.filled() {
         filled if filled.is_empty() => String::new(),
         filled => format!(": {}", filled.join(", ")),
@@ -171,7 +168,7 @@ fn hints(dialog: &Dialog, verb: &str, draft: &Draft) -> Line<'static> {
     };
     let spans = all.into_iter().take(count).flat_map(|(action, word)| {
         [
-            Span::styled(dialog.appearance.keymap.key(action), theme.key()),
+            Span::styled(dialog.model.appearance.keymap.key(action), theme.key()),
             Span::raw(format!(" {word}    ")),
         ]
     });

@@ -40,21 +40,15 @@ use crate::geometry::FrameGeometry;
 use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::Overlay;
-use crate::panes::{
-    PaneFit, build, commit, commits, correctness, experiment, experiments, gauges, graph, history,
-    loops as loop_panes, profile, run_log, source, workloads,
-};
 use crate::text::wrap;
 use crate::theme::Theme;
 use crate::views::split::{Split, cut};
 use crate::views::{Pane, View};
+use crate::widgets::Canvas;
 use crate::widgets::input::draw_input;
-use crate::widgets::{ListArea, PaneSlot};
 use dialog::Dialog;
 use foot::Foot;
-use ratatui::Frame;
-use ratatui::layout::{Constraint, Direction, Layout, Rect};
-use ratatui::text::Line;
+use ratatui::prelude::*;
 use ratatui::widgets::{Block, Paragraph};
 use verdict::Banner;
 
@@ -86,8 +80,8 @@ pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
         (true, false) => (1, 1),
         (false, false) => (0, 1),
     };
-    let usable = |action| model.usable(action);
-    let foot = Foot::of(model, is_large, &usable);
+
+    let foot = Foot::new(model, is_large);
     let [head, verdict, body, foot_area] = Layout::vertical([
         Constraint::Length(head_rows),
         Constraint::Length(verdict_rows),
@@ -116,10 +110,10 @@ pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
     geometry.buttons.extend(foot.draw(frame, foot_area));
     match model.overlays.last() {
         Some(Overlay::Trust { request, reading }) => {
-            let dialog = Dialog::of(model);
+            let dialog = Dialog { model };
             geometry.question = Some(trust_dialog::draw(&dialog, frame, body, request, *reading));
         }
-        Some(overlay) => geometry.scrolled_row = Dialog::of(model).draw(frame, body, overlay),
+        Some(overlay) => geometry.scrolled_row = Dialog { model }.draw(frame, body, overlay),
         None => {}
     }
     geometry
@@ -185,14 +179,27 @@ impl PanePainter<'_, '_> {
         }
         self.geometry.panes.push((pane, area));
         let area = self.draw_search_line(area, pane);
-        let slot = PaneSlot {
+        let filter = match self.model.overlays.last() {
+            Some(Overlay::Filter { input, problem, .. }) => Some((input, problem.as_deref())),
+            _ => None,
+        };
+        let mut canvas = Canvas {
+            frame: self.frame,
             pane,
             area,
             is_focused,
             needle: self.model.panes.needle(pane),
+            data: self.model.data(),
+            list: None,
+            heads: Vec::new(),
         };
-        let fit = self.draw_content(slot);
-        self.geometry.fits.push(fit);
+        let fit = self.model.panes.draw(&mut canvas, filter);
+        self.geometry.lists.extend(canvas.list);
+        let heads = canvas.heads.into_iter();
+        self.geometry
+            .heads
+            .extend(heads.map(|(area, column)| (pane, area, column)));
+        self.geometry.fits.push((pane, fit));
     }
 
     /// Draws the line that is typed into where this pane is searched, at its foot. Returns the area
@@ -218,162 +225,6 @@ impl PanePainter<'_, '_> {
             }
             _ => area,
         }
-    }
-
-    fn draw_content(&mut self, slot: PaneSlot) -> PaneFit {
-        let Model {
-            panes,
-            runs,
-            repository,
-            setup,
-            appearance,
-            ..
-        } = self.model;
-        let frame = &mut *self.frame;
-        match slot.pane {
-            Pane::Correctness => {
-                let data = self.model.correctness_data();
-                PaneFit::Correctness(correctness::draw(
-                    frame,
-                    slot,
-                    data,
-                    panes.correctness,
-                    appearance,
-                ))
-            }
-            Pane::History => {
-                let selected = self.model.selection.key.as_ref();
-                let data = history::History {
-                    repository,
-                    runs,
-                    setup,
-                    selected,
-                };
-                PaneFit::History(history::draw(frame, slot, data, &panes.history, appearance))
-            }
-            Pane::Commits => {
-                let head = repository.status.as_ref().map(|status| status.head.label());
-                let (commits, loaded) = (&repository.commits[..], repository.loaded);
-                let data = commits::Commits {
-                    commits,
-                    loaded,
-                    head: head.as_deref(),
-                    setup,
-                };
-                let (state, list) = commits::draw(frame, slot, data, panes.commits, appearance);
-                self.note_list(list);
-                PaneFit::Commits(state)
-            }
-            Pane::Log => PaneFit::Log(run_log::draw(frame, slot, &panes.log, appearance)),
-            Pane::Source => {
-                let theme = &appearance.theme;
-                PaneFit::Source(source::draw(
-                    frame,
-                    slot,
-                    &panes.source,
-                    panes.around,
-                    theme,
-                ))
-            }
-            Pane::Experiments => {
-                let filter = match self.model.overlays.last() {
-                    Some(Overlay::Filter { input, problem, .. }) => {
-                        Some((input, problem.as_deref()))
-                    }
-                    _ => None,
-                };
-                let data = experiments::Experiments {
-                    measure: repository.comparable().points.measure(),
-                    history: &repository.experiments,
-                    loaded: repository.loaded,
-                    setup,
-                    device: repository.present_device(runs.last.as_ref(), setup),
-                    selected: self.model.selected_row(),
-                    filter,
-                };
-                let fit = experiments::draw(frame, slot, data, &panes.experiments, appearance);
-                if let Some(fit) = &fit {
-                    self.geometry.column_heads.clone_from(&fit.heads);
-                    self.geometry.lists.push(fit.list);
-                }
-                PaneFit::Experiments(fit)
-            }
-            Pane::Experiment => {
-                let shown = self.model.experiment_shown();
-                PaneFit::Experiment(experiment::draw(
-                    frame,
-                    slot,
-                    shown,
-                    &panes.experiment,
-                    appearance,
-                ))
-            }
-            Pane::Graph => {
-                let (first, list) = graph::draw(frame, slot, &panes.graph, setup, appearance);
-                self.note_list(list);
-                PaneFit::Graph(first)
-            }
-            Pane::Commit => {
-                let data = self.model.commit_data();
-                PaneFit::Commit(commit::draw(frame, slot, data, &panes.commit, appearance))
-            }
-            Pane::Gauges => {
-                let data = self.model.device_data();
-                PaneFit::Gauges(gauges::draw(frame, slot, data, panes.gauges, appearance))
-            }
-            Pane::Workloads => {
-                let (table, of) = (self.model.workload_table(), self.model.workloads_of());
-                let fit = workloads::draw(
-                    frame,
-                    slot,
-                    &of,
-                    table.as_deref(),
-                    &panes.workloads,
-                    appearance,
-                );
-                if let Some(fit) = &fit {
-                    self.geometry.workload_heads.clone_from(&fit.heads);
-                    self.geometry.lists.push(fit.list);
-                }
-                PaneFit::Workloads(fit)
-            }
-            Pane::Build => {
-                let file = setup.file();
-                PaneFit::Build(build::draw(
-                    frame,
-                    slot,
-                    runs,
-                    &file,
-                    panes.build,
-                    appearance,
-                ))
-            }
-            Pane::Profile => {
-                let data = self.model.profile_data();
-                PaneFit::Profile(profile::draw(
-                    frame,
-                    slot,
-                    &data,
-                    panes.profile,
-                    &appearance.theme,
-                ))
-            }
-            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => {
-                let (data, state) = (self.model.loop_data(), &panes.loops);
-                PaneFit::Loops(loop_panes::draw(
-                    frame,
-                    slot,
-                    data,
-                    state,
-                    panes.around,
-                    appearance,
-                ))
-            }
-        }
-    }
-
-    fn note_list(&mut self, list: Option<ListArea>) {
-        self.geometry.lists.extend(list);
     }
 }
 

@@ -7,9 +7,7 @@ use crate::overlay::{QuestionFit, Reading};
 use crate::text::{width, wrap};
 use crate::widgets::window::{self, draw_window};
 use lab_core::project::trust::{TrustLine, TrustRequest};
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 use ratatui::widgets::Paragraph;
 
 /// Rows of the window beside the text: its border, a blank row, and the keys.

@@ -8,9 +8,7 @@ use super::{action_for, big_letters};
 use crate::geometry::Button;
 use crate::keymap::Action;
 use crate::model::Model;
-use crate::state::{
-    FinishedRun, HeldOutCheck, LiveRun, Now, Repository, Running, Runs, ScreenSettings, Setup,
-};
+use crate::state::{FinishedRun, LiveRun, Running};
 use crate::text::{fit, printable, width};
 use crate::views::View;
 use crate::{format, theme::Theme};
@@ -19,10 +17,7 @@ use lab_core::run::experiment::Status;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Reason, RunStart};
 use lab_protocol::report::{Report, attribute};
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Cells of the progress bar.
 const BAR: u64 = 16;
@@ -30,27 +25,16 @@ const BAR: u64 = 16;
 /// What the head and the verdict show.
 #[derive(Clone, Copy)]
 pub(super) struct Banner<'a> {
-    setup: &'a Setup,
-    runs: &'a Runs,
-    held_out: Option<&'a HeldOutCheck>,
-    appearance: &'a ScreenSettings,
-    now: Now,
-    repository: &'a Repository,
-    /// The repository was read at least once.
-    loaded: bool,
+    model: &'a Model,
 }
 
 impl<'a> Banner<'a> {
     pub(super) fn of(model: &'a Model) -> Self {
-        Banner {
-            setup: &model.setup,
-            runs: &model.runs,
-            held_out: model.decision.held_out.as_ref(),
-            appearance: &model.appearance,
-            now: model.now,
-            repository: &model.repository,
-            loaded: model.repository.loaded,
-        }
+        Banner { model }
+    }
+
+    fn theme(&self) -> &'a Theme {
+        &self.model.appearance.theme
     }
 
     /// Draws project, device and branch; on the right the run and why it started. Returns the names
@@ -62,10 +46,10 @@ impl<'a> Banner<'a> {
         head: Option<&Head>,
         view: View,
     ) -> Vec<Button> {
-        let theme = &self.appearance.theme;
+        let theme = self.theme();
         let mut left = vec![
             Span::styled(" lab ", theme.title(true)),
-            Span::styled(format!(" {} ", self.setup.name), theme.strong()),
+            Span::styled(format!(" {} ", self.model.setup.name), theme.strong()),
         ];
         if let Some(device) = self.report().and_then(Report::device) {
             left.push(Span::raw(format!(" {} ", printable(device_name(device)))));
@@ -92,7 +76,7 @@ impl<'a> Banner<'a> {
         };
         let named = ViewNames::ALL
             .into_iter()
-            .map(|names| view_names(view, names, &self.appearance.keymap, theme))
+            .map(|names| view_names(view, names, &self.model.appearance.keymap, theme))
             .find(fits)
             .unwrap_or_default();
         let columns: usize = named.iter().map(|(_, name)| name.width()).sum();
@@ -122,14 +106,14 @@ impl<'a> Banner<'a> {
 
     /// The report of the run in progress once it names its device, else of the last run.
     fn report(&self) -> Option<&Report> {
-        match &self.runs.running {
+        match &self.model.runs.running {
             Running::Live(live) if live.report.device().is_some() => Some(&live.report),
-            _ => self.runs.last.as_ref().map(|last| &*last.report),
+            _ => self.model.runs.last.as_ref().map(|last| &*last.report),
         }
     }
 
     fn which_run(&self) -> String {
-        match (&self.runs.running, &self.runs.last) {
+        match (&self.model.runs.running, &self.model.runs.last) {
             (Running::Live(live), _) => self.why(&live.start),
             (Running::Asked(reason, _), _) => format!("{} · starting", reason.word()),
             // It has no number.
@@ -147,13 +131,13 @@ impl<'a> Banner<'a> {
         format!(
             "{} {}",
             start.reason.word(),
-            format::clock(start.started, &self.appearance.zone)
+            format::clock(start.started, &self.model.appearance.zone)
         )
     }
 
     /// Draws three rows of big letters, and three lines of text beside them.
     pub(super) fn draw_large(&self, frame: &mut Frame, area: Rect) {
-        let theme = &self.appearance.theme;
+        let theme = self.theme();
         let mut x = area.x + 2;
         for (text, style) in self.big_words() {
             let Some(rows) = big_letters::rows(&text) else {
@@ -185,13 +169,13 @@ impl<'a> Banner<'a> {
     }
 
     fn big_words(&self) -> Vec<(String, Style)> {
-        let theme = &self.appearance.theme;
-        match (&self.runs.running, &self.runs.last) {
+        let theme = self.theme();
+        match (&self.model.runs.running, &self.model.runs.last) {
             (Running::Live(live), _) => vec![(stage_word(live).to_uppercase(), theme.accent())],
             (Running::Asked(..), _) => vec![("START".to_owned(), theme.accent())],
             (Running::No, Some(last)) => {
                 let verdict = &last.verdict;
-                let is_stale = self.runs.is_stale();
+                let is_stale = self.model.runs.is_stale();
                 let faded = |style: Style| if is_stale { theme.quiet() } else { style };
                 let mut words = vec![(
                     verdict.word().to_owned(),
@@ -199,7 +183,10 @@ impl<'a> Banner<'a> {
                 )];
                 // Times of the emulated device say nothing about a GPU, so they are not shown big.
                 let counts = verdict.outcome == Outcome::Pass && !verdict.emulated;
-                if let Some(figure) = verdict.figure(&self.setup.objective).filter(|_| counts) {
+                if let Some(figure) = verdict
+                    .figure(&self.model.setup.objective)
+                    .filter(|_| counts)
+                {
                     words.push((format::count(figure.measure.value), faded(theme.strong())));
                 }
                 if let Some(change) = verdict.change {
@@ -214,8 +201,8 @@ impl<'a> Banner<'a> {
 
     /// The progress of a run or check, else the verdict's sign and word; then its tags.
     fn first_line(&self) -> Vec<Span<'static>> {
-        let mut line = match (&self.runs.running, &self.runs.last) {
-            _ if self.held_out.is_some() => self.progress(),
+        let mut line = match (&self.model.runs.running, &self.model.runs.last) {
+            _ if self.model.decision.held_out.is_some() => self.progress(),
             (Running::No, Some(last)) => self.verdict_word(last),
             (Running::No, None) => vec![self.nothing_yet()],
             _ => self.progress(),
@@ -225,10 +212,10 @@ impl<'a> Banner<'a> {
     }
 
     fn second_line(&self) -> Vec<Span<'static>> {
-        let Some(last) = &self.runs.last else {
+        let Some(last) = &self.model.runs.last else {
             return self.so_far().unwrap_or_default();
         };
-        if self.runs.is_idle() {
+        if self.model.runs.is_idle() {
             let mut line = self.figures(last);
             // The third line has something more urgent to say.
             if self.qualifies().is_some() {
@@ -239,7 +226,7 @@ impl<'a> Banner<'a> {
         if let Some(line) = self.so_far() {
             return line;
         }
-        let mut line = vec![Span::styled("last  ", self.appearance.theme.quiet())];
+        let mut line = vec![Span::styled("last  ", self.theme().quiet())];
         line.extend(self.verdict_word(last));
         line.push(Span::raw("  "));
         line.extend(self.figures(last));
@@ -248,13 +235,13 @@ impl<'a> Banner<'a> {
 
     /// Draws all of it in one row. The head, where there is one, already names the run.
     pub(super) fn draw_line(&self, frame: &mut Frame, area: Rect, has_head: bool) {
-        let theme = &self.appearance.theme;
+        let theme = self.theme();
         let mut line = vec![Span::raw(" ")];
-        match (&self.runs.running, &self.runs.last) {
-            _ if self.held_out.is_some() => line.extend(self.progress()),
+        match (&self.model.runs.running, &self.model.runs.last) {
+            _ if self.model.decision.held_out.is_some() => line.extend(self.progress()),
             (Running::No, Some(last)) => {
                 let verdict = &last.verdict;
-                let style = if self.runs.is_stale() {
+                let style = if self.model.runs.is_stale() {
                     theme.quiet()
                 } else {
                     theme.verdict_block(verdict.outcome)
@@ -301,9 +288,13 @@ impl<'a> Banner<'a> {
     }
 
     fn nothing_yet(&self) -> Span<'static> {
-        let theme = &self.appearance.theme;
-        let rerun = self.appearance.keymap.way(Action::Rerun);
-        match (&self.runs.present, self.runs.untrusted, self.loaded) {
+        let theme = self.theme();
+        let rerun = self.model.way(Action::Rerun);
+        match (
+            &self.model.runs.present,
+            self.model.runs.untrusted,
+            self.model.repository.loaded,
+        ) {
             (_, Some(subject), _) => {
                 let text = format!("no verdict: {subject} is not trusted, {rerun} asks again  ");
                 Span::styled(text, theme.warn())
@@ -315,7 +306,7 @@ impl<'a> Banner<'a> {
             _ => {
                 let text = format!(
                     "no verdict yet: save {}, or press {rerun}  ",
-                    self.setup.file()
+                    self.model.setup.file()
                 );
                 Span::styled(text, theme.quiet())
             }
@@ -324,10 +315,10 @@ impl<'a> Banner<'a> {
 
     fn verdict_word(&self, last: &FinishedRun) -> Vec<Span<'static>> {
         let verdict = &last.verdict;
-        let style = if self.runs.is_stale() {
-            self.appearance.theme.quiet()
+        let style = if self.model.runs.is_stale() {
+            self.theme().quiet()
         } else {
-            self.appearance.theme.verdict(verdict.outcome)
+            self.theme().verdict(verdict.outcome)
         };
         let mut word = vec![Span::styled(
             format!("{} {}", verdict.sign(), verdict.word()),
@@ -339,28 +330,31 @@ impl<'a> Banner<'a> {
 
     /// The mark of a verdict about other bytes than those on disk.
     fn stale(&self) -> Option<Span<'static>> {
-        self.runs
+        self.model
+            .runs
             .is_stale()
-            .then(|| Span::styled("  stale", self.appearance.theme.warn()))
+            .then(|| Span::styled("  stale", self.theme().warn()))
     }
 
     /// Words that qualify the verdict, so that nothing depends on colour alone.
     fn tags(&self) -> Vec<Span<'static>> {
-        let theme: &Theme = &self.appearance.theme;
+        let theme = self.theme();
         let mut words: Vec<(&str, Style)> = Vec::new();
         match self
+            .model
             .runs
             .last
             .as_ref()
-            .filter(|_| self.runs.is_idle())
+            .filter(|_| self.model.runs.is_idle())
             .and_then(|last| last.decided)
         {
             Some(Status::Keep) => words.push(("kept", theme.good())),
             Some(_) => words.push(("discarded", theme.quiet())),
             None => {}
         }
-        if self.runs.is_idle()
+        if self.model.runs.is_idle()
             && self
+                .model
                 .runs
                 .last
                 .as_ref()
@@ -376,8 +370,9 @@ impl<'a> Banner<'a> {
             words.push(("emulated", theme.warn()));
         }
         // A caveated result is a pass with a mark.
-        let stands = self.runs.is_idle()
+        let stands = self.model.runs.is_idle()
             && self
+                .model
                 .runs
                 .last
                 .as_ref()
@@ -386,6 +381,7 @@ impl<'a> Banner<'a> {
             words.push(("caveated", theme.warn()));
         }
         let judged = self
+            .model
             .runs
             .last
             .as_ref()
@@ -394,13 +390,13 @@ impl<'a> Banner<'a> {
         let some = judged.filter(|judged| judged.judged < judged.of);
         let some = some.map(|judged| format!("{} of {} workloads", judged.judged, judged.of));
         words.extend(some.as_deref().map(|some| (some, theme.quiet())));
-        if self.setup.external.is_some() {
+        if self.model.setup.external.is_some() {
             words.push(("external", theme.accent()));
         }
-        if self.runs.paused {
+        if self.model.runs.paused {
             words.push(("paused", theme.warn()));
         }
-        if self.runs.check_follows {
+        if self.model.runs.check_follows {
             words.push(("a check follows", theme.accent()));
         }
         words
@@ -411,14 +407,14 @@ impl<'a> Banner<'a> {
 
     /// `◐ VERIFY  ▰▰▰▱▱▱ 3/10  2.3 s`, of a run or of the held-out check before a keep.
     fn progress(&self) -> Vec<Span<'static>> {
-        let theme = &self.appearance.theme;
-        let (word, since, done) = match (&self.runs.running, self.held_out) {
+        let theme = self.theme();
+        let (word, since, done) = match (&self.model.runs.running, &self.model.decision.held_out) {
             (_, Some(checking)) => ("held out", checking.began, checking.report.progress()),
             (Running::Live(live), _) => (stage_word(live), live.began, live.report.progress()),
             (Running::Asked(reason, since), _) => (asked_word(*reason), *since, None),
             (Running::No, None) => return Vec::new(),
         };
-        let turn = ["◐", "◓", "◑", "◒"][(self.now.as_millis() / 200 % 4) as usize];
+        let turn = ["◐", "◓", "◑", "◒"][(self.model.now.as_millis() / 200 % 4) as usize];
         let mut line = vec![Span::styled(
             format!("{turn} {}", word.to_uppercase()),
             theme.title(true),
@@ -435,11 +431,12 @@ impl<'a> Banner<'a> {
             ));
             line.push(Span::raw(format!(" {done}/{all}")));
         }
-        let time = format::elapsed(self.now.saturating_sub(since));
+        let time = format::elapsed(self.model.now.saturating_sub(since));
         line.push(Span::styled(format!("  {}", fit(&time, 14)), theme.text()));
-        if self.held_out.is_some() {
-            let cancel = self.appearance.keymap.way(Action::Close);
-            let inputs = match self.held_out.map_or(1, |checking| checking.sealed_runs) {
+        if self.model.decision.held_out.is_some() {
+            let cancel = self.model.way(Action::Close);
+            let checking = self.model.decision.held_out.as_ref();
+            let inputs = match checking.map_or(1, |checking| checking.sealed_runs) {
                 1 => "held-out inputs".to_owned(),
                 runs => format!("{runs} sealed runs"),
             };

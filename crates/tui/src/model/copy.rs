@@ -35,7 +35,7 @@ impl Model {
                 None => none("no experiment is selected"),
             },
             Pane::Source => Ok(self.source_place()),
-            Pane::Workloads => match self.workload_table() {
+            Pane::Workloads => match self.panes.workload_table(self.data()) {
                 Some(table) => Ok(self.panes.workloads.rows(&table).join("\n")),
                 None => none("no run with several workloads"),
             },

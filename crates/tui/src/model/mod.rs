@@ -11,25 +11,20 @@ use crate::effect::{Effect, Redraw};
 use crate::geometry::FrameGeometry;
 use crate::keymap::{Action, KeyScope};
 use crate::layout::Layout;
-use crate::overlay::Overlay;
-use crate::palette::{self, Offer, PaletteRows};
-use crate::panes::workloads::{self, WorkloadTable};
-use crate::panes::{Panes, commit, correctness, experiment, gauges, loops, profile};
+use crate::overlay::{Overlay, PickFrom};
+use crate::palette::{self, Offer, PickRows};
+use crate::panes::Panes;
 use crate::request::Preferences;
 use crate::state::{
-    DecisionState, DeviceHistory, LoopState, Now, Profiles, Repository, Runs, ScreenSettings,
-    Selection, Setup,
+    DecisionState, DeviceHistory, LoopState, Now, Profiles, Repository, Runs, ScreenData,
+    ScreenSettings, Selection, Setup,
 };
 use crate::status::{MessageLevel, StatusLine};
 use crate::text::printable;
 use crate::theme::Theme;
 use crate::views::View;
 use jiff::tz::TimeZone;
-use lab_core::history::details::ExperimentDetails;
-use lab_core::run::RunId;
 use lab_core::run::experiment::{Experiment, ExperimentKey};
-use lab_protocol::report::Report;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How often the clock of a run in progress is drawn.
@@ -115,29 +110,6 @@ impl Model {
         self.appearance.saved_layout = layout;
     }
 
-    /// What the pane Profile shows.
-    pub fn profile_data(&self) -> profile::ProfileData<'_> {
-        let shown = self
-            .profiles
-            .view
-            .as_ref()
-            .and_then(|view| view.fingerprint.as_ref());
-        let present = self
-            .runs
-            .present
-            .as_ref()
-            .and_then(|present| present.as_ref().ok());
-        profile::ProfileData {
-            profiles: &self.profiles,
-            key: self.way(Action::Profile),
-            at: self
-                .repository
-                .looked
-                .map(|(at, then)| at + self.now.saturating_sub(then)),
-            is_stale: shown.is_some() && shown != present,
-        }
-    }
-
     pub fn inform(&mut self, text: impl Into<String>) {
         self.say(MessageLevel::Info, text);
     }
@@ -183,21 +155,28 @@ impl Model {
 
     /// The selected experiment, if the history has it.
     pub fn selected(&self) -> Option<&Experiment> {
-        self.repository.experiment(self.selection.key.as_ref()?)
+        self.data().selected()
     }
 
     /// The experiment whose details are shown: the selected one or, in Results, the topmost while
     /// none is selected.
     pub fn shown(&self) -> Option<&Experiment> {
-        self.selected()
-            .or_else(|| self.topmost().filter(|_| self.panes.view == View::Results))
+        self.panes.shown(self.data())
     }
 
-    /// The first experiment of the table.
-    pub fn topmost(&self) -> Option<&Experiment> {
-        self.repository
-            .experiments
-            .get(*self.panes.experiments.table.order().first()?)
+    /// What a pane may read.
+    pub fn data(&self) -> ScreenData<'_> {
+        ScreenData {
+            setup: &self.setup,
+            now: self.now,
+            runs: &self.runs,
+            repository: &self.repository,
+            selection: &self.selection,
+            device: &self.device,
+            loops: &self.loops,
+            profiles: &self.profiles,
+            appearance: &self.appearance,
+        }
     }
 
     pub fn shown_key(&self) -> Option<ExperimentKey> {
@@ -206,129 +185,13 @@ impl Model {
 
     /// The row of the selected experiment in the table.
     pub fn selected_row(&self) -> Option<usize> {
-        let key = self.selection.key.as_ref()?;
-        self.panes
-            .experiments
-            .table
-            .row_of(self.repository.place_of(key)?)
-    }
-
-    /// The details of the shown experiment; `None` while they are loaded.
-    pub fn details(&self) -> Option<&ExperimentDetails> {
-        let shown = self.shown()?;
-        self.selection
-            .details
-            .as_ref()
-            .filter(|details| shown.is(&details.key))
-    }
-
-    /// What the pane Experiment shows.
-    pub fn experiment_shown(&self) -> experiment::Shown<'_> {
-        let content = match (&self.selection.comparing, self.shown()) {
-            (Some(keys), _) => {
-                let comparison = self.selection.comparison().map(|both| {
-                    let experiments = both
-                        .keys
-                        .each_ref()
-                        .map(|key| self.repository.experiment(key));
-                    experiment::ExperimentPair { experiments, both }
-                });
-                experiment::Content::Two(keys, comparison)
-            }
-            (None, Some(shown)) => experiment::Content::One(shown, self.details()),
-            (None, None) if self.repository.loaded => experiment::Content::Nothing,
-            (None, None) => experiment::Content::Loading,
-        };
-        experiment::Shown {
-            content,
-            around: self.panes.around,
-            objective: &self.setup.objective,
-        }
-    }
-
-    /// What the pane Commit shows besides its own state.
-    pub fn commit_data(&self) -> commit::Commit<'_> {
-        commit::Commit {
-            around: self.panes.around,
-            discarded: self.selected().filter(|e| !e.is_kept()),
-        }
-    }
-
-    /// What the pane Correctness shows.
-    pub fn correctness_data(&self) -> correctness::Correctness<'_> {
-        correctness::Correctness {
-            runs: &self.runs,
-            objective: &self.setup.objective,
-            is_zoomed: self.panes.zoom(),
-        }
-    }
-
-    /// The workloads that the pane Workloads shows, if there are several: in Results those of the
-    /// shown experiment, else those of the run in progress, once it has measured them, or of the
-    /// last run.
-    pub fn workload_table(&self) -> Option<Arc<WorkloadTable>> {
-        if self.panes.view == View::Results {
-            return self
-                .panes
-                .workloads
-                .of_experiment(&self.shown_key()?)
-                .cloned();
-        }
-        let (_, report) = self.run_with_workloads()?;
-        WorkloadTable::of(report, self.setup.objective.name()).map(Arc::new)
-    }
-
-    /// Whose workloads the pane Workloads shows.
-    pub fn workloads_of(&self) -> String {
-        if self.panes.view == View::Results {
-            return self.shown_key().map(|key| key.commit).unwrap_or_default();
-        }
-        self.run_with_workloads()
-            .map(|(run, _)| format!("run {run}"))
-            .unwrap_or_default()
-    }
-
-    /// The run in progress or the last one, if it has several workloads.
-    fn run_with_workloads(&self) -> Option<(RunId, &Report)> {
-        let live = self.runs.live().map(|live| (live.start.id, &*live.report));
-        let last = self
-            .runs
-            .last
-            .as_ref()
-            .map(|last| (last.start.id, &*last.report));
-        live.into_iter()
-            .chain(last)
-            .find(|(_, report)| report.workload_count() >= workloads::LEAST)
+        self.panes.selected_row(self.data())
     }
 
     /// Shows the pane Workloads where there are several to show. Every update ends with this.
     pub fn note_workloads(&mut self) {
-        let has_workloads = match self.panes.view {
-            View::Bench => self.run_with_workloads().is_some(),
-            View::Results => self.workload_table().is_some(),
-            View::Source | View::Git | View::Device | View::Loop => false,
-        };
+        let has_workloads = self.panes.has_workloads(self.data());
         self.panes.set_has_workloads(self.panes.view, has_workloads);
-    }
-
-    /// What the panes of the view Loop show.
-    pub fn loop_data(&self) -> loops::Data<'_> {
-        loops::Data {
-            loops: &self.loops,
-            now: self.now,
-            kernel: &self.setup.kernel,
-            objective: &self.setup.objective,
-        }
-    }
-
-    /// What the pane Device shows.
-    pub fn device_data(&self) -> gauges::Device<'_> {
-        gauges::Device {
-            history: &self.device,
-            runs: &self.runs,
-            external: self.setup.external.is_some(),
-            now: self.now,
-        }
     }
 
     /// The description of a discard for which nothing was typed: the run's reason.
@@ -349,30 +212,25 @@ impl Model {
         })
     }
 
-    /// The rows of the palette.
-    pub fn palette_rows(&self, typed: &str) -> PaletteRows {
-        let all = palette::count();
-        match palette::number(typed) {
-            Some(number) => PaletteRows::Line {
+    /// The rows of a list that fit what is typed, the best first.
+    pub fn pick_rows<'a>(&'a self, typed: &str, from: &'a PickFrom) -> PickRows<'a> {
+        match (from, palette::number(typed)) {
+            (PickFrom::Actions, Some(number)) => PickRows::Line {
                 number,
                 target: self.numbered(),
-                all,
             },
-            None => PaletteRows::Actions {
-                offers: self.offers(typed),
-                all,
-            },
+            (PickFrom::Actions, None) => PickRows::Actions(self.offers(typed)),
+            (PickFrom::Themes { .. }, _) => {
+                let themes = &self.appearance.themes;
+                let best = palette::best(typed, themes.iter().map(|(name, _)| [name.as_str()]));
+                PickRows::Themes(best.into_iter().map(|at| &themes[at]).collect())
+            }
+            (PickFrom::Kernels(found), _) => {
+                let kernels = found.as_deref().unwrap_or_default();
+                let names = kernels.iter().map(|kernel| [kernel.name.as_str()]);
+                let best = palette::best(typed, names);
+                PickRows::Kernels(best.into_iter().map(|at| &kernels[at]).collect())
+            }
         }
-    }
-
-    /// Indices of the themes whose names match the typed words.
-    pub fn fitting_themes(&self, typed: &str) -> Vec<usize> {
-        palette::best(
-            typed,
-            self.appearance
-                .themes
-                .iter()
-                .map(|(name, _)| [name.as_str()]),
-        )
     }
 }

@@ -2,10 +2,9 @@
 //! rows here and know no pane.
 
 use super::Model;
-use crate::panes::{build, commit, experiment, gauges, profile};
 use crate::views::Pane;
 use lab_core::repo::{LogEntry, short};
-use ratatui::text::Line;
+use lab_core::run::experiment::Experiment;
 use std::borrow::Cow;
 
 /// The rows of one pane, from the top.
@@ -20,16 +19,6 @@ impl<'a> Rows<'a> {
             count,
             text: Box::new(text),
         }
-    }
-
-    fn of_lines(lines: Vec<Line<'static>>) -> Self {
-        Rows::new(lines.len(), move |at| {
-            lines
-                .get(at)
-                .map(Line::to_string)
-                .unwrap_or_default()
-                .into()
-        })
     }
 
     /// The text of row `at`; empty where there is none.
@@ -64,70 +53,31 @@ impl Model {
                 let Some(row) = panes.graph.rows.get(at) else {
                     return "".into();
                 };
-                let names = row
-                    .entry
-                    .labels
-                    .iter()
-                    .map(|label| format!(" {}", label.name));
-                (commit_text(&row.entry.commit) + names.collect::<String>().as_str())
-                    .into_owned()
-                    .into()
+                let labels = row.entry.labels.iter();
+                let names: String = labels.map(|label| format!(" {}", label.name)).collect();
+                format!("{}{names}", commit_text(&row.entry.commit)).into()
             }),
             Pane::Experiments => Rows::new(panes.experiments.table.len(), |at| {
                 let place = panes.experiments.table.order().get(at);
-                let row =
-                    place.and_then(|place| Some(&self.repository.experiments.get(*place)?.row));
-                let text = row
-                    .map(|row| format!("{} {} {}", row.commit, row.status.word(), row.description));
+                let experiment = place.and_then(|place| self.repository.experiments.get(*place));
+                let text = experiment.map(|Experiment { row, .. }| {
+                    format!("{} {} {}", row.commit, row.status.word(), row.description)
+                });
                 text.unwrap_or_default().into()
             }),
             Pane::Source => Rows::new(panes.source.count(), |at| panes.source.row_text(at).into()),
-            Pane::Experiment => {
-                let columns = panes.experiment.text.columns();
-                let shown = self.experiment_shown();
-                let document =
-                    experiment::document(shown, &panes.experiment, columns, &self.appearance);
-                Rows::new(document.rows(), move |at| document.text(at, columns))
-            }
-            Pane::Commit => {
-                let (head, diff) =
-                    commit::rows(self.commit_data(), &panes.commit, &self.appearance);
-                let count = head.len() + diff.map_or(0, |diff| diff.rows().len());
-                Rows::new(count, move |at| match (head.get(at), diff) {
-                    (Some(line), _) => line.to_string().into(),
-                    (None, Some(diff)) => diff.text(at - head.len()).into(),
-                    (None, None) => "".into(),
-                })
-            }
             Pane::Workloads => {
-                let rows = self
-                    .workload_table()
-                    .map(|table| panes.workloads.rows(&table))
-                    .unwrap_or_default();
+                let table = panes.workload_table(self.data());
+                let rows = table.map(|table| panes.workloads.rows(&table));
+                let rows = rows.unwrap_or_default();
                 Rows::new(rows.len(), move |at| {
                     rows.get(at).cloned().unwrap_or_default().into()
                 })
             }
-            Pane::Gauges => {
-                Rows::of_lines(gauges::rows(self.device_data(), &self.appearance.theme))
-            }
-            Pane::Build => {
-                let columns = panes.build.columns();
-                Rows::of_lines(build::rows(&self.runs, columns, &self.appearance.theme))
-            }
-            Pane::Profile => {
-                let columns = panes.profile.columns();
-                Rows::of_lines(profile::rows(
-                    &self.profile_data(),
-                    columns,
-                    &self.appearance.theme,
-                ))
-            }
-            Pane::Edit => Rows::new(panes.loops.edit.count(), |at| {
-                panes.loops.edit.row(at).into()
-            }),
-            Pane::Loop | Pane::Verdicts | Pane::Command => {
-                Rows::of_lines(panes.loops.rows(pane, self.loop_data(), &self.appearance))
+            _ => {
+                let columns = panes.text(pane).columns();
+                let document = panes.document(pane, self.data(), columns);
+                Rows::new(document.rows(), move |at| document.text(at, columns))
             }
         }
     }
@@ -137,16 +87,11 @@ impl Model {
         match pane {
             Pane::Log | Pane::Correctness | Pane::History => self.panes.log.at(),
             Pane::Commits => self.panes.commits.selected,
-            Pane::Graph => self.panes.graph.at(),
+            Pane::Graph => self.panes.graph.list.selected,
             Pane::Experiments => self.selected_row().unwrap_or(0),
             Pane::Source => self.panes.source.at(),
-            Pane::Experiment => self.panes.experiment.text.at(),
-            Pane::Commit => self.panes.commit.text.at(),
-            Pane::Gauges => self.panes.gauges.at(),
-            Pane::Build => self.panes.build.at(),
-            Pane::Profile => self.panes.profile.at(),
-            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => self.panes.loops.at(pane),
-            Pane::Workloads => self.panes.workloads.selected(),
+            Pane::Workloads => self.panes.workloads.list.selected,
+            _ => self.panes.text(pane).at(),
         }
     }
 

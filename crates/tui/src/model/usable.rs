@@ -81,69 +81,7 @@ impl Model {
                 _ => Ok(()),
             },
             // These are always possible, or report themselves what they did not find.
-            Action::Auto
-            | Action::Stop
-            | Action::Edit
-            | Action::Bench
-            | Action::Source
-            | Action::Results
-            | Action::Git
-            | Action::Device
-            | Action::Loop
-            | Action::Pause
-            | Action::FocusNext
-            | Action::FocusPrevious
-            | Action::Zoom
-            | Action::Open
-            | Action::Up
-            | Action::Down
-            | Action::HalfUp
-            | Action::HalfDown
-            | Action::Top
-            | Action::Bottom
-            | Action::Close
-            | Action::Palette
-            | Action::Themes
-            | Action::Kernels
-            | Action::ResetBorders
-            | Action::Mouse
-            | Action::ReloadConfig
-            | Action::Help
-            | Action::Suspend
-            | Action::Redraw
-            | Action::Quit
-            | Action::ScrollLeft
-            | Action::ScrollRight
-            | Action::Freeze
-            | Action::Histograms
-            | Action::Fewer
-            | Action::More
-            | Action::All
-            | Action::LogScale
-            | Action::SortWorkloads
-            | Action::ReverseWorkloads
-            | Action::TurnSource
-            | Action::SwitchBase
-            | Action::NextMark
-            | Action::PreviousMark
-            | Action::NextEdit
-            | Action::PreviousEdit
-            | Action::SortNext
-            | Action::SortReverse
-            | Action::Filter
-            | Action::NextSection
-            | Action::PreviousSection
-            | Action::NextChange
-            | Action::PreviousChange
-            | Action::Accept
-            | Action::Abandon
-            | Action::PreviousChoice
-            | Action::NextChoice
-            | Action::NextField
-            | Action::PreviousField
-            | Action::Fold
-            | Action::Yes
-            | Action::No => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -320,12 +258,7 @@ impl Model {
     /// Every frame asks this, so panes whose rows must be laid out to be counted are not counted.
     pub fn can_search(&self) -> Result<(), String> {
         let pane = self.text_pane();
-        let is_counted = match pane {
-            Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => true,
-            Pane::Source | Pane::Experiments | Pane::Graph | Pane::Workloads => true,
-            Pane::Experiment | Pane::Commit | Pane::Gauges | Pane::Build | Pane::Profile => false,
-            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => false,
-        };
+        let is_counted = pane.is_list() || matches!(pane, Pane::Log | Pane::Source);
         match is_counted && self.rows(pane).count == 0 {
             true => Err(no_rows(pane)),
             false => Ok(()),

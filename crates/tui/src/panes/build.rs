@@ -1,42 +1,23 @@
 //! The pane Kernel as built: the compiler's figures, the launch, and the distance to the floor.
 
 use crate::format;
-use crate::state::{Runs, ScreenSettings};
+use crate::state::{Runs, ScreenData};
 use crate::text::{fit, pad, printable};
-use crate::theme::Theme;
 use crate::widgets::evidence::device_state;
-use crate::widgets::text_pane::draw_text;
-use crate::widgets::{PaneSlot, ScrolledText, bounds};
+use crate::widgets::{Lines, bounds};
 use lab_protocol::report::{Report, attribute};
-use ratatui::Frame;
 use ratatui::text::{Line, Span};
 
 /// Columns of the names.
 const NAMES: usize = 18;
 
 /// Returns the text as it fits into the pane. `file` is the kernel's file name.
-pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    runs: &Runs,
-    file: &str,
-    text: ScrolledText,
-    appearance: &ScreenSettings,
-) -> ScrolledText {
-    let theme = &appearance.theme;
-    let (report, run) = shown(runs);
-    let stale = match runs.is_stale() {
-        true => format!(" · stale: {file} has changed since"),
+pub fn note(data: ScreenData) -> String {
+    let stale = match data.runs.is_stale() {
+        true => format!(" · stale: {} has changed since", data.setup.file()),
         false => String::new(),
     };
-    let inner = slot.draw_title(frame, &format!("{run}{stale}"), theme);
-    if report.is_none_or(|report| facts(report).is_empty()) {
-        let hint = "the compiler's figures are shown here after a build";
-        frame.render_widget(Line::styled(hint, theme.quiet()), inner);
-        return text;
-    }
-    let lines = rows(runs, usize::from(inner.width), theme);
-    draw_text(frame, slot, inner, lines, text, theme)
+    format!("{}{stale}", shown(data.runs).1)
 }
 
 /// The report that the pane shows, and its run. The last run stays until the run in progress has
@@ -53,11 +34,16 @@ fn shown(runs: &Runs) -> (Option<&Report>, String) {
 }
 
 /// All rows, cut to so many columns.
-pub fn rows(runs: &Runs, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let Some(report) = shown(runs).0 else {
+pub fn rows(data: ScreenData, columns: usize) -> Lines {
+    let theme = data.theme();
+    let Some(report) = shown(data.runs).0 else {
         return Vec::new();
     };
-    let lines = facts(report).into_iter().map(|(name, value)| {
+    let facts = facts(report);
+    if facts.is_empty() {
+        return Vec::new();
+    }
+    let lines = facts.into_iter().map(|(name, value)| {
         Line::from(vec![
             Span::styled(pad(name, NAMES), theme.quiet()),
             Span::raw(fit(&value, columns.saturating_sub(NAMES)).into_owned()),

@@ -1,36 +1,19 @@
 //! The pane Commit: the selected commit with its author, message, trailers, changed files and their
 //! diffs.
 
-use crate::diff::{
-    ContextLines, Diff, DiffLayout, DiffRow, DiffView, JumpTarget, RowPainter, no_line_styles,
-};
+use crate::diff::{ContextLines, DiffView};
 use crate::format;
-use crate::state::ScreenSettings;
-use crate::text::{printable, wrap};
-use crate::widgets::{PaneSlot, ScrolledText, mark};
+use crate::state::ScreenData;
+use crate::text::printable;
+use crate::widgets::document::{Body, Document, Section};
+use crate::widgets::{Lines, ScrolledText, joined, mark, paragraph};
 use lab_core::repo::{CommitDetails, FileChange, short};
 use lab_core::run::experiment::Experiment;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
-use std::sync::Arc;
+use ratatui::prelude::*;
 
 #[derive(Clone, Debug, Default)]
 pub struct CommitState {
     shown: Option<ShownCommit>,
-    /// The message and the diff below it.
-    pub text: ScrolledText,
-    /// Rows above the diff, at the last frame.
-    head_rows: usize,
-    /// First visible column of the diff.
-    pub left: usize,
-}
-
-/// How the commit fits into the pane.
-#[derive(Clone, Copy, Debug)]
-pub struct CommitFit {
-    text: ScrolledText,
-    head_rows: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -59,49 +42,26 @@ impl CommitState {
         self.shown.as_ref().map(|shown| &*shown.id)
     }
 
-    pub fn show(&mut self, id: String, details: Result<CommitDetails, String>) {
-        let text = details
-            .as_ref()
-            .map(|details| unified(&details.files))
-            .unwrap_or_default();
-        let diff = DiffView::new(Arc::new(Diff::parse(&text)), DiffLayout::Unified);
+    pub fn show(
+        &mut self,
+        id: String,
+        details: Result<CommitDetails, String>,
+        text: &mut ScrolledText,
+    ) {
+        let files = details.as_ref().map_or(&[][..], |details| &details.files);
+        let diff = DiffView::of_text(&unified(files));
         match &self.shown {
-            // The top stays the top, also where no frame was drawn since, so that the rows above
-            // the diff are unknown.
-            Some(old) if old.id == id && self.text.first() == 0 => {}
             // The same commit with more or fewer lines around: the topmost row stays on top.
-            Some(old) if old.id == id => {
-                if let Some(row) = self.text.first().checked_sub(self.head_rows) {
-                    self.text.show(self.head_rows + old.diff.follow(row, &diff));
-                }
-            }
-            _ => self.text.show(0),
+            Some(old) if old.id == id => text.follow(&old.diff, &diff),
+            _ => text.show(0),
         }
-        self.left = 0;
+        text.left = 0;
         self.shown = Some(ShownCommit { id, details, diff });
     }
 
-    /// Takes the fit of the frame that was drawn.
-    pub fn take_fit(&mut self, fit: CommitFit) {
-        (self.text, self.head_rows) = (fit.text, fit.head_rows);
-    }
-
-    pub fn scroll(&mut self, by: isize) {
-        self.text.scroll(by);
-    }
-
-    /// Goes to the next or the previous file or change.
-    pub fn step(&mut self, forward: bool) {
-        let Some(shown) = &self.shown else { return };
-        let rows = shown.diff.rows().iter().enumerate();
-        let files = rows.filter(|(_, row)| matches!(row, DiffRow::File { .. }));
-        let files = files.map(|(row, _)| JumpTarget { row, is_head: true });
-        let mut stops: Vec<JumpTarget> = files.chain(shown.diff.jump_targets()).collect();
-        stops.sort_by_key(|stop| stop.row);
-        for stop in &mut stops {
-            stop.row += self.head_rows;
-        }
-        self.text.step(&stops, forward);
+    /// The full id of the shown commit, and how many lines are around its changes.
+    pub fn note(&self, around: ContextLines) -> String {
+        joined([self.id().map(short).unwrap_or_default(), around.note()])
     }
 }
 
@@ -118,88 +78,19 @@ fn unified(files: &[FileChange]) -> String {
     text
 }
 
-/// What the pane needs besides its own state.
-#[derive(Clone, Copy, Debug)]
-pub struct Commit<'a> {
-    pub around: ContextLines,
-    /// The selected experiment, where no branch holds its commit.
-    pub discarded: Option<&'a Experiment>,
-}
-
-/// Returns how the commit fits into the pane.
-pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    data: Commit,
-    state: &CommitState,
-    appearance: &ScreenSettings,
-) -> CommitFit {
-    let theme = &appearance.theme;
-    let id = state.id().map(short).unwrap_or_default();
-    let note = [id, data.around.note()]
-        .into_iter()
-        .filter(|n| !n.is_empty())
-        .collect::<Vec<_>>();
-    let inner = slot.draw_title(frame, &note.join(" · "), theme);
+pub fn document<'a>(data: ScreenData, state: &'a CommitState, columns: usize) -> Document<'a> {
     let Some(shown) = &state.shown else {
-        frame.render_widget(Line::styled("select a commit", theme.quiet()), inner);
-        return CommitFit {
-            text: state.text,
-            head_rows: state.head_rows,
-        };
+        return Document::of(Vec::new());
     };
-    let head = head(shown, data.discarded, usize::from(inner.width), appearance);
-    let all = head.len() + shown.diff.rows().len();
-    let text = state
-        .text
-        .fit(usize::from(inner.width), usize::from(inner.height), all);
-    let brush = RowPainter {
-        theme,
-        line_styles: &no_line_styles,
-        search: slot.needle,
-        columns: usize::from(inner.width),
-        left: state.left,
-        digits: shown.diff.digits(),
-    };
-    for (at, y) in (text.first()..all).zip(inner.top()..inner.bottom()) {
-        let line = match head.get(at) {
-            Some(line) => slot.text_row(line.clone(), false, theme),
-            None => brush.row(shown.diff.diff(), shown.diff.rows()[at - head.len()], false),
-        };
-        let line = if text.marked() == Some(at) {
-            theme.select(line)
-        } else {
-            line
-        };
-        frame.render_widget(
-            line,
-            Rect {
-                y,
-                height: 1,
-                ..inner
-            },
-        );
+    let mut head = head(shown, data, columns);
+    if shown.diff.rows().is_empty() && shown.details.is_ok() {
+        head.push(Line::default());
     }
-    CommitFit {
-        text,
-        head_rows: head.len(),
-    }
-}
-
-/// The text of all rows, wrapped to the width of the last frame: those above the diff, and the
-/// diff.
-pub fn rows<'a>(
-    data: Commit,
-    state: &'a CommitState,
-    appearance: &ScreenSettings,
-) -> (Vec<Line<'static>>, Option<&'a DiffView>) {
-    let Some(shown) = &state.shown else {
-        return (Vec::new(), None);
+    let diff = Section {
+        title: String::new(),
+        body: Body::Diff(&shown.diff),
     };
-    (
-        head(shown, data.discarded, state.text.columns(), appearance),
-        Some(&shown.diff),
-    )
+    Document::new(vec![Section::new("", head), diff])
 }
 
 /// What became of an experiment that was not kept, and the commit it was tried on.
@@ -221,37 +112,22 @@ fn discarded_line(experiment: Option<&Experiment>, details: &CommitDetails) -> S
 }
 
 /// Everything above the diff.
-fn head(
-    shown: &ShownCommit,
-    discarded: Option<&Experiment>,
-    columns: usize,
-    appearance: &ScreenSettings,
-) -> Vec<Line<'static>> {
-    let theme = &appearance.theme;
+fn head(shown: &ShownCommit, data: ScreenData, columns: usize) -> Lines {
+    let (theme, zone) = (data.theme(), &data.appearance.zone);
     let details = match &shown.details {
         Ok(details) => details,
-        Err(why) => {
-            let rows = wrap(&printable(why), columns).into_iter();
-            return rows.map(|row| Line::styled(row, theme.bad())).collect();
-        }
+        Err(why) => return paragraph(why, columns, theme.bad()),
     };
-    let wrapped = |text: &str| wrap(&printable(text), columns);
-    let mut out: Vec<Line> = wrapped(&details.subject)
-        .into_iter()
-        .map(|row| Line::styled(row, theme.strong()))
-        .collect();
-    out.extend(
-        wrapped(&discarded_line(discarded, details))
-            .into_iter()
-            .map(|row| Line::styled(row, theme.warn())),
-    );
-    let date = format::date(details.authored, &appearance.zone);
+    let mut out = paragraph(&details.subject, columns, theme.strong());
+    let discarded = discarded_line(data.selected(), details);
+    out.extend(paragraph(&discarded, columns, theme.warn()));
+    let date = format::date(details.authored, zone);
     out.push(Line::styled(
         format!("{} · {date}", printable(&details.author)),
         theme.quiet(),
     ));
     if details.committer != details.author {
-        let date = format::date(details.committed, &appearance.zone);
+        let date = format::date(details.committed, zone);
         let text = format!("committed by {} · {date}", printable(&details.committer));
         out.push(Line::styled(text, theme.quiet()));
     }
@@ -268,10 +144,10 @@ fn head(
     if !details.body.is_empty() {
         out.push(Line::default());
         let body = details.body.iter().flat_map(|row| match row.is_empty() {
-            true => vec![String::new()],
-            false => wrapped(row),
+            true => vec![Line::default()],
+            false => paragraph(row, columns, Style::new()),
         });
-        out.extend(body.map(Line::raw));
+        out.extend(body);
     }
     out.push(Line::default());
     for file in &details.files {
@@ -307,7 +183,6 @@ fn head(
             theme.warn(),
         ));
     }
-    out.push(Line::default());
     out
 }
 
@@ -347,8 +222,9 @@ mod tests {
     #[test]
     fn a_commit_that_is_read_twice_before_a_frame_is_seen_from_its_top() {
         let mut state = CommitState::default();
-        state.show("c0ffee".into(), Ok(details()));
-        state.show("c0ffee".into(), Ok(details()));
-        assert_eq!(state.text.first(), 0);
+        let mut text = ScrolledText::default();
+        state.show("c0ffee".into(), Ok(details()), &mut text);
+        state.show("c0ffee".into(), Ok(details()), &mut text);
+        assert_eq!(text.first(), 0);
     }
 }

@@ -3,122 +3,57 @@
 
 use crate::format;
 use crate::keymap::Action;
-use crate::search_highlight;
-use crate::state::{ScreenSettings, Setup};
+use crate::state::{ScreenData, Setup};
 use crate::text::{fit, pad, pad_left, printable};
-use crate::views::Pane;
-use crate::widgets::{FIGURE, ListArea, PaneSlot, figure, mark};
+use crate::widgets::{Canvas, FIGURE, ListState, draw_rows, figure, mark};
 use lab_core::repo::{LogEntry, short};
 use lab_core::run::experiment::Experiment;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
-
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CommitsState {
-    pub selected: usize,
-    first: usize,
-}
-
-impl CommitsState {
-    /// Moves the selection by so many rows.
-    pub fn select(&mut self, by: isize, count: usize) {
-        self.selected = self
-            .selected
-            .saturating_add_signed(by)
-            .min(count.saturating_sub(1));
-    }
-
-    /// Scrolls as little as keeps the selected row visible.
-    fn fit(self, rows: usize, count: usize) -> Self {
-        let selected = self.selected.min(count.saturating_sub(1));
-        let lowest = (selected + 1).saturating_sub(rows);
-        CommitsState {
-            selected,
-            first: self.first.clamp(lowest, selected.max(lowest)),
-        }
-    }
-}
-
-/// What the pane shows.
-#[derive(Clone, Copy, Debug)]
-pub struct Commits<'a> {
-    pub commits: &'a [LogEntry],
-    /// The commits were read at least once.
-    pub loaded: bool,
-    /// The branch, or what HEAD is on.
-    pub head: Option<&'a str>,
-    pub setup: &'a Setup,
-}
+use ratatui::prelude::*;
 
 /// Returns the scrolled state, and the rows of the list.
-pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    data: Commits,
-    state: CommitsState,
-    appearance: &ScreenSettings,
-) -> (CommitsState, Option<ListArea>) {
-    let theme = &appearance.theme;
-    let inner = slot.draw_title(frame, &printable(data.head.unwrap_or_default()), theme);
-    if data.commits.is_empty() {
-        let none = format!(
-            "no commit yet: {} makes the first",
-            appearance.keymap.way(Action::Keep)
-        );
-        let text = if data.loaded {
-            none
-        } else {
-            "reading …".to_owned()
+pub fn draw(canvas: &mut Canvas, list: ListState) -> ListState {
+    let data = canvas.data;
+    let (theme, status) = (data.theme(), data.repository.status.as_ref());
+    let head = status.map(|status| status.head.label());
+    let inner = canvas.draw_title(&printable(&head.unwrap_or_default()));
+    let commits = &data.repository.commits;
+    if commits.is_empty() {
+        let text = match data.repository.loaded {
+            true => format!(
+                "no commit yet: {} makes the first",
+                data.appearance.keymap.way(Action::Keep)
+            ),
+            false => "reading …".to_owned(),
         };
-        frame.render_widget(Line::styled(text, theme.quiet()), inner);
-        return (state, None);
+        draw_rows(canvas.frame, inner, [Line::styled(text, theme.quiet())]);
+        return list;
     }
-    // The focused pane shows details of the selected commit in its last row.
-    let rows = usize::from(inner.height.saturating_sub(u16::from(slot.is_focused)));
-    let state = state.fit(rows, data.commits.len());
-    let CommitsState { selected, first } = state;
-    for (row, entry) in data.commits.iter().skip(first).take(rows).enumerate() {
-        let place = Rect {
-            y: inner.y + row as u16,
-            height: 1,
-            ..inner
-        };
-        let line = describe(entry, data.setup, usize::from(inner.width), appearance);
-        let mut line = search_highlight::mark(line, slot.needle, theme);
-        if slot.is_focused && first + row == selected {
-            line = theme.select(line);
-        }
-        frame.render_widget(line, place);
-    }
-    let count = rows.min(data.commits.len().saturating_sub(first));
-    let list = ListArea::new(Pane::Commits, inner, count, selected.saturating_sub(first));
-    if let (true, Some(entry)) = (
-        slot.is_focused && inner.height > 1,
-        data.commits.get(selected),
-    ) {
-        let place = Rect {
-            y: inner.bottom() - 1,
-            height: 1,
-            ..inner
-        };
-        frame.render_widget(detail(entry, data.setup, appearance), place);
-    }
-    (state, Some(list))
+    let shows_selection = canvas.is_focused;
+    let detail_rows = u16::from(shows_selection && inner.height > 1);
+    let rows = Rect {
+        height: inner.height.saturating_sub(u16::from(shows_selection)),
+        ..inner
+    };
+    let columns = usize::from(inner.width);
+    let list = canvas.draw_list(rows, list, commits.len(), shows_selection, |at| {
+        describe(&commits[at], data, columns)
+    });
+    let below = Rect {
+        y: rows.bottom(),
+        height: detail_rows,
+        ..inner
+    };
+    draw_rows(canvas.frame, below, [detail(&commits[list.selected], data)]);
+    list
 }
 
-fn describe<'a>(
-    entry: &'a LogEntry,
-    setup: &Setup,
-    columns: usize,
-    appearance: &ScreenSettings,
-) -> Line<'a> {
-    let theme = &appearance.theme;
+fn describe<'a>(entry: &'a LogEntry, data: ScreenData, columns: usize) -> Line<'a> {
+    let theme = data.theme();
     let mut spans = vec![
         Span::styled(short(&entry.id), theme.accent()),
         Span::raw(" "),
     ];
-    match own(entry, setup) {
+    match own(entry, data.setup) {
         Some(experiment) => {
             spans.push(Span::styled(
                 mark(experiment.row.status),
@@ -146,10 +81,10 @@ fn own<'a>(entry: &'a LogEntry, setup: &Setup) -> Option<&'a Experiment> {
         .filter(|experiment| setup.is_about(experiment))
 }
 
-fn detail<'a>(entry: &'a LogEntry, setup: &Setup, appearance: &ScreenSettings) -> Line<'a> {
-    let quiet = appearance.theme.quiet();
+fn detail<'a>(entry: &'a LogEntry, data: ScreenData) -> Line<'a> {
+    let (setup, quiet) = (data.setup, data.theme().quiet());
     let mut parts = vec![
-        format::date(entry.time, &appearance.zone),
+        format::date(entry.time, &data.appearance.zone),
         printable(&entry.author).into_owned(),
     ];
     if let Some(experiment) = own(entry, setup) {

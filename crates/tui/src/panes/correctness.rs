@@ -5,17 +5,14 @@
 mod check;
 mod histograms;
 
-use crate::state::{Running, Runs, ScreenSettings};
+use crate::state::{Running, Runs, ScreenData};
 use crate::text::{printable, width, wrap, wrap_to};
 use crate::theme::Theme;
-use crate::widgets::PaneSlot;
 use crate::widgets::evidence::{self, FIRST_FAILURE, device_state, table};
-use lab_core::objective::Objective;
+use crate::widgets::{Canvas, Lines};
 use lab_core::run::verdict::{Outcome, Verdict};
 use lab_protocol::report::{Diagnostic, Report, Severity, Stage};
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Diagnostics that are shown. run.log has all of them.
 const DIAGNOSTICS: usize = 20;
@@ -30,74 +27,36 @@ const HISTOGRAMS: &str = "how many differences are how large";
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CorrectnessState {
-    scroll: usize,
-    /// Histograms instead of the lines. A zoomed pane has room for both.
+    /// Shows the histograms in place of the gates.
     pub histograms: bool,
 }
 
-impl CorrectnessState {
-    pub fn scroll(&mut self, by: isize) {
-        self.scroll = self.scroll.saturating_add_signed(by);
-    }
-
-    /// A new run begins with the first line.
-    pub fn to_top(&mut self) {
-        self.scroll = 0;
-    }
-}
-
-/// What the pane shows.
-#[derive(Clone, Copy, Debug)]
-pub struct Correctness<'a> {
-    pub runs: &'a Runs,
-    /// The result line that is optimised.
-    pub objective: &'a Objective,
-    pub is_zoomed: bool,
-}
-
 /// Returns the state with its scroll position limited to the text.
-pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    data: Correctness,
-    state: CorrectnessState,
-    appearance: &ScreenSettings,
-) -> CorrectnessState {
-    let theme = &appearance.theme;
-    let area = slot.area;
-    let report = shown(data.runs);
-    if let Some(report) = report.filter(|_| state.histograms) {
-        let inner = slot.draw_title(frame, HISTOGRAMS, theme);
-        histograms::draw(frame, inner, report, theme, appearance.symbols);
-        return state;
+/// Draws the histograms, alone or beside the text. Returns false if the text has the whole pane,
+/// and leaves the area of the text in the canvas.
+pub fn draw_histograms(canvas: &mut Canvas, state: CorrectnessState, is_zoomed: bool) -> bool {
+    let (data, area) = (canvas.data, canvas.area);
+    let Some(report) = shown(data.runs) else {
+        return false;
+    };
+    let is_beside = is_zoomed && area.width >= BOTH_COLUMNS && histograms::has_any(report);
+    if !state.histograms && !is_beside {
+        return false;
     }
-    if let Some(report) = report
-        && data.is_zoomed
-        && area.width >= BOTH_COLUMNS
-        && histograms::has_any(report)
-    {
-        let left = area.width / 2;
-        let lines = PaneSlot {
-            area: Rect {
-                width: left,
-                ..area
-            },
-            ..slot
-        };
-        let state = draw_lines(frame, lines, data, state, appearance);
-        let right = PaneSlot {
-            area: Rect {
-                x: area.x + left,
-                width: area.width - left,
-                ..area
-            },
-            ..slot
-        };
-        let inner = right.draw_title(frame, HISTOGRAMS, theme);
-        histograms::draw(frame, inner, report, theme, appearance.symbols);
-        return state;
-    }
-    draw_lines(frame, slot, data, state, appearance)
+    let left = if state.histograms { 0 } else { area.width / 2 };
+    canvas.area = Rect {
+        x: area.x + left,
+        width: area.width - left,
+        ..area
+    };
+    let inner = canvas.draw_title(HISTOGRAMS);
+    let symbols = data.appearance.symbols;
+    histograms::draw(canvas.frame, inner, report, data.theme(), symbols);
+    canvas.area = Rect {
+        width: left,
+        ..area
+    };
+    state.histograms
 }
 
 /// The report that the pane shows: of the run in progress, else of the last.
@@ -108,47 +67,9 @@ fn shown(runs: &Runs) -> Option<&Report> {
     }
 }
 
-fn draw_lines(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    data: Correctness,
-    state: CorrectnessState,
-    appearance: &ScreenSettings,
-) -> CorrectnessState {
-    let lines = lines(data, usize::from(slot.body().width), appearance);
-    let rows = usize::from(slot.body().height);
-    let scroll = state.scroll.min(lines.len().saturating_sub(rows));
-    let below = lines.len().saturating_sub(scroll + rows);
-    let note = if below > 0 {
-        format!("{below} more below")
-    } else {
-        String::new()
-    };
-    let inner = slot.draw_title(frame, &note, &appearance.theme);
-    for (row, line) in lines.into_iter().skip(scroll).take(rows).enumerate() {
-        let line = evidence::fit_line(line, usize::from(inner.width));
-        frame.render_widget(
-            line,
-            Rect {
-                y: inner.y + row as u16,
-                height: 1,
-                ..inner
-            },
-        );
-    }
-    CorrectnessState { scroll, ..state }
-}
-
-/// Rows that all of the text takes in a pane of usual width.
-pub fn rows(data: Correctness, appearance: &ScreenSettings) -> usize {
-    lines(data, 60, appearance).len()
-}
-
-fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<Line<'static>> {
-    let Correctness {
-        runs, objective, ..
-    } = data;
-    let (theme, symbols) = (&appearance.theme, appearance.symbols);
+pub fn lines(data: ScreenData, columns: usize) -> Lines {
+    let (runs, objective) = (data.runs, &data.setup.objective);
+    let (theme, symbols) = (data.theme(), data.appearance.symbols);
     let last = runs.last.as_ref();
     let (report, verdict) = match (&runs.running, last) {
         (Running::Live(live), _) => (&*live.report, None),
@@ -250,7 +171,7 @@ fn reason_rows(text: &str, columns: usize) -> Vec<String> {
 
 /// The compiler's messages. Those of a failed build are shown in full, errors first; of a build
 /// that succeeded each takes one line.
-fn diagnostics(report: &Report, failed: bool, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn diagnostics(report: &Report, failed: bool, columns: usize, theme: &Theme) -> Lines {
     let mut messages: Vec<&Diagnostic> = report.diagnostics().iter().collect();
     // The sort is stable: a note stays behind the error that it explains.
     messages.sort_by_key(|d| failed && d.severity == Severity::Warning);

@@ -12,15 +12,12 @@
 use crate::chart::{Axis, AxisId, Chart, ReferenceLine, Scale, Series, SeriesShape};
 use crate::format;
 use crate::keymap::Action;
-use crate::state::{DeviceHistory, Now, Runs, ScreenSettings};
-use crate::text::{fit, printable, wrap};
+use crate::state::ScreenData;
+use crate::text::{fit, printable};
 use crate::theme::Theme;
-use crate::widgets::text_pane::draw_text;
-use crate::widgets::{PaneSlot, ScrolledText};
+use crate::widgets::{Canvas, Lines, draw_rows};
 use lab_protocol::telemetry::{Process, Reading};
-use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Least rows of a chart.
 const CHART_ROWS: u16 = 6;
@@ -63,76 +60,54 @@ const GAUGES: [Gauge; 4] = [
     },
 ];
 
-/// What the pane shows.
-#[derive(Clone, Copy, Debug)]
-pub struct Device<'a> {
-    pub history: &'a DeviceHistory,
-    pub runs: &'a Runs,
-    /// The harness is external.
-    pub external: bool,
-    pub now: Now,
-}
-
-impl<'a> Device<'a> {
-    /// The newest reading, once a run has named its GPU.
-    fn newest(&self) -> Option<&'a Reading> {
-        self.history.newest().filter(|_| self.runs.gpu().is_some())
-    }
-}
-
 /// Returns the list of processes as it fits below the charts.
-pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    data: Device,
-    text: ScrolledText,
-    appearance: &ScreenSettings,
-) -> ScrolledText {
-    let theme = &appearance.theme;
-    let note = data.history.newest().map(summary).unwrap_or_default();
-    let inner = slot.draw_title(frame, &note, theme);
-    let Some(newest) = data.newest() else {
-        let rows = wrap(&absent(data, appearance), usize::from(inner.width));
-        for (row, text) in rows.into_iter().take(usize::from(inner.height)).enumerate() {
-            let place = Rect {
-                y: inner.y + row as u16,
-                height: 1,
-                ..inner
-            };
-            frame.render_widget(Line::styled(text, theme.quiet()), place);
-        }
-        return text;
+/// Draws the charts. Returns the area below them, for the list of processes; without a reading the
+/// whole area, for the reason.
+pub fn draw(canvas: &mut Canvas, area: Rect) -> Rect {
+    let data = canvas.data;
+    let Some(newest) = newest(data) else {
+        canvas.draw_hint(area, &absent(data));
+        return Rect { height: 0, ..area };
     };
-    let processes = processes(newest, theme);
-    let listed = (processes.len() as u16).min(inner.height / 3);
+    let listed = (processes(newest, data.theme()).len() as u16).min(area.height / 3);
     let [charts, list] =
-        Layout::vertical([Constraint::Fill(1), Constraint::Length(listed)]).areas(inner);
-    draw_charts(frame, charts, data, appearance);
-    draw_text(frame, slot, list, processes, text, theme)
+        Layout::vertical([Constraint::Fill(1), Constraint::Length(listed)]).areas(area);
+    draw_charts(canvas.frame, charts, data);
+    list
+}
+
+pub fn note(data: ScreenData) -> String {
+    data.device.newest().map(summary).unwrap_or_default()
+}
+
+/// The newest reading of the GPU of the newest run.
+fn newest(data: ScreenData<'_>) -> Option<&Reading> {
+    let newest = data.device.newest();
+    newest.filter(|_| data.runs.gpu().is_some())
 }
 
 /// The rows of the list below the charts.
-pub fn rows(data: Device, theme: &Theme) -> Vec<Line<'static>> {
-    data.newest()
-        .map(|reading| processes(reading, theme))
+pub fn rows(data: ScreenData) -> Lines {
+    newest(data)
+        .map(|reading| processes(reading, data.theme()))
         .unwrap_or_default()
 }
 
 /// Why no state is shown.
-fn absent(data: Device, appearance: &ScreenSettings) -> String {
-    match (&data.history.absent, &data.runs.last) {
+fn absent(data: ScreenData) -> String {
+    match (&data.device.absent, &data.runs.last) {
         (Some(why), _) => format!("the device reports no state: {why}"),
         (None, Some(last)) if last.verdict.emulated => {
             "the emulated cpu device has no clock, no temperature and no power".to_owned()
         }
         (None, _) if data.runs.gpu().is_some() => "reading …".to_owned(),
-        _ if data.external => {
+        _ if data.setup.external.is_some() => {
             "an external harness names no GPU unless it prints `device_uuid: GPU-…`, as `nvidia-smi -L` lists it"
                 .to_owned()
         }
         _ if !data.runs.is_idle() => "no run has named its GPU yet: the run in progress will".to_owned(),
         _ => {
-            let rerun = appearance.keymap.way(Action::Rerun);
+            let rerun = data.appearance.keymap.way(Action::Rerun);
             format!("no run has named its GPU yet: {rerun} starts a run")
         }
     }
@@ -161,8 +136,8 @@ fn summary(reading: &Reading) -> String {
     facts.join(" · ")
 }
 
-fn draw_charts(frame: &mut Frame, area: Rect, data: Device, appearance: &ScreenSettings) {
-    let readings = &data.history.readings;
+fn draw_charts(frame: &mut Frame, area: Rect, data: ScreenData) {
+    let readings = &data.device.readings;
     let is_reported = |g: &&Gauge| readings.iter().any(|(_, r)| (g.value)(r).is_some());
     let gauges: Vec<&Gauge> = GAUGES.iter().filter(is_reported).collect();
     let columns = if area.width >= WIDE && gauges.len() > 1 {
@@ -181,19 +156,13 @@ fn draw_charts(frame: &mut Frame, area: Rect, data: Device, appearance: &ScreenS
         let cells = Layout::horizontal(vec![Constraint::Fill(1); columns])
             .spacing(2)
             .split(bands[at / columns]);
-        draw_gauge(frame, cells[at % columns], data, gauge, appearance);
+        draw_gauge(frame, cells[at % columns], data, gauge);
     }
 }
 
-fn draw_gauge(
-    frame: &mut Frame,
-    area: Rect,
-    data: Device,
-    gauge: &Gauge,
-    appearance: &ScreenSettings,
-) {
-    let theme = &appearance.theme;
-    let readings = &data.history.readings;
+fn draw_gauge(frame: &mut Frame, area: Rect, data: ScreenData, gauge: &Gauge) {
+    let theme = data.theme();
+    let readings = &data.device.readings;
     let latest = readings.back().map_or(data.now, |(at, _)| *at);
     // Seconds before the newest reading: the curve does not move until the next reading.
     let points: Vec<(f64, f64)> = readings
@@ -224,16 +193,10 @@ fn draw_gauge(
             theme.quiet(),
         ),
     ]);
-    frame.render_widget(
-        title,
-        Rect {
-            height: area.height.min(1),
-            ..area
-        },
-    );
+    draw_rows(frame, area, [title]);
     let from = points.first().map_or(-60.0, |(at, _)| at.min(-60.0));
     let slowdown = data
-        .history
+        .device
         .slowdown_c
         .map(f64::from)
         .filter(|_| gauge.unit == "°C");
@@ -265,7 +228,7 @@ fn draw_gauge(
         height: area.height.saturating_sub(1),
         ..area
     };
-    chart.render(below, frame.buffer_mut(), theme, appearance.symbols);
+    chart.render(below, frame.buffer_mut(), theme, data.appearance.symbols);
 }
 
 fn figure(value: f64) -> String {
@@ -277,7 +240,7 @@ fn figure(value: f64) -> String {
 }
 
 /// The processes that have the device open: this lab's first, then those that use it most.
-fn processes(reading: &Reading, theme: &Theme) -> Vec<Line<'static>> {
+fn processes(reading: &Reading, theme: &Theme) -> Lines {
     let memory = reading.memory.map(|(used, total)| {
         let (used, total) = (figure(used as f64 / GIB), figure(total as f64 / GIB));
         Line::styled(format!("memory {used} of {total} GiB"), theme.quiet())

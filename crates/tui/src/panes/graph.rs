@@ -15,17 +15,13 @@ pub use state::{GraphRow, GraphState, ReadTarget};
 use crate::chart::SymbolSet;
 use crate::format;
 use crate::keymap::Action;
-use crate::search_highlight;
-use crate::state::{ScreenSettings, Setup};
+use crate::state::ScreenData;
 use crate::text::{fit, pad, pad_left, printable, width};
-use crate::views::Pane;
-use crate::widgets::{FIGURE, ListArea, PaneSlot, figure, mark};
+use crate::widgets::{Canvas, FIGURE, ListState, draw_rows, figure, mark};
 use lab_core::repo::{Label, LabelKind, Place, short};
 use lab_core::run::experiment::Status;
 use lab_core::text::figures::thousands;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Most lanes that are drawn. Lanes further right are left out.
 const LANES: usize = 12;
@@ -34,59 +30,28 @@ const LANES: usize = 12;
 const WIDE: usize = 110;
 
 /// Returns the first visible row, and the rows of the list.
-pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    state: &GraphState,
-    setup: &Setup,
-    appearance: &ScreenSettings,
-) -> (usize, Option<ListArea>) {
-    let theme = &appearance.theme;
-    let inner = slot.draw_title(frame, &note(state), theme);
-    let rows = usize::from(inner.height);
-    let first = state.first_of(rows);
+pub fn draw(canvas: &mut Canvas, state: &GraphState) -> ListState {
+    let data = canvas.data;
+    let inner = canvas.draw_title(&note(state));
     if state.rows.is_empty() {
         let text = match state.asked {
             true => "reading …".to_owned(),
             false => format!(
                 "no commit yet: {} makes the first",
-                appearance.keymap.way(Action::Keep)
+                data.appearance.keymap.way(Action::Keep)
             ),
         };
-        frame.render_widget(Line::styled(text, theme.quiet()), inner);
-        return (first, None);
+        let line = Line::styled(text, data.theme().quiet());
+        draw_rows(canvas.frame, inner, [line]);
+        return state.list;
     }
-    let (selected, count) = (state.at(), state.rows.len());
-    let list = ListArea::new(
-        Pane::Graph,
-        inner,
-        count - first.min(count),
-        selected.saturating_sub(first),
-    );
-    let shown = &state.rows[first..(first + rows).min(count)];
-    // The graph is as wide as the visible rows need.
-    let lanes = shown
-        .iter()
-        .map(|row| lanes(&row.place))
-        .max()
-        .unwrap_or(1)
-        .min(LANES);
-    for (at, row) in shown.iter().enumerate() {
-        let line = describe(row, lanes, setup, usize::from(inner.width), appearance);
-        let mut line = search_highlight::mark(line, slot.needle, theme);
-        if first + at == selected {
-            line = theme.select(line);
-        }
-        frame.render_widget(
-            line,
-            Rect {
-                y: inner.y + at as u16,
-                height: 1,
-                ..inner
-            },
-        );
-    }
-    (first, Some(list))
+    let (rows, columns) = (usize::from(inner.height), usize::from(inner.width));
+    let first = state.list.fit(rows, state.rows.len()).first;
+    let shown = state.rows.iter().skip(first).take(rows);
+    let lanes = shown.map(|row| lanes(&row.place)).max().unwrap_or(1);
+    canvas.draw_list(inner, state.list, state.rows.len(), true, |at| {
+        describe(&state.rows[at], lanes.min(LANES), data, columns)
+    })
 }
 
 /// How many commits were read, and whether there are more.
@@ -101,16 +66,13 @@ fn note(state: &GraphState) -> String {
     format!("{count}{more}")
 }
 
-fn describe(
-    row: &GraphRow,
-    lanes: usize,
-    setup: &Setup,
-    columns: usize,
-    appearance: &ScreenSettings,
-) -> Line<'static> {
-    let (theme, symbols) = (&appearance.theme, appearance.symbols);
+fn describe(row: &GraphRow, lanes: usize, data: ScreenData, columns: usize) -> Line<'static> {
+    let (theme, symbols) = (data.theme(), data.appearance.symbols);
     let commit = &row.entry.commit;
-    let experiment = commit.experiment.as_deref().filter(|e| setup.is_about(e));
+    let experiment = commit
+        .experiment
+        .as_deref()
+        .filter(|e| data.setup.is_about(e));
     let node = match experiment.map(|e| e.row.status) {
         None => symbols.pick("•", "*"),
         Some(Status::Keep) => symbols.pick("●", "@"),
@@ -149,7 +111,7 @@ fn describe(
     let right = format!(
         "  {} · {}",
         printable(&commit.author),
-        format::date(commit.time, &appearance.zone)
+        format::date(commit.time, &data.appearance.zone)
     );
     let right = if columns >= WIDE {
         right

@@ -9,17 +9,13 @@ use crate::format;
 use crate::keymap::Action;
 use crate::state::chart_points::{ChartPoints, nearest, place, range};
 use crate::state::repository::Other;
-use crate::state::{Repository, Runs, ScreenSettings, Setup};
-use crate::text::{printable, wrap};
-use crate::widgets::{PaneSlot, bounds, mark};
-use lab_core::run::experiment::{Experiment, ExperimentKey, Status};
+use crate::state::{Runs, ScreenData};
+use crate::text::printable;
+use crate::widgets::{Canvas, bounds, mark, row_of};
+use lab_core::run::experiment::{Experiment, Status};
 use lab_protocol::report::Measure;
 use peer_lines::{figure_of, peer_lines};
-use ratatui::Frame;
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui::prelude::*;
 use std::ops::Range;
 
 /// Most columns between two experiments: a few experiments leave room for more.
@@ -46,15 +42,6 @@ pub struct HistoryPlot {
     area: Rect,
     x: Axis,
     shown: Range<usize>,
-}
-
-/// What the pane shows.
-#[derive(Clone, Copy, Debug)]
-pub struct History<'a> {
-    pub repository: &'a Repository,
-    pub runs: &'a Runs,
-    pub setup: &'a Setup,
-    pub selected: Option<&'a ExperimentKey>,
 }
 
 impl HistoryState {
@@ -97,65 +84,40 @@ impl HistoryState {
 }
 
 /// Returns the plot, where one was drawn.
-pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    data: History,
-    state: &HistoryState,
-    appearance: &ScreenSettings,
-) -> Option<HistoryPlot> {
-    let theme = &appearance.theme;
-    let mut inner = slot.draw_title(frame, &note(data, state), theme);
-    // The bounds take the last row where enough rows remain for a chart.
+pub fn draw(canvas: &mut Canvas, state: &HistoryState) -> Option<HistoryPlot> {
+    let data = canvas.data;
+    let mut inner = canvas.draw_title(&note(data, state));
     if let Some(line) = bounds_words(data.runs).filter(|_| inner.height >= 6) {
         inner.height -= 1;
-        let line = Line::styled(format!("  {line}"), theme.quiet());
-        frame.render_widget(
-            line,
-            Rect {
-                y: inner.bottom(),
-                height: 1,
-                ..inner
-            },
-        );
+        let line = Line::styled(format!("  {line}"), data.theme().quiet());
+        canvas
+            .frame
+            .render_widget(line, row_of(inner, inner.bottom()));
     }
     let count = data.repository.comparable().len();
     if count == 0 {
-        let text = if data.repository.loaded {
-            nothing(data, appearance)
-        } else {
-            "reading …".to_owned()
-        };
-        let rows = wrap(&text, usize::from(inner.width)).into_iter();
-        let lines: Vec<Line> = rows.map(|row| Line::styled(row, theme.quiet())).collect();
-        frame.render_widget(Paragraph::new(lines), inner);
+        match data.repository.loaded {
+            true => canvas.draw_hint(inner, &nothing(data)),
+            false => canvas.draw_hint(inner, "reading …"),
+        }
         return None;
     }
-    let selected = data.repository.position(data.selected);
-    let [chart, detail] = [
-        Rect {
-            height: inner.height.saturating_sub(1),
-            ..inner
-        },
-        Rect {
-            y: inner.bottom().saturating_sub(1),
-            height: inner.height.min(1),
-            ..inner
-        },
-    ];
-    let plot = draw_chart(frame.buffer_mut(), chart, data, state, selected, appearance);
+    let selected = data.repository.position(data.selection.key.as_ref());
+    let [chart, detail] =
+        Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(inner);
+    let plot = draw_chart(canvas.frame.buffer_mut(), chart, data, state, selected);
     let shown = selected.unwrap_or(count - 1);
     if let Some(experiment) = data.repository.nth_comparable(shown) {
-        let line = describe(experiment, shown, data, selected.is_some(), appearance);
-        frame.render_widget(line, detail);
+        let line = describe(experiment, shown, data, selected.is_some());
+        canvas.frame.render_widget(line, detail);
     }
     plot
 }
 
 /// Why the chart is empty: on which device nothing was decided, whose experiments there are, how to
 /// see them, and how to make one.
-fn nothing(data: History, appearance: &ScreenSettings) -> String {
-    let way = |action| appearance.keymap.way(action);
+fn nothing(data: ScreenData) -> String {
+    let way = |action| data.appearance.keymap.way(action);
     let decide = format!(
         "{} keeps one, {} discards one",
         way(Action::Keep),
@@ -223,7 +185,7 @@ fn bounds_words(runs: &Runs) -> Option<String> {
     }
 }
 
-fn note(data: History, state: &HistoryState) -> String {
+fn note(data: ScreenData, state: &HistoryState) -> String {
     let objective = data
         .repository
         .comparable()
@@ -283,13 +245,12 @@ fn window(newest: Option<usize>, count: usize, selected: Option<usize>) -> Range
 fn draw_chart(
     buffer: &mut Buffer,
     area: Rect,
-    data: History,
+    data: ScreenData,
     state: &HistoryState,
     selected: Option<usize>,
-    appearance: &ScreenSettings,
 ) -> Option<HistoryPlot> {
-    let theme = &appearance.theme;
-    let History {
+    let theme = data.theme();
+    let ScreenData {
         repository,
         runs,
         setup,
@@ -412,7 +373,7 @@ fn draw_chart(
             text: read_out(experiment, at, points),
         }),
     };
-    let plot = chart.render(area, buffer, theme, appearance.symbols)?;
+    let plot = chart.render(area, buffer, theme, data.appearance.symbols)?;
     Some(HistoryPlot {
         area: plot,
         x: chart.x,
@@ -432,7 +393,7 @@ fn read_out(experiment: &Experiment, at: usize, points: &ChartPoints) -> String 
 }
 
 /// The figure of a verdict that is not decided yet.
-fn undecided(data: History) -> Option<Measure> {
+fn undecided(data: ScreenData) -> Option<Measure> {
     let runs = data.runs;
     let last = runs
         .last
@@ -449,11 +410,10 @@ fn undecided(data: History) -> Option<Measure> {
 fn describe(
     experiment: &Experiment,
     at: usize,
-    data: History,
+    data: ScreenData,
     is_selected: bool,
-    appearance: &ScreenSettings,
 ) -> Line<'static> {
-    let theme = &appearance.theme;
+    let theme = data.theme();
     let comparable = data.repository.comparable();
     let row = &experiment.row;
     let figure = comparable.points.figure(experiment);
@@ -471,7 +431,7 @@ fn describe(
     let change = before.zip(figure).map(|(best, value)| value / best - 1.0);
     let mut spans = vec![Span::styled(
         if is_selected {
-            appearance.symbols.pick("▸ ", "> ")
+            data.appearance.symbols.pick("▸ ", "> ")
         } else {
             "  "
         },
@@ -498,7 +458,7 @@ fn describe(
     spans.push(Span::raw(format!("  {}", printable(&row.description))));
     if let Some(decided) = experiment.decided.filter(|_| is_selected) {
         spans.push(Span::styled(
-            format!("  {}", format::date(decided, &appearance.zone)),
+            format!("  {}", format::date(decided, &data.appearance.zone)),
             theme.quiet(),
         ));
     }

@@ -17,25 +17,26 @@ pub mod history;
 pub mod loops;
 pub mod profile;
 pub mod run_log;
+mod shown;
 pub mod source;
+mod text;
 pub mod workloads;
 
 use crate::diff::ContextLines;
 use crate::log::LogView;
 use crate::views::split::{Shares, Split};
 use crate::views::{Pane, View};
-use crate::widgets::ScrolledText;
-use commit::{CommitFit, CommitState};
-use commits::CommitsState;
+use crate::widgets::{Canvas, ListState, ScrolledText};
+use commit::CommitState;
 use correctness::CorrectnessState;
-use experiment::{ExperimentFit, ExperimentState};
-use experiments::{ExperimentsFit, ExperimentsState};
+use experiment::ExperimentState;
+use experiments::{ExperimentsState, TypedFilter};
 use graph::GraphState;
 use history::{HistoryPlot, HistoryState};
-use loops::{LoopFit, LoopPanes};
+use loops::edit::EditState;
 use source::{SourceFit, SourceState};
 use std::collections::HashMap;
-use workloads::{WorkloadsFit, WorkloadsState};
+use workloads::WorkloadsState;
 
 /// The state of all panes: which are visible and focused, how they share the screen, and each one's
 /// own state.
@@ -58,39 +59,28 @@ pub struct Panes {
     pub around: ContextLines,
     pub correctness: CorrectnessState,
     pub history: HistoryState,
-    pub commits: CommitsState,
+    pub commits: ListState,
     pub log: LogView,
     pub source: SourceState,
     pub experiments: ExperimentsState,
     pub experiment: ExperimentState,
     pub graph: GraphState,
     pub commit: CommitState,
-    pub gauges: ScrolledText,
-    pub build: ScrolledText,
-    pub profile: ScrolledText,
     pub workloads: WorkloadsState,
-    pub loops: LoopPanes,
+    pub edit: EditState,
+    /// How the panes that show a text are scrolled.
+    pub texts: [ScrolledText; Pane::COUNT],
 }
 
 /// How the content of one pane fits into its area.
 #[derive(Debug)]
 pub enum PaneFit {
-    Correctness(CorrectnessState),
+    Text(ScrolledText),
+    List(ListState),
     History(Option<HistoryPlot>),
-    Commits(CommitsState),
     /// Rows of the log's area.
     Log(usize),
     Source(SourceFit),
-    Experiments(Option<ExperimentsFit>),
-    Experiment(ExperimentFit),
-    /// The first visible row of the graph.
-    Graph(usize),
-    Commit(CommitFit),
-    Gauges(ScrolledText),
-    Build(ScrolledText),
-    Profile(ScrolledText),
-    Workloads(Option<WorkloadsFit>),
-    Loops(LoopFit),
 }
 
 impl Panes {
@@ -148,24 +138,51 @@ impl Panes {
     }
 
     /// Stores how a pane was drawn.
-    pub fn take(&mut self, fit: PaneFit) {
+    pub fn take(&mut self, pane: Pane, fit: PaneFit) {
         match fit {
-            PaneFit::Correctness(state) => self.correctness = state,
+            PaneFit::Text(text) => *self.text_mut(pane) = text,
+            PaneFit::List(list) => match pane {
+                Pane::Commits => self.commits = list,
+                Pane::Graph => self.graph.list = list,
+                Pane::Experiments => self.experiments.list = list,
+                _ => self.workloads.list = list,
+            },
             PaneFit::History(plot) => self.history.set_plot(plot),
-            PaneFit::Commits(state) => self.commits = state,
             PaneFit::Log(height) => self.log.set_height(height),
             PaneFit::Source(fit) => self.source.take_fit(fit),
-            PaneFit::Experiments(Some(fit)) => self.experiments.take_fit(&fit),
-            PaneFit::Experiments(None) => {}
-            PaneFit::Experiment(fit) => self.experiment.take_fit(fit),
-            PaneFit::Graph(first) => self.graph.set_first(first),
-            PaneFit::Commit(fit) => self.commit.take_fit(fit),
-            PaneFit::Gauges(text) => self.gauges = text,
-            PaneFit::Build(text) => self.build = text,
-            PaneFit::Profile(text) => self.profile = text,
-            PaneFit::Workloads(Some(fit)) => self.workloads.take_fit(&fit),
-            PaneFit::Workloads(None) => {}
-            PaneFit::Loops(fit) => self.loops.take_fit(fit),
+        }
+    }
+
+    pub fn text(&self, pane: Pane) -> &ScrolledText {
+        &self.texts[pane as usize]
+    }
+
+    pub fn text_mut(&mut self, pane: Pane) -> &mut ScrolledText {
+        &mut self.texts[pane as usize]
+    }
+
+    /// Draws a pane. `filter`: what is typed to filter the experiments. Returns how the content
+    /// fits.
+    pub fn draw(&self, canvas: &mut Canvas, filter: TypedFilter) -> PaneFit {
+        let data = canvas.data;
+        match canvas.pane {
+            Pane::Log => PaneFit::Log(run_log::draw(canvas, &self.log)),
+            Pane::History => PaneFit::History(history::draw(canvas, &self.history)),
+            Pane::Source => PaneFit::Source(source::draw(canvas, &self.source, self.around)),
+            Pane::Commits => PaneFit::List(commits::draw(canvas, self.commits)),
+            Pane::Graph => PaneFit::List(graph::draw(canvas, &self.graph)),
+            Pane::Experiments => {
+                let selected = self.selected_row(data);
+                let state = &self.experiments;
+                PaneFit::List(experiments::draw(canvas, state, selected, filter))
+            }
+            Pane::Workloads => {
+                let (table, of) = (self.workload_table(data), self.workloads_of(data));
+                let table = table.as_deref();
+                PaneFit::List(workloads::draw(canvas, &of, table, &self.workloads))
+            }
+            Pane::Correctness => PaneFit::Text(self.draw_correctness(canvas)),
+            _ => PaneFit::Text(self.draw_text(canvas)),
         }
     }
 }

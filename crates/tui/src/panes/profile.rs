@@ -3,19 +3,18 @@
 mod image;
 mod roofline;
 
-use crate::state::profiles::Profiles;
-use crate::text::{pad, pad_left, printable, wrap};
+use crate::keymap::Action;
+use crate::state::ScreenData;
+use crate::text::{pad, pad_left, printable};
 use crate::theme::Theme;
-use crate::widgets::text_pane::draw_text;
-use crate::widgets::{PaneSlot, ScrolledText};
+use crate::widgets::{Lines, paragraph};
 use jiff::Timestamp;
 use lab_core::profile::facts::{self, percent};
 use lab_core::profile::least;
 use lab_core::text::age;
 use lab_core::text::figures::{figure, thousands};
 use lab_protocol::profile::{Origin, Profile};
-use ratatui::Frame;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Columns of the names before bars and figures.
 const NAMES: usize = 20;
@@ -23,43 +22,28 @@ const NAMES: usize = 20;
 const BAR: usize = 20;
 const PERCENT: usize = 7;
 
-/// What the pane shows.
-pub struct ProfileData<'a> {
-    pub profiles: &'a Profiles,
-    /// The key that has a profile made.
-    pub key: String,
-    /// The time of day, once it is known.
-    pub at: Option<Timestamp>,
-    /// The files on disk are others than those of the profile.
-    pub is_stale: bool,
-}
-
 /// Returns the text as it fits into the pane.
-pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    data: &ProfileData,
-    text: ScrolledText,
-    theme: &Theme,
-) -> ScrolledText {
-    let note = match data.profiles.shown() {
-        Some((run, _)) if data.is_stale => format!("run {run} · of other bytes than those on disk"),
+pub fn note(data: ScreenData) -> String {
+    match data.profiles.shown() {
+        Some((run, _)) if is_stale(data) => {
+            format!("run {run} · of other bytes than those on disk")
+        }
         Some((run, _)) => format!("run {run}"),
         None => String::new(),
-    };
-    let inner = slot.draw_title(frame, &note, theme);
-    let lines = rows(data, usize::from(inner.width), theme);
-    draw_text(frame, slot, inner, lines, text, theme)
+    }
+}
+
+/// The profile is of other bytes than those on disk.
+fn is_stale(data: ScreenData) -> bool {
+    let view = data.profiles.view.as_ref();
+    let shown = view.and_then(|view| view.fingerprint.as_ref());
+    shown.is_some() && shown != data.present()
 }
 
 /// All rows at this width.
-pub fn rows(data: &ProfileData, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let paragraph = |text: &str| -> Vec<Line<'static>> {
-        wrap(&printable(text), columns)
-            .into_iter()
-            .map(Line::from)
-            .collect()
-    };
+pub fn rows(data: ScreenData, columns: usize) -> Lines {
+    let theme = data.theme();
+    let paragraph = |text: &str| paragraph(text, columns, Style::new());
     let mut out = Vec::new();
     if data.profiles.running.is_some() {
         out.push(Line::styled("a profile is being made …", theme.accent()));
@@ -74,13 +58,16 @@ pub fn rows(data: &ProfileData, columns: usize, theme: &Theme) -> Vec<Line<'stat
                 .view
                 .as_ref()
                 .and_then(|view| view.incumbent.as_ref());
-            out.extend(paragraph(&head(profile, data.at)));
+            out.extend(paragraph(&head(
+                profile,
+                data.repository.time_of_day(data.now),
+            )));
             out.extend(of_profile(profile, incumbent, columns, theme));
         }
         Some(Err(why)) => out.extend(paragraph(&format!("✗ {why}"))),
         Some(Ok(None)) | None if data.profiles.running.is_none() => {
-            let key = &data.key;
-            out.extend(paragraph(&match data.is_stale {
+            let key = data.appearance.keymap.way(Action::Profile);
+            out.extend(paragraph(&match is_stale(data) {
                 true => format!("no profile of this experiment. {key} profiles the bytes on disk, which are others: restore it first"),
                 false => format!("no profile of these bytes: {key} makes one"),
             }));
@@ -115,8 +102,9 @@ fn of_profile(
     incumbent: Option<&Profile>,
     columns: usize,
     theme: &Theme,
-) -> Vec<Line<'static>> {
+) -> Lines {
     let heading = |text: &'static str| [Line::default(), Line::styled(text, theme.strong())];
+    let plain = |text: &str| paragraph(text, columns, Style::new());
     let mut out = Vec::new();
     let loads = facts::loads(profile);
     if !loads.is_empty() {
@@ -137,12 +125,7 @@ fn of_profile(
         out.extend(heading(
             "Against the floor: what the workload costs at least",
         ));
-        out.extend(
-            least
-                .iter()
-                .flat_map(|text| wrap(text, columns))
-                .map(Line::from),
-        );
+        out.extend(least.iter().flat_map(|text| plain(text)));
     }
     let roofline = roofline::rows(profile, incumbent, columns, theme);
     if !roofline.is_empty() {
@@ -154,7 +137,7 @@ fn of_profile(
     let occupancy = occupancy(profile);
     if !occupancy.is_empty() {
         out.extend(heading("Occupancy"));
-        out.extend(wrap(&occupancy, columns).into_iter().map(Line::from));
+        out.extend(plain(&occupancy));
     }
     let stalls = facts::stalls(profile);
     if !stalls.is_empty() {
@@ -191,24 +174,17 @@ fn of_profile(
                 gain.unwrap_or_default(),
                 found.text
             );
-            out.extend(wrap(&printable(&text), columns).into_iter().map(Line::from));
+            out.extend(plain(&text));
         }
     }
-    let paragraphs = |texts: &[String]| -> Vec<Line<'static>> {
-        let lines = texts
-            .iter()
-            .flat_map(|text| wrap(&printable(text), columns));
-        lines
-            .map(|line| Line::styled(line, theme.quiet()))
-            .collect()
-    };
+    let quiet = |text| paragraph(text, columns, theme.quiet());
     if !profile.differences.is_empty() {
         out.extend(heading("Not as in a run"));
-        out.extend(paragraphs(&profile.differences));
+        out.extend(profile.differences.iter().flat_map(|text| quiet(text)));
     }
     if !profile.missing.is_empty() {
         out.extend(heading("Missing in the report"));
-        out.extend(paragraphs(&profile.missing));
+        out.extend(profile.missing.iter().flat_map(|text| quiet(text)));
     }
     out
 }

@@ -2,49 +2,34 @@
 
 use crate::keymap::{Action, Keymap};
 use crate::log::LogView;
-use crate::state::ScreenSettings;
-use crate::widgets::PaneSlot;
 use crate::widgets::log_line::paint;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use crate::widgets::{Canvas, draw_rows};
 use ratatui::text::Line;
 
 /// Returns how many lines the pane has room for.
-pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    view: &LogView,
-    appearance: &ScreenSettings,
-) -> usize {
-    let theme = &appearance.theme;
-    let height = usize::from(slot.body().height);
+pub fn draw(canvas: &mut Canvas, view: &LogView) -> usize {
+    let theme = canvas.theme();
+    let height = usize::from(canvas.body().height);
     let first = view.first_of(height);
-    let inner = slot.draw_title(frame, &note(view, first, height, &appearance.keymap), theme);
-    for row in 0..inner.height {
-        let at = first + usize::from(row);
-        let Some(line) = view.log().line(at) else {
-            break;
-        };
-        let place = Rect {
-            y: inner.y + row,
-            height: 1,
-            ..inner
-        };
-        let spans = paint(
-            line,
+    let note = note(view, first, height, &canvas.data.appearance.keymap);
+    let inner = canvas.draw_title(&note);
+    let (columns, needle) = (usize::from(inner.width), canvas.needle);
+    let line = |at| {
+        let line = Line::from(paint(
+            view.log().line(at)?,
             view.left,
-            usize::from(inner.width),
-            slot.needle,
+            columns,
+            needle,
             theme,
-        );
-        let style = if view.marked() == Some(at) {
-            theme.selected()
+        ));
+        let is_marked = view.marked() == Some(at);
+        Some(if is_marked {
+            line.style(theme.selected())
         } else {
-            Style::new()
-        };
-        frame.render_widget(Line::from(spans).style(style), place);
-    }
+            line
+        })
+    };
+    draw_rows(canvas.frame, inner, (first..).map_while(line));
     height
 }
 

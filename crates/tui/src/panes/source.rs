@@ -15,53 +15,44 @@ use crate::diff::{self, ContextLines, RowPainter, Side};
 use crate::highlight::Highlighted;
 use crate::line_layout::StyledRange;
 use crate::source::{SourceVersion, SourceView};
-use crate::text::{printable, wrap};
+use crate::text::printable;
 use crate::theme::Theme;
-use crate::widgets::PaneSlot;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::Line;
+use crate::widgets::{Canvas, draw_rows};
 
 /// Returns how the text fits into the pane.
-pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    state: &SourceState,
-    around: ContextLines,
-    theme: &Theme,
-) -> SourceFit {
-    let fit = state.fit(slot.body());
+pub fn draw(canvas: &mut Canvas, state: &SourceState, around: ContextLines) -> SourceFit {
+    let theme = canvas.theme();
+    let fit = state.fit(canvas.body());
     let view = fit.diff.of(&state.view);
-    let inner = slot.draw_title(
-        frame,
-        &note(state, view.shown(), around, slot.area.width),
-        theme,
-    );
+    let note = note(state, view.shown(), around, canvas.area.width);
+    let inner = canvas.draw_title(&note);
     if let Some(why) = missing(state) {
-        draw_text(frame, inner, &why, theme);
+        canvas.draw_hint(inner, &why);
         return fit;
     }
     if let Some(file) = &fit.file {
-        file::draw(frame, slot, state, file, theme);
+        file::draw(canvas, state, file);
         return fit;
     }
     let line_styles = |side: Side, number: u32| {
-        let which = if side == Side::Old {
-            SourceVersion::Base
-        } else {
-            SourceVersion::Present
+        let which = match side {
+            Side::Old => SourceVersion::Base,
+            Side::New => SourceVersion::Present,
         };
         colours_of(state.colours(which), number as usize - 1, theme)
     };
-    let brush = RowPainter {
+    let painter = RowPainter {
         theme,
         line_styles: &line_styles,
-        search: slot.needle,
+        search: canvas.needle,
         columns: usize::from(inner.width),
         left: state.left,
         digits: view.digits(),
     };
-    diff::draw(frame, inner, view, fit.diff.first, slot.is_focused, &brush);
+    let rows = view.rows().iter().enumerate().skip(fit.diff.first);
+    let is_cursor = |at| canvas.is_focused && at == view.cursor();
+    let lines = rows.map(|(at, row)| painter.row(view.diff(), *row, is_cursor(at)));
+    draw_rows(canvas.frame, inner, lines);
     fit
 }
 
@@ -88,20 +79,6 @@ fn missing(state: &SourceState) -> Option<String> {
         (Err(why), _) => Some(why.clone()),
         (Ok(_), SourceMode::File) => None,
         (Ok(_), _) => of(&source.base.as_ref().map(drop).map_err(Clone::clone)),
-    }
-}
-
-fn draw_text(frame: &mut Frame, area: Rect, text: &str, theme: &Theme) {
-    let rows = wrap(&printable(text), usize::from(area.width)).into_iter();
-    for (row, y) in rows.zip(area.top()..area.bottom()) {
-        frame.render_widget(
-            Line::styled(row, theme.quiet()),
-            Rect {
-                y,
-                height: 1,
-                ..area
-            },
-        );
     }
 }
 

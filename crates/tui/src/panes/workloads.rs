@@ -6,18 +6,13 @@ mod columns;
 
 pub use columns::{Column, Sort};
 
-use crate::search_highlight;
-use crate::state::ScreenSettings;
-use crate::text::{fit, pad, pad_left, printable};
-use crate::views::Pane;
-use crate::widgets::table_head::{GAP, GUTTER, Heading, arrow};
-use crate::widgets::{ListArea, PaneSlot, table_head};
-use columns::ShownColumn;
+use crate::state::ScreenData;
+use crate::text::{fit, printable};
+use crate::widgets::canvas::{GUTTER, TableColumn, arrow, table_row};
+use crate::widgets::{Canvas, ListState, draw_rows};
 use lab_core::run::experiment::ExperimentKey;
 use lab_protocol::report::{AggregateOf, Report, Speed, Workload};
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 use std::sync::Arc;
 
 /// Fewer workloads than this have no pane: the verdict says all.
@@ -27,10 +22,7 @@ pub const LEAST: usize = 2;
 pub struct WorkloadsState {
     /// `None`: in the order of the lines.
     sort: Option<Sort>,
-    /// The selected row.
-    selected: usize,
-    /// The topmost visible row.
-    first: usize,
+    pub list: ListState,
     /// The workloads of the experiment whose details were loaded last.
     of_experiment: Option<(ExperimentKey, Arc<WorkloadTable>)>,
 }
@@ -87,18 +79,6 @@ impl WorkloadsState {
             .map(|(_, table)| table)
     }
 
-    pub fn selected(&self) -> usize {
-        self.selected
-    }
-
-    /// Moves the selection by so many rows.
-    pub fn select(&mut self, by: isize, count: usize) {
-        self.selected = self
-            .selected
-            .saturating_add_signed(by)
-            .min(count.saturating_sub(1));
-    }
-
     /// Sorts by the next column; after the last one the rows are in the order of the lines again.
     pub fn sort_by_next(&mut self) {
         self.sort = match self.sort {
@@ -133,103 +113,37 @@ impl WorkloadsState {
             .map(|at| cells::in_words(&table.workloads[at]))
             .collect()
     }
-
-    fn fit(&self, rows: usize, count: usize) -> (usize, usize) {
-        let selected = self.selected.min(count.saturating_sub(1));
-        let lowest = (selected + 1).saturating_sub(rows);
-        (selected, self.first.clamp(lowest, selected.max(lowest)))
-    }
-}
-
-/// Where the table was drawn.
-#[derive(Clone, Debug)]
-pub struct WorkloadsFit {
-    selected: usize,
-    first: usize,
-    pub list: ListArea,
-    /// The column headings, for clicks.
-    pub heads: Vec<(Rect, Column)>,
-}
-
-impl WorkloadsState {
-    /// Takes the fit of the frame that was drawn.
-    pub fn take_fit(&mut self, fit: &WorkloadsFit) {
-        (self.selected, self.first) = (fit.selected, fit.first);
-    }
 }
 
 /// Returns where the table was drawn; `None` where there is none. `of` names the run or the
 /// experiment.
 pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
+    canvas: &mut Canvas,
     of: &str,
     table: Option<&WorkloadTable>,
     state: &WorkloadsState,
-    appearance: &ScreenSettings,
-) -> Option<WorkloadsFit> {
-    let theme = &appearance.theme;
+) -> ListState {
+    let data = canvas.data;
     let Some(table) = table else {
-        let inner = slot.draw_title(frame, of, theme);
+        let inner = canvas.draw_title(of);
         let text = "the workloads of a run are shown here, if there are several";
-        frame.render_widget(
-            Line::styled(
-                fit(text, usize::from(inner.width)).into_owned(),
-                theme.quiet(),
-            ),
-            inner,
-        );
-        return None;
+        let line = Line::styled(fit(text, usize::from(inner.width)), data.theme().quiet());
+        draw_rows(canvas.frame, inner, [line]);
+        return state.list;
     };
-    let mut inner = slot.draw_title(frame, &note(of, table, state.sort), theme);
-    let shown = columns::choose(
-        usize::from(inner.width).saturating_sub(GUTTER),
-        &table.workloads,
-    );
-    let mut heads = Vec::new();
-    if inner.height > 2 {
-        let head = Rect { height: 1, ..inner };
-        heads = table_head::draw(frame, head, &headings(&shown, state.sort), theme);
-        inner = Rect {
-            y: inner.y + 1,
-            height: inner.height - 1,
-            ..inner
-        };
-    }
-    let rows = usize::from(inner.height);
+    let inner = canvas.draw_title(&note(of, table, state.sort));
+    let room = usize::from(inner.width).saturating_sub(GUTTER);
+    let columns = columns::choose(room, &table.workloads, state.sort);
+    let inner = canvas.draw_head(inner, &columns);
     let order = table.order(state.sort);
-    let (selected, first) = state.fit(rows, order.len());
-    for (at, index) in order.iter().enumerate().skip(first).take(rows) {
-        let line = row(
-            &shown,
-            &table.workloads[*index],
-            slot.is_focused && at == selected,
-            appearance,
-        );
-        let mut line = search_highlight::mark(line, slot.needle, theme);
-        if slot.is_focused && at == selected {
-            line = theme.select(line);
-        }
-        frame.render_widget(
-            line,
-            Rect {
-                y: inner.y + (at - first) as u16,
-                height: 1,
-                ..inner
-            },
-        );
-    }
-    let list = ListArea::new(
-        Pane::Workloads,
-        inner,
-        order.len().saturating_sub(first),
-        selected.saturating_sub(first),
-    );
-    Some(WorkloadsFit {
-        selected,
-        first,
-        list,
-        heads,
+    let shows_selection = canvas.is_focused;
+    let selected = state
+        .list
+        .fit(usize::from(inner.height), order.len())
+        .selected;
+    canvas.draw_list(inner, state.list, order.len(), shows_selection, |at| {
+        let workload = &table.workloads[order[at]];
+        row(&columns, workload, shows_selection && at == selected, data)
     })
 }
 
@@ -257,42 +171,19 @@ fn note(of: &str, table: &WorkloadTable, sort: Option<Sort>) -> String {
     parts.join(" · ")
 }
 
-/// The headings of the columns.
-fn headings(shown: &[ShownColumn], sort: Option<Sort>) -> Vec<Heading<Column>> {
-    let heading = |&ShownColumn { column, width }: &ShownColumn| Heading {
-        column,
-        name: column.name().to_owned(),
-        width,
-        is_figure: column.is_figure(),
-        descending: sort
-            .filter(|sort| sort.column == column)
-            .map(|sort| sort.descending),
-    };
-    shown.iter().map(heading).collect()
-}
-
 fn row(
-    shown: &[ShownColumn],
+    columns: &[TableColumn<Column>],
     workload: &Workload,
     is_selected: bool,
-    appearance: &ScreenSettings,
+    data: ScreenData,
 ) -> Line<'static> {
-    let theme = &appearance.theme;
-    let mut spans = vec![Span::styled(
-        if is_selected { "▸ " } else { "  " },
-        theme.key(),
-    )];
-    for (at, &ShownColumn { column, width }) in shown.iter().enumerate() {
-        let cell = cells::text(column, workload, appearance.symbols);
-        let cell = match column {
-            Column::Name => pad(&fit(&cell, width), width),
-            _ if column.is_figure() => pad_left(&fit(&cell, width), width),
-            _ => pad(&fit(&cell, width), width),
-        };
-        spans.push(Span::raw(if at > 0 { GAP } else { "" }));
-        spans.push(Span::styled(cell, cells::style(column, workload, theme)));
-    }
-    Line::from(spans)
+    let sign = if is_selected { "▸ " } else { "  " };
+    let gutter = vec![Span::styled(sign, data.theme().key())];
+    let cells = columns.iter().map(|&TableColumn { column, .. }| {
+        let cell = cells::text(column, workload, data.appearance.symbols);
+        (cell, cells::style(column, workload, data.theme()))
+    });
+    table_row(gutter, columns, cells)
 }
 
 #[cfg(test)]

@@ -28,6 +28,11 @@ impl LoopState {
         self.running || self.view().is_some_and(LoopView::any_runs)
     }
 
+    /// The loop pauses, or will after this turn.
+    pub fn is_pausing(&self) -> bool {
+        self.view().is_some_and(LoopView::is_pausing)
+    }
+
     /// The last reading.
     pub fn view(&self) -> Option<&LoopView> {
         self.read.as_ref()?.as_ref().ok()

@@ -7,6 +7,7 @@ use super::runs::FinishedRun;
 use super::setup::Setup;
 use jiff::Timestamp;
 use lab_core::config::Goal;
+use lab_core::decide::policy::{Present, Snapshot};
 use lab_core::repo::LogEntry;
 use lab_core::run::experiment::{Experiment, ExperimentKey, Status};
 use lab_core::status::ProjectStatus;
@@ -109,6 +110,16 @@ impl Repository {
             .collect();
         self.cache.comparable = Comparable::default();
         true
+    }
+
+    /// What may be decided, as the last look at the repository found it.
+    pub fn snapshot(&self) -> Option<&Snapshot> {
+        self.status.as_ref().map(|status| &status.snapshot)
+    }
+
+    /// The present bytes, as the last look found them, if they can be read.
+    pub fn present(&self) -> Option<&Present> {
+        self.snapshot()?.present.as_ref().ok()
     }
 
     /// Index of an experiment in the history; the newest, where several have one key.

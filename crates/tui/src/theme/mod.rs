@@ -26,8 +26,7 @@ pub use source_styles::DiffRole;
 use lab_core::run::experiment::Status;
 use lab_core::run::verdict::Outcome;
 use palette::Palette;
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::Line;
+use ratatui::prelude::*;
 
 /// The style of each meaning, in colours that the terminal can show.
 ///

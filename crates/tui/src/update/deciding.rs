@@ -1,10 +1,10 @@
 //! Keep, discard and undo, by the user or by rule.
 
-use crate::draft::Draft;
+use crate::draft::{Draft, Drafts, resume};
 use crate::effect::Effect;
 use crate::keymap::Action;
 use crate::model::Model;
-use crate::overlay::Overlay;
+use crate::overlay::{About, Decides, Overlay};
 use crate::request::RepositoryRequest;
 use crate::state::{Deciding, ExpectedBytes, HeldOutCheck};
 use crate::text::printable;
@@ -24,12 +24,9 @@ use std::sync::Arc;
 impl Model {
     /// Opens the dialog for the message of a keep.
     pub(super) fn describe_keep(&mut self) {
-        let Some(run) = self.decision_run() else {
-            return;
-        };
-        self.overlays.push(Overlay::Keep {
-            draft: self.decision.drafts.keep(run, self.tested_of(run)),
-        });
+        if let Some(run) = self.decision_run() {
+            self.open_message(run, Decides::Keep);
+        }
     }
 
     /// Opens the dialog for the message of a discard. Where bytes other than the judged ones would
@@ -40,7 +37,9 @@ impl Model {
         };
         let kernel = &self.setup.kernel;
         let question = match self.allowed().discard {
-            Ok(Discard::Run(_)) => return self.open_discard(run, false),
+            Ok(Discard::Run(_)) => {
+                return self.open_message(run, Decides::Discard { confirmed: false });
+            }
             Ok(Discard::Decided(run, status)) => {
                 let decided = if status == Status::Keep {
                     "kept"
@@ -74,15 +73,25 @@ impl Model {
     }
 
     pub(super) fn ask_discard(&mut self, text: String) {
-        let Some(run) = self.decision_run() else {
-            return;
-        };
-        self.ask_question(Overlay::DiscardNewer { run, text });
+        if let Some(run) = self.decision_run() {
+            let about = About::NewerBytes(run);
+            self.ask_question(Overlay::Question { text, about });
+        }
     }
 
-    pub(super) fn open_discard(&mut self, run: RunId, confirmed: bool) {
-        let draft = self.decision.drafts.discard(run, self.tested_of(run));
-        self.overlays.push(Overlay::Discard { draft, confirmed });
+    /// Opens the dialog for the message of a decision.
+    pub(super) fn open_message(&mut self, run: RunId, of: Decides) {
+        let tested = self.tested_of(run);
+        let draft = resume(self.draft_of(of).as_ref(), run, tested);
+        self.overlays.push(Overlay::Message { draft, of });
+    }
+
+    /// The text that was typed for such a decision.
+    pub(super) fn draft_of(&mut self, of: Decides) -> &mut Option<Draft> {
+        match of {
+            Decides::Keep => &mut self.decision.drafts.keep,
+            Decides::Discard { .. } => &mut self.decision.drafts.discard,
+        }
     }
 
     /// The trailer `Tested` of the last run, if it is this one.
@@ -96,47 +105,52 @@ impl Model {
         tested(record, &self.repository.experiments, &self.setup.config())
     }
 
-    pub(super) fn accept_keep(&mut self, mut draft: Draft) {
+    pub(super) fn accept_message(&mut self, mut draft: Draft, of: Decides) {
         draft.complete();
-        draft.problem = if draft.subject().is_empty() {
+        let action = match of {
+            Decides::Keep => Action::Keep,
+            Decides::Discard { .. } => Action::Discard,
+        };
+        draft.problem = if of == Decides::Keep && draft.subject().is_empty() {
             Some("describe what you tried: it becomes the commit's subject".to_owned())
         } else {
-            self.no_longer_possible(Action::Keep, draft.run)
+            self.no_longer_possible(action, draft.run)
                 .or_else(|| draft.wrong())
         };
         if draft.problem.is_some() {
-            self.overlays.push(Overlay::Keep { draft });
-            return;
+            return self.overlays.push(Overlay::Message { draft, of });
         }
-        self.decision.in_progress = Some(Deciding::Keep);
-        let request = RepositoryRequest::Keep {
-            run: draft.run,
-            message: draft.message(""),
-            by_rule: false,
+        let run = draft.run;
+        let (deciding, request) = match of {
+            Decides::Keep => {
+                let message = draft.message("");
+                let by_rule = false;
+                let request = RepositoryRequest::Keep {
+                    run,
+                    message,
+                    by_rule,
+                };
+                (Deciding::Keep, request)
+            }
+            Decides::Discard { confirmed } => {
+                let message = draft.message(&self.default_description());
+                let request = RepositoryRequest::Discard {
+                    run,
+                    message,
+                    confirmed,
+                };
+                (Deciding::Discard, request)
+            }
         };
-        // The draft stays until the keep succeeds: it may still be refused.
-        self.decision.drafts.put_keep(draft);
-        self.ask(request)
+        // The draft stays until the decision succeeds: it may still be refused.
+        *self.draft_of(of) = Some(draft);
+        self.decide(deciding, request);
     }
 
-    pub(super) fn accept_discard(&mut self, mut draft: Draft, confirmed: bool) {
-        draft.complete();
-        draft.problem = self
-            .no_longer_possible(Action::Discard, draft.run)
-            .or_else(|| draft.wrong());
-        if draft.problem.is_some() {
-            self.overlays.push(Overlay::Discard { draft, confirmed });
-            return;
-        }
-        self.decision.in_progress = Some(Deciding::Discard);
-        let message = draft.message(&self.default_description());
-        let request = RepositoryRequest::Discard {
-            run: draft.run,
-            message,
-            confirmed,
-        };
-        self.decision.drafts.put_discard(draft);
-        self.ask(request)
+    /// Has a decision carried out.
+    pub(super) fn decide(&mut self, what: Deciding, request: RepositoryRequest) {
+        self.decision.in_progress = Some(what);
+        self.ask(request);
     }
 
     /// Why the run of an open dialog can no longer be decided: another run or save came while it
@@ -153,8 +167,7 @@ impl Model {
 
     /// Sealed runs that a keep of the present bytes has to pass.
     fn sealed_runs(&self) -> u32 {
-        let status = self.repository.status.as_ref();
-        let present = status.and_then(|status| status.snapshot.present.as_ref().ok());
+        let present = self.repository.present();
         present.map_or(1, |present| present.sealed_runs)
     }
 
@@ -190,7 +203,7 @@ impl Model {
             Ok(decided) => {
                 // A decision by rule used no draft.
                 if !by_rule {
-                    self.decision.drafts.clear();
+                    self.decision.drafts = Drafts::default();
                 }
                 self.say_decided(&decided);
                 self.decision.expected_bytes =
@@ -231,10 +244,7 @@ impl Model {
             Status::Crash => format!("{run}discarded, a crash"),
             Status::Rules => format!("the rules changed in {}", short(&decided.commit)),
         };
-        for note in &decided.notes {
-            text.push_str(" · ");
-            text.push_str(note);
-        }
+        text.extend(decided.notes.iter().map(|note| format!(" · {note}")));
         self.inform(text);
     }
 
@@ -242,11 +252,18 @@ impl Model {
     pub(super) fn on_undoable(&mut self, undoable: Result<Undoable, String>) {
         match undoable {
             Ok(Undoable { run, question, .. }) if self.is_calm().is_ok() => {
-                self.overlays
-                    .retain(|overlay| !matches!(overlay, Overlay::Undo { .. }));
-                self.ask_question(Overlay::Undo {
-                    run,
+                self.overlays.retain(|overlay| {
+                    !matches!(
+                        overlay,
+                        Overlay::Question {
+                            about: About::Undo(_),
+                            ..
+                        }
+                    )
+                });
+                self.ask_question(Overlay::Question {
                     text: printable(&question).into_owned(),
+                    about: About::Undo(run),
                 });
             }
             Ok(_) => {}
@@ -259,8 +276,7 @@ impl Model {
             self.refuse(Deciding::Undo, why);
             return;
         }
-        self.decision.in_progress = Some(Deciding::Undo);
-        self.ask(RepositoryRequest::Undo(run))
+        self.decide(Deciding::Undo, RepositoryRequest::Undo(run))
     }
 
     pub(super) fn on_undone(&mut self, result: Result<Undone, Refusal>) {
@@ -281,9 +297,7 @@ impl Model {
                     "run {run} is undecided again: {word} {} is undone",
                     short(&undone.commit)
                 );
-                for note in &undone.notes {
-                    text.push_str(&format!(" · {note}"));
-                }
+                text.extend(undone.notes.iter().map(|note| format!(" · {note}")));
                 self.inform(text);
             }
             Err(refusal) => self.refuse(Deciding::Undo, refusal.to_string()),
@@ -329,13 +343,9 @@ impl Model {
         let Some(record) = last.map(|last| last.record.clone()) else {
             return;
         };
-        let snapshot = self
-            .repository
-            .status
-            .as_ref()
-            .map(|status| &status.snapshot);
+        let snapshot = self.repository.snapshot();
         let incumbent = snapshot.and_then(|snapshot| snapshot.incumbent.as_deref());
-        let present = snapshot.and_then(|snapshot| snapshot.present.as_ref().ok());
+        let present = self.repository.present();
         let at_same = present.is_some_and(|present| {
             present.keeps_at_same && present.fingerprint == record.start.fingerprint
         });
@@ -371,9 +381,8 @@ impl Model {
                 self.inform(format!("auto-decide leaves run {run} to you: {why}"));
             }
             Ok((what, request)) => {
-                self.decision.in_progress = Some(what);
                 self.decision.by_rule = true;
-                self.ask(request)
+                self.decide(what, request)
             }
         }
     }

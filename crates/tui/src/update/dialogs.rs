@@ -2,7 +2,7 @@
 
 use crate::keymap::{Action, Key, KeyScope};
 use crate::model::Model;
-use crate::overlay::{Help, Overlay};
+use crate::overlay::{About, Decides, Help, Overlay};
 use crate::request::RepositoryRequest;
 use ratatui::crossterm::event::{Event as Raw, KeyEvent, KeyModifiers};
 use tui_input::Input;
@@ -85,11 +85,13 @@ impl Model {
                 let text = format!("{subject} is not trusted: nothing runs; {rerun} asks again");
                 self.warn(text);
             }
-            (Some(Overlay::Undo { run, .. }), Some(Action::Yes)) => self.undo(run),
-            (Some(Overlay::Restore { commit, .. }), Some(Action::Yes)) => self.restore(commit),
-            (Some(Overlay::DiscardNewer { run, .. }), Some(Action::Yes)) => {
-                self.open_discard(run, true);
-            }
+            (Some(Overlay::Question { about, .. }), Some(Action::Yes)) => match about {
+                About::Undo(run) => self.undo(run),
+                About::Restore(commit) => self.restore(commit),
+                About::NewerBytes(run) => {
+                    self.open_message(run, Decides::Discard { confirmed: true });
+                }
+            },
             _ => {}
         }
     }
@@ -145,8 +147,7 @@ impl Model {
             Some(Action::Abandon) => match self.overlays.pop() {
                 Some(Overlay::Filter { before, .. }) => return self.filter_by(&before),
                 Some(Overlay::Search { pane, before, .. }) => self.set_needle(pane, &before),
-                Some(Overlay::Keep { draft }) => self.decision.drafts.put_keep(draft),
-                Some(Overlay::Discard { draft, .. }) => self.decision.drafts.put_discard(draft),
+                Some(Overlay::Message { draft, of }) => *self.draft_of(of) = Some(draft),
                 Some(overlay) => self.abandon_pick(overlay),
                 None => {}
             },
@@ -184,8 +185,7 @@ impl Model {
                     problem: Some(problem),
                 });
             }
-            Some(Overlay::Keep { draft }) => self.accept_keep(draft),
-            Some(Overlay::Discard { draft, confirmed }) => self.accept_discard(draft, confirmed),
+            Some(Overlay::Message { draft, of }) => self.accept_message(draft, of),
             Some(Overlay::Describe { commit, input, .. }) => self.accept_description(commit, input),
             _ => {}
         }

@@ -190,7 +190,7 @@ impl Model {
     /// Goes to the next or the previous file or hunk of the commit.
     pub(super) fn step_change(&mut self, forward: bool) {
         self.panes.set_focus(Pane::Commit);
-        self.panes.commit.step(forward);
+        self.panes.text_mut(Pane::Commit).step(forward);
     }
 
     pub(super) fn on_commit(&mut self, id: String, details: Result<CommitDetails, String>) {
@@ -204,10 +204,15 @@ impl Model {
             .selected()
             .is_some_and(|entry| entry.commit.id == id)
         {
-            self.panes.commit.show(id, details);
+            self.show_commit(id, details);
         } else {
             self.ignore();
         }
+    }
+
+    fn show_commit(&mut self, id: String, details: Result<CommitDetails, String>) {
+        let text = &mut self.panes.texts[Pane::Commit as usize];
+        self.panes.commit.show(id, details, text);
     }
 
     /// Shows the commit of an experiment that no branch holds, and inserts it above its parent.
@@ -235,7 +240,7 @@ impl Model {
             parents: details.parents.clone(),
             labels: Vec::new(),
         };
-        self.panes.commit.show(details.id.clone(), Ok(details));
+        self.show_commit(details.id.clone(), Ok(details));
         self.read_to(ReadTarget::Tried(Box::new(entry)))
     }
 }

@@ -4,7 +4,7 @@ use super::dialogs::insert;
 use crate::effect::Effect;
 use crate::keymap::{Action, KeyScope};
 use crate::model::Model;
-use crate::overlay::{Help, Overlay, PickList};
+use crate::overlay::{Help, Overlay, PickFrom};
 use crate::panes::graph::ReadTarget;
 use crate::request::{RepositoryRequest, SettingsRequest};
 use crate::state::Deciding;
@@ -185,8 +185,8 @@ impl Model {
             Action::Compare => self.compare(),
             Action::Restore => self.ask_restore(),
             Action::Describe => self.ask_words(),
-            Action::NextSection => self.panes.experiment.step_section(true),
-            Action::PreviousSection => self.panes.experiment.step_section(false),
+            Action::NextSection => self.panes.text_mut(Pane::Experiment).step(true),
+            Action::PreviousSection => self.panes.text_mut(Pane::Experiment).step(false),
             Action::Close if self.end_search() => {}
             Action::Close if self.panes.view == View::Results && self.close_in_results() => {
                 self.load_details()
@@ -198,7 +198,7 @@ impl Model {
             Action::NextEdit => self.step_edit(true),
             Action::PreviousEdit => self.step_edit(false),
             Action::Close => self.close(),
-            Action::Palette => self.overlays.push(Overlay::Palette(PickList::default())),
+            Action::Palette => self.open_pick(PickFrom::Actions),
             Action::Copy => self.copy(),
             Action::Themes => self.open_themes(),
             Action::Kernels => self.open_kernels(),
@@ -272,7 +272,6 @@ impl Model {
 
     pub(super) fn scroll(&mut self, by: isize) {
         match self.panes.focus() {
-            Pane::Correctness => self.panes.correctness.scroll(by),
             Pane::History => self.step_comparable(by),
             Pane::Commits => {
                 self.panes.commits.select(by, self.repository.commits.len());
@@ -287,36 +286,26 @@ impl Model {
             }
             Pane::Log => self.panes.log.scroll(by),
             Pane::Experiments => self.step_row(by),
-            Pane::Experiment => self.panes.experiment.scroll(by),
             Pane::Source => self.panes.source.move_by(by),
             Pane::Graph => self.step_graph(by),
-            Pane::Commit => self.panes.commit.scroll(by),
-            Pane::Gauges => self.panes.gauges.scroll(by),
-            Pane::Build => self.panes.build.scroll(by),
-            Pane::Profile => self.panes.profile.scroll(by),
-            pane @ (Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command) => {
-                self.panes.loops.scroll(pane, by);
-            }
             Pane::Workloads => {
                 let count = self.rows(Pane::Workloads).count;
-                self.panes.workloads.select(by, count);
+                self.panes.workloads.list.select(by, count);
             }
+            pane => self.panes.text_mut(pane).scroll(by),
         }
     }
 
     fn scroll_side(&mut self, by: isize) {
         let left = match self.panes.focus() {
-            Pane::Commit => &mut self.panes.commit.left,
-            Pane::Experiment => &mut self.panes.experiment.left,
             Pane::Source => &mut self.panes.source.left,
-            Pane::Edit => &mut self.panes.loops.edit.left,
             Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => {
                 &mut self.panes.log.left
             }
-            Pane::Experiments | Pane::Graph | Pane::Gauges | Pane::Build | Pane::Workloads => {
-                return;
+            pane @ (Pane::Commit | Pane::Experiment | Pane::Edit) => {
+                &mut self.panes.text_mut(pane).left
             }
-            Pane::Profile | Pane::Loop | Pane::Verdicts | Pane::Command => return,
+            _ => return,
         };
         *left = left.saturating_add_signed(by).min(2_000);
     }

@@ -3,7 +3,7 @@
 use crate::keymap::Action;
 use crate::model::Model;
 use crate::request::{RepositoryRequest, ViewRequest};
-use crate::views::View;
+use crate::views::{Pane, View};
 use lab_core::auto::{LoopView, Request};
 
 impl Model {
@@ -25,16 +25,16 @@ impl Model {
             .ok()
             .and_then(|view| view.edit.as_deref().ok())
             .unwrap_or_default();
-        self.panes.loops.edit.show(hunks);
+        let text = &mut self.panes.texts[Pane::Edit as usize];
+        self.panes.edit.show(hunks, text);
         self.loops.take(read, self.now);
     }
 
     /// Asks the loop to pause or to go on, or to end its turn.
     pub(super) fn ask_loop(&mut self, action: Action) {
-        let is_pausing = self.loops.view().is_some_and(LoopView::is_pausing);
         let asked = match action {
             Action::EndTurn => Request::EndTurn,
-            _ if is_pausing => Request::Resume,
+            _ if self.loops.is_pausing() => Request::Resume,
             _ => Request::Pause,
         };
         self.ask(RepositoryRequest::Loop(asked))

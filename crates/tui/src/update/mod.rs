@@ -140,8 +140,8 @@ impl Model {
 
     /// Stores where everything was drawn, and how the panes were scrolled.
     fn take_geometry(&mut self, mut geometry: FrameGeometry) {
-        for fit in geometry.fits.drain(..) {
-            self.panes.take(fit);
+        for (pane, fit) in geometry.fits.drain(..) {
+            self.panes.take(pane, fit);
         }
         match (
             geometry.scrolled_row,

@@ -4,6 +4,8 @@ use crate::effect::Redraw;
 use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::Overlay;
+use crate::panes::workloads;
+use crate::table::Column;
 use crate::views::Pane;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Direction, Position};
@@ -76,15 +78,14 @@ impl Model {
                 None => {}
             },
             _ => {
-                if let Some(column) = geometry.column_at(at).filter(|_| pane == Pane::Experiments) {
-                    return self.sort_by_head(column);
-                }
-                let head = geometry
-                    .workload_column_at(at)
-                    .filter(|_| pane == Pane::Workloads);
-                if let Some(column) = head {
-                    self.panes.workloads.sort_by_head(column);
-                    return;
+                let head = geometry.head_at(pane, at);
+                match (pane, head) {
+                    (Pane::Experiments, Some(at)) => return self.sort_by_head(Column::ALL[at]),
+                    (Pane::Workloads, Some(at)) => {
+                        let column = workloads::Column::ALL[at];
+                        return self.panes.workloads.sort_by_head(column);
+                    }
+                    _ => {}
                 }
                 let Some(list) = geometry.list_at(pane, at) else {
                     return;

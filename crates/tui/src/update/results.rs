@@ -2,7 +2,7 @@
 
 use crate::effect::Effect;
 use crate::model::Model;
-use crate::overlay::Overlay;
+use crate::overlay::{About, Overlay};
 use crate::reply::RestoredKernel;
 use crate::request::{RepositoryRequest, ViewRequest};
 use crate::state::{Deciding, ExpectedBytes};
@@ -97,7 +97,7 @@ impl Model {
             return;
         };
         self.selection.comparing = Some(keys.clone());
-        self.panes.experiment.reset();
+        self.panes.text_mut(Pane::Experiment).reset();
         self.panes.set_focus(Pane::Experiment);
         self.panes.set_zoom(true);
         self.load(ViewRequest::Compare(keys, self.panes.around))
@@ -114,7 +114,8 @@ impl Model {
              is committed."
         );
         let text = printable(&text).into_owned();
-        self.overlays.push(Overlay::Restore { commit, text });
+        let about = About::Restore(commit);
+        self.overlays.push(Overlay::Question { text, about });
     }
 
     /// The user agreed to a restore. A run may have started while the question was open.
@@ -123,8 +124,7 @@ impl Model {
             self.refuse(Deciding::Restore, why);
             return;
         }
-        self.decision.in_progress = Some(Deciding::Restore);
-        self.ask(RepositoryRequest::Restore(commit))
+        self.decide(Deciding::Restore, RepositoryRequest::Restore(commit))
     }
 
     pub(super) fn on_restored(&mut self, result: Result<RestoredKernel, String>) {
@@ -174,11 +174,11 @@ impl Model {
             });
             return;
         }
-        self.decision.in_progress = Some(Deciding::Describe);
-        self.ask(RepositoryRequest::Describe {
+        let request = RepositoryRequest::Describe {
             commit,
             description,
-        })
+        };
+        self.decide(Deciding::Describe, request)
     }
 
     pub(super) fn on_described(&mut self, result: Result<Described, Refusal>) {
@@ -187,9 +187,7 @@ impl Model {
         match result {
             Ok(Described { row, notes, .. }) => {
                 let mut text = format!("{} is now '{}'", row.commit, row.description);
-                for note in &notes {
-                    text.push_str(&format!(" · {note}"));
-                }
+                text.extend(notes.iter().map(|note| format!(" · {note}")));
                 self.inform(text);
             }
             Err(refusal) => self.refuse(Deciding::Describe, refusal.to_string()),
@@ -242,7 +240,7 @@ impl Model {
             .and_then(|place| self.repository.experiments.get(*place))
             .map(Experiment::key);
         self.selection.comparing = None;
-        self.panes.experiment.reset();
+        self.panes.text_mut(Pane::Experiment).reset();
         self.select(key)
     }
 
@@ -261,7 +259,7 @@ impl Model {
     pub(super) fn close_in_results(&mut self) -> bool {
         if self.panes.focus() == Pane::Experiment {
             if self.selection.comparing.take().is_some() {
-                self.panes.experiment.reset();
+                self.panes.text_mut(Pane::Experiment).reset();
             }
             self.panes.set_focus(Pane::Experiments);
             self.panes.set_zoom(false);

@@ -10,36 +10,18 @@ impl Model {
         let pane = pane.text();
         self.panes.set_focus(pane);
         match pane {
-            // A list selects the row as the keys would.
-            Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Workloads => {
-                return self.scroll(at as isize - self.row_at(pane) as isize);
-            }
-            Pane::Log | Pane::Correctness | Pane::History => self.panes.log.go_to(at),
+            Pane::Log => self.panes.log.go_to(at),
             Pane::Source => self.panes.source.go_to(at),
-            Pane::Experiment => self.panes.experiment.text.go_to(at),
-            Pane::Commit => self.panes.commit.text.go_to(at),
-            Pane::Gauges => self.panes.gauges.go_to(at),
-            Pane::Build => self.panes.build.go_to(at),
-            Pane::Profile => self.panes.profile.go_to(at),
-            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => {
-                self.panes.loops.go_to(pane, at);
-            }
+            list if list.is_list() => self.scroll(at as isize - self.row_at(list) as isize),
+            text => self.panes.text_mut(text).go_to(at),
         }
     }
 
     /// Removes the mark from the pane's text. The selection of a list stays.
     pub(super) fn unmark(&mut self, pane: Pane) {
-        match pane {
-            Pane::Log | Pane::Correctness | Pane::History => self.panes.log.unmark(),
-            Pane::Experiment => self.panes.experiment.text.unmark(),
-            Pane::Commit => self.panes.commit.text.unmark(),
-            Pane::Gauges => self.panes.gauges.unmark(),
-            Pane::Build => self.panes.build.unmark(),
-            Pane::Profile => self.panes.profile.unmark(),
-            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => {
-                self.panes.loops.unmark(pane);
-            }
-            Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Workloads | Pane::Source => {}
+        match pane.text() {
+            Pane::Log => self.panes.log.unmark(),
+            pane => self.panes.text_mut(pane).unmark(),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::overlay::{Overlay, Reading};
 use crate::reply::RunLog;
 use crate::request::RepositoryRequest;
 use crate::state::{FinishedRun, LiveRun, Running};
+use crate::views::Pane;
 use lab_core::inputs::Inputs;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
@@ -113,7 +114,7 @@ impl Model {
 
     fn follow_live(&mut self, start: Box<RunStart>) {
         self.panes.log.start(start.id);
-        self.panes.correctness.to_top();
+        self.panes.text_mut(Pane::Correctness).show(0);
         let report = Arc::new(Report::default());
         self.runs.running = Running::Live(LiveRun {
             start,

@@ -41,14 +41,15 @@ impl Model {
 
     pub(super) fn load_details(&mut self) {
         let around = self.panes.around;
-        let is_loaded = self
-            .details()
-            .is_some_and(|details| details.around == around.lines());
-        match self.shown() {
-            Some(experiment) if !is_loaded && self.panes.shows(Pane::Experiment) => {
-                self.load(ViewRequest::Details(experiment.key(), around))
-            }
-            _ => {}
+        let Some(key) = self
+            .shown_key()
+            .filter(|_| self.panes.shows(Pane::Experiment))
+        else {
+            return;
+        };
+        let details = self.selection.details.as_ref();
+        if details.is_none_or(|d| d.key != key || d.around != around.lines()) {
+            self.load(ViewRequest::Details(key, around));
         }
     }
 
@@ -73,7 +74,9 @@ impl Model {
                 .details
                 .as_ref()
                 .is_some_and(|known| known.key == details.key);
-            self.panes.experiment.take_details(&details, again);
+            let text = &mut self.panes.texts[Pane::Experiment as usize];
+            let kept = again.then_some(text);
+            self.panes.experiment.take_details(&details, kept);
             let report = details.record.as_ref().map(Record::report);
             let objective = self.setup.objective.name();
             let table = report.and_then(|report| WorkloadTable::of(&report, objective));
@@ -89,7 +92,9 @@ impl Model {
             return self.ignore();
         }
         let again = self.selection.comparison().is_some();
-        self.panes.experiment.take_comparison(&comparison, again);
+        let text = &mut self.panes.texts[Pane::Experiment as usize];
+        let kept = again.then_some(text);
+        self.panes.experiment.take_comparison(&comparison, kept);
         self.selection.comparison = Some(comparison);
     }
 }

@@ -92,7 +92,7 @@ impl Model {
     pub(super) fn switch_base(&mut self) {
         if self.selected().is_none() {
             // The table shows its topmost experiment as the selected one until another is selected.
-            self.selection.key = self.topmost().map(Experiment::key);
+            self.selection.key = self.panes.topmost(self.data()).map(Experiment::key);
             self.panes.source.against_selected = false;
         }
         if self.selection.key.is_none() {

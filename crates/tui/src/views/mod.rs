@@ -108,6 +108,8 @@ pub enum Pane {
 }
 
 impl Pane {
+    pub const COUNT: usize = Pane::Command as usize + 1;
+
     pub fn name(self) -> &'static str {
         match self {
             Pane::Correctness => "Correctness",
@@ -136,14 +138,15 @@ impl Pane {
     pub fn text(self) -> Pane {
         match self {
             Pane::Correctness | Pane::History => Pane::Log,
-            Pane::Commits
-            | Pane::Log
-            | Pane::Workloads
-            | Pane::Source
-            | Pane::Experiments
-            | Pane::Experiment => self,
-            Pane::Graph | Pane::Commit | Pane::Gauges | Pane::Build | Pane::Profile => self,
-            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => self,
+            pane => pane,
         }
+    }
+
+    /// The pane shows a list with a selected row.
+    pub fn is_list(self) -> bool {
+        matches!(
+            self,
+            Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Workloads
+        )
     }
 }

@@ -2,9 +2,7 @@
 
 use crate::text::{slice, width};
 use crate::theme::Theme;
-use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 use tui_input::Input;
 
 /// Draws the part of the line around the cursor, and puts the terminal's cursor into it.

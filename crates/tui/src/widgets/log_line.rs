@@ -5,8 +5,7 @@ use crate::text::slice;
 use crate::theme::Theme;
 use lab_core::text::sanitise::LogLine;
 use lab_protocol::report::{first_word, parse};
-use ratatui::style::Style;
-use ratatui::text::Span;
+use ratatui::prelude::*;
 
 /// The visible part of a line: the columns from `left` on. The key of a result line is dim, search
 /// matches are highlighted.

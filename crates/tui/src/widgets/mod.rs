@@ -2,16 +2,20 @@
 //! is here.
 
 pub mod bounds;
+pub mod canvas;
+pub mod document;
 pub mod evidence;
 pub mod experiment;
 pub mod input;
+pub mod list;
 pub mod log_line;
+pub mod paragraph;
 pub mod scrolled_text;
-pub mod slot;
-pub mod table_head;
-pub mod text_pane;
 pub mod window;
 
+pub use canvas::{Canvas, draw_rows, joined, row_of};
+pub use document::Document;
 pub use experiment::{FIGURE, figure, mark};
+pub use list::{ListArea, ListState};
+pub use paragraph::{Lines, labelled, paragraph, prefixed};
 pub use scrolled_text::ScrolledText;
-pub use slot::{ListArea, PaneSlot};

@@ -1,12 +1,14 @@
 //! A text in a pane without a cursor: which rows are visible, and the row that a search or a number
 //! went to.
 
-use crate::diff::JumpTarget;
+use super::Document;
+use crate::diff::{DiffView, JumpTarget};
+use ratatui::layout::Rect;
 
 /// The width before the pane was drawn for the first time.
 const COLUMNS: usize = 80;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ScrolledText {
     first: usize,
     /// The row that a search found or whose number was typed. Scrolling forgets it.
@@ -14,6 +16,14 @@ pub struct ScrolledText {
     /// Size of the area at the last frame.
     columns: usize,
     height: usize,
+    /// First visible column of a diff and of a log.
+    pub left: usize,
+    /// Where the sections and the changes of the diff began, at the last frame.
+    stops: Vec<JumpTarget>,
+    /// The first row of the diff, at the last frame.
+    diff_at: Option<usize>,
+    /// The user scrolled away from the end.
+    is_held: bool,
 }
 
 impl Default for ScrolledText {
@@ -23,6 +33,10 @@ impl Default for ScrolledText {
             marked: None,
             columns: COLUMNS,
             height: 0,
+            left: 0,
+            stops: Vec::new(),
+            diff_at: None,
+            is_held: false,
         }
     }
 }
@@ -54,6 +68,32 @@ impl ScrolledText {
     /// Scrolls by so many rows. [`ScrolledText::fit`] keeps the result within the text.
     pub fn scroll(&mut self, by: isize) {
         self.show(self.first.saturating_add_signed(by));
+        self.is_held = true;
+    }
+
+    /// The user scrolled away from the end.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Another text is shown: begins with its first row and column.
+    pub fn reset(&mut self) {
+        self.show(0);
+        self.left = 0;
+    }
+
+    /// Keeps the topmost row on top when the diff in the text is replaced. A row above the diff
+    /// keeps its number.
+    pub fn follow(&mut self, old: &DiffView, new: &DiffView) {
+        let begin = self.diff_at.filter(|_| self.first > 0);
+        let Some((begin, row)) = begin.and_then(|at| Some((at, self.first.checked_sub(at)?)))
+        else {
+            return;
+        };
+        self.show(match row.checked_sub(old.rows().len()) {
+            Some(behind) => begin + new.rows().len() + behind,
+            None => begin + old.follow(row, new),
+        });
     }
 
     /// Puts this row on top.
@@ -69,17 +109,18 @@ impl ScrolledText {
             self.first = row.saturating_sub(self.height / 4);
         }
         self.marked = Some(row);
+        self.is_held = true;
     }
 
-    /// Goes to the next of `stops` (in rising order) or to the previous one; back from the first to
-    /// the beginning. A head is put on top, any other row is marked.
-    pub fn step(&mut self, stops: &[JumpTarget], forward: bool) {
+    /// Goes to the next section or change, or to the previous one; back from the first to the
+    /// beginning. A head is put on top, any other row is marked.
+    pub fn step(&mut self, forward: bool) {
         let at = self.at();
         let next = match forward {
-            true => stops.iter().find(|stop| stop.row > at),
-            false => stops.iter().rfind(|stop| stop.row < at),
+            true => self.stops.iter().find(|stop| stop.row > at),
+            false => self.stops.iter().rfind(|stop| stop.row < at),
         };
-        match next {
+        match next.copied() {
             Some(stop) if stop.is_head => self.show(stop.row),
             Some(stop) => self.go_to(stop.row),
             None if forward => {}
@@ -90,16 +131,30 @@ impl ScrolledText {
     /// The text as it fits into an area of so many columns and rows when it has `count` rows at
     /// this width.
     #[must_use]
-    pub fn fit(self, columns: usize, height: usize, count: usize) -> Self {
+    pub fn fit(&self, columns: usize, height: usize, count: usize) -> Self {
         // A text that is wrapped to another width has other rows.
         let marked = self
             .marked
             .filter(|row| columns == self.columns && *row < count);
+        let first = self.first.min(count.saturating_sub(height));
         ScrolledText {
-            first: self.first.min(count.saturating_sub(height)),
+            first,
             marked,
             columns,
             height,
+            is_held: marked.is_some() || first + height < count,
+            ..self.clone()
+        }
+    }
+
+    /// The text with this content as it fits into an area.
+    #[must_use]
+    pub fn hold(&self, document: &Document, area: Rect) -> Self {
+        let size = (usize::from(area.width), usize::from(area.height));
+        ScrolledText {
+            stops: document.starts(),
+            diff_at: document.diff_at(),
+            ..self.fit(size.0, size.1, document.rows())
         }
     }
 }

@@ -1,9 +1,7 @@
 //! The box of a dialog.
 
 use crate::theme::Theme;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::Span;
+use ratatui::prelude::*;
 use ratatui::widgets::{Block, BorderType, Clear, Padding};
 
 /// Columns of a dialog, where the screen has them.

@@ -8,17 +8,16 @@ use crate::text::printable;
 use lab_core::run::experiment::Status;
 use lab_core::run::verdict::{Change, Figure, Outcome};
 use lab_protocol::report::{Measure, Speed};
-use ratatui::style::Style;
-use ratatui::text::Span;
+use ratatui::prelude::*;
 
 impl Banner<'_> {
     /// What the run in progress has measured so far, with its interval.
     pub(super) fn so_far(&self) -> Option<Vec<Span<'static>>> {
-        let Running::Live(live) = &self.runs.running else {
+        let Running::Live(live) = &self.model.runs.running else {
             return None;
         };
-        let theme = &self.appearance.theme;
-        let figure = Figure::so_far(&live.report, &self.setup.objective)?;
+        let theme = self.theme();
+        let figure = Figure::so_far(&live.report, &self.model.setup.objective)?;
         let Measure { value, low, high } = figure.measure;
         let (value, ends) = format::measure(value, low.zip(high));
         let ends = ends.map_or_else(String::new, |ends| format!(" {ends}"));
@@ -27,7 +26,7 @@ impl Banner<'_> {
             Span::styled(value, theme.strong()),
             Span::styled(format!("{ends} {}", unit_of(&figure)), theme.quiet()),
         ];
-        if let Some(change) = Change::in_turns(&live.report, &self.setup.objective) {
+        if let Some(change) = Change::in_turns(&live.report, &self.model.setup.objective) {
             line.push(Span::styled(
                 format!("  {change}"),
                 self.change_style(&change),
@@ -38,13 +37,13 @@ impl Banner<'_> {
 
     /// The figure and its change; of a run that did not pass, the reason.
     pub(super) fn figures(&self, last: &FinishedRun) -> Vec<Span<'static>> {
-        let theme = &self.appearance.theme;
+        let theme = self.theme();
         let verdict = &last.verdict;
         if verdict.outcome != Outcome::Pass {
             return vec![Span::raw(printable(&verdict.why).into_owned())];
         }
         let mut line = Vec::new();
-        match verdict.figure(&self.setup.objective) {
+        match verdict.figure(&self.model.setup.objective) {
             Some(figure) => {
                 let style = if verdict.emulated {
                     theme.quiet()
@@ -64,7 +63,7 @@ impl Banner<'_> {
                 }
             }
             None => line.push(Span::styled(
-                format!("no {}", self.setup.objective),
+                format!("no {}", self.model.setup.objective),
                 theme.warn(),
             )),
         }
@@ -87,7 +86,7 @@ impl Banner<'_> {
 
     /// Which workloads are slower, a caveat, or what the verdict rests on.
     pub(super) fn third_line(&self) -> Vec<Span<'static>> {
-        let theme = &self.appearance.theme;
+        let theme = self.theme();
         if let Some(text) = self.qualifies() {
             return vec![Span::styled(
                 format!("! {}", printable(&text)),
@@ -96,7 +95,13 @@ impl Banner<'_> {
         }
         // Beside the figures of the run in progress, those of the last run would be mistaken for
         // its own.
-        let Some(last) = self.runs.last.as_ref().filter(|_| self.so_far().is_none()) else {
+        let Some(last) = self
+            .model
+            .runs
+            .last
+            .as_ref()
+            .filter(|_| self.so_far().is_none())
+        else {
             return Vec::new();
         };
         let mut parts: Vec<String> = self.beside_peers(last).into_iter().collect();
@@ -115,7 +120,11 @@ impl Banner<'_> {
             parts.push(format!("verdict after {}", format::seconds(time)));
         }
         // During a run these belong to the last verdict, like the line above.
-        let indent = if self.runs.is_idle() { "" } else { "      " };
+        let indent = if self.model.runs.is_idle() {
+            ""
+        } else {
+            "      "
+        };
         vec![Span::styled(
             format!("{indent}{}", parts.join("   ")),
             theme.quiet(),
@@ -124,7 +133,12 @@ impl Banner<'_> {
 
     /// Which workloads are slower, or the first caveat.
     pub(super) fn qualifies(&self) -> Option<String> {
-        let last = self.runs.last.as_ref().filter(|_| self.runs.is_idle());
+        let last = self
+            .model
+            .runs
+            .last
+            .as_ref()
+            .filter(|_| self.model.runs.is_idle());
         let mixed = last.and_then(|last| last.verdict.mixed());
         mixed.or_else(|| self.report()?.caveats().first().cloned())
     }
@@ -132,31 +146,26 @@ impl Banner<'_> {
     /// The fastest peer, behind the figures.
     pub(super) fn peers_behind(&self, last: &FinishedRun) -> Option<Span<'static>> {
         let text = self.beside_peers(last)?;
-        Some(Span::styled(
-            format!("  {text}"),
-            self.appearance.theme.quiet(),
-        ))
+        Some(Span::styled(format!("  {text}"), self.theme().quiet()))
     }
 
     /// How fast a kernel that passed is beside the fastest peer.
     fn beside_peers(&self, last: &FinishedRun) -> Option<String> {
-        let known =
-            peers::of(last, self.repository).filter(|_| last.verdict.outcome == Outcome::Pass)?;
-        let text = known.in_words(self.repository.time_of_day(self.now))?;
+        let known = peers::of(last, &self.model.repository)
+            .filter(|_| last.verdict.outcome == Outcome::Pass)?;
+        let text = known.in_words(self.model.repository.time_of_day(self.model.now))?;
         Some(printable(&text).into_owned())
     }
 
     pub(super) fn change_style(&self, change: &Change) -> Style {
         let is_better =
-            (change.ratio > 0.0) == (self.setup.goal == lab_core::config::Goal::Maximize);
+            (change.ratio > 0.0) == (self.model.setup.goal == lab_core::config::Goal::Maximize);
         match (change.speed, change.ratio) {
-            (Some(Speed::Same), _) | (None, 0.0) => self.appearance.theme.quiet(),
-            (Some(Speed::Faster), _) => self.appearance.theme.good(),
-            (Some(Speed::Slower | Speed::Undecided | Speed::Mixed), _) => {
-                self.appearance.theme.warn()
-            }
-            (None, _) if is_better => self.appearance.theme.good(),
-            (None, _) => self.appearance.theme.warn(),
+            (Some(Speed::Same), _) | (None, 0.0) => self.theme().quiet(),
+            (Some(Speed::Faster), _) => self.theme().good(),
+            (Some(Speed::Slower | Speed::Undecided | Speed::Mixed), _) => self.theme().warn(),
+            (None, _) if is_better => self.theme().good(),
+            (None, _) => self.theme().warn(),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::{diagnostics, reason_rows};
 use crate::state::FinishedRun;
 use crate::text::printable;
 use crate::theme::Theme;
+use crate::widgets::Lines;
 use lab_core::run::verdict::Outcome;
 use lab_protocol::report::Report;
 use ratatui::text::{Line, Span};
@@ -14,7 +15,7 @@ const RESULT: &str = "check";
 const TOOLS: &str = "check_tools";
 
 /// `✓ check  run 13: address, race clean`, or the findings with their lines.
-pub fn lines(check: &FinishedRun, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn lines(check: &FinishedRun, columns: usize, theme: &Theme) -> Lines {
     let (sign, style) = match check.verdict.outcome {
         Outcome::Pass => ("✓", theme.good()),
         Outcome::Fail => ("✗", theme.bad()),

@@ -6,9 +6,7 @@ use crate::text::printable;
 use crate::theme::Theme;
 use crate::widgets::evidence::{series_name, strip};
 use lab_protocol::report::{Gate, Histogram, Report};
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Least and most rows of a histogram, its title included.
 const ROWS: (u16, u16) = (7, 14);

@@ -1,68 +1,52 @@
 //! Two experiments side by side: results, gates, workloads and measurements, and the diff between
 //! their kernels.
 
-use super::details::{changes, diff_title};
-use super::document::{Document, Section};
+use super::details::changes;
 use super::pair_table::{Columns, side_by_side};
-use super::{ExperimentPair, Shown, peers, workloads};
+use super::{Page, peers, workloads};
 use crate::diff::DiffView;
 use crate::format;
-use crate::state::ScreenSettings;
 use crate::text::{printable, wrap};
-use crate::theme::Theme;
+use crate::widgets::document::{Document, Section};
 use crate::widgets::evidence::value_text;
-use crate::widgets::{figure, mark};
+use crate::widgets::{Lines, figure, mark, paragraph};
 use lab_core::history::details::{Compared, ComparedProfiles};
-use lab_core::objective::Objective;
 use lab_core::run::chosen::ChosenMeasure;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::Record;
 use lab_protocol::report::{Gate, Report};
-use ratatui::text::Line;
 
-pub fn sections<'a>(
-    comparison: ExperimentPair<'a>,
-    between: &'a DiffView,
-    shown: Shown,
-    columns: usize,
-    appearance: &ScreenSettings,
-) -> Document<'a> {
-    let theme = &appearance.theme;
-    let both = comparison.both;
-    let reports = both
-        .records
-        .each_ref()
-        .map(|r| r.as_ref().map(Record::report).unwrap_or_default());
-    let table = Columns::new(columns, theme);
-    let title = diff_title("from the first kernel to the second", shown.around);
-    Document::new(vec![
-        Section::new("", head(comparison, &table, shown.objective, appearance)),
-        Section::new(
-            "ratio, the second over the first",
-            ratio(both, theme, columns),
-        ),
-        Section::new("gates", gates(&reports, &table)),
-        Section::new(
+pub fn sections<'a>(both: &'a Compared, between: &'a DiffView, page: Page) -> Document<'a> {
+    let repository = page.data.repository;
+    let experiments = both.keys.each_ref().map(|key| repository.experiment(key));
+    let records = both.records.each_ref();
+    let reports = records.map(|r| r.as_ref().map(Record::report).unwrap_or_default());
+    let table = Columns::new(page.columns, page.data.theme());
+    let sections = [
+        ("", head(experiments, both, &table, page)),
+        ("ratio, the second over the first", ratio(both, page)),
+        ("gates", gates(&reports, &table)),
+        (
             "workloads",
             workloads::lines(&reports, both.ratio().is_ok(), &table),
         ),
-        Section::new(
-            "beside the peers",
-            peers::side_by_side(comparison.experiments, &table),
-        ),
-        Section::new("measured", measures(&reports, &table)),
-        Section::new("profile, what moved", profiles(both, &table, columns)),
-        changes(&both.diff, between, &title, columns, theme),
-    ])
+        ("beside the peers", peers::side_by_side(experiments, &table)),
+        ("measured", measures(&reports, &table)),
+        ("profile, what moved", profiles(both, &table, page.columns)),
+    ];
+    let sections = sections.map(|(title, lines)| Section::new(title, lines));
+    let title = "from the first kernel to the second";
+    let changes = changes(&both.diff, between, title, page);
+    Document::new(sections.into_iter().chain([changes]).collect())
 }
 
 fn head(
-    ExperimentPair { experiments, both }: ExperimentPair,
+    experiments: [Option<&Experiment>; 2],
+    both: &Compared,
     table: &Columns,
-    objective: &Objective,
-    appearance: &ScreenSettings,
-) -> Vec<Line<'static>> {
-    let theme = table.theme;
+    page: Page,
+) -> Lines {
+    let (theme, objective) = (table.theme, &page.data.setup.objective);
     let cells_of =
         |of: fn(&Experiment) -> String| experiments.map(|e| e.map(of).unwrap_or_default());
     let styles = experiments.map(|e| e.map_or(theme.text(), |e| theme.experiment(e.row.status)));
@@ -88,7 +72,7 @@ fn head(
     }
     let when = experiments.map(|e| {
         e.and_then(|e| e.decided)
-            .map(|at| format::date(at, &appearance.zone))
+            .map(|at| format::date(at, &page.data.appearance.zone))
             .unwrap_or_default()
     });
     out.extend(table.plain("when", when));
@@ -161,12 +145,8 @@ fn measures_of(
 }
 
 /// What moved from one profile to the other, the largest move first.
-fn profiles(both: &Compared, table: &Columns, columns: usize) -> Vec<Line<'static>> {
-    let quiet = |text: &str| -> Vec<Line<'static>> {
-        let rows = wrap(&printable(text), columns).into_iter();
-        rows.map(|row| Line::styled(row, table.theme.quiet()))
-            .collect()
-    };
+fn profiles(both: &Compared, table: &Columns, columns: usize) -> Lines {
+    let quiet = |text: &str| paragraph(text, columns, table.theme.quiet());
     match &both.profiles {
         ComparedProfiles::Neither => Vec::new(),
         ComparedProfiles::Not(why) => quiet(why),
@@ -188,41 +168,31 @@ fn profiles(both: &Compared, table: &Columns, columns: usize) -> Vec<Line<'stati
 }
 
 /// The ratio of the two figures. They come from different runs, and the text says so.
-fn ratio(both: &Compared, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    let (text, style) = match both.ratio() {
-        Ok(change) => {
-            let mut out = vec![Line::styled(change.to_string(), theme.strong())];
-            if let Some(workloads) = both.common_workloads() {
-                let figure = match workloads {
-                    1 => "Of the workload".to_owned(),
-                    several => format!("Geometric mean of the {several} workloads"),
-                };
-                let text =
-                    format!("{figure} that both timed: the two did not judge the same ones.");
-                out.extend(
-                    wrap(&text, columns)
-                        .into_iter()
-                        .map(|l| Line::styled(l, theme.quiet())),
-                );
-            }
-            let text = "Each was measured in its own run, not in turns with the other: clocks and heat may be in it.";
-            out.extend(
-                wrap(text, columns)
-                    .into_iter()
-                    .map(|l| Line::styled(l, theme.quiet())),
-            );
-            return out;
-        }
-        Err(why) => (format!("none: {why}"), theme.quiet()),
+fn ratio(both: &Compared, page: Page) -> Lines {
+    let theme = page.data.theme();
+    let quiet = |text: &str| paragraph(text, page.columns, theme.quiet());
+    let change = match both.ratio() {
+        Ok(change) => change,
+        Err(why) => return quiet(&format!("none: {why}")),
     };
-    wrap(&text, columns)
-        .into_iter()
-        .map(|l| Line::styled(l, style))
-        .collect()
+    let mut out = paragraph(&change.to_string(), page.columns, theme.strong());
+    if let Some(workloads) = both.common_workloads() {
+        let figure = match workloads {
+            1 => "Of the workload".to_owned(),
+            several => format!("Geometric mean of the {several} workloads"),
+        };
+        out.extend(quiet(&format!(
+            "{figure} that both timed: the two did not judge the same ones."
+        )));
+    }
+    out.extend(quiet(
+        "Each was measured in its own run, not in turns with the other: clocks and heat may be in it.",
+    ));
+    out
 }
 
 /// The gates of both, each with its own value and limit.
-fn gates(reports: &[Report; 2], table: &Columns) -> Vec<Line<'static>> {
+fn gates(reports: &[Report; 2], table: &Columns) -> Lines {
     let theme = table.theme;
     let of: [Vec<Gate>; 2] = reports.each_ref().map(Report::gates);
     let mut names: Vec<&str> = of[0].iter().map(|g| g.name.as_str()).collect();
@@ -255,7 +225,7 @@ fn gates(reports: &[Report; 2], table: &Columns) -> Vec<Line<'static>> {
 }
 
 /// The numbers of both that are no gates.
-fn measures(reports: &[Report; 2], table: &Columns) -> Vec<Line<'static>> {
+fn measures(reports: &[Report; 2], table: &Columns) -> Lines {
     let is_measure = |report: &Report, key: &str| {
         let is_gate = report.value(key).is_some_and(|v| v.contains("limit="));
         // The comparison with the incumbent is in the head.

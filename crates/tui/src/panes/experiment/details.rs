@@ -1,16 +1,14 @@
 //! The sections of one experiment: result, evidence, measurements, device, changes, and its run's
 //! log.
 
-use super::Shown;
-use super::document::{Body, Document, Section, labelled};
-use super::peers;
-use crate::diff::{ContextLines, DiffView};
+use super::{Page, peers};
+use crate::diff::DiffView;
 use crate::format;
-use crate::state::ScreenSettings;
-use crate::text::{printable, width, wrap};
+use crate::text::{pad, printable, width, wrap};
 use crate::theme::Theme;
+use crate::widgets::document::{Body, Document, Section};
 use crate::widgets::evidence::{self, device_state};
-use crate::widgets::mark;
+use crate::widgets::{Lines, joined, labelled, mark, paragraph, prefixed};
 use lab_core::history::details::ExperimentDetails;
 use lab_core::message::Trailer;
 use lab_core::objective::Objective;
@@ -18,60 +16,51 @@ use lab_core::run::experiment::Experiment;
 use lab_core::run::record::{HeldOut, Record};
 use lab_core::run::verdict::{Outcome, Verdict};
 use lab_protocol::report::Report;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Columns of a label.
 const LABEL: usize = 12;
+
+impl Page<'_> {
+    /// A fact of one row beside its label.
+    fn fact(&self, label: &str, text: &str) -> Line<'static> {
+        let theme = self.data.theme();
+        let label = format!("  {}  ", pad(label, LABEL));
+        let text = printable(text).into_owned();
+        Line::from(vec![
+            Span::styled(label, theme.quiet()),
+            Span::styled(text, theme.text()),
+        ])
+    }
+}
 
 pub fn sections<'a>(
     experiment: &Experiment,
     details: Option<&'a ExperimentDetails>,
     view: &'a DiffView,
-    shown: Shown,
-    columns: usize,
-    appearance: &ScreenSettings,
+    page: Page,
 ) -> Document<'a> {
-    let theme = &appearance.theme;
-    let objective = shown.objective;
+    let (columns, theme) = (page.columns, page.data.theme());
     let record = details.and_then(|d| d.record.as_ref());
-    let mut all = vec![Section::new(
-        "",
-        head(experiment, record, objective, columns, appearance),
-    )];
+    let mut all = vec![Section::new("", head(experiment, record, page))];
+    let mut add = |title: &str, lines| all.push(Section::new(title, lines));
     let Some(details) = details else {
-        all.push(Section::new(
-            "trailers",
-            trailers(&experiment.trailers, columns, theme),
-        ));
-        all.push(Section::new(
-            "",
-            vec![Line::styled("reading …", theme.quiet())],
-        ));
+        add("trailers", trailers(&experiment.trailers, columns, theme));
+        add("", paragraph("reading …", columns, theme.quiet()));
         return Document::new(all);
     };
-    all.push(Section::new(
-        "trailers",
-        trailers(&details.trailers, columns, theme),
-    ));
+    add("trailers", trailers(&details.trailers, columns, theme));
     match record {
-        Some(record) => all.extend(measured(record, objective, columns, appearance)),
+        Some(record) => all.extend(measured(record, page)),
         None => {
             let text = "Its record is not here: neither the runs of this repository nor its git notes hold it. `lab fetch` \
                         fetches records of other clones, from a bundle in the repository or from its remote.";
-            let lines = wrap(text, columns)
-                .into_iter()
-                .map(|l| Line::styled(l, theme.quiet()));
-            all.push(Section::new("", lines.collect()));
+            add("", paragraph(text, columns, theme.quiet()));
         }
     }
-    if !details.benches.is_empty() {
-        all.push(Section::new(
-            "benches of these bytes",
-            benches(details, columns, theme),
-        ));
-    }
-    let title = diff_title("what it changed", shown.around);
-    all.push(changes(&details.diff, view, &title, columns, theme));
+    let benches = benches(details, columns, theme);
+    all.push(Section::new("benches of these bytes", benches));
+    all.push(changes(&details.diff, view, "what it changed", page));
     all.push(Section {
         title: "run.log".to_owned(),
         body: Body::Log(&details.log),
@@ -80,16 +69,14 @@ pub fn sections<'a>(
 }
 
 /// One line for each bench.
-fn benches(details: &ExperimentDetails, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn benches(details: &ExperimentDetails, columns: usize, theme: &Theme) -> Lines {
     let mut out = Vec::new();
     for bench in &details.benches {
-        let style = if bench.passed < bench.workloads {
-            theme.bad()
-        } else {
-            theme.text()
+        let style = match bench.passed < bench.workloads {
+            true => theme.bad(),
+            false => theme.text(),
         };
-        let text = wrap(&printable(&bench.to_string()), columns);
-        out.extend(text.into_iter().map(|line| Line::styled(line, style)));
+        out.extend(paragraph(&bench.to_string(), columns, style));
     }
     if details.benches.iter().any(|bench| bench.emulated) {
         out.push(Line::styled(
@@ -100,49 +87,28 @@ fn benches(details: &ExperimentDetails, columns: usize, theme: &Theme) -> Vec<Li
     out
 }
 
-/// The title of a diff, with the lines around its changes where they are not the usual ones.
-pub fn diff_title(title: &str, around: ContextLines) -> String {
-    let around = around.note();
-    if around.is_empty() {
-        title.to_owned()
-    } else {
-        format!("{title} · {around}")
-    }
-}
-
 /// A diff, or why there is none.
 pub fn changes<'a>(
     diff: &Result<String, String>,
     view: &'a DiffView,
     title: &str,
-    columns: usize,
-    theme: &Theme,
+    page: Page,
 ) -> Section<'a> {
-    let text_of = |text: &str| {
-        let lines = wrap(&printable(text), columns)
-            .into_iter()
-            .map(|l| Line::styled(l, theme.quiet()));
-        Body::Lines(lines.collect())
-    };
+    let quiet = |text| Body::Lines(paragraph(text, page.columns, page.data.theme().quiet()));
     let body = match diff {
-        Ok(diff) if diff.is_empty() => text_of("nothing: the kernel is the same"),
+        Ok(diff) if diff.is_empty() => quiet("nothing: the kernel is the same"),
         Ok(_) => Body::Diff(view),
-        Err(why) => text_of(why),
+        Err(why) => quiet(why),
     };
     Section {
-        title: title.to_owned(),
+        title: joined([title, page.around.note()]),
         body,
     }
 }
 
-fn head(
-    experiment: &Experiment,
-    record: Option<&Record>,
-    objective: &Objective,
-    columns: usize,
-    appearance: &ScreenSettings,
-) -> Vec<Line<'static>> {
-    let theme = &appearance.theme;
+fn head(experiment: &Experiment, record: Option<&Record>, page: Page) -> Lines {
+    let Page { data, columns, .. } = page;
+    let theme = data.theme();
     let row = &experiment.row;
     let status = format!("{} {}", mark(row.status), row.status.word());
     let mut out = Vec::new();
@@ -164,23 +130,14 @@ fn head(
     if out.is_empty() {
         out.push(Line::styled(status, theme.experiment(row.status)));
     }
-    out.extend(figures(experiment, objective, theme));
+    out.extend(figures(experiment, &data.setup.objective, theme));
     let verdict = record.and_then(|r| r.verdict.as_ref());
     if let Some(slower) = verdict.and_then(Verdict::slower_workloads) {
-        let text = wrap(&printable(&slower), columns.saturating_sub(2));
-        out.extend(
-            text.into_iter()
-                .map(|l| Line::styled(format!("! {l}"), theme.warn())),
-        );
+        out.extend(prefixed("! ", &slower, columns, theme.warn()));
     }
     if let Some(verdict) = verdict.filter(|v| !v.why.is_empty()) {
-        let style = theme.verdict(verdict.outcome);
-        let text = format!("{} {}", verdict.word(), printable(&verdict.why));
-        out.extend(
-            wrap(&text, columns)
-                .into_iter()
-                .map(|l| Line::styled(l, style)),
-        );
+        let text = format!("{} {}", verdict.word(), verdict.why);
+        out.extend(paragraph(&text, columns, theme.verdict(verdict.outcome)));
     }
     let mut facts = Vec::new();
     facts.extend(experiment.run.map(|run| format!("run {run}")));
@@ -188,29 +145,14 @@ fn head(
     facts.extend(
         experiment
             .decided
-            .map(|at| format!("decided {}", format::date(at, &appearance.zone))),
+            .map(|at| format!("decided {}", format::date(at, &data.appearance.zone))),
     );
     facts.extend(record.and_then(|r| r.seconds).map(format::seconds));
-    facts.extend(
-        experiment
-            .device
-            .as_deref()
-            .map(|d| printable(d).into_owned()),
-    );
-    facts.extend(
-        experiment
-            .kernel
-            .as_deref()
-            .map(|k| printable(k).into_owned()),
-    );
-    let facts = wrap(&facts.join(" · "), columns);
-    out.extend(facts.into_iter().map(|l| Line::styled(l, theme.quiet())));
+    facts.extend(experiment.device.clone());
+    facts.extend(experiment.kernel.clone());
+    out.extend(paragraph(&facts.join(" · "), columns, theme.quiet()));
     for caveat in verdict.iter().flat_map(|v| &v.caveats) {
-        let text = wrap(&printable(caveat), columns.saturating_sub(2));
-        out.extend(
-            text.into_iter()
-                .map(|l| Line::styled(format!("! {l}"), theme.warn())),
-        );
+        out.extend(prefixed("! ", caveat, columns, theme.warn()));
     }
     out
 }
@@ -254,70 +196,57 @@ fn figures(experiment: &Experiment, objective: &Objective, theme: &Theme) -> Opt
 }
 
 /// `Constraint  fits into 48 kB of shared memory`.
-fn trailers(trailers: &[Trailer], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let label = trailers
-        .iter()
-        .map(|(key, _)| width(key.word()))
-        .max()
-        .unwrap_or(0)
-        .min(columns / 3);
+fn trailers(trailers: &[Trailer], columns: usize, theme: &Theme) -> Lines {
+    let labels = trailers.iter().map(|(key, _)| width(key.word()));
+    let label_columns = labels.max().unwrap_or(0).min(columns / 3);
     let mut out = Vec::new();
     for (key, value) in trailers {
-        let rows = value
-            .lines()
-            .flat_map(|line| wrap(&printable(line), columns.saturating_sub(label + 4)));
-        for (at, text) in rows.enumerate() {
-            let key = if at == 0 {
-                printable(key.word())
-            } else {
-                "".into()
-            };
-            out.push(labelled(&key, label, text, theme));
+        for (at, line) in value.lines().enumerate() {
+            let key = if at == 0 { key.word() } else { "" };
+            let key = printable(key);
+            out.extend(labelled(&key, label_columns, line, columns, theme));
         }
     }
     out
 }
 
 /// What the record holds of the run.
-fn measured(
-    record: &Record,
-    objective: &Objective,
-    columns: usize,
-    appearance: &ScreenSettings,
-) -> Vec<Section<'static>> {
-    let theme = &appearance.theme;
+fn measured(record: &Record, page: Page) -> Vec<Section<'static>> {
+    let (columns, appearance) = (page.columns, page.data.appearance);
+    let (theme, symbols) = (page.data.theme(), appearance.symbols);
     let report = record.report();
     let failed = record.verdict.as_ref().is_some_and(|v| v.build_failed);
-    let mut all = vec![
-        Section::new(
+    let objective = page.data.setup.objective.name();
+    let held_out = record.held_out.as_ref();
+    [
+        (
             "what proves it",
-            evidence::proof(&report, failed, columns, theme, appearance.symbols),
+            evidence::proof(&report, failed, columns, theme, symbols),
         ),
-        Section::new(
+        (
             "measured",
-            evidence::others(&report, objective.name(), columns, theme),
+            evidence::others(&report, objective, columns, theme),
         ),
-        Section::new(
+        (
             "beside the peers",
             peers::lines(&record.peers, columns, appearance),
         ),
-        Section::new("on", device(&report, theme)),
-    ];
-    if let Some(held_out) = &record.held_out {
-        all.push(Section::new(
+        ("on", device(&report, page)),
+        (
             "on what was held out",
-            held_out_check(held_out, columns, appearance),
-        ));
-    }
-    all
+            held_out.map_or_else(Vec::new, |held_out| held_out_check(held_out, page)),
+        ),
+    ]
+    .map(|(title, lines)| Section::new(title, lines))
+    .into()
 }
 
 /// The device's state during the measurement, one row for each figure; compiler and driver.
-fn device(report: &Report, theme: &Theme) -> Vec<Line<'static>> {
-    let mut out: Vec<Line> = Vec::new();
-    let mut say = |label: &str, text: String| out.push(labelled(label, LABEL, text, theme));
+fn device(report: &Report, page: Page) -> Lines {
+    let mut out = Vec::new();
+    let mut say = |label: &str, text: &str| out.push(page.fact(label, text));
     if let Some(device) = report.device() {
-        say("device", printable(device).into_owned());
+        say("device", device);
     }
     for (key, label, unit) in [
         ("sm_clock_mhz", "SM clock", "MHz"),
@@ -326,32 +255,24 @@ fn device(report: &Report, theme: &Theme) -> Vec<Line<'static>> {
         ("power_w", "power", "W"),
     ] {
         if let Some(measure) = report.measure(key) {
-            say(
-                label,
-                format!(
-                    "{} {unit}{}",
-                    device_state::rounded(measure.value),
-                    device_state::range(&measure)
-                ),
-            );
+            let value = device_state::rounded(measure.value);
+            let range = device_state::range(&measure);
+            say(label, &format!("{value} {unit}{range}"));
         }
     }
     for (key, label) in [("throttle", "throttle"), ("foreign_processes", "strangers")] {
         if let Some(value) = report.value(key) {
-            say(label, printable(value).into_owned());
+            say(label, value);
         }
     }
-    out.extend(evidence::provenance(report, theme));
+    out.extend(evidence::provenance(report, page.data.theme()));
     out
 }
 
 /// The check on held-out inputs before the keep.
-fn held_out_check(
-    held_out: &HeldOut,
-    columns: usize,
-    appearance: &ScreenSettings,
-) -> Vec<Line<'static>> {
-    let theme = &appearance.theme;
+fn held_out_check(held_out: &HeldOut, page: Page) -> Lines {
+    let Page { data, columns, .. } = page;
+    let theme = data.theme();
     let outcome = held_out.outcome;
     let mut text = format!("{} {}", outcome.sign(), outcome.word());
     if outcome != Outcome::Pass {
@@ -360,17 +281,15 @@ fn held_out_check(
     let mut out = vec![Line::from(vec![
         Span::styled(text, theme.verdict(outcome)),
         Span::styled(
-            format!("  {}", format::date(held_out.checked, &appearance.zone)),
+            format!(
+                "  {}",
+                format::date(held_out.checked, &data.appearance.zone)
+            ),
             theme.quiet(),
         ),
     ])];
     if let Some(runs) = held_out.sealed_runs {
-        out.push(labelled(
-            "sealed runs",
-            LABEL,
-            format!("{runs} passed"),
-            theme,
-        ));
+        out.push(page.fact("sealed runs", &format!("{runs} passed")));
     }
     if let Some(measured) = &held_out.measured {
         let mut figure = format::count(measured.shown().value);
@@ -384,34 +303,19 @@ fn held_out_check(
                 .change
                 .map(|change| format!("  {change} vs {}", change.against())),
         );
-        out.push(labelled("figure", LABEL, figure, theme));
+        out.push(page.fact("figure", &figure));
     }
     if let Some(slower) = &held_out.mixed {
-        out.push(labelled(
-            "slower",
-            LABEL,
-            printable(slower).into_owned(),
-            theme,
-        ));
+        out.push(page.fact("slower", slower));
     }
     for caveat in &held_out.caveats {
-        out.push(labelled(
-            "caveat",
-            LABEL,
-            printable(caveat).into_owned(),
-            theme,
-        ));
+        out.push(page.fact("caveat", caveat));
     }
     let mut report = Report::default();
     for (key, value) in &held_out.results {
         report.push_line(&format!("{key}: {value}"));
     }
-    out.extend(evidence::proof(
-        &report,
-        false,
-        columns,
-        theme,
-        appearance.symbols,
-    ));
+    let symbols = data.appearance.symbols;
+    out.extend(evidence::proof(&report, false, columns, theme, symbols));
     out
 }

@@ -3,8 +3,7 @@
 use crate::format;
 use crate::text::{fit, pad};
 use crate::theme::Theme;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Rows of a label and two cells.
 pub struct Columns<'t> {

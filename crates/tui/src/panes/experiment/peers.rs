@@ -1,11 +1,11 @@
 //! What the kernel was timed beside: each peer with its ratio, its call, its versions, and each
 //! workload.
 
-use super::document::labelled;
 use super::pair_table::Columns;
 use crate::format;
 use crate::state::ScreenSettings;
-use crate::text::{printable, width, wrap};
+use crate::text::{pad, printable, width};
+use crate::widgets::{Lines, labelled, paragraph};
 use lab_core::run::experiment::Experiment;
 use lab_core::run::peers::{MeasuredPeer, PeerFigure};
 use ratatui::text::Line;
@@ -17,11 +17,7 @@ const LABEL: usize = 8;
 const HASH: usize = 12;
 
 /// A few lines for each peer.
-pub fn lines(
-    peers: &[MeasuredPeer],
-    columns: usize,
-    appearance: &ScreenSettings,
-) -> Vec<Line<'static>> {
+pub fn lines(peers: &[MeasuredPeer], columns: usize, appearance: &ScreenSettings) -> Lines {
     let theme = &appearance.theme;
     let mut out = Vec::new();
     for measured in peers {
@@ -38,24 +34,9 @@ pub fn lines(
         } else {
             theme.text()
         };
-        out.extend(
-            wrap(&printable(&head), columns)
-                .into_iter()
-                .map(|row| Line::styled(row, style)),
-        );
-        let mut say = |label: &str, text: &str| {
-            for (at, row) in wrap(&printable(text), columns.saturating_sub(LABEL + 4))
-                .into_iter()
-                .enumerate()
-            {
-                out.push(labelled(
-                    if at == 0 { label } else { "" },
-                    LABEL,
-                    row,
-                    theme,
-                ));
-            }
-        };
+        out.extend(paragraph(&head, columns, style));
+        let mut say =
+            |label: &str, text: &str| out.extend(labelled(label, LABEL, text, columns, theme));
         peer.failure.iter().for_each(|why| say("failed", why));
         peer.left_out
             .iter()
@@ -84,7 +65,7 @@ pub fn lines(
             .max()
             .unwrap_or(0);
         for workload in &peer.workloads {
-            let name = crate::text::pad(&printable(&workload.name), widest.min(columns / 2));
+            let name = pad(&printable(&workload.name), widest.min(columns / 2));
             let us = workload
                 .us
                 .map_or_else(String::new, |us| format!("  {} µs", format::count(us)));
@@ -98,7 +79,7 @@ pub fn lines(
 }
 
 /// A row for each peer of either experiment.
-pub fn side_by_side(experiments: [Option<&Experiment>; 2], table: &Columns) -> Vec<Line<'static>> {
+pub fn side_by_side(experiments: [Option<&Experiment>; 2], table: &Columns) -> Lines {
     let figures = |e: Option<&Experiment>| e.map(|e| e.peers.clone()).unwrap_or_default();
     let both: [Vec<PeerFigure>; 2] = experiments.map(figures);
     let mut names: Vec<&str> = Vec::new();

@@ -4,15 +4,15 @@
 use super::pair_table::{Columns, side_by_side};
 use crate::format;
 use crate::text::{printable, width};
+use crate::widgets::Lines;
 use lab_core::run::verdict::Change;
 use lab_protocol::report::workloads::{RATES, TIMES, Words, name, named_words};
 use lab_protocol::report::{Measure, Report, number};
-use ratatui::style::Style;
-use ratatui::text::Line;
+use ratatui::prelude::*;
 
 /// One row for each workload of either report, those of the first in front. `is_comparable`: times
 /// of the two may be compared.
-pub fn lines(reports: &[Report; 2], is_comparable: bool, table: &Columns) -> Vec<Line<'static>> {
+pub fn lines(reports: &[Report; 2], is_comparable: bool, table: &Columns) -> Lines {
     let theme = table.theme;
     let both = reports.each_ref().map(Report::workloads);
     let dimensions = named_words(&both.each_ref().map(Vec::as_slice));

@@ -1,12 +1,11 @@
 //! The text and the style of a cell of the table.
 
-use super::Experiments;
 use crate::format;
+use crate::state::ScreenData;
 use crate::table::{Column, RowFacts, problem};
 use crate::text::{fit, printable};
 use crate::theme::Theme;
 use crate::widgets::{figure, mark};
-use jiff::tz::TimeZone;
 use lab_core::config::Goal;
 use lab_core::run::experiment::{Experiment, Status};
 use lab_core::run::peers::{self, PeerFigure};
@@ -21,8 +20,7 @@ pub fn text(
     column: Column,
     width: usize,
     experiment: &Experiment,
-    (facts, data): (&RowFacts, Experiments),
-    zone: &TimeZone,
+    (facts, data): (&RowFacts, ScreenData),
 ) -> String {
     let row = &experiment.row;
     let change = experiment.measured.change;
@@ -40,7 +38,10 @@ pub fn text(
                 .replace("  ", " ")
         }
         // A figure of another measure than the heading's names its own unit.
-        Column::Figure if experiment.counts() && experiment.measure() != data.measure => {
+        Column::Figure
+            if experiment.counts()
+                && experiment.measure() != data.repository.comparable().points.measure() =>
+        {
             let objective = experiment.objective(&data.setup.objective);
             let unit = format::unit(&objective);
             format!(
@@ -82,7 +83,7 @@ pub fn text(
         }
         Column::When => experiment
             .decided
-            .map(|at| format::date(at, zone))
+            .map(|at| format::date(at, &data.appearance.zone))
             .unwrap_or_default(),
         Column::Run => experiment
             .run

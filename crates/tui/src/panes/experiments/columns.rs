@@ -2,10 +2,10 @@
 
 use super::cells::in_short;
 use crate::format;
+use crate::state::ScreenData;
 use crate::table::{Column, Table};
 use crate::text::{printable, width};
-use crate::widgets::table_head::GAP;
-use lab_core::objective::Objective;
+use crate::widgets::canvas::{GAP, TableColumn};
 
 /// A description that would get narrower than this gives no columns to others …
 const DESCRIPTION: usize = 26;
@@ -15,12 +15,6 @@ const SENTENCE: usize = 34;
 
 /// In a narrower table a status is its sign alone.
 const NARROW: usize = 50;
-
-#[derive(Clone, Copy, Debug)]
-pub struct ShownColumn {
-    pub column: Column,
-    pub width: usize,
-}
 
 /// Columns that are always shown. The description takes the rest of the row.
 const FIRST: [Column; 3] = [Column::Commit, Column::Status, Column::Figure];
@@ -40,13 +34,16 @@ const FURTHER: [Column; 10] = [
 ];
 
 /// As many columns as fit into `room` cells. `device` is the device that was measured on last.
-pub fn choose(room: usize, device: Option<&str>, table: &Table) -> Vec<ShownColumn> {
+pub fn choose(room: usize, data: ScreenData, table: &Table) -> Vec<TableColumn<Column>> {
+    let device = data
+        .repository
+        .present_device(data.runs.last.as_ref(), data.setup);
+    let device = device.and_then(|(device, _)| device);
     let device = device.map_or(0, |device| width(in_short(&printable(device))));
     let wide = |column| wide(column, room, device);
     let taken = |column| wide(column) + GAP.len();
     let mut left = room.saturating_sub(FIRST.into_iter().map(taken).sum());
     let mut shown: Vec<Column> = FIRST.to_vec();
-    // The problem is told where there are several.
     let is_told = |column: &Column| match column {
         Column::Problem => !table.is_of_one_problem() && table.of_others() > 0,
         column => !table.has_no_values(*column),
@@ -59,18 +56,22 @@ pub fn choose(room: usize, device: Option<&str>, table: &Table) -> Vec<ShownColu
         left -= taken(column);
         shown.push(column);
     }
-    let chosen = Column::ALL.into_iter().filter(|c| shown.contains(c));
-    let mut chosen: Vec<ShownColumn> = chosen
-        .map(|column| ShownColumn {
-            column,
-            width: wide(column),
-        })
-        .collect();
-    chosen.push(ShownColumn {
-        column: Column::Description,
-        width: left,
+    shown.push(Column::Description);
+    let sort = table.sort();
+    let chosen = Column::ALL.into_iter().enumerate();
+    let chosen = chosen.filter(|(_, column)| shown.contains(column));
+    let chosen = chosen.map(|(index, column)| TableColumn {
+        column,
+        index,
+        name: name(column, data),
+        width: match column {
+            Column::Description => left,
+            column => wide(column),
+        },
+        is_figure: is_figure(column),
+        descending: (sort.column == column).then_some(sort.descending),
     });
-    chosen
+    chosen.collect()
 }
 
 fn wide(column: Column, room: usize, device: usize) -> usize {
@@ -95,7 +96,7 @@ fn wide(column: Column, room: usize, device: usize) -> usize {
 }
 
 /// The column is aligned right.
-pub fn is_figure(column: Column) -> bool {
+fn is_figure(column: Column) -> bool {
     matches!(
         column,
         Column::Figure | Column::Change | Column::Best | Column::KernelUs | Column::Run
@@ -103,9 +104,12 @@ pub fn is_figure(column: Column) -> bool {
 }
 
 /// The heading of a column.
-pub fn name(column: Column, objective: &Objective) -> String {
+pub fn name(column: Column, data: ScreenData) -> String {
+    let points = &data.repository.comparable().points;
     match column {
-        Column::Figure => printable(format::unit(objective)).into_owned(),
+        Column::Figure => {
+            printable(format::unit(&points.objective(&data.setup.objective))).into_owned()
+        }
         _ => column.name().to_owned(),
     }
 }

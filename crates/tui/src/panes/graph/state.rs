@@ -2,6 +2,7 @@
 //! it reads on to.
 
 use crate::reply::GraphPage;
+use crate::widgets::ListState;
 use lab_core::repo::{GraphEntry, Lanes, Marks, Place};
 use lab_core::run::experiment::ExperimentKey;
 
@@ -44,14 +45,17 @@ pub struct GraphState {
     pub loose: Option<String>,
     /// The experiment that was selected on the screen when this selection was last made.
     pub followed: Option<ExperimentKey>,
-    selected: usize,
-    first: usize,
+    pub list: ListState,
 }
 
 impl GraphState {
     pub fn take_in(&mut self, page: GraphPage, marks: &Marks) {
         if page.is_first {
-            if self.rows.get(self.selected).is_some_and(|row| row.is_loose) {
+            if self
+                .rows
+                .get(self.list.selected)
+                .is_some_and(|row| row.is_loose)
+            {
                 // The inserted row is gone: it has to be looked for again.
                 self.followed = None;
             }
@@ -70,7 +74,7 @@ impl GraphState {
             });
         }
         self.at_end = page.is_last;
-        self.selected = self.selected.min(self.last());
+        self.list.selected = self.list.selected.min(self.last());
     }
 
     fn last(&self) -> usize {
@@ -83,17 +87,17 @@ impl GraphState {
     }
 
     pub fn selected(&self) -> Option<&GraphEntry> {
-        self.rows.get(self.selected).map(|row| &row.entry)
+        self.rows.get(self.list.selected).map(|row| &row.entry)
     }
 
     pub fn select(&mut self, by: isize) {
-        self.selected = self.selected.saturating_add_signed(by).min(self.last());
+        self.list.select(by, self.rows.len());
     }
 
     /// Selects the commit whose id begins with these digits; false where it was not read.
     pub fn go_to(&mut self, digits: &str) -> bool {
         let found = self.position(digits);
-        self.selected = found.unwrap_or(self.selected).min(self.last());
+        self.list.selected = found.unwrap_or(self.list.selected).min(self.last());
         found.is_some()
     }
 
@@ -108,8 +112,8 @@ impl GraphState {
         match self.target.take() {
             None => return true,
             Some(ReadTarget::Row(row)) => {
-                self.selected = row.min(self.last());
-                self.target = (self.selected != row).then_some(ReadTarget::Row(row));
+                self.list.selected = row.min(self.last());
+                self.target = (self.list.selected != row).then_some(ReadTarget::Row(row));
             }
             Some(ReadTarget::Commit(digits)) => {
                 self.target = (!self.go_to(&digits)).then_some(ReadTarget::Commit(digits));
@@ -146,29 +150,13 @@ impl GraphState {
                 is_loose: true,
             },
         );
-        self.selected = at;
+        self.list.selected = at;
         None
-    }
-
-    /// The selected row.
-    pub fn at(&self) -> usize {
-        self.selected
     }
 
     /// Rows below the selected one.
     pub fn rows_below(&self) -> usize {
-        self.rows.len().saturating_sub(self.selected + 1)
-    }
-
-    /// The first visible row of so many: scrolls as little as keeps the selected row visible.
-    pub(super) fn first_of(&self, rows: usize) -> usize {
-        let lowest = (self.selected + 1).saturating_sub(rows);
-        self.first.clamp(lowest, self.selected.max(lowest))
-    }
-
-    /// Takes the first visible row of the frame that was drawn.
-    pub fn set_first(&mut self, first: usize) {
-        self.first = first;
+        self.rows.len().saturating_sub(self.list.selected + 1)
     }
 }
 
@@ -244,14 +232,14 @@ mod tests {
         state.take_in(page(&["f", "e", "d"], true, false), &none);
         assert!(state.reach(), "there is no target");
         state.target = Some(ReadTarget::Row(4));
-        assert!(!state.reach() && state.at() == 2);
+        assert!(!state.reach() && state.list.selected == 2);
         state.take_in(page(&["c", "b", "a"], false, true), &none);
-        assert!(state.reach() && state.at() == 4 && state.target.is_none());
+        assert!(state.reach() && state.list.selected == 4 && state.target.is_none());
         state.target = Some(ReadTarget::Commit("d".into()));
-        assert!(state.reach() && state.at() == 2);
+        assert!(state.reach() && state.list.selected == 2);
         state.target = Some(ReadTarget::Row(usize::MAX));
         assert!(
-            !state.reach() && state.at() == 5,
+            !state.reach() && state.list.selected == 5,
             "as far as there is something"
         );
     }
@@ -266,7 +254,7 @@ mod tests {
         for _ in 0..2 {
             state.target = Some(ReadTarget::Tried(Box::new(entry("x", &["b"]))));
             assert!(state.reach());
-            assert_eq!((ids(&state).as_str(), state.at()), ("c x b a", 1));
+            assert_eq!((ids(&state).as_str(), state.list.selected), ("c x b a", 1));
         }
         let place = &state.rows[1].place;
         assert_eq!(

@@ -1,9 +1,8 @@
 //! The lines of the chart that are the peers' speeds.
 
-use super::History;
 use crate::format;
 use crate::state::chart_points::ChartPoints;
-use crate::state::{FinishedRun, peers};
+use crate::state::{FinishedRun, ScreenData, peers};
 use crate::text::printable;
 use lab_core::config::Goal;
 use lab_core::objective::Objective;
@@ -15,8 +14,8 @@ use lab_protocol::report::Measure;
 /// The speed of each peer in the chart's measure, with the peer's name: a kernel's figure by its
 /// ratio to the peer. Of the last run if its peers are known, else of the newest experiment whose
 /// peers are. Figures over other workloads than the chart's do not belong into it.
-pub fn peer_lines(data: History) -> Vec<(f64, String)> {
-    let History {
+pub fn peer_lines(data: ScreenData) -> Vec<(f64, String)> {
+    let ScreenData {
         repository,
         runs,
         setup,

@@ -12,11 +12,11 @@ use super::{rate, time};
 use crate::format;
 use crate::text::{fit, pad, pad_left, printable, width, wrap};
 use crate::theme::Theme;
+use crate::widgets::Lines;
 use jiff::Timestamp;
 use lab_core::auto::{Best, LaneView, Phase};
 use lab_core::objective::Objective;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Columns of what stands in every pane, each with its name. The lane comes before them.
 const COLUMNS: [(&str, usize); 4] = [("turn", 6), ("does", 15), ("runs", 7), ("an hour", 9)];
@@ -34,7 +34,7 @@ pub fn rows(
     objective: &Objective,
     columns: usize,
     theme: &Theme,
-) -> Vec<Line<'static>> {
+) -> Lines {
     if lanes.is_empty() {
         return Vec::new();
     }
@@ -70,7 +70,7 @@ fn of_lane(
     objective: &Objective,
     columns: usize,
     theme: &Theme,
-) -> Vec<Line<'static>> {
+) -> Lines {
     let name = pad(&printable(&lane.device), names);
     let (does, style) = does(lane, now, theme);
     let Some(state) = lane.known() else {

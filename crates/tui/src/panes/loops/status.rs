@@ -11,49 +11,28 @@
 //!  last turn   turn 11: discarded run 41
 //! ```
 
-use super::{Data, lanes, rate, time};
+use super::{lanes, rate, time};
 use crate::format;
-use crate::keymap::{Action, Keymap};
-use crate::state::ScreenSettings;
+use crate::keymap::Action;
+use crate::state::ScreenData;
 use crate::text::{pad, printable, wrap};
 use crate::theme::Theme;
-use crate::widgets::text_pane::draw_text;
-use crate::widgets::{PaneSlot, ScrolledText};
+use crate::widgets::Lines;
 use lab_core::auto::{LoopView, OnDisk, Phase, Request, State, TurnOutcome};
-use ratatui::Frame;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Columns of the names.
 const NAMES: usize = 12;
 
 /// Returns the text as it fits into the pane.
-pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    data: Data,
-    text: ScrolledText,
-    appearance: &ScreenSettings,
-) -> ScrolledText {
-    let theme = &appearance.theme;
+pub fn note(data: ScreenData) -> String {
     let view = data.loops.view();
-    let note = match view.map_or(0, |view| view.lanes.len()) {
-        0 => view
-            .and_then(|view| view.state.as_ref())
-            .map(|state| format!("turn {}", state.turn)),
-        1 => Some("1 lane".to_owned()),
-        count => Some(format!("{count} lanes")),
-    };
-    let note = note.unwrap_or_default();
-    let inner = slot.draw_title(frame, &note, theme);
-    draw_text(
-        frame,
-        slot,
-        inner,
-        rows(data, usize::from(inner.width), appearance),
-        text,
-        theme,
-    )
+    let turn = view.and_then(|view| Some(format!("turn {}", view.state.as_ref()?.turn)));
+    match view.map_or(0, |view| view.lanes.len()) {
+        0 => turn.unwrap_or_default(),
+        1 => "1 lane".to_owned(),
+        count => format!("{count} lanes"),
+    }
 }
 
 /// One row or several: a name, and what stands behind it.
@@ -64,12 +43,12 @@ struct Fact {
 }
 
 /// All rows, wrapped to so many columns.
-pub fn rows(data: Data, columns: usize, appearance: &ScreenSettings) -> Vec<Line<'static>> {
-    let theme = &appearance.theme;
+pub fn rows(data: ScreenData, columns: usize) -> Lines {
+    let theme = data.theme();
     let mut rows = Vec::new();
     if let Some(view) = data.loops.view() {
         let now = data.loops.time(data.now).unwrap_or(view.at);
-        rows = lanes::rows(&view.lanes, now, data.objective, columns, theme);
+        rows = lanes::rows(&view.lanes, now, &data.setup.objective, columns, theme);
     }
     if !rows.is_empty() {
         rows.push(Line::default());
@@ -84,7 +63,7 @@ pub fn rows(data: Data, columns: usize, appearance: &ScreenSettings) -> Vec<Line
         Some(Ok(view)) => match &view.state {
             None if view.lanes.is_empty() => what_a_loop_is(data, view, theme),
             None => of_lanes(data, view, theme),
-            Some(state) => of_loop(data, view, state, theme, &appearance.keymap),
+            Some(state) => of_loop(data, view, state, theme),
         },
     };
     rows.extend(
@@ -99,7 +78,7 @@ fn fact(name: &'static str, text: String, style: Style) -> Fact {
     Fact { name, text, style }
 }
 
-fn laid_out(fact: Fact, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn laid_out(fact: Fact, columns: usize, theme: &Theme) -> Lines {
     let indent = if fact.name.is_empty() { 0 } else { NAMES };
     if fact.text.is_empty() {
         return vec![Line::default()];
@@ -118,13 +97,16 @@ fn laid_out(fact: Fact, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
 }
 
 /// For a kernel on which no loop has worked.
-fn what_a_loop_is(data: Data, view: &LoopView, theme: &Theme) -> Vec<Fact> {
+fn what_a_loop_is(data: ScreenData, view: &LoopView, theme: &Theme) -> Vec<Fact> {
     let line = format!("lab auto{} --hours 8 -- COMMAND", view.kernel_option);
     let text = |text: &str| fact("", text.to_owned(), theme.text());
     vec![
         fact(
             "",
-            format!("No loop has worked on {} yet.", printable(data.kernel)),
+            format!(
+                "No loop has worked on {} yet.",
+                printable(&data.setup.kernel)
+            ),
             theme.strong(),
         ),
         text(
@@ -143,23 +125,17 @@ fn what_a_loop_is(data: Data, view: &LoopView, theme: &Theme) -> Vec<Fact> {
 }
 
 /// For a kernel on which only lanes have worked.
-fn of_lanes(data: Data, view: &LoopView, theme: &Theme) -> Vec<Fact> {
+fn of_lanes(data: ScreenData, view: &LoopView, theme: &Theme) -> Vec<Fact> {
     let argument = view.kernel_option.trim_start_matches(" --kernel");
     let text = format!(
         "The lanes work in .lab/lanes, each on its branch: `lab .lab/lanes/NAME/{}` shows the edit of one. Your branch and your kernel stay \
          as they are. `lab auto status{argument}` says more.",
-        data.kernel
+        data.setup.kernel
     );
     vec![fact("", printable(&text).into_owned(), theme.quiet())]
 }
 
-fn of_loop(
-    data: Data,
-    view: &LoopView,
-    state: &State,
-    theme: &Theme,
-    keymap: &Keymap,
-) -> Vec<Fact> {
+fn of_loop(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> Vec<Fact> {
     let now = data.loops.time(data.now).unwrap_or(view.at);
     let mut facts = Vec::new();
     facts.push(fact(
@@ -167,7 +143,7 @@ fn of_loop(
         doing(view, state, now),
         doing_style(view, state, theme),
     ));
-    facts.extend(by_hand(data, view, state, theme, keymap));
+    facts.extend(by_hand(data, view, state, theme));
     let branch = view.branch.as_deref().unwrap_or("a detached HEAD");
     let device = view
         .device
@@ -270,24 +246,19 @@ fn doing_style(view: &LoopView, state: &State, theme: &Theme) -> Style {
 }
 
 /// What to do where other bytes than the loop's are in the kernel's file.
-fn by_hand(
-    data: Data,
-    view: &LoopView,
-    state: &State,
-    theme: &Theme,
-    keymap: &Keymap,
-) -> Option<Fact> {
+fn by_hand(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> Option<Fact> {
     if !view.running || view.on_disk != OnDisk::Other {
         return None;
     }
-    let file = data.kernel.rsplit('/').next().unwrap_or(data.kernel);
+    let file = data.setup.file();
     let waits = match state.phase {
         Phase::Editing => "The loop waits for you once its command has ended",
         Phase::Judging => "The loop waits for you once its run has ended",
         Phase::Paused => "The loop is paused, and waits for you once it goes on",
         _ => "The loop waits for you",
     };
-    let [keep, discard] = [Action::Keep, Action::Discard].map(|action| keymap.way(action));
+    let [keep, discard] =
+        [Action::Keep, Action::Discard].map(|action| data.appearance.keymap.way(action));
     let text = format!(
         "▲ {file} is not the incumbent: a person has edited it. {waits}. To hand back, keep the edit ({keep}) or discard it \
          ({discard}), which puts the incumbent back; the loop then goes on.",
@@ -319,7 +290,7 @@ fn experiments(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
 }
 
 /// The incumbent: the loop keeps only what is faster.
-fn best(data: Data, view: &LoopView) -> String {
+fn best(data: ScreenData, view: &LoopView) -> String {
     let Some(run) = &view.incumbent else {
         return "the incumbent, which no run has judged yet".to_owned();
     };
@@ -328,7 +299,7 @@ fn best(data: Data, view: &LoopView) -> String {
         format!(
             "{about}{} {}, ",
             format::count(measure.value),
-            format::unit(data.objective)
+            format::unit(&data.setup.objective)
         )
     });
     let description = match run.description.as_str() {

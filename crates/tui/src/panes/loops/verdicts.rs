@@ -1,49 +1,28 @@
 //! The pane Verdicts: what the newest runs of the kernel came to, the newest first.
 
-use super::Data;
 use crate::format;
+use crate::state::ScreenData;
 use crate::text::{fit, pad, pad_left, printable};
 use crate::theme::Theme;
-use crate::widgets::text_pane::draw_text;
-use crate::widgets::{PaneSlot, ScrolledText, mark};
+use crate::widgets::{Lines, mark};
 use lab_core::auto::LoopRun;
 use lab_core::run::experiment::Status;
 use lab_protocol::report::Speed;
-use ratatui::Frame;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// Columns of a run's number, of what it came to, and of its change.
 const RUN: usize = 6;
 const CAME: usize = 10;
 const CHANGE: usize = 9;
 
-/// Returns the list as it fits into the pane.
-pub fn draw(
-    frame: &mut Frame,
-    slot: PaneSlot,
-    data: Data,
-    text: ScrolledText,
-    theme: &Theme,
-) -> ScrolledText {
-    let inner = slot.draw_title(frame, "", theme);
-    let rows = rows(data, usize::from(inner.width), theme);
-    if rows.is_empty() {
-        let hint = "the newest verdicts are shown here";
-        frame.render_widget(Line::styled(hint, theme.quiet()), inner);
-        return text;
-    }
-    draw_text(frame, slot, inner, rows, text, theme)
-}
-
 /// All rows, cut to so many columns.
-pub fn rows(data: Data, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn rows(data: ScreenData, columns: usize) -> Lines {
     let Some(view) = data.loops.view() else {
         return Vec::new();
     };
     view.runs
         .iter()
-        .map(|run| row(run, columns, theme))
+        .map(|run| row(run, columns, data.theme()))
         .collect()
 }
 

@@ -1,10 +1,11 @@
 //! The built image in a profile without counters: resources, instructions by kind, and the machine
 //! code of the loops.
 
-use crate::text::{printable, wrap};
+use crate::text::printable;
 use crate::theme::Theme;
+use crate::widgets::{Lines, paragraph};
 use lab_protocol::profile::{ImageFacts, Origin, Profile, SassLoop};
-use ratatui::text::Line;
+use ratatui::prelude::*;
 
 /// Most instructions of a loop that are shown, and most kinds of instructions.
 const INSTRUCTIONS: usize = 64;
@@ -12,7 +13,7 @@ const KINDS: usize = 12;
 
 /// The rows, with their headings; empty where the profile has counters, or nothing is known of the
 /// image.
-pub fn rows(profile: &Profile, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn rows(profile: &Profile, columns: usize, theme: &Theme) -> Lines {
     if !matches!(profile.origin, Origin::Image { .. }) {
         return Vec::new();
     }
@@ -21,7 +22,7 @@ pub fn rows(profile: &Profile, columns: usize, theme: &Theme) -> Vec<Line<'stati
     let resources = resources(image);
     if !resources.is_empty() {
         out.extend([Line::default(), Line::styled("Built image", theme.strong())]);
-        out.extend(wrap(&resources, columns).into_iter().map(Line::from));
+        out.extend(paragraph(&resources, columns, Style::new()));
     }
     if !image.mix.is_empty() {
         let kinds = image
@@ -30,7 +31,7 @@ pub fn rows(profile: &Profile, columns: usize, theme: &Theme) -> Vec<Line<'stati
             .take(KINDS)
             .map(|(kind, count)| format!("{kind} {count}"));
         let text = format!("instructions: {}", kinds.collect::<Vec<_>>().join(", "));
-        out.extend(wrap(&printable(&text), columns).into_iter().map(Line::from));
+        out.extend(paragraph(&text, columns, Style::new()));
     }
     if !image.loops.is_empty() {
         out.extend([
@@ -63,7 +64,7 @@ fn resources(image: &ImageFacts) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn of_loop(found: &SassLoop, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn of_loop(found: &SassLoop, columns: usize, theme: &Theme) -> Lines {
     let place = found
         .line
         .map(|line| format!(" at line {line}"))

@@ -3,13 +3,13 @@
 
 mod chart;
 
-use crate::text::wrap;
 use crate::theme::Theme;
+use crate::widgets::{Lines, paragraph};
 use lab_core::profile::facts::{bytes, flops, percent};
 use lab_core::profile::roofline::{self, Roofline};
 use lab_core::text::figures::figure;
 use lab_protocol::profile::Profile;
-use ratatui::text::Line;
+use ratatui::style::Style;
 
 /// The chart and its sentences; empty where the report lacks a figure.
 pub fn rows(
@@ -17,7 +17,7 @@ pub fn rows(
     incumbent: Option<&Profile>,
     columns: usize,
     theme: &Theme,
-) -> Vec<Line<'static>> {
+) -> Lines {
     let Some(own) = roofline::of(profile) else {
         return Vec::new();
     };
@@ -37,12 +37,8 @@ pub fn rows(
         own.pipe,
         flops(own.peak)
     ));
-    out.extend(
-        texts
-            .iter()
-            .flat_map(|text| wrap(text, columns))
-            .map(Line::from),
-    );
+    let plain = |text: &String| paragraph(text, columns, Style::new());
+    out.extend(texts.iter().flat_map(plain));
     out
 }
 

@@ -9,47 +9,31 @@ use crate::line_layout::{StyledRange, layout_line};
 use crate::search_highlight::find_all;
 use crate::source::{Freshness, SourceMessage, SourceVersion};
 use crate::theme::{DiffRole, Theme};
-use crate::widgets::PaneSlot;
+use crate::widgets::{Canvas, draw_rows};
 use lab_protocol::report::Severity;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 use std::ops::Range;
 
 /// Tab stops as compilers count columns.
 const COMPILER_TAB: usize = 8;
 
-pub fn draw(frame: &mut Frame, slot: PaneSlot, state: &SourceState, fit: &FileFit, theme: &Theme) {
-    let area = slot.body();
+pub fn draw(canvas: &mut Canvas, state: &SourceState, fit: &FileFit) {
+    let area = canvas.body();
     let Some(layout) = state.layout_of(fit) else {
         return;
     };
     let painter = FilePainter {
         state,
-        theme,
+        theme: canvas.theme(),
         digits: state.digits(),
         gutter: state.gutter(area),
         hot: state.hot.columns(area.width),
         columns: state.text_columns(area),
-        focused: slot.is_focused,
-        search: slot.needle,
+        focused: canvas.is_focused,
+        search: canvas.needle,
     };
-    for (row, y) in layout
-        .rows
-        .iter()
-        .skip(fit.first)
-        .zip(area.top()..area.bottom())
-    {
-        frame.render_widget(
-            painter.row(*row),
-            Rect {
-                y,
-                height: 1,
-                ..area
-            },
-        );
-    }
+    let rows = layout.rows.iter().skip(fit.first);
+    draw_rows(canvas.frame, area, rows.map(|row| painter.row(*row)));
 }
 
 struct FilePainter<'a> {

@@ -1,8 +1,9 @@
 //! The columns of the table of workloads: which fit, and what the rows are sorted by.
 
 use super::cells;
+use crate::table;
 use crate::text::width;
-use crate::widgets::table_head::GAP;
+use crate::widgets::canvas::{GAP, TableColumn};
 use lab_protocol::report::{Speed, Workload};
 use std::cmp::Ordering;
 
@@ -29,20 +30,6 @@ pub enum Column {
     Incumbent,
     Gbps,
     Gflops,
-}
-
-/// A column to sort by, and whether its largest value comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sort {
-    pub column: Column,
-    pub descending: bool,
-}
-
-/// A column with its width.
-#[derive(Clone, Copy, Debug)]
-pub struct ShownColumn {
-    pub column: Column,
-    pub width: usize,
 }
 
 impl Column {
@@ -137,6 +124,8 @@ impl Column {
     }
 }
 
+pub type Sort = table::Sort<Column>;
+
 impl Sort {
     /// By this column, what needs attention first: the longest time, the lowest ratio.
     pub fn by(column: Column) -> Sort {
@@ -195,7 +184,7 @@ fn natural(a: &str, b: &str) -> Ordering {
 }
 
 /// As many columns as fit into `room` cells. A column in which no workload has a value is left out.
-pub fn choose(room: usize, workloads: &[Workload]) -> Vec<ShownColumn> {
+pub fn choose(room: usize, workloads: &[Workload], sort: Option<Sort>) -> Vec<TableColumn<Column>> {
     let wide = |column: Column| {
         let cells = workloads
             .iter()
@@ -207,41 +196,38 @@ pub fn choose(room: usize, workloads: &[Workload]) -> Vec<ShownColumn> {
             widest.max(width(column.name()))
         }
     };
+    let shown = |column: Column, width| TableColumn {
+        column,
+        index: Column::ALL.iter().position(|c| *c == column).unwrap_or(0),
+        name: column.name().to_owned(),
+        width,
+        is_figure: column.is_figure(),
+        descending: sort
+            .filter(|sort| sort.column == column)
+            .map(|sort| sort.descending),
+    };
     let mut left = room;
-    let mut shown: Vec<ShownColumn> = Vec::new();
+    let mut chosen: Vec<TableColumn<Column>> = Vec::new();
     for column in Column::BY_IMPORTANCE {
-        let needs = wide(column);
+        let needs = match column {
+            Column::Name => wide(column).min((room / 2).max(12)),
+            _ => wide(column),
+        };
         if needs == 0 {
             continue;
         }
-        // A long name is cut, so that the figures have room.
-        let needs = if column == Column::Name {
-            needs.min((room / 2).max(12))
-        } else {
-            needs
-        };
-        let taken = needs + if shown.is_empty() { 0 } else { GAP.len() };
-        if taken > left {
-            if shown.is_empty() {
-                shown.push(ShownColumn {
-                    column,
-                    width: left,
-                });
+        let gap = if chosen.is_empty() { 0 } else { GAP.len() };
+        if needs + gap > left {
+            if chosen.is_empty() {
+                chosen.push(shown(column, left));
             }
             break;
         }
-        left -= taken;
-        shown.push(ShownColumn {
-            column,
-            width: needs,
-        });
+        left -= needs + gap;
+        chosen.push(shown(column, needs));
     }
-    shown.sort_by_key(|shown| {
-        Column::ALL
-            .iter()
-            .position(|column| *column == shown.column)
-    });
-    shown
+    chosen.sort_by_key(|column| column.index);
+    chosen
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::chart::SymbolSet;
+use crate::widgets::canvas::GAP;
 
 const LOG: &str = "\
 throughput_sps: 10 aggregate=geometric workloads=4
@@ -96,7 +97,7 @@ fn the_heat_has_a_sign_and_grows_with_the_difference() {
 fn as_many_columns_are_shown_as_fit_and_no_empty_one() {
     let table = table(LOG);
     let shown = |room: usize| {
-        let shown = columns::choose(room, &table.workloads);
+        let shown = columns::choose(room, &table.workloads, None);
         let used: usize = shown.iter().map(|s| s.width + GAP.len()).sum();
         assert!(
             used <= room + GAP.len() || shown.len() == 1,
@@ -117,7 +118,7 @@ fn as_many_columns_are_shown_as_fit_and_no_empty_one() {
     }
     let plain =
         self::table("workload: n=1 us=1 correctness=pass\nworkload: n=2 us=2 correctness=fail\n");
-    let plain = columns::choose(200, &plain.workloads);
+    let plain = columns::choose(200, &plain.workloads, None);
     assert_eq!(
         plain.iter().map(|s| s.column).collect::<Vec<_>>(),
         [Column::Name, Column::Time, Column::Speed]

@@ -6,10 +6,10 @@ pub mod device_state;
 pub mod strip;
 pub mod table;
 
-use super::bounds;
+use super::{Lines, bounds};
 use crate::chart::SymbolSet;
 use crate::format;
-use crate::text::{fit, pad, pad_left, printable, width};
+use crate::text::{pad, pad_left, printable, width};
 use crate::theme::Theme;
 use crate::words::meaning_of_key;
 use lab_protocol::report::{AggregateOf, Gate, Report, attribute, first_word, number};
@@ -30,17 +30,6 @@ const BUILD_KEYS: [&str; 5] = [
     "scratch",
 ];
 
-/// A line that is too long ends in `…`.
-pub fn fit_line(mut line: Line<'static>, columns: usize) -> Line<'static> {
-    let mut room = columns;
-    for span in &mut line.spans {
-        let cut = fit(&span.content, room).into_owned();
-        room = room.saturating_sub(width(&span.content));
-        span.content = cut.into();
-    }
-    line
-}
-
 /// The evidence of a finished run: build, gates with their strips, workloads.
 pub fn proof(
     report: &Report,
@@ -48,7 +37,7 @@ pub fn proof(
     columns: usize,
     theme: &Theme,
     symbols: SymbolSet,
-) -> Vec<Line<'static>> {
+) -> Lines {
     let mut out: Vec<Line> = build(report, build_failed, theme).into_iter().collect();
     out.extend(gates(report, &[], columns, theme, symbols));
     out.extend(correct(report, theme));
@@ -100,7 +89,7 @@ pub fn gates(
     columns: usize,
     theme: &Theme,
     symbols: SymbolSet,
-) -> Vec<Line<'static>> {
+) -> Lines {
     let gates = report.gates();
     let waiting: Vec<&Gate> = pending
         .iter()
@@ -191,12 +180,7 @@ pub fn correct(report: &Report, theme: &Theme) -> Option<Line<'static>> {
 
 /// Result lines that no other place shows: measurements, counts of samples, notes of an external
 /// harness.
-pub fn others(
-    report: &Report,
-    objective: &str,
-    columns: usize,
-    theme: &Theme,
-) -> Vec<Line<'static>> {
+pub fn others(report: &Report, objective: &str, columns: usize, theme: &Theme) -> Lines {
     // The verdict already tells `stopped`.
     const SHOWN: [&str; 9] = [
         "stage",

@@ -3,6 +3,7 @@
 
 use crate::text::{fit, pad, pad_left, printable, width};
 use crate::theme::Theme;
+use crate::widgets::Lines;
 use lab_protocol::report::{Report, number};
 use ratatui::text::{Line, Span};
 
@@ -21,7 +22,7 @@ const LEFT_OUT: [&str; 7] = [
 const SEVERAL: usize = 2;
 
 /// The workloads of a report: of several a line that names their pane.
-pub fn of_report(report: &Report, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn of_report(report: &Report, columns: usize, theme: &Theme) -> Lines {
     match report.workload_count() {
         count if count >= SEVERAL => {
             let text = format!("  {count} workloads, in the pane Workloads");
@@ -34,7 +35,7 @@ pub fn of_report(report: &Report, columns: usize, theme: &Theme) -> Vec<Line<'st
     }
 }
 
-fn lines(rows: &[Vec<(&str, &str)>], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn lines(rows: &[Vec<(&str, &str)>], columns: usize, theme: &Theme) -> Lines {
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in rows.iter().flatten() {
         if !keys.contains(key) && !LEFT_OUT.contains(key) {

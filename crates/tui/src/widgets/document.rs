@@ -1,13 +1,13 @@
 //! Text in sections. Only the visible rows are formatted: a run.log may have thousands.
 
+use super::log_line::paint;
+use super::paragraph::{Lines, fit_line};
 use crate::diff::{DiffView, JumpTarget, RowPainter, no_line_styles};
 use crate::search_highlight;
-use crate::text::{fit, pad};
+use crate::text::fit;
 use crate::theme::Theme;
-use crate::widgets::evidence::fit_line;
-use crate::widgets::log_line::paint;
 use lab_core::text::sanitise::LogLine;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub struct Section<'a> {
 }
 
 pub enum Body<'a> {
-    Lines(Vec<Line<'static>>),
+    Lines(Lines),
     Diff(&'a DiffView),
     Log(&'a [LogLine]),
 }
@@ -39,11 +39,8 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub fn of(lines: Vec<Line<'static>>) -> Self {
-        Document::new(vec![Section {
-            title: String::new(),
-            body: Body::Lines(lines),
-        }])
+    pub fn of(lines: Lines) -> Self {
+        Document::new(vec![Section::new("", lines)])
     }
 
     /// Empty sections are left out.
@@ -87,18 +84,15 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// The rows where sections and changes of a diff begin. A change right below its section's
-    /// title is left out.
+    /// The rows where sections begin, and the files and changes of a diff. What begins right below
+    /// its section's title is left out.
     pub fn starts(&self) -> Vec<JumpTarget> {
         let mut starts = Vec::new();
-        for (begin, section) in self.begins() {
-            starts.push(JumpTarget {
-                row: begin,
-                is_head: true,
-            });
+        for (row, section) in self.begins() {
+            starts.push(JumpTarget { row, is_head: true });
             if let Body::Diff(view) = &section.body {
-                let first = begin + section.title_rows();
-                let changes = view.jump_targets().into_iter().filter(|stop| stop.row > 0);
+                let first = row + section.title_rows();
+                let changes = view.stops().into_iter().filter(|stop| stop.row > 0);
                 starts.extend(changes.map(|stop| JumpTarget {
                     row: first + stop.row,
                     ..stop
@@ -134,7 +128,7 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub fn new(title: &str, lines: Vec<Line<'static>>) -> Self {
+    pub fn new(title: &str, lines: Lines) -> Self {
         Section {
             title: title.to_owned(),
             body: Body::Lines(lines),
@@ -220,12 +214,4 @@ impl Body<'_> {
             Body::Log(lines) => lines.len(),
         }
     }
-}
-
-/// `label  text` with a dim label.
-pub fn labelled(label: &str, columns: usize, text: String, theme: &Theme) -> Line<'static> {
-    Line::from(vec![
-        Span::styled(format!("  {}  ", pad(label, columns)), theme.quiet()),
-        Span::styled(text, theme.text()),
-    ])
 }

@@ -1,0 +1,37 @@
+//! What a pane may read of the model.
+
+use super::{
+    DeviceHistory, LoopState, Now, Profiles, Repository, Runs, ScreenSettings, Selection, Setup,
+};
+use crate::theme::Theme;
+use lab_core::run::Fingerprint;
+use lab_core::run::experiment::Experiment;
+
+#[derive(Clone, Copy, Debug)]
+pub struct ScreenData<'a> {
+    pub setup: &'a Setup,
+    pub now: Now,
+    pub runs: &'a Runs,
+    pub repository: &'a Repository,
+    pub selection: &'a Selection,
+    pub device: &'a DeviceHistory,
+    pub loops: &'a LoopState,
+    pub profiles: &'a Profiles,
+    pub appearance: &'a ScreenSettings,
+}
+
+impl<'a> ScreenData<'a> {
+    pub fn theme(&self) -> &'a Theme {
+        &self.appearance.theme
+    }
+
+    /// The selected experiment.
+    pub fn selected(&self) -> Option<&'a Experiment> {
+        self.repository.experiment(self.selection.key.as_ref()?)
+    }
+
+    /// The bytes on disk, if they can be read.
+    pub fn present(&self) -> Option<&'a Fingerprint> {
+        self.runs.present.as_ref()?.as_ref().ok()
+    }
+}
