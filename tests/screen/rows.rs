@@ -2,6 +2,7 @@
 
 use super::device::{self, readings};
 use super::world::World;
+use lab_tui::views::Pane;
 use ratatui::style::Modifier;
 
 fn world(story: &str) -> World {
@@ -87,7 +88,7 @@ fn what_is_below_the_last_screenful_is_found_too() {
     assert!(screen.contains("the log of its run"), "{screen}");
     world.tell("press N");
     assert_eq!(
-        world.model.panes.experiment.text.marked(),
+        world.model.panes.text(Pane::Experiment).marked(),
         Some(15),
         "{}",
         world.screen(80, 16)

@@ -3,7 +3,6 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use lab_core::objective::Objective;
 use lab_core::text::figures;
 use std::time::Duration;
 
@@ -92,11 +91,6 @@ pub fn date(at: Timestamp, zone: &TimeZone) -> String {
         .to_string()
 }
 
-/// `throughput_sps` measures in `sps`, `kernel_us` in `us`; a key without `_` is its own unit.
-pub fn unit(objective: &Objective) -> &str {
-    objective.unit()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +111,5 @@ mod tests {
         assert_eq!([f64::NAN, -1.0].map(seconds), ["?", "?"]);
         assert_eq!(elapsed(Duration::from_millis(12_340)), "12.3 s");
         assert_eq!(percent(0.031), "+3.1 %");
-        assert_eq!(unit(&Objective::Throughput), "sps");
     }
 }

@@ -37,7 +37,7 @@ pub struct StatusLine {
 impl StatusLine {
     pub fn say(&mut self, level: MessageLevel, text: impl Into<String>, now: Duration) {
         let expires = (level != MessageLevel::Error).then(|| now + LIFETIME);
-        let text = crate::text::printable(&text.into()).into_owned();
+        let text = crate::text::printable(&text.into());
         self.message = Some(StatusMessage {
             level,
             text,

@@ -18,23 +18,23 @@ pub fn width(text: &str) -> usize {
 /// assert_eq!(fit("kernel", 6), "kernel");
 /// assert_eq!(fit("kernels", 6), "kerne…");
 /// ```
-pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
+pub fn fit(text: &str, columns: usize) -> String {
     if columns == 0 {
-        return Cow::Borrowed("");
+        return String::new();
     }
     // Only the part that is shown is measured: a line may be very long.
     let end = end_within(text, columns);
     if end == text.len() {
-        return Cow::Borrowed(text);
+        return text.to_owned();
     }
     let mut cut = text[..end_within(text, columns - 1)].to_owned();
     cut.push('…');
-    Cow::Owned(cut)
+    cut
 }
 
 /// `text` in exactly `columns` columns: cut, or filled with blanks at the right.
 pub fn pad(text: &str, columns: usize) -> String {
-    let mut out = fit(text, columns).into_owned();
+    let mut out = fit(text, columns);
     let missing = columns.saturating_sub(width(&out));
     out.extend(std::iter::repeat_n(' ', missing));
     out
@@ -115,7 +115,7 @@ pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
     if lines.len() > rows {
         lines.truncate(rows);
         if let Some(last) = lines.last_mut() {
-            *last = fit(&format!("{last} …"), columns).into_owned();
+            *last = fit(&format!("{last} …"), columns);
         }
     }
     lines
@@ -124,16 +124,11 @@ pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
 /// `text` without the characters that a terminal would obey or hide (those that are not
 /// [visible](is_visible)). Tabs and line feeds become blanks. Lines of run.log are filtered where
 /// they are read; this is for descriptions, paths and foreign messages.
-pub fn printable(text: &str) -> Cow<'_, str> {
-    if text.chars().all(is_visible) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(
-        text.chars()
-            .map(|c| if c == '\t' || c == '\n' { ' ' } else { c })
-            .filter(|c| is_visible(*c))
-            .collect(),
-    )
+pub fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| if c == '\t' || c == '\n' { ' ' } else { c })
+        .filter(|c| is_visible(*c))
+        .collect()
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ impl RowPainter<'_> {
 
     /// `text` in the columns that are left after `used`.
     fn fit(&self, text: &str, used: usize) -> String {
-        fit(&printable(text), self.columns.saturating_sub(used)).into_owned()
+        fit(&printable(text), self.columns.saturating_sub(used))
     }
 
     fn file(&self, diff: &Diff, file: usize) -> Vec<Span<'static>> {

@@ -93,7 +93,7 @@ impl<'a> Dialog<'a> {
             false => "This becomes the commit's subject.",
         });
         if !first.is_empty() {
-            let names = printable(&first.join(", ")).into_owned();
+            let names = printable(&first.join(", "));
             text.push_str(&format!(
                 " The first keep also commits the rules of the problem: {names}."
             ));
@@ -119,7 +119,7 @@ impl<'a> Dialog<'a> {
         )];
         if verdict.outcome == Outcome::Pass {
             if let Some(measure) = verdict.objective {
-                let unit = format::unit(&self.model.setup.objective);
+                let unit = self.model.setup.objective.unit();
                 spans.push(Span::styled(
                     format!("  {} {unit}", format::count(measure.value)),
                     theme.strong(),

@@ -7,8 +7,8 @@ use crate::overlay::{About, Decides, Overlay};
 use crate::text::{printable, wrap};
 use crate::theme::Theme;
 use crate::widgets::input::draw_input;
-use crate::widgets::paragraph;
 use crate::widgets::window::{self, draw_window};
+use crate::widgets::{paragraph, prefixed};
 use ratatui::prelude::*;
 use ratatui::widgets::Paragraph;
 use tui_input::Input;
@@ -83,12 +83,8 @@ impl Dialog<'_> {
         lines.truncate(usize::from(area.height).saturating_sub(6));
         let at = lines.len();
         lines.push(Line::default());
-        let problem = wrap(problem.unwrap_or_default(), columns);
-        lines.extend(
-            problem
-                .into_iter()
-                .map(|l| Line::styled(format!("✗ {l}"), theme.bad())),
-        );
+        let problem = problem.unwrap_or_default();
+        lines.extend(prefixed("✗ ", problem, columns + 2, theme.bad()));
         lines.push(Line::default());
         lines.push(Line::from(
             self.keys(&[(Action::Accept, "write"), (Action::Abandon, "go back")]),

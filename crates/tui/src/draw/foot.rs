@@ -1,8 +1,7 @@
 //! The foot of the screen: a message or the state of the screen, and below it the hints with their
 //! reasons.
 
-use super::action_for;
-use super::view_names::{ViewNames, view_names};
+use super::view_names::{ViewNames, draw_views};
 use crate::geometry::Button;
 use crate::keymap::{Action, Binding, KeyScope, Keymap, TABLE};
 use crate::model::Model;
@@ -149,7 +148,7 @@ impl<'a> Foot<'a> {
             return vec![kernel];
         };
         let head = &status.head;
-        let mut place = printable(&head.label()).into_owned();
+        let mut place = printable(&head.label());
         if let Some(operation) = &head.operation {
             place.push_str(&format!(" · {operation} in progress"));
         }
@@ -164,35 +163,18 @@ impl<'a> Foot<'a> {
     /// Draws the views of a screen without a head at the right end of the message's row. A longer
     /// message hides them.
     fn draw_views(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
-        if self.is_large {
-            return Vec::new();
-        }
         let lines = self.lines(area.width);
-        let taken = lines.first().map_or(0, Line::width);
-        let columns =
-            |named: &Vec<(View, Span)>| named.iter().map(|(_, name)| name.width()).sum::<usize>();
-        let mut all = [ViewNames::Present, ViewNames::None]
-            .into_iter()
-            .map(|names| view_names(self.model.panes.view, names, self.keymap(), self.theme()));
-        let fits =
-            |named: &Vec<(View, Span)>| taken + 2 + columns(named) <= usize::from(area.width);
-        let Some(named) = all.find(fits).filter(|_| lines.len() < 2) else {
+        let taken = lines.first().map_or(0, Line::width) as u16 + 2;
+        if self.is_large || lines.len() > 1 || taken > area.width {
             return Vec::new();
-        };
-        let mut x = area.right().saturating_sub(columns(&named) as u16);
-        let mut buttons = Vec::new();
-        for (view, name) in named {
-            let place = Rect {
-                x,
-                y: area.y,
-                width: name.width() as u16,
-                height: 1,
-            };
-            frame.render_widget(name, place);
-            buttons.push((place, action_for(view)));
-            x = place.right();
         }
-        buttons
+        let row = Rect {
+            x: area.x + taken,
+            width: area.width - taken,
+            ..area
+        };
+        let forms = [ViewNames::Present, ViewNames::None];
+        draw_views(self.model, frame, row, &forms)
     }
 
     /// The last `views` columns of the first row are taken.

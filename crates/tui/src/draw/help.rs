@@ -95,7 +95,7 @@ pub(super) fn draw(dialog: &Dialog, frame: &mut Frame, area: Rect, help: &Help) 
     parts.push(format!("{} {closes}", keymap.way(Action::Close)));
     if hints.y < area.bottom() {
         let hint = format!(" {} ", parts.join(" · "));
-        let hint = fit(&hint, usize::from(hints.width)).into_owned();
+        let hint = fit(&hint, usize::from(hints.width));
         frame.render_widget(Line::styled(hint, theme.quiet()).right_aligned(), hints);
     }
     first

@@ -49,7 +49,7 @@ pub(super) fn draw(
         }
         parts.push(format!("{} closes", keymap.way(Action::Close)));
         let hint = format!(" {} ", parts.join(" · "));
-        let hint = fit(&hint, usize::from(inner.width)).into_owned();
+        let hint = fit(&hint, usize::from(inner.width));
         frame.render_widget(Line::styled(hint, theme.quiet()).right_aligned(), hints);
     }
     first

@@ -4,10 +4,11 @@
 use super::dialog::Dialog;
 use crate::draft::{Draft, Field, LONG, SHORT};
 use crate::keymap::Action;
-use crate::text::{fit, pad, width, wrap};
+use crate::text::{fit, pad, width};
 use crate::theme::Theme;
 use crate::widgets::input::draw_input;
 use crate::widgets::window::{self, draw_window};
+use crate::widgets::{paragraph, prefixed};
 use ratatui::prelude::*;
 
 /// Least columns for the usual values of a trailer.
@@ -28,17 +29,9 @@ pub(super) fn draw(
     let columns = usize::from(area.width.saturating_sub(8)).min(80);
     let (fields, at) = draft.shown();
     let mut above = vec![dialog.verdict_line(draft.run), Line::default()];
-    above.extend(
-        wrap(ask, columns)
-            .into_iter()
-            .map(|l| Line::styled(l, theme.quiet())),
-    );
+    above.extend(paragraph(ask, columns, theme.quiet()));
     let below = match &draft.problem {
-        Some(problem) => {
-            let text = wrap(problem, columns.saturating_sub(2)).into_iter();
-            text.map(|l| Line::styled(format!("✗ {l}"), theme.bad()))
-                .collect()
-        }
+        Some(problem) => prefixed("✗ ", problem, columns, theme.bad()),
         None => vec![folded(dialog, draft)],
     };
     let rows = above.len() + fields.len() + below.len() + 1;
@@ -106,13 +99,13 @@ fn line(frame: &mut Frame, area: Rect, field: &Field, is_here: bool, theme: &The
         draw_input(frame, typed, &prompt, &field.input, theme);
     } else {
         let room = usize::from(typed.width).saturating_sub(width(&prompt));
-        let text = fit(field.input.value(), room).into_owned();
+        let text = fit(field.input.value(), room);
         frame.render_widget(
             Line::from(vec![Span::styled(prompt, theme.quiet()), Span::raw(text)]),
             typed,
         );
     }
-    let note = Line::styled(fit(&note, usize::from(taken)).into_owned(), style).right_aligned();
+    let note = Line::styled(fit(&note, usize::from(taken)), style).right_aligned();
     frame.render_widget(
         note,
         Rect {
@@ -151,7 +144,6 @@ fn folded(dialog: &Dialog, draft: &Draft) -> Line<'static> {
 }
 
 fn hints(dialog: &Dialog, verb: &str, draft: &Draft) -> Line<'static> {
-    let theme = dialog.theme();
     let fold = if draft.is_open() { "fold" } else { "trailers" };
     let verb = verb.to_lowercase();
     let all = [
@@ -161,16 +153,6 @@ fn hints(dialog: &Dialog, verb: &str, draft: &Draft) -> Line<'static> {
         (Action::Fold, fold),
         (Action::NextChoice, "next word"),
     ];
-    let count = if draft.words().is_empty() {
-        all.len() - 1
-    } else {
-        all.len()
-    };
-    let spans = all.into_iter().take(count).flat_map(|(action, word)| {
-        [
-            Span::styled(dialog.model.appearance.keymap.key(action), theme.key()),
-            Span::raw(format!(" {word}    ")),
-        ]
-    });
-    Line::from(spans.collect::<Vec<_>>())
+    let count = all.len() - usize::from(draft.words().is_empty());
+    Line::from(dialog.keys(&all[..count]))
 }

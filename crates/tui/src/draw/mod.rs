@@ -19,37 +19,32 @@
 //! panes below. Down to 40×10 only the focused pane is shown. On a smaller screen a sentence says
 //! that it is too small.
 
-mod bench;
 mod big_letters;
-mod device;
 mod dialog;
 mod dialogs;
 mod foot;
-mod git;
 mod help;
 mod listing;
-mod loops;
 mod message_dialog;
 mod pick_list;
-mod results;
 mod trust_dialog;
 mod verdict;
 mod view_names;
+mod views;
 
 use crate::geometry::FrameGeometry;
 use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::Overlay;
-use crate::text::wrap;
 use crate::theme::Theme;
 use crate::views::split::{Split, cut};
 use crate::views::{Pane, View};
-use crate::widgets::Canvas;
 use crate::widgets::input::draw_input;
+use crate::widgets::{Canvas, draw_rows, paragraph};
 use dialog::Dialog;
 use foot::Foot;
 use ratatui::prelude::*;
-use ratatui::widgets::{Block, Paragraph};
+use ratatui::widgets::Block;
 use verdict::Banner;
 
 /// Least size at which anything can be read: columns, rows.
@@ -94,7 +89,7 @@ pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
         let status_head = model.repository.status.as_ref().map(|status| &status.head);
         geometry
             .buttons
-            .extend(banner.draw_head(frame, head, status_head, model.panes.view));
+            .extend(banner.draw_head(frame, head, status_head));
     }
     if is_tall {
         banner.draw_large(frame, verdict);
@@ -124,9 +119,11 @@ fn draw_too_small(frame: &mut Frame, area: Rect, quit: &str, theme: &Theme) {
         "{}×{} is too small: lab needs {}×{}; {quit} quits",
         area.width, area.height, SMALLEST.0, SMALLEST.1
     );
-    let rows = wrap(&text, usize::from(area.width)).into_iter();
-    let lines: Vec<Line> = rows.map(|row| Line::styled(row, theme.warn())).collect();
-    frame.render_widget(Paragraph::new(lines), area);
+    draw_rows(
+        frame,
+        area,
+        paragraph(&text, usize::from(area.width), theme.warn()),
+    );
 }
 
 /// Draws panes and notes where they are.
@@ -144,26 +141,13 @@ impl PanePainter<'_, '_> {
             self.draw_pane(area, panes.focus());
             return;
         }
-        match panes.view {
-            View::Bench => bench::draw(self, area, is_large),
-            View::Source => self.draw_pane(area, Pane::Source),
-            View::Results => results::draw(self, area),
-            View::Git => git::draw(self, area),
-            View::Device => device::draw(self, area),
-            View::Loop => loops::draw(self, area, is_large),
-        }
+        self.draw_view(area, is_large);
     }
 
     /// Cuts an area in two and notes the border. The first part has `first` columns or rows where
     /// the user chose nothing.
-    fn cut(
-        &mut self,
-        split: Split,
-        direction: Direction,
-        area: Rect,
-        first: u16,
-        gap: u16,
-    ) -> [Rect; 2] {
+    fn cut(&mut self, split: Split, direction: Direction, area: Rect, first: u16) -> [Rect; 2] {
+        let gap = u16::from(direction == Direction::Horizontal);
         let (parts, border) = cut(&self.model.panes.shares, split, direction, area, first, gap);
         self.geometry.borders.push(border);
         parts

@@ -115,11 +115,11 @@ fn row_of<'r>(
                 Err(why) => (format!("({why})"), theme.quiet()),
             };
             let text = format!(" :{}  {text}", typed.trim());
-            Line::styled(fit(&text, columns).into_owned(), style)
+            Line::styled(fit(&text, columns), style)
         }
         PickRows::Themes(themes) => {
             let name = printable(&themes[at].0);
-            let name = fit(&name, columns.saturating_sub(1)).into_owned();
+            let name = fit(&name, columns.saturating_sub(1));
             Line::styled(format!(" {name}"), theme.text())
         }
         PickRows::Kernels(kernels) => kernel_row(dialog, kernels[at], columns),
@@ -162,15 +162,15 @@ fn offer_row(
     Line::from(vec![
         Span::styled(format!(" {key}  "), style(theme.key())),
         Span::styled(format!("{name}  "), style(theme.strong())),
-        Span::styled(fit(&text, room).into_owned(), style(theme.text())),
+        Span::styled(fit(&text, room), style(theme.text())),
     ])
 }
 
 fn kernel_row(dialog: &Dialog, kernel: &ListedKernel, columns: usize) -> Line<'static> {
     let theme = dialog.theme();
-    let about = printable(&dialog.about_kernel(&kernel.name)).into_owned();
+    let about = printable(&dialog.about_kernel(&kernel.name));
     let best = dialog.best_of(kernel).map(|experiment| {
-        let unit = printable(format::unit(&experiment.objective(&kernel.objective))).into_owned();
+        let unit = printable(experiment.objective(&kernel.objective).unit());
         format!("best {} {unit}", figure(experiment, usize::MAX))
     });
     let last = kernel.last.map(|last| {

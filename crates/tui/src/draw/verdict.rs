@@ -3,14 +3,13 @@
 
 mod figures;
 
-use super::view_names::{ViewNames, view_names};
-use super::{action_for, big_letters};
+use super::big_letters;
+use super::view_names::{ViewNames, draw_views};
 use crate::geometry::Button;
 use crate::keymap::Action;
 use crate::model::Model;
 use crate::state::{FinishedRun, LiveRun, Running};
 use crate::text::{fit, printable, width};
-use crate::views::View;
 use crate::{format, theme::Theme};
 use lab_core::repo::Head;
 use lab_core::run::experiment::Status;
@@ -44,7 +43,6 @@ impl<'a> Banner<'a> {
         frame: &mut Frame,
         area: Rect,
         head: Option<&Head>,
-        view: View,
     ) -> Vec<Button> {
         let theme = self.theme();
         let mut left = vec![
@@ -69,38 +67,21 @@ impl<'a> Banner<'a> {
         let left = Line::from(left);
         let right = Line::styled(format!("{} ", self.which_run()), theme.quiet());
         let taken = (right.width() as u16).min(area.width / 2);
-        let room = usize::from(area.width - taken).saturating_sub(left.width());
-        // Two columns separate them from the right part.
-        let fits = |named: &Vec<(View, Span)>| {
-            named.iter().map(|(_, name)| name.width()).sum::<usize>() + 4 <= room
+        // Two columns separate the names of the views from either part.
+        let from = (left.width() as u16 + 2).min(area.width);
+        let row = Rect {
+            x: area.x + from,
+            width: area.width.saturating_sub(from + taken + 2),
+            ..area
         };
-        let named = ViewNames::ALL
-            .into_iter()
-            .map(|names| view_names(view, names, &self.model.appearance.keymap, theme))
-            .find(fits)
-            .unwrap_or_default();
-        let columns: usize = named.iter().map(|(_, name)| name.width()).sum();
         frame.render_widget(left, area);
-        let mut buttons = Vec::new();
-        let mut x = area.right().saturating_sub(taken + columns as u16 + 2);
-        for (view, name) in named {
-            let place = Rect {
-                x,
-                width: name.width() as u16,
-                ..area
-            };
-            frame.render_widget(name, place);
-            buttons.push((place, action_for(view)));
-            x = place.right();
-        }
-        frame.render_widget(
-            right.right_aligned(),
-            Rect {
-                x: area.right() - taken,
-                width: taken,
-                ..area
-            },
-        );
+        let buttons = draw_views(self.model, frame, row, &ViewNames::ALL);
+        let place = Rect {
+            x: area.right() - taken,
+            width: taken,
+            ..area
+        };
+        frame.render_widget(right.right_aligned(), place);
         buttons
     }
 
@@ -338,71 +319,36 @@ impl<'a> Banner<'a> {
 
     /// Words that qualify the verdict, so that nothing depends on colour alone.
     fn tags(&self) -> Vec<Span<'static>> {
-        let theme = self.theme();
-        let mut words: Vec<(&str, Style)> = Vec::new();
-        match self
-            .model
-            .runs
-            .last
-            .as_ref()
-            .filter(|_| self.model.runs.is_idle())
-            .and_then(|last| last.decided)
-        {
-            Some(Status::Keep) => words.push(("kept", theme.good())),
-            Some(_) => words.push(("discarded", theme.quiet())),
-            None => {}
+        let (theme, runs) = (self.theme(), &self.model.runs);
+        let mut words: Vec<(String, Style)> = Vec::new();
+        let mut tag = |is_set: bool, word: &str, style| {
+            words.extend(is_set.then(|| (word.to_owned(), style)));
+        };
+        let ended = runs.last.as_ref().filter(|_| runs.is_idle());
+        let decided = ended.and_then(|last| last.decided);
+        let is_kept = decided == Some(Status::Keep);
+        tag(is_kept, "kept", theme.good());
+        tag(decided.is_some() && !is_kept, "discarded", theme.quiet());
+        let is_foreign = ended.is_some_and(|last| last.record.is_foreign());
+        tag(is_foreign, "foreign", theme.warn());
+        let report = self.report();
+        let names_emulated = |d: &str| attribute(d, "emulated").is_some();
+        let is_emulated = |r: &Report| r.emulated() || r.device().is_some_and(names_emulated);
+        tag(report.is_some_and(is_emulated), "emulated", theme.warn());
+        let passed = ended.filter(|last| last.verdict.outcome == Outcome::Pass);
+        let has_caveat = report.is_some_and(|r| !r.caveats().is_empty());
+        tag(passed.is_some() && has_caveat, "caveated", theme.warn());
+        let judged = passed.and_then(|last| last.verdict.judged);
+        if let Some(some) = judged.filter(|judged| judged.judged < judged.of) {
+            let text = format!("{} of {} workloads", some.judged, some.of);
+            tag(true, &text, theme.quiet());
         }
-        if self.model.runs.is_idle()
-            && self
-                .model
-                .runs
-                .last
-                .as_ref()
-                .is_some_and(|last| last.record.is_foreign())
-        {
-            words.push(("foreign", theme.warn()));
-        }
-        if self.report().is_some_and(|r| {
-            r.emulated()
-                || r.device()
-                    .is_some_and(|d| attribute(d, "emulated").is_some())
-        }) {
-            words.push(("emulated", theme.warn()));
-        }
-        // A caveated result is a pass with a mark.
-        let stands = self.model.runs.is_idle()
-            && self
-                .model
-                .runs
-                .last
-                .as_ref()
-                .is_some_and(|last| last.verdict.outcome == Outcome::Pass);
-        if stands && self.report().is_some_and(|r| !r.caveats().is_empty()) {
-            words.push(("caveated", theme.warn()));
-        }
-        let judged = self
-            .model
-            .runs
-            .last
-            .as_ref()
-            .filter(|_| stands)
-            .and_then(|last| last.verdict.judged);
-        let some = judged.filter(|judged| judged.judged < judged.of);
-        let some = some.map(|judged| format!("{} of {} workloads", judged.judged, judged.of));
-        words.extend(some.as_deref().map(|some| (some, theme.quiet())));
-        if self.model.setup.external.is_some() {
-            words.push(("external", theme.accent()));
-        }
-        if self.model.runs.paused {
-            words.push(("paused", theme.warn()));
-        }
-        if self.model.runs.check_follows {
-            words.push(("a check follows", theme.accent()));
-        }
-        words
-            .into_iter()
-            .flat_map(|(word, style)| [Span::raw("  "), Span::styled(word.to_owned(), style)])
-            .collect()
+        let is_external = self.model.setup.external.is_some();
+        tag(is_external, "external", theme.accent());
+        tag(runs.paused, "paused", theme.warn());
+        tag(runs.check_follows, "a check follows", theme.accent());
+        let spans = |(word, style)| [Span::raw("  "), Span::styled(word, style)];
+        words.into_iter().flat_map(spans).collect()
     }
 
     /// `◐ VERIFY  ▰▰▰▱▱▱ 3/10  2.3 s`, of a run or of the held-out check before a keep.

@@ -1,10 +1,11 @@
 //! The names of the views with their keys, the present one marked: in the head of a large screen,
 //! in the foot of a small one.
 
-use crate::keymap::Keymap;
-use crate::theme::Theme;
+use super::action_for;
+use crate::geometry::Button;
+use crate::model::Model;
 use crate::views::View;
-use ratatui::text::Span;
+use ratatui::prelude::*;
 
 /// Which of the names are shown. A narrow screen keeps the keys of all views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,15 +23,11 @@ impl ViewNames {
     pub(super) const ALL: [ViewNames; 3] = [ViewNames::All, ViewNames::Present, ViewNames::None];
 }
 
-pub(super) fn view_names(
-    here: View,
-    names: ViewNames,
-    keymap: &Keymap,
-    theme: &Theme,
-) -> Vec<(View, Span<'static>)> {
+fn view_names(model: &Model, names: ViewNames) -> Vec<(View, Span<'static>)> {
+    let theme = &model.appearance.theme;
     let named = View::ALL.into_iter().filter_map(|view| {
-        let key = keymap.key(super::action_for(view));
-        let is_here = view == here;
+        let key = model.appearance.keymap.key(action_for(view));
+        let is_here = view == model.panes.view;
         let is_named = names == ViewNames::All || (names == ViewNames::Present && is_here);
         let sign = match (is_here, names) {
             (true, _) => "▸",
@@ -40,16 +37,42 @@ pub(super) fn view_names(
         let text = match (is_named, key.is_empty()) {
             (true, true) => format!("{sign}{} ", view.name()),
             (true, false) => format!("{sign}{key} {} ", view.name()),
-            // Without its key and its name nothing is left of a view.
             (false, true) => return None,
             (false, false) => format!("{sign}{key} "),
         };
-        let style = if is_here {
-            theme.title(true)
-        } else {
-            theme.quiet()
+        let style = match is_here {
+            true => theme.title(true),
+            false => theme.quiet(),
         };
         Some((view, Span::styled(text, style)))
     });
     named.collect()
+}
+
+/// Draws the names as buttons at the right end of a row, the first of the forms that fits.
+pub(super) fn draw_views(
+    model: &Model,
+    frame: &mut Frame,
+    row: Rect,
+    forms: &[ViewNames],
+) -> Vec<Button> {
+    let columns =
+        |named: &[(View, Span)]| named.iter().map(|(_, name)| name.width()).sum::<usize>();
+    let all = forms.iter().map(|names| view_names(model, *names));
+    let fits = |named: &Vec<(View, Span)>| columns(named) <= usize::from(row.width);
+    let named = all.into_iter().find(fits).unwrap_or_default();
+    let mut x = row.right() - columns(&named) as u16;
+    let button = |(view, name): (View, Span)| {
+        let width = name.width() as u16;
+        let place = Rect {
+            x,
+            width,
+            height: 1,
+            ..row
+        };
+        frame.render_widget(name, place);
+        x += width;
+        (place, action_for(view))
+    };
+    named.into_iter().map(button).collect()
 }

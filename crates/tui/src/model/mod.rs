@@ -197,7 +197,7 @@ impl Model {
     /// The description of a discard for which nothing was typed: the run's reason.
     pub fn default_description(&self) -> String {
         match &self.runs.last {
-            Some(last) if !last.verdict.why.is_empty() => printable(&last.verdict.why).into_owned(),
+            Some(last) if !last.verdict.why.is_empty() => printable(&last.verdict.why),
             _ => "no reason given".to_owned(),
         }
     }

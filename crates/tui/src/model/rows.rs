@@ -77,7 +77,7 @@ impl Model {
             _ => {
                 let columns = panes.text(pane).columns();
                 let document = panes.document(pane, self.data(), columns);
-                Rows::new(document.rows(), move |at| document.text(at, columns))
+                Rows::new(document.rows(), move |at| document.text(at))
             }
         }
     }

@@ -108,7 +108,7 @@ impl Model {
                 | NotAllowed::OutsideInclude(_)
                 | NotAllowed::UncommittedInclude { .. }
         );
-        names_files.then(|| printable(&why.to_string()).into_owned())
+        names_files.then(|| printable(&why.to_string()))
     }
 
     fn can_discard(&self) -> Result<(), String> {

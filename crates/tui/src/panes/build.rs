@@ -46,7 +46,7 @@ pub fn rows(data: ScreenData, columns: usize) -> Lines {
     let lines = facts.into_iter().map(|(name, value)| {
         Line::from(vec![
             Span::styled(pad(name, NAMES), theme.quiet()),
-            Span::raw(fit(&value, columns.saturating_sub(NAMES)).into_owned()),
+            Span::raw(fit(&value, columns.saturating_sub(NAMES))),
         ])
     });
     let state = device_state::line(report, theme).into_iter();
@@ -64,7 +64,7 @@ fn extents(words: &str) -> &str {
 fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
     let mut tell = |name, value: Option<String>| out.extend(value.map(|value| (name, value)));
-    let words = |key| report.value(key).map(|value| printable(value).into_owned());
+    let words = |key| report.value(key).map(|value| printable(value));
     let bytes = |key| report.number(key).map(format::bytes);
     let reused = report
         .value("build_s")
@@ -98,9 +98,7 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
     );
     tell(
         "built for",
-        report
-            .built_for()
-            .map(|target| printable(target).into_owned()),
+        report.built_for().map(|target| printable(target)),
     );
     let launches = report.launches();
     let is_list = launches.iter().any(|launch| launch.entry.is_some());
@@ -132,7 +130,7 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         let noun = if blocks == "1" { "block" } else { "blocks" };
         let shape =
             format!("{entry}{blocks} {noun} of {block} threads{cluster}{cooperative}{maps}");
-        tell("launch", Some(printable(&shape).into_owned()));
+        tell("launch", Some(printable(&shape)));
         let dynamic = launch.shared_bytes.filter(|bytes| !is_list || *bytes > 0);
         tell(
             "dynamic shared",

@@ -157,7 +157,7 @@ fn head(shown: &ShownCommit, data: ScreenData, columns: usize) -> Lines {
         };
         let mut spans = vec![
             Span::styled(format!("{} ", file.kind.sign()), theme.accent()),
-            Span::raw(printable(&path).into_owned()),
+            Span::raw(printable(&path)),
         ];
         match file.is_binary {
             true => spans.push(Span::styled(

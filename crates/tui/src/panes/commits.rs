@@ -85,7 +85,7 @@ fn detail<'a>(entry: &'a LogEntry, data: ScreenData) -> Line<'a> {
     let (setup, quiet) = (data.setup, data.theme().quiet());
     let mut parts = vec![
         format::date(entry.time, &data.appearance.zone),
-        printable(&entry.author).into_owned(),
+        printable(&entry.author),
     ];
     if let Some(experiment) = own(entry, setup) {
         let row = &experiment.row;
@@ -93,18 +93,9 @@ fn detail<'a>(entry: &'a LogEntry, data: ScreenData) -> Line<'a> {
             experiment.figure().unwrap_or(row.throughput_sps),
             experiment.objective(&setup.objective),
         );
-        parts.push(format!(
-            "{} {}",
-            format::count(value),
-            format::unit(&objective)
-        ));
+        parts.push(format!("{} {}", format::count(value), objective.unit()));
         parts.push(format!("kernel {} µs", format::count(row.kernel_us)));
-        parts.extend(
-            experiment
-                .device
-                .as_deref()
-                .map(|d| printable(d).into_owned()),
-        );
+        parts.extend(experiment.device.as_deref().map(|d| printable(d)));
     }
     Line::styled(pad(&parts.join(" · "), 200), quiet)
 }

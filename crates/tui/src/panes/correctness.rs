@@ -193,7 +193,7 @@ fn diagnostics(report: &Report, failed: bool, columns: usize, theme: &Theme) -> 
             .map(|c| format!(":{c}"))
             .unwrap_or_default();
         let place = format!("{sign} {}:{}{column}", printable(file), diagnostic.line);
-        let message = printable(&diagnostic.message).into_owned();
+        let message = printable(&diagnostic.message);
         if width(&place) + 2 + width(&message) <= columns {
             out.push(Line::from(vec![
                 Span::styled(place, style),

@@ -49,7 +49,7 @@ fn replace(view: &mut DiffView, diff: &Result<String, String>, kept: Option<&mut
 pub fn note(data: ScreenData, shown: Option<&Experiment>) -> String {
     match (&data.selection.comparing, shown) {
         (Some([a, b]), _) => format!("{} and {}", printable(&a.commit), printable(&b.commit)),
-        (None, Some(experiment)) => printable(&experiment.row.commit).into_owned(),
+        (None, Some(experiment)) => printable(&experiment.row.commit),
         (None, None) => String::new(),
     }
 }

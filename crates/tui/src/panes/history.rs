@@ -170,7 +170,7 @@ fn nothing(data: ScreenData) -> String {
              of other clones."
         ));
     }
-    printable(text.trim_end_matches('.')).into_owned()
+    printable(text.trim_end_matches('.'))
 }
 
 /// The bounds of the run in progress once its harness has printed them, else of the last run.
@@ -191,7 +191,7 @@ fn note(data: ScreenData, state: &HistoryState) -> String {
         .comparable()
         .points
         .objective(&data.setup.objective);
-    let unit = format::unit(&objective);
+    let unit = objective.unit();
     let count = data.repository.comparable().len();
     let noun = if count == 1 {
         "experiment"
@@ -419,7 +419,7 @@ fn describe(
     let figure = comparable.points.figure(experiment);
     let objective = comparable.points.objective(&data.setup.objective);
     let number = match figure {
-        Some(value) => format!("{} {}", format::count(value), format::unit(&objective)),
+        Some(value) => format!("{} {}", format::count(value), objective.unit()),
         None if row.status == Status::Rules => String::new(),
         None => row.correctness.to_string(),
     };
@@ -444,7 +444,7 @@ fn describe(
         ));
     }
     spans.extend([
-        Span::styled(printable(&row.commit).into_owned(), theme.accent()),
+        Span::styled(printable(&row.commit), theme.accent()),
         Span::styled(
             format!(" {} {}", mark(row.status), row.status.word()),
             theme.experiment(row.status),

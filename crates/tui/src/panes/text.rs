@@ -17,7 +17,9 @@ impl Panes {
     ) -> Document<'a> {
         let around = self.around;
         Document::of(match pane {
-            Pane::Correctness => correctness::lines(data, columns),
+            Pane::Correctness => {
+                return Document::of(correctness::lines(data, columns)).fitted(columns);
+            }
             Pane::Gauges => gauges::rows(data),
             Pane::Build => build::rows(data, columns),
             Pane::Profile => profile::rows(data, columns),
@@ -28,7 +30,8 @@ impl Panes {
             Pane::Commit => return commit::document(data, &self.commit, columns),
             Pane::Experiment => {
                 let shown = self.shown(data);
-                return experiment::document(data, shown, &self.experiment, around, columns);
+                let state = &self.experiment;
+                return experiment::document(data, shown, state, around, columns).fitted(columns);
             }
             _ => Vec::new(),
         })

@@ -151,7 +151,7 @@ pub fn draw(
 /// they become one figure.
 fn note(of: &str, table: &WorkloadTable, sort: Option<Sort>) -> String {
     let mut parts: Vec<String> = Vec::new();
-    parts.extend((!of.is_empty()).then(|| printable(of).into_owned()));
+    parts.extend((!of.is_empty()).then(|| printable(of)));
     parts.push(table.workloads.len().to_string());
     parts.extend(sort.map(|sort| format!("by {} {}", sort.column.name(), arrow(sort.descending))));
     let counts = [Speed::Faster, Speed::Same, Speed::Slower, Speed::Undecided];

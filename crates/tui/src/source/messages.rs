@@ -179,7 +179,7 @@ fn put(all: &mut Vec<SourceMessage>, message: SourceMessage) {
 fn message(diagnostic: &Diagnostic, text: &str, freshness: Freshness) -> SourceMessage {
     SourceMessage {
         severity: diagnostic.severity,
-        text: printable(text).into_owned(),
+        text: printable(text),
         column: diagnostic.column,
         freshness,
     }

@@ -118,6 +118,11 @@ impl Runs {
         }
     }
 
+    /// The last run, if it has this number.
+    pub fn last_of(&mut self, run: RunId) -> Option<&mut FinishedRun> {
+        self.last.as_mut().filter(|last| last.start.id == run)
+    }
+
     /// The last run, if it is this one.
     pub fn last_if(&self, run: RunId) -> Option<&FinishedRun> {
         self.last

@@ -24,7 +24,7 @@ pub struct Setup {
 impl Setup {
     pub fn of(project: &Project) -> Self {
         Setup {
-            name: printable(&project.name()).into_owned(),
+            name: printable(&project.name()),
             kernel: project.kernel_name.clone(),
             objective: project.config.objective.clone(),
             goal: project.config.goal,
@@ -35,7 +35,7 @@ impl Setup {
 
     /// The kernel's file without its folder, as sentences name it.
     pub fn file(&self) -> String {
-        printable(self.kernel.rsplit('/').next().unwrap_or(&self.kernel)).into_owned()
+        printable(self.kernel.rsplit('/').next().unwrap_or(&self.kernel))
     }
 
     /// The experiment is about this kernel.

@@ -109,14 +109,14 @@ pub fn parse_scheme_file(file: &Path, text: &str) -> Result<Scheme, String> {
             .into_owned();
     }
     for text in [&mut scheme.name, &mut scheme.author] {
-        *text = printable(text).into_owned();
+        *text = printable(text);
     }
     Ok(scheme)
 }
 
 /// The error message of a scheme's file, safe to print.
 pub fn scheme_file_error(file: &Path, reason: &dyn Display) -> String {
-    printable(&format!("the colour scheme {}: {reason}", file.display())).into_owned()
+    printable(&format!("the colour scheme {}: {reason}", file.display()))
 }
 
 impl Catalogue {
@@ -218,7 +218,6 @@ impl Catalogue {
             "there is no theme '{wanted}'{near}: choose one of {}, or a base16 scheme of your own, {own}",
             names.join(", ")
         ))
-        .into_owned()
     }
 }
 

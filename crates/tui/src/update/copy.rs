@@ -12,7 +12,7 @@ impl Model {
         };
         let (text, cut) = shortened(&text);
         let what = match text.lines().count() {
-            0 | 1 => fit(&text, 60).into_owned(),
+            0 | 1 => fit(&text, 60),
             lines => format!("{lines} lines"),
         };
         let rest = if cut {

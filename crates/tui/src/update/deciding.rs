@@ -173,11 +173,7 @@ impl Model {
 
     /// New lines of the held-out check before a keep. They follow the run's own lines in run.log.
     pub(super) fn on_held_out(&mut self, run: RunId, batch: Batch) {
-        let is_last = self
-            .runs
-            .last
-            .as_ref()
-            .is_some_and(|last| last.start.id == run);
+        let is_last = self.runs.last_of(run).is_some();
         if self.decision.in_progress != Some(Deciding::Keep) || !is_last {
             return self.ignore();
         }
@@ -208,12 +204,7 @@ impl Model {
                 self.say_decided(&decided);
                 self.decision.expected_bytes =
                     (decided.status != Status::Keep).then_some(ExpectedBytes::Incumbent);
-                if let Some(last) = self
-                    .runs
-                    .last
-                    .as_mut()
-                    .filter(|l| Some(l.start.id) == decided.run)
-                {
+                if let Some(last) = decided.run.and_then(|run| self.runs.last_of(run)) {
                     last.decided = Some(decided.status);
                 }
                 self.emit(Effect::Refresh)
@@ -262,7 +253,7 @@ impl Model {
                     )
                 });
                 self.ask_question(Overlay::Question {
-                    text: printable(&question).into_owned(),
+                    text: printable(&question),
                     about: About::Undo(run),
                 });
             }
@@ -284,12 +275,7 @@ impl Model {
         self.selection.details = None;
         match result {
             Ok(undone) => {
-                if let Some(last) = self
-                    .runs
-                    .last
-                    .as_mut()
-                    .filter(|last| last.start.id == undone.run)
-                {
+                if let Some(last) = self.runs.last_of(undone.run) {
                     last.decided = None;
                 }
                 let (run, word) = (undone.run, undone.status.word());

@@ -126,6 +126,6 @@ fn figure_of(run: &FinishedRun, setup: &Setup) -> String {
     format!(
         " {} {}{emulated}",
         format::count(measure.value),
-        format::unit(&setup.objective)
+        setup.objective.unit()
     )
 }

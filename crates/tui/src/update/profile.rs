@@ -1,6 +1,7 @@
 //! Profiles: when one is read for a view, and the key that has one made.
 
 use crate::effect::Effect;
+use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::panes::source::HotLines;
@@ -90,7 +91,7 @@ impl Model {
     pub(super) fn start_profile(&mut self) {
         self.profiles.running = Some(self.now);
         self.profiles.failed = None;
-        let stop = self.way(crate::keymap::Action::Stop);
+        let stop = self.way(Action::Stop);
         self.inform(format!(
             "a profile of the bytes on disk is being made; {stop} ends it"
         ));
@@ -103,7 +104,7 @@ impl Model {
         match result {
             Ok(run) => {
                 self.profiles.made += 1;
-                let device = self.way(crate::keymap::Action::Device);
+                let device = self.way(Action::Device);
                 self.inform(format!("run {run} has a profile: {device} shows it"));
             }
             Err(why) => {

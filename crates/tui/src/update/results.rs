@@ -113,7 +113,7 @@ impl Model {
             "Put the kernel of {commit} ({tried}) on disk, as {kernel}? What is there now is kept in git, and nothing \
              is committed."
         );
-        let text = printable(&text).into_owned();
+        let text = printable(&text);
         let about = About::Restore(commit);
         self.overlays.push(Overlay::Question { text, about });
     }

@@ -176,12 +176,7 @@ impl Model {
             return;
         }
         let idle = self.runs.is_idle();
-        if let Some(last) = self
-            .runs
-            .last
-            .as_mut()
-            .filter(|last| idle && last.start.id == loaded.run)
-        {
+        if let Some(last) = self.runs.last_of(loaded.run).filter(|_| idle) {
             last.report = loaded.report;
             self.panes.log.start(loaded.run);
             self.panes.log.push(0, loaded.lines);

@@ -125,11 +125,6 @@ pub fn cut(
     )
 }
 
-/// Half of a length; the first part gets the odd cell.
-pub fn half(length: u16, gap: u16) -> u16 {
-    length.saturating_sub(gap).div_ceil(2)
-}
-
 fn from_share(share: u16, length: u16) -> u16 {
     let first = (u32::from(share) * u32::from(length) + 500) / 1000;
     u16::try_from(first).unwrap_or(length)

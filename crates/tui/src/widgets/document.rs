@@ -50,6 +50,17 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Cuts each line to so many columns.
+    #[must_use]
+    pub fn fitted(mut self, columns: usize) -> Self {
+        for section in &mut self.sections {
+            if let Body::Lines(lines) = &mut section.body {
+                lines.iter_mut().for_each(|line| fit_line(line, columns));
+            }
+        }
+        self
+    }
+
     /// How many rows the text has.
     pub fn rows(&self) -> usize {
         // No blank row behind the last.
@@ -61,12 +72,12 @@ impl<'a> Document<'a> {
     }
 
     /// The text of row `at`.
-    pub fn text(&self, at: usize, columns: usize) -> Cow<'a, str> {
+    pub fn text(&self, at: usize) -> Cow<'a, str> {
         let mut left = at;
         for section in &self.sections {
             if left < section.rows() {
                 return match left.checked_sub(section.title_rows()) {
-                    Some(row) => section.body.text(row, columns).into(),
+                    Some(row) => section.body.text(row).into(),
                     None => section.title.clone().into(),
                 };
             }
@@ -154,18 +165,14 @@ impl<'a> Section<'a> {
         } = sheet;
         let (titles, blank) = (self.title_rows(), self.rows() - 1);
         if rows.start < titles {
-            let title = Line::styled(fit(&self.title, columns).into_owned(), theme.strong());
+            let title = Line::styled(fit(&self.title, columns), theme.strong());
             out.push(search_highlight::mark(title, needle, theme));
         }
         let skip = rows.start.saturating_sub(titles);
         let take = rows.end.min(blank).saturating_sub(titles) - skip;
         match &self.body {
             Body::Lines(lines) => {
-                let lines = lines
-                    .iter()
-                    .skip(skip)
-                    .take(take)
-                    .map(|l| fit_line(l.clone(), columns));
+                let lines = lines.iter().skip(skip).take(take).cloned();
                 out.extend(lines.map(|line| search_highlight::mark(line, needle, theme)));
             }
             Body::Diff(view) => {
@@ -192,13 +199,10 @@ impl<'a> Section<'a> {
 }
 
 impl Body<'_> {
-    /// The text of row `at`; of a line that is cut, its visible part.
-    fn text(&self, at: usize, columns: usize) -> String {
+    /// The text of row `at`.
+    fn text(&self, at: usize) -> String {
         match self {
-            Body::Lines(lines) => lines
-                .get(at)
-                .map(|line| fit_line(line.clone(), columns).to_string())
-                .unwrap_or_default(),
+            Body::Lines(lines) => lines.get(at).map(Line::to_string).unwrap_or_default(),
             Body::Diff(view) => view.text(at),
             Body::Log(lines) => lines
                 .get(at)

@@ -39,13 +39,12 @@ pub fn labelled(
     rows.into_iter().enumerate().map(line).collect()
 }
 
-/// The line as far as it fits into so many columns.
-pub fn fit_line(mut line: Line<'static>, columns: usize) -> Line<'static> {
+/// Cuts a line to so many columns.
+pub fn fit_line(line: &mut Line<'static>, columns: usize) {
     let mut room = columns;
     for span in &mut line.spans {
-        let cut = fit(&span.content, room).into_owned();
+        let cut = fit(&span.content, room);
         room = room.saturating_sub(width(&span.content));
         span.content = cut.into();
     }
-    line
 }

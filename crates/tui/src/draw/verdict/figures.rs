@@ -40,7 +40,7 @@ impl Banner<'_> {
         let theme = self.theme();
         let verdict = &last.verdict;
         if verdict.outcome != Outcome::Pass {
-            return vec![Span::raw(printable(&verdict.why).into_owned())];
+            return vec![Span::raw(printable(&verdict.why))];
         }
         let mut line = Vec::new();
         match verdict.figure(&self.model.setup.objective) {
@@ -154,7 +154,7 @@ impl Banner<'_> {
         let known = peers::of(last, &self.model.repository)
             .filter(|_| last.verdict.outcome == Outcome::Pass)?;
         let text = known.in_words(self.model.repository.time_of_day(self.model.now))?;
-        Some(printable(&text).into_owned())
+        Some(printable(&text))
     }
 
     pub(super) fn change_style(&self, change: &Change) -> Style {
@@ -173,7 +173,7 @@ impl Banner<'_> {
 /// The unit of a figure, as in `sps`, of several workloads with their aggregate:
 /// `sps (geometric mean of 54)`.
 fn unit_of(figure: &Figure) -> String {
-    let unit = printable(format::unit(&figure.objective)).into_owned();
+    let unit = printable(figure.objective.unit());
     match figure.aggregate {
         Some(aggregate) => format!("{unit} ({aggregate})"),
         None => unit,

@@ -91,7 +91,7 @@ fn title(report: &Report, gate: &Gate, more: &str, theme: &Theme) -> Line<'stati
     let [_, worst] = strip::worst(report, gate, &points, cells);
     Line::from(vec![
         Span::styled(sign, style),
-        Span::styled(printable(&gate.name).into_owned(), theme.strong()),
+        Span::styled(printable(&gate.name), theme.strong()),
         Span::styled(
             format!("  {worst}"),
             if gate.passes() { theme.text() } else { style },

@@ -53,12 +53,12 @@ fn head(
     let names = both
         .keys
         .each_ref()
-        .map(|key| (printable(&key.commit).into_owned(), theme.accent()));
+        .map(|key| (printable(&key.commit), theme.accent()));
     let mut out = vec![table.row("", names)];
     let status = cells_of(|e| format!("{} {}", mark(e.row.status), e.row.status.word()));
     let [a, b] = status;
     out.push(table.row("status", [(a, styles[0]), (b, styles[1])]));
-    let described = cells_of(|e| printable(&e.row.description).into_owned());
+    let described = cells_of(|e| printable(&e.row.description));
     let rows = described.map(|text| wrap(&text, table.cell_columns().max(8)));
     for at in 0..rows[0].len().max(rows[1].len()) {
         let label = if at == 0 { "description" } else { "" };
@@ -82,11 +82,11 @@ fn head(
     ));
     out.extend(table.plain(
         "device",
-        cells_of(|e| printable(e.device.as_deref().unwrap_or_default()).into_owned()),
+        cells_of(|e| printable(e.device.as_deref().unwrap_or_default())),
     ));
     let measure = common_measure(experiments);
     let objective = measure.map_or_else(|| objective.clone(), ChosenMeasure::objective);
-    let unit = printable(format::unit(&objective)).into_owned();
+    let unit = printable(objective.unit());
     let [a, b] = measures_of(experiments, measure);
     out.push(table.row(&unit, [(a, theme.strong()), (b, theme.strong())]));
     let times = experiments.map(|e| e.map(|e| e.row.kernel_us).filter(|us| *us > 0.0));

@@ -26,7 +26,7 @@ impl Page<'_> {
     fn fact(&self, label: &str, text: &str) -> Line<'static> {
         let theme = self.data.theme();
         let label = format!("  {}  ", pad(label, LABEL));
-        let text = printable(text).into_owned();
+        let text = printable(text);
         Line::from(vec![
             Span::styled(label, theme.quiet()),
             Span::styled(text, theme.text()),
@@ -160,7 +160,7 @@ fn head(experiment: &Experiment, record: Option<&Record>, page: Page) -> Lines {
 /// `165,210 sps (164,880 … 165,540)  6.05 µs  faster +3.1 % (+2.8 … +3.4) vs incumbent`.
 fn figures(experiment: &Experiment, objective: &Objective, theme: &Theme) -> Option<Line<'static>> {
     let figure = experiment.figure()?;
-    let unit = printable(format::unit(&experiment.objective(objective))).into_owned();
+    let unit = printable(experiment.objective(objective).unit());
     let about = if experiment.emulated { "~" } else { "" };
     let measured = &experiment.measured;
     let (figure, ends) = format::measure(figure, measured.shown().and_then(|m| m.low.zip(m.high)));
@@ -296,7 +296,7 @@ fn held_out_check(held_out: &HeldOut, page: Page) -> Lines {
         figure.extend(
             measured
                 .chosen
-                .map(|chosen| format!(" {}", format::unit(&chosen.of.objective()))),
+                .map(|chosen| format!(" {}", chosen.of.objective().unit())),
         );
         figure.extend(
             measured

@@ -60,7 +60,7 @@ pub fn lines(reports: &[Report; 2], is_comparable: bool, table: &Columns) -> Lin
         let more = ratio.map_or_else(String::new, |ratio| format!("   {ratio}"));
         common.extend(ratio.map(|ratio| (ratio.ratio, wanted.clone())));
         // A cut name might be that of another workload.
-        let mut label = printable(&wanted).into_owned();
+        let mut label = printable(&wanted);
         if width(&label) > table.label_columns() {
             rows.push(Line::styled(std::mem::take(&mut label), theme.quiet()));
         }

@@ -25,7 +25,7 @@ pub fn text(
     let row = &experiment.row;
     let change = experiment.measured.change;
     match column {
-        Column::Commit => printable(&row.commit).into_owned(),
+        Column::Commit => printable(&row.commit),
         Column::Status => {
             let caveat = if experiment.measured.caveated {
                 " !"
@@ -43,7 +43,7 @@ pub fn text(
                 && experiment.measure() != data.repository.comparable().points.measure() =>
         {
             let objective = experiment.objective(&data.setup.objective);
-            let unit = format::unit(&objective);
+            let unit = objective.unit();
             format!(
                 "{} {unit}",
                 figure(experiment, width.saturating_sub(unit.len() + 1))
@@ -61,7 +61,7 @@ pub fn text(
                 }
                 .to_string()
             });
-            fit(&printable(&text.unwrap_or_default()), width).into_owned()
+            fit(&printable(&text.unwrap_or_default()), width)
         }
         Column::KernelUs if row.kernel_us > 0.0 => format::count(row.kernel_us),
         Column::KernelUs => String::new(),
@@ -75,11 +75,11 @@ pub fn text(
             let kernel = experiment.kernel.as_deref().map(problem);
             // A change of the rules may be about every problem.
             let unknown = if row.status == Status::Rules { "" } else { "?" };
-            fit(&printable(kernel.unwrap_or(unknown)), width).into_owned()
+            fit(&printable(kernel.unwrap_or(unknown)), width)
         }
         Column::Device => {
-            let device = printable(experiment.device.as_deref().unwrap_or_default()).into_owned();
-            fit(in_short(&device), width).into_owned()
+            let device = printable(experiment.device.as_deref().unwrap_or_default());
+            fit(in_short(&device), width)
         }
         Column::When => experiment
             .decided
@@ -89,7 +89,7 @@ pub fn text(
             .run
             .map(|run| run.to_string())
             .unwrap_or_default(),
-        Column::Description => printable(&row.description).into_owned(),
+        Column::Description => printable(&row.description),
     }
 }
 
@@ -117,7 +117,7 @@ pub fn description(
     }
     let text = printable(&experiment.row.description);
     match about.is_empty() {
-        true => text.into_owned(),
+        true => text,
         false => format!("[{}] {text}", printable(&about.join(", "))),
     }
 }

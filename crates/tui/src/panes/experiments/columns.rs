@@ -107,9 +107,7 @@ fn is_figure(column: Column) -> bool {
 pub fn name(column: Column, data: ScreenData) -> String {
     let points = &data.repository.comparable().points;
     match column {
-        Column::Figure => {
-            printable(format::unit(&points.objective(&data.setup.objective))).into_owned()
-        }
+        Column::Figure => printable(points.objective(&data.setup.objective).unit()),
         _ => column.name().to_owned(),
     }
 }

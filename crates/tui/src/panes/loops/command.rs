@@ -21,7 +21,7 @@ pub fn rows(data: ScreenData, columns: usize) -> Lines {
     let lines = view
         .output
         .iter()
-        .map(|line| Line::raw(fit(&printable(line), columns).into_owned()));
+        .map(|line| Line::raw(fit(&printable(line), columns)));
     let answer = view
         .state
         .as_ref()

@@ -56,7 +56,7 @@ pub fn rows(
         header.extend(VERDICTS.map(|(name, columns)| pad_left(name, columns)));
         header += "  best so far";
     }
-    let header = Line::styled(fit(&header, columns).into_owned(), theme.quiet());
+    let header = Line::styled(fit(&header, columns), theme.quiet());
     let of_lane = |lane: &LaneView| of_lane(lane, names, now, objective, columns, theme);
     std::iter::once(header)
         .chain(lanes.iter().flat_map(of_lane))
@@ -112,7 +112,7 @@ fn of_lane(
 /// What a lane does, and for how long.
 fn does(lane: &LaneView, now: Timestamp, theme: &Theme) -> (String, Style) {
     let state = match &lane.state {
-        Err(why) => return (printable(why).into_owned(), theme.bad()),
+        Err(why) => return (printable(why), theme.bad()),
         Ok(None) => return ("has not begun".to_owned(), theme.quiet()),
         Ok(Some(state)) => state,
     };
@@ -149,7 +149,7 @@ fn best(best: Option<&Best>, objective: &Objective) -> String {
         return "none kept yet".to_owned();
     };
     let unit = if best.objective == objective.to_string() {
-        format::unit(objective)
+        objective.unit()
     } else {
         &best.objective
     };

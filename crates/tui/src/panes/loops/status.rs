@@ -59,7 +59,7 @@ pub fn rows(data: ScreenData, columns: usize) -> Lines {
             "the loop's files are read …".to_owned(),
             theme.quiet(),
         )],
-        Some(Err(why)) => vec![fact("", printable(why).into_owned(), theme.bad())],
+        Some(Err(why)) => vec![fact("", printable(why), theme.bad())],
         Some(Ok(view)) => match &view.state {
             None if view.lanes.is_empty() => what_a_loop_is(data, view, theme),
             None => of_lanes(data, view, theme),
@@ -115,7 +115,7 @@ fn what_a_loop_is(data: ScreenData, view: &LoopView, theme: &Theme) -> Vec<Fact>
         ),
         text(""),
         text("Start one in another terminal:"),
-        fact("", printable(&line).into_owned(), theme.key()),
+        fact("", printable(&line), theme.key()),
         text(""),
         text(
             "`lab agent-guide` says what the command is told and what it may do. The loop shows here, and it goes on when this \
@@ -132,7 +132,7 @@ fn of_lanes(data: ScreenData, view: &LoopView, theme: &Theme) -> Vec<Fact> {
          as they are. `lab auto status{argument}` says more.",
         data.setup.kernel
     );
-    vec![fact("", printable(&text).into_owned(), theme.quiet())]
+    vec![fact("", printable(&text), theme.quiet())]
 }
 
 fn of_loop(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> Vec<Fact> {
@@ -151,7 +151,7 @@ fn of_loop(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> V
         .map(|device| format!(" · {device}"))
         .unwrap_or_default();
     let lane = format!("{} on {branch}{device}", state.kernel);
-    facts.push(fact("lane", printable(&lane).into_owned(), theme.text()));
+    facts.push(fact("lane", printable(&lane), theme.text()));
     facts.push(fact(
         "experiments",
         experiments(view, state, now),
@@ -169,18 +169,18 @@ fn of_loop(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> V
     if let Some(turn) = &state.last_turn {
         facts.push(fact(
             "last turn",
-            printable(&turn.in_words()).into_owned(),
+            printable(&turn.in_words()),
             outcome_style(turn.outcome, theme),
         ));
         let errors = turn
             .answer_error
             .iter()
-            .map(|error| fact("answer", printable(error).into_owned(), theme.warn()));
+            .map(|error| fact("answer", printable(error), theme.warn()));
         facts.extend(errors);
         facts.extend(
             turn.noticed
                 .iter()
-                .map(|line| fact("noticed", printable(line).into_owned(), theme.warn())),
+                .map(|line| fact("noticed", printable(line), theme.warn())),
         );
         if let Some(first) = turn.ignored.first() {
             let more = match turn.ignored.len() {
@@ -198,7 +198,7 @@ fn of_loop(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> V
         state
             .trouble
             .iter()
-            .map(|why| fact("failed", printable(why).into_owned(), theme.warn())),
+            .map(|why| fact("failed", printable(why), theme.warn())),
     );
     facts
 }
@@ -263,7 +263,7 @@ fn by_hand(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> O
         "▲ {file} is not the incumbent: a person has edited it. {waits}. To hand back, keep the edit ({keep}) or discard it \
          ({discard}), which puts the incumbent back; the loop then goes on.",
     );
-    Some(fact("by hand", printable(&text).into_owned(), theme.warn()))
+    Some(fact("by hand", printable(&text), theme.warn()))
 }
 
 fn experiments(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
@@ -299,7 +299,7 @@ fn best(data: ScreenData, view: &LoopView) -> String {
         format!(
             "{about}{} {}, ",
             format::count(measure.value),
-            format::unit(&data.setup.objective)
+            data.setup.objective.unit()
         )
     });
     let description = match run.description.as_str() {

@@ -44,7 +44,7 @@ fn row(run: &LoopRun, columns: usize, theme: &Theme) -> Line<'static> {
         Span::raw(format!("{} ", pad_left(&run.id.to_string(), RUN))),
         Span::styled(pad(came, CAME), style),
         Span::raw(format!("{} ", pad_left(&change, CHANGE))),
-        Span::raw(fit(words.trim(), columns.saturating_sub(used)).into_owned()),
+        Span::raw(fit(words.trim(), columns.saturating_sub(used))),
     ])
 }
 

@@ -74,10 +74,7 @@ fn of_loop(found: &SassLoop, columns: usize, theme: &Theme) -> Lines {
     let shown = found.instructions.iter().take(INSTRUCTIONS);
     out.extend(shown.map(|of| {
         let text = format!("  {:#06x} {}", of.address, of.text);
-        Line::styled(
-            crate::text::fit(&printable(&text), columns).into_owned(),
-            theme.quiet(),
-        )
+        Line::styled(crate::text::fit(&printable(&text), columns), theme.quiet())
     }));
     if count > INSTRUCTIONS {
         out.push(Line::styled(

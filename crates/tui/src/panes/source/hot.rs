@@ -83,8 +83,7 @@ impl HotLines {
         };
         let mut cell = format!("{:>3.0}% ", mark.percent);
         if columns >= SAMPLES + STALL {
-            let stall = main_stall(&mark.profiled)
-                .map(|reason| printable(facts::reason(reason)).into_owned());
+            let stall = main_stall(&mark.profiled).map(|reason| printable(facts::reason(reason)));
             cell += &pad(&stall.unwrap_or_default(), STALL - 1);
             cell.push(' ');
         }
@@ -126,7 +125,7 @@ impl HotLines {
             let meaning = facts::meaning(reason)
                 .map(|words| format!(": {words}"))
                 .unwrap_or_default();
-            printable(&format!("{:>3.0} % {reason}{meaning}", share(*samples))).into_owned()
+            printable(&format!("{:>3.0} % {reason}{meaning}", share(*samples)))
         }));
         if mark.excess() > 0 {
             rows.push(format!(
@@ -149,7 +148,6 @@ impl HotLines {
                 of.address,
                 of.text
             ))
-            .into_owned()
         }));
         if profiled.sass.is_empty() {
             rows.push("the profile has no instructions of this line".to_owned());

@@ -16,7 +16,7 @@ const STEPS: [f64; BAR] = [1.0, 1.005, 1.01, 1.02, 1.05, 1.10, 1.25, 1.50];
 
 pub fn text(column: Column, workload: &Workload, symbols: SymbolSet) -> String {
     match column {
-        Column::Name => printable(&workload.name).into_owned(),
+        Column::Name => printable(&workload.name),
         Column::Time => workload
             .us
             .map(|us| format::measure(us.value, ends(&us)).0)

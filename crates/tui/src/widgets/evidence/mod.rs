@@ -174,7 +174,7 @@ pub fn correct(report: &Report, theme: &Theme) -> Option<Line<'static>> {
     Some(Line::from(vec![
         Span::styled(format!("{sign} "), style),
         Span::styled("correctness  ", theme.text()),
-        Span::styled(printable(value).into_owned(), style),
+        Span::styled(printable(value), style),
     ]))
 }
 
@@ -246,7 +246,7 @@ fn ratio_text(value: &str) -> String {
     let end = |name| attribute(value, name).and_then(number);
     let (Some(ratio), Some(low), Some(high)) = (number(first_word(value)), end("low"), end("high"))
     else {
-        return printable(value).into_owned();
+        return printable(value);
     };
     let [ratio, low, high] = format::distinct([ratio, low, high], |ratio| format!("{ratio:.4}"));
     let blocks = match attribute(value, "quads") {
@@ -273,12 +273,12 @@ pub fn provenance(report: &Report, theme: &Theme) -> Option<Line<'static>> {
 pub fn value_text(value: &str) -> String {
     let end = |name| attribute(value, name).and_then(number);
     let Some(figure) = number(first_word(value)) else {
-        return printable(value).into_owned();
+        return printable(value);
     };
     let ends = end("low").zip(end("high"));
     match (AggregateOf::of_value(value), ends, attribute(value, "of")) {
         (None, None, Some(of)) => format!("{} of {}", printable(first_word(value)), printable(of)),
-        (None, None, None) => printable(value).into_owned(),
+        (None, None, None) => printable(value),
         (aggregate, ends, _) => {
             let (figure, ends) = format::measure(figure, ends);
             let aggregate = aggregate.map(|aggregate| aggregate.to_string());

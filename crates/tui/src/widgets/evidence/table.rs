@@ -26,10 +26,7 @@ pub fn of_report(report: &Report, columns: usize, theme: &Theme) -> Lines {
     match report.workload_count() {
         count if count >= SEVERAL => {
             let text = format!("  {count} workloads, in the pane Workloads");
-            vec![Line::styled(
-                fit(&text, columns).into_owned(),
-                theme.quiet(),
-            )]
+            vec![Line::styled(fit(&text, columns), theme.quiet())]
         }
         _ => lines(&report.workloads(), columns, theme),
     }
@@ -48,7 +45,7 @@ fn lines(rows: &[Vec<(&str, &str)>], columns: usize, theme: &Theme) -> Lines {
     let cell = |row: &[(&str, &str)], key: &str| {
         row.iter()
             .find(|(k, _)| *k == key)
-            .map(|(_, v)| printable(v).into_owned())
+            .map(|(_, v)| printable(v))
             .unwrap_or_default()
     };
     let widths: Vec<usize> = keys
@@ -74,7 +71,7 @@ fn lines(rows: &[Vec<(&str, &str)>], columns: usize, theme: &Theme) -> Lines {
             pad(text, widths[at])
         }
     };
-    let join = |cells: Vec<String>| fit(&format!("  {}", cells.join("  ")), columns).into_owned();
+    let join = |cells: Vec<String>| fit(&format!("  {}", cells.join("  ")), columns);
     let head = join(
         keys.iter()
             .enumerate()
