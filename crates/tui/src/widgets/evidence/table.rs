@@ -3,7 +3,7 @@
 
 use crate::text::{fit, pad, pad_left, printable, width};
 use crate::theme::Theme;
-use crate::widgets::Lines;
+use crate::widgets::paragraph::Lines;
 use lab_protocol::report::{Report, number};
 use ratatui::text::{Line, Span};
 
