@@ -19,15 +19,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The lab's own crates, the folder of each, and which of the others each may use.
-const CRATES: [(&str, &str, &[&str]); 9] = [
+const CRATES: [(&str, &str, &[&str]); 10] = [
     ("lab-stats", "harness/stats", &[]),
+    ("lab-source", "crates/source", &[]),
     ("lab-system", "crates/system", &[]),
     ("lab-protocol", "harness/protocol", &["lab-stats"]),
     ("lab-python", "harness/python", &[]),
     (
         "lab-device",
         "harness/device",
-        &["lab-protocol", "lab-system"],
+        &["lab-protocol", "lab-source", "lab-system"],
     ),
     (
         "lab-judge",
@@ -36,6 +37,7 @@ const CRATES: [(&str, &str, &[&str]); 9] = [
             "lab-device",
             "lab-protocol",
             "lab-python",
+            "lab-source",
             "lab-stats",
             "lab-system",
         ],
@@ -43,7 +45,7 @@ const CRATES: [(&str, &str, &[&str]); 9] = [
     (
         "lab-core",
         "crates/core",
-        &["lab-protocol", "lab-python", "lab-system"],
+        &["lab-protocol", "lab-python", "lab-source", "lab-system"],
     ),
     ("lab-tui", "crates/tui", &["lab-core", "lab-protocol"]),
     (

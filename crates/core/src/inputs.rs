@@ -9,16 +9,12 @@ mod error;
 mod files;
 mod includes;
 mod peer_files;
-mod python;
 mod set;
-mod tokens;
 mod value_files;
 
 pub use error::KernelError;
 pub(crate) use files::InputFiles;
-pub(crate) use includes::{Include, includes};
 pub use peer_files::{PeerTable, tables as peer_tables};
-pub(crate) use python::{imports, search_path};
 
 use crate::config::Harness;
 use crate::project::Project;
@@ -26,6 +22,8 @@ use crate::run::Fingerprint;
 use crate::run::peers::PeerSource;
 use crate::run::record::InputFile;
 use lab_protocol::Language;
+use lab_source::fingerprint::{Cut, cut_cpp, cut_python};
+use lab_source::imports::imports;
 use lab_system::root::{Refused, refusal};
 use set::Set;
 use std::fmt;
@@ -136,12 +134,19 @@ impl fmt::Debug for Source {
 /// A hash of a kernel's tokens, in hex: the same for kernels that differ only in comments and
 /// blanks.
 pub(crate) fn tokens_of(kernel: &[u8], language: Language) -> String {
-    tokens::hash(kernel, language)
+    lab_source::fingerprint::hash(kernel, cut(language))
+}
+
+fn cut(language: Language) -> Cut {
+    match language {
+        Language::Cuda => cut_cpp,
+        Language::Python => cut_python,
+    }
 }
 
 /// How many tokens a kernel has. `None` where more than its tokens counts.
 pub(crate) fn token_count(kernel: &[u8], language: Language) -> Option<usize> {
-    tokens::count(kernel, language)
+    lab_source::fingerprint::count(kernel, cut(language))
 }
 
 impl Inputs {
@@ -168,7 +173,7 @@ impl Inputs {
             .first()
             .map(|kernel| Language::of(&kernel.path))
             .unwrap_or_default();
-        tokens::hash(self.kernel(), language)
+        tokens_of(self.kernel(), language)
     }
 
     /// The fingerprint with the kernel's tokens in place of its bytes: the same for inputs that
@@ -358,7 +363,7 @@ fn rule_files(folder: &Path) -> Vec<String> {
 /// dot: `torch` of `torch.nn`.
 pub fn imported_packages(source: &[u8]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for import in python::imports(source)
+    for import in imports(source)
         .into_iter()
         .filter(|import| import.dots == 0)
     {

@@ -55,7 +55,6 @@ pub mod cpu;
 pub mod cuda;
 mod imports;
 pub mod sandbox;
-pub mod source_places;
 pub mod telemetry;
 
 pub use api::{

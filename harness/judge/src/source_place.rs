@@ -4,7 +4,7 @@
 use crate::outcome::Stop;
 use crate::worker::{NO_KERNEL, NO_STATEMENT, STATEMENT_OF, TWO_STATEMENTS};
 use lab_device::OTHER_PARAMETERS;
-use lab_device::source_places::{launch_statements, line_of_kernel, line_of_launch_statement};
+use lab_source::functions::{functions, launch_statements};
 
 /// Puts the line before the text of a failure that names a launch statement, or a kernel with other
 /// parameters than the problem's, of this source, and before that of a source that lacks one of
@@ -23,9 +23,11 @@ pub fn with_line(stop: Stop, source: &str) -> Stop {
     }
 }
 
-fn line_of(text: &str, source: &str) -> Option<u32> {
+fn line_of(text: &str, source: &str) -> Option<usize> {
     if let Some(rest) = text.strip_prefix(STATEMENT_OF) {
-        return line_of_launch_statement(source, rest.split_whitespace().next()?);
+        let entry = rest.split_whitespace().next()?;
+        let mut statements = launch_statements(source).into_iter();
+        return statements.find_map(|(of, line)| (of == entry).then_some(line));
     }
     let (kernel, what) = text.strip_prefix("kernel '")?.split_once('\'')?;
     what.trim_start()
@@ -34,9 +36,15 @@ fn line_of(text: &str, source: &str) -> Option<u32> {
         .flatten()
 }
 
+/// The line on which the parameters of a `__global__` function begin.
+fn line_of_kernel(source: &str, kernel: &str) -> Option<usize> {
+    let mut functions = functions(source).into_iter();
+    functions.find_map(|f| (f.is_kernel && f.name == kernel).then_some(f.line))
+}
+
 /// The line that a missing kernel or launch statement belongs to, and what to change there beside
 /// what the text says.
-fn line_of_missing(text: &str, source: &str) -> Option<(u32, String)> {
+fn line_of_missing(text: &str, source: &str) -> Option<(usize, String)> {
     let entry_after = |beginning: &str| Some(text.strip_prefix(beginning)?.split_once(':')?.0);
     if let Some(entry) = entry_after(TWO_STATEMENTS) {
         let mut lines = launch_statements(source)

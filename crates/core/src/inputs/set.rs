@@ -1,14 +1,16 @@
 //! Collects the inputs of a project: adds files, and follows what they include or import.
 
 use super::files::InputFiles;
-use super::includes::{Include, IncludeDirs, includes};
+use super::includes::IncludeDirs;
 use super::{
     FILE_LIMIT, INCLUDE_LIMIT, KernelError, OutsideInclude, PROBLEM, Role, SIZE_LIMIT, Source,
-    TOTAL_LIMIT, in_hex, peer_tables, plain, python, value_files,
+    TOTAL_LIMIT, in_hex, peer_tables, plain, value_files,
 };
 use crate::project::Project;
 use crate::run::record::InputFile;
 use lab_protocol::Language;
+use lab_source::directive::{Include, includes};
+use lab_source::imports::{Import, imports, search_path};
 use lab_system::root::{Refused, refusal};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -168,11 +170,7 @@ impl<'a> Set<'a> {
         while let Some(source) = self.sources.get(next) {
             let folder = source.path.parent().unwrap_or(Path::new("/")).to_path_buf();
             if Language::of(&source.path) == Language::Python {
-                let imports = source
-                    .bytes
-                    .as_deref()
-                    .map(python::imports)
-                    .unwrap_or_default();
+                let imports = source.bytes.as_deref().map(imports).unwrap_or_default();
                 self.count(imports.len())?;
                 for file in imports
                     .iter()
@@ -228,11 +226,11 @@ impl<'a> Set<'a> {
     /// The files that an import of a file in `folder` means: those in the first folder of the
     /// search path, which begins with `start`, that holds any. Empty for a module that is not in
     /// the repository.
-    fn modules(&self, import: &python::Import, start: &Path, folder: &Path) -> Vec<PathBuf> {
+    fn modules(&self, import: &Import, start: &Path, folder: &Path) -> Vec<PathBuf> {
         let is_there =
             |path: &Path| self.project.relative(path).is_some() && self.files.is_there(path);
         let bases = match import.dots {
-            0 => python::search_path(start, &self.project.root, is_there),
+            0 => search_path(start, &self.project.root, is_there),
             _ => vec![folder.to_path_buf()],
         };
         let found = bases.iter().map(|base| -> Vec<PathBuf> {

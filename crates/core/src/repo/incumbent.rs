@@ -1,10 +1,12 @@
 //! The incumbent's files, as HEAD holds them: the kernel and its local includes or imports.
 
-use crate::inputs::{self, Include};
+use crate::inputs;
 use crate::repo::{Project, Repo, blob_in, exact, head_commit};
 use anyhow::{Context, Result};
 use git2::{Commit, Oid, Repository};
 use lab_protocol::Language;
+use lab_source::directive::{Include, includes};
+use lab_source::imports::{imports, search_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -105,12 +107,12 @@ fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>
             .unwrap_or(Path::new(""))
             .to_path_buf();
         if Language::of(&path) == Language::Python {
-            let imports = inputs::imports(blob.content());
+            let imports = imports(blob.content());
             let is_there = |file: &Path| {
                 file.to_str()
                     .is_some_and(|file| blob_in(commit, file).is_some())
             };
-            let search = inputs::search_path(kernel_folder, Path::new(""), is_there);
+            let search = search_path(kernel_folder, Path::new(""), is_there);
             let bases = |dots: usize| {
                 if dots == 0 {
                     search.as_slice()
@@ -138,7 +140,7 @@ fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>
             });
             continue;
         }
-        for include in inputs::includes(blob.content()) {
+        for include in includes(blob.content()) {
             // As inputs are found: beside the including file, or in the kernel's folder.
             let (name, beside) = match include {
                 Include::Quoted(name) => (name, Some(folder.as_path())),

@@ -246,7 +246,8 @@ fn with_python(command: &mut Command, project: &Project, tree: &Path) {
         return;
     }
     let (own, root) = (project.problem_dir.as_path(), project.root.as_path());
-    let folders = inputs::search_path(own, root, |file: &Path| file.is_file()).into_iter();
+    let folders =
+        lab_source::imports::search_path(own, root, |file: &Path| file.is_file()).into_iter();
     for folder in folders.filter(|folder| folder != own && folder != root) {
         if let Ok(below) = folder.strip_prefix(root) {
             command.arg("--root").arg(tree.join(below));

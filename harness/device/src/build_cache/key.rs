@@ -1,6 +1,8 @@
 //! The key of a build in the cache: a hash of everything that the image depends on.
 
 use crate::api::BuildRequest;
+use lab_source::cpp::joined;
+use lab_source::directive::{Include, includes};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -36,7 +38,7 @@ pub fn of(request: &BuildRequest, compiler: &str) -> Option<String> {
             continue;
         }
         let own = path.parent().map(Path::to_owned);
-        for name in includes(&String::from_utf8_lossy(&bytes))? {
+        for name in included(&bytes)? {
             // Takes every file of that name, because the compiler decides in which order it
             // searches the folders. A name that is in none of them belongs to the toolkit or to the
             // lab.
@@ -66,7 +68,7 @@ pub fn own_build() -> &'static str {
 
 /// The names in a source's include directives, also of those that a condition leaves out. `None`
 /// where a directive does not spell its file's name, or where the source asks for the time.
-fn includes(source: &str) -> Option<Vec<String>> {
+fn included(source: &[u8]) -> Option<Vec<String>> {
     const UNHASHABLE: [&str; 7] = [
         "__DATE__",
         "__TIME__",
@@ -76,70 +78,13 @@ fn includes(source: &str) -> Option<Vec<String>> {
         "#embed",
         "%:",
     ];
-    if UNHASHABLE.iter().any(|word| source.contains(word)) {
+    let text = joined(&String::from_utf8_lossy(source));
+    if UNHASHABLE.iter().any(|word| text.contains(word)) {
         return None;
     }
-    let spliced = source.replace("\\\r\n", "").replace("\\\n", "");
-    let mut names = Vec::new();
-    for line in spliced.lines() {
-        let Some(at) = line.find('#') else { continue };
-        if !line[at..].contains("include") && !line[at..].contains("import") {
-            continue;
-        }
-        if line[..at].trim_start().starts_with("//") {
-            continue;
-        }
-        names.push(name_in(&line[at + 1..]).filter(|_| line[..at].trim().is_empty())?);
-    }
-    Some(names)
-}
-
-/// `lab.h` of ` include "lab.h" // …`.
-fn name_in(directive: &str) -> Option<String> {
-    let spelled = directive.trim_start().strip_prefix("include")?.trim_start();
-    let close = match spelled.chars().next()? {
-        '"' => '"',
-        '<' => '>',
-        _ => return None,
+    let name = |include| match include {
+        Include::Quoted(name) | Include::Angled(name) => Some(name),
+        Include::Macro(_) => None,
     };
-    spelled[1..]
-        .split_once(close)
-        .map(|(name, _)| name.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(source: &str, expected: Option<&[&str]>) {
-        let expected = expected.map(|names| names.iter().map(|n| (*n).to_owned()).collect());
-        assert_eq!(includes(source), expected, "{source}");
-    }
-
-    #[test]
-    fn names_are_read_from_the_directives() {
-        check(
-            "#include \"a.h\"\n # include <b/c.h> // x\nint include;\n",
-            Some(&["a.h", "b/c.h"]),
-        );
-        check("#if 0\n#include \"a.h\"\n#endif\n", Some(&["a.h"]));
-        check("#incl\\\nude \"a.h\"\n", Some(&["a.h"]));
-        check(
-            "// #include what you need\nint x; // include # of lines\n",
-            Some(&[]),
-        );
-    }
-
-    #[test]
-    fn a_name_that_is_not_spelled_out_is_not_guessed() {
-        check("#include NAME\n", None);
-        check("/* */ #include \"a.h\"\n", None);
-        check("#/**/include \"a.h\"\n", None);
-        check("#include_next <a.h>\n", None);
-        check("#import \"a.h\"\n", None);
-        check("%:include \"a.h\"\n", None);
-        check("#if __has_include(\"a.h\")\n#endif\n", None);
-        check("const char* when = __TIME__;\n", None);
-    }
+    includes(source).into_iter().map(name).collect()
 }

@@ -2,7 +2,7 @@
 //! that provide CUDA's names, and every CUDA thread runs as a coroutine.
 //!
 //! # From source to image (`build`)
-//! `lex` and `rewrite` rewrite the constructs that no header can define, in place and line by line.
+//! `rewrite` rewrites the constructs that no header can define, in place and line by line.
 //! Static `__shared__` declarations become references into the block's shared memory. A construct
 //! that this device cannot run (inline PTX, tensor cores, asynchronous copies, clusters, textures)
 //! becomes an error at its line, unless the source guards it by `#ifndef LAB_CPU`. Local includes
@@ -64,7 +64,6 @@ mod coroutines;
 mod driver;
 mod headers;
 mod launch;
-pub(crate) mod lex;
 mod order;
 mod races;
 mod rewrite;

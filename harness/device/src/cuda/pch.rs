@@ -12,6 +12,8 @@
 
 use super::headers;
 use super::nvrtc::{Input, Nvrtc};
+use lab_source::cpp::{Token, TokenKind, tokens};
+use lab_source::directive::Directive;
 use std::path::{Path, PathBuf};
 
 /// What is precompiled, and everything it depends on.
@@ -130,46 +132,18 @@ fn make(nvrtc: &Nvrtc, prefix: &Prefix, file: PathBuf) -> Option<PathBuf> {
 /// `is_fixed` gets the name as it is written, such as `<cuda_fp16.h>` or `"lab.h"`. Ends at the
 /// first line that is not such an include.
 pub fn leading_includes(source: &str, is_fixed: impl Fn(&str) -> bool) -> String {
-    let mut lines = String::new();
-    let mut rest = source;
-    loop {
-        rest = after_comments(rest);
-        let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
-        match included(line) {
-            Some(header) if is_fixed(header) => lines.push_str(&format!("#include {header}\n")),
-            _ => return lines,
-        }
-        rest = after;
-    }
-}
-
-fn after_comments(mut text: &str) -> &str {
-    loop {
-        text = text.trim_start();
-        if let Some(comment) = text.strip_prefix("//") {
-            text = comment.split_once('\n').map_or("", |(_, after)| after);
-        } else if let Some(comment) = text.strip_prefix("/*") {
-            text = comment.split_once("*/").map_or("", |(_, after)| after);
-        } else {
-            return text;
-        }
-    }
-}
-
-/// Returns `<cooperative_groups.h>` of `#include <cooperative_groups.h>`. `None` where more than a
-/// comment follows.
-fn included(line: &str) -> Option<&str> {
-    let directive = line
-        .trim_start()
-        .strip_prefix('#')?
-        .trim_start()
-        .strip_prefix("include")?
-        .trim_start();
-    let close = if directive.starts_with('<') { '>' } else { '"' };
-    let end = 2 + directive.get(1..)?.find(close)?;
-    let after = directive[end..].trim();
-    let whole = directive.starts_with(['<', '"']) && (after.is_empty() || after.starts_with("//"));
-    whole.then(|| &directive[..end])
+    let included = |token: Token| {
+        let line = token.text(source);
+        let directive = Directive::parse(line).filter(|d| d.name == "include")?;
+        let header = directive.spelled_header()?;
+        let after = directive.rest[header.len()..].trim();
+        let is_whole = after.is_empty() || after.starts_with("//");
+        (token.kind == TokenKind::Directive && is_whole && is_fixed(header)).then_some(header)
+    };
+    let headers = tokens(source).into_iter().map_while(included);
+    headers
+        .map(|header| format!("#include {header}\n"))
+        .collect()
 }
 
 #[cfg(test)]

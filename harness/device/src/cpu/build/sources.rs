@@ -2,6 +2,7 @@
 
 use crate::api::BuildRequest;
 use crate::cpu::rewrite::{self, DeviceBranch, Edit, Refusal};
+use lab_source::line_at;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ impl<'r> Sources<'r> {
     ) -> io::Result<String> {
         self.count += 1;
         if let Some(at) = source.bytes().position(|byte| byte == 0) {
-            let line = 1 + source[..at].matches('\n').count();
+            let line = line_at(source, at);
             self.unreadable +=
                 &format!("{shown_as}:{line}: error: the source holds a NUL byte. Remove it.\n");
         }
@@ -68,7 +69,7 @@ impl<'r> Sources<'r> {
                 continue;
             };
             if !path.is_file() {
-                let line = 1 + source[..include.start].matches('\n').count();
+                let line = line_at(source, include.start);
                 self.unreadable += &format!(
                     "{shown_as}:{line}: error: {} is no file but a device, a pipe or a socket, and is not included. \
                      Include a file.\n",
@@ -83,11 +84,8 @@ impl<'r> Sources<'r> {
                 _ => path.display().to_string(),
             };
             if let Some(name) = self.include(&path, &shown)? {
-                edits.push(Edit {
-                    start: include.start,
-                    end: include.end,
-                    text: rewrite::quoted(&name),
-                });
+                let quoted = rewrite::quoted(&name);
+                edits.push(Edit::new(include.start, include.end, quoted));
             }
         }
         Ok(format!(

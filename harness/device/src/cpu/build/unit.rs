@@ -318,11 +318,7 @@ fn without_words(text: &Preprocessed) -> Result<String, String> {
             GLOBAL => "__attribute__((used))",
             _ => continue,
         };
-        edits.push(Edit {
-            start: token.start,
-            end: token.end,
-            text: plain.into(),
-        });
+        edits.push(Edit::new(token.start, token.end, plain));
     }
     Ok(apply(&text.text, edits))
 }

@@ -8,17 +8,17 @@ impl Pass<'_> {
     pub(super) fn assembly(&mut self, at: usize) -> usize {
         let mut open = at + 1;
         while matches!(
-            self.word(open),
+            self.code.word(open),
             "volatile" | "__volatile__" | "inline" | "goto"
         ) {
             open += 1;
         }
-        if !self.punct(open, b'(') {
+        if !self.code.punct(open, b'(') {
             return at + 1;
         }
-        let close = self.closing(open);
-        let (start, end) = (self.tokens[at].start, self.tokens[close].end);
-        let lines = "\n".repeat(self.source[start..end].matches('\n').count());
+        let close = self.code.partner(open);
+        let (start, end) = (self.code.tokens[at].start, self.code.tokens[close].end);
+        let lines = "\n".repeat(self.code.text[start..end].matches('\n').count());
         let reason = "inline PTX cannot run on the cpu device (guard it with #ifndef LAB_CPU)";
         let refusal = self.refuse(start, reason);
         self.edit(start, end, refusal + &lines);

@@ -3,6 +3,9 @@
 
 use super::DeviceBranch;
 use super::pass::Pass;
+use lab_source::cpp::words;
+use lab_source::directive::Directive;
+use lab_source::line_at;
 
 /// The macros that only one of the two devices defines.
 const MACROS: [&str; 8] = [
@@ -17,21 +20,17 @@ const MACROS: [&str; 8] = [
 ];
 
 impl Pass<'_> {
-    /// Notes a condition or a macro that names one of [`MACROS`]. `text` is a directive, and
-    /// `start` its first byte.
-    pub(super) fn branch_in_directive(&mut self, word: &str, text: &str, start: usize) {
-        if !matches!(
-            word,
-            "if" | "ifdef" | "ifndef" | "elif" | "elifdef" | "elifndef" | "define"
-        ) {
+    /// Notes a condition or a macro that names one of [`MACROS`]. `start` is the directive's first
+    /// byte.
+    pub(super) fn branch_in_directive(&mut self, directive: Directive, start: usize) {
+        let asks = [
+            "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "define",
+        ];
+        if !asks.contains(&directive.name) {
             return;
         }
-        let code = text.split("//").next().unwrap_or_default();
-        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let found = code
-            .split(|c| !is_letter(c))
-            .find(|word| MACROS.contains(word));
-        if let Some(found) = found {
+        let mut words = words(directive.rest).into_iter();
+        if let Some(found) = words.find(|word| MACROS.contains(word)) {
             self.branch(found, start);
         }
     }
@@ -39,20 +38,19 @@ impl Pass<'_> {
     /// Notes a word that only differs between the devices: a macro in code, or `device.emulated` in
     /// a launch statement.
     pub(super) fn branch_at_word(&mut self, at: usize) {
-        let word = self.word(at);
-        let emulated = word == "emulated" && at > 0 && self.punct(at - 1, b'.');
+        let word = self.code.word(at);
+        let emulated = word == "emulated" && at > 0 && self.code.punct(at - 1, b'.');
         if emulated || MACROS.contains(&word) {
             self.branch(
                 if emulated { "device.emulated" } else { word },
-                self.tokens[at].start,
+                self.code.tokens[at].start,
             );
         }
     }
 
     fn branch(&mut self, asks_for: &str, start: usize) {
-        let line = self.source[..start].matches('\n').count() + 1;
-        self.branches.get_or_insert(DeviceBranch {
-            line,
+        self.done.branch.get_or_insert(DeviceBranch {
+            line: line_at(self.code.text, start),
             asks_for: asks_for.to_owned(),
         });
     }

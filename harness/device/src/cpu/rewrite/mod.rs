@@ -13,7 +13,7 @@ mod pass;
 mod shared_memory;
 mod unsupported;
 
-use super::lex::lex;
+use lab_source::cpp::Code;
 use pass::Pass;
 
 /// An `#include` of a source, which the builder resolves.
@@ -27,14 +27,25 @@ pub struct Include {
 }
 
 /// A replacement of the source's bytes `start..end`.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edit {
     pub start: usize,
     pub end: usize,
     pub text: String,
 }
 
+impl Edit {
+    pub fn new(start: usize, end: usize, text: impl Into<String>) -> Edit {
+        Edit {
+            start,
+            end,
+            text: text.into(),
+        }
+    }
+}
+
 /// How to rewrite a source.
+#[derive(Default)]
 pub struct Rewritten {
     pub edits: Vec<Edit>,
     pub includes: Vec<Include>,
@@ -80,49 +91,19 @@ pub fn apply(source: &str, mut edits: Vec<Edit>) -> String {
 /// Finds the edits for a source. `shown_as` is the path for `#line`. `unit` makes generated names
 /// unique over the files of one build.
 pub fn rewrite(source: &str, shown_as: &str, unit: usize) -> Rewritten {
-    let tokens = lex(source);
-    let mut pass = Pass::new(source, shown_as, unit, &tokens);
-    pass.run();
-    let Pass {
-        edits,
-        includes,
-        refusals,
-        branches: branch,
-        ..
-    } = pass;
-    Rewritten {
-        edits,
-        includes,
-        refusals,
-        branch,
-    }
+    Pass::new(&Code::new(source, true), shown_as, unit).run()
 }
 
 /// Finds the edits for a text that was preprocessed, in which `__shared__` is written as `shared`:
 /// a macro of the user's own has declared shared memory. The text has no conditions and no macros
 /// any more.
 pub fn rewrite_preprocessed(text: &str, shared: &'static str) -> Rewritten {
-    let tokens = lex(text);
     // No file has this number: the names that are generated here must differ from those in the
     // files.
-    let mut pass = Pass {
-        preprocessed: Some(shared),
-        ..Pass::new(text, "", usize::MAX, &tokens)
-    };
-    pass.run();
-    let Pass {
-        edits,
-        includes,
-        refusals,
-        branches: branch,
-        ..
-    } = pass;
-    Rewritten {
-        edits,
-        includes,
-        refusals,
-        branch,
-    }
+    let code = Code::new(text, true);
+    let mut pass = Pass::new(&code, "", usize::MAX);
+    pass.preprocessed = Some(shared);
+    pass.run()
 }
 
 /// Returns a text as a C string literal.

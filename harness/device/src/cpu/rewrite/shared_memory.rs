@@ -3,7 +3,8 @@
 
 use super::pass::Pass;
 use super::quoted;
-use crate::cpu::lex::TokenKind;
+use lab_source::cpp::TokenKind;
+use lab_source::line_at;
 
 impl Pass<'_> {
     /// Rewrites the declaration with `__shared__` at `at`. Returns the index of the token to go on
@@ -14,21 +15,21 @@ impl Pass<'_> {
             return at + 1;
         };
         let declared: Vec<usize> = (start..end).collect();
-        let is_extern = declared.iter().any(|i| self.word(*i) == "extern");
+        let is_extern = declared.iter().any(|i| self.code.word(*i) == "extern");
         let names = self.declared_names(start, end);
         if names.is_empty() {
             return at + 1;
         }
         match is_extern {
             true if self.preprocessed.is_some() && self.outside() => {
-                let token = self.tokens[at];
+                let token = self.code.tokens[at];
                 let reason = "extern __shared__ memory that a macro declares outside a function is not supported on the cpu device: declare it in the kernel";
                 let refusal = self.refuse(token.start, reason);
                 self.edit(token.start, token.end, refusal);
             }
             true => self.extern_shared(start, end, &names[0]),
             false if self.outside() => {
-                let token = self.tokens[at];
+                let token = self.code.tokens[at];
                 let reason = "static __shared__ memory outside a function is not supported on the cpu device: declare it in the kernel";
                 let refusal = self.refuse(token.start, reason);
                 self.edit(token.start, token.end, refusal);
@@ -41,16 +42,16 @@ impl Pass<'_> {
                     after += &format!(" auto& {member} = lab_cpu_shared<{name}>().{member};");
                 }
                 self.edit(
-                    self.tokens[start].start,
-                    self.tokens[start].start,
+                    self.code.tokens[start].start,
+                    self.code.tokens[start].start,
                     format!("struct {name} {{ "),
                 );
                 for i in declared {
-                    if self.word(i) == "static" || self.is_shared(self.word(i)) {
-                        self.edit(self.tokens[i].start, self.tokens[i].end, "");
+                    if self.code.word(i) == "static" || self.is_shared(self.code.word(i)) {
+                        self.edit(self.code.tokens[i].start, self.code.tokens[i].end, "");
                     }
                 }
-                self.edit(self.tokens[end].end, self.tokens[end].end, after);
+                self.edit(self.code.tokens[end].end, self.code.tokens[end].end, after);
             }
         }
         end + 1
@@ -59,10 +60,10 @@ impl Pass<'_> {
     /// The index of the declaration's semicolon. `None` where it has none.
     fn end_of_declaration(&self, at: usize) -> Option<usize> {
         let mut next = at;
-        while next < self.tokens.len() {
-            match self.tokens[next].kind {
+        while next < self.code.tokens.len() {
+            match self.code.tokens[next].kind {
                 TokenKind::Punct(b';') => return Some(next),
-                TokenKind::Punct(b'(' | b'[' | b'{') => next = self.closing(next),
+                TokenKind::Punct(b'(' | b'[' | b'{') => next = self.code.partner(next),
                 TokenKind::Punct(b')' | b'}') | TokenKind::Directive => return None,
                 _ => {}
             }
@@ -79,20 +80,20 @@ impl Pass<'_> {
         let mut angles = 0usize;
         let mut at = start;
         while at <= end {
-            match self.tokens[at].kind {
+            match self.code.tokens[at].kind {
                 TokenKind::Punct(b'<') => angles += 1,
                 TokenKind::Punct(b'>') => angles = angles.saturating_sub(1),
                 TokenKind::Punct(b'[') => {
                     in_extents |= angles == 0;
-                    at = self.closing(at);
+                    at = self.code.partner(at);
                 }
-                TokenKind::Punct(b'(' | b'{') => at = self.closing(at),
+                TokenKind::Punct(b'(' | b'{') => at = self.code.partner(at),
                 TokenKind::Punct(b',' | b';') if angles == 0 => {
                     names.extend(last.take());
                     in_extents = false;
                 }
                 TokenKind::Word if angles == 0 && !in_extents => {
-                    let word = self.word(at);
+                    let word = self.code.word(at);
                     if !matches!(word, "__align__" | "alignas" | "__attribute__") {
                         last = Some(word.to_owned());
                     }
@@ -112,27 +113,28 @@ impl Pass<'_> {
         let mut extents = String::new();
         let mut at = start;
         while at < end {
-            let token = self.tokens[at];
-            match self.word(at) {
+            let token = self.code.tokens[at];
+            match self.code.word(at) {
                 "extern" | "static" => {}
                 word if self.is_shared(word) => {}
-                "__align__" | "alignas" | "__attribute__" => at = self.closing(at + 1),
-                word if word == name && self.punct(at + 1, b'[') => {
-                    extents = self.source[token.end..self.tokens[end].start].replace('\n', " ");
+                "__align__" | "alignas" | "__attribute__" => at = self.code.partner(at + 1),
+                word if word == name && self.code.punct(at + 1, b'[') => {
+                    extents =
+                        self.code.text[token.end..self.code.tokens[end].start].replace('\n', " ");
                     break;
                 }
                 _ => {
-                    kind += token.text(self.source);
+                    kind += token.text(self.code.text);
                     kind.push(' ');
                 }
             }
             at += 1;
         }
-        let (first, last) = (self.tokens[start].start, self.tokens[end].end);
-        let newlines = self.source[first..last].matches('\n').count();
+        let (first, last) = (self.code.tokens[start].start, self.code.tokens[end].end);
+        let newlines = self.code.text[first..last].matches('\n').count();
         let address = format!("*reinterpret_cast<{kind}(*){extents}>(lab_cpu_dynamic())");
         let text = if self.outside() {
-            let line = self.source[..last].matches('\n').count() + 1;
+            let line = line_at(self.code.text, last);
             format!(
                 "\n#define {name} ({address})\n#line {line} {}\n",
                 quoted(self.shown_as)

@@ -8,7 +8,7 @@
 mod extents;
 
 use super::{DEVICE, GLOBAL, HOST, Preprocessed, SHARED};
-use crate::cpu::lex::TokenKind;
+use lab_source::cpp::TokenKind;
 
 /// A function or a variable that is declared at namespace scope, or a function that is declared in
 /// a class. All positions are indices of tokens.

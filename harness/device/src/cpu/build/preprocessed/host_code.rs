@@ -8,8 +8,8 @@
 //! attribute and finds nothing.
 
 use super::{DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED};
-use crate::cpu::lex::TokenKind;
 use crate::cpu::rewrite::{Edit, apply};
+use lab_source::cpp::TokenKind;
 use std::collections::HashSet;
 
 /// What the attribute says, before the index of the declaration.
@@ -21,7 +21,7 @@ pub struct HostCheck<'t> {
     declarations: &'t [Declaration],
     /// Indices of the declarations that device code must not use.
     host: Vec<usize>,
-    edits: Vec<(usize, usize, String)>,
+    edits: Vec<Edit>,
 }
 
 impl<'t> HostCheck<'t> {
@@ -44,28 +44,25 @@ impl<'t> HostCheck<'t> {
         for index in &host {
             let found = &declarations[*index];
             let start = text.tokens[found.first].start;
-            edits.push((
-                start,
-                start,
-                format!("__attribute__((unavailable(\"{MARK}{index}\"))) "),
-            ));
+            let mark = format!("__attribute__((unavailable(\"{MARK}{index}\"))) ");
+            edits.push(Edit::new(start, start, mark));
             // A constant expression needs its function's body.
             if let Some((open, close)) = found.body.filter(|_| !found.is_constexpr) {
                 let (from, to) = (text.tokens[open].start, text.tokens[close].end);
                 let lines = text.text[from..to].matches('\n').count();
-                edits.push((from, to, format!(";{}", "\n".repeat(lines))));
+                edits.push(Edit::new(from, to, format!(";{}", "\n".repeat(lines))));
             }
         }
         for (at, token) in text.tokens.iter().enumerate() {
             if [DEVICE, HOST, GLOBAL, SHARED].contains(&text.word(at)) {
-                edits.push((token.start, token.end, String::new()));
+                edits.push(Edit::new(token.start, token.end, ""));
             }
         }
         // Without the markers an error names its place in this text, so the use can be looked at.
         let mut start = 0;
         for line in text.text.split_inclusive('\n') {
             if super::marker(line).is_some() {
-                edits.push((start, start + line.len(), "\n".into()));
+                edits.push(Edit::new(start, start + line.len(), "\n"));
             }
             start += line.len();
         }
@@ -80,12 +77,7 @@ impl<'t> HostCheck<'t> {
 
     /// The text for the compiler. It has as many lines as the preprocessed text.
     pub fn text(&self) -> String {
-        let edit = |(start, end, text): &(usize, usize, String)| Edit {
-            start: *start,
-            end: *end,
-            text: text.clone(),
-        };
-        apply(&self.text.text, self.edits.iter().map(edit).collect())
+        apply(&self.text.text, self.edits.clone())
     }
 
     /// Reads the compiler's messages about [`HostCheck::text`]. Returns an error for each use in
@@ -157,7 +149,7 @@ impl<'t> HostCheck<'t> {
         let wanted = start + column.checked_sub(1)?;
         // How far both texts have come with the edits before the place.
         let (mut from, mut to) = (0, 0);
-        for (start, end, text) in &self.edits {
+        for Edit { start, end, text } in &self.edits {
             if *start < from {
                 continue;
             }

@@ -10,8 +10,9 @@ mod declarations;
 pub mod entries;
 pub mod host_code;
 
-use crate::cpu::lex::{Token, TokenKind, lex};
 pub use declarations::{Declaration, declarations};
+use lab_source::cpp::Code;
+use std::ops::Deref;
 use std::path::Path;
 
 /// CUDA's words as the scan sees them: the cpu device's own macros would leave nothing of them.
@@ -47,17 +48,20 @@ struct Origin {
     foreign: bool,
 }
 
-/// The preprocessed text of a unit.
+/// The preprocessed text of a unit, without preprocessor lines among its tokens.
 pub struct Preprocessed {
-    pub text: String,
-    /// Without preprocessor lines.
-    pub tokens: Vec<Token>,
-    /// For each bracket, the index of the one that belongs to it. The last token's index where it
-    /// has none.
-    partners: Vec<usize>,
+    code: Code<String>,
     /// Where each line of the text begins, and where it comes from.
     lines: Vec<(usize, Origin)>,
     files: Vec<String>,
+}
+
+impl Deref for Preprocessed {
+    type Target = Code<String>;
+
+    fn deref(&self) -> &Code<String> {
+        &self.code
+    }
 }
 
 impl Preprocessed {
@@ -96,35 +100,11 @@ impl Preprocessed {
             }
             start += line.len();
         }
-        let tokens: Vec<Token> = lex(&text)
-            .into_iter()
-            .filter(|t| t.kind != TokenKind::Directive)
-            .collect();
-        let partners = partners(&tokens);
         Preprocessed {
-            text,
-            tokens,
-            partners,
+            code: Code::new(text, false),
             lines,
             files,
         }
-    }
-
-    /// The word at an index of the tokens; empty for any other token.
-    pub fn word(&self, at: usize) -> &str {
-        match self.tokens.get(at) {
-            Some(token) if token.kind == TokenKind::Word => token.text(&self.text),
-            _ => "",
-        }
-    }
-
-    pub fn punct(&self, at: usize, punct: u8) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.is(punct))
-    }
-
-    /// The index of the bracket that belongs to the one at `at`.
-    pub fn partner(&self, at: usize) -> usize {
-        self.partners.get(at).copied().unwrap_or(self.tokens.len())
     }
 
     /// The file and the line that a byte of the text comes from.
@@ -175,27 +155,4 @@ fn marker(line: &str) -> Option<(usize, String, bool)> {
     }
     let system = chars.as_str().split_whitespace().any(|flag| flag == "3");
     Some((number, file, system))
-}
-
-/// For each bracket, the index of the one that belongs to it.
-fn partners(tokens: &[Token]) -> Vec<usize> {
-    let mut partners = vec![tokens.len().saturating_sub(1); tokens.len()];
-    let mut open: Vec<(usize, u8)> = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
-        match token.kind {
-            TokenKind::Punct(b'(') => open.push((at, b')')),
-            TokenKind::Punct(b'[') => open.push((at, b']')),
-            TokenKind::Punct(b'{') => open.push((at, b'}')),
-            TokenKind::Punct(close @ (b')' | b']' | b'}')) => {
-                // A bracket that is missing ends with the one around it.
-                if let Some(depth) = open.iter().rposition(|(_, wanted)| *wanted == close) {
-                    partners[open[depth].0] = at;
-                    partners[at] = open[depth].0;
-                    open.truncate(depth);
-                }
-            }
-            _ => {}
-        }
-    }
-    partners
 }

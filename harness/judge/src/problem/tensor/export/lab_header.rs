@@ -1,6 +1,6 @@
 //! The parts of lab.h that stand in an export.
 
-use super::scan::mentions;
+use super::source::mentions;
 use lab_device::LAB_H;
 
 /// What a section of helpers begins with.

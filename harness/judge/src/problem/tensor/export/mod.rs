@@ -5,7 +5,6 @@ mod binding;
 mod formula;
 mod lab_header;
 mod python_kernel;
-mod scan;
 mod source;
 mod standalone;
 mod tables;

@@ -1,7 +1,10 @@
 //! A source as it can stand in another file: its local headers are put in place of their includes,
 //! and what it defines lies in a namespace of its own.
 
-use super::scan::{Kind, Line, lines, words};
+use lab_source::cpp::words;
+use lab_source::directive::Directive;
+use lab_source::functions::functions;
+use lab_source::lines::{Line, LineKind, lines};
 use std::collections::BTreeSet;
 
 /// Reads a local header: its path relative to the problem's folder. `None` if there is no such
@@ -52,62 +55,13 @@ pub fn flatten(text: &str, frame: &Frame, read: ReadHeader) -> Result<Flattened,
 
 /// The names of `extern "C"` functions and of kernels that a source declares.
 pub fn declared_names(text: &str) -> BTreeSet<String> {
-    let code: String = lines(text)
-        .into_iter()
-        .filter(|line| matches!(line.kind, Kind::Code))
-        .map(|line| line.code + "\n")
-        .collect();
-    let words = words(&code);
-    let mut names = BTreeSet::new();
-    for (at, word) in words.iter().enumerate() {
-        let begins = match *word {
-            "__global__" => Some(at + 1),
-            "extern" if words.get(at + 1) == Some(&"\"C\"") => Some(at + 2),
-            _ => None,
-        };
-        names.extend(begins.and_then(|from| declared(&words[from..])));
-    }
-    names
+    let functions = functions(text).into_iter();
+    functions.map(|function| function.name.to_owned()).collect()
 }
 
-/// The name before the first bracket that belongs to no attribute.
-fn declared(words: &[&str]) -> Option<String> {
-    let mut last: Option<&str> = None;
-    let mut at = 0;
-    while let Some(word) = words.get(at) {
-        match *word {
-            "(" if last.is_some_and(|last| last.starts_with("__") || last == "alignas") => {
-                at += after_brackets(&words[at..]);
-                last = None;
-                continue;
-            }
-            "(" => return last.filter(|last| is_name(last)).map(str::to_owned),
-            "{" | "}" | ";" => return None,
-            word => last = Some(word),
-        }
-        at += 1;
-    }
-    None
-}
-
-/// How many words the brackets at the beginning take.
-fn after_brackets(words: &[&str]) -> usize {
-    let mut depth = 0usize;
-    for (at, word) in words.iter().enumerate() {
-        match *word {
-            "(" => depth += 1,
-            ")" => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return at + 1;
-        }
-    }
-    words.len()
-}
-
-fn is_name(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+/// Whether one of these words stands in a source's code or directives.
+pub fn mentions(text: &str, wanted: &[&str]) -> bool {
+    words(text).iter().any(|word| wanted.contains(word))
 }
 
 struct Flattener<'a> {
@@ -164,15 +118,15 @@ impl Flattener<'_> {
     fn file(&mut self, text: &str, folder: &str, nested: usize) -> Result<(), String> {
         let lines = lines(text);
         for (at, line) in lines.iter().enumerate() {
-            match &line.kind {
-                Kind::Blank => self.push(&line.text),
-                Kind::Code => {
+            match line.kind {
+                LineKind::Blank => self.push(line.text),
+                LineKind::Code => {
                     self.open();
-                    self.push(&line.text);
+                    self.push(line.text);
                 }
-                Kind::Directive(name, rest) => match name.as_str() {
-                    "include" => self.include(&line.text, rest, folder, nested)?,
-                    "pragma" if rest == "once" => {}
+                LineKind::Directive(directive) if is_once(directive) => {}
+                LineKind::Directive(Directive { name, rest }) => match name {
+                    "include" => self.include(line.text, rest.trim_end(), folder, nested)?,
                     "if" | "ifdef" | "ifndef" => {
                         if self.state.depth == 0 {
                             let (code, includes) = holds(&lines[at + 1..]);
@@ -184,11 +138,11 @@ impl Flattener<'_> {
                             }
                         }
                         self.state.depth += 1;
-                        self.push(&line.text);
+                        self.push(line.text);
                     }
                     "endif" => {
                         self.state.depth = self.state.depth.saturating_sub(1);
-                        self.push(&line.text);
+                        self.push(line.text);
                     }
                     _ => {
                         if name == "define" {
@@ -197,7 +151,7 @@ impl Flattener<'_> {
                                 .macros
                                 .insert(rest[..end.unwrap_or(rest.len())].to_owned());
                         }
-                        self.push(&line.text);
+                        self.push(line.text);
                     }
                 },
             }
@@ -235,7 +189,7 @@ impl Flattener<'_> {
                     ));
                 }
                 if lines(&text).iter().any(
-                    |line| matches!(&line.kind, Kind::Directive(name, rest) if name == "pragma" && rest == "once"),
+                    |line| matches!(line.kind, LineKind::Directive(directive) if is_once(directive)),
                 ) {
                     self.once.insert(path.clone());
                 }
@@ -266,10 +220,10 @@ fn holds(lines: &[Line]) -> (bool, bool) {
     let mut depth = 1usize;
     let mut includes = false;
     for line in lines {
-        match &line.kind {
-            Kind::Blank => {}
-            Kind::Code => return (true, includes),
-            Kind::Directive(name, rest) => match name.as_str() {
+        match line.kind {
+            LineKind::Blank => {}
+            LineKind::Code => return (true, includes),
+            LineKind::Directive(Directive { name, rest }) => match name {
                 "include" if rest.starts_with('"') => return (true, includes),
                 "include" => includes = true,
                 "if" | "ifdef" | "ifndef" => depth += 1,
@@ -282,6 +236,10 @@ fn holds(lines: &[Line]) -> (bool, bool) {
         }
     }
     (false, includes)
+}
+
+fn is_once(directive: Directive) -> bool {
+    directive.name == "pragma" && directive.rest.trim_end() == "once"
 }
 
 /// A path below a folder, with `.` and `..` resolved where they can be.

@@ -1,7 +1,6 @@
 //! Sources with headers, conditions, comments and strings, as they stand in an export.
 #![allow(clippy::unwrap_used)]
 
-use super::super::scan::mentions;
 use super::*;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,6 @@
 //! The export as one .cu: kernel, reference, and a main that verifies and times.
 
-use super::scan::mentions;
-use super::source::{Flattened, Frame, declared_names, flatten};
+use super::source::{Flattened, Frame, declared_names, flatten, mentions};
 use super::{Exported, Parts, lab_header, shell_word, tables};
 use crate::probe::bounds::CacheState;
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Where what is not read ends: a statement, template arguments, a constructor's initialisers.
 
 use super::Walk;
-use crate::cpu::lex::TokenKind;
+use lab_source::cpp::TokenKind;
 
 impl Walk<'_> {
     /// The index after the next semicolon that no bracket encloses.

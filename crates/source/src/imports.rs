@@ -1,20 +1,16 @@
-//! Finds the `import` statements of a Python source, and the files of the repository that they may
-//! mean.
+//! The `import` statements of a Python source, and the files that they may mean.
 //!
 //! The scan takes too many imports rather than too few: also those in functions and in branches
-//! that do not run. A module that it missed would not be in the copy of the files that is judged,
-//! so that the run would fail and say so.
+//! that do not run. A module that the scan missed would not be in the copy of the files that is
+//! judged, so that the run would fail and say so.
 
-mod lexer;
-
-pub(super) use lexer::{Token, tokens};
-
+use crate::python::{Token, tokens};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// A module that a source imports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Import {
+pub struct Import {
     /// The dots before the name: 0 for an absolute import, 1 for one from the package of the file
     /// itself.
     pub dots: usize,
@@ -56,7 +52,7 @@ impl Import {
 /// its outermost package where the folder is a package, and the root of the repository. `is_there`
 /// tells whether a file exists. The paths may be absolute or relative to the repository, whose root
 /// is `root`.
-pub(crate) fn search_path(
+pub fn search_path(
     kernel_folder: &Path,
     root: &Path,
     is_there: impl Fn(&Path) -> bool,
@@ -78,125 +74,106 @@ pub(crate) fn search_path(
 }
 
 /// The imports of a source, in their order, each once.
-pub(crate) fn imports(source: &[u8]) -> Vec<Import> {
+pub fn imports(source: &[u8]) -> Vec<Import> {
     let text = String::from_utf8_lossy(source);
     let tokens = tokens(text.trim_start_matches('\u{feff}'));
-    let mut found = Vec::new();
-    let mut is_start = true;
     let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate() {
-        let rest = &tokens[at + 1..];
-        match token {
-            Token::Word("import") if is_start => found.extend(plain_imports(rest)),
-            Token::Word("from") if is_start => found.extend(from_import(rest)),
-            Token::Word("import_module" | "__import__") => found.extend(by_function(rest)),
-            _ => {}
+    // `if x: import a` and `import a; import b` are two statements each.
+    let statements = tokens.split(|token| match token {
+        Token::Sign('(' | '[' | '{') => {
+            depth += 1;
+            false
         }
-        match token {
-            Token::Sign('(' | '[' | '{') => depth += 1,
-            Token::Sign(')' | ']' | '}') => depth = depth.saturating_sub(1),
-            _ => {}
+        Token::Sign(')' | ']' | '}') => {
+            depth = depth.saturating_sub(1);
+            false
         }
-        // `if x: import a` and `import a; import b`.
-        is_start = match token {
-            Token::Line(_) => true,
-            Token::Sign(':' | ';') => depth == 0,
-            _ => false,
-        };
-    }
+        Token::Sign(':' | ';') => depth == 0,
+        token => matches!(token, Token::Line(_)),
+    });
     let mut seen = HashSet::new();
-    found.retain(|import| seen.insert(import.clone()));
-    found
+    statements
+        .flat_map(in_statement)
+        .filter(|import| seen.insert(import.clone()))
+        .collect()
 }
 
-/// What follows `import`: `a.b as c, d`.
-fn plain_imports(mut rest: &[Token]) -> Vec<Import> {
-    let mut found = Vec::new();
-    loop {
-        let (module, after) = dotted_name(rest);
-        if module.is_empty() {
-            return found;
-        }
-        found.push(Import {
-            dots: 0,
-            module,
-            names: Vec::new(),
-        });
-        let after = match after {
-            [Token::Word("as"), Token::Word(_), after @ ..] => after,
-            after => after,
-        };
-        let [Token::Sign(','), after @ ..] = after else {
-            return found;
-        };
-        rest = after;
-    }
+fn in_statement(statement: &[Token]) -> Vec<Import> {
+    let mut found = match statement {
+        [Token::Word("import"), rest @ ..] => rest
+            .split(|token| *token == Token::Sign(','))
+            .map(|part| module(part).0)
+            .take_while(|import| import.dots == 0 && !import.module.is_empty())
+            .collect(),
+        [Token::Word("from"), rest @ ..] => from_import(rest).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    found.extend(statement.windows(3).filter_map(by_function));
+    found
 }
 
 /// What follows `from`: `..a.b import c as d, e`.
 fn from_import(rest: &[Token]) -> Option<Import> {
-    let dots = rest
-        .iter()
-        .take_while(|token| **token == Token::Sign('.'))
-        .count();
-    let (module, after) = dotted_name(&rest[dots..]);
+    let (mut import, after) = module(rest);
     let [Token::Word("import"), after @ ..] = after else {
         return None;
     };
-    let mut names = Vec::new();
-    let mut is_name = true;
-    for token in after {
-        match token {
-            Token::Sign('(') => {}
-            Token::Sign(',') => is_name = true,
-            Token::Word(word) => {
-                if std::mem::take(&mut is_name) {
-                    names.push((*word).to_owned());
-                }
-            }
-            // The end of the statement, or `*`.
-            _ => break,
-        }
-    }
-    (dots > 0 || !module.is_empty()).then_some(Import {
-        dots,
-        module,
-        names,
-    })
+    let first_word = |part: &[Token]| {
+        part.iter().find_map(|token| match token {
+            Token::Word(name) => Some((*name).to_owned()),
+            _ => None,
+        })
+    };
+    let names = after.split(|token| *token == Token::Sign(','));
+    import.names = names.filter_map(first_word).collect();
+    (import.dots > 0 || !import.module.is_empty()).then_some(import)
 }
 
-/// What follows `importlib.import_module` or `__import__`: `("a.b")`. A name that is no literal
-/// cannot be followed.
-fn by_function(rest: &[Token]) -> Option<Import> {
-    let [Token::Sign('('), Token::Quote(_), Token::Text(name), ..] = rest else {
+/// The dots and the dotted name with which tokens begin, and what follows these.
+fn module<'t, 's>(tokens: &'t [Token<'s>]) -> (Import, &'t [Token<'s>]) {
+    let is_part = |token: &Token| match token {
+        Token::Word(word) => !["import", "as"].contains(word),
+        token => *token == Token::Sign('.'),
+    };
+    let end = tokens.iter().position(|token| !is_part(token));
+    let (path, after) = tokens.split_at(end.unwrap_or(tokens.len()));
+    let dots = path
+        .iter()
+        .take_while(|token| **token == Token::Sign('.'))
+        .count();
+    let words = path.iter().filter_map(|token| match token {
+        Token::Word(word) => Some((*word).to_owned()),
+        _ => None,
+    });
+    let import = Import {
+        dots,
+        module: words.collect(),
+        names: Vec::new(),
+    };
+    (import, after)
+}
+
+/// `importlib.import_module("a.b")` or `__import__("a.b")`. A name that is no literal cannot be
+/// followed.
+fn by_function(window: &[Token]) -> Option<Import> {
+    let [
+        Token::Word("import_module" | "__import__"),
+        Token::Sign('('),
+        Token::Text { text: name, .. },
+    ] = window
+    else {
         return None;
     };
-    let dots = name.len() - name.trim_start_matches('.').len();
-    let module: Vec<String> = name[dots..].split('.').map(str::to_owned).collect();
+    let path = name.trim_start_matches('.');
+    let module: Vec<String> = path.split('.').map(str::to_owned).collect();
     let is_name = module
         .iter()
         .all(|part| !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric()));
     is_name.then_some(Import {
-        dots,
+        dots: name.len() - path.len(),
         module,
         names: Vec::new(),
     })
-}
-
-fn dotted_name<'t, 's>(mut rest: &'t [Token<'s>]) -> (Vec<String>, &'t [Token<'s>]) {
-    let mut parts = Vec::new();
-    while let [Token::Word(word), after @ ..] = rest {
-        if parts.is_empty() && *word == "import" {
-            break;
-        }
-        parts.push((*word).to_owned());
-        rest = after;
-        match rest {
-            [Token::Sign('.'), after @ ..] => rest = after,
-            _ => break,
-        }
-    }
-    (parts, rest)
 }
 
 #[cfg(test)]

@@ -1,0 +1,21 @@
+//! What a source says before a compiler reads it. One lexer cuts C++ ([`cpp`]), another cuts Python
+//! ([`python`]); includes, imports, functions and fingerprints are read from their tokens.
+//!
+//! The crate opens no file and knows no device.
+
+pub mod cpp;
+pub mod directive;
+pub mod fingerprint;
+pub mod functions;
+pub mod imports;
+pub mod lines;
+pub mod python;
+
+/// The line, from 1, of a byte of a source.
+///
+/// ```
+/// assert_eq!(lab_source::line_at("a\nb", 2), 2);
+/// ```
+pub fn line_at(source: &str, offset: usize) -> usize {
+    1 + source[..offset].matches('\n').count()
+}
