@@ -8,17 +8,14 @@
 use crate::api::{BuildRequest, Builder, Built, DeviceError, FolderTrust, Image, SharedFiles};
 use crate::sandbox::{self, FileAccess, Policy, SandboxState};
 use lab_protocol::Target;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 
 type Job = Box<dyn FnOnce(&mut dyn Builder) + Send>;
 
 /// A [`Builder`] on a confined thread, which ends with this value.
 pub struct ConfinedBuilder {
     jobs: Sender<Job>,
-    version: String,
-    identity: String,
-    shared: SharedFiles,
-    state: SandboxState,
+    opened: Opened,
 }
 
 /// What the thread says once its builder is open.
@@ -37,19 +34,19 @@ impl ConfinedBuilder {
         folder: FolderTrust,
         files: FileAccess,
     ) -> Result<Self, DeviceError> {
-        let (jobs, receiver) = channel();
+        let (jobs, receiver) = channel::<Job>();
         let (say, said) = channel();
         let run = move || {
-            let opened = crate::builder_in(target, folder).map(|builder| confine(builder, files));
-            let (builder, opened) = match opened {
-                Ok((builder, opened)) => (Some(builder), Ok(opened)),
-                Err(error) => (None, Err(error)),
+            let mut builder = crate::builder_in(target, folder);
+            let opened = match &builder {
+                Ok(builder) => Ok(confine(&**builder, files)),
+                Err(error) => Err(error.clone()),
             };
             // The receiver waits below.
             let _ = say.send(opened);
-            builder
-                .into_iter()
-                .for_each(|mut builder| work(&mut *builder, &receiver));
+            if let Ok(builder) = &mut builder {
+                receiver.iter().for_each(|job: Job| job(&mut **builder));
+            }
         };
         let started = std::thread::Builder::new()
             .name("builder".into())
@@ -57,24 +54,13 @@ impl ConfinedBuilder {
         started.map_err(|e| {
             DeviceError::Driver(format!("a thread for the compiler cannot be started: {e}"))
         })?;
-        let Opened {
-            version,
-            identity,
-            shared,
-            state,
-        } = said.recv().map_err(|_| ended())??;
-        Ok(ConfinedBuilder {
-            jobs,
-            version,
-            identity,
-            shared,
-            state,
-        })
+        let opened = said.recv().map_err(|_| ended())??;
+        Ok(ConfinedBuilder { jobs, opened })
     }
 
     /// What holds the builder back.
     pub fn state(&self) -> &SandboxState {
-        &self.state
+        &self.opened.state
     }
 
     /// Runs a job on the thread and returns its result.
@@ -91,28 +77,13 @@ impl ConfinedBuilder {
 }
 
 /// Takes the rights of the calling thread away.
-fn confine(builder: Box<dyn Builder>, mut files: FileAccess) -> (Box<dyn Builder>, Opened) {
-    let (version, identity, shared) = (
-        builder.version(),
-        builder.identity(),
-        builder.shared_files(),
-    );
+fn confine(builder: &dyn Builder, mut files: FileAccess) -> Opened {
     files.execute.extend(builder.own_files());
-    let state = sandbox::enter(Policy::Compiler, &files);
-    (
-        builder,
-        Opened {
-            version,
-            identity,
-            shared,
-            state,
-        },
-    )
-}
-
-fn work(builder: &mut dyn Builder, jobs: &Receiver<Job>) {
-    for job in jobs {
-        job(builder);
+    Opened {
+        version: builder.version(),
+        identity: builder.identity(),
+        shared: builder.shared_files(),
+        state: sandbox::enter(Policy::Compiler, &files),
     }
 }
 
@@ -122,16 +93,16 @@ fn ended() -> DeviceError {
 
 impl Builder for ConfinedBuilder {
     fn version(&self) -> String {
-        self.version.clone()
+        self.opened.version.clone()
     }
 
     fn identity(&self) -> String {
-        self.identity.clone()
+        self.opened.identity.clone()
     }
 
     fn warm(&mut self, request: &BuildRequest) -> bool {
         let own = request.clone();
-        (self.shared)(request).is_ok()
+        (self.opened.shared)(request).is_ok()
             && self.run(move |builder| builder.warm(&own)).unwrap_or(false)
     }
 
@@ -141,7 +112,7 @@ impl Builder for ConfinedBuilder {
     }
 
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
-        (self.shared)(request)?;
+        (self.opened.shared)(request)?;
         let own = request.clone();
         let built = self.run(move |builder| builder.build(&own))??;
         // A part of the compiler may have put a link there, which the judge would follow with its

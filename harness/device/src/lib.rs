@@ -48,12 +48,13 @@
 
 #![warn(missing_docs)]
 
+mod allocations;
 mod api;
 pub mod build_cache;
 pub mod confined;
 pub mod cpu;
 pub mod cuda;
-mod imports;
+mod image;
 pub mod sandbox;
 pub mod telemetry;
 
@@ -66,8 +67,7 @@ pub use api::{
 
 pub use build_cache::own_build;
 pub use cpu::LAB_H;
-pub use cuda::{image_kernels, image_target};
-pub use imports::allocators;
+pub use image::{allocators, image_kernels, image_target};
 
 use lab_protocol::Target;
 

@@ -20,7 +20,6 @@ pub struct BuildRequest {
     /// Further compiler options, from lab.toml. Each compiler gets those that it knows.
     pub options: CompileOptions,
     /// The instrumentation that a tool needs, on the cpu device.
-    #[serde(default)]
     pub sanitizer: Option<Sanitizer>,
     /// Text of the generated header `lab_problem.h`, which `lab.h` includes: the struct `LabDims`.
     pub problem_header: String,
@@ -77,11 +76,9 @@ pub struct Built {
     /// Wall time of the build, in seconds.
     pub seconds: f64,
     /// Whether the image was found in the [build cache](crate::build_cache).
-    #[serde(default)]
     pub reused: bool,
     /// Where the source asks which device it is built for, as in `kernel.cu:26 asks for LAB_CPU`;
     /// only on the cpu device, which then runs another path than a GPU.
-    #[serde(default)]
     pub device_branch: Option<String>,
     /// Registers per thread: the largest number over the module's functions. `None` where the
     /// compiler reports none.
@@ -133,7 +130,9 @@ pub trait Builder {
     }
     /// The key of a build in the [build cache](crate::build_cache), in hex. `None` where the image
     /// may depend on more than can be hashed.
-    fn key(&self, request: &BuildRequest) -> Option<String>;
+    fn key(&self, request: &BuildRequest) -> Option<String> {
+        crate::build_cache::key_of(request, &self.identity())
+    }
     /// Prepares for builds like this one: precompiles its headers. Returns whether they are ready.
     /// A failure is not reported here: the build itself meets it again and reports it.
     fn warm(&mut self, request: &BuildRequest) -> bool;

@@ -65,10 +65,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut lib
             let block = block_of(thread);
             let launch = (*(*block).worker).launch;
             // Writing to a `StderrLine` never fails.
-            let mut line = StderrLine {
-                text: [0; 512],
-                length: 0,
-            };
+            let mut line = StderrLine::NEW;
             let ([bx, by, bz], [x, y, z]) = ((*block).head.index, (*thread).index);
             let _ = write!(line, "kernel '{}': {}", (*launch).kernel, SIGNALS[i].1);
             if signal == libc::SIGSEGV || signal == libc::SIGBUS {
@@ -80,10 +77,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut lib
             let _ = writeln!(line, ", block ({bx},{by},{bz}), thread ({x},{y},{z})");
             libc::write(2, line.text.as_ptr().cast(), line.length);
         } else if signal == libc::SIGSYS {
-            let mut line = StderrLine {
-                text: [0; 512],
-                length: 0,
-            };
+            let mut line = StderrLine::NEW;
             let _ = write!(line, "the kernel's code {}", SIGNALS[i].1);
             line.add_system_call(info);
             let _ = writeln!(line);
@@ -111,6 +105,11 @@ struct StderrLine {
 }
 
 impl StderrLine {
+    const NEW: StderrLine = StderrLine {
+        text: [0; 512],
+        length: 0,
+    };
+
     /// Adds the name of the system call that caused a SIGSYS, or its number.
     ///
     /// # Safety

@@ -143,10 +143,6 @@ impl Builder for NvrtcBuilder {
             .collect()
     }
 
-    fn key(&self, request: &BuildRequest) -> Option<String> {
-        build_cache::key_of(request, &self.identity())
-    }
-
     fn warm(&mut self, request: &BuildRequest) -> bool {
         let Ok(text) = std::fs::read(&request.source) else {
             return false;
@@ -194,16 +190,12 @@ impl Builder for NvrtcBuilder {
         let image = Image {
             path: store(&cubin, &request.cache_dir)?,
         };
-        let seconds = started.elapsed().as_secs_f64();
         Ok(Built {
             image: Some(image),
-            log,
-            seconds,
-            reused: false,
-            device_branch: None,
             registers: resources.registers,
             spill_bytes: resources.spill_bytes,
             shared_bytes: resources.shared_bytes,
+            ..Built::failed(log, started)
         })
     }
 }

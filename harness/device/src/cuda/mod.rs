@@ -9,7 +9,6 @@ mod fault;
 mod ffi;
 mod findings;
 mod headers;
-mod image_target;
 mod nvml;
 mod nvrtc;
 mod pch;
@@ -19,7 +18,6 @@ mod toolkit;
 pub use build::NvrtcBuilder;
 pub use fault::driver_fault;
 pub use findings::findings;
-pub use image_target::{image_kernels, image_target};
 
 use crate::api::{Builder, DeviceError, Driver, FolderTrust, Telemetry};
 use toolkit::{SearchEnvironment, Toolkit};

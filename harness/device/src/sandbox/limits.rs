@@ -78,7 +78,7 @@ fn tasks() {
 }
 
 /// Bytes of memory of this machine.
-fn memory() -> u64 {
+pub(crate) fn memory() -> u64 {
     let info = rustix::system::sysinfo();
     (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
 }

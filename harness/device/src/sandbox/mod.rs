@@ -24,6 +24,7 @@ mod system_calls;
 
 pub use descriptors::keep_descriptors;
 pub use folders::{include_entries, toolchain_folders};
+pub(crate) use limits::memory as machine_memory;
 pub use limits::{MACHINE_MEMORY, MemoryLimit, limit_worker};
 
 use serde::{Deserialize, Serialize};
@@ -124,13 +125,23 @@ impl fmt::Display for SandboxState {
 ///
 /// Nothing can be given back. Takes about a millisecond.
 pub fn enter(policy: Policy, files: &FileAccess) -> SandboxState {
-    if std::env::var_os(VARIABLE).is_some_and(|value| value == "none") {
-        return SandboxState::None {
-            why: format!("{VARIABLE} is none"),
-        };
-    }
     let writes = !files.write.is_empty();
+    if let Some(off) = switched_off() {
+        return off;
+    }
     limits::apply(policy, writes);
+    hold(policy, files, writes)
+}
+
+fn switched_off() -> Option<SandboxState> {
+    std::env::var_os(VARIABLE)
+        .is_some_and(|value| value == "none")
+        .then(|| SandboxState::None {
+            why: format!("{VARIABLE} is none"),
+        })
+}
+
+fn hold(policy: Policy, files: &FileAccess, writes: bool) -> SandboxState {
     let landlock = files::restrict(policy, files);
     // After Landlock, whose system calls this forbids. It also holds where Landlock is missing.
     let seccomp = system_calls::restrict(policy, writes, landlock.as_ref().copied().unwrap_or(0));
@@ -142,18 +153,8 @@ pub fn enter(policy: Policy, files: &FileAccess) -> SandboxState {
 
 /// What [`enter`] can hold back on this machine, tried on a thread that ends at once.
 pub fn support() -> SandboxState {
-    let tried = std::thread::spawn(|| {
-        if std::env::var_os(VARIABLE).is_some_and(|value| value == "none") {
-            return SandboxState::None {
-                why: format!("{VARIABLE} is none"),
-            };
-        }
-        let landlock = files::restrict(Policy::Compiler, &FileAccess::default());
-        match (landlock, system_calls::restrict(Policy::Compiler, true, 0)) {
-            (Ok(landlock), Ok(())) => SandboxState::Enforced { landlock },
-            (Err(why), _) | (Ok(_), Err(why)) => SandboxState::None { why },
-        }
-    });
+    let hold = || hold(Policy::Compiler, &FileAccess::default(), true);
+    let tried = std::thread::spawn(move || switched_off().unwrap_or_else(hold));
     tried.join().unwrap_or_else(|_| SandboxState::None {
         why: "trying the sandbox failed".into(),
     })

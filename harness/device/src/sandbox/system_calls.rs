@@ -2,9 +2,9 @@
 //!
 //! Two kinds of filter are used. Native code of a kernel may make only the calls that computing
 //! needs ([`COMPUTING`]). Of the others, those that no program makes by accident end the process
-//! with SIGSYS ([`FOREIGN`]), so that the verdict can name them; the rest fail with ENOSYS, as on
+//! with SIGSYS ([`FOREIGN_LISTS`]), so that the verdict can name them; the rest fail with ENOSYS, as on
 //! an older Linux, and libraries then do without. Every other process may make all calls but those
-//! on a list ([`NEVER`]), which fail with EPERM.
+//! on two lists ([`FORBIDDEN`], [`NEVER`]), which fail with EPERM.
 
 use super::Policy;
 use seccompiler::{
@@ -34,60 +34,65 @@ const COMPUTING: &[Call] = calls![
     SYS_rt_sigaction SYS_rt_sigprocmask SYS_rt_sigreturn SYS_rt_sigtimedwait SYS_sigaltstack SYS_restart_syscall
 ];
 
-/// Older calls with the same purposes, which newer architectures do not have.
-#[cfg(target_arch = "x86_64")]
-const COMPUTING_OLDER: &[Call] = calls![
+/// Calls that only x86-64 has.
+macro_rules! older_calls {
+    ($list:ident: $($name:ident)*) => {
+        #[cfg(target_arch = "x86_64")]
+        const $list: &[Call] = calls![$($name)*];
+        #[cfg(not(target_arch = "x86_64"))]
+        const $list: &[Call] = &[];
+    };
+}
+
+// The purposes of `COMPUTING`.
+older_calls! { COMPUTING_OLDER:
     SYS_open SYS_stat SYS_lstat SYS_access SYS_dup2 SYS_poll SYS_select SYS_time SYS_arch_prctl
-];
-#[cfg(not(target_arch = "x86_64"))]
-const COMPUTING_OLDER: &[Call] = &[];
+}
 
-/// What no computing process asks for by accident.
+/// What neither a kernel, a compiler nor a GPU's driver with an open device asks for: talking to
+/// others, tracing them, changing modes, owners and mounts, and interfaces of Linux that go around
+/// the other rules.
+const FORBIDDEN: &[Call] = calls![
+    SYS_socket SYS_connect SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_unshare SYS_setns
+    SYS_setpgid SYS_setsid SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_process_madvise
+    SYS_kcmp SYS_pidfd_getfd SYS_truncate SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat
+    SYS_setxattr SYS_lsetxattr SYS_fsetxattr SYS_chroot SYS_mount SYS_umount2 SYS_pivot_root
+    SYS_open_by_handle_at SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr
+    SYS_setpriority SYS_ioprio_set SYS_setuid SYS_setgid SYS_setresuid SYS_setresgid SYS_capset
+    SYS_io_uring_setup SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_keyctl SYS_add_key
+    SYS_request_key SYS_reboot SYS_swapon SYS_swapoff SYS_sethostname SYS_settimeofday
+    SYS_clock_settime SYS_init_module SYS_finit_module SYS_delete_module SYS_kexec_load SYS_syslog
+    SYS_acct SYS_quotactl
+];
+
+/// What no computing process asks for by accident, beside [`FORBIDDEN`].
 const FOREIGN: &[Call] = calls![
-    SYS_socket SYS_socketpair SYS_connect SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_sendmsg SYS_sendmmsg
-    SYS_execve SYS_execveat SYS_unshare SYS_setns SYS_setpgid SYS_setsid
-    SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_process_madvise SYS_kcmp
-    SYS_tkill SYS_rt_sigqueueinfo SYS_rt_tgsigqueueinfo SYS_pidfd_open SYS_pidfd_getfd SYS_pidfd_send_signal
-    SYS_unlinkat SYS_mkdirat SYS_mknodat SYS_linkat SYS_symlinkat SYS_renameat2 SYS_truncate SYS_ftruncate
-    SYS_fallocate SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr
-    SYS_fsetxattr SYS_getdents64 SYS_readlinkat SYS_chdir SYS_fchdir SYS_chroot SYS_mount SYS_umount2 SYS_pivot_root
-    SYS_openat2 SYS_open_by_handle_at SYS_name_to_handle_at SYS_memfd_create SYS_memfd_secret
-    SYS_inotify_init1 SYS_fanotify_init SYS_shmget SYS_shmat SYS_semget SYS_msgget SYS_mq_open
-    SYS_sched_setaffinity SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr SYS_setpriority
-    SYS_ioprio_set SYS_setuid SYS_setgid SYS_setresuid SYS_setresgid SYS_capset
-    SYS_io_uring_setup SYS_io_setup SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_keyctl SYS_add_key
-    SYS_request_key SYS_reboot SYS_swapon SYS_swapoff SYS_sethostname SYS_settimeofday SYS_clock_settime
-    SYS_init_module SYS_finit_module SYS_delete_module SYS_kexec_load SYS_syslog SYS_acct SYS_quotactl
-    SYS_landlock_create_ruleset
+    SYS_socketpair SYS_sendmsg SYS_sendmmsg SYS_execve SYS_execveat SYS_tkill SYS_rt_sigqueueinfo
+    SYS_rt_tgsigqueueinfo SYS_pidfd_open SYS_pidfd_send_signal SYS_unlinkat SYS_mkdirat SYS_mknodat
+    SYS_linkat SYS_symlinkat SYS_renameat2 SYS_ftruncate SYS_fallocate SYS_fchmod SYS_getdents64
+    SYS_readlinkat SYS_chdir SYS_fchdir SYS_openat2 SYS_name_to_handle_at SYS_memfd_create
+    SYS_memfd_secret SYS_inotify_init1 SYS_fanotify_init SYS_shmget SYS_shmat SYS_semget SYS_msgget
+    SYS_mq_open SYS_sched_setaffinity SYS_io_setup SYS_landlock_create_ruleset
 ];
 
-#[cfg(target_arch = "x86_64")]
-const FOREIGN_OLDER: &[Call] = calls![
-    SYS_fork SYS_setrlimit SYS_vfork SYS_creat SYS_unlink SYS_rmdir SYS_mkdir SYS_mknod SYS_link SYS_symlink SYS_rename
-    SYS_renameat SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat SYS_readlink SYS_getdents
-    SYS_inotify_init SYS_iopl SYS_ioperm SYS_modify_ldt
-];
-#[cfg(not(target_arch = "x86_64"))]
-const FOREIGN_OLDER: &[Call] = &[];
+// The purposes of `FORBIDDEN`.
+older_calls! { FORBIDDEN_OLDER:
+    SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat SYS_iopl SYS_ioperm
+}
+
+// The purposes of `FOREIGN`.
+older_calls! { FOREIGN_OLDER:
+    SYS_fork SYS_setrlimit SYS_vfork SYS_creat SYS_unlink SYS_rmdir SYS_mkdir SYS_mknod SYS_link
+    SYS_symlink SYS_rename SYS_renameat SYS_readlink SYS_getdents SYS_inotify_init SYS_modify_ldt
+}
 
 /// Calls whose arguments decide: see [`foreign_arguments`].
 const BY_ARGUMENT: &[Call] = calls![SYS_kill SYS_tgkill SYS_clone SYS_prlimit64 SYS_openat];
 
-/// What neither a compiler nor a GPU's driver with an open device asks for: talking to others,
-/// tracing them, changing modes, owners and mounts, and interfaces of Linux that go around the
-/// other rules.
+/// Further calls that every other process must not make: see [`FORBIDDEN`].
 const NEVER: &[Call] = calls![
-    SYS_socket SYS_connect SYS_bind SYS_listen SYS_accept SYS_accept4
-    SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_process_madvise SYS_kcmp SYS_pidfd_getfd
-    SYS_setpgid SYS_setsid SYS_unshare SYS_setns SYS_chroot SYS_mount SYS_umount2 SYS_pivot_root SYS_move_mount SYS_open_tree SYS_fsopen
-    SYS_fsmount SYS_mount_setattr SYS_open_by_handle_at SYS_truncate
-    SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr SYS_fsetxattr
-    SYS_removexattr SYS_lremovexattr SYS_fremovexattr
-    SYS_setuid SYS_setgid SYS_setresuid SYS_setresgid SYS_capset SYS_setpriority SYS_ioprio_set
-    SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr
-    SYS_io_uring_setup SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_keyctl SYS_add_key SYS_request_key
-    SYS_reboot SYS_swapon SYS_swapoff SYS_sethostname SYS_settimeofday SYS_clock_settime
-    SYS_init_module SYS_finit_module SYS_delete_module SYS_kexec_load SYS_syslog SYS_acct SYS_quotactl
+    SYS_move_mount SYS_open_tree SYS_fsopen SYS_fsmount SYS_mount_setattr SYS_removexattr
+    SYS_lremovexattr SYS_fremovexattr
 ];
 
 const FCHMODAT2: i64 = 452;
@@ -102,12 +107,6 @@ const NEWER: &[Call] = &[
     ("SYS_file_setattr", 469),
 ];
 
-#[cfg(target_arch = "x86_64")]
-const NEVER_OLDER: &[Call] =
-    calls![SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat SYS_iopl SYS_ioperm];
-#[cfg(not(target_arch = "x86_64"))]
-const NEVER_OLDER: &[Call] = &[];
-
 /// Signals to processes, which Landlock holds back from version 6 on.
 const SIGNALS: &[Call] = calls![
     SYS_kill SYS_tkill SYS_tgkill SYS_rt_sigqueueinfo SYS_rt_tgsigqueueinfo SYS_pidfd_send_signal
@@ -120,18 +119,20 @@ const SHARED: &[Call] = calls![SYS_shmget SYS_shmat SYS_shmctl SYS_semget SYS_se
 
 /// Starting programs and processes.
 const PROGRAMS: &[Call] = calls![SYS_execve SYS_execveat];
-#[cfg(target_arch = "x86_64")]
-const PROCESSES: &[Call] = calls![SYS_fork SYS_vfork];
-#[cfg(not(target_arch = "x86_64"))]
-const PROCESSES: &[Call] = &[];
+older_calls! { PROCESSES: SYS_fork SYS_vfork }
 
 /// The first version of Landlock that holds back signals to processes outside.
 pub const WITH_SIGNALS: u32 = 6;
 
+/// The calls that end a process that computes.
+const FOREIGN_LISTS: [&[Call]; 5] = [FORBIDDEN, FORBIDDEN_OLDER, FOREIGN, FOREIGN_OLDER, NEWER];
+
 /// The name of a system call that ends a process, such as `socket`. `None` for another one.
 pub fn name_of(number: i32) -> Option<&'static str> {
-    let all = [FOREIGN, FOREIGN_OLDER, NEWER, BY_ARGUMENT]
-        .into_iter()
+    let all = FOREIGN_LISTS
+        .iter()
+        .chain(&[BY_ARGUMENT])
+        .copied()
         .flatten();
     let mut named = all.filter(|(_, known)| *known == i64::from(number));
     named
@@ -168,7 +169,7 @@ pub fn filters(
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     // The C library then starts threads by `clone`, whose arguments can be looked at.
     let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
-    let mut never = any(&[NEVER, NEVER_OLDER, NEWER]);
+    let mut never = any(&[FORBIDDEN, FORBIDDEN_OLDER, NEVER, NEWER]);
     // The driver of a GPU may ask for shared memory.
     if matches!(policy, Policy::Compiler | Policy::CpuTool) {
         never.extend(any(&[SHARED]));
@@ -178,7 +179,7 @@ pub fn filters(
             // Where two filters disagree, Linux ends the process rather than let the call fail.
             let mut known = any(&[COMPUTING, COMPUTING_OLDER, BY_ARGUMENT]);
             known.extend(limited()?);
-            let mut foreign = any(&[FOREIGN, FOREIGN_OLDER, NEWER]);
+            let mut foreign = any(&FOREIGN_LISTS);
             foreign.extend(foreign_arguments(writes)?);
             // In this order: the second one forbids to add a third.
             return Ok(vec![
@@ -194,26 +195,13 @@ pub fn filters(
         Policy::Compiler if landlock < WITH_SIGNALS => never.extend(any(&[SIGNALS])),
         Policy::Compiler => {}
         // Its tool talks to helper processes by sockets and may trace this process.
-        Policy::GpuTool => {
-            let tools = calls![SYS_socket SYS_connect SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_ptrace
-                SYS_process_vm_readv SYS_process_vm_writev];
-            tools
-                .iter()
-                .for_each(|(_, number)| drop(never.remove(number)));
-        }
+        Policy::GpuTool => allow(&mut never, TOOL),
         // Its library is in this process: it also sets the modes of the files that it locks, and
         // where its threads run.
         Policy::GpuProfiler => {
-            let profiler = calls![SYS_socket SYS_connect SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_ptrace
-                SYS_process_vm_readv SYS_process_vm_writev SYS_perf_event_open SYS_fchmodat SYS_fchown SYS_fchownat
-                SYS_utimensat SYS_setpriority SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr];
-            profiler
-                .iter()
-                .for_each(|(_, number)| drop(never.remove(number)));
-            #[cfg(target_arch = "x86_64")]
-            calls![SYS_chmod SYS_chown]
-                .iter()
-                .for_each(|(_, number)| drop(never.remove(number)));
+            allow(&mut never, TOOL);
+            allow(&mut never, PROFILER);
+            allow(&mut never, PROFILER_OLDER);
             never.remove(&FCHMODAT2);
         }
     }
@@ -236,6 +224,23 @@ pub fn filters(
         )?);
     }
     Ok(programs)
+}
+
+/// What a tool beside a worker of a GPU asks for.
+const TOOL: &[Call] = calls![
+    SYS_socket SYS_connect SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_ptrace
+    SYS_process_vm_readv SYS_process_vm_writev
+];
+
+/// What a profiler asks for, beside [`TOOL`].
+const PROFILER: &[Call] = calls![
+    SYS_perf_event_open SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setpriority
+    SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr
+];
+older_calls! { PROFILER_OLDER: SYS_chmod SYS_chown }
+
+fn allow(rules: &mut Rules, calls: &[Call]) {
+    rules.retain(|number, _| calls.iter().all(|(_, allowed)| allowed != number));
 }
 
 /// These calls, whatever their arguments.

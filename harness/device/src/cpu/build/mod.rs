@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use unit::{SHARED_OBJECT, Unit, UnitError};
+use unit::{SHARED_OBJECT, Unit};
 
 impl Builder for HostCompiler {
     fn version(&self) -> String {
@@ -46,10 +46,6 @@ impl Builder for HostCompiler {
     fn shared_files(&self) -> SharedFiles {
         let own = self.clone();
         Box::new(move |request| own.headers(&request.cache_dir, request.sanitizer).map(drop))
-    }
-
-    fn key(&self, request: &BuildRequest) -> Option<String> {
-        build_cache::key_of(request, &self.identity())
     }
 
     fn warm(&mut self, request: &BuildRequest) -> bool {
@@ -88,16 +84,14 @@ impl Builder for HostCompiler {
             includes: self.include_options(request, folder, &headers),
             options: own_options(request),
             shown_as: &request.shown_as,
+            cache: &request.cache_dir,
         };
         // With -fsanitize=thread the linker would add libtsan. Linked in a second step without the
         // option, the module keeps the entry points in `lab_cpu/races.h`.
         let link_later = sanitizer == Some(Sanitizer::Thread);
         let object = folder.join("kernel.o");
-        let compiled = unit.compile(&text, if link_later { &object } else { &image }, link_later);
-        let mut compiled = compiled.map_err(|error| match error {
-            UnitError::Io(error) => cannot_write(error),
-            UnitError::Compiler(error) => error,
-        })?;
+        let mut compiled =
+            unit.compile(&text, if link_later { &object } else { &image }, link_later)?;
         if link_later && compiled.built {
             let mut link: Vec<OsString> = SHARED_OBJECT.iter().map(OsString::from).collect();
             link.extend([object.into(), "-o".into(), image.clone().into()]);

@@ -1,12 +1,12 @@
 //! Building one unit: the preprocessor, the scan of its result, then the compiler.
 
-use super::HostCompiler;
 use super::limits;
 use super::preprocessed::host_code::HostCheck;
 use super::preprocessed::{
     DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED, declarations, entries, prologue,
 };
 use super::sanitizer::ADDRESS_SANITIZER;
+use super::{HostCompiler, cannot_write};
 use crate::api::DeviceError;
 use crate::cpu::rewrite::{Edit, apply, rewrite_preprocessed};
 use std::ffi::OsString;
@@ -28,31 +28,13 @@ pub struct Unit<'b> {
     pub options: Vec<OsString>,
     /// The path that diagnostics show for the source.
     pub shown_as: &'b str,
+    /// The cache folder, for an error of writing.
+    pub cache: &'b Path,
 }
 
 /// The options for a shared object. A function without a definition is an error of the build, as
 /// with NVRTC.
 pub const SHARED_OBJECT: &[&str] = &["-shared", "-Wl,-z,defs"];
-
-/// Why a unit was not built.
-pub enum UnitError {
-    /// The build's folder cannot be written.
-    Io(io::Error),
-    /// The compiler cannot be run.
-    Compiler(DeviceError),
-}
-
-impl From<io::Error> for UnitError {
-    fn from(error: io::Error) -> Self {
-        UnitError::Io(error)
-    }
-}
-
-impl From<DeviceError> for UnitError {
-    fn from(error: DeviceError) -> Self {
-        UnitError::Compiler(error)
-    }
-}
 
 /// The result of the preprocessor.
 enum Preprocessing {
@@ -77,7 +59,7 @@ impl Unit<'_> {
         source: &str,
         target: &Path,
         object: bool,
-    ) -> Result<Compiled, UnitError> {
+    ) -> Result<Compiled, DeviceError> {
         let text = match self.preprocess(source)? {
             Preprocessing::Done(text) => text,
             Preprocessing::LimitReached(log) => return Ok(Compiled { log, built: false }),
@@ -128,7 +110,7 @@ impl Unit<'_> {
         source: &str,
         target: &Path,
         object: bool,
-    ) -> Result<Compiled, UnitError> {
+    ) -> Result<Compiled, DeviceError> {
         let mut compiled =
             self.to_image(&self.write("kernel.cpp", source)?, false, target, object)?;
         if compiled.built {
@@ -141,7 +123,7 @@ impl Unit<'_> {
     }
 
     /// Preprocesses a source, with CUDA's words marked.
-    fn preprocess(&self, source: &str) -> Result<Preprocessing, UnitError> {
+    fn preprocess(&self, source: &str) -> Result<Preprocessing, DeviceError> {
         let path = self.write("scanned.cpp", &format!("{}{source}", prologue()))?;
         let target = self.folder.join("scanned.ii");
         let mut arguments = self.with_options();
@@ -163,7 +145,7 @@ impl Unit<'_> {
             let reached = limits::reached(&said, self.shown_as);
             return Ok(reached.map_or(Preprocessing::Failed, Preprocessing::LimitReached));
         }
-        let text = String::from_utf8_lossy(&std::fs::read(target)?).into_owned();
+        let text = String::from_utf8_lossy(&self.file(std::fs::read(target))?).into_owned();
         Ok(Preprocessing::Done(Preprocessed::read(text, self.headers)))
     }
 
@@ -174,7 +156,7 @@ impl Unit<'_> {
         preprocessed: bool,
         target: &Path,
         object: bool,
-    ) -> Result<Compiled, UnitError> {
+    ) -> Result<Compiled, DeviceError> {
         let mut arguments = self.with_options();
         // clang leaves its AddressSanitizer to the program that loads the object.
         let is_asan = |flag: &OsString| flag == ADDRESS_SANITIZER;
@@ -204,7 +186,7 @@ impl Unit<'_> {
     }
 
     /// Returns the errors of device code that uses host code.
-    fn host_code(&self, check: &HostCheck) -> Result<String, UnitError> {
+    fn host_code(&self, check: &HostCheck) -> Result<String, DeviceError> {
         let path = self.write("checked.ii", &check.text())?;
         let mut arguments = self.flags.clone();
         if self.compiler.clang {
@@ -235,10 +217,15 @@ impl Unit<'_> {
         options.iter().map(OsString::from).collect()
     }
 
-    fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
+    fn write(&self, name: &str, text: &str) -> Result<PathBuf, DeviceError> {
         let path = self.folder.join(name);
-        std::fs::write(&path, text)?;
+        self.file(std::fs::write(&path, text))?;
         Ok(path)
+    }
+
+    /// The result of reading or writing a file of the build's folder.
+    fn file<T>(&self, result: io::Result<T>) -> Result<T, DeviceError> {
+        result.map_err(|error| cannot_write(self.cache, &error))
     }
 }
 

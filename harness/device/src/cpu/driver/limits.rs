@@ -2,6 +2,7 @@
 
 use crate::api::{DeviceError, Shape};
 use crate::cpu::shared::LIMIT;
+use crate::sandbox::machine_memory;
 use std::ffi::OsString;
 
 /// Multiprocessors of the device, unless LAB_CPU_SMS sets their number. With fewer, a kernel that
@@ -33,16 +34,10 @@ pub fn sms(variable: Option<OsString>) -> Result<u32, DeviceError> {
     })
 }
 
-/// Returns the bytes of memory of the machine, without the limits of control groups.
-fn machine_bytes() -> u64 {
-    let info = rustix::system::sysinfo();
-    (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
-}
-
 /// Returns the bytes of memory of the device: what this process may use of the machine's, or less.
 /// `variable` is the value of LAB_CPU_MEMORY_MIB.
 pub fn memory(variable: Option<OsString>) -> Result<u64, DeviceError> {
-    let all = lab_system::memory::usable().map_or_else(machine_bytes, |memory| memory.all);
+    let all = lab_system::memory::usable().map_or_else(machine_memory, |memory| memory.all);
     let Some(text) = variable else { return Ok(all) };
     let mib: Option<u64> = text
         .to_str()

@@ -10,12 +10,12 @@ use super::launch::{FailureRank, Launch};
 use super::races::RaceDetector;
 use super::scheduler::Worker;
 use super::shared::LIMIT;
+use crate::allocations::Allocations;
 use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use arguments::AlignedArguments;
 use module::Module;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -25,8 +25,7 @@ pub struct CpuDriver {
     workers: Vec<Worker>,
     /// By number. `None` for a module that was unloaded.
     modules: Vec<Option<Module>>,
-    /// The live allocations by their address.
-    memory: BTreeMap<u64, Layout>,
+    memory: Allocations,
 }
 
 impl CpuDriver {
@@ -53,30 +52,13 @@ impl CpuDriver {
             info,
             workers,
             modules: Vec::new(),
-            memory: BTreeMap::new(),
+            memory: Allocations::new("cpu"),
         })
     }
 
     fn module(&self, module: u32) -> Result<&Module, DeviceError> {
         let found = self.modules.get(module as usize).and_then(Option::as_ref);
         found.ok_or_else(|| DeviceError::Driver(format!("module {module} is not loaded")))
-    }
-
-    /// Fails where these bytes are not all inside one allocation.
-    fn check(&self, address: u64, bytes: usize) -> Result<(), DeviceError> {
-        let inside = self
-            .memory
-            .range(..=address)
-            .next_back()
-            .is_some_and(|(start, layout)| {
-                let offset = (address - start) as usize;
-                bytes <= layout.size() && offset <= layout.size() - bytes
-            });
-        inside.then_some(()).ok_or_else(|| {
-            DeviceError::Driver(format!(
-                "{bytes} bytes at {address:#x} are not allocated on the cpu device"
-            ))
-        })
     }
 }
 
@@ -123,31 +105,29 @@ impl Driver for CpuDriver {
                 "could not get {bytes} bytes of memory for the cpu device. End another process or make the problem smaller."
             ))
         };
-        let layout = Layout::from_size_align(bytes.max(1), 256).map_err(|_| out_of_memory())?;
+        let layout = layout(bytes).ok_or_else(out_of_memory)?;
         // SAFETY: the size is not 0. The memory is zeroed, so that a download of bytes that nobody
         // wrote reads initialised memory.
         let address = unsafe { alloc_zeroed(layout) } as u64;
         if address == 0 {
             return Err(out_of_memory());
         }
-        self.memory.insert(address, layout);
+        self.memory.live.insert(address, layout.size());
         Ok(address)
     }
 
     fn free(&mut self, address: u64) -> Result<(), DeviceError> {
-        let layout = self.memory.remove(&address).ok_or_else(|| {
-            DeviceError::Driver(format!(
-                "{address:#x} is not the start of an allocation on the cpu device"
-            ))
-        })?;
-        // SAFETY: `alloc` allocated the address with this layout. It was removed from the map, so
-        // it is freed once.
-        unsafe { dealloc(address as *mut u8, layout) };
+        let bytes = self.memory.remove(address)?;
+        if let Some(layout) = layout(bytes) {
+            // SAFETY: `alloc` allocated the address with this layout. It was removed from the map,
+            // so it is freed once.
+            unsafe { dealloc(address as *mut u8, layout) };
+        }
         Ok(())
     }
 
     fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.check(address, bytes.len())?;
+        self.memory.check(address, bytes.len())?;
         // SAFETY: the range is inside a live allocation. No reference to an allocation exists, only
         // its address, so `bytes` lies elsewhere.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
@@ -155,7 +135,7 @@ impl Driver for CpuDriver {
     }
 
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        self.check(address, bytes.len())?;
+        self.memory.check(address, bytes.len())?;
         // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No
         // reference to an allocation exists, only its address, so `bytes` lies elsewhere.
         unsafe {
@@ -164,23 +144,8 @@ impl Driver for CpuDriver {
         Ok(())
     }
 
-    fn first_difference(
-        &mut self,
-        address: u64,
-        expected: &[u8],
-    ) -> Result<Option<usize>, DeviceError> {
-        self.check(address, expected.len())?;
-        // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No launch
-        // runs, so nobody writes to it while the slice exists.
-        let actual = unsafe { std::slice::from_raw_parts(address as *const u8, expected.len()) };
-        if actual == expected {
-            return Ok(None);
-        }
-        Ok(actual.iter().zip(expected).position(|(a, b)| a != b))
-    }
-
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
-        self.check(address, bytes)?;
+        self.memory.check(address, bytes)?;
         for word in 0..bytes / 4 {
             // SAFETY: the range is inside a live allocation, and these 4 bytes are inside the
             // range.
@@ -270,12 +235,17 @@ impl Driver for CpuDriver {
     }
 }
 
+/// The layout of an allocation of so many bytes. `None` for more than an allocation can have.
+fn layout(bytes: usize) -> Option<Layout> {
+    Layout::from_size_align(bytes.max(1), 256).ok()
+}
+
 impl Drop for CpuDriver {
     fn drop(&mut self) {
-        for (address, layout) in std::mem::take(&mut self.memory) {
-            // SAFETY: `alloc` allocated the address with this layout, and the map was taken, so it
-            // is freed once.
-            unsafe { dealloc(address as *mut u8, layout) };
+        let addresses: Vec<u64> = self.memory.live.keys().copied().collect();
+        for address in addresses {
+            // A live allocation can be freed.
+            let _ = self.free(address);
         }
     }
 }

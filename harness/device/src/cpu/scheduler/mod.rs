@@ -230,17 +230,21 @@ pub unsafe fn suspend(thread: *mut Thread) {
     }
 }
 
-/// Fails the launch from inside a thread, which never runs again. The frames of the caller are
-/// abandoned: they must own no value that needs a drop.
+/// Fails the launch from inside a thread, which never runs again. `what` says what is wrong with
+/// the thread. The frames of the caller are abandoned: they must own no value that needs a drop.
 ///
 /// # Safety
 /// Called on the coroutine of `thread`.
-pub unsafe fn abandon(thread: *mut Thread, text: String) -> ! {
+pub unsafe fn abandon(thread: *mut Thread, what: impl FnOnce(&Thread, &Block) -> String) -> ! {
     // SAFETY: the caller runs on the coroutine of `thread`, so its block, worker and launch are
-    // alive.
+    // alive. Nothing writes to them while the report is made, and its text is moved into the
+    // launch.
     unsafe {
-        let worker = (*block_of(thread)).worker;
-        (*(*worker).launch).fail(FailureRank::Cause, text);
+        let block = block_of(thread);
+        let worker = (*block).worker;
+        let launch = &*(*worker).launch;
+        let text = report::in_thread(launch, &*block, &*thread, what);
+        launch.fail(FailureRank::Cause, text);
         (*worker).next = std::ptr::null_mut();
         Coroutines::suspend(&raw mut (*worker).coroutines, (*thread).coroutine);
     }
@@ -258,7 +262,8 @@ unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
     // and used by this OS thread only. Each reference ends before the next pointer is used.
     unsafe {
         let block = block_of(thread);
-        race_hooks::thread_ended(block);
+        // Settles the thread's last write.
+        race_hooks::tell(block, |_, _| {});
         let warp = (*block).warps.as_mut_ptr().add((*thread).warp as usize);
         (*warp).alive &= !(1 << (*thread).lane);
         (*block).alive -= 1;

@@ -101,7 +101,7 @@ unsafe fn begin_next_block(block: *mut Block, launch: &Launch) -> bool {
     // SAFETY: the caller promises a block of this OS thread's worker. No coroutine refers to its
     // threads any more.
     unsafe {
-        race_hooks::end(block);
+        race_hooks::tell(block, |races, index| races.block_ended(index));
         (*block).begin(linear, launch.order);
         race_hooks::begin(block);
     }

@@ -41,26 +41,19 @@ unsafe extern "C" fn access(
     kind: u32,
     pc: *const c_void,
 ) {
+    let kind = AccessKind {
+        writes: kind & WRITES != 0,
+        relaxed: kind & RELAXED != 0,
+    };
+    // A volatile access counts as a relaxed atomic operation: by itself it orders no other access.
+    let what = if kind.writes {
+        AtomicOperation::Store
+    } else {
+        AtomicOperation::Load
+    };
+    let atomic = kind.relaxed.then_some((what, false, false));
     // SAFETY: device code keeps the contract.
-    unsafe {
-        let kind = AccessKind {
-            writes: kind & WRITES != 0,
-            relaxed: kind & RELAXED != 0,
-        };
-        let address = address as usize;
-        if kind.relaxed {
-            // A volatile access counts as a relaxed atomic operation: by itself it orders no other
-            // access.
-            let what = if kind.writes {
-                AtomicOperation::Store
-            } else {
-                AtomicOperation::Load
-            };
-            report_access(thread, address, bytes, kind, pc, Some((what, false, false)));
-        } else {
-            report_access(thread, address, bytes, kind, pc, None);
-        }
-    }
+    unsafe { report_access(thread, address as usize, bytes, kind, pc, atomic) };
 }
 
 unsafe extern "C" fn atomic(
@@ -96,12 +89,8 @@ unsafe extern "C" fn atomic(
 }
 
 unsafe extern "C" fn fence(thread: *mut Thread) {
-    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
-    unsafe {
-        if let Some(mut races) = detector(block_of(thread)) {
-            races.fence(id_of(thread));
-        }
-    }
+    // SAFETY: the contract: thread and block are alive.
+    unsafe { tell(block_of(thread), |races, _| races.fence(id_of(thread))) };
 }
 
 /// Reports an access, and the atomic operation that it is part of, except on the stack of a thread.
@@ -123,23 +112,22 @@ unsafe fn report_access(
         if (*(*block).worker).is_on_stack(address) {
             return;
         }
-        let Some(mut races) = detector(block) else {
-            return;
-        };
-        let id = id_of(thread);
-        if let Some((what, acquires, releases)) = atomic {
-            races.atomic(id, address, what, acquires, releases);
-        }
-        races.access(id, address, bytes, kind, pc as usize, || {
-            if (*block).shared.contains(address) {
-                MemorySpace::Shared
-            } else {
-                MemorySpace::Global
+        tell(block, |races, _| {
+            let id = id_of(thread);
+            if let Some((what, acquires, releases)) = atomic {
+                races.atomic(id, address, what, acquires, releases);
+            }
+            races.access(id, address, bytes, kind, pc as usize, || {
+                if (*block).shared.contains(address) {
+                    MemorySpace::Shared
+                } else {
+                    MemorySpace::Global
+                }
+            });
+            if let Some(write) = &mut races.unsettled {
+                write.before = bytes_at(address, bytes);
             }
         });
-        if let Some(write) = &mut races.unsettled {
-            write.before = bytes_at(address, bytes);
-        }
     }
 }
 
@@ -156,15 +144,6 @@ unsafe fn bytes_at(address: usize, length: usize) -> Vec<u8> {
         .collect()
 }
 
-/// A thread has returned.
-///
-/// # Safety
-/// The module's contract.
-pub unsafe fn thread_ended(block: *mut Block) {
-    // SAFETY: the contract. The detector is dropped at once.
-    drop(unsafe { detector(block) });
-}
-
 /// The detector of a block's launch. `None` where the module is not instrumented. A write that an
 /// earlier call was told of has been made, so it is settled.
 ///
@@ -173,7 +152,7 @@ pub unsafe fn thread_ended(block: *mut Block) {
 unsafe fn detector<'a>(block: *mut Block) -> Option<RefMut<'a, RaceDetector>> {
     // SAFETY: the contract: block, worker and launch are alive. The bytes of an unsettled write are
     // memory of the same launch: a block's memory is freed after its threads have returned, and
-    // `thread_ended` settles their writes.
+    // `finish` settles their writes.
     unsafe {
         let mut races = (*(*(*block).worker).launch).races.as_ref()?.borrow_mut();
         if let Some(write) = races.unsettled.take() {
@@ -210,45 +189,32 @@ unsafe fn index_of(block: *mut Block) -> u32 {
     }
 }
 
+/// Tells the detector of a block's launch an event, with the index of the block. Does nothing where
+/// the module is not instrumented.
+///
+/// # Safety
+/// The module's contract.
+pub unsafe fn tell(block: *mut Block, event: impl FnOnce(&mut RaceDetector, u32)) {
+    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
+    unsafe {
+        if let Some(mut races) = detector(block) {
+            event(&mut races, index_of(block));
+        }
+    }
+}
+
 /// A block begins. Its shared memory has no earlier accesses.
 ///
 /// # Safety
 /// The module's contract.
 pub unsafe fn begin(block: *mut Block) {
-    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
+    // SAFETY: the contract: the block is alive.
     unsafe {
-        let Some(mut races) = detector(block) else {
-            return;
-        };
-        races.block_begins(index_of(block));
-        let (address, bytes) = (*block).shared.dynamic_range();
-        races.reset_memory(address, bytes);
-    }
-}
-
-/// All threads of a block have returned.
-///
-/// # Safety
-/// The module's contract.
-pub unsafe fn end(block: *mut Block) {
-    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
-    unsafe {
-        if let Some(mut races) = detector(block) {
-            races.block_ended(index_of(block));
-        }
-    }
-}
-
-/// A block gets memory that another block may have used.
-///
-/// # Safety
-/// The module's contract.
-pub unsafe fn memory_reused(block: *mut Block, address: usize, bytes: usize) {
-    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
-    unsafe {
-        if let Some(mut races) = detector(block) {
+        tell(block, |races, index| {
+            races.block_begins(index);
+            let (address, bytes) = (*block).shared.dynamic_range();
             races.reset_memory(address, bytes);
-        }
+        });
     }
 }
 
@@ -257,44 +223,14 @@ pub unsafe fn memory_reused(block: *mut Block, address: usize, bytes: usize) {
 /// # Safety
 /// The module's contract, and `what` is a string of the kernel's module.
 pub unsafe fn lanes_met(block: *mut Block, warp: u32, lanes: u32, what: *const c_char) {
-    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call,
-    // and `what` ends with a NUL.
+    // SAFETY: the contract: the block is alive, and `what` ends with a NUL.
     unsafe {
-        let Some(mut races) = detector(block) else {
-            return;
-        };
-        let what = CStr::from_ptr(what).to_bytes();
-        if what == b"__syncwarp()" || what == b"sync() of a group of lanes" {
-            let lanes = (0..WARP).filter(move |lane| lanes & (1 << lane) != 0);
-            races.threads_met(index_of(block), lanes.map(|lane| warp * WARP + lane));
-        }
-    }
-}
-
-/// All threads of a block have met.
-///
-/// # Safety
-/// The module's contract.
-pub unsafe fn block_met(block: *mut Block) {
-    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
-    unsafe {
-        let Some(mut races) = detector(block) else {
-            return;
-        };
-        let threads = (*block).threads.len() as u32;
-        races.threads_met(index_of(block), 0..threads);
-    }
-}
-
-/// All threads of the launch have met.
-///
-/// # Safety
-/// The module's contract.
-pub unsafe fn grid_met(block: *mut Block) {
-    // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
-    unsafe {
-        if let Some(mut races) = detector(block) {
-            races.grid_met();
-        }
+        tell(block, |races, index| {
+            let what = CStr::from_ptr(what).to_bytes();
+            if what == b"__syncwarp()" || what == b"sync() of a group of lanes" {
+                let lanes = (0..WARP).filter(move |lane| lanes & (1 << lane) != 0);
+                races.threads_met(index, lanes.map(|lane| warp * WARP + lane));
+            }
+        });
     }
 }

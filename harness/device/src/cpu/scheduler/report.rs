@@ -3,7 +3,6 @@
 #![allow(unsafe_code)]
 
 use super::block::Block;
-use super::block_of;
 use crate::cpu::abi::{CallSite, Thread, WARP};
 use crate::cpu::launch::Launch;
 use crate::cpu::stacks::STACK_BYTES;
@@ -11,7 +10,7 @@ use std::ffi::{CStr, c_char};
 use std::fmt::Write;
 
 /// Formats as `__syncthreads() at kernel.cu:12`.
-fn location(site: &CallSite) -> String {
+pub fn location(site: &CallSite) -> String {
     match site.file.is_null() {
         true => text(site.what),
         false => format!("{} at {}:{}", text(site.what), text(site.file), site.line),
@@ -34,107 +33,52 @@ fn triple([x, y, z]: [u32; 3]) -> String {
 }
 
 /// Formats as `kernel 'scale': WHAT, block (0,0,0), thread (5,0,0)`.
-///
-/// # Safety
-/// `thread` is a thread of a resident block, and the caller runs on the OS thread of the block's
-/// worker.
-pub unsafe fn in_thread(thread: *const Thread, what: &str) -> String {
-    // SAFETY: the caller promises a thread of a resident block, whose worker and launch are alive.
-    // Nothing writes to them during this call.
-    let (thread, block, launch) = unsafe {
-        let block = &*block_of(thread.cast_mut());
-        (&*thread, block, &*(*block.worker).launch)
-    };
+pub fn in_thread(
+    launch: &Launch,
+    block: &Block,
+    thread: &Thread,
+    what: impl FnOnce(&Thread, &Block) -> String,
+) -> String {
     format!(
-        "kernel '{}': {what}, block {}, thread {}",
+        "kernel '{}': {}, block {}, thread {}",
         launch.kernel,
+        what(thread, block),
         triple(block.head.index),
         triple(thread.index)
     )
 }
 
-/// A trap or a failed assertion.
-///
-/// # Safety
-/// As [`in_thread`].
-pub unsafe fn failed(thread: *const Thread) -> String {
-    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this
-    // call.
-    unsafe { in_thread(thread, &location(&(*thread).site)) }
-}
-
 /// A lane called a warp intrinsic with a mask that it is not in.
-///
-/// # Safety
-/// As [`in_thread`].
-pub unsafe fn not_in_mask(thread: *const Thread, mask: u32) -> String {
-    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this
-    // call.
-    unsafe {
-        let (location, lane) = (location(&(*thread).site), (*thread).lane);
-        in_thread(
-            thread,
-            &format!("{location} was called by lane {lane}, which is not in its mask {mask:#010x}"),
-        )
-    }
+pub fn not_in_mask(thread: &Thread, mask: u32) -> String {
+    let (location, lane) = (location(&thread.site), thread.lane);
+    format!("{location} was called by lane {lane}, which is not in its mask {mask:#010x}")
 }
 
 /// A lane called another warp intrinsic than the lanes that wait for it.
-///
-/// # Safety
-/// As [`in_thread`].
-pub unsafe fn different_intrinsics(thread: *const Thread, other: *const c_char) -> String {
-    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this
-    // call.
-    unsafe {
-        let location = location(&(*thread).site);
-        let other = text(other);
-        in_thread(
-            thread,
-            &format!(
-                "{location} was called while other lanes of its mask wait in {other}: all lanes of a mask must call the same intrinsic"
-            ),
-        )
-    }
+pub fn different_intrinsics(thread: &Thread, other: *const c_char) -> String {
+    format!(
+        "{} was called while other lanes of its mask wait in {}: all lanes of a mask must call the same intrinsic",
+        location(&thread.site),
+        text(other)
+    )
 }
 
 /// A thread waits at another barrier than the threads that wait for it.
-///
-/// # Safety
-/// As [`in_thread`].
-pub unsafe fn different_barriers(thread: *const Thread) -> String {
-    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this
-    // call.
-    unsafe {
-        let block = &*block_of(thread.cast_mut());
-        let own = location(&(*thread).site);
-        let other = location(&block.barrier.site);
-        in_thread(
-            thread,
-            &format!(
-                "threads of one block wait at different barriers: {} at {other}, and one at {own}",
-                block.barrier.arrived
-            ),
-        )
-    }
+pub fn different_barriers(thread: &Thread, block: &Block) -> String {
+    format!(
+        "threads of one block wait at different barriers: {} at {}, and one at {}",
+        block.barrier.arrived,
+        location(&block.barrier.site),
+        location(&thread.site)
+    )
 }
 
 /// A barrier of the whole grid in a launch that is not cooperative.
-///
-/// # Safety
-/// As [`in_thread`].
-pub unsafe fn not_cooperative(thread: *const Thread) -> String {
-    // SAFETY: the caller promises a thread of a resident block, which nothing writes to during this
-    // call.
-    unsafe {
-        let location = location(&(*thread).site);
-        in_thread(
-            thread,
-            &format!(
-                "{location} needs a cooperative launch: set launch.cooperative = 1 in the launch statement"
-            ),
-        )
-    }
+pub fn not_cooperative(thread: &Thread) -> String {
+    format!(
+        "{} needs a cooperative launch: set launch.cooperative = 1 in the launch statement",
+        location(&thread.site)
+    )
 }
 
 /// A thread has run over the end of its stack.

@@ -83,7 +83,7 @@ unsafe fn meet(
         let bit = 1 << lane;
         (*thread).site = site;
         if mask & bit == 0 {
-            abandon(thread, report::not_in_mask(thread, mask));
+            abandon(thread, |thread, _| report::not_in_mask(thread, mask));
         }
         let warp = (*block).warps.as_mut_ptr().add((*thread).warp as usize);
         let meeting = (*warp).rendezvous(mask);
@@ -91,10 +91,10 @@ unsafe fn meet(
         if (*meeting).arrived == 0 {
             (*meeting).what = site.what;
         } else if (*meeting).what != site.what {
-            abandon(
-                thread,
-                report::different_intrinsics(thread, (*meeting).what),
-            );
+            let other = (*meeting).what;
+            abandon(thread, |thread, _| {
+                report::different_intrinsics(thread, other)
+            });
         }
         (*meeting).values[half][lane as usize] = value;
         (*meeting).arrived |= bit;
@@ -189,7 +189,7 @@ unsafe extern "C" fn block_barrier(
         if (*barrier).arrived == 0 {
             (*barrier).site = site;
         } else if (*barrier).site.line != line || (*barrier).site.what != what {
-            abandon(thread, report::different_barriers(thread));
+            abandon(thread, report::different_barriers);
         }
         (*barrier).arrived += 1;
         (*barrier).count += predicate;
@@ -216,7 +216,8 @@ pub unsafe fn complete_barrier(block: *mut Block) {
         (*block).head.count = (*barrier).count;
         (*block).head.any = ((*barrier).count != 0).into();
         (*block).head.all = ((*barrier).count == arrived).into();
-        race_hooks::block_met(block);
+        let threads = (*block).threads.len() as u32;
+        race_hooks::tell(block, |races, index| races.threads_met(index, 0..threads));
         (*barrier).arrived = 0;
         (*barrier).count = 0;
         for warp in 0..(*block).warps.len() as u32 {
@@ -240,12 +241,12 @@ unsafe extern "C" fn grid_barrier(
         let launch = &*(*(*block).worker).launch;
         (*thread).site = CallSite { what, file, line };
         if !launch.shape.cooperative {
-            abandon(thread, report::not_cooperative(thread));
+            abandon(thread, |thread, _| report::not_cooperative(thread));
         }
         (&mut (*block).warps)[(*thread).warp as usize].at_grid |= 1 << (*thread).lane;
         (*block).at_grid += 1;
         if (*block).at_grid as usize == (*block).threads.len() && launch.block_arrived() {
-            race_hooks::grid_met(block);
+            race_hooks::tell(block, |races, _| races.grid_met());
         }
         suspend(thread);
     }
@@ -278,15 +279,10 @@ unsafe extern "C" fn shared(
         let block = block_of(thread);
         match (*block).shared.piece(slot, bytes, align) {
             Ok(piece) => {
-                race_hooks::memory_reused(block, piece as usize, bytes);
+                race_hooks::tell(block, |races, _| races.reset_memory(piece as usize, bytes));
                 piece.cast()
             }
-            Err(text) => {
-                let report = report::in_thread(thread, &text);
-                // `abandon` does not return, so nothing drops what this frame owns.
-                drop(text);
-                abandon(thread, report)
-            }
+            Err(text) => abandon(thread, move |_, _| text),
         }
     }
 }
@@ -300,6 +296,6 @@ unsafe extern "C" fn fail(
     // SAFETY: the contract.
     unsafe {
         (*thread).site = CallSite { what, file, line };
-        abandon(thread, report::failed(thread))
+        abandon(thread, |thread, _| report::location(&thread.site))
     }
 }

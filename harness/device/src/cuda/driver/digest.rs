@@ -94,12 +94,9 @@ impl Digester {
     /// # Safety
     /// The stream is live and belongs to the context in which `self` was made.
     pub unsafe fn wait(&self, stream: CUstream, mut nanoseconds: u64) -> Result<(), DeviceError> {
-        let mut parameters: [*mut c_void; 1] = [(&raw mut nanoseconds).cast()];
-        let (parameters, extra) = (parameters.as_mut_ptr(), std::ptr::null_mut());
-        // SAFETY: the kernel takes a 64-bit word, which the driver reads before the call returns.
-        let code = unsafe {
-            ffi::cuLaunchKernel(self.wait, 1, 1, 1, 1, 1, 1, 0, stream, parameters, extra)
-        };
+        let mut parameters = [(&raw mut nanoseconds).cast()];
+        // SAFETY: the kernel takes a 64-bit word.
+        let code = unsafe { launch(self.wait, 1, 1, 0, stream, &mut parameters) };
         check(code, "wait on the device")
     }
 
@@ -110,16 +107,11 @@ impl Digester {
     /// The stream is live and belongs to the context in which `self` was made.
     pub unsafe fn scrub(&self, stream: CUstream) -> Result<(), DeviceError> {
         let mut words = self.limits.shared_bytes / 4;
-        let (function, blocks, bytes) = (self.scrub, self.limits.sms, self.limits.shared_bytes);
-        let mut parameters: [*mut c_void; 1] = [(&raw mut words).cast()];
-        let (parameters, extra) = (parameters.as_mut_ptr(), std::ptr::null_mut());
-        // SAFETY: the kernel takes a 32-bit word, which the driver reads before the call returns,
-        // and writes to its own shared memory, of which it gets this many bytes.
-        let code = unsafe {
-            ffi::cuLaunchKernel(
-                function, blocks, 1, 1, 1024, 1, 1, bytes, stream, parameters, extra,
-            )
-        };
+        let (blocks, bytes) = (self.limits.sms, self.limits.shared_bytes);
+        let mut parameters = [(&raw mut words).cast()];
+        // SAFETY: the kernel takes a 32-bit word, and writes to its own shared memory, of which it
+        // gets this many bytes.
+        let code = unsafe { launch(self.scrub, blocks, 1024, bytes, stream, &mut parameters) };
         check(code, "wipe shared memory")
     }
 
@@ -149,24 +141,20 @@ impl Digester {
             let [input, output] = staging.page_locked()?;
             let (mut input_address, mut output_address, mut key) =
                 (input.device, output.device, key);
-            let mut parameters: [*mut c_void; 3] = [
+            let mut parameters = [
                 (&raw mut input_address).cast(),
                 (&raw mut output_address).cast(),
                 (&raw mut key).cast(),
             ];
-            let (blocks, none) = (table.len() as u32, std::ptr::null_mut());
+            let blocks = table.len() as u32;
             // SAFETY: both buffers have COMPARE_CHUNK_BYTES, which is enough for MAX_CHUNKS chunks
             // and as many results; page-locked memory is aligned to a page, and nothing else uses
-            // it until the stream was waited for. The kernel takes two pointers and a 64-bit word,
-            // which the driver reads before the call returns. It reads the words of the ranges,
-            // which the caller promises to be allocated: allocations hold whole words.
+            // it until the stream was waited for. The kernel takes two pointers and a 64-bit word.
+            // It reads the words of the ranges, which the caller promises to be allocated:
+            // allocations hold whole words.
             unsafe {
                 std::ptr::copy_nonoverlapping(table.as_ptr(), input.host.cast(), table.len());
-                let function = self.digest;
-                let (parameters, extra) = (parameters.as_mut_ptr(), none);
-                let code = ffi::cuLaunchKernel(
-                    function, blocks, 1, 1, THREADS, 1, 1, 0, stream, parameters, extra,
-                );
+                let code = launch(self.digest, blocks, THREADS, 0, stream, &mut parameters);
                 check(code, ACTION)?;
                 check(ffi::cuStreamSynchronize(stream), ACTION)?;
                 let results = std::slice::from_raw_parts(output.host.cast::<u64>(), table.len());
@@ -196,7 +184,7 @@ impl Digester {
         if words == 0 {
             return Ok(());
         }
-        let mut parameters: [*mut c_void; 5] = [
+        let mut parameters = [
             (&raw mut address).cast(),
             (&raw mut words).cast(),
             (&raw mut first).cast(),
@@ -204,16 +192,43 @@ impl Digester {
             (&raw mut key).cast(),
         ];
         let blocks = words.div_ceil(u64::from(THREADS)).min(1024) as u32;
-        let (parameters, extra, function) =
-            (parameters.as_mut_ptr(), std::ptr::null_mut(), self.noise);
-        // SAFETY: the kernel takes a pointer and four 64-bit words, which the driver reads before
-        // the call returns. It writes the words that the caller promises to be allocated.
-        unsafe {
-            let code = ffi::cuLaunchKernel(
-                function, blocks, 1, 1, THREADS, 1, 1, 0, stream, parameters, extra,
-            );
-            check(code, "fill guard zones")
-        }
+        // SAFETY: the kernel takes a pointer and four 64-bit words. It writes the words that the
+        // caller promises to be allocated.
+        let code = unsafe { launch(self.noise, blocks, THREADS, 0, stream, &mut parameters) };
+        check(code, "fill guard zones")
+    }
+}
+
+/// Puts a launch of `blocks` blocks of `threads` threads on the stream, and returns the driver's
+/// code.
+///
+/// # Safety
+/// The kernel takes parameters of the types that the pointers point to, and may run with them. The
+/// stream is live and belongs to the context in which the kernel was loaded.
+unsafe fn launch(
+    kernel: CUfunction,
+    blocks: u32,
+    threads: u32,
+    shared_bytes: u32,
+    stream: CUstream,
+    parameters: &mut [*mut c_void],
+) -> u32 {
+    let (parameters, extra) = (parameters.as_mut_ptr(), std::ptr::null_mut());
+    // SAFETY: the caller's promise. The driver reads the parameters before the call returns.
+    unsafe {
+        ffi::cuLaunchKernel(
+            kernel,
+            blocks,
+            1,
+            1,
+            threads,
+            1,
+            1,
+            shared_bytes,
+            stream,
+            parameters,
+            extra,
+        )
     }
 }
 

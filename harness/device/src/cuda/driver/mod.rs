@@ -3,7 +3,6 @@
 #![allow(unsafe_code)]
 
 mod arguments;
-mod cubin;
 mod digest;
 mod kernel;
 mod memory;
@@ -16,6 +15,7 @@ mod tensor_maps;
 
 use super::devices::check;
 use super::ffi;
+use crate::allocations::Allocations;
 use crate::api::{
     Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, MemoryRange, Noise, Occupancy,
     Shape, Step, Submission, TensorMap,
@@ -23,7 +23,7 @@ use crate::api::{
 use cudarc::driver::sys::{CUdevice, CUevent, CUmodule, CUstream};
 use digest::Digester;
 use kernel::Kernel;
-use memory::{Allocations, PAGE};
+use memory::PAGE;
 use refusal::DeviceLimits;
 use staging::Staging;
 use std::collections::BTreeMap;
@@ -63,6 +63,17 @@ impl CudaDriver {
     fn wait(&self, action: &str) -> Result<(), DeviceError> {
         // SAFETY: the stream was created in this context, and both live as long as `self`.
         check(unsafe { ffi::cuStreamSynchronize(self.stream) }, action)
+    }
+
+    /// Puts the filling of memory with a pattern on the stream. The driver refuses an address that
+    /// is not a multiple of 4.
+    fn put_words(&self, memory: MemoryRange, word: u32, action: &str) -> Result<(), DeviceError> {
+        let MemoryRange { address, bytes } = memory;
+        self.allocations.check(address, bytes)?;
+        // SAFETY: the range is inside a live allocation, and no call frees it before the stream was
+        // waited for: each method of the driver waits for what it launches.
+        let code = unsafe { ffi::cuMemsetD32Async(address, word, bytes / 4, self.stream) };
+        check(code, action)
     }
 
     fn kernel(&self, entry: Entry) -> Result<&Kernel, DeviceError> {
@@ -138,7 +149,7 @@ impl Driver for CudaDriver {
         let path = image.display();
         let bytes = std::fs::read(image)
             .map_err(|e| DeviceError::Driver(format!("cannot read {path}: {e}")))?;
-        if !cubin::is_complete(&bytes) {
+        if !crate::image::is_complete(&bytes) {
             return Err(DeviceError::Driver(format!(
                 "could not load {path}: its {} bytes are no complete cubin. Remove the file and build again.",
                 bytes.len()
@@ -238,15 +249,16 @@ impl Driver for CudaDriver {
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
-        self.allocations.alloc_pages(bytes)
+        let pages = bytes.max(1).checked_next_multiple_of(PAGE);
+        memory::allocate(&mut self.allocations, pages.unwrap_or(usize::MAX))
     }
 
     fn alloc_exact(&mut self, bytes: usize) -> Result<u64, DeviceError> {
-        self.allocations.alloc_exact(bytes)
+        memory::allocate(&mut self.allocations, bytes.max(1))
     }
 
     fn free(&mut self, address: u64) -> Result<(), DeviceError> {
-        self.allocations.free(address)
+        memory::free(&mut self.allocations, address)
     }
 
     fn page_bytes(&self) -> usize {
@@ -381,11 +393,7 @@ impl Driver for CudaDriver {
     }
 
     fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
-        self.allocations.check(address, bytes)?;
-        // SAFETY: the range is inside a live allocation. The driver refuses an address that is not
-        // a multiple of 4.
-        let code = unsafe { ffi::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) };
-        check(code, &filling(bytes))
+        self.put_words(MemoryRange { address, bytes }, pattern, &filling(bytes))
     }
 
     fn launch(
@@ -401,18 +409,7 @@ impl Driver for CudaDriver {
             "run {} (grid {:?}, block {:?}, {} bytes of shared memory)",
             kernel.attributes.name, shape.grid, shape.block, shape.shared_bytes
         );
-        // SAFETY: event and stream are live and belong to the context that is current.
-        check(
-            unsafe { ffi::cuEventRecord(self.started, self.stream) },
-            &action,
-        )?;
-        self.submit(kernel, shape, args, &action)?;
-        // SAFETY: as above.
-        check(
-            unsafe { ffi::cuEventRecord(self.ended, self.stream) },
-            &action,
-        )?;
-        self.finish(&action)
+        self.timed(&action, || self.submit(kernel, shape, args, &action))
     }
 
     fn replay(

@@ -2,7 +2,8 @@
 
 use super::digest::Digester;
 use super::refusal::DeviceLimits;
-use super::{Allocations, CudaDriver, Staging};
+use super::{CudaDriver, Staging, memory};
+use crate::allocations::Allocations;
 use crate::api::{DeviceError, DeviceInfo};
 use crate::cuda::devices::{self, check};
 use crate::cuda::ffi;
@@ -56,7 +57,7 @@ impl CudaDriver {
             modules: BTreeMap::new(),
             kernels: Vec::new(),
             next_module: 0,
-            allocations: Allocations::default(),
+            allocations: Allocations::new("CUDA"),
             staging: None,
             digester: None,
         };
@@ -78,7 +79,7 @@ impl CudaDriver {
             // that cannot keep lines refuses the limit.
             ffi::cuCtxSetLimit(CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
         }
-        opened.info.memory_bytes = Allocations::device_memory() as u64;
+        opened.info.memory_bytes = memory::device_memory().1 as u64;
         opened.staging = Some(Staging::new()?);
         opened.digester = Digester::load(limits);
         Ok(opened)

@@ -97,14 +97,7 @@ impl CudaDriver {
         action: &str,
     ) -> Result<(), DeviceError> {
         match (flush, &self.digester) {
-            (Some((MemoryRange { address, bytes }, pattern)), _) => {
-                // SAFETY: the range is inside a live allocation, which no call frees before the
-                // graph has run. The driver refuses an address that is not a multiple of 4.
-                check(
-                    unsafe { ffi::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) },
-                    action,
-                )?;
-            }
+            (Some((memory, pattern)), _) => self.put_words(memory, pattern, action)?,
             // SAFETY: the stream belongs to the context in which the kernel was loaded.
             (None, Some(kernels)) => unsafe { kernels.wait(self.stream, WAIT_NS)? },
             (None, None) => {}

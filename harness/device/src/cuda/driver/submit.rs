@@ -103,13 +103,8 @@ impl CudaDriver {
     /// Puts the steps on the stream. [`CudaDriver::check_steps`] has passed them.
     pub(super) fn submit_steps(&self, steps: &[Step], action: &str) -> Result<(), DeviceError> {
         for step in steps {
-            if let Some(MemoryRange { address, bytes }) = step.zeroed {
-                // SAFETY: the range is inside a live allocation, which no call frees before the
-                // stream was waited for. The driver refuses an address that is not a multiple of 4.
-                check(
-                    unsafe { ffi::cuMemsetD32Async(address, 0, bytes / 4, self.stream) },
-                    action,
-                )?;
+            if let Some(memory) = step.zeroed {
+                self.put_words(memory, 0, action)?;
             }
             self.submit(self.kernel(step.entry)?, &step.shape, &step.args, action)?;
         }
@@ -182,26 +177,32 @@ impl CudaDriver {
             return Ok(0.0);
         };
         self.check_steps(steps, flush)?;
-        if let Some((MemoryRange { address, bytes }, pattern)) = flush {
-            // SAFETY: the range is inside a live allocation, and the stream is waited for below.
-            check(
-                unsafe { ffi::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) },
-                &action,
-            )?;
+        if let Some((memory, pattern)) = flush {
+            self.put_words(memory, pattern, &action)?;
             self.wait(&action)?;
         }
+        self.timed(&action, || self.submit_steps(steps, &action))
+    }
+
+    /// Runs what `submit` puts on the stream between two events, and returns the seconds between
+    /// these.
+    pub(super) fn timed(
+        &self,
+        action: &str,
+        submit: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<f64, DeviceError> {
         // SAFETY: event and stream are live and belong to the context that is current.
         check(
             unsafe { ffi::cuEventRecord(self.started, self.stream) },
-            &action,
+            action,
         )?;
-        self.submit_steps(steps, &action)?;
+        submit()?;
         // SAFETY: as above.
         check(
             unsafe { ffi::cuEventRecord(self.ended, self.stream) },
-            &action,
+            action,
         )?;
-        self.finish(&action)
+        self.finish(action)
     }
 
     /// What an error calls these steps; `None` if there is none.

@@ -1,0 +1,45 @@
+//! The live allocations of a device.
+
+use crate::api::DeviceError;
+use std::collections::BTreeMap;
+
+/// The allocations by their address, with their bytes.
+pub struct Allocations {
+    /// Such as `CUDA`, for messages.
+    pub device: &'static str,
+    pub live: BTreeMap<u64, usize>,
+}
+
+impl Allocations {
+    pub fn new(device: &'static str) -> Allocations {
+        Allocations {
+            device,
+            live: BTreeMap::new(),
+        }
+    }
+
+    /// Removes the allocation that begins at an address. Returns its bytes.
+    pub fn remove(&mut self, address: u64) -> Result<usize, DeviceError> {
+        self.live.remove(&address).ok_or_else(|| {
+            DeviceError::Driver(format!(
+                "{address:#x} is not the start of an allocation on the {} device",
+                self.device
+            ))
+        })
+    }
+
+    /// Fails where these bytes are not all inside one allocation.
+    pub fn check(&self, address: u64, bytes: usize) -> Result<(), DeviceError> {
+        let around = self.live.range(..=address).next_back();
+        let is_inside = around.is_some_and(|(start, allocated)| {
+            let end = (address - start).checked_add(bytes as u64);
+            end.is_some_and(|end| end <= *allocated as u64)
+        });
+        is_inside.then_some(()).ok_or_else(|| {
+            DeviceError::Driver(format!(
+                "{bytes} bytes at {address:#x} are not allocated on the {} device",
+                self.device
+            ))
+        })
+    }
+}
