@@ -2,6 +2,9 @@
 //! whose words have no meaning (comments, strings, raw strings, characters, preprocessor lines).
 
 use crate::directive::Directive;
+use regex::Regex;
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,209 +46,134 @@ impl Token {
     }
 }
 
+/// What may stand at the beginning of a text, in this order; `None` is white space or a comment.
+/// [`regex`] explains the names.
+const PIECES: [(Option<TokenKind>, &str); 7] = [
+    (
+        None,
+        r"^(?:BLANK+|\n|JOINT+|//(?:JOINT|[^\n])*|(?s:/\*.*?\*/))",
+    ),
+    (Some(TokenKind::Unclosed), r"^(?s:/\*.*)"),
+    (
+        Some(TokenKind::Text),
+        r#"^(?:u8|[uUL])?"(?:JOINT|\\.|[^"\\\n])*"WORD*"#,
+    ),
+    (
+        Some(TokenKind::Text),
+        r"^(?:u8|[uUL])?'(?:JOINT|\\.|[^'\\\n])*'WORD*",
+    ),
+    // The end of the line ends it, so that a single quote does not hide the rest of the file.
+    (
+        Some(TokenKind::Unclosed),
+        r#"^(?:u8|[uUL])?["'](?:JOINT|[^\n])*"#,
+    ),
+    (
+        Some(TokenKind::Number),
+        r"^\.?[0-9](?:[eEpP][+-]|'WORD|WORD|\.)*",
+    ),
+    (Some(TokenKind::Word), r"^WORD+(?:JOINT+WORD+)*"),
+];
+
+static PATTERNS: LazyLock<Vec<(Option<TokenKind>, Regex)>> = LazyLock::new(|| {
+    let pieces = PIECES.iter();
+    pieces
+        .map(|(kind, pattern)| (*kind, regex(pattern)))
+        .collect()
+});
+
+/// The beginning of a raw string, with its delimiter.
+static RAW: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"^(?:u8|[uUL])?R"([^()\\ \t\r\n"]{0,16})\("#));
+static SUFFIX: LazyLock<Regex> = LazyLock::new(|| regex("^WORD*"));
+static JOINTS: LazyLock<Regex> = LazyLock::new(|| regex("JOINT+"));
+
+/// Compiles a pattern, in which `JOINT` stands for a backslash that joins the next line, `BLANK` for
+/// white space within a line, `WORD` for a character of a word, and `GAP` for white space and
+/// comments.
+pub(crate) fn regex(pattern: &str) -> Regex {
+    let pattern = pattern
+        .replace("GAP", r"(?s:BLANK|\n|/\*.*?\*/)*")
+        .replace("JOINT", r"(?:\\BLANK*\n)")
+        .replace("BLANK", r"[ \t\r\x0b\x0c]")
+        .replace("WORD", r"[0-9A-Za-z_$[^\x00-\x7f]]");
+    Regex::new(&pattern).expect("each pattern of this crate is valid")
+}
+
+/// The kind and the length of what begins a text.
+fn piece(text: &str) -> (Option<TokenKind>, usize) {
+    let raw = text
+        .starts_with(['R', 'L', 'u', 'U'])
+        .then(|| RAW.captures(text));
+    if let Some(raw) = raw.flatten() {
+        let (begin, close) = (raw[0].len(), format!("){}\"", &raw[1]));
+        return match text[begin..].find(&close) {
+            Some(length) => {
+                let end = begin + length + close.len();
+                let suffix = SUFFIX.find(&text[end..]).map_or(0, |found| found.len());
+                (Some(TokenKind::Text), end + suffix)
+            }
+            None => (Some(TokenKind::Unclosed), text.len()),
+        };
+    }
+    let found = PATTERNS
+        .iter()
+        .find_map(|(kind, pattern)| Some((*kind, pattern.find(text)?.end())));
+    found.unwrap_or_else(|| (Some(TokenKind::Punct(text.as_bytes()[0])), 1))
+}
+
+/// The length of the directive that begins a text: to the end of its line, or of the lines that a
+/// comment or a backslash joins to it. What looks like a comment in a header's name is part of the
+/// name.
+fn directive(text: &str) -> usize {
+    let line = text.lines().next().unwrap_or(text);
+    let after_header = Directive::parse(line)
+        .and_then(|directive| Some(directive.rest.len() - directive.spelled_header()?.len()));
+    let mut end = after_header.map_or(1, |after| line.len() - after);
+    while end < text.len() && !text[end..].starts_with('\n') {
+        end += piece(&text[end..]).1;
+    }
+    end
+}
+
 /// Splits a source into tokens, without comments and white space. Takes any text, also one that is
 /// not valid C++.
 pub fn tokens(source: &str) -> Vec<Token> {
-    let lexer = Lexer {
-        source,
-        bytes: source.as_bytes(),
-    };
     let mut tokens = Vec::new();
-    let (mut at, mut line_begins) = (0, true);
-    while at < source.len() {
-        let start = at;
-        let (kind, end) = if line_begins && Directive::sign(&source[at..]).is_some() {
-            (Some(TokenKind::Directive), lexer.directive(at))
+    let (mut start, mut line_begins) = (0, true);
+    while start < source.len() {
+        let text = &source[start..];
+        let (kind, length) = if line_begins && Directive::sign(text).is_some() {
+            (Some(TokenKind::Directive), directive(text))
         } else {
-            lexer.piece(at)
+            piece(text)
         };
-        at = end;
-        if let Some(kind) = kind {
-            tokens.push(Token { kind, start, end });
-            line_begins = false;
-        } else if lexer.bytes[start] == b'\n' {
-            line_begins = true;
-        }
+        let end = start + length;
+        line_begins = text.starts_with('\n') || (line_begins && kind.is_none());
+        tokens.extend(kind.map(|kind| Token { kind, start, end }));
+        start = end;
     }
     tokens
 }
 
 /// The words of a source's code and of its directives.
 pub fn words(source: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    for token in tokens(source) {
-        match token.kind {
-            TokenKind::Word => found.push(token.text(source)),
-            TokenKind::Directive => found.extend(words(&token.text(source)[1..])),
-            _ => {}
-        }
-    }
-    found
+    let words = |token: Token| match token.kind {
+        TokenKind::Word => vec![token.text(source)],
+        TokenKind::Directive => words(&token.text(source)[1..]),
+        _ => Vec::new(),
+    };
+    tokens(source).into_iter().flat_map(words).collect()
 }
 
 /// The source without the backslashes that join lines, as a compiler reads it.
-pub fn joined(source: &str) -> String {
-    let mut text = String::with_capacity(source.len());
-    let mut done = 0;
-    for (at, _) in source.match_indices('\\') {
-        if let Some(end) = joint(source.as_bytes(), at).filter(|_| at >= done) {
-            text.push_str(&source[done..at]);
-            done = end;
-        }
-    }
-    text + &source[done..]
+pub fn joined(source: &str) -> Cow<'_, str> {
+    JOINTS.replace_all(source, "")
 }
 
-/// Where the text goes on after a backslash that joins lines, and after those directly behind it.
-/// Compilers allow blanks between the backslash and the end of the line.
-pub(crate) fn joint(bytes: &[u8], mut at: usize) -> Option<usize> {
-    let mut end = None;
-    while bytes.get(at) == Some(&b'\\') {
-        let blanks = bytes[at + 1..].iter().take_while(|byte| is_blank(**byte));
-        let line_end = at + 1 + blanks.count();
-        if bytes.get(line_end) != Some(&b'\n') {
-            break;
-        }
-        at = line_end + 1;
-        end = Some(at);
-    }
-    end
-}
-
-/// Whether the byte is white space within a line.
-pub(crate) fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)
-}
-
-/// Whether the byte may stand in a word. Letters of other scripts are bytes from 128 up.
-fn is_word(byte: u8) -> bool {
-    matches!(byte, b'_' | b'$' | 128..) || byte.is_ascii_alphanumeric()
-}
-
-struct Lexer<'s> {
-    source: &'s str,
-    bytes: &'s [u8],
-}
-
-impl Lexer<'_> {
-    /// Takes one token, blank or comment at a byte. Returns the token's kind, and where the piece
-    /// ends.
-    fn piece(&self, at: usize) -> (Option<TokenKind>, usize) {
-        let rest = &self.bytes[at..];
-        let token = |kind, end| (Some(kind), end);
-        match rest {
-            [b'\n', ..] => (None, at + 1),
-            [byte, ..] if is_blank(*byte) => (None, at + 1),
-            [b'/', b'/', ..] => (None, self.end_of_line(at)),
-            [b'/', b'*', ..] => match self.source[at + 2..].find("*/") {
-                Some(length) => (None, at + length + 4),
-                None => token(TokenKind::Unclosed, self.bytes.len()),
-            },
-            [b'"' | b'\'', ..] => self.quoted(at),
-            [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..] => {
-                token(TokenKind::Number, self.end_of_number(at))
-            }
-            [first, ..] if is_word(*first) => {
-                let end = self.end_of_word(at);
-                match (&self.source[at..end], self.bytes.get(end)) {
-                    ("R" | "LR" | "uR" | "UR" | "u8R", Some(b'"')) => self.raw(end),
-                    ("L" | "u" | "U" | "u8", Some(b'"' | b'\'')) => self.quoted(end),
-                    _ => token(TokenKind::Word, end),
-                }
-            }
-            [punct, ..] => match joint(self.bytes, at) {
-                Some(end) => (None, end),
-                None => token(TokenKind::Punct(*punct), at + 1),
-            },
-            [] => (None, at),
-        }
-    }
-
-    /// The end of a directive: the end of its line, or of the lines that a comment or a backslash
-    /// joins to it. What looks like a comment in a header's name is part of the name.
-    fn directive(&self, start: usize) -> usize {
-        let line = &self.source[start..];
-        let included = Directive::parse(line.split('\n').next().unwrap_or(line))
-            .and_then(|directive| Some(directive.rest.len() - directive.spelled_header()?.len()));
-        let mut at = start + 1;
-        if let Some(after_header) = included {
-            at = start + line.find('\n').unwrap_or(line.len()) - after_header;
-        }
-        while at < self.bytes.len() && self.bytes[at] != b'\n' {
-            at = self.piece(at).1;
-        }
-        at
-    }
-
-    fn end_of_line(&self, mut at: usize) -> usize {
-        while at < self.bytes.len() && self.bytes[at] != b'\n' {
-            at = joint(self.bytes, at).unwrap_or(at + 1);
-        }
-        at
-    }
-
-    /// A backslash and the line's end do not end a word.
-    fn end_of_word(&self, mut at: usize) -> usize {
-        let goes_on = |at: usize| self.bytes.get(at).is_some_and(|byte| is_word(*byte));
-        loop {
-            while goes_on(at) {
-                at += 1;
-            }
-            match joint(self.bytes, at).filter(|next| goes_on(*next)) {
-                Some(next) => at = next,
-                None => return at,
-            }
-        }
-    }
-
-    /// The end of digits, letters, dots, digit separators, and a sign after an exponent.
-    fn end_of_number(&self, start: usize) -> usize {
-        let mut at = start + 1;
-        while let Some(byte) = self.bytes.get(at) {
-            let is_exponent = matches!(self.bytes[at - 1], b'e' | b'E' | b'p' | b'P');
-            match byte {
-                b'+' | b'-' if is_exponent => at += 1,
-                b'\'' if self.bytes.get(at + 1).copied().is_some_and(is_word) => at += 2,
-                byte if is_word(*byte) || *byte == b'.' => at += 1,
-                _ => break,
-            }
-        }
-        at
-    }
-
-    /// A literal whose quote is at `at`. The end of the line ends the literal too, so that a single
-    /// quote does not hide the rest of the file.
-    fn quoted(&self, at: usize) -> (Option<TokenKind>, usize) {
-        let quote = self.bytes[at];
-        let mut end = at + 1;
-        while let Some(byte) = self.bytes.get(end) {
-            match byte {
-                b'\n' => break,
-                b'\\' => end = joint(self.bytes, end).unwrap_or(end + 2),
-                byte if *byte == quote => {
-                    return (Some(TokenKind::Text), self.end_of_word(end + 1));
-                }
-                _ => end += 1,
-            }
-        }
-        (Some(TokenKind::Unclosed), end.min(self.bytes.len()))
-    }
-
-    /// A raw string whose quote is at `at`.
-    fn raw(&self, at: usize) -> (Option<TokenKind>, usize) {
-        let text = &self.source[at + 1..];
-        let Some(open) = text.find('(').filter(|open| *open <= 16) else {
-            return self.quoted(at);
-        };
-        let close = format!("){}\"", &text[..open]);
-        match text[open..].find(&close) {
-            Some(length) => {
-                let end = at + 1 + open + length + close.len();
-                (Some(TokenKind::Text), self.end_of_word(end))
-            }
-            None => (Some(TokenKind::Unclosed), self.bytes.len()),
-        }
-    }
+/// The length of the backslashes that join lines at the beginning of a text.
+pub(crate) fn joint(text: &str) -> usize {
+    let found = JOINTS.find(text).filter(|found| found.start() == 0);
+    found.map_or(0, |found| found.len())
 }
 
 /// A text with its tokens, and the brackets that belong together.

@@ -1,7 +1,9 @@
 //! Preprocessor lines, and the files that `#include` lines name.
 
-use crate::cpp::joined;
+use crate::cpp::{joined, regex};
+use regex::Regex;
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 /// A preprocessor line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,72 +25,53 @@ pub enum Include {
     Macro(String),
 }
 
+/// A preprocessor line after blanks and comments: its name, and the rest. `%:` and `??=` are other
+/// spellings of `#`.
+static LINE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^GAP(?:#|%:|\?\?=)GAP([0-9A-Za-z_]*)GAP((?s:.*))$"));
+static HEADER: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?:"[^"]+"|<[^>]+>)"#));
+/// What an include line names otherwise, without a comment.
+static MACRO: LazyLock<Regex> = LazyLock::new(|| regex(r#"^[^"<](?s:.*?)(?://|/\*|$)"#));
+
 impl<'s> Directive<'s> {
-    /// The spelling of `#` with which a text begins: `%:` and `??=` are others.
+    /// The spelling of `#` with which a text begins.
     pub(crate) fn sign(text: &str) -> Option<&'static str> {
-        ["#", "%:", "??="]
-            .into_iter()
-            .find(|sign| text.starts_with(sign))
+        let mut signs = ["#", "%:", "??="].into_iter();
+        signs.find(|sign| text.starts_with(sign))
     }
 
     /// Reads the directive that begins a text after blanks and comments.
     pub fn parse(text: &'s str) -> Option<Directive<'s>> {
-        let text = past_blanks(text);
-        let text = past_blanks(&text[Directive::sign(text)?.len()..]);
-        let end = text
-            .find(|c: char| c != '_' && !c.is_ascii_alphanumeric())
-            .unwrap_or(text.len());
+        let found = LINE.captures(text)?;
         Some(Directive {
-            name: &text[..end],
-            rest: past_blanks(&text[end..]),
+            name: found.get(1)?.as_str(),
+            rest: found.get(2)?.as_str(),
         })
+    }
+
+    fn is_include(&self) -> bool {
+        ["include_next", "include", "import", "embed"].contains(&self.name)
     }
 
     /// The header that an include line names, with its quotes or brackets. `None` for any other
     /// line, and for a name that does not end.
     pub fn spelled_header(&self) -> Option<&'s str> {
-        if !["include_next", "include", "import", "embed"].contains(&self.name) {
-            return None;
-        }
-        let close = match self.rest.chars().next()? {
-            '"' => '"',
-            '<' => '>',
-            _ => return None,
-        };
-        let length = self.rest[1..].find(close).filter(|length| *length > 0)?;
-        Some(&self.rest[..length + 2])
+        let header = HEADER.find(self.rest).filter(|_| self.is_include());
+        header.map(|header| header.as_str())
     }
 
     /// What an include line includes.
     fn include(&self) -> Option<Include> {
         if let Some(header) = self.spelled_header() {
             let name = header[1..header.len() - 1].to_owned();
-            let is_quoted = header.starts_with('"');
-            return Some(if is_quoted {
-                Include::Quoted(name)
-            } else {
-                Include::Angled(name)
+            return Some(match header.starts_with('"') {
+                true => Include::Quoted(name),
+                false => Include::Angled(name),
             });
         }
-        let is_include = ["include_next", "include", "import", "embed"].contains(&self.name);
-        let is_macro = is_include && !self.rest.is_empty() && !self.rest.starts_with(['"', '<']);
-        let end = self.rest.find("//").or(self.rest.find("/*"));
-        let name = &self.rest[..end.unwrap_or(self.rest.len())];
-        is_macro.then(|| Include::Macro(name.trim().to_owned()))
-    }
-}
-
-/// Skips blanks and whole comments.
-fn past_blanks(mut text: &str) -> &str {
-    loop {
-        text = text.trim_start();
-        let comment = text
-            .strip_prefix("/*")
-            .and_then(|rest| rest.split_once("*/"));
-        match comment {
-            Some((_, rest)) => text = rest,
-            None => return text,
-        }
+        let name = MACRO.find(self.rest).filter(|_| self.is_include())?;
+        let name = name.as_str().trim_end_matches(['/', '*']);
+        Some(Include::Macro(name.trim().to_owned()))
     }
 }
 
@@ -98,7 +81,8 @@ fn past_blanks(mut text: &str) -> &str {
 /// that are not compiled. A line that the scan missed would name a file that is judged and that no
 /// commit holds.
 pub fn includes(source: &[u8]) -> Vec<Include> {
-    let text = joined(&String::from_utf8_lossy(source));
+    let text = String::from_utf8_lossy(source);
+    let text = joined(&text);
     // A block comment may end before the `#`.
     let starts = text.lines().flat_map(|line| {
         let after_comments = line

@@ -1,9 +1,11 @@
 //! A hash of a source's tokens: the same for sources that differ only in comments and blanks. A
 //! source whose tokens do not say everything gets a hash of its bytes, and so equals itself only.
 
-use crate::cpp::{Token, TokenKind, is_blank, joined, joint, tokens};
+use crate::cpp::{TokenKind, joined, joint, regex, tokens};
 use crate::directive::Directive;
 use crate::python;
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// Cuts a source into tokens and hands each to the function. `None` where the source says more than
 /// its tokens, or the cut is not sure.
@@ -53,29 +55,29 @@ const POSITIONS: [&str; 5] = [
 /// The [`Cut`] of C++, into the preprocessor's tokens. A directive begins with the token `\n#` and
 /// ends with `\n`. `None` also where compilers differ.
 pub fn cut_cpp(source: &str, tell: &mut dyn FnMut(&str)) -> Option<()> {
-    let bytes = source.as_bytes();
-    let is_unsure = |at: usize| match &bytes[at..] {
-        [b'?', b'?', b'/', ..] | [b'%', b':', ..] => true,
-        [b'\r', rest @ ..] => rest.first() != Some(&b'\n'),
-        // Some compilers join lines where blanks follow the backslash.
-        [b'\\', blank, ..] if is_blank(*blank) => {
-            joint(bytes, at).is_some() && !bytes[at + 1..].starts_with(b"\r\n")
-        }
-        _ => false,
-    };
-    if (0..bytes.len()).any(is_unsure) {
+    if UNSURE.is_match(source) {
         return None;
     }
-    cut_code(source, tell)
+    cut_code(source, false, tell)
 }
 
-fn cut_code(text: &str, tell: &mut dyn FnMut(&str)) -> Option<()> {
+/// Trigraphs and digraphs, line ends of one carriage return, and backslashes with blanks behind
+/// them: some compilers join the next line there.
+static UNSURE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\?\?/|%:|\r(?:[^\n]|$)|\\(?:[ \t\x0b\x0c]|\rBLANK)BLANK*\n"));
+
+/// Cuts code, or what follows `#define`.
+fn cut_code(text: &str, is_define: bool, tell: &mut dyn FnMut(&str)) -> Option<()> {
     let tokens = tokens(text);
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         at += 1;
-        let joint = joint(text.as_bytes(), token.end);
-        if joint.is_some() && joint == tokens.get(at).map(|next| next.start) {
+        let joint = joint(&text[token.end..]);
+        if joint > 0
+            && tokens
+                .get(at)
+                .is_some_and(|next| next.start == token.end + joint)
+        {
             // A compiler may read one token here.
             return None;
         }
@@ -86,17 +88,20 @@ fn cut_code(text: &str, tell: &mut dyn FnMut(&str)) -> Option<()> {
             TokenKind::Punct(_) => {
                 let rest = &text[token.start..];
                 let sign = SIGNS.iter().find(|sign| rest.starts_with(*sign));
+                if is_define && spelled == "#" && sign.is_none() {
+                    // It turns its argument into a text, blanks included.
+                    return None;
+                }
                 tell(sign.unwrap_or(&spelled));
                 at += sign.map_or(0, |sign| sign.len() - 1);
             }
-            TokenKind::Word => {
-                let word = joined(spelled);
-                if POSITIONS.contains(&word.as_str()) {
-                    return None;
-                }
-                tell(&word);
-            }
+            TokenKind::Word if POSITIONS.contains(&&*joined(spelled)) => return None,
+            TokenKind::Word => tell(&joined(spelled)),
             TokenKind::Number | TokenKind::Text => tell(spelled),
+        }
+        if is_define && at == 1 && text[token.end..].starts_with('(') {
+            // A macro with parameters, and not one whose text begins with a bracket.
+            tell("\n(");
         }
     }
     Some(())
@@ -110,45 +115,20 @@ fn cut_directive(text: &str, tell: &mut dyn FnMut(&str)) -> Option<()> {
     }
     tell("\n#");
     let directive = Directive::parse(&joined)?;
-    let mut rest = directive.rest;
     if !directive.name.is_empty() {
         tell(directive.name);
     }
-    if let Some(header) = directive.spelled_header() {
+    let header = directive.spelled_header().unwrap_or_default();
+    if !header.is_empty() {
         tell(header);
-        rest = &rest[header.len()..];
     }
-    if directive.name == "define" {
-        let body = tokens(rest);
-        let name = body.first()?;
-        tell(name.text(rest));
-        if rest[name.end..].starts_with('(') {
-            // A macro with parameters, and not one whose text begins with a bracket.
-            tell("\n(");
-        }
-        if body
-            .iter()
-            .enumerate()
-            .any(|(at, token)| is_lone_hash(&body, at, token))
-        {
-            // It turns its argument into a text, blanks included.
-            return None;
-        }
-        rest = &rest[name.end..];
-    }
-    cut_code(rest, tell)?;
+    cut_code(
+        &directive.rest[header.len()..],
+        directive.name == "define",
+        tell,
+    )?;
     tell("\n");
     Some(())
-}
-
-/// Whether the token is a `#` that is not part of a `##`.
-fn is_lone_hash(tokens: &[Token], at: usize, token: &Token) -> bool {
-    let touches = |other: Option<&Token>| {
-        other.is_some_and(|o| o.is(b'#') && (o.end == token.start || o.start == token.end))
-    };
-    token.is(b'#')
-        && !touches(at.checked_sub(1).map(|at| &tokens[at]))
-        && !touches(tokens.get(at + 1))
 }
 
 /// Names by which Python code can see its own source or line numbers.

@@ -19,8 +19,8 @@ pub struct Function<'s> {
 pub fn functions(source: &str) -> Vec<Function<'_>> {
     let code = Code::new(source, true);
     let begins = (0..code.tokens.len()).filter_map(|at| {
-        let is_kernel = word(&code, at) == "__global__";
-        let is_c = word(&code, at) == "extern"
+        let is_kernel = code.word(at) == "__global__";
+        let is_c = code.word(at) == "extern"
             && code
                 .tokens
                 .get(at + 1)
@@ -30,20 +30,14 @@ pub fn functions(source: &str) -> Vec<Function<'_>> {
     begins
         .filter_map(|(at, is_kernel)| {
             let name = declared(&code, at + 1)?;
+            let name = code.tokens[name];
             Some(Function {
-                name: word(&code, name),
+                name: name.text(source),
                 is_kernel,
-                line: line_at(source, code.tokens[name].start),
+                line: line_at(source, name.start),
             })
         })
         .collect()
-}
-
-fn word<'s>(code: &Code<&'s str>, at: usize) -> &'s str {
-    match code.tokens.get(at) {
-        Some(token) if token.kind == TokenKind::Word => token.text(code.text),
-        _ => "",
-    }
 }
 
 /// The index of the last name before a bracket in the declaration at `at`, attributes aside.
@@ -79,7 +73,12 @@ pub fn launch_statements(source: &str) -> Vec<(&str, usize)> {
             && code.punct(at + 3, b')')
     });
     starts
-        .map(|at| (word(&code, at + 2), line_at(source, code.tokens[at].start)))
+        .map(|at| {
+            (
+                code.tokens[at + 2].text(source),
+                line_at(source, code.tokens[at].start),
+            )
+        })
         .collect()
 }
 

@@ -43,3 +43,31 @@ impl Allocations {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_must_be_inside_one_allocation() {
+        let memory = Allocations {
+            device: "CUDA",
+            live: [(0x1000, 64), (0x20_1000, 8)].into(),
+        };
+        for (address, bytes) in [(0x1000, 64), (0x1020, 32), (0x1040, 0), (0x20_1000, 8)] {
+            assert_eq!(memory.check(address, bytes), Ok(()), "{address:#x} {bytes}");
+        }
+        for (address, bytes) in [
+            (0xfff, 1),
+            (0x1000, 65),
+            (0x1041, 0),
+            (0x1020, usize::MAX),
+            (0x20_1004, 8),
+        ] {
+            let error = memory.check(address, bytes).map_err(|e| e.to_string());
+            let expected =
+                format!("{bytes} bytes at {address:#x} are not allocated on the CUDA device");
+            assert_eq!(error, Err(expected));
+        }
+    }
+}

@@ -78,7 +78,8 @@ fn included(source: &[u8]) -> Option<Vec<String>> {
         "#embed",
         "%:",
     ];
-    let text = joined(&String::from_utf8_lossy(source));
+    let text = String::from_utf8_lossy(source);
+    let text = joined(&text);
     if UNHASHABLE.iter().any(|word| text.contains(word)) {
         return None;
     }
