@@ -87,7 +87,7 @@ pub fn compare(repo: &Repo, project: &Project, inputs: &Inputs) -> Result<Rules>
         {
             continue;
         }
-        match (&source.bytes, repo::is_in_head(repo, path)?) {
+        match (&source.bytes, repo::head_holds(repo, path)) {
             (Some(_), false) if is_first => rules.first.push(path.clone()),
             (Some(_), false) => rules
                 .changed

@@ -71,7 +71,7 @@ impl UsersRepository {
     }
 
     fn changes_in_git(&self, project: &Project, lines: &mut Vec<String>) -> Result<()> {
-        let repo = Repo::open_anew(project)?;
+        let repo = Repo::open(project)?;
         lines.extend(moved(&self.head, &repo::head(&repo)?));
         let began = self.began.duration_since(UNIX_EPOCH).unwrap_or_default();
         let began = (

@@ -66,15 +66,6 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// The ref that the step writes.
-    pub(super) fn reference(&self) -> Option<&str> {
-        match self {
-            Step::MoveHead { branch } => Some(&branch.reference),
-            Step::Name { stored, .. } => Some(&stored.reference),
-            _ => None,
-        }
-    }
-
     /// The run whose record the step writes.
     pub(super) fn run(&self) -> Option<RunId> {
         match self {

@@ -134,10 +134,7 @@ pub(super) fn take(
                         locked.lock.write(&record)
                     }
                 };
-                let refs = intent.steps[..at].iter().filter_map(Step::reference);
-                repo::refs_on_disk(&locked.repo, refs)
-                    .and_then(|()| write())
-                    .map_err(failed)?;
+                write().map_err(failed)?;
                 is_begun = true;
             }
             step @ (Step::Note { .. } | Step::JudgedBytes { .. }) => {

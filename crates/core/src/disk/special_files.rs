@@ -38,13 +38,18 @@ pub fn refuse_in_repository(from: &Path, is_trusted: impl Fn(&Path) -> bool) -> 
     let found = git_folders(&root.join(".git"))
         .iter()
         .find_map(|folder| in_git_folder(folder, &looked_at));
-    match found.or_else(|| Some(root.join(".git")).filter(|path| is_special(path))) {
-        Some(path) => bail!(
+    refuse(root, &found.unwrap_or_else(|| root.join(".git")))
+}
+
+/// Refuses a path below `root` at which there is neither a file nor a folder.
+pub fn refuse(root: &Path, path: &Path) -> Result<()> {
+    if is_special(path) {
+        bail!(
             "{} is a pipe or a device, and git would wait for what it says: remove it",
-            path.strip_prefix(root).unwrap_or(&path).display()
-        ),
-        None => Ok(()),
+            path.strip_prefix(root).unwrap_or(path).display()
+        );
     }
+    Ok(())
 }
 
 /// Whether there is something that is neither a file nor a folder. A link counts as what it leads

@@ -5,9 +5,9 @@
 //! commit, a branch or a hook that the command makes there changes neither a ref nor a setting of
 //! the user's. libgit2 writes the files, and it starts no filter program and no hook.
 
-use super::commit::{CommitFile, tree_with};
+use super::commit::{self, CommitFile};
 use super::identity::any_signature;
-use super::{Repo, StoredCommit, checkout, durable, environment, head_commit, refs};
+use super::{Repo, StoredCommit, checkout, durable, head_commit, head_ref, refs};
 use crate::disk::special_files;
 use crate::inputs::SIZE_LIMIT;
 use crate::project::Project;
@@ -103,8 +103,7 @@ impl AgentTree {
         {
             write(&root, Path::new(".git/shallow"), &shallow).with_context(what)?;
         }
-        let own = Repository::open(path).with_context(what)?;
-        environment::apply(&own)?;
+        let own = Repo::at(path).with_context(what)?.git;
         own.set_head_detached(base).with_context(what)?;
         own.checkout_head(Some(CheckoutBuilder::new().force()))
             .with_context(what)?;
@@ -249,14 +248,10 @@ impl AgentTree {
         }
         found.bytes = most - room;
         let base = git.find_commit(self.base)?;
-        let own = self.own_commits(git, &mut found.lines);
+        let own = self.own_commits(repo, &mut found.lines);
         if found.lines.is_empty() {
             return Ok(found);
         }
-        // A file that HEAD does not hold cannot be removed from its tree.
-        let tree = base.tree()?;
-        files.retain(|file| file.blob.is_some() || tree.get_path(Path::new(&file.name)).is_ok());
-        let tree = tree_with(git, Some(&base), &files)?;
         let who = any_signature(git)?;
         let own = own.and_then(|tip| git.find_commit(tip).ok());
         let parents: Vec<&git2::Commit> =
@@ -265,14 +260,9 @@ impl AgentTree {
             "lab auto: what turn {turn} changed besides the kernel\n\n{}\n",
             found.lines.join("\n")
         );
-        let id = git.commit(None, &who, &who, &message, &tree, &parents)?;
-        durable::commit(git, id)?;
-        let stored = StoredCommit {
-            id: id.to_string(),
-            reference: refs::free_name(git, &self.refs, RunId(turn), id),
-        };
+        let id = commit::write(repo, &parents, &files, [&who, &who], &message)?;
+        let stored = StoredCommit::below(repo, &self.refs, RunId(turn), id);
         refs::name_commit(repo, &stored, "lab auto")?;
-        durable::reference(git, &stored.reference)?;
         found.kept = Some(stored);
         Ok(found)
     }
@@ -324,7 +314,7 @@ impl AgentTree {
 
     /// Copies the commits that the command made into the user's object store, and returns the last
     /// one.
-    fn own_commits(&self, git: &Repository, lines: &mut Vec<String>) -> Option<Oid> {
+    fn own_commits(&self, repo: &Repo, lines: &mut Vec<String>) -> Option<Oid> {
         let folder = self.path().join(".git");
         if !is_folder(&folder) {
             lines.push("the git repository of its work tree is gone".to_owned());
@@ -336,12 +326,10 @@ impl AgentTree {
             ));
             return None;
         }
-        let own = Repository::open(&folder).ok()?;
-        let branch = own
-            .find_reference("HEAD")
-            .ok()
-            .and_then(|head| Some(head.symbolic_target().ok()??.to_owned()));
+        let own = Repo::at(&folder).ok()?;
+        let branch = head_ref(&own).ok().filter(|name| name != "HEAD");
         lines.extend(branch.map(|branch| format!("checked out the branch {branch}")));
+        let own = own.git;
         let tip = own.head().ok()?.peel_to_commit().ok()?.id();
         if tip == self.base {
             return None;
@@ -352,10 +340,12 @@ impl AgentTree {
         let made: Vec<Oid> = commits.flatten().take(KEPT_COMMITS + 1).collect();
         let count = made.len().min(KEPT_COMMITS);
         lines.push(format!("made commits ({count}), the last is {tip}"));
-        let keep = |commit: &Oid| {
-            copy(&own, git, *commit).is_some() && durable::commit(git, *commit).is_ok()
-        };
-        if made.len() > KEPT_COMMITS || !made.iter().rev().all(keep) {
+        let mut copied = Vec::new();
+        let mut keep = |commit: &Oid| copy(&own, &repo.git, *commit, &mut copied).is_some();
+        if made.len() > KEPT_COMMITS
+            || !made.iter().rev().all(&mut keep)
+            || durable::objects(repo, &copied).is_err()
+        {
             lines.push("its commits are not kept: too many, or not whole".to_owned());
             return None;
         }
@@ -419,8 +409,8 @@ fn is_as_in(repo: &Repo, path: &Path, file: &Path, found: &Metadata, blob: Oid) 
         || as_stored() == Some(blob)
 }
 
-/// Copies a commit or a tree with all that it names.
-fn copy(from: &Repository, to: &Repository, id: Oid) -> Option<()> {
+/// Copies a commit or a tree with all that it names. Adds what was not there to `copied`.
+fn copy(from: &Repository, to: &Repository, id: Oid, copied: &mut Vec<Oid>) -> Option<()> {
     let target = to.odb().ok()?;
     if target.exists(id) {
         return Some(());
@@ -428,17 +418,18 @@ fn copy(from: &Repository, to: &Repository, id: Oid) -> Option<()> {
     let odb = from.odb().ok()?;
     let object = odb.read(id).ok()?;
     match object.kind() {
-        ObjectType::Commit => copy(from, to, from.find_commit(id).ok()?.tree_id())?,
+        ObjectType::Commit => copy(from, to, from.find_commit(id).ok()?.tree_id(), copied)?,
         ObjectType::Tree => {
             let tree = from.find_tree(id).ok()?;
             let inside = |entry: &git2::TreeEntry| entry.kind() != Some(ObjectType::Commit);
             tree.iter()
                 .filter(inside)
-                .try_for_each(|entry| copy(from, to, entry.id()))?;
+                .try_for_each(|entry| copy(from, to, entry.id(), copied))?;
         }
         _ => {}
     }
-    target.write(object.kind(), object.data()).ok().map(drop)
+    copied.push(target.write(object.kind(), object.data()).ok()?);
+    Some(())
 }
 
 /// Calls `found` for each file and link below a folder, with its relative path. Follows no link and

@@ -1,10 +1,10 @@
 //! Moves the branch of HEAD by one commit, forwards or back. Doing it twice has the same effect as
 //! doing it once.
 
-use super::identity::any_signature;
-use super::{CommitFile, Obstacle, Repo, locks, obstacle, short, verify_write};
-use anyhow::{Context, Result, anyhow, bail};
-use git2::{ErrorCode, Oid, Repository};
+use super::ref_update::{set, tip};
+use super::{CommitFile, Obstacle, Repo, durable, head_ref, locks, obstacle, short, verify_write};
+use anyhow::{Result, bail};
+use git2::{Oid, Repository};
 use serde::{Deserialize, Serialize};
 
 /// A move of the branch: from one commit to its child, or back to its parent.
@@ -33,25 +33,6 @@ pub enum Moved {
     Elsewhere(String),
 }
 
-/// The ref that a commit moves: that of the branch, or `HEAD` if it is detached.
-pub fn head_ref(repo: &Repo) -> Result<String> {
-    let link = repo
-        .git
-        .find_reference("HEAD")
-        .context("cannot read HEAD")?;
-    Ok(link.symbolic_target()?.unwrap_or("HEAD").to_owned())
-}
-
-fn tip(git: &Repository, reference: &str) -> Result<Option<Oid>> {
-    match git.refname_to_id(reference) {
-        Ok(id) => Ok(Some(id)),
-        Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) => {
-            Ok(None)
-        }
-        Err(error) => Err(anyhow!("cannot read {reference}: {}", error.message())),
-    }
-}
-
 /// Moves the branch, unless that is done. The commit that it leaves stays in the reflog. On an
 /// error the branch is where it was.
 pub fn move_branch(repo: &Repo, wanted: &Move) -> Result<Moved> {
@@ -59,11 +40,12 @@ pub fn move_branch(repo: &Repo, wanted: &Move) -> Result<Moved> {
     let parse = |id: &Option<String>| id.as_deref().map(Oid::from_str).transpose();
     let (from, to) = (parse(&wanted.from)?, parse(&wanted.to)?);
     // A process that was killed right after the move leaves its locks behind.
-    locks::clear_branch(git, &wanted.reference, |id| {
+    locks::clear_branch(repo, &wanted.reference, |id| {
         Some(id) == to || Some(id) == from
     })?;
     let now = tip(git, &wanted.reference)?;
     if now == to {
+        durable::reference(repo, &wanted.reference)?;
         return Ok(Moved::Already);
     }
     if now != from {
@@ -88,23 +70,22 @@ pub fn move_branch(repo: &Repo, wanted: &Move) -> Result<Moved> {
     if let Some(operation) = obstacle::operation(git) {
         bail!("{}", Obstacle::Operation(operation));
     }
-    set(git, &wanted.reference, from, to, &wanted.why)?;
+    set(repo, &wanted.reference, from, to, &wanted.why)?;
     let verify = || -> Result<()> {
         if let Some(to) = to {
-            return verify_write::read_back_files(repo, &wanted.reference, to, &wanted.files);
-        }
-        if tip(&repo.anew()?.git, &wanted.reference)?.is_some() {
+            verify_write::read_back(repo, &wanted.reference, to, &wanted.files)?;
+        } else if tip(&repo.anew()?.git, &wanted.reference)?.is_some() {
             bail!(
                 "git reported no error, but HEAD did not move. Is the disk full? Make room on it, then try again"
             );
         }
-        Ok(())
+        durable::reference(repo, &wanted.reference)
     };
     if let Err(error) = verify() {
         // The branch must not stay at a commit that cannot be read.
         if tip(git, &wanted.reference)? == to {
             set(
-                git,
+                repo,
                 &wanted.reference,
                 to,
                 from,
@@ -139,25 +120,4 @@ fn has_gone_on(
     } else {
         after(to)? && !after(from)?
     })
-}
-
-/// Sets the ref from one commit to another under git's lock, if it is still at the first. Reads no
-/// other ref: libgit2's own function reads all packed refs first, and there may be 10,000.
-pub(super) fn set(
-    git: &Repository,
-    reference: &str,
-    from: Option<Oid>,
-    to: Option<Oid>,
-    why: &str,
-) -> Result<()> {
-    let mut change = git.transaction()?;
-    change.lock_ref(reference)?;
-    if tip(git, reference)? != from {
-        bail!("another git command moved {reference} meanwhile: try again");
-    }
-    match to {
-        Some(to) => change.set_target(reference, to, Some(&any_signature(git)?), why)?,
-        None => change.remove(reference)?,
-    }
-    Ok(change.commit()?)
 }

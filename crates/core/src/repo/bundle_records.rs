@@ -1,9 +1,10 @@
 //! The records that a bundle holds, read without fetching them into the repository.
 
+use super::history::walk_tree;
 use super::{Bundle, Repo};
 use crate::project::Project;
 use anyhow::{Context, Result, ensure};
-use git2::{Indexer, Odb, Oid, Repository, TreeWalkMode, TreeWalkResult};
+use git2::{Indexer, Odb, Oid, Repository};
 use lab_system::root::{Access, Root};
 use lab_system::temporary::TemporaryFolder;
 use std::io::{self, BufRead, BufReader, Read};
@@ -63,20 +64,15 @@ fn pack_of(bundle: &Bundle) -> Result<impl Read> {
 fn notes(git: &Repository, tip: Oid) -> Result<Vec<(String, String)>> {
     let tree = git.find_commit(tip)?.tree()?;
     let mut found = Vec::new();
-    tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
-        let name = entry.name().unwrap_or_default();
-        let commit = format!("{folder}{name}").replace('/', "");
+    walk_tree(&tree, |path, entry| {
+        let commit = path.replace('/', "");
         if commit.len() == 40
             && let Ok(blob) = git.find_blob(entry.id())
             && blob.size() <= NOTE
         {
             found.push((commit, String::from_utf8_lossy(blob.content()).into_owned()));
         }
-        if found.len() >= NOTES {
-            TreeWalkResult::Abort
-        } else {
-            TreeWalkResult::Ok
-        }
-    })?;
+        found.len() < NOTES
+    });
     Ok(found)
 }

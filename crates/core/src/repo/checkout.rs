@@ -2,7 +2,7 @@
 
 use super::link::refuse_link;
 use crate::inputs::InputFiles;
-use crate::repo::{Project, Repo, blob_in, exact, find, head_commit, renames, user_index};
+use crate::repo::{Project, Repo, blob_in, blob_in_head, exact, find, index, renames};
 use anyhow::{Context, Result, bail};
 use lab_system::atomic_file::NewFile;
 use lab_system::root::read_anywhere;
@@ -95,12 +95,7 @@ fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<T
 
 /// Whether the index holds another version of the kernel than HEAD.
 pub fn staged(repo: &Repo, project: &Project) -> Result<bool> {
-    if user_index::has_conflict(repo, &project.kernel_name) {
-        return Ok(false);
-    }
-    let staged = user_index::staged(repo, &project.kernel_name)?;
-    let held = head_commit(&repo.git)?
-        .and_then(|commit| blob_in(&commit, &project.kernel_name))
-        .map(|(id, _)| id);
-    Ok(staged != held)
+    let name = &project.kernel_name;
+    let held = blob_in_head(repo, name)?.map(|(id, _)| id);
+    Ok(!index::has_conflict(repo, name) && index::staged(repo, name)? != held)
 }

@@ -3,7 +3,8 @@
 //! pack holds every one of them, also those that no ref reaches. Each discard and each fetch leaves
 //! refs too, files that git lists and the lab looks at; together they are one file.
 
-use super::{Repo, user_index};
+use super::Repo;
+use super::git_program::GitProgram;
 use crate::disk::space;
 use anyhow::Result;
 use std::fs;
@@ -68,12 +69,12 @@ fn count_files(folder: &Path, depth: usize, limit: usize, count: &mut usize) {
 /// Packs the refs below `refs/lab`, with the git program. A ref that is written meanwhile stays
 /// loose. It is a step of a decision.
 pub fn pack_refs(repo: &Repo) -> Result<()> {
-    let why = "packing refs needs the git program";
-    let ours = user_index::git(repo, &["pack-refs", "--include", "refs/lab/*"], why);
+    let mut git = GitProgram::of(repo, "packing refs needs the git program")?;
+    let ours = git.run(&["pack-refs", "--include", "refs/lab/*"]);
     match ours {
         // Before 2.43 git packs all refs or none. It prints how it is used, in the user's language.
         Err(error) if error.to_string().contains("pack-refs [") => {
-            user_index::git(repo, &["pack-refs", "--all"], why).map(drop)
+            git.run(&["pack-refs", "--all"]).map(drop)
         }
         ours => ours.map(drop),
     }
@@ -88,32 +89,23 @@ pub fn has_many_loose_objects(repo: &Repo) -> bool {
 
 /// Packs all loose objects, with the git program.
 pub fn clean(repo: &Repo) -> Result<Cleaned> {
-    let objects = repo.git.commondir().join("objects");
-    let before = measure(&objects);
-    let why = "packing objects needs the git program";
+    let before = object_files(repo);
     // Geometric: the loose objects become one pack, and small packs are merged. Objects that no ref
     // reaches stay. -n: a git that is killed leaves no half-written list for servers without git.
-    user_index::git(
-        repo,
-        &["repack", "--geometric=2", "-d", "-l", "-n", "-q"],
-        why,
-    )
-    .map_err(|error| space::explain(error, "nothing was packed"))?;
+    GitProgram::of(repo, "packing objects needs the git program")?
+        .run(&["repack", "--geometric=2", "-d", "-l", "-n", "-q"])
+        .map_err(|error| space::explain(error, "nothing was packed"))?;
     Ok(Cleaned {
         before,
-        after: measure(&objects),
+        after: object_files(repo),
     })
 }
 
 /// What git's objects take on disk now.
 pub fn object_files(repo: &Repo) -> ObjectFiles {
-    measure(&repo.git.commondir().join("objects"))
-}
-
-fn measure(objects: &Path) -> ObjectFiles {
     let mut found = ObjectFiles::default();
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
-    for folder in entries(objects) {
+    for folder in entries(&repo.git.commondir().join("objects")) {
         let is_loose = folder.file_name().len() == 2;
         for file in entries(&folder.path()) {
             let Ok(about) = file.metadata() else { continue };

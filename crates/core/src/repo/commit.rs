@@ -4,14 +4,14 @@
 //! Nothing is committed here: [`super::move_branch`] or the git program
 //! ([`super::commit_by_program`]) does that, once the decision's intent is on disk.
 
+use super::folder_programs::by_program;
 use super::identity::{author, committer};
-use super::introduced::introduced;
+use super::history::introduced;
 use super::link::refuse_link;
-use super::program::by_program;
 use crate::repo::{Project, Repo, blob_in, durable, filters, head_commit, head_ref, verify_write};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use git2::build::TreeUpdateBuilder;
-use git2::{FileMode, Oid, Repository};
+use git2::{Commit, FileMode, Oid, Signature, Tree};
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -90,40 +90,27 @@ pub fn prepare_kernel(
     rules: &[ChangedFile],
     message: &str,
 ) -> Result<ToCommit> {
-    let git = &repo.git;
     let name = &project.kernel_name;
-    let id = filters::store(repo, name, bytes)?;
-    if id.to_string() != blob {
+    let head = head_commit(&repo.git)?;
+    let kernel = stored(repo, project, head.as_ref(), name, Some(bytes))?;
+    if kernel.blob.as_deref() != Some(blob) {
         bail!(
             "git would hold other bytes of {name} than were judged (line endings or attributes changed since): `lab run{}`, then keep",
             project.argument
         );
     }
-    let head = head_commit(git)?;
-    let before = head.as_ref().and_then(|commit| blob_in(commit, name));
-    if let Some((_, mode)) = before {
-        refuse_link(project, mode)?;
-    }
-    if let (Some(head), Some((held, _))) = (&head, before)
-        && held == id
-        && rules.is_empty()
+    if let Some(head) = &head
+        && let Some((held, mode)) = blob_in(head, name)
     {
-        verify_write::read_back(repo, "HEAD", head.id(), name, id)?;
-        return Ok(ToCommit::Already(
-            introduced(head.clone(), name, id).to_string(),
-        ));
+        refuse_link(project, mode)?;
+        if Some(held) == kernel.id() && rules.is_empty() {
+            verify_write::read_back(repo, "HEAD", head.id(), &[kernel])?;
+            let brought = introduced(head.clone(), name, held);
+            return Ok(ToCommit::Already(brought.to_string()));
+        }
     }
-    let mode = before.map_or_else(
-        || mode_on_disk(&project.kernel),
-        |(_, mode)| file_mode(mode),
-    );
-    let mut files = vec![CommitFile::new(
-        name,
-        before.map(|(id, _)| id),
-        Some(id),
-        mode,
-    )];
-    files.extend(stored(repo, project, head.as_ref(), rules)?);
+    let mut files = vec![kernel];
+    files.extend(all_stored(repo, project, head.as_ref(), rules)?);
     prepare(repo, head.as_ref(), files, message).map(ToCommit::New)
 }
 
@@ -135,50 +122,66 @@ pub fn prepare_rules(
     message: &str,
 ) -> Result<Prepared> {
     let head = head_commit(&repo.git)?;
-    let files = stored(repo, project, head.as_ref(), files)?;
+    let files = all_stored(repo, project, head.as_ref(), files)?;
     prepare(repo, head.as_ref(), files, message)
 }
 
-/// Stores the bytes of the files in git.
+fn all_stored(
+    repo: &Repo,
+    project: &Project,
+    head: Option<&Commit>,
+    files: &[ChangedFile],
+) -> Result<Vec<CommitFile>> {
+    let store = |(name, bytes): &ChangedFile| stored(repo, project, head, name, bytes.as_deref());
+    files.iter().map(store).collect()
+}
+
+/// Stores the bytes of a file in git. The file keeps the mode that HEAD holds.
 fn stored(
     repo: &Repo,
     project: &Project,
-    head: Option<&git2::Commit>,
-    files: &[ChangedFile],
-) -> Result<Vec<CommitFile>> {
-    let entry = |(name, bytes): &ChangedFile| {
-        let held = head.and_then(|commit| blob_in(commit, name));
-        let mode = held.map_or_else(
-            || mode_on_disk(&project.root.join(name)),
-            |(_, mode)| file_mode(mode),
-        );
-        let blob = bytes
-            .as_deref()
-            .map(|bytes| filters::store(repo, name, bytes))
-            .transpose()?;
-        Ok(CommitFile::new(name, held.map(|(id, _)| id), blob, mode))
+    head: Option<&Commit>,
+    name: &str,
+    bytes: Option<&[u8]>,
+) -> Result<CommitFile> {
+    let held = head.and_then(|commit| blob_in(commit, name));
+    let blob = bytes
+        .map(|bytes| filters::store(repo, name, bytes))
+        .transpose()?;
+    let mode = match held {
+        Some((_, mode)) => file_mode(mode),
+        None => mode_on_disk(&project.root.join(name)),
     };
-    files.iter().map(entry).collect()
+    Ok(CommitFile::new(name, held.map(|(id, _)| id), blob, mode))
 }
 
 /// Makes the commit on top of HEAD, if libgit2 can. The branch stays where it is.
 fn prepare(
     repo: &Repo,
-    head: Option<&git2::Commit>,
+    head: Option<&Commit>,
     files: Vec<CommitFile>,
     message: &str,
 ) -> Result<Prepared> {
-    let git = &repo.git;
     let commit = match by_program(repo)? {
         Some(_) => None,
-        None => Some(commit_by_library(git, head, &files, message)?.to_string()),
+        None => {
+            let author = author(&repo.git).context("git does not know your name")?;
+            let committer = committer(&repo.git).unwrap_or_else(|| author.clone());
+            let parents: Vec<&Commit> = head.into_iter().collect();
+            Some(write(
+                repo,
+                &parents,
+                &files,
+                [&author, &committer],
+                message,
+            )?)
+        }
     };
-    let head = head.map(|head| head.id().to_string());
     Ok(Prepared {
         reference: head_ref(repo)?,
-        head,
+        head: head.map(|head| head.id().to_string()),
         files,
-        commit,
+        commit: commit.map(|id| id.to_string()),
     })
 }
 
@@ -192,42 +195,40 @@ pub fn detached_note(repo: &Repo, commit: &str) -> Option<String> {
     })
 }
 
-/// The tree of `base`, or an empty tree on an unborn branch, with these files replaced.
-pub(super) fn tree_with<'r>(
-    repo: &'r Repository,
-    base: Option<&git2::Commit>,
+/// Makes a commit that no branch holds, and waits until it is on disk: the tree of the first
+/// parent, or an empty tree, with these files replaced. `who` is author and committer.
+pub(super) fn write(
+    repo: &Repo,
+    parents: &[&Commit],
     files: &[CommitFile],
-) -> Result<git2::Tree<'r>> {
+    who: [&Signature; 2],
+    message: &str,
+) -> Result<Oid> {
+    let git = &repo.git;
+    let tree = tree_with(repo, parents.first(), files)?;
+    let id = git
+        .commit(None, who[0], who[1], message, &tree, parents)
+        .map_err(|error| anyhow!("git could not commit: {}", error.message()))?;
+    durable::commit(repo, &git.find_commit(id)?, files)?;
+    Ok(id)
+}
+
+fn tree_with<'r>(repo: &'r Repo, base: Option<&&Commit>, files: &[CommitFile]) -> Result<Tree<'r>> {
+    let git = &repo.git;
     let base = match base {
         Some(commit) => commit.tree()?,
-        None => repo.find_tree(repo.treebuilder(None)?.write()?)?,
+        None => git.find_tree(git.treebuilder(None)?.write()?)?,
     };
     let mut update = TreeUpdateBuilder::new();
     for file in files {
         match file.id() {
             Some(blob) => update.upsert(file.name.as_str(), blob, file_mode(file.mode)),
+            // libgit2 reports an error where the tree has no such file.
+            None if base.get_path(Path::new(&file.name)).is_err() => continue,
             None => update.remove(file.name.as_str()),
         };
     }
-    let tree = update.create_updated(repo, &base)?;
-    Ok(repo.find_tree(tree)?)
-}
-
-fn commit_by_library(
-    repo: &Repository,
-    head: Option<&git2::Commit>,
-    files: &[CommitFile],
-    message: &str,
-) -> Result<Oid> {
-    let tree = tree_with(repo, head, files)?;
-    let author = author(repo).context("git does not know your name")?;
-    let parents: Vec<&git2::Commit> = head.into_iter().collect();
-    let committer = committer(repo).unwrap_or_else(|| author.clone());
-    let commit = repo
-        .commit(None, &author, &committer, message, &tree, &parents)
-        .map_err(|e| anyhow::anyhow!("git could not commit: {}", e.message()))?;
-    durable::commit(repo, commit)?;
-    Ok(commit)
+    Ok(git.find_tree(update.create_updated(git, &base)?)?)
 }
 
 pub(super) fn file_mode(mode: i32) -> FileMode {

@@ -1,5 +1,6 @@
 //! One commit in detail: its message, its author, and what it changed.
 
+use super::history::tree_before;
 use super::{Repo, find, log, text_diff, trailers};
 use crate::message::Trailer;
 use crate::text::sanitise;
@@ -98,11 +99,7 @@ pub struct FileChange {
 pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDetails> {
     let git = &repo.git;
     let commit = find(git, name)?;
-    let before = commit
-        .parent(0)
-        .ok()
-        .map(|parent| parent.tree())
-        .transpose()?;
+    let before = tree_before(&commit)?;
     let mut how = text_diff::options(around);
     how.max_size(FILE_SIZE_LIMIT).include_typechange(false);
     let mut diff = git.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), Some(&mut how))?;

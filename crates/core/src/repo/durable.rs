@@ -2,29 +2,31 @@
 //! write the name of a file before its content: after a power cut an object or a ref can be there
 //! and empty.
 
-use super::Repo;
+use super::locks::folder_and_name;
+use super::{CommitFile, Repo};
 use anyhow::{Context, Result};
-use git2::{ObjectType, Oid, Repository, Tree};
-use lab_system::root::{Access, Root};
+use git2::{Commit, Oid};
+use lab_system::root::Access;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Waits for the objects of a commit that its first parent does not hold.
-pub(super) fn commit(git: &Repository, id: Oid) -> Result<()> {
-    let commit = git.find_commit(id)?;
-    let mut new = vec![id];
-    let parent = commit
-        .parents()
-        .next()
-        .map(|parent| parent.tree())
-        .transpose()?;
-    new_objects(git, &commit.tree()?, parent.as_ref(), &mut new)?;
-    objects(git, &new)
+/// Waits for a commit and for what is new in it if it changed these files alone.
+pub(super) fn commit(repo: &Repo, commit: &Commit, files: &[CommitFile]) -> Result<()> {
+    let tree = commit.tree()?;
+    let mut new = vec![commit.id(), tree.id()];
+    for file in files {
+        new.extend(file.id());
+        let folders = Path::new(&file.name).ancestors().skip(1);
+        new.extend(folders.filter_map(|folder| Some(tree.get_path(folder).ok()?.id())));
+    }
+    new.sort_unstable();
+    new.dedup();
+    objects(repo, &new)
 }
 
 /// Waits for these objects.
-pub(super) fn objects(git: &Repository, ids: &[Oid]) -> Result<()> {
-    let folder = git.commondir().join("objects");
+pub(super) fn objects(repo: &Repo, ids: &[Oid]) -> Result<()> {
+    let folder = repo.git.commondir().join("objects");
     ids.iter().try_for_each(|id| {
         let hex = id.to_string();
         let file = folder.join(&hex[..2]).join(&hex[2..]);
@@ -33,59 +35,14 @@ pub(super) fn objects(git: &Repository, ids: &[Oid]) -> Result<()> {
 }
 
 /// Waits for a ref, given by its full name.
-pub(super) fn reference(git: &Repository, name: &str) -> Result<()> {
-    let folder = if name == "HEAD" {
-        git.path()
-    } else {
-        git.commondir()
-    };
-    wait_for(&folder.join(name)).with_context(|| format!("{name} is not on disk"))
+pub(super) fn reference(repo: &Repo, name: &str) -> Result<()> {
+    wait_for(&repo.ref_file(name)).with_context(|| format!("{name} is not on disk"))
 }
 
-/// [`reference`] for several.
-pub fn refs_on_disk<'n>(repo: &Repo, mut names: impl Iterator<Item = &'n str>) -> Result<()> {
-    names.try_for_each(|name| reference(&repo.git, name))
-}
-
-/// Adds the tree and what it holds to `new`, but for what `old` holds under the same name.
-fn new_objects(
-    git: &Repository,
-    tree: &Tree,
-    old: Option<&Tree>,
-    new: &mut Vec<Oid>,
-) -> Result<()> {
-    if old.is_some_and(|old| old.id() == tree.id()) {
-        return Ok(());
-    }
-    new.push(tree.id());
-    for entry in tree {
-        let before = old.and_then(|old| old.get_name_bytes(entry.name_bytes()));
-        if before
-            .as_ref()
-            .is_some_and(|before| before.id() == entry.id())
-        {
-            continue;
-        }
-        match entry.kind() {
-            Some(ObjectType::Tree) => {
-                let before = before.and_then(|before| git.find_tree(before.id()).ok());
-                new_objects(git, &git.find_tree(entry.id())?, before.as_ref(), new)?;
-            }
-            Some(ObjectType::Blob) => new.push(entry.id()),
-            // A submodule's commit is not here.
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Waits for a file. One that is not there is in a pack by now, which git waits for itself.
+/// Waits for a file. A file that is not there is in a pack by now, which git waits for itself.
 fn wait_for(path: &Path) -> io::Result<()> {
-    let (folder, name) = (
-        path.parent().unwrap_or(Path::new("/")),
-        path.file_name().unwrap_or_default(),
-    );
-    match Root::new(folder).open(Path::new(name), Access::Read) {
+    let (folder, name) = folder_and_name(path);
+    match folder.open(name, Access::Read) {
         Ok(file) => file.sync_data(),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),

@@ -2,9 +2,10 @@
 //! It is written only where git's rules for line endings would put other bytes on disk.
 //! `lab restore` and `lab discard` put these bytes there.
 
-use super::introduced::introduced;
-use super::{Project, Repo, durable, filters, locks};
-use anyhow::{Context, Result};
+use super::history::introduced;
+use super::ref_update::write_blob;
+use super::{Project, Repo, filters};
+use anyhow::Result;
 use git2::{Commit, ErrorCode, Oid, Repository};
 
 /// Remembers the bytes on disk of the kernel that a commit holds, if git would put others there. A
@@ -24,12 +25,7 @@ pub(super) fn remember(repo: &Repo, project: &Project, commit: Oid, bytes: &[u8]
     if filters::on_disk(repo, project, &found, name)? == bytes {
         return Ok(true);
     }
-    let blob = git.blob(bytes)?;
-    durable::objects(git, &[blob])?;
-    locks::clear_own_ref(git, &reference)?;
-    git.reference(&reference, blob, false, "as it was on disk")
-        .with_context(|| format!("cannot write {reference}"))?;
-    durable::reference(git, &reference)?;
+    write_blob(repo, &reference, None, bytes)?;
     Ok(true)
 }
 
@@ -57,13 +53,11 @@ pub(super) fn bytes(
             || git.find_blob(blob).is_ok_and(|held| without_cr(held.content()).eq(without_cr(&known)));
         is_of_blob.then_some(known)
     };
-    let exact = match super::ref_folder::has_folder(git, "refs/lab/exact/")
-        || super::ref_folder::has_folder(git, "refs/lab/fetched/")
-    {
-        // A later commit may hold the same kernel.
-        true => of(commit.id()).or_else(|| of(introduced(commit.clone(), name, blob))),
-        false => None,
-    };
+    let may_be_there = repo.has_refs_in(&["refs/lab/exact/", "refs/lab/fetched/"]);
+    // A later commit may hold the same kernel.
+    let exact = may_be_there
+        .then(|| of(commit.id()).or_else(|| of(introduced(commit.clone(), name, blob))))
+        .flatten();
     exact.map_or_else(|| filters::on_disk(repo, project, commit, name), Ok)
 }
 

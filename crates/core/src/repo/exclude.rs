@@ -1,6 +1,6 @@
 //! Keeps the lab's own files out of `git status`, and changes no file that git tracks.
 
-use super::{Project, Repo, user_index};
+use super::{Project, Repo, index};
 use anyhow::{Context, Result};
 use lab_system::root::{Access, Root};
 use std::io::{ErrorKind, Write};
@@ -35,8 +35,7 @@ pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
     let mut missing = Vec::new();
     for name in wanted {
         let line = format!("/{name}");
-        if !present.lines().any(|have| have.trim() == line)
-            && user_index::staged(repo, &name)?.is_none()
+        if !present.lines().any(|have| have.trim() == line) && index::staged(repo, &name)?.is_none()
         {
             missing.push(line);
         }
@@ -64,6 +63,6 @@ pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
 pub fn tracked(repo: &Repo, project: &Project, path: &Path) -> bool {
     let staged = project
         .relative(path)
-        .map(|name| user_index::staged(repo, &name));
+        .map(|name| index::staged(repo, &name));
     matches!(staged, Some(Ok(Some(_))))
 }

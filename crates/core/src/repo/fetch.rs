@@ -2,10 +2,12 @@
 //! repository. They get refs of their own under `refs/lab/fetched/`, so that no run of this
 //! repository loses its name.
 
-use super::{Notes, Repo, user_index};
+use super::git_program::GitProgram;
+use super::history::walk_tree;
+use super::{Notes, Repo};
 use crate::disk::space;
 use anyhow::{Context, Result, bail};
-use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
+use git2::ObjectType;
 use lab_system::root::{Access, Root};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
@@ -86,19 +88,12 @@ pub fn bundles(repo: &Repo, folders: &[&Path]) -> Vec<Bundle> {
         .and_then(|head| head.tree().ok());
     if let (Some(tree), Some(root)) = (tree, repo.git.workdir()) {
         let mut seen = 0;
-        let _ = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+        walk_tree(&tree, |path, entry| {
             seen += 1;
-            if entry.kind() == Some(ObjectType::Blob)
-                && let Ok(name) = entry.name()
-                && is_bundle(Path::new(name))
-            {
-                paths.insert(root.join(folder).join(name));
+            if entry.kind() == Some(ObjectType::Blob) && is_bundle(Path::new(&path)) {
+                paths.insert(root.join(path));
             }
-            if seen > ENTRIES_LIMIT {
-                TreeWalkResult::Abort
-            } else {
-                TreeWalkResult::Ok
-            }
+            seen <= ENTRIES_LIMIT
         });
     }
     paths.iter().filter_map(|path| Bundle::read(path)).collect()
@@ -159,7 +154,8 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
         from,
     ]);
     args.extend(refspecs.iter().map(String::as_str));
-    let fetched = user_index::git(repo, &args, "fetching needs the git program")
+    let fetched = GitProgram::of(repo, "fetching needs the git program")?
+        .run(&args)
         .with_context(|| format!("cannot fetch from {from}"));
     fetched.map_err(|error| {
         // git names no reason for some of its files, and a remote may refuse in the words of the

@@ -11,27 +11,40 @@ use git2::{Config, ConfigLevel, Repository};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Hooks that `git commit` starts, and those of the commands before it.
-const HOOKS: [&str; 7] = [
+/// Hooks that `git commit` starts.
+const HOOKS: [&str; 5] = [
     "pre-commit",
     "prepare-commit-msg",
     "commit-msg",
     "post-commit",
     "reference-transaction",
-    "post-index-change",
-    "pre-auto-gc",
 ];
+
+/// Hooks that the commands before it start.
+const OTHER_HOOKS: [&str; 2] = ["post-index-change", "pre-auto-gc"];
+
+/// Why the git program must make the commit; `None` if libgit2 can. libgit2 runs no hooks and signs
+/// nothing.
+pub(super) fn by_program(repo: &Repo) -> Result<Option<String>> {
+    let config = repo.git.config()?.snapshot()?;
+    if config.get_bool("commit.gpgsign").unwrap_or(false) {
+        return Ok(Some("commit.gpgsign is set".into()));
+    }
+    let hook = executable_hook(&hooks_folder(&repo.git, &config), &HOOKS);
+    Ok(hook.map(|hook| format!("there is a {} hook", hook.display())))
+}
 
 /// What a commit would start of this folder, as in `the hook .git/hooks/pre-commit`. `None` where
 /// libgit2 makes the commit, or where git starts the user's own programs only.
 pub fn folder_programs(repo: &Repo) -> Result<Option<String>> {
     let git = &repo.git;
     let config = git.config()?.snapshot()?;
-    let named = named_programs(&config)?;
+    let named = named_by(&config, names_a_program)?;
     let signs = config.get_bool("commit.gpgsign").unwrap_or(false);
     let own_folder = config.get_path("core.hooksPath").is_err();
-    let hook = hooks_folder(git, &config).and_then(|folder| executable_hook(&folder));
-    let Some(hook) = hook else {
+    let folder = hooks_folder(git, &config);
+    let hook = executable_hook(&folder, &HOOKS).or_else(|| executable_hook(&folder, &OTHER_HOOKS));
+    let Some(hook) = hook.map(|hook| folder.join(hook)) else {
         return Ok(named.filter(|_| signs));
     };
     if own_folder || is_of_folder(&config, "core.hooksPath") {
@@ -44,19 +57,20 @@ pub fn folder_programs(repo: &Repo) -> Result<Option<String>> {
     Ok(named)
 }
 
-fn hooks_folder(git: &Repository, config: &Config) -> Option<PathBuf> {
+fn hooks_folder(git: &Repository, config: &Config) -> PathBuf {
     match config.get_path("core.hooksPath") {
-        Ok(path) => Some(git.workdir().unwrap_or(Path::new(".")).join(path)),
-        Err(_) => Some(git.commondir().join("hooks")),
+        Ok(path) => git.workdir().unwrap_or(Path::new(".")).join(path),
+        Err(_) => git.commondir().join("hooks"),
     }
 }
 
-fn executable_hook(folder: &Path) -> Option<PathBuf> {
-    let runs = |file: &PathBuf| {
-        std::fs::metadata(file)
+/// The first of these hooks that git would start.
+fn executable_hook(folder: &Path, hooks: &[&'static str]) -> Option<&'static Path> {
+    let runs = |hook: &&Path| {
+        std::fs::metadata(folder.join(hook))
             .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
     };
-    HOOKS.iter().map(|hook| folder.join(hook)).find(runs)
+    hooks.iter().copied().map(Path::new).find(runs)
 }
 
 /// Whether the value of a key comes from the repository's own files.
@@ -71,11 +85,6 @@ fn of_folder(level: ConfigLevel) -> bool {
         level,
         ConfigLevel::Local | ConfigLevel::Worktree | ConfigLevel::App
     )
-}
-
-/// The first program that the repository's configuration names and that `git commit` may start.
-fn named_programs(config: &Config) -> Result<Option<String>> {
-    named_by(config, names_a_program)
 }
 
 /// What a fetch would start of this folder, or would do by a setting of it that git keeps to people

@@ -6,9 +6,9 @@
 //! parent may come before one of its children, and the graph draws its line too late.
 
 use super::log::{LogEntry, Marks, entry};
-use super::{Repo, head_commit};
+use super::{Repo, head_commit, head_ref};
 use anyhow::Result;
-use git2::{Oid, Repository};
+use git2::Oid;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 /// Seconds by which a child's time may be older than its parent's without being shown after it.
@@ -74,7 +74,7 @@ impl Graph {
     /// each page.
     pub fn open(repo: &Repo) -> Result<Graph> {
         let repo = repo.anew()?;
-        let labels = labels(&repo.git)?;
+        let labels = labels(&repo)?;
         let mut graph = Graph {
             labels: HashMap::new(),
             ahead: BinaryHeap::new(),
@@ -204,7 +204,8 @@ impl Graph {
 }
 
 /// The names of HEAD, branches and tags, by the commits that they point to.
-fn labels(git: &Repository) -> Result<HashMap<Oid, Vec<Label>>> {
+fn labels(repo: &Repo) -> Result<HashMap<Oid, Vec<Label>>> {
+    let git = &repo.git;
     let mut labels: HashMap<Oid, Vec<Label>> = HashMap::new();
     let mut add = |id: Oid, kind: LabelKind, name: &str| {
         labels.entry(id).or_default().push(Label {
@@ -212,11 +213,8 @@ fn labels(git: &Repository) -> Result<HashMap<Oid, Vec<Label>>> {
             name: name.to_owned(),
         });
     };
-    let current = git.find_reference("HEAD").ok().and_then(|head| {
-        let target = head.symbolic_target().ok()??;
-        Some(target.to_owned())
-    });
-    if let Some(head) = head_commit(git)?.filter(|_| current.is_none()) {
+    let current = head_ref(repo)?;
+    if let Some(head) = head_commit(git)?.filter(|_| current == "HEAD") {
         add(head.id(), LabelKind::Head, "HEAD");
     }
     let rooms = [
@@ -234,7 +232,7 @@ fn labels(git: &Repository) -> Result<HashMap<Oid, Vec<Label>>> {
             let Ok(commit) = reference.peel_to_commit() else {
                 continue;
             };
-            let kind = if current.as_deref() == Some(name.as_str()) {
+            let kind = if current == name {
                 LabelKind::Current
             } else {
                 kind

@@ -33,30 +33,27 @@ pub fn incumbent_files(repo: &Repo, project: &Project) -> Result<Vec<HeldFile>> 
 /// Writes the incumbent's files into `tree` at their repository-relative paths, as git would put
 /// them on disk.
 pub fn write_incumbent(repo: &Repo, project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
-    let Some(commit) = head_commit(&repo.git)? else {
-        return Ok(Vec::new());
-    };
-    let files = held(&repo.git, &commit, &project.kernel_name)?;
-    for file in &files {
-        let bytes = on_disk(repo, project, &commit, file)?;
+    let incumbent = incumbent_bytes(repo, project)?;
+    let files = incumbent.map_or_else(Vec::new, |incumbent| incumbent.files);
+    for (file, bytes) in &files {
         let path = tree.join(&file.path);
         let write = || {
             project
                 .files()
                 .create_dir_all(path.parent().unwrap_or(tree))?;
-            project.files().create(&path)?.write_all(&bytes)
+            project.files().create(&path)?.write_all(bytes)
         };
         write().with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(files)
+    Ok(files.into_iter().map(|(file, _)| file).collect())
 }
 
 /// The incumbent's files with their bytes.
 pub struct IncumbentBytes {
     /// Full id of HEAD's commit.
     pub commit: String,
-    /// Repository-relative paths, the kernel first, and the bytes that git would put on disk.
-    pub files: Vec<(String, Vec<u8>)>,
+    /// The kernel first, each with the bytes that git would put on disk.
+    pub files: Vec<(HeldFile, Vec<u8>)>,
 }
 
 /// The incumbent's files with their bytes; `None` if HEAD does not hold the kernel.
@@ -64,7 +61,11 @@ pub fn incumbent_bytes(repo: &Repo, project: &Project) -> Result<Option<Incumben
     let Some(commit) = head_commit(&repo.git)? else {
         return Ok(None);
     };
-    let read = |file: HeldFile| Ok((file.path.clone(), on_disk(repo, project, &commit, &file)?));
+    let read = |file: HeldFile| {
+        let blob = Oid::from_str(&file.blob)?;
+        let bytes = exact::bytes(repo, project, &commit, &file.path, blob)?;
+        Ok((file, bytes))
+    };
     let files: Result<Vec<_>> = held(&repo.git, &commit, &project.kernel_name)?
         .into_iter()
         .map(read)
@@ -74,16 +75,6 @@ pub fn incumbent_bytes(repo: &Repo, project: &Project) -> Result<Option<Incumben
         files: files?,
     };
     Ok(Some(incumbent).filter(|incumbent| !incumbent.files.is_empty()))
-}
-
-fn on_disk(repo: &Repo, project: &Project, commit: &Commit, file: &HeldFile) -> Result<Vec<u8>> {
-    exact::bytes(
-        repo,
-        project,
-        commit,
-        &file.path,
-        Oid::from_str(&file.blob)?,
-    )
 }
 
 fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>> {

@@ -8,7 +8,7 @@
 use super::{Repo, blob_in};
 use crate::repo::CommitFile;
 use anyhow::{Context, Result, bail};
-use git2::{Oid, Repository};
+use git2::Oid;
 use lab_system::leftovers;
 use lab_system::root::Root;
 use std::fs;
@@ -30,21 +30,35 @@ const HELD: &str = "held by lab during a decision; the next lab command removes 
 /// lab's then.
 const READ_LIMIT: u64 = 4096;
 
-/// The lock file of a ref: `refs/…` are shared between work trees, HEAD is not.
-pub(super) fn of_ref(git: &Repository, reference: &str) -> PathBuf {
-    let folder = if reference.starts_with("refs/") {
-        git.commondir()
-    } else {
-        git.path()
-    };
-    folder.join(format!("{reference}.lock"))
+/// The folder of a file, and the file's name in it.
+pub(super) fn folder_and_name(path: &Path) -> (Root, &Path) {
+    let name = path.file_name().unwrap_or_default();
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    (Root::new(folder), Path::new(name))
+}
+
+impl Repo {
+    /// The file of a loose ref: `refs/…` are shared between work trees, HEAD is not.
+    pub(super) fn ref_file(&self, reference: &str) -> PathBuf {
+        let is_shared = reference.starts_with("refs/");
+        let folder = if is_shared {
+            self.git.commondir()
+        } else {
+            self.git.path()
+        };
+        folder.join(reference)
+    }
+
+    /// The lock file of a ref.
+    pub(super) fn ref_lock(&self, reference: &str) -> PathBuf {
+        self.ref_file(&format!("{reference}.lock"))
+    }
 }
 
 /// Removes the lock of a ref that only the lab writes, if it is left of a killed process, and the
 /// ref itself if a power cut has left it empty: git would write no other one in its place.
-pub(super) fn clear_own_ref(git: &Repository, reference: &str) -> Result<()> {
-    let lock = of_ref(git, reference);
-    let file = git.commondir().join(reference);
+pub(super) fn clear_own_ref(repo: &Repo, reference: &str) -> Result<()> {
+    let (lock, file) = (repo.ref_lock(reference), repo.ref_file(reference));
     if fs::metadata(&file).is_ok_and(|about| about.is_file() && about.len() == 0) {
         remove(&file)?;
     }
@@ -54,11 +68,11 @@ pub(super) fn clear_own_ref(git: &Repository, reference: &str) -> Result<()> {
 /// Removes the locks of a branch and of HEAD that a decision left: they are empty, or name a commit
 /// that is the decision's by `is_ours`.
 pub(super) fn clear_branch(
-    git: &Repository,
+    repo: &Repo,
     reference: &str,
     is_ours: impl Fn(Oid) -> bool,
 ) -> Result<()> {
-    for lock in [of_ref(git, reference), of_ref(git, "HEAD")] {
+    for lock in [reference, "HEAD"].map(|reference| repo.ref_lock(reference)) {
         let Ok(text) = read_text(&lock) else { continue };
         let ours = match text.trim() {
             "" => true,
@@ -72,13 +86,8 @@ pub(super) fn clear_branch(
 }
 
 /// Whether a commit holds these files on top of `head`: a decision made it.
-pub(super) fn is_made_of(
-    git: &Repository,
-    id: Oid,
-    head: Option<Oid>,
-    files: &[CommitFile],
-) -> bool {
-    let Ok(commit) = git.find_commit(id) else {
+pub(super) fn is_made_of(repo: &Repo, id: Oid, head: Option<Oid>, files: &[CommitFile]) -> bool {
+    let Ok(commit) = repo.git.find_commit(id) else {
         return false;
     };
     let holds = |file: &CommitFile| blob_in(&commit, &file.name).map(|(id, _)| id) == file.id();
@@ -103,11 +112,8 @@ pub fn lock_index(repo: &Repo) -> Result<()> {
 
 /// The text of a lock. git writes an id into it.
 fn read_text(lock: &Path) -> std::io::Result<String> {
-    let (folder, name) = (
-        lock.parent().unwrap_or(Path::new("/")),
-        lock.file_name().unwrap_or_default(),
-    );
-    Root::new(folder).read_text(Path::new(name), READ_LIMIT)
+    let (folder, name) = folder_and_name(lock);
+    folder.read_text(name, READ_LIMIT)
 }
 
 /// Releases the lock of [`lock_index`]. A lock of somebody else stays.
@@ -121,8 +127,7 @@ pub fn unlock_index(repo: &Repo) -> Result<()> {
 
 /// Whether the lab holds the lock of the index.
 pub(super) fn is_held_by_lab(repo: &Repo) -> bool {
-    let text = Root::new(repo.git.path()).read_text(Path::new("index.lock"), READ_LIMIT);
-    text.is_ok_and(|text| text == HELD)
+    read_text(&repo.git.path().join("index.lock")).is_ok_and(|text| text == HELD)
 }
 
 /// Removes what killed processes left in git's folders: objects that were never named, locks of the
@@ -204,11 +209,8 @@ fn unchanged(files: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 fn remove(lock: &Path) -> Result<()> {
-    let (folder, name) = (
-        lock.parent().unwrap_or(Path::new("/")),
-        lock.file_name().unwrap_or_default(),
-    );
-    match Root::new(folder).remove_file(Path::new(name)) {
+    let (folder, name) = folder_and_name(lock);
+    match folder.remove_file(name) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error).with_context(|| {
             format!(
                 "{} is left of a process that ended: remove it",

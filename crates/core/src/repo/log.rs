@@ -8,7 +8,7 @@ use crate::repo::{
 use crate::run::experiment::Experiment;
 use crate::text::sanitise;
 use anyhow::Result;
-use git2::{Patch, Repository};
+use git2::Patch;
 use jiff::Timestamp;
 use std::collections::HashMap;
 use std::path::Path;
@@ -108,17 +108,17 @@ pub fn show(repo: &Repo, project: &Project, commit: &str) -> Result<String> {
 /// The change of the kernel by a commit, against its first parent, as a unified diff with `around`
 /// unchanged lines around each change.
 pub fn change(repo: &Repo, project: &Project, commit: &str, around: u32) -> Result<String> {
-    let git = &repo.git;
-    let new = find(git, commit)?;
+    let new = find(&repo.git, commit)?;
     let old = new.parent(0).ok();
-    let name = project.kernel_name.as_str();
-    let before = old.and_then(|old| held(git, &old, &renames::name_in(repo, project, &old, name)));
-    let after = held(git, &new, &renames::name_in(repo, project, &new, name));
-    unified(name, before.as_ref(), after.as_ref(), around)
+    let before = old.and_then(|old| kernel_in(repo, project, &old));
+    let after = kernel_in(repo, project, &new);
+    unified(project, before.as_ref(), after.as_ref(), around)
 }
 
-fn held<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Option<git2::Blob<'r>> {
-    blob_in(commit, name).and_then(|(id, _)| git.find_blob(id).ok())
+/// The kernel that a commit holds, under the name that it had there.
+fn kernel_in<'r>(repo: &'r Repo, project: &Project, commit: &git2::Commit) -> Option<git2::Blob<'r>> {
+    let name = renames::name_in(repo, project, commit, &project.kernel_name);
+    blob_in(commit, &name).and_then(|(id, _)| repo.git.find_blob(id).ok())
 }
 
 /// The change of the kernel from one commit to another, or to the bytes on disk, in the form of
@@ -130,35 +130,29 @@ pub fn diff(
     to: Option<&str>,
     around: u32,
 ) -> Result<String> {
-    let git = &repo.git;
-    let name = project.kernel_name.as_str();
-    let blob = |commit: &str| -> Result<_> {
-        let commit = find(git, commit)?;
-        Ok(held(
-            git,
-            &commit,
-            &renames::name_in(repo, project, &commit, name),
-        ))
-    };
+    let blob = |commit: &str| Ok::<_, anyhow::Error>(kernel_in(repo, project, &find(&repo.git, commit)?));
     let old = blob(from)?;
     let new = match to {
         Some(commit) => blob(commit)?,
         None => match inputs::on_disk(project) {
-            Ok(bytes) => Some(git.find_blob(filters::store(repo, name, &bytes)?)?),
+            Ok(bytes) => {
+                let id = filters::store(repo, &project.kernel_name, &bytes)?;
+                Some(repo.git.find_blob(id)?)
+            }
             Err(_) => None,
         },
     };
-    unified(name, old.as_ref(), new.as_ref(), around)
+    unified(project, old.as_ref(), new.as_ref(), around)
 }
 
 /// The hunks from one blob to another; a missing blob counts as empty.
 fn unified(
-    name: &str,
+    project: &Project,
     old: Option<&git2::Blob>,
     new: Option<&git2::Blob>,
     around: u32,
 ) -> Result<String> {
-    let path = Some(Path::new(name));
+    let path = Some(Path::new(&project.kernel_name));
     let mut options = text_diff::options(around);
     let (old, new) = (
         old.map_or(&[][..], git2::Blob::content),

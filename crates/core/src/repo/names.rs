@@ -1,8 +1,9 @@
 //! Finds commits by name: by an id or a ref that the lab has, and by whatever a user types.
 
+use super::present::{DIGITS, with_prefixes};
 use super::{Repo, log};
 use anyhow::{Result, anyhow, bail};
-use git2::{Commit, ErrorCode, ObjectType, Oid, Repository};
+use git2::{Commit, ErrorCode, Oid, Repository};
 
 /// The places where git looks for a ref, the first one first (gitrevisions(7)).
 const PLACES: [&str; 6] = [
@@ -13,9 +14,6 @@ const PLACES: [&str; 6] = [
     "refs/remotes/",
     "refs/lab/",
 ];
-
-/// Hex digits below which an id is not taken for one.
-const DIGITS: usize = 4;
 
 /// A commit that a name may mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,20 +146,8 @@ fn with_prefix(git: &Repository, digits: &str) -> Result<Vec<Oid>> {
         Err(_) => {}
     }
     let digits = digits.to_ascii_lowercase();
-    let odb = git.odb()?;
-    let mut found = Vec::new();
-    odb.foreach(|id| {
-        if id.to_string().starts_with(&digits) {
-            found.push(*id);
-        }
-        true
-    })?;
-    found.retain(|id| {
-        odb.read_header(*id)
-            .is_ok_and(|(_, kind)| kind == ObjectType::Commit)
-    });
-    found.sort_unstable();
-    found.dedup();
+    let mut found = with_prefixes(git, std::iter::once(digits.as_str()))?;
+    found.retain(|id| id.to_string().starts_with(&digits) && git.find_commit(*id).is_ok());
     Ok(found)
 }
 

@@ -1,12 +1,11 @@
 //! The record of an experiment as a git note of its commit, in `refs/notes/lab`.
 
 use super::identity::any_signature;
-use super::introduced::introduced;
+use super::history::introduced;
 use super::present::first_with;
-use super::ref_folder::has_folder;
-use super::{Project, Repo, blob_in, branch, durable, find, head_commit, locks};
+use super::ref_update::write_ref;
+use super::{CommitFile, Project, Repo, blob_in, commit, find, head_commit, locks};
 use anyhow::Result;
-use git2::build::TreeUpdateBuilder;
 use git2::{Commit, FileMode, ObjectType, Oid, Tree};
 use std::cell::OnceCell;
 use std::path::Path;
@@ -34,50 +33,41 @@ pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
     {
         return Ok(());
     }
-    let id = id.to_string();
     let who = any_signature(git)?;
-    locks::clear_own_ref(git, NOTES)?;
+    // A ref that a power cut left empty would hide that the repository has notes.
+    locks::clear_own_ref(repo, NOTES)?;
     let before = git
         .find_reference(NOTES)
         .ok()
         .map(|tip| tip.peel_to_commit())
         .transpose()?;
-    let tree = match &before {
-        Some(commit) => commit.tree()?,
-        None => git.find_tree(git.treebuilder(None)?.write()?)?,
-    };
-    let mut update = TreeUpdateBuilder::new();
-    let at = place(&tree, &id, &mut update);
-    update.upsert(at, git.blob(text.as_bytes())?, FileMode::Blob);
-    let tree = git.find_tree(update.create_updated(git, &tree)?)?;
+    let tree = before.as_ref().map(Commit::tree).transpose()?;
+    let mut files = Vec::new();
+    let at = tree.map_or_else(
+        || id.to_string(),
+        |tree| place(&tree, &id.to_string(), &mut files),
+    );
+    files.push(file(&at, Some(git.blob(text.as_bytes())?)));
     let parents: Vec<&Commit> = before.iter().collect();
-    let commit = git.commit(None, &who, &who, NOTED, &tree, &parents)?;
-    durable::commit(git, commit)?;
+    let commit = commit::write(repo, &parents, &files, [&who, &who], NOTED)?;
     let before = before.map(|commit| commit.id());
-    branch::set(
-        git,
-        NOTES,
-        before,
-        Some(commit),
-        &format!("commit: {NOTED}"),
-    )?;
-    durable::reference(git, NOTES)
+    write_ref(repo, NOTES, before, commit, &format!("commit: {NOTED}"))
 }
 
-/// The path of a note in the tree. Where many notes stand side by side, `update` moves them into
+fn file(path: &str, blob: Option<Oid>) -> CommitFile {
+    CommitFile::new(path, None, blob, FileMode::Blob)
+}
+
+/// The path of a note in the tree. Where many notes stand side by side, `moved` moves them into
 /// folders: libgit2 finds no note beside a folder with the first digits of its id.
-fn place(tree: &Tree, id: &str, update: &mut TreeUpdateBuilder) -> String {
+fn place(tree: &Tree, id: &str, moved: &mut Vec<CommitFile>) -> String {
     let in_folder = |id: &str| format!("{}/{}", &id[..2], &id[2..]);
     let in_folders = |id: &str| format!("{}/{}/{}", &id[..2], &id[2..4], &id[4..]);
     let is_there = |path: &String| tree.get_path(Path::new(path)).is_ok();
-    let notes = tree
+    let flat: Vec<(String, Oid)> = tree
         .iter()
-        .filter(|entry| entry.kind() == Some(ObjectType::Blob));
-    let flat: Vec<(String, Oid)> = notes
+        .filter(|entry| entry.kind() == Some(ObjectType::Blob))
         .filter_map(|entry| Some((entry.name().ok()?.to_owned(), entry.id())))
-        .collect();
-    let flat: Vec<_> = flat
-        .into_iter()
         .filter(|(name, _)| name.len() == id.len())
         .collect();
     let has_folders = tree
@@ -87,15 +77,14 @@ fn place(tree: &Tree, id: &str, update: &mut TreeUpdateBuilder) -> String {
         return id.to_owned();
     }
     for (name, blob) in flat {
-        update.remove(name.as_str());
+        moved.push(file(&name, None));
         if name != id {
-            update.upsert(in_folder(&name), blob, FileMode::Blob);
+            moved.push(file(&in_folder(&name), Some(blob)));
         }
     }
     // git makes further folders in a tree of very many notes.
-    [in_folders(id)]
-        .into_iter()
-        .find(is_there)
+    Some(in_folders(id))
+        .filter(is_there)
         .unwrap_or_else(|| in_folder(id))
 }
 
@@ -120,7 +109,7 @@ impl<'r> Notes<'r> {
                 .is_ok()
                 .then(|| NOTES.to_owned()),
         );
-        if has_folder(&repo.git, "refs/lab/fetched/") {
+        if repo.has_refs_in(&["refs/lab/fetched/"]) {
             let fetched = repo
                 .git
                 .references_glob(FETCHED)

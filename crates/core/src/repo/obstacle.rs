@@ -114,7 +114,7 @@ pub fn obstacle(repo: &Repo) -> Option<Obstacle> {
     // The lab's own lock is of a decision: either that goes on, or the next decision releases the
     // lock.
     let index = Some(git.path().join("index.lock")).filter(|_| !locks::is_held_by_lab(repo));
-    let refs = ["HEAD", &branch].map(|reference| locks::of_ref(git, reference));
+    let refs = ["HEAD", &branch].map(|reference| repo.ref_lock(reference));
     if let Some(lock) = index.into_iter().chain(refs).find(|lock| lock.exists()) {
         return Some(Obstacle::Locked(lock));
     }

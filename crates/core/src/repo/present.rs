@@ -2,7 +2,10 @@
 
 use super::Repo;
 use anyhow::Result;
-use git2::Oid;
+use git2::{Oid, Repository};
+
+/// Hex digits that a short id has at least.
+pub(super) const DIGITS: usize = 4;
 
 /// Ids of objects that begin as one of the asked short ids does.
 pub struct Present {
@@ -10,32 +13,11 @@ pub struct Present {
     ids: Vec<Oid>,
 }
 
-/// A short id is looked up by this many bits.
-const BITS: u32 = 24;
-
 impl Present {
-    /// Looks through all objects of the repository once. A short id has at least six hex digits;
-    /// others are not found.
+    /// Looks through all objects of the repository once. A short id has at least
+    /// [`DIGITS`] hex digits; others are not found.
     pub fn of<'s>(repo: &Repo, short_ids: impl Iterator<Item = &'s str>) -> Result<Present> {
-        let mut wanted = vec![0u64; 1 << (BITS - 6)];
-        let mut any = false;
-        for start in short_ids.filter_map(|short| u32::from_str_radix(short.get(..6)?, 16).ok()) {
-            wanted[(start >> 6) as usize] |= 1 << (start & 63);
-            any = true;
-        }
-        let mut ids = Vec::new();
-        if any {
-            repo.git.odb()?.foreach(|id| {
-                let bytes = id.as_bytes();
-                let start = u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]);
-                if wanted[(start >> 6) as usize] & (1 << (start & 63)) != 0 {
-                    ids.push(*id);
-                }
-                true
-            })?;
-        }
-        ids.sort_unstable();
-        ids.dedup();
+        let ids = with_prefixes(&repo.git, short_ids)?;
         Ok(Present { ids })
     }
 
@@ -43,6 +25,34 @@ impl Present {
     pub fn holds(&self, short: &str) -> bool {
         first_with(&self.ids, short).is_some()
     }
+}
+
+/// The ids of all objects that begin with the first [`DIGITS`] of one of these short ids, sorted.
+pub(super) fn with_prefixes<'s>(
+    git: &Repository,
+    short_ids: impl Iterator<Item = &'s str>,
+) -> Result<Vec<Oid>> {
+    let mut wanted = vec![false; 1 << (4 * DIGITS)];
+    for short in short_ids {
+        if let Some(start) = short.get(..DIGITS)
+            && let Ok(start) = usize::from_str_radix(start, 16)
+        {
+            wanted[start] = true;
+        }
+    }
+    let mut ids = Vec::new();
+    if wanted.contains(&true) {
+        git.odb()?.foreach(|id| {
+            let bytes = id.as_bytes();
+            if wanted[usize::from(bytes[0]) << 8 | usize::from(bytes[1])] {
+                ids.push(*id);
+            }
+            true
+        })?;
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(ids)
 }
 
 /// The position of the first id that begins with these hex digits. The ids are sorted.

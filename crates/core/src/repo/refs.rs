@@ -8,15 +8,16 @@
 //! - `refs/lab/exact/COMMIT`: see the module `exact`
 //! - `refs/lab/raw/BLOB`: bytes whose line endings git would have changed, as they were on disk
 
-use super::commit::{mode_on_disk, tree_with};
+use super::commit::{self, mode_on_disk};
+use super::history::{changed_paths, find_path};
 use super::identity::any_signature;
-use super::locks;
+use super::ref_update::{write_blob, write_ref};
 use crate::repo::{
-    CommitFile, Project, Repo, branch, durable, exact, filters, find, head_commit, verify_write,
+    CommitFile, Project, Repo, durable, exact, filters, find, head_commit, verify_write,
 };
 use crate::run::RunId;
-use anyhow::{Context, Result};
-use git2::{ObjectType, Oid, Repository};
+use anyhow::Result;
+use git2::{Commit, ObjectType, Oid};
 use serde::{Deserialize, Serialize};
 
 /// A commit under `refs/lab/`.
@@ -36,11 +37,18 @@ pub fn prepare_discarded(
     bytes: &[u8],
     message: &str,
 ) -> Result<StoredCommit> {
-    let (commit, _) = commit_without_branch(repo, project, bytes, message)?;
-    Ok(StoredCommit {
-        id: commit.to_string(),
-        reference: free_name(&repo.git, "discarded", run, commit),
-    })
+    let commit = commit_without_branch(repo, project, bytes, message)?;
+    Ok(StoredCommit::below(repo, "discarded", run, commit))
+}
+
+impl StoredCommit {
+    /// A commit with the ref that it is to get, [`free_name`].
+    pub(super) fn below(repo: &Repo, folder: &str, run: RunId, commit: Oid) -> StoredCommit {
+        StoredCommit {
+            id: commit.to_string(),
+            reference: free_name(repo, folder, run, commit),
+        }
+    }
 }
 
 /// Stores the bytes of a run that was left to a person, with what was said of it, under
@@ -52,23 +60,19 @@ pub fn name_left(
     bytes: &[u8],
     message: &str,
 ) -> Result<()> {
-    let git = &repo.git;
-    let known = git
+    let known = repo
+        .git
         .find_reference(&format!("refs/lab/left/{run}"))
         .and_then(|known| known.peel_to_commit());
-    let holds = |commit: git2::Commit| {
+    let holds = |commit: Commit| {
         super::bytes_of(repo, project, &commit.id().to_string()).is_ok_and(|held| held == bytes)
     };
     if known.is_ok_and(holds) {
         return Ok(());
     }
-    let (commit, _) = commit_without_branch(repo, project, bytes, message)?;
-    let stored = StoredCommit {
-        id: commit.to_string(),
-        reference: free_name(git, "left", run, commit),
-    };
-    name_commit(repo, &stored, "lab auto: left to a person")?;
-    durable::reference(git, &stored.reference)
+    let commit = commit_without_branch(repo, project, bytes, message)?;
+    let stored = StoredCommit::below(repo, "left", run, commit);
+    name_commit(repo, &stored, "lab auto: left to a person")
 }
 
 /// Stores the kernel of a turn of `lab auto` that was ended before its decision, under
@@ -76,14 +80,9 @@ pub fn name_left(
 /// kernel then gets the next free number.
 pub fn name_turn(repo: &Repo, project: &Project, turn: u64, bytes: &[u8]) -> Result<StoredCommit> {
     let message = format!("lab auto: the kernel of turn {turn}, which a person ended");
-    let (commit, _) = commit_without_branch(repo, project, bytes, &message)?;
-    let reference = free_name(&repo.git, &turns_folder(project), RunId(turn), commit);
-    let stored = StoredCommit {
-        id: commit.to_string(),
-        reference,
-    };
+    let commit = commit_without_branch(repo, project, bytes, &message)?;
+    let stored = StoredCommit::below(repo, &turns_folder(project), RunId(turn), commit);
     name_commit(repo, &stored, "lab auto: a person ended the turn")?;
-    durable::reference(&repo.git, &stored.reference)?;
     Ok(stored)
 }
 
@@ -98,96 +97,95 @@ pub(super) fn turns_folder(project: &Project) -> String {
 
 /// The ref for a commit that HEAD is about to leave. A commit that is stored already keeps its ref.
 pub fn undone_ref(repo: &Repo, run: RunId, commit: &str) -> Result<String> {
-    Ok(free_name(&repo.git, "undone", run, Oid::from_str(commit)?))
+    Ok(free_name(repo, "undone", run, Oid::from_str(commit)?))
 }
 
 /// The name `refs/lab/FOLDER/RUN`. If that ref is of another commit (from before .lab was deleted,
 /// or of an earlier decision about the same run), a further number follows: no ref is ever
 /// replaced.
-pub(super) fn free_name(git: &Repository, folder: &str, run: RunId, commit: Oid) -> String {
+fn free_name(repo: &Repo, folder: &str, run: RunId, commit: Oid) -> String {
     let first = format!("refs/lab/{folder}/{run}");
     let is_free = |name: &String| {
-        git.find_reference(name)
-            .map_or(true, |known| known.target() == Some(commit))
+        let known = repo.git.find_reference(name);
+        known.map_or(true, |known| known.target() == Some(commit))
     };
-    let further = (2..).map(|n| format!("refs/lab/{folder}/{run}-{n}"));
-    std::iter::once(first.clone())
-        .chain(further)
-        .find(is_free)
-        .unwrap_or(first)
+    numbered(first.clone()).find(is_free).unwrap_or(first)
 }
 
-/// Gives a commit its ref under `refs/lab/`, unless it has it. A ref of another commit is an error.
-/// The caller waits for the disk.
+/// `NAME`, `NAME-2`, `NAME-3`, …
+fn numbered(name: String) -> impl Iterator<Item = String> {
+    std::iter::once(name.clone()).chain((2..).map(move |n| format!("{name}-{n}")))
+}
+
+/// Gives a commit its ref under `refs/lab/`, unless it has it, and waits until it is on disk. A ref
+/// of another commit is an error.
 pub fn name_commit(repo: &Repo, stored: &StoredCommit, why: &str) -> Result<()> {
-    let (git, name, id) = (&repo.git, &stored.reference, Oid::from_str(&stored.id)?);
-    if git.refname_to_id(name).ok() != Some(id) {
-        locks::clear_own_ref(git, name)?;
-        branch::set(git, name, None, Some(id), why)
-            .with_context(|| format!("cannot write {name}"))?;
+    let (name, id) = (&stored.reference, Oid::from_str(&stored.id)?);
+    if repo.git.refname_to_id(name).ok() != Some(id) {
+        write_ref(repo, name, None, id, why)?;
     }
-    verify_write::is_there(repo, name, id)
+    verify_write::read_back(repo, name, id, &[])?;
+    durable::reference(repo, name)
 }
 
 /// Saves bytes that are about to be overwritten. Bytes that are saved already keep their ref.
 pub fn save(repo: &Repo, project: &Project, bytes: &[u8], why: &str) -> Result<StoredCommit> {
     let git = &repo.git;
     let blob = filters::store(repo, &project.kernel_name, bytes)?;
-    let reference = format!("refs/lab/saved/{blob}");
-    store_raw(git, blob, bytes)?;
-    // Bytes that differ in their line endings alone may be the same blob to git.
-    let names = std::iter::once(reference.clone()).chain((2..).map(|n| format!("{reference}-{n}")));
-    let mut free = reference.clone();
-    for name in names {
-        free = name;
-        let Ok(known) = git.find_reference(&free) else {
-            break;
-        };
-        let Ok(commit) = known.peel_to_commit() else {
-            break;
-        };
-        if verify_write::read_back(repo, &free, commit.id(), &project.kernel_name, blob).is_err() {
-            break;
-        }
-        if exact::remember(repo, project, commit.id(), bytes)? {
-            return Ok(StoredCommit {
-                id: commit.id().to_string(),
-                reference: free,
-            });
-        }
-    }
-    let (commit, blob) = commit_without_branch(repo, project, bytes, why)?;
-    locks::clear_own_ref(git, &free)?;
-    git.reference(&free, commit, true, why)
-        .with_context(|| format!("cannot write {free}"))?;
-    durable::reference(git, &free)?;
-    verify_write::read_back(repo, &free, commit, &project.kernel_name, blob)?;
-    Ok(StoredCommit {
+    store_raw(repo, blob, bytes)?;
+    let kernel = [kernel_file(project, blob)];
+    let of = |commit: Oid, reference: String| StoredCommit {
         id: commit.to_string(),
-        reference: free,
-    })
+        reference,
+    };
+    // Bytes that differ in their line endings alone may be the same blob to git.
+    let mut names = numbered(format!("refs/lab/saved/{blob}"));
+    let free = loop {
+        let name = names.next().unwrap_or_default();
+        let known = git
+            .find_reference(&name)
+            .and_then(|known| known.peel_to_commit());
+        let Ok(commit) = known.map(|commit| commit.id()) else {
+            break name;
+        };
+        if verify_write::read_back(repo, &name, commit, &kernel).is_err() {
+            break name;
+        }
+        if exact::remember(repo, project, commit, bytes)? {
+            return Ok(of(commit, name));
+        }
+    };
+    let commit = commit_without_branch(repo, project, bytes, why)?;
+    let broken = git.refname_to_id(&free).ok();
+    write_ref(repo, &free, broken, commit, why)?;
+    verify_write::read_back(repo, &free, commit, &kernel)?;
+    Ok(of(commit, free))
 }
 
-/// Makes a commit on top of HEAD that no branch holds: HEAD's tree with this kernel. Returns the
-/// ids of commit and blob.
+fn kernel_file(project: &Project, blob: Oid) -> CommitFile {
+    CommitFile::new(
+        &project.kernel_name,
+        None,
+        Some(blob),
+        mode_on_disk(&project.kernel),
+    )
+}
+
+/// Makes a commit on top of HEAD that no branch holds: HEAD's tree with this kernel.
 fn commit_without_branch(
     repo: &Repo,
     project: &Project,
     bytes: &[u8],
     message: &str,
-) -> Result<(Oid, Oid)> {
-    let (git, name) = (&repo.git, &project.kernel_name);
-    let blob = filters::store(repo, name, bytes)?;
-    store_raw(git, blob, bytes)?;
+) -> Result<Oid> {
+    let git = &repo.git;
+    let blob = filters::store(repo, &project.kernel_name, bytes)?;
+    store_raw(repo, blob, bytes)?;
     let head = head_commit(git)?;
-    let kernel = CommitFile::new(name, None, Some(blob), mode_on_disk(&project.kernel));
-    let tree = tree_with(git, head.as_ref(), &[kernel])?;
     let who = any_signature(git)?;
-    let parents: Vec<&git2::Commit> = head.iter().collect();
-    let commit = |message: &str| {
-        git.commit(None, &who, &who, message, &tree, &parents)
-            .map_err(|e| anyhow::anyhow!("git could not store the bytes: {}", e.message()))
-    };
+    let parents: Vec<&Commit> = head.iter().collect();
+    let kernel = [kernel_file(project, blob)];
+    let commit = |message: &str| commit::write(repo, &parents, &kernel, [&who, &who], message);
     let mut id = commit(message)?;
     if !exact::remember(repo, project, id, bytes)? {
         // Within one second, bytes with other line endings were stored with the same message.
@@ -198,20 +196,18 @@ fn commit_without_branch(
         ))?;
         exact::remember(repo, project, id, bytes)?;
     }
-    durable::commit(git, id)?;
-    Ok((id, blob))
+    Ok(id)
 }
 
-fn store_raw(git: &Repository, held: Oid, bytes: &[u8]) -> Result<()> {
-    if Oid::hash_object(ObjectType::Blob, bytes)? != held {
-        let raw = git.blob(bytes)?;
-        durable::objects(git, &[raw])?;
-        let reference = format!("refs/lab/raw/{raw}");
-        locks::clear_own_ref(git, &reference)?;
-        git.reference(&reference, raw, true, "as it was on disk")?;
-        durable::reference(git, &reference)?;
+/// Stores bytes on disk under `refs/lab/raw/`, unless git holds them as they are.
+fn store_raw(repo: &Repo, held: Oid, bytes: &[u8]) -> Result<()> {
+    let raw = Oid::hash_object(ObjectType::Blob, bytes)?;
+    if raw == held {
+        return Ok(());
     }
-    Ok(())
+    let name = format!("refs/lab/raw/{raw}");
+    let known = repo.git.refname_to_id(&name).ok();
+    write_blob(repo, &name, known, bytes)
 }
 
 /// Path of the kernel that a commit under `refs/lab/` holds: the one path in which the commit
@@ -229,38 +225,11 @@ pub fn stored_kernel(repo: &Repo, commit: &str) -> Result<Option<String>> {
     if names.is_empty() {
         return Ok(None);
     }
+    let changed = changed_paths(repo, &commit)?.into_iter().next();
     let tree = commit.tree()?;
-    let before = commit
-        .parent(0)
-        .ok()
-        .map(|parent| parent.tree())
-        .transpose()?;
-    let diff = git.diff_tree_to_tree(before.as_ref(), Some(&tree), None)?;
-    let changed = diff
-        .deltas()
-        .next()
-        .and_then(|delta| Some(delta.new_file().path()?.to_str()?.to_owned()));
-    Ok(changed.or_else(|| {
-        names
-            .iter()
-            .find_map(|name| path_of(&tree, name.rsplit('/').next()?.get(..40)?))
-    }))
-}
-
-/// The first path of a tree under which this blob is.
-fn path_of(tree: &git2::Tree, blob: &str) -> Option<String> {
-    let blob = Oid::from_str(blob).ok()?;
-    let mut found = None;
-    let _ = tree.walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
-        if entry.id() == blob {
-            found = Some(format!(
-                "{}{}",
-                folder,
-                String::from_utf8_lossy(entry.name_bytes())
-            ));
-            return git2::TreeWalkResult::Abort;
-        }
-        git2::TreeWalkResult::Ok
-    });
-    found
+    let path_of = |name: &String| {
+        let blob = Oid::from_str(name.rsplit('/').next()?.get(..40)?).ok()?;
+        find_path(&tree, |_, entry| entry.id() == blob)
+    };
+    Ok(changed.or_else(|| names.iter().find_map(path_of)))
 }

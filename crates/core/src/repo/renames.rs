@@ -1,10 +1,11 @@
 //! The names that a kernel had before its folder was renamed, as git's history tells.
 
-use super::{Repo, blob_in, find, user_index};
+use super::history::{changed_paths, find_path};
+use super::{Repo, blob_in, blob_in_head, find, head_commit, head_holds, in_head, index};
 use crate::inputs::SIZE_LIMIT;
 use crate::project::Project;
 use crate::project::kernel_file::NAMES;
-use git2::{Commit, Delta, DiffFindOptions, DiffOptions, Oid, Repository, Sort};
+use git2::{Commit, Delta, DiffFindOptions, DiffOptions, Repository, Sort};
 use lab_protocol::Language;
 use std::path::Path;
 
@@ -13,24 +14,6 @@ const COMMITS: usize = 20_000;
 
 /// Renames of one kernel that are followed.
 const RENAMES: usize = 8;
-
-/// Full id of HEAD's commit; `None` on an unborn branch.
-pub fn head_commit_id(repo: &Repo) -> Option<String> {
-    repo.git.head().ok()?.target().map(|id| id.to_string())
-}
-
-/// Whether HEAD's commit holds a file.
-pub fn head_holds(repo: &Repo, path: &str) -> bool {
-    head(&repo.git).is_some_and(|head| holds(&head, path))
-}
-
-/// Whether HEAD's commit holds these bytes at `path`. Bytes that git's filters change are not
-/// found.
-pub fn head_has_bytes(repo: &Repo, path: &str, bytes: &[u8]) -> bool {
-    let held = head(&repo.git).and_then(|head| blob_in(&head, path));
-    let own = Oid::hash_object(git2::ObjectType::Blob, bytes).ok();
-    held.zip(own).is_some_and(|((held, _), own)| held == own)
-}
 
 /// The name that a file has in HEAD, where HEAD's history renamed it; several renames in a row are
 /// followed. `None` if no commit renamed the file, or if it was deleted.
@@ -90,14 +73,12 @@ pub fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
     let same = |old: &str, new: &str| {
         files
             .read(Path::new(new), SIZE_LIMIT)
-            .is_ok_and(|bytes| head_has_bytes(repo, old, &bytes))
+            .is_ok_and(|bytes| in_head(repo, old, Some(&bytes)).unwrap_or(false))
     };
     // The kernel may have been changed after `git mv`.
     let is_staged = || {
-        let held = head(&repo.git)
-            .and_then(|head| blob_in(&head, old))
-            .map(|(id, _)| id);
-        held.is_some() && user_index::staged(repo, new).ok().flatten() == held
+        let held = blob_in_head(repo, old).ok().flatten().map(|(id, _)| id);
+        held.is_some() && index::staged(repo, new).ok().flatten() == held
     };
     same(&beside(old), &beside(new)) || same(old, new) || is_staged()
 }
@@ -106,24 +87,12 @@ pub fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
 /// not on disk any more.
 fn moved_from(repo: &Repo, project: &Project, name: &str) -> Option<String> {
     let ending = format!(".{}", Path::new(name).extension()?.to_str()?);
-    let mut found = None;
-    let walked =
-        head(&repo.git)?
-            .tree()
-            .ok()?
-            .walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
-                let path = format!("{folder}{}", String::from_utf8_lossy(entry.name_bytes()));
-                let is_gone =
-                    path.ends_with(&ending) && project.root.join(&path).symlink_metadata().is_err();
-                if is_gone && is_moved(repo, project, &path, name) {
-                    found = Some(path);
-                    return git2::TreeWalkResult::Abort;
-                }
-                git2::TreeWalkResult::Ok
-            });
-    // The walk ends with an error where it was ended.
-    drop(walked);
-    found
+    let tree = head_commit(&repo.git).ok()??.tree().ok()?;
+    find_path(&tree, |path, _| {
+        path.ends_with(&ending)
+            && project.root.join(path).symlink_metadata().is_err()
+            && is_moved(repo, project, path, name)
+    })
 }
 
 /// The kernel that a commit is about: the only .cu file or kernel.py that it changed against its
@@ -131,15 +100,7 @@ fn moved_from(repo: &Repo, project: &Project, name: &str) -> Option<String> {
 /// there are several, or none.
 pub fn kernel_of_commit(repo: &Repo, commit: &str) -> Option<String> {
     let commit = find(&repo.git, commit).ok()?;
-    let before = commit.parent(0).ok().and_then(|parent| parent.tree().ok());
-    let diff = repo
-        .git
-        .diff_tree_to_tree(before.as_ref(), Some(&commit.tree().ok()?), None)
-        .ok()?;
-    let changed: Vec<String> = diff
-        .deltas()
-        .filter_map(|delta| Some(delta.new_file().path()?.to_str()?.to_owned()))
-        .collect();
+    let changed = changed_paths(repo, &commit).ok()?;
     let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let only = |mut found: Vec<String>| (found.len() == 1).then(|| found.remove(0));
     // A .py file of another name may be anything.
@@ -164,14 +125,8 @@ pub fn kernel_of_commit(repo: &Repo, commit: &str) -> Option<String> {
     })
 }
 
-fn head(git: &Repository) -> Option<Commit<'_>> {
-    git.head().ok()?.peel_to_commit().ok()
-}
-
 fn holds(commit: &Commit, path: &str) -> bool {
-    commit
-        .tree()
-        .is_ok_and(|tree| tree.get_path(Path::new(path)).is_ok())
+    blob_in(commit, path).is_some()
 }
 
 /// Finds the newest commit that `is_it` against its first parent, and there the rename that is

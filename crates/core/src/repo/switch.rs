@@ -31,7 +31,7 @@ pub fn switch_to_branch(repo: &Repo, name: &str, commit: &str) -> Result<Switche
         );
     }
     let reference = format!("refs/heads/{name}");
-    if super::branch::head_ref(repo)? == reference {
+    if super::head_ref(repo)? == reference {
         return Ok(Switched::There);
     }
     if let Some(operation) = super::obstacle::operation(git) {
@@ -55,7 +55,7 @@ pub fn switch_to_branch(repo: &Repo, name: &str, commit: &str) -> Result<Switche
         );
     }
     if switched == Switched::New {
-        super::branch::set(git, &reference, None, Some(wanted.id()), "lab auto --from")
+        super::ref_update::set(repo, &reference, None, Some(wanted.id()), "lab auto --from")
             .with_context(|| format!("cannot create the branch {name}"))?;
     }
     let mut options = CheckoutBuilder::new();

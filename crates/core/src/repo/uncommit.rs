@@ -1,10 +1,10 @@
 //! Takes a kept commit back: HEAD moves to its parent, and nothing else of the user's changes.
 
 use super::commit::file_mode;
+use super::history::changed_paths;
 use super::{CommitFile, Move, Project, Repo, blob_in, head_commit, head_ref, short};
 use anyhow::Result;
 use git2::{Commit, Oid};
-use std::path::Path;
 
 /// Why this commit cannot be taken back, in words: something was built on it, or it was pushed.
 /// `None` if it can be.
@@ -82,20 +82,7 @@ fn files(
     commit: &Commit,
     parent: Option<&Commit>,
 ) -> Result<Vec<CommitFile>> {
-    let before = parent.map(Commit::tree).transpose()?;
-    let diff = repo
-        .git
-        .diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), None)?;
-    let mut names: Vec<String> = Vec::new();
-    for delta in diff.deltas() {
-        names.extend(
-            delta
-                .new_file()
-                .path()
-                .and_then(Path::to_str)
-                .map(str::to_owned),
-        );
-    }
+    let mut names = changed_paths(repo, commit)?;
     if !names.contains(&project.kernel_name) {
         names.push(project.kernel_name.clone());
     }

@@ -35,8 +35,8 @@ pub fn incumbent(repo: &Repo, project: &Project) -> Result<Option<PathBuf>> {
         .join("incumbent")
         .join(incumbent.commit);
     let files = project.files();
-    for (path, bytes) in &incumbent.files {
-        let path = folder.join(path);
+    for (file, bytes) in &incumbent.files {
+        let path = folder.join(&file.path);
         put(&files, &folder, &path, bytes)
             .with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -4,18 +4,19 @@
 //! until they end, so the next lab waits for them before it looks what became of the commit. No
 //! other child of the lab holds it: a judge that a screen starts in that moment lives for hours.
 
-use super::branch::{Move, set};
+use super::branch::Move;
+use super::folder_programs::by_program;
+use super::git_program::GitProgram;
+use super::ref_update::set;
 use super::{CommitFile, Repo, blob_in, durable, head_commit, locks, log, short, verify_write};
 use crate::project::Project;
 use anyhow::{Context, Result, bail, ensure};
-use git2::{Commit, Oid, Repository};
+use git2::{Commit, Oid};
 use lab_system::file_lock::LockedFile;
 use lab_system::root::{Access, Root};
 use lab_system::temporary::TemporaryFolder;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How long the git program of an earlier lab may go on before its commit is given up for now.
@@ -33,35 +34,6 @@ pub enum ByProgram {
     Elsewhere(String),
 }
 
-/// Why the `git` program must make the commit; `None` if libgit2 can. libgit2 runs no hooks and
-/// signs nothing.
-pub(super) fn by_program(repo: &Repo) -> Result<Option<String>> {
-    let git = &repo.git;
-    let config = git.config()?.snapshot()?;
-    if config.get_bool("commit.gpgsign").unwrap_or(false) {
-        return Ok(Some("commit.gpgsign is set".into()));
-    }
-    let folder = match config.get_path("core.hooksPath") {
-        Ok(path) => git.workdir().unwrap_or(Path::new(".")).join(path),
-        Err(_) => git.commondir().join("hooks"),
-    };
-    let runs = |hook: &&str| {
-        std::fs::metadata(folder.join(hook))
-            .is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-    };
-    let hooks = [
-        "pre-commit",
-        "prepare-commit-msg",
-        "commit-msg",
-        "post-commit",
-        "reference-transaction",
-    ];
-    Ok(hooks
-        .iter()
-        .find(|hook| runs(hook))
-        .map(|hook| format!("there is a {hook} hook")))
-}
-
 /// Commits the files of this move on top of HEAD with the git program, unless that was done before.
 /// On an error HEAD is where it was.
 pub fn commit_by_program(
@@ -70,20 +42,19 @@ pub fn commit_by_program(
     wanted: &Move,
     message: &str,
 ) -> Result<ByProgram> {
-    let git = &repo.git;
     let mut lock = lock(project)?;
     let head = wanted.from.as_deref().map(Oid::from_str).transpose()?;
     let files = &wanted.files;
     let clear = || {
-        locks::clear_branch(git, &wanted.reference, |id| {
-            locks::is_made_of(git, id, head, files)
+        locks::clear_branch(repo, &wanted.reference, |id| {
+            locks::is_made_of(repo, id, head, files)
         })
     };
     clear()?;
-    match find(git, head, files, message)? {
+    match find(repo, head, files, message)? {
         Found::Nothing => {}
         Found::Made(commit) => return verified(repo, wanted, commit, head),
-        Found::Changed(commit) => return Err(take_back(git, wanted, commit, head)),
+        Found::Changed(commit) => return Err(take_back(repo, wanted, commit, head)),
         Found::Elsewhere(at) => return Ok(ByProgram::Elsewhere(at)),
     }
     if super::head_ref(repo)? != wanted.reference {
@@ -91,20 +62,19 @@ pub fn commit_by_program(
             "another branch is checked out by now".to_owned(),
         ));
     }
-    let why = by_program(repo)?.unwrap_or_else(|| "hooks ran when the commit was begun".to_owned());
     // Times of files are a little coarser than the clock.
     let since = SystemTime::now() - Duration::from_millis(20);
-    let result = run(repo, project, wanted, message, &mut lock, why);
+    let result = run(repo, project, wanted, message, &mut lock);
     drop(lock);
     if result.is_err() {
         // git may have been killed.
         clear()?;
         locks::remove_leftovers(repo, Some(since));
     }
-    match find(git, head, files, message)? {
+    match find(repo, head, files, message)? {
         // git may have been killed once the commit was made.
         Found::Made(commit) => verified(repo, wanted, commit, head),
-        Found::Changed(commit) => Err(take_back(git, wanted, commit, head)),
+        Found::Changed(commit) => Err(take_back(repo, wanted, commit, head)),
         Found::Elsewhere(at) => bail!("the commit was not made: {at}"),
         Found::Nothing => {
             result?;
@@ -142,8 +112,8 @@ enum Found {
 }
 
 /// Looks for the commit on top of `head` that holds these files.
-fn find(git: &Repository, head: Option<Oid>, files: &[CommitFile], message: &str) -> Result<Found> {
-    let Some(tip) = head_commit(git)? else {
+fn find(repo: &Repo, head: Option<Oid>, files: &[CommitFile], message: &str) -> Result<Found> {
+    let Some(tip) = head_commit(&repo.git)? else {
         return Ok(Found::Nothing);
     };
     if Some(tip.id()) == head {
@@ -153,7 +123,7 @@ fn find(git: &Repository, head: Option<Oid>, files: &[CommitFile], message: &str
     for _ in 0..FAR {
         let parent = at.parent(0).ok();
         if parent.as_ref().map(Commit::id) == head {
-            if locks::is_made_of(git, at.id(), head, files) {
+            if locks::is_made_of(repo, at.id(), head, files) {
                 return Ok(Found::Made(at.id()));
             }
             if at.id() == tip.id() && message.lines().next() == Some(log::subject(&at).as_str()) {
@@ -173,15 +143,12 @@ fn find(git: &Repository, head: Option<Oid>, files: &[CommitFile], message: &str
 
 /// Reads the commit back. The branch must not stay at a commit that cannot be read.
 fn verified(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> Result<ByProgram> {
-    let read = |file: &CommitFile| {
-        verify_write::read_back(repo, &wanted.reference, commit, &file.name, file.id())
-    };
     let tip = repo.git.refname_to_id(&wanted.reference).ok();
     if tip == Some(commit)
-        && let Err(error) = wanted.files.iter().try_for_each(read)
+        && let Err(error) = verify_write::read_back(repo, &wanted.reference, commit, &wanted.files)
     {
         set(
-            &repo.git,
+            repo,
             &wanted.reference,
             tip,
             head,
@@ -189,14 +156,15 @@ fn verified(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> Resul
         )?;
         return Err(error);
     }
-    durable::commit(&repo.git, commit)?;
+    durable::commit(repo, &repo.git.find_commit(commit)?, &wanted.files)?;
+    durable::reference(repo, &wanted.reference)?;
     Ok(ByProgram::Made(commit.to_string()))
 }
 
 /// Moves the branch back from a commit that a hook changed. Returns the error that says so.
-fn take_back(git: &Repository, wanted: &Move, commit: Oid, head: Option<Oid>) -> anyhow::Error {
+fn take_back(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> anyhow::Error {
     let back = set(
-        git,
+        repo,
         &wanted.reference,
         Some(commit),
         head,
@@ -206,7 +174,7 @@ fn take_back(git: &Repository, wanted: &Move, commit: Oid, head: Option<Oid>) ->
         return error
             .context("a commit hook changed the judged bytes, and HEAD could not be moved back");
     }
-    let changed = git.find_commit(commit).ok().and_then(|made| {
+    let changed = repo.git.find_commit(commit).ok().and_then(|made| {
         let other = |file: &&CommitFile| blob_in(&made, &file.name).map(|(id, _)| id) != file.id();
         wanted
             .files
@@ -229,106 +197,30 @@ fn run(
     wanted: &Move,
     message: &str,
     lock: &mut LockedFile,
-    why: String,
 ) -> Result<()> {
     if let Some(operation) = super::obstacle::operation(&repo.git) {
         bail!("{}", super::Obstacle::Operation(operation));
     }
     let folder = TemporaryFolder::inside(&project.lab_dir)?;
-    let mut program = Git {
+    let why = by_program(repo)?.unwrap_or_else(|| "hooks ran when the commit was begun".to_owned());
+    let mut program = GitProgram {
         root: &project.root,
-        index: folder.path().join("index"),
-        lock,
-        why,
+        why: &why,
+        index: Some(folder.path().join("index")),
+        lock: Some(lock),
     };
     if wanted.from.is_some() {
         program.run(&["read-tree", "HEAD"])?;
     }
     for file in &wanted.files {
-        match &file.blob {
-            Some(blob) => {
-                let entry = format!("{:o},{blob},{}", file.mode, file.name);
-                program.run(&["update-index", "--add", "--cacheinfo", &entry])?;
-            }
-            None => program.run(&["update-index", "--force-remove", "--", &file.name])?,
-        }
+        program.set_entry(file)?;
     }
     let text = folder.path().join("message");
     let written = Root::new(folder.path()).create(Path::new("message"));
     written
         .and_then(|mut file| file.write_all(message.as_bytes()))
         .context("cannot write the commit message")?;
-    program.run(&[
-        "commit",
-        "--quiet",
-        "--cleanup=whitespace",
-        "--file",
-        &text.to_string_lossy(),
-    ])
-}
-
-/// Starts git with the lock, which comes as stdin, as a descriptor that git and its hooks pass on.
-/// Nothing else is passed on: git reads no input.
-const WITH_LOCK: &str = "exec 9<&0 </dev/null; exec git \"$@\"";
-
-/// What the shell exits with where it finds no git.
-const NOT_FOUND: i32 = 127;
-
-struct Git<'a> {
-    root: &'a Path,
-    index: PathBuf,
-    lock: &'a mut LockedFile,
-    why: String,
-}
-
-impl Git<'_> {
-    fn run(&mut self, args: &[&str]) -> Result<()> {
-        let mut command = Command::new("sh");
-        command.args(["-c", WITH_LOCK, "git"]);
-        // A clean-up that goes on in the background would hold the lock that it inherits.
-        command.args([
-            "-c",
-            "gc.auto=0",
-            "-c",
-            "maintenance.auto=false",
-            "-c",
-            "core.fsmonitor=false",
-        ]);
-        let lock = self
-            .lock
-            .for_child()
-            .context("cannot share the lock of the commit with git")?;
-        command
-            .args(args)
-            .current_dir(self.root)
-            .stdin(lock)
-            .env("GIT_INDEX_FILE", &self.index);
-        // An editor would wait for input that never comes.
-        command
-            .env("GIT_EDITOR", "true")
-            .env_remove("GIT_DIR")
-            .env_remove("GIT_WORK_TREE");
-        let not_started = || {
-            format!(
-                "{}, so `git` must make the commit, and it could not be started: install git",
-                self.why
-            )
-        };
-        let output = command.output().with_context(not_started)?;
-        ensure!(output.status.code() != Some(NOT_FOUND), not_started());
-        if !output.status.success() {
-            let text =
-                String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
-            let lines: Vec<String> = text
-                .lines()
-                .map(|l| crate::text::sanitise::line(l.as_bytes()))
-                .collect();
-            let said = match lines.join(" · ").trim() {
-                "" => output.status.to_string(),
-                said => said.to_owned(),
-            };
-            bail!("`git {}` refused ({}): {said}", args[0], self.why);
-        }
-        Ok(())
-    }
+    let text = text.to_string_lossy();
+    let args = ["commit", "--quiet", "--cleanup=whitespace", "--file", &text];
+    program.run(&args).map(drop)
 }

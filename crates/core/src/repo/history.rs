@@ -1,0 +1,65 @@
+//! What commits changed, and which commit brought a file's present content.
+
+use super::{Repo, blob_in};
+use anyhow::Result;
+use git2::{Commit, Oid, Tree, TreeEntry, TreeWalkMode, TreeWalkResult};
+
+/// The oldest commit since which `name` has held this blob, along first parents from `head`. It
+/// looks at 10,000 commits.
+pub(super) fn introduced(head: Commit, name: &str, blob: Oid) -> Oid {
+    const FAR: usize = 10_000;
+    let mut holder = head;
+    for _ in 0..FAR {
+        match holder.parent(0) {
+            Ok(parent) if blob_in(&parent, name).is_some_and(|(id, _)| id == blob) => {
+                holder = parent;
+            }
+            _ => break,
+        }
+    }
+    holder.id()
+}
+
+/// The tree of a commit's first parent; `None` for a commit without parents.
+pub(super) fn tree_before<'r>(commit: &Commit<'r>) -> Result<Option<Tree<'r>>> {
+    let parent = commit.parent(0).ok();
+    Ok(parent.map(|parent| parent.tree()).transpose()?)
+}
+
+/// The paths of the files that a commit changed against its first parent. A path that is no UTF-8
+/// is left out.
+pub(super) fn changed_paths(repo: &Repo, commit: &Commit) -> Result<Vec<String>> {
+    let before = tree_before(commit)?;
+    let diff = repo
+        .git
+        .diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), None)?;
+    Ok(diff
+        .deltas()
+        .filter_map(|delta| Some(delta.new_file().path()?.to_str()?.to_owned()))
+        .collect())
+}
+
+/// Calls `visit` with each path of a tree and its entry, until it returns `false`.
+pub(super) fn walk_tree(tree: &Tree, mut visit: impl FnMut(String, &TreeEntry) -> bool) {
+    // The walk ends with an error where it was ended.
+    let _ = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+        let path = format!("{folder}{}", String::from_utf8_lossy(entry.name_bytes()));
+        match visit(path, entry) {
+            true => TreeWalkResult::Ok,
+            false => TreeWalkResult::Abort,
+        }
+    });
+}
+
+/// The first path of a tree for which `is_wanted`.
+pub(super) fn find_path(
+    tree: &Tree,
+    is_wanted: impl Fn(&str, &TreeEntry) -> bool,
+) -> Option<String> {
+    let mut found = None;
+    walk_tree(tree, |path, entry| {
+        found = Some(path).filter(|path| is_wanted(path, entry));
+        found.is_none()
+    });
+    found
+}
