@@ -1,9 +1,8 @@
 //! `cargo bench --bench turn -- EXPERIMENTS TURNS`: what one turn of a script or an agent costs
 //! with an external harness, `lab run` and then `lab keep` or `lab discard`, and `lab run --decide`
 //! alone, in a repository with a long history. Beside it `git commit` of the same file in the same
-//! history without the lab, and what the harness itself takes. Last the lab's own part of a turn of
-//! `lab auto`, as the loop tells it: without the command, the harness, the check before a keep, and
-//! waits.
+//! history without the lab, and what the harness itself takes. Last a turn of `lab auto`, with its
+//! command and its harness.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -102,8 +101,7 @@ fn main() -> Result<()> {
     }
     // The ends of the history are on disk: the loop starts where the incumbent is.
     bench.run("git", &["checkout", "-q", "kernel.cu"], Path::new("repo"))?;
-    let by_command = bench.own_part(turns, &["--", "sh", "-c", EDIT])?;
-    let by_mutator = bench.own_part(turns, &["--mutate", "1"])?;
+    let by_loop = bench.loop_turn(turns)?;
     println!("{experiments} experiments, {turns} turns; milliseconds");
     print("lab run", run);
     print("lab keep", keep);
@@ -114,9 +112,7 @@ fn main() -> Result<()> {
     print("lab run --decide that discards", discard_at_once);
     print("git commit of the same file", commit);
     print("the harness alone", harness);
-    for (what, (median, longest)) in [("a command", by_command), ("the mutator", by_mutator)] {
-        println!("own part of lab auto, {what:<11} {median:>5.1}   at most {longest:.1}");
-    }
+    println!("{:<30} {by_loop:>8.1}   in the mean", "a turn of lab auto");
     Ok(())
 }
 
@@ -159,34 +155,21 @@ impl Bench<'_> {
         Ok(took)
     }
 
-    /// Lets a loop make so many turns. Returns the median and the longest of the lab's own part of
-    /// a turn, in milliseconds.
-    fn own_part(&self, turns: usize, editor: &[&str]) -> Result<(f64, f64)> {
+    /// Lets a loop make so many turns. Returns the mean of a turn in milliseconds.
+    fn loop_turn(&self, turns: usize) -> Result<f64> {
         let count = turns.to_string();
-        self.lab(
-            &[
-                &["auto", "--plateau", "1000000", "--experiments", &count],
-                editor,
-            ]
-            .concat(),
-        )?;
-        let mut status = self.command(
-            env!("CARGO_BIN_EXE_lab"),
-            &["auto", "status", "--json"],
-            Path::new("repo"),
-        );
-        let told: serde_json::Value = serde_json::from_slice(&status.output()?.stdout)?;
-        let part = &told["state"]["own_part"];
-        ensure!(
-            part["turns"] == turns,
-            "lab auto status tells no own part of {turns} turns: {told}"
-        );
-        let figure = |key: &str| {
-            part[key]
-                .as_f64()
-                .with_context(|| format!("own_part has no {key}"))
-        };
-        Ok((figure("median_ms")?, figure("longest_ms")?))
+        let took = self.lab(&[
+            "auto",
+            "--plateau",
+            "1000000",
+            "--experiments",
+            &count,
+            "--",
+            "sh",
+            "-c",
+            EDIT,
+        ])?;
+        Ok(took / turns as f64)
     }
 
     fn lab(&self, args: &[&str]) -> Result<f64> {

@@ -78,10 +78,6 @@ pub struct AutoArgs {
     /// Apply the *.patch files of this folder to the kernel in HEAD, one a turn, by name
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     patches: Option<std::path::PathBuf>,
-    /// Change the kernel in HEAD by a seeded mutator, for tests and benchmarks; a whole number from
-    /// 0
-    #[arg(long, value_name = "SEED", conflicts_with_all = ["command", "patches"], hide_short_help = true)]
-    mutate: Option<u64>,
     /// The program that edits the kernel, and its arguments (`lab agent-guide`)
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -126,15 +122,10 @@ pub fn main(options: &AutoArgs) -> Result<ExitCode> {
         Some(Action::Resume(kernel)) => ask(kernel, Request::Resume),
         Some(Action::Stop(kernel)) => ask(kernel, Request::Stop),
         Some(Action::EndTurn(kernel)) => ask(kernel, Request::EndTurn),
-        None if options.command.is_empty()
-            && options.patches.is_none()
-            && options.mutate.is_none() =>
-        {
-            Ok(failed(
-                "name the command that edits the kernel after `--`, as in `lab auto -- ./edit.sh` (`lab agent-guide`)",
-                Exit::Usage,
-            ))
-        }
+        None if options.command.is_empty() && options.patches.is_none() => Ok(failed(
+            "name the command that edits the kernel after `--`, as in `lab auto -- ./edit.sh` (`lab agent-guide`)",
+            Exit::Usage,
+        )),
         None => run(options),
     }
 }
@@ -168,14 +159,13 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
     // Its files are other ones after a change of the branch.
     let mut project = open(options.kernel.as_deref())?;
     let loop_options = Options {
-        editor: match (&options.patches, options.mutate) {
-            (Some(folder), _) => Editor::Patches(
+        editor: match &options.patches {
+            Some(folder) => Editor::Patches(
                 folder
                     .canonicalize()
                     .with_context(|| format!("cannot open {}", folder.display()))?,
             ),
-            (None, Some(seed)) => Editor::Mutator(seed),
-            (None, None) => Editor::Command(command(&options.command)?),
+            None => Editor::Command(command(&options.command)?),
         },
         budget: Budget {
             experiments: options.experiments,

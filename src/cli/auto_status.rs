@@ -107,12 +107,6 @@ fn tell_status(running: bool, state: &State) {
         .trouble
         .iter()
         .for_each(|why| say(&format!("  failed since: {why}")));
-    state.own_part.iter().for_each(|own| {
-        say(&format!(
-            "  the lab's own part of a turn: {:.1} ms at the median of {} turns, {:.1} ms at most",
-            own.median_ms, own.turns, own.longest_ms
-        ));
-    });
     where_it_stands(state)
         .iter()
         .for_each(|line| say(&format!("  {line}")));

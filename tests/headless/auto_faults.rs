@@ -108,7 +108,8 @@ fn old_logs_of_discarded_runs_are_cut_and_the_use_of_the_disk_is_told() {
         "int rows = 8; int columns = 16; int slower = 32; // slower\n",
     );
     lab.git("commit -qam 'a long log'");
-    lab.lab("auto --mutate 1 --experiments 120")
+    let line = "echo \"int turn_$LAB_TURN; // slower\" >> kernel.cu";
+    auto(&lab, "--experiments 120", line)
         .is(0)
         .says("120 experiments: 0 kept, 120 discarded");
     let log = |run: u32| lab.read(&format!(".lab/runs/{run}/run.log"));

@@ -1,4 +1,4 @@
-//! `lab auto`: the seeded mutator, and the rules that can be set.
+//! `lab auto`: the rules that can be set.
 
 use crate::auto_loop::{auto, body, incumbent_is_back, lab, state};
 use crate::lab::Lab;
@@ -17,54 +17,6 @@ fn lab_with(first: &str) -> Lab {
 /// What the command of the last turn was told.
 fn told(lab: &Lab) -> Value {
     serde_json::from_str(&lab.read("../home/told.json")).unwrap()
-}
-
-#[test]
-fn the_mutator_tries_another_kernel_each_turn_and_does_the_same_again_for_the_same_seed() {
-    let tried = |seed: u64| {
-        let lab = lab();
-        lab.write("kernel.cu", "const int rows = 8;\nconst int slower = 16;\n");
-        lab.git("commit -qam 'with numbers'");
-        let ended = lab
-            .lab(&format!("auto --mutate {seed} --experiments 6"))
-            .is(0);
-        assert!(
-            ended
-                .out
-                .contains("ended: the budget of 6 experiments is spent"),
-            "{ended:?}"
-        );
-        incumbent_is_back(&lab);
-        let rows: Vec<String> = lab
-            .rows()
-            .iter()
-            .map(|row| row.rsplit('\t').next().unwrap().to_owned())
-            .collect();
-        assert_eq!(rows.len(), 6);
-        assert!(rows.iter().all(|row| row.contains("mutate ")), "{rows:?}");
-        rows
-    };
-    let first = tried(7);
-    assert_eq!(
-        first.iter().collect::<BTreeSet<_>>().len(),
-        6,
-        "no kernel twice: {first:?}"
-    );
-    assert_eq!(first, tried(7));
-    assert_ne!(first, tried(8));
-}
-
-#[test]
-fn the_mutator_ends_where_there_is_nothing_to_change_and_stands_alone() {
-    let lab = lab();
-    lab.lab("auto --mutate 1")
-        .is(0)
-        .says("ended: the mutator finds nothing to change in the kernel");
-    lab.lab("auto --mutate x").is(64);
-    lab.lab("auto --mutate 1 -- true").is(64);
-    lab.lab("auto --mutate 1 --patches .").is(64);
-    let help = |options: &str| lab.lab(options).is(0).out;
-    assert!(!help("auto -h").contains("--mutate") && help("auto --help").contains("--mutate"));
 }
 
 #[test]

@@ -19,8 +19,6 @@ pub enum Editor {
     Command(Vec<String>),
     /// The patches of a folder, one a turn, by name.
     Patches(PathBuf),
-    /// The seeded mutator, with its seed. Each lane draws other changes from it.
-    Mutator(u64),
 }
 
 /// The options of `lab auto`.

@@ -1,7 +1,6 @@
 //! The state of the loop: what `.lab/auto/KEY/state.json` holds, with one KEY for each kernel.
 
 use super::answer::Answer;
-use super::own_part::OwnPart;
 use super::progress::{Best, Bounds, KeptPoint};
 use crate::repo::OtherChanges;
 use crate::run::RunId;
@@ -115,11 +114,7 @@ pub struct LastTurn {
     pub ignored_ref: Option<String>,
     /// What changed in the user's repository while the command worked: HEAD, files, the lab's own
     /// folder. The command did it, or a person.
-    #[serde(default)]
     pub noticed: Vec<String>,
-    /// The lab's own part of the turn, in milliseconds.
-    #[serde(default)]
-    pub own_ms: Option<f64>,
 }
 
 impl LastTurn {
@@ -160,7 +155,6 @@ impl LastTurn {
             ignored: Vec::new(),
             ignored_ref: None,
             noticed: Vec::new(),
-            own_ms: None,
         }
     }
 
@@ -200,28 +194,19 @@ pub struct State {
     /// Why the loop ended.
     pub ended: Option<String>,
     /// What failed since the last turn ended, where no turn is to blame.
-    #[serde(default)]
     pub trouble: Option<String>,
     /// Discards in a row reached `--plateau`.
     pub plateau: bool,
     /// The best kept experiment. `None` before the first keep.
-    #[serde(default)]
     pub best: Option<Best>,
     /// The incumbent beside the floor and the estimate.
-    #[serde(default)]
     pub bounds: Option<Bounds>,
     /// At a plateau: kept kernels from which `--from COMMIT` starts, the newest first. Else empty.
-    #[serde(default)]
     pub older_kept: Vec<KeptPoint>,
     /// Runs up to this one are cleaned up: a long run.log of a discarded run is cut.
-    #[serde(default)]
     pub cleaned: u64,
     /// The last runs that were left to a person.
-    #[serde(default)]
     pub left: Vec<LeftRun>,
-    /// The lab's own part of the newest turns. `None` before the first turn has ended.
-    #[serde(default)]
-    pub own_part: Option<OwnPart>,
 }
 
 /// A run that the rule left to a person.
@@ -261,7 +246,6 @@ impl State {
             older_kept: Vec::new(),
             cleaned: 0,
             left: Vec::new(),
-            own_part: None,
         }
     }
 

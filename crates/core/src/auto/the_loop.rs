@@ -9,11 +9,10 @@ use super::hints::{self, Told};
 use super::judged_by::JudgedBy;
 use super::lanes::device_name;
 use super::options::{Auto, Editor, Ended};
-use super::own_part::OwnTime;
 use super::progress;
 use super::ready::Ready;
 use super::state::{Candidate, LastTurn, LeftRun, Phase, State, TurnOutcome};
-use super::{mutator, patches, turn};
+use super::{patches, turn};
 use crate::decide;
 use crate::repo::{self, Repo};
 use crate::run::RunId;
@@ -51,7 +50,6 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
         earlier: 0.0,
         head: None,
         ready: Ready::default(),
-        own: OwnTime::new(),
     };
     running.earlier = running.state.counts.seconds;
     // A request to a loop that has ended is not for this one.
@@ -81,7 +79,6 @@ pub(super) struct Running<'a> {
     head: Option<String>,
     /// The judge of the next kernel.
     ready: Ready,
-    pub(super) own: OwnTime,
 }
 
 impl Running<'_> {
@@ -205,23 +202,19 @@ impl Running<'_> {
         }
         let (project, files, spec, ready) = (auto.project, self.files, auto.spec, &mut self.ready);
         let judged_by = &mut self.judged_by;
-        let turn::Step {
-            came,
-            is_ended,
-            followed,
-        } = turn::endable(files, self.state.turn, auto.control, |control| {
-            let mut judging = Judging {
-                project,
-                files,
-                spec,
-                ready,
-                judged_by,
-                control,
-            };
-            let came = judging.finish(index, candidate);
-            came.and_then(|came| judging.put_back(candidate).map(|()| came))
-        })?;
-        self.own.leave_out(followed);
+        let turn::Step { came, is_ended } =
+            turn::endable(files, self.state.turn, auto.control, |control| {
+                let mut judging = Judging {
+                    project,
+                    files,
+                    spec,
+                    ready,
+                    judged_by,
+                    control,
+                };
+                let came = judging.finish(index, candidate);
+                came.and_then(|came| judging.put_back(candidate).map(|()| came))
+            })?;
         let came = came.map(|came| self.repeated(came));
         let came = came.and_then(|came| self.leave(auto, candidate, &came).map(|()| came));
         match came {
@@ -254,14 +247,7 @@ impl Running<'_> {
 
     /// Counts a turn that has ended, writes the state, and then tells it. A turn that
     /// `counts_as_failure` may be one of those after which the loop gives up.
-    fn end_turn(
-        &mut self,
-        auto: &mut Auto,
-        mut told: LastTurn,
-        counts_as_failure: bool,
-    ) -> Result<()> {
-        told.own_ms = Some(self.own.end_turn());
-        self.state.own_part = self.own.part();
+    fn end_turn(&mut self, auto: &mut Auto, told: LastTurn, counts_as_failure: bool) -> Result<()> {
         self.state
             .count(told, auto.options.mend, auto.options.plateau);
         if !counts_as_failure {
@@ -328,15 +314,8 @@ impl Running<'_> {
                 });
                 ran.and_then(|step| {
                     is_ended = step.is_ended;
-                    self.own.leave_out(step.followed);
                     step.came
                 })
-            }
-            Editor::Mutator(seed) => {
-                let (project, target) = (auto.project, target(auto).to_string());
-                let turn = self.state.turn;
-                self.own
-                    .without(|| mutator::edit(project, index, *seed, turn, &target))
             }
             Editor::Patches(folder) => match patches::next(folder, self.state.patch.as_deref())? {
                 None => {
@@ -344,10 +323,7 @@ impl Running<'_> {
                     return Ok(Some(Ended::Done("the last patch is done".to_owned())));
                 }
                 Some(name) => {
-                    let turn = self.state.turn;
-                    let edited = self
-                        .own
-                        .without(|| patches::apply(auto.project, folder, &name, turn));
+                    let edited = patches::apply(auto.project, folder, &name, self.state.turn);
                     self.state.patch = Some(name);
                     edited
                 }
@@ -385,7 +361,6 @@ impl Running<'_> {
                 self.end_turn(auto, told, is_command && !is_ended)?;
                 match &auto.options.editor {
                     Editor::Command(_) if !is_ended => self.back_off(auto, &why),
-                    Editor::Mutator(_) => Ok(Some(Ended::Done(why))),
                     // The next turn may do better, and there is nothing to wait for.
                     Editor::Command(_) | Editor::Patches(_) => Ok(None),
                 }

@@ -15,8 +15,6 @@ pub(super) struct Step<T> {
     pub came: T,
     /// A person ended it.
     pub is_ended: bool,
-    /// The time that the processes took which it started.
-    pub followed: Duration,
 }
 
 /// Runs a step with a control of its own. It ends with the loop, and where a person asks for the
@@ -48,7 +46,6 @@ pub(super) fn endable<T>(
         Step {
             came,
             is_ended: watch.join().unwrap_or(false),
-            followed: control.followed(),
         }
     }))
 }

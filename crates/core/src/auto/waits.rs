@@ -62,7 +62,7 @@ impl Running<'_> {
             if !is_paused {
                 return Ok(None);
             }
-            if self.own.without(|| auto.control.wait(LOOK_EVERY)) {
+            if auto.control.wait(LOOK_EVERY) {
                 return Ok(Some(Ended::Stopped));
             }
         }
@@ -87,7 +87,7 @@ impl Running<'_> {
             if let Some(ended) = self.asked_or_spent(auto)? {
                 return Ok(Some(ended));
             }
-            if self.own.without(|| auto.control.wait(LOOK_EVERY)) {
+            if auto.control.wait(LOOK_EVERY) {
                 return Ok(Some(Ended::Stopped));
             }
         }
@@ -116,7 +116,7 @@ impl Running<'_> {
             if left.is_zero() {
                 return Ok(None);
             }
-            if self.own.without(|| auto.control.wait(left.min(LOOK_EVERY))) {
+            if auto.control.wait(left.min(LOOK_EVERY)) {
                 return Ok(Some(Ended::Stopped));
             }
         }

@@ -11,7 +11,7 @@ use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time between SIGTERM at the time limit and SIGKILL.
@@ -31,8 +31,6 @@ const BATCH_EVERY: Duration = Duration::from_millis(16);
 pub struct Control {
     ended: AtomicBool,
     wake: OwnedFd,
-    /// Microseconds in which processes were followed.
-    followed_us: AtomicU64,
 }
 
 impl Control {
@@ -41,13 +39,7 @@ impl Control {
         Ok(Control {
             ended: AtomicBool::new(false),
             wake,
-            followed_us: AtomicU64::new(0),
         })
-    }
-
-    /// The time that the processes took which [`follow`] followed under this control.
-    pub fn followed(&self) -> Duration {
-        Duration::from_micros(self.followed_us.load(Ordering::Relaxed))
     }
 
     /// Ends the run at once. Calling it again changes nothing.
@@ -98,16 +90,12 @@ pub fn follow(
     follow: &mut Follow,
     tell: impl FnMut(Batch),
 ) -> Ending {
-    let began = Instant::now();
-    let ending = follow_process(running, limits, control, follow, tell).unwrap_or_else(|error| {
+    follow_process(running, limits, control, follow, tell).unwrap_or_else(|error| {
         follow.say(&format!(
             "the harness could not be followed to its end: {error}"
         ));
         Ending::Unknown
-    });
-    let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-    control.followed_us.fetch_add(took, Ordering::Relaxed);
-    ending
+    })
 }
 
 fn follow_process(
