@@ -95,7 +95,6 @@ fn links_below_the_lab_folder_are_not_followed() {
         "decide.lock",
         "begin.lock",
         "unfinished.json",
-        "refusals.jsonl",
         "runs/index.jsonl",
         "runs/index.bin",
     ] {
@@ -178,7 +177,6 @@ fn pipes_in_place_of_files_make_no_command_hang() {
         ".lab/decide.lock",
         ".lab/screen.lock",
         ".lab/unfinished.json",
-        ".lab/refusals.jsonl",
         ".lab/runs/index.jsonl",
         ".lab/runs/index.bin",
         ".lab/runs/index.new.bin",
@@ -394,7 +392,6 @@ fn a_record_of_any_size_or_shape_is_left_out_in_words() {
         ".lab/runs/index.jsonl",
         ".lab/runs/index.bin",
         ".lab/decide.lock",
-        ".lab/refusals.jsonl",
         ".lab/unfinished.json",
     ] {
         fs::File::create(lab.path(name))

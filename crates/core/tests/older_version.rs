@@ -1,5 +1,5 @@
-//! What an earlier version wrote reads as that version meant it: records, index, ledger, notes,
-//! refs, and the intent of a decision that ended halfway. See `fixtures/lab-0.1/README.md`.
+//! What an earlier version wrote reads as that version meant it: records, index, ledger, notes and
+//! refs. See `fixtures/lab-0.1/README.md`.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use lab_core::decide::policy::{Discard, Keep, NotAllowed};
@@ -11,9 +11,9 @@ use lab_core::run::experiment::{Correctness, Status};
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Ending, RunId};
+use lab_core::status;
 use lab_core::store::signature::{self, Purpose};
 use lab_core::store::{RunIndex, RunStore};
-use lab_core::{decide, status};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -89,37 +89,10 @@ impl Folder {
 
     /// Signs the record of a run, as this version does.
     fn sign(&self, run: u64) {
-        self.sign_file(&format!("runs/{run}/record.json"), Purpose::Record);
-    }
-
-    fn sign_file(&self, name: &str, purpose: Purpose) {
         signature::use_key_file(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("key"));
-        let path = self.root.join(".lab").join(name);
+        let path = self.root.join(format!(".lab/runs/{run}/record.json"));
         let value: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        fs::write(&path, signature::signed(purpose, &value).unwrap()).unwrap();
-    }
-
-    /// The intent of a lab that ended halfway. Without a signature it is not carried out.
-    fn unfinished(&self, fixture_name: &str) {
-        let path = self.root.join(".lab/unfinished.json");
-        fs::copy(fixture().join(fixture_name), &path).unwrap();
-        let (kernel, experiments) = (
-            fs::read(self.root.join("kernel.cu")).unwrap(),
-            self.experiments(),
-        );
-        let refused = decide::resume(&self.project()).unwrap_err().to_string();
-        assert!(
-            refused.contains("unfinished.json is foreign") && refused.contains("and remove it"),
-            "{refused}"
-        );
-        assert_eq!(
-            (
-                fs::read(self.root.join("kernel.cu")).unwrap(),
-                self.experiments()
-            ),
-            (kernel, experiments)
-        );
-        self.sign_file("unfinished.json", Purpose::Intent);
+        fs::write(&path, signature::signed(Purpose::Record, &value).unwrap()).unwrap();
     }
 
     fn record(&self, run: u64) -> Record {
@@ -373,50 +346,4 @@ fn a_clone_without_runs_has_the_history_by_the_notes() {
     let repo = Repo::open(&folder.project()).unwrap();
     let note: Record = serde_json::from_str(&Notes::of(&repo).note("fe79dc0").unwrap()).unwrap();
     assert_eq!(note, Folder::left().record(1));
-}
-
-#[test]
-fn a_describe_that_ended_halfway_is_finished() {
-    let folder = Folder::left();
-    folder.unfinished("unfinished-describe.json");
-    let done = decide::resume(&folder.project()).unwrap().unwrap();
-    assert!(
-        done.starts_with("the description of fe79dc0 is now 'two rows a warp, described again'"),
-        "{done}"
-    );
-    let first = EXPERIMENTS[0].replace("warp", "warp, described again");
-    assert_eq!(folder.experiments()[0], first);
-    assert_eq!(
-        folder.record(1).decision.unwrap().description,
-        "two rows a warp, described again"
-    );
-    assert_eq!(decide::resume(&folder.project()).unwrap(), None);
-}
-
-#[test]
-fn an_undo_that_ended_halfway_is_finished() {
-    let folder = Folder::left();
-    folder.unfinished("unfinished-undo.json");
-    let left = decide::resume(&folder.project()).unwrap().unwrap();
-    assert!(
-        left.ends_with("is left: the record of that run is foreign"),
-        "{left}"
-    );
-    assert_eq!(
-        (folder.experiments(), folder.record(4).undone.len()),
-        (EXPERIMENTS.map(str::to_owned).to_vec(), 0)
-    );
-    folder.unfinished("unfinished-undo.json");
-    folder.sign(4);
-    let done = decide::resume(&folder.project()).unwrap().unwrap();
-    assert!(
-        done.starts_with("the undo of run 4 that an earlier lab began is done"),
-        "{done}"
-    );
-    assert_eq!(folder.experiments(), EXPERIMENTS[..3]);
-    assert_eq!(folder.record(4).undone.len(), 1);
-    assert_eq!(
-        fs::read_to_string(folder.root.join("kernel.cu")).unwrap(),
-        "// crashes\n"
-    );
 }

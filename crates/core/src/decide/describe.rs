@@ -2,16 +2,16 @@
 //! note. Its line of results.tsv gets the description. The commit keeps its message: other commits
 //! are built on it.
 
-use super::carry_out::carry_out;
-use super::intent::{Asked, Intent, What};
+use super::decision::Decision;
+use super::finish::decision_step;
+use super::intent::What;
 use super::step::{RowChange, Step};
-use super::{Locked, Refusal, begin, no};
+use super::{Refusal, no};
 use crate::history;
 use crate::history::names::{holds, resolve_name};
 use crate::message::{Message, Trailer};
 use crate::project::Project;
 use crate::repo::{self, Notes};
-use crate::run::RunId;
 use crate::run::experiment::{Experiment, Row};
 use crate::run::record::Record;
 use crate::text::sanitise;
@@ -28,15 +28,7 @@ pub struct Changes<'a> {
     pub trailers: &'a [Trailer],
 }
 
-impl<'a> Changes<'a> {
-    /// Another description alone.
-    pub fn of_description(description: &'a str) -> Self {
-        Changes {
-            description: Some(description),
-            trailers: &[],
-        }
-    }
-
+impl Changes<'_> {
     /// Changes a record that has a decision.
     fn apply(&self, record: &mut Record) {
         let Some(decision) = &mut record.decision else {
@@ -82,12 +74,7 @@ pub fn describe(
         changes.trailers.iter().cloned(),
     );
     let text = format!("{commit} {}", message.render());
-    let asked = Asked {
-        what: What::Describe,
-        kernel: "",
-        text: &text,
-    };
-    let locked = begin(project, &asked)?;
+    let mut describing = Decision::begin(project, What::Describe, &text)?;
     if description.as_ref().is_some_and(String::is_empty) {
         return no("say in a few words what was tried (`-m TEXT`)");
     }
@@ -100,25 +87,18 @@ pub fn describe(
         description: description.as_deref(),
         trailers: message.trailers(),
     };
-    let Experiment {
-        row, run, emulated, ..
-    } = find(project, &locked, commit)?;
-    let intent = plan(project, &locked, &asked, run, &row, emulated, &changes)?;
+    let experiment = find(&describing, commit)?;
+    let row = experiment.row.clone();
+    let has_record = describing.plan_describe(experiment, &changes)?;
     // A row has no place for trailers.
-    if !changes.trailers.is_empty()
-        && !intent
-            .steps
-            .iter()
-            .any(|step| matches!(step, Step::Note { .. }))
-    {
+    if !changes.trailers.is_empty() && !has_record {
         return no(format!(
             "the experiment of {} has neither a record nor a git note here, and its row holds no trailers: `lab fetch` \
              brings the records of other clones",
             row.commit
         ));
     }
-    let nothing = "the experiment was not changed";
-    let notes = carry_out(project, &locked, intent, nothing)?.close(project, &locked)?;
+    describing.finish("the experiment was not changed")?;
     let before = row.description.clone();
     let row = Row {
         description: changes.description.unwrap_or(&before).to_owned(),
@@ -128,27 +108,28 @@ pub fn describe(
         row,
         before,
         trailers: changes.trailers.to_vec(),
-        notes,
+        notes: describing.notes,
     })
 }
 
 /// The newest experiment that a commit holds.
-fn find(project: &Project, locked: &Locked, name: &str) -> StdResult<Experiment, Refusal> {
+fn find(describing: &Decision, name: &str) -> StdResult<Experiment, Refusal> {
+    let (project, repo) = (describing.project, describing.repo());
     let is_digits = name.len() >= 4 && name.bytes().all(|b| b.is_ascii_hexdigit());
-    let mut experiments = history::read_once(&locked.repo, project).experiments;
+    let mut experiments = history::read_once(repo, project).experiments;
     let named: HashSet<&str> = experiments
         .iter()
         .map(|e| e.row.commit.as_str())
         .filter(|commit| is_digits && commit.starts_with(name))
         .collect();
-    let at = match repo::commits_named(&locked.repo, name)?.is_empty() {
+    let at = match repo::commits_named(repo, name)?.is_empty() {
         true if named.is_empty() => None,
         // The commit is of another clone and was not fetched: its row still has a description.
         true if named.len() == 1 => experiments
             .iter()
             .rposition(|e| named.contains(e.row.commit.as_str())),
         _ => {
-            let commit = resolve_name(&locked.repo, project, name)?.commit;
+            let commit = resolve_name(repo, project, name)?.commit;
             experiments.iter().rposition(|e| holds(&commit, e))
         }
     };
@@ -160,54 +141,39 @@ fn find(project: &Project, locked: &Locked, name: &str) -> StdResult<Experiment,
     }
 }
 
-/// The steps. `row` is the row as it was before.
-pub(super) fn plan(
-    project: &Project,
-    locked: &Locked,
-    asked: &Asked,
-    run: Option<RunId>,
-    row: &Row,
-    emulated: bool,
-    changes: &Changes,
-) -> Result<Intent> {
-    let mut intent = Intent::new(asked, project, &format!("of {}", row.commit));
-    let note = |text| Step::Note {
-        commit: row.commit.clone(),
-        run,
-        text,
-    };
-    match run {
-        Some(id) => {
-            let mut record = locked.lock.store.read(id)?;
+impl Decision<'_> {
+    /// Works out the steps. Returns whether a record or a git note here holds the experiment.
+    fn plan_describe(&mut self, experiment: Experiment, changes: &Changes) -> Result<bool> {
+        let Experiment {
+            row, run, emulated, ..
+        } = experiment;
+        self.is_about(&format!("of {}", row.commit), None);
+        let mut text = None;
+        if let Some(run) = run {
+            let mut record = self.records().read(run)?;
             changes.apply(&mut record);
-            let (decision, undone) = (record.decision.map(Box::new), record.undone);
-            intent.steps.extend([
-                Step::Decision {
-                    run: id,
-                    decision,
-                    undone,
-                },
-                note(None),
-            ]);
-        }
-        None => {
-            let text = Notes::of(&locked.repo).note(&row.commit).and_then(|text| {
-                let mut record: Record = serde_json::from_str(&text).ok()?;
+            self.add([decision_step(&record)]);
+        } else {
+            let note = Notes::of(self.repo()).note(&row.commit);
+            text = note.and_then(|note| {
+                let mut record: Record = serde_json::from_str(&note).ok()?;
                 changes.apply(&mut record);
                 serde_json::to_string_pretty(&record).ok()
             });
-            intent.steps.extend(text.map(|text| note(Some(text))));
         }
-    }
-    if let Some(description) = changes.description {
-        let change = RowChange::Describe {
-            description: description.to_owned(),
-        };
-        intent.steps.push(Step::Row {
+        let has_record = run.is_some() || text.is_some();
+        self.add(has_record.then(|| Step::Note {
+            commit: row.commit.clone(),
+            run,
+            text,
+        }));
+        self.add(changes.description.map(|description| Step::Row {
             emulated,
-            row: row.clone(),
-            change,
-        });
+            row,
+            change: RowChange::Describe {
+                description: description.to_owned(),
+            },
+        }));
+        Ok(has_record)
     }
-    Ok(intent)
 }

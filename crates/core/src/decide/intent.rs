@@ -8,7 +8,6 @@ use super::step::{RowChange, Step};
 use crate::disk::space;
 use crate::project::Project;
 use crate::repo::short;
-use crate::run::RunId;
 use crate::run::experiment::Row;
 use crate::run::record::Origin;
 use crate::store::signature::{self, Purpose};
@@ -18,7 +17,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// The command that an intent is of.
+/// The command that an intent belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum What {
@@ -38,9 +37,9 @@ pub(super) enum What {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Intent {
     pub what: What,
-    /// Repository-relative path of the kernel.
+    /// Repository-relative path of the kernel; empty for a command that is about no kernel.
     pub kernel: String,
-    /// What the user asked for, as [`Asked`] has it: the same command is recognised by it.
+    /// The kernel and what else the user gave: the same command is recognised by it.
     pub asked: String,
     /// What it is done to, for messages: `the keep of run 7`.
     pub subject: String,
@@ -52,51 +51,6 @@ pub(super) struct Intent {
     /// Steps that failed and change nothing for the decision: the next command tries them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owed: Vec<Step>,
-}
-
-/// The intent of a lab before the steps were written out.
-#[derive(Debug, Deserialize)]
-#[serde(tag = "what", rename_all = "lowercase")]
-pub(super) enum OlderIntent {
-    Describe {
-        run: Option<RunId>,
-        row: Row,
-        emulated: bool,
-        description: String,
-    },
-    Rules {
-        head: Option<String>,
-        subject: String,
-        emulated: bool,
-    },
-    Undo {
-        run: RunId,
-        on_disk: Option<String>,
-    },
-}
-
-/// The file, of whatever version of the lab.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Unfinished {
-    Steps(Box<Intent>),
-    Older(OlderIntent),
-}
-
-/// A command that decides, with what the user gave it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
-    pub what: What,
-    /// Repository-relative; empty where the command finds the kernel itself.
-    pub kernel: &'a str,
-    /// The message, or the name of a commit.
-    pub text: &'a str,
-}
-
-impl Asked<'_> {
-    pub(super) fn key(&self) -> String {
-        format!("{} {}", self.kernel, self.text)
-    }
 }
 
 /// Most bytes of the file.
@@ -126,7 +80,7 @@ pub(super) fn written_at(project: &Project) -> Option<SystemTime> {
 
 /// Reads the intent that a lab left behind, if any. One that this user's lab did not write is an
 /// error.
-pub(super) fn read(project: &Project) -> Result<Option<Unfinished>> {
+pub(super) fn read(project: &Project) -> Result<Option<Intent>> {
     let path = path(project);
     match project.files().read(&path, READ_LIMIT) {
         // Only a restore's intent does not wait for the disk. After a power cut it can be empty,
@@ -163,9 +117,13 @@ pub(super) fn remove(project: &Project) -> Result<()> {
 }
 
 impl Intent {
-    /// An intent without steps. `subject` goes on after the command's name: `of run 7`.
-    pub(super) fn new(asked: &Asked, project: &Project, subject: &str) -> Intent {
-        let word = match asked.what {
+    /// An intent without steps. `text` is what the user gave: a message, or the name of a commit.
+    pub(super) fn new(what: What, project: &Project, text: &str) -> Intent {
+        let kernel = match what {
+            What::Describe | What::Append | What::PackRefs => String::new(),
+            _ => project.kernel_name.clone(),
+        };
+        let word = match what {
             What::Keep => "keep",
             What::Discard => "discard",
             What::Undo => "undo",
@@ -176,23 +134,10 @@ impl Intent {
             What::PackRefs => "packing of the refs",
         };
         Intent {
-            what: asked.what,
-            kernel: project.kernel_name.clone(),
-            asked: asked.key(),
-            subject: format!("the {word} {subject}").trim_end().to_owned(),
-            commit: None,
-            steps: Vec::new(),
-            owed: Vec::new(),
-        }
-    }
-
-    /// An intent of nothing.
-    pub(super) fn empty() -> Intent {
-        Intent {
-            what: What::Append,
-            kernel: String::new(),
-            asked: String::new(),
-            subject: String::new(),
+            what,
+            asked: format!("{kernel} {text}"),
+            kernel,
+            subject: format!("the {word}"),
             commit: None,
             steps: Vec::new(),
             owed: Vec::new(),

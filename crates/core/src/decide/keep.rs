@@ -2,23 +2,21 @@
 //! problem also commits its rules.
 
 use super::auto;
+use super::decision::Decision;
 use super::draft::with_draft;
-use super::finish::{decide, last_steps, new_decision};
-use super::folder_programs;
-use super::intent::{Asked, Intent, What};
-use super::policy::{Keep, allowed};
+use super::finish::new_decision;
+use super::intent::What;
+use super::policy::{Keep, Present, allowed};
+use super::rules::{commit_steps, files};
 use super::step::Step;
-use super::{
-    Decided, Locked, Refusal, begin, judged_bytes, no, pick, refusals, require_subject, snapshot,
-};
+use super::{Decided, Refusal, judged_bytes, no, require_subject, snapshot};
 use crate::disk::space;
 use crate::history::last_peers;
 use crate::history::tested;
 use crate::inputs::{self, Inputs, KernelError};
 use crate::message::{Message, TrailerKey};
 use crate::project::Project;
-use crate::repo::{self, ChangedFile, Move, Prepared, Repo, ToCommit};
-use crate::rules::Rules;
+use crate::repo::{self, ChangedFile, Repo, ToCommit};
 use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::peers;
@@ -26,6 +24,7 @@ use crate::run::record::{HeldOut, Record, SealedFigures};
 use crate::runner::held_out;
 use crate::store::RunIndex;
 use crate::text::figures;
+use anyhow::Result;
 use lab_protocol::report::Measure;
 use std::path::Path;
 use std::result::Result as StdResult;
@@ -40,18 +39,11 @@ pub fn keep(
     message: &Message,
     asked: &mut held_out::RunContext,
 ) -> StdResult<Decided, Refusal> {
-    let asked_for = Asked {
-        what: What::Keep,
-        kernel: &project.kernel_name,
-        text: message.subject(),
-    };
-    let mut locked = begin(project, &asked_for)?;
+    let mut keeping = Decision::begin(project, What::Keep, message.subject())?;
     require_subject(message)?;
-    folder_programs::require_trust(&locked.repo, project)?;
-    index.refresh();
-    let present = inputs::read(project);
-    let picked = pick(project, &locked.lock.store, index, run, &present)?;
-    let (mut next, mut rules) = may_keep(&locked.repo, project, index, &present, picked.as_ref())?;
+    keeping.require_trust()?;
+    let (present, picked) = keeping.pick(index, run)?;
+    let (next, mut now) = keeping.may_keep(index, &present, picked.as_ref())?;
     // The rules allow a keep only with a run and with inputs that were read.
     let (Some(mut record), Ok(inputs)) = (picked, &present) else {
         return no(format!(
@@ -59,162 +51,111 @@ pub fn keep(
             project.argument
         ));
     };
-    let bytes = judged_bytes(&locked.lock.store, &record)?;
-    if let Next::Check { sealed_runs } = next {
-        check_held_out(project, &locked, &mut record, inputs, sealed_runs, asked)?;
+    let bytes = judged_bytes(keeping.records(), &record)?;
+    if next == Keep::CheckHeldOut {
+        keeping.check_held_out(&mut record, inputs, now.sealed_runs, asked)?;
         // The check took a while: somebody else may be at the repository by now.
-        locked.repo = Repo::open(project)?;
+        keeping.locked.repo = Repo::open(project)?;
         index.refresh();
-        (next, rules) = may_keep(&locked.repo, project, index, &present, Some(&record))?;
+        let again = keeping.may_keep(index, &present, Some(&record))?;
+        if again.0 == Keep::CheckHeldOut {
+            return no(
+                "another check was failed meanwhile, so more sealed runs are to be passed: keep again",
+            );
+        }
+        now = again.1;
     }
-    if let Next::Check { .. } = next {
-        return no(
-            "another check was failed meanwhile, so more sealed runs are to be passed: keep again",
-        );
-    }
-    let left = record
-        .held_out
-        .as_ref()
-        .and_then(auto::mixed_on_held_out)
-        .filter(|_| asked.by_rule);
-    if let Some(why) = left {
+    let mixed = record.held_out.as_ref().and_then(auto::mixed_on_held_out);
+    if let Some(why) = mixed.filter(|_| asked.by_rule) {
         return Err(Refusal::Left(why));
     }
-    let rules = rule_files(inputs, &rules);
-    let message = &with_peers(
-        with_sealed(&with_draft(message, &record), &record),
-        project,
-        index,
-        &record,
-    );
-    let text = message.render();
-    let blob = &record.start.blob;
-    let prepared = repo::prepare_kernel(&locked.repo, project, &bytes, blob, &rules, &text);
-    let prepared = prepared.map_err(|error| space::explain(error, "nothing was kept"))?;
-    let mut notes = Vec::new();
-    let mut decision = new_decision(index, Status::Keep, message);
-    decision.made = Some(matches!(prepared, ToCommit::New(_)));
-    record.decision = Some(decision);
-    let mut intent = Intent::new(&asked_for, project, &format!("of run {}", record.start.id));
-    match prepared {
-        ToCommit::Already(commit) => {
-            let short = repo::short(&commit);
-            notes.push(format!(
-                "HEAD holds these bytes already: the row names commit {short}"
-            ));
-            intent.commit = Some(commit);
-        }
-        ToCommit::New(prepared) => {
-            intent.commit.clone_from(&prepared.commit);
-            intent.steps.extend(commit_steps(prepared, &text));
-        }
-    }
-    if !rules.is_empty() {
-        let names: Vec<&str> = rules.iter().map(|(name, _)| name.as_str()).collect();
-        notes.push(format!(
-            "this first keep also commits the rules of the problem: {}",
-            names.join(", ")
-        ));
-    }
-    let commit = intent.commit.clone().unwrap_or_default();
-    intent.steps.push(Step::JudgedBytes {
-        commit: commit.clone(),
-        run: record.start.id,
-    });
-    intent
-        .steps
-        .extend(last_steps(project, &mut record, &commit));
-    let mut decided = decide(
-        project,
-        &locked,
-        index,
-        &record,
-        intent,
-        "nothing was kept",
-        notes,
-    )?;
+    let message = with_sealed(&with_draft(message, &record), &record);
+    let message = with_peers(message, project, index, &record);
+    let mut rules = files(inputs, &now.rules.first);
+    rules.retain(|(_, bytes)| bytes.is_some());
+    keeping.commit(index, &mut record, &message, &bytes, &rules)?;
+    let mut decided = keeping.decide(index, &mut record, None, "nothing was kept")?;
     decided.notes.extend(sealed_notes(&record));
-    decided
-        .notes
-        .extend(context_notes(&locked.repo, project, &record));
+    let context = context_notes(keeping.repo(), project, &record);
+    decided.notes.extend(context);
     Ok(decided)
 }
 
-/// The steps of a commit: HEAD and the index move together.
-pub(super) fn commit_steps(prepared: Prepared, message: &str) -> Vec<Step> {
-    let Prepared {
-        reference,
-        head,
-        files,
-        commit,
-    } = prepared;
-    let kind = if head.is_some() {
-        "commit"
-    } else {
-        "commit (initial)"
-    };
-    let subject = message.lines().next().unwrap_or_default();
-    let is_made = commit.is_some();
-    let branch = Move {
-        reference,
-        from: head,
-        to: commit,
-        why: format!("{kind}: {subject}"),
-        files: files.clone(),
-    };
-    let commit = match is_made {
-        true => Step::MoveHead { branch },
-        false => Step::Commit {
-            branch,
-            message: message.to_owned(),
-        },
-    };
-    vec![Step::LockIndex, commit, Step::Stage { files }]
-}
+impl Decision<'_> {
+    /// Asks the rules, with a fresh look at git. Returns also what they know of the inputs.
+    fn may_keep(
+        &self,
+        index: &RunIndex,
+        present: &StdResult<Inputs, KernelError>,
+        record: Option<&Record>,
+    ) -> StdResult<(Keep, Present), Refusal> {
+        let snapshot = snapshot(self.repo(), self.project, index, present, record)?;
+        let keep = allowed(&snapshot).keep?;
+        Ok((keep, snapshot.present.map_err(Refusal::No)?))
+    }
 
-/// How a keep goes on.
-enum Next {
-    Check { sealed_runs: u32 },
-    Commit,
-}
+    /// Works out the commit of the judged bytes and of the rules of a first keep.
+    fn commit(
+        &mut self,
+        index: &RunIndex,
+        record: &mut Record,
+        message: &Message,
+        bytes: &[u8],
+        rules: &[ChangedFile],
+    ) -> Result<()> {
+        let (text, run) = (message.render(), record.start.id);
+        let blob = &record.start.blob;
+        let prepared = repo::prepare_kernel(self.repo(), self.project, bytes, blob, rules, &text)
+            .map_err(|error| space::explain(error, "nothing was kept"))?;
+        let mut decision = new_decision(index, Status::Keep, message);
+        decision.made = Some(matches!(prepared, ToCommit::New(_)));
+        record.decision = Some(decision);
+        let subject = format!("of run {run}");
+        match prepared {
+            ToCommit::Already(commit) => {
+                let short = repo::short(&commit);
+                self.note([format!(
+                    "HEAD holds these bytes already: the row names commit {short}"
+                )]);
+                self.is_about(&subject, Some(commit));
+            }
+            ToCommit::New(prepared) => {
+                self.is_about(&subject, prepared.commit.clone());
+                self.add(commit_steps(prepared, &text));
+            }
+        }
+        if !rules.is_empty() {
+            let names: Vec<&str> = rules.iter().map(|(name, _)| name.as_str()).collect();
+            self.note([format!(
+                "this first keep also commits the rules of the problem: {}",
+                names.join(", ")
+            )]);
+        }
+        let commit = self.intent.commit.clone().unwrap_or_default();
+        self.add([Step::JudgedBytes { commit, run }]);
+        Ok(())
+    }
 
-/// Asks the rules, with a fresh look at git. Returns also how the problem's rules compare with
-/// HEAD's.
-fn may_keep(
-    repo: &Repo,
-    project: &Project,
-    index: &RunIndex,
-    present: &StdResult<Inputs, KernelError>,
-    record: Option<&Record>,
-) -> StdResult<(Next, Rules), Refusal> {
-    let snapshot = snapshot(repo, project, index, present, record)?;
-    let keep = allowed(&snapshot).keep?;
-    let present = snapshot.present.map_err(Refusal::No)?;
-    let next = match keep {
-        Keep::CheckHeldOut => Next::Check {
-            sealed_runs: present.sealed_runs,
-        },
-        Keep::Commit => Next::Commit,
-    };
-    Ok((next, present.rules))
-}
-
-/// The files of the rules that a first keep commits, with the bytes that were judged.
-fn rule_files(inputs: &Inputs, rules: &Rules) -> Vec<ChangedFile> {
-    let bytes = |path: &String| {
-        inputs
-            .sources
-            .iter()
-            .find(|s| s.file.path == *path)?
-            .bytes
-            .clone()
-    };
-    rules
-        .first
-        .iter()
-        .map(|path| (path.clone(), bytes(path)))
-        .filter(|(_, bytes)| bytes.is_some())
-        .collect()
+    /// Runs the held-out check and writes its outcome into the record. A refusal if the user ended
+    /// it.
+    fn check_held_out(
+        &self,
+        record: &mut Record,
+        present: &Inputs,
+        sealed_runs: u32,
+        asked: &mut held_out::RunContext,
+    ) -> StdResult<(), Refusal> {
+        let (project, repo) = (self.project, self.repo());
+        let Some(came) = held_out::check(project, repo, record, present, sealed_runs, asked)?
+        else {
+            return no(format!(
+                "cancelled: nothing was kept, and run {} is undecided",
+                record.start.id
+            ));
+        };
+        record.held_out = Some(came);
+        Ok(self.locked.lock.write(record)?)
+    }
 }
 
 /// The commit's message, with what the sealed runs measured, and how many workloads the check
@@ -301,30 +242,6 @@ fn in_words(held_out: &HeldOut) -> String {
     text
 }
 
-/// Runs the held-out check and writes its outcome into the record. A refusal if the user ended it.
-fn check_held_out(
-    project: &Project,
-    locked: &Locked,
-    record: &mut Record,
-    present: &Inputs,
-    sealed_runs: u32,
-    asked: &mut held_out::RunContext,
-) -> StdResult<(), Refusal> {
-    refusals::require_list(project)?;
-    let Some(came) = held_out::check(project, &locked.repo, record, present, sealed_runs, asked)?
-    else {
-        return no(format!(
-            "cancelled: nothing was kept, and run {} is undecided",
-            record.start.id
-        ));
-    };
-    // Each of the two remembers a refusal, so neither failure keeps the other from being tried.
-    let noted = refusals::note(project, record, &came);
-    record.held_out = Some(came);
-    locked.lock.write(record)?;
-    Ok(noted?)
-}
-
 /// Names the inputs besides the kernel that HEAD does not hold: the commit alone does not repeat
 /// the measurement.
 fn context_notes(repo: &Repo, project: &Project, record: &Record) -> Vec<String> {
@@ -335,7 +252,7 @@ fn context_notes(repo: &Repo, project: &Project, record: &Record) -> Vec<String>
         .skip(1)
         .filter(|file| file.hash.is_some())
     {
-        // Of a file outside HEAD can hold nothing.
+        // A file that the work tree does not hold is in no commit of it.
         let bytes = project
             .tree_files()
             .read_resolved(Path::new(&file.path), inputs::SIZE_LIMIT)

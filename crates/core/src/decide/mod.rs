@@ -9,58 +9,49 @@ pub mod auto;
 pub mod policy;
 
 mod by_rule;
-mod carry_out;
+mod decision;
 mod describe;
 mod discard;
 mod draft;
 mod finish;
-mod folder_programs;
 mod intent;
 mod keep;
 mod on_disk;
-mod pack_refs;
 mod refusals;
 mod restore;
 mod resume;
 mod rules;
-mod shorter;
 mod snapshot;
 mod step;
 mod steps;
 mod undo;
+mod upkeep;
 
 pub use by_rule::{Ruling, by_rule, with_tested};
 pub use describe::{Changes, Described, describe};
 pub use discard::discard;
 pub use draft::leave;
-pub use finish::{append_missing, append_owed};
 pub use keep::keep;
-pub use pack_refs::{pack_many_refs, pack_refs};
 pub use policy::{Allowed, NotAllowed, Snapshot, allowed};
 pub use refusals::AFTER_A_REFUSAL;
 pub(crate) use restore::restore_commit;
 pub use restore::{Restored, restore};
 pub use resume::{resume, resume_decision};
 pub use rules::{change_rules, read_rules};
-pub use shorter::keeps_at_same;
-pub use snapshot::{default_run, last, snapshot};
+pub use snapshot::{default_run, keeps_at_same, last, snapshot};
 pub use undo::{Undoable, Undone, undo, undo_and_tell, undoable};
+pub use upkeep::{append_missing, append_owed, pack_many_refs, pack_refs};
 
-use crate::inputs::{Inputs, KernelError};
+use crate::inputs::{self, Inputs, KernelError};
 use crate::message::Message;
-use crate::project::Project;
-use crate::repo::Repo;
 use crate::run::RunId;
 use crate::run::experiment::{Row, Status};
 use crate::run::record::Record;
-use crate::store::DecisionLock;
-use crate::store::RunIndex;
-use crate::store::RunStore;
+use crate::store::{RunIndex, RunStore};
 use anyhow::{Context, Result};
-use intent::Asked;
+use decision::Decision;
 use policy::Candidate;
 use std::result::Result as StdResult;
-use step::Step;
 
 /// What came of a decision.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,72 +110,25 @@ pub fn is_undecided(record: &Record) -> bool {
     Candidate::from(record).is_undecided()
 }
 
-/// The run that a decision is about: the one that was named, else [`default_run`].
-fn pick(
-    project: &Project,
-    records: &RunStore,
-    index: &RunIndex,
-    run: Option<RunId>,
-    present: &StdResult<Inputs, KernelError>,
-) -> Result<Option<Record>> {
-    match run {
-        Some(id) => records.read(id).map(Some),
-        None => Ok(default_run(
-            project,
-            index,
-            present.as_ref().ok().map(|inputs| &inputs.fingerprint),
-        )),
+impl Decision<'_> {
+    /// Reads what a decision about a run looks at: the inputs on disk, and the run that was named,
+    /// else [`default_run`].
+    fn pick(&self, index: &mut RunIndex, run: Option<RunId>) -> Result<Picked> {
+        index.refresh();
+        let present = inputs::read(self.project);
+        let picked = match run {
+            Some(id) => Some(self.records().read(id)?),
+            None => {
+                let fingerprint = present.as_ref().ok().map(|inputs| &inputs.fingerprint);
+                default_run(self.project, index, fingerprint)
+            }
+        };
+        Ok((present, picked))
     }
 }
 
-/// What a decision works with while it holds the decision lock.
-struct Locked {
-    repo: Repo,
-    lock: DecisionLock,
-    /// Steps of earlier decisions that failed and are tried again.
-    owed: Vec<Step>,
-    /// What was done for earlier decisions, for the user.
-    said: Vec<String>,
-}
-
-impl Locked {
-    /// Waits until no other process decides, then opens the repository.
-    fn take(project: &Project) -> Result<Locked> {
-        Locked::with(project, DecisionLock::take(project)?)
-    }
-
-    /// The same without waiting: `None` while another process decides.
-    fn try_take(project: &Project) -> Result<Option<Locked>> {
-        DecisionLock::try_take(project)?
-            .map(|lock| Locked::with(project, lock))
-            .transpose()
-    }
-
-    fn with(project: &Project, lock: DecisionLock) -> Result<Locked> {
-        Ok(Locked {
-            repo: Repo::open(project)?,
-            lock,
-            owed: Vec::new(),
-            said: Vec::new(),
-        })
-    }
-}
-
-/// Takes the decision lock. If a lab was killed during a decision, that one is completed or taken
-/// back, and the new one is refused: its user could not know what it would come on top of.
-fn begin(project: &Project, asked: &Asked) -> StdResult<Locked, Refusal> {
-    let mut locked = Locked::take(project)?;
-    match resume::resume_locked(project, &mut locked)? {
-        None => Ok(locked),
-        Some(resumed) => {
-            let is_as_asked = resumed.is_as_asked(asked);
-            Err(Refusal::Resumed {
-                text: resumed.text,
-                is_as_asked,
-            })
-        }
-    }
-}
+/// The inputs on disk, and the run that a decision is about.
+type Picked = (StdResult<Inputs, KernelError>, Option<Record>);
 
 /// Refuses a message without a subject.
 fn require_subject(message: &Message) -> StdResult<(), Refusal> {

@@ -1,10 +1,10 @@
 //! Restore: puts a kernel of some commit on disk. What was there is saved first.
 
-use super::carry_out::carry_out;
-use super::intent::{Asked, Intent, What};
+use super::Refusal;
+use super::decision::Decision;
+use super::intent::What;
 use super::on_disk::{self, NOT_REPLACED, ON_DISK, save};
 use super::step::Step;
-use super::{Locked, Refusal, begin};
 use crate::history::names::resolve_name;
 use crate::project::Project;
 use crate::repo;
@@ -25,60 +25,41 @@ pub struct Restored {
 /// Puts the kernel of any commit or experiment on disk, by any name that [`resolve_name`] knows.
 /// The bytes on disk are saved first.
 pub fn restore(project: &Project, name: &str) -> StdResult<Restored, Refusal> {
-    let asked = Asked {
-        what: What::Restore,
-        kernel: &project.kernel_name,
-        text: name,
-    };
-    let locked = begin(project, &asked)?;
-    let commit = resolve_name(&locked.repo, project, name)?.commit;
-    put_on_disk(project, &locked, &asked, &commit)
+    let restoring = Decision::begin(project, What::Restore, name)?;
+    let commit = resolve_name(restoring.repo(), project, name)?.commit;
+    put_on_disk(restoring, &commit)
 }
 
 /// [`restore`] of a commit by its full id. Reads no history: its time does not grow with the number
 /// of experiments.
 pub(crate) fn restore_commit(project: &Project, commit: &str) -> StdResult<Restored, Refusal> {
-    let asked = Asked {
-        what: What::Restore,
-        kernel: &project.kernel_name,
-        text: commit,
-    };
-    put_on_disk(project, &begin(project, &asked)?, &asked, commit)
+    put_on_disk(Decision::begin(project, What::Restore, commit)?, commit)
 }
 
-fn put_on_disk(
-    project: &Project,
-    locked: &Locked,
-    asked: &Asked,
-    commit: &str,
-) -> StdResult<Restored, Refusal> {
-    let (commit, subject) = repo::resolve(&locked.repo, commit)?;
+fn put_on_disk(mut restoring: Decision, commit: &str) -> StdResult<Restored, Refusal> {
+    let project = restoring.project;
+    let (commit, subject) = repo::resolve(restoring.repo(), commit)?;
     let before = on_disk::read(project)?;
-    let wanted = repo::bytes_of(&locked.repo, project, &commit)?;
-    if before.as_deref() == Some(&wanted) {
-        return Ok(Restored {
-            commit,
-            subject,
-            saved: None,
-            changed: false,
-        });
+    let changed = before != Some(repo::bytes_of(restoring.repo(), project, &commit)?);
+    let mut saved = None;
+    if changed {
+        if let Some(bytes) = &before {
+            saved = Some(save(project, &restoring.locked, bytes, ON_DISK)?.id);
+        }
+        restoring.is_about(
+            &format!("of {}", repo::short(&commit)),
+            Some(commit.clone()),
+        );
+        restoring.add([Step::Kernel {
+            commit: commit.clone(),
+            found: before.as_deref().map(on_disk::hash),
+        }]);
+        restoring.finish(NOT_REPLACED)?;
     }
-    let saved = before
-        .as_deref()
-        .map(|bytes| save(project, locked, bytes, ON_DISK))
-        .transpose()?;
-    let mut intent = Intent::new(asked, project, &format!("of {}", repo::short(&commit)));
-    intent.commit = Some(commit.clone());
-    let found = before.as_deref().map(on_disk::hash);
-    intent.steps.push(Step::Kernel {
-        commit: commit.clone(),
-        found,
-    });
-    carry_out(project, locked, intent, NOT_REPLACED)?.close(project, locked)?;
     Ok(Restored {
         commit,
         subject,
-        saved: saved.map(|saved| saved.id),
-        changed: true,
+        saved,
+        changed,
     })
 }

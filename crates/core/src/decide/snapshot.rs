@@ -2,8 +2,7 @@
 
 use super::policy::{Candidate, Kept, LastDecision, LaterWork, Present, Snapshot};
 use super::refusals;
-use super::shorter::keeps_at_same;
-use crate::inputs::{Inputs, KernelError, Role};
+use crate::inputs::{self, Inputs, KernelError, Role};
 use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::rules;
@@ -13,6 +12,7 @@ use crate::run::verdict::Outcome;
 use crate::run::{Fingerprint, RunId};
 use crate::store::{RunIndex, RunSummary, decision_lock};
 use anyhow::Result;
+use lab_protocol::Language;
 use std::path::Path;
 use std::result::Result as StdResult;
 
@@ -102,6 +102,19 @@ fn read_present(
             refusals::sealed_runs(project, index, inputs)
         },
     })
+}
+
+/// Whether lab.toml asks to keep a kernel that is as fast as the incumbent and shorter
+/// (`[auto] keep_shorter`), and this kernel has fewer tokens. False where the tokens of one of the
+/// two cannot be counted.
+pub fn keeps_at_same(repo: &Repo, project: &Project, kernel: &[u8]) -> bool {
+    let is_shorter = || {
+        let head = repo::head(repo).ok()?.commit?;
+        let incumbent = repo::bytes_of(repo, project, &head).ok()?;
+        let count = |bytes: &[u8]| inputs::token_count(bytes, Language::of(&project.kernel_name));
+        Some(count(kernel)? < count(&incumbent)?)
+    };
+    project.config.auto.keep_shorter && is_shorter().unwrap_or(false)
 }
 
 /// The newest decision about this kernel that a commit holds. A foreign one is the last only if

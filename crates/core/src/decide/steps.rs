@@ -1,12 +1,16 @@
 //! Takes the steps of a decision. Each can be taken twice: the second time it changes nothing.
 
+use super::decision::Locked;
 use super::intent::{self, Intent, What};
 use super::step::{RowChange, Step};
-use super::{Locked, judged_bytes, on_disk};
+use super::{judged_bytes, on_disk};
 use crate::disk::space;
 use crate::ledger::{self, Edit};
 use crate::project::Project;
 use crate::repo::{self, ByProgram, Move, Moved};
+use crate::run::RunId;
+use crate::run::experiment::Row;
+use crate::run::record::{Decision, Record};
 use anyhow::{Error, Result};
 use std::path::Path;
 use std::time::SystemTime;
@@ -33,121 +37,171 @@ pub(super) fn take(
     locked: &Locked,
     intent: &mut Intent,
 ) -> Result<Came, Failure> {
-    let (mut notes, mut is_begun, mut is_row_missing) = (Vec::new(), false, false);
-    for at in 0..intent.steps.len() {
-        let failed = |error| Failure { error, is_begun };
-        match intent.steps[at].clone() {
-            Step::LockIndex => repo::lock_index(&locked.repo).map_err(failed)?,
+    let mut taking = Taking {
+        project,
+        locked,
+        intent,
+        notes: Vec::new(),
+        is_begun: false,
+        is_row_missing: false,
+    };
+    for at in 0..taking.intent.steps.len() {
+        match taking.take(at) {
+            Ok(None) => {}
+            Ok(Some(elsewhere)) => return Ok(Came::TakenBack(elsewhere)),
+            Err(error) => {
+                return Err(Failure {
+                    error,
+                    is_begun: taking.is_begun,
+                });
+            }
+        }
+    }
+    Ok(Came::Done(taking.notes))
+}
+
+/// An intent whose steps are being taken.
+struct Taking<'a> {
+    project: &'a Project,
+    locked: &'a Locked,
+    intent: &'a mut Intent,
+    notes: Vec<String>,
+    is_begun: bool,
+    is_row_missing: bool,
+}
+
+impl Taking<'_> {
+    /// Takes one step. `Some` says where git is, if that keeps the decision from being made.
+    fn take(&mut self, at: usize) -> Result<Option<String>> {
+        let (project, repo, what) = (self.project, &self.locked.repo, self.intent.what);
+        let changes_what_is_seen = match self.intent.steps[at].clone() {
+            Step::LockIndex => {
+                repo::lock_index(repo)?;
+                false
+            }
             Step::Commit { branch, message } => {
-                let came = repo::commit_by_program(&locked.repo, project, &branch, &message);
-                match came.map_err(failed)? {
-                    ByProgram::Elsewhere(at) => return Ok(Came::TakenBack(at)),
-                    ByProgram::Made(id) => {
-                        is_begun = true;
-                        notes.extend(repo::detached_note(&locked.repo, &id));
-                        intent.set_commit(&id);
-                        intent.steps[at] = Step::MoveHead {
-                            branch: Move {
-                                to: Some(id),
-                                ..branch
-                            },
-                        };
-                        intent
-                            .write(project)
-                            .map_err(|error| Failure { error, is_begun })?;
-                    }
+                match repo::commit_by_program(repo, project, &branch, &message)? {
+                    ByProgram::Elsewhere(at) => return Ok(Some(at)),
+                    ByProgram::Made(id) => self.made(at, branch, id)?,
                 }
+                true
             }
             Step::MoveHead { branch } => {
-                match repo::move_branch(&locked.repo, &branch).map_err(failed)? {
-                    Moved::Elsewhere(at) if !is_begun => return Ok(Came::TakenBack(at)),
-                    Moved::Elsewhere(at) => notes.push(at),
-                    Moved::Done | Moved::Already if intent.what != What::Undo => {
-                        notes.extend(
-                            branch
-                                .to
-                                .and_then(|to| repo::detached_note(&locked.repo, &to)),
-                        );
+                match repo::move_branch(repo, &branch)? {
+                    Moved::Elsewhere(at) if !self.is_begun => return Ok(Some(at)),
+                    Moved::Elsewhere(at) => self.notes.push(at),
+                    Moved::Done | Moved::Already => {
+                        let to = branch.to.filter(|_| what != What::Undo);
+                        let note = to.and_then(|to| repo::detached_note(repo, &to));
+                        self.notes.extend(note);
                     }
-                    Moved::Done | Moved::Already => {}
                 }
-                is_begun = true;
+                true
             }
             Step::Name { stored, why } => {
-                repo::name_commit(&locked.repo, &stored, &why).map_err(failed)?;
+                repo::name_commit(repo, &stored, &why)?;
+                false
             }
             Step::Kernel { commit, found } => {
-                let put = on_disk::put(project, locked, &commit, found.as_deref());
-                notes.extend(put.map_err(failed)?);
-                is_begun = true;
+                let put = on_disk::put(project, self.locked, &commit, found.as_deref());
+                self.notes.extend(put?);
+                true
             }
-            // After a discard, the next one tries again.
             Step::PackRefs => {
-                notes.extend(pack_refs(project, locked).filter(|_| intent.what == What::PackRefs));
+                let why = pack_refs(project, self.locked);
+                // After a discard, the next one tries again.
+                self.notes.extend(why.filter(|_| what == What::PackRefs));
+                false
             }
-            Step::Stage { files } => notes.extend(repo::stage(&locked.repo, &files)),
+            Step::Stage { files } => {
+                self.notes.extend(repo::stage(repo, &files));
+                false
+            }
             Step::Row {
                 emulated,
                 row,
                 change,
             } => {
-                let path = ledger::path(project, emulated);
-                match change {
-                    RowChange::Append { from } => {
-                        if let Err(error) = ledger::append_once(&path, &row, from) {
-                            is_row_missing = true;
-                            notes.push(format!("{error:#}"));
-                        }
-                    }
-                    RowChange::TakeOut => {
-                        ledger::replace(&path, &row, Edit::TakeOut).map_err(failed)?;
-                    }
-                    RowChange::Describe { description } => {
-                        if !ledger::replace(&path, &row, Edit::Describe(&description))
-                            .map_err(failed)?
-                        {
-                            let path = path.display();
-                            notes.push(format!(
-                                "its row is not in {path}: nothing was changed there"
-                            ));
-                        }
-                    }
-                }
-                is_begun = true;
+                self.change_row(&ledger::path(project, emulated), &row, change)?;
+                true
             }
             Step::Decision {
                 run,
                 decision,
                 undone,
             } => {
-                let write = || -> Result<()> {
-                    let mut record = locked.lock.store.read(run)?;
-                    let before = record.clone();
-                    record.decision = decision.as_deref().cloned();
-                    if let Some(decision) = &mut record.decision {
-                        decision.row_written &= !is_row_missing;
-                    }
-                    record.undone = undone;
-                    if record == before {
-                        Ok(())
-                    } else {
-                        locked.lock.write(&record)
-                    }
-                };
-                write().map_err(failed)?;
-                is_begun = true;
+                self.decide(run, decision.map(|decision| *decision), undone)?;
+                true
             }
             step @ (Step::Note { .. } | Step::JudgedBytes { .. }) => {
-                if let Err(error) = add_to_commit(project, locked, &step) {
-                    notes.push(format!("{}: {error:#}", without(&step, intent.what)));
-                    if can_wait(locked, &step) {
-                        intent.owed.push(step);
+                if let Err(error) = add_to_commit(project, self.locked, &step) {
+                    self.notes
+                        .push(format!("{}: {error:#}", without(&step, what)));
+                    if can_wait(self.locked, &step) {
+                        self.intent.owed.push(step);
                     }
+                }
+                false
+            }
+        };
+        self.is_begun |= changes_what_is_seen;
+        Ok(None)
+    }
+
+    /// Notes the commit that the git program has made.
+    fn made(&mut self, at: usize, branch: Move, id: String) -> Result<()> {
+        self.is_begun = true;
+        self.notes
+            .extend(repo::detached_note(&self.locked.repo, &id));
+        self.intent.set_commit(&id);
+        let to = Some(id);
+        self.intent.steps[at] = Step::MoveHead {
+            branch: Move { to, ..branch },
+        };
+        self.intent.write(self.project)
+    }
+
+    /// A row that cannot be appended is noted: the decision stands without it.
+    fn change_row(&mut self, path: &Path, row: &Row, change: RowChange) -> Result<()> {
+        match change {
+            RowChange::Append { from } => {
+                if let Err(error) = ledger::append_once(path, row, from) {
+                    self.is_row_missing = true;
+                    self.notes.push(format!("{error:#}"));
+                }
+            }
+            RowChange::TakeOut => {
+                ledger::replace(path, row, Edit::TakeOut)?;
+            }
+            RowChange::Describe { description } => {
+                if !ledger::replace(path, row, Edit::Describe(&description))? {
+                    self.notes.push(format!(
+                        "its row is not in {}: nothing was changed there",
+                        path.display()
+                    ));
                 }
             }
         }
+        Ok(())
     }
-    Ok(Came::Done(notes))
+
+    /// Writes the decision into the record of its run.
+    fn decide(&self, run: RunId, decision: Option<Decision>, undone: Vec<Decision>) -> Result<()> {
+        let lock = &self.locked.lock;
+        let before = lock.store.read(run)?;
+        let mut record = Record {
+            decision,
+            undone,
+            ..before.clone()
+        };
+        if let Some(decision) = &mut record.decision {
+            decision.row_written &= !self.is_row_missing;
+        }
+        if record == before {
+            return Ok(());
+        }
+        lock.write(&record)
+    }
 }
 
 /// Packs the lab's refs. If that fails, they stay as they are; returns why.
@@ -171,7 +225,16 @@ pub(super) fn retry(project: &Project, locked: &Locked, owed: Vec<Step>) -> Vec<
 /// Takes a step that adds something to a commit. It changes nothing for the decision.
 fn add_to_commit(project: &Project, locked: &Locked, step: &Step) -> Result<()> {
     match step {
-        Step::Note { .. } => note(locked, step),
+        Step::Note { commit, run, text } => {
+            let record = run.map(|run| locked.lock.store.read(run)).transpose()?;
+            let of_record = record.map(|record| serde_json::to_string_pretty(&record));
+            let Some(text) = of_record.transpose()?.or_else(|| text.clone()) else {
+                return Ok(());
+            };
+            repo::note(&locked.repo, commit, &text).map_err(|error| {
+                space::explain(error, "the git note of the commit was not written")
+            })
+        }
         Step::JudgedBytes { commit, run } => {
             let record = locked.lock.store.read(*run)?;
             // A step that is owed may be about another kernel than this command.
@@ -188,26 +251,6 @@ fn add_to_commit(project: &Project, locked: &Locked, step: &Step) -> Result<()> 
         }
         _ => Ok(()),
     }
-}
-
-/// Writes the note of a [`Step::Note`].
-fn note(locked: &Locked, step: &Step) -> Result<()> {
-    let Step::Note { commit, run, text } = step else {
-        return Ok(());
-    };
-    match (run, text) {
-        (Some(run), _) => {
-            let text = serde_json::to_string_pretty(&locked.lock.store.read(*run)?)?;
-            write_note(locked, commit, &text)
-        }
-        (None, Some(text)) => write_note(locked, commit, text),
-        (None, None) => Ok(()),
-    }
-}
-
-fn write_note(locked: &Locked, commit: &str, text: &str) -> Result<()> {
-    repo::note(&locked.repo, commit, text)
-        .map_err(|error| space::explain(error, "the git note of the commit was not written"))
 }
 
 /// Whether a step that failed can be taken later: its commit is here, and so are the bytes of its

@@ -4,12 +4,13 @@
 //! Nothing is lost: a commit that HEAD leaves stays under `refs/lab/undone/`, bytes on disk are
 //! saved before they are replaced, and the record remembers the decision that was taken back.
 
-use super::carry_out::carry_out;
-use super::intent::{Asked, Intent, What};
+use super::decision::Decision;
+use super::finish::decision_step;
+use super::intent::What;
 use super::on_disk::{self, ON_DISK, save, saved_note};
 use super::policy::{LastDecision, LaterWork, NotAllowed, allowed};
 use super::step::{RowChange, Step};
-use super::{Locked, Refusal, begin, no, snapshot};
+use super::{Refusal, no, snapshot};
 use crate::inputs;
 use crate::project::Project;
 use crate::repo::{self, Repo, StoredCommit};
@@ -18,8 +19,7 @@ use crate::run::experiment::Status;
 use crate::run::record::Origin;
 use crate::store::{RunIndex, RunSummary};
 use crate::text::shell::quote;
-use anyhow::{Context, Result, ensure};
-use std::path::Path;
+use anyhow::{Context, Result};
 use std::result::Result as StdResult;
 
 /// A decision that can be taken back now.
@@ -148,20 +148,16 @@ pub fn undo_and_tell(
     run: Option<RunId>,
     tell: impl FnOnce(&Undone),
 ) -> StdResult<Undone, Refusal> {
-    let asked = asked(project);
-    let locked = begin(project, &asked)?;
-    let undoable = undoable(&locked.repo, project, &RunIndex::open(project))?;
+    let mut undoing = Decision::begin(project, What::Undo, "")?;
+    let undoable = undoable(undoing.repo(), project, &RunIndex::open(project))?;
     if run.is_some_and(|run| run != undoable.run) {
         return no(format!(
             "the last decision is another one by now: that of run {}",
             undoable.run
         ));
     }
-    let Some((intent, notes)) = plan(project, &locked, &asked, undoable.run, Found::Now)? else {
-        return no(format!("nothing was decided about run {}", undoable.run));
-    };
-    let mut carried = carry_out(project, &locked, intent, "nothing was undone")?;
-    carried.notes.extend(notes);
+    undoing.plan_undo(undoable.run)?;
+    undoing.carry_out("nothing was undone")?;
     let Undoable {
         run,
         status,
@@ -169,162 +165,78 @@ pub fn undo_and_tell(
         commit,
         ..
     } = undoable;
-    let mut undone = Undone {
+    let undone = Undone {
         run,
         status,
         description,
         commit,
-        notes: Vec::new(),
+        notes: std::mem::take(&mut undoing.notes),
     };
-    undone.notes.clone_from(&carried.notes);
     tell(&undone);
-    carried.close(project, &locked)?;
+    undoing.close()?;
     Ok(undone)
 }
 
-fn asked(project: &Project) -> Asked<'_> {
-    Asked {
-        what: What::Undo,
-        kernel: &project.kernel_name,
-        text: "",
-    }
-}
-
-/// The undo that an older lab began; the error says why it is left. `on_disk` is the hash of the
-/// bytes that it found.
-pub(super) fn plan_older(
-    project: &Project,
-    locked: &Locked,
-    run: RunId,
-    on_disk: Option<&str>,
-) -> Result<StdResult<(Intent, Vec<String>), String>> {
-    let record = locked.lock.store.read(run)?;
-    if record.origin != Origin::Own {
-        let why = format!(
-            "the undo of run {run} that an earlier lab began is left: the record of that run is foreign"
-        );
-        return Ok(Err(why));
-    }
-    // The lab that ended halfway may have worked on another kernel.
-    let kernel = Some(&record.start.kernel).filter(|kernel| **kernel != project.kernel_name);
-    let of_run =
-        kernel.and_then(|kernel| Project::open(&project.root, Some(Path::new(kernel))).ok());
-    let project = of_run.as_ref().unwrap_or(project);
-    let kept = record
-        .decision
-        .as_ref()
-        .filter(|d| d.made == Some(true))
-        .and_then(|d| d.commit.as_deref());
-    if let Some(commit) = kept
-        && repo::leads_to_head(&locked.repo, commit)?
-        && let Some(why) = repo::built_on(&locked.repo, commit)?
-    {
-        return Ok(Err(why));
-    }
-    let planned = plan(
-        project,
-        locked,
-        &asked(project),
-        run,
-        Found::Earlier(on_disk),
-    )?;
-    Ok(planned.ok_or_else(|| "it was done already".to_owned()))
-}
-
-/// Which bytes an undo may replace.
-#[derive(Clone, Copy)]
-enum Found<'a> {
-    /// Those that are on disk now.
-    Now,
-    /// Those with this hash, which were there when an older lab began the undo; `None` if there was
-    /// no file.
-    Earlier(Option<&'a str>),
-}
-
-/// The steps, with notes for the user; `None` if nothing was decided about this run.
-fn plan(
-    project: &Project,
-    locked: &Locked,
-    asked: &Asked,
-    run: RunId,
-    found: Found,
-) -> Result<Option<(Intent, Vec<String>)>> {
-    let mut record = locked.lock.store.read(run)?;
-    // The index may say otherwise: it is signed by nobody.
-    ensure!(
-        record.origin == Origin::Own,
-        "{}",
-        NotAllowed::ForeignDecision {
-            subject: format!("run {run}")
-        }
-    );
-    let Some(decision) = record.decision.take() else {
-        return Ok(None);
-    };
-    let commit = decision.commit.clone().context("nothing was decided")?;
-    let mut intent = Intent::new(asked, project, &format!("of run {run}"));
-    intent.commit = Some(commit.clone());
-    let mut notes = Vec::new();
-    match decision.status {
-        Status::Keep if decision.made == Some(true) => {
-            let reference = repo::undone_ref(&locked.repo, run, &commit)?;
-            notes.push(format!("the commit is kept as {reference}"));
-            let branch = repo::uncommit(&locked.repo, project, &commit)?;
-            let (stored, files) = (
-                StoredCommit {
-                    id: commit.clone(),
-                    reference,
-                },
-                branch.files.clone(),
-            );
-            let named = Step::Name {
-                stored,
-                why: "lab undo".to_owned(),
-            };
-            intent.steps.extend([
-                Step::LockIndex,
-                named,
-                Step::MoveHead { branch },
-                Step::Stage { files },
-            ]);
-        }
-        Status::Keep | Status::Rules => {}
-        Status::Discard | Status::Crash => {
-            let present = on_disk::read(project)?;
-            let hash = present.as_deref().map(on_disk::hash);
-            // Bytes that were saved after an older lab ended halfway are newer than the undo: they
-            // stay.
-            if matches!(found, Found::Now)
-                || matches!(found, Found::Earlier(earlier) if earlier == hash.as_deref())
-            {
-                let wanted = repo::bytes_of(&locked.repo, project, &commit)?;
+impl Decision<'_> {
+    /// Works out the steps that take the decision about a run back.
+    fn plan_undo(&mut self, run: RunId) -> StdResult<(), Refusal> {
+        let mut record = self.records().read(run)?;
+        let Some(decision) = record.decision.take() else {
+            return no(format!("nothing was decided about run {run}"));
+        };
+        let commit = decision.commit.clone().context("nothing was decided")?;
+        self.is_about(&format!("of run {run}"), Some(commit.clone()));
+        match decision.status {
+            Status::Keep if decision.made == Some(true) => self.plan_uncommit(run, &commit)?,
+            Status::Keep | Status::Rules => {}
+            Status::Discard | Status::Crash => {
+                let present = on_disk::read(self.project)?;
+                let found = present.as_deref().map(on_disk::hash);
+                let wanted = repo::bytes_of(self.repo(), self.project, &commit)?;
                 if let Some(bytes) = present.filter(|bytes| *bytes != wanted) {
-                    notes.push(saved_note(&save(project, locked, &bytes, ON_DISK)?.id));
+                    let saved = save(self.project, &self.locked, &bytes, ON_DISK)?;
+                    self.note([saved_note(&saved.id)]);
                 }
-                intent.steps.push(Step::Kernel {
-                    commit: commit.clone(),
-                    found: hash,
-                });
+                let commit = commit.clone();
+                self.add([Step::Kernel { commit, found }]);
             }
         }
-    }
-    if let Some(row) = decision.row.clone() {
-        intent.steps.push(Step::Row {
+        self.add(decision.row.clone().map(|row| Step::Row {
             emulated: record.emulated(),
             row,
             change: RowChange::TakeOut,
-        });
+        }));
+        record.undone.push(decision);
+        self.add([
+            decision_step(&record),
+            Step::Note {
+                commit,
+                run: Some(run),
+                text: None,
+            },
+        ]);
+        Ok(())
     }
-    record.undone.push(decision);
-    intent.steps.push(Step::Decision {
-        run,
-        decision: None,
-        undone: record.undone,
-    });
-    intent.steps.push(Step::Note {
-        commit,
-        run: Some(run),
-        text: None,
-    });
-    Ok(Some((intent, notes)))
+
+    /// HEAD leaves the commit, which gets a ref.
+    fn plan_uncommit(&mut self, run: RunId, commit: &str) -> Result<()> {
+        let reference = repo::undone_ref(self.repo(), run, commit)?;
+        self.note([format!("the commit is kept as {reference}")]);
+        let branch = repo::uncommit(self.repo(), self.project, commit)?;
+        let files = branch.files.clone();
+        let stored = StoredCommit {
+            id: commit.to_owned(),
+            reference,
+        };
+        self.add([
+            Step::LockIndex,
+            Step::Name {
+                stored,
+                why: "lab undo".to_owned(),
+            },
+            Step::MoveHead { branch },
+            Step::Stage { files },
+        ]);
+        Ok(())
+    }
 }

@@ -26,8 +26,6 @@ pub enum Purpose {
     Record,
     /// `.lab/unfinished.json`.
     Intent,
-    /// A line of `.lab/refusals.jsonl`.
-    Refusal,
     /// What a bench measures, `.lab/bench/N/bench.json`.
     Bench,
     /// A line of `.lab/bench/N/runs.jsonl`.
@@ -41,7 +39,6 @@ impl Purpose {
         match self {
             Purpose::Record => "lab record",
             Purpose::Intent => "lab intent",
-            Purpose::Refusal => "lab refusal",
             Purpose::Bench => "lab bench",
             Purpose::BenchRun => "lab bench run",
             Purpose::BenchPeers => "lab bench peers",
