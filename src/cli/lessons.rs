@@ -4,7 +4,7 @@ use super::{JsonArg, KernelArg, answer, complain, open, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
-use lab_core::history::Listing;
+use lab_core::history;
 use lab_core::history::lessons::{Brought, EXPERIMENTS, Idea, fitting, lessons};
 use lab_core::repo::Repo;
 use lab_core::store::RunIndex;
@@ -45,11 +45,9 @@ pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
         Err(error) => complain(&format!("{error:#}")),
     }
     let mut index = RunIndex::open(&project);
-    let listing = Listing::read(&Repo::open(&project)?, &project, &mut index);
-    let newest_first = listing
-        .experiments(&index)
-        .rev()
-        .filter(|e| e.is_about(&project.kernel_name));
+    let history = history::look(&Repo::open(&project)?, &project, &mut index);
+    let newest_first = history.experiments.iter().rev();
+    let newest_first = newest_first.filter(|e| e.is_about(&project.kernel_name));
     let ideas = lessons(newest_first, &project.config.objective, project.config.goal);
     let count = ideas.len();
     if options.json.json {

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 use lab_core::bench::{BenchDigest, BenchStore, digest};
 use lab_core::decide;
-use lab_core::history::Listing;
+use lab_core::history;
 use lab_core::history::elsewhere::Elsewhere;
 use lab_core::project::Project;
 use lab_core::repo::{self, Present, Repo};
@@ -18,8 +18,7 @@ use lab_core::run::record::Record;
 use lab_core::status::{self, ProjectStatus};
 use lab_core::store::RunIndex;
 use lab_protocol::Exit;
-use serde::{Serialize, Serializer};
-use std::cell::RefCell;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -59,30 +58,30 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     }
     let mut index = RunIndex::open(&project);
     let repo = Repo::open(&project)?;
-    let listing = Listing::read(&repo, &project, &mut index);
+    let history = history::look(&repo, &project, &mut index);
     let status = status::look(&repo, &project, &index)?;
     let show_all = options.all || !is_meant;
     // An experiment of an unknown problem may be of any kernel.
     let ours = |e: &Experiment| show_all || e.kernel.is_none() || e.is_about(&project.kernel_name);
-    // A ledger may have a million rows: each experiment is made, printed and dropped.
-    let experiments = || listing.experiments(&index).filter(ours);
-    let other_problems = OtherProblem::count(listing.experiments(&index).filter(|e| !ours(e)));
-    let elsewhere = Elsewhere::look(&repo, &project, &listing, &index)?;
+    let (listed, others): (Vec<&Experiment>, Vec<&Experiment>) =
+        history.experiments.iter().partition(|e| ours(e));
+    let other_problems = OtherProblem::count(&others);
+    let elsewhere = Elsewhere::look(&repo, &project, &history)?;
     let benches = present_benches(&project, &status)
         .filter(|_| is_meant)
         .unwrap_or_default();
     let exit = if options.json.json {
-        let present = Present::of(&repo, listing.without_record(&index))?;
-        let reports = experiments().map(|e| as_json(&repo, &project, &present, &e));
+        let present = Present::of(&repo, history.without_record())?;
+        let reports = listed.iter().map(|e| as_json(&repo, &project, &present, e));
         let log = LogAnswer {
             head: status.head.label(),
             kernel: is_meant.then_some(&project.kernel_name),
             undecided_run: undecided(&status),
             rows_of_other_clones: elsewhere.map_or(0, |elsewhere| elsewhere.rows),
             other_problems,
-            experiments: Reports(RefCell::new(reports)),
+            experiments: reports.collect(),
             benches: benches.iter().map(BenchDigestReport::of).collect(),
-            problems: &listing.problems,
+            problems: &history.problems,
         };
         answer(Exit::Passed, log)
     } else {
@@ -92,13 +91,8 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
             "every kernel"
         };
         say(&format!("{name}  {}", status.head.label()));
-        let mut shown = 0;
-        say_each(
-            experiments()
-                .inspect(|_| shown += 1)
-                .map(|e| as_text(&e, show_all)),
-        );
-        if shown == 0 {
+        say_each(listed.iter().map(|e| as_text(e, show_all)));
+        if listed.is_empty() {
             let this = if is_meant {
                 &project.argument
             } else {
@@ -136,7 +130,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         }
         ExitCode::SUCCESS
     };
-    listing
+    history
         .problems
         .iter()
         .for_each(|problem| complain(problem));
@@ -145,8 +139,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
 
 /// What `lab log` prints with `--json`.
 #[derive(Serialize)]
-#[serde(bound = "")]
-struct LogAnswer<'a, I: Iterator<Item = ExperimentReport>> {
+struct LogAnswer<'a> {
     head: String,
     kernel: Option<&'a String>,
     undecided_run: Option<u64>,
@@ -155,7 +148,7 @@ struct LogAnswer<'a, I: Iterator<Item = ExperimentReport>> {
     /// The experiments that are not listed, by their problems.
     other_problems: Vec<OtherProblem>,
     /// Oldest first.
-    experiments: Reports<I>,
+    experiments: Vec<ExperimentReport>,
     /// The benches of the present bytes, newest first.
     benches: Vec<BenchDigestReport>,
     /// A sentence for each damaged record, each row that cannot be read, and the missing rows of
@@ -172,15 +165,15 @@ struct OtherProblem {
 
 impl OtherProblem {
     /// Counts experiments by their problems, by name.
-    fn count(experiments: impl Iterator<Item = Experiment>) -> Vec<OtherProblem> {
-        let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+    fn count(experiments: &[&Experiment]) -> Vec<OtherProblem> {
+        let mut counted: BTreeMap<&String, usize> = BTreeMap::new();
         // A change of the rules is a row, and no experiment.
-        let counts = experiments.filter(|experiment| experiment.row.status != Status::Rules);
-        for kernel in counts.filter_map(|experiment| experiment.kernel) {
+        let counts = experiments.iter().filter(|e| e.row.status != Status::Rules);
+        for kernel in counts.filter_map(|experiment| experiment.kernel.as_ref()) {
             *counted.entry(kernel).or_default() += 1;
         }
-        let other = |(kernel, experiments)| OtherProblem {
-            kernel,
+        let other = |(kernel, experiments): (&String, usize)| OtherProblem {
+            kernel: kernel.clone(),
             experiments,
         };
         counted.into_iter().map(other).collect()
@@ -188,15 +181,6 @@ impl OtherProblem {
 
     fn text(&self) -> String {
         format!("{} of {}", self.experiments, self.kernel)
-    }
-}
-
-/// Makes each report while it is written: a ledger may have a million rows. It is written once.
-struct Reports<I>(RefCell<I>);
-
-impl<I: Iterator<Item = ExperimentReport>> Serialize for Reports<I> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_seq(&mut *self.0.borrow_mut())
     }
 }
 

@@ -69,7 +69,7 @@ fn state(lab: &Lab) -> String {
     let runs = lab.sh("ls .lab/runs").out;
     let decisions: Vec<String> = runs
         .split_whitespace()
-        .filter(|name| *name != "index.jsonl")
+        .filter(|name| *name != "index.bin")
         .map(|run| {
             let text = lab.read(&format!(".lab/runs/{run}/record.json"));
             let record: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -95,7 +95,6 @@ fn links_below_the_lab_folder_are_not_followed() {
         "decide.lock",
         "begin.lock",
         "unfinished.json",
-        "runs/index.jsonl",
         "runs/index.bin",
     ] {
         let lab = judged();
@@ -177,9 +176,7 @@ fn pipes_in_place_of_files_make_no_command_hang() {
         ".lab/decide.lock",
         ".lab/screen.lock",
         ".lab/unfinished.json",
-        ".lab/runs/index.jsonl",
         ".lab/runs/index.bin",
-        ".lab/runs/index.new.bin",
         ".lab/runs/2/record.json",
         ".lab/runs/2/run.log",
         ".lab/runs/2/kernel.cu",
@@ -389,7 +386,6 @@ fn a_record_of_any_size_or_shape_is_left_out_in_words() {
     assert_eq!(output.code, 0, "{output:?}");
     // The same of an index, and of what decisions changed.
     for name in [
-        ".lab/runs/index.jsonl",
         ".lab/runs/index.bin",
         ".lab/decide.lock",
         ".lab/unfinished.json",

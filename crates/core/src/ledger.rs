@@ -50,12 +50,12 @@ pub fn append(path: &Path, row: &Row) -> Result<()> {
     let length = file.metadata().map_err(fail)?.len();
     let mut text = Vec::new();
     match last_byte(&mut file, length).map_err(fail)? {
-        None => text.extend(line(&COLUMNS.map(str::to_owned))?),
+        None => text.extend(header()),
         Some(b'\n') => {}
         // A last line without its end stays as it is, and the row begins a line of its own.
         Some(_) => text.push(b'\n'),
     }
-    text.extend(line(&fields(row))?);
+    text.extend(line(row));
     file.write_all(&text)
         .and_then(|()| file.sync_data())
         .map_err(|error| {
@@ -100,15 +100,7 @@ fn last_byte(file: &mut File, length: u64) -> io::Result<Option<u8>> {
     Ok(Some(byte[0]))
 }
 
-fn line(fields: &[String; 6]) -> Result<Vec<u8>> {
-    let mut writer = csv::WriterBuilder::new()
-        .delimiter(b'\t')
-        .quote_style(csv::QuoteStyle::Never)
-        .from_writer(Vec::new());
-    writer.write_record(fields)?;
-    writer.into_inner().context("a row could not be written")
-}
-
+/// The columns of a row, as they stand in its line. The description holds no tab and no line break.
 fn fields(row: &Row) -> [String; 6] {
     [
         row.commit.clone(),
@@ -118,6 +110,14 @@ fn fields(row: &Row) -> [String; 6] {
         row.status.word().to_owned(),
         sanitise::words(&row.description),
     ]
+}
+
+fn line(row: &Row) -> Vec<u8> {
+    (fields(row).join("\t") + "\n").into_bytes()
+}
+
+fn header() -> Vec<u8> {
+    (COLUMNS.join("\t") + "\n").into_bytes()
 }
 
 /// Most bytes of a ledger that is read: some ten million rows.
@@ -165,7 +165,7 @@ pub fn read_text(path: &Path) -> Result<String, String> {
 }
 
 /// The name of a ledger's file, for messages.
-pub fn file_name(path: &Path) -> String {
+fn file_name(path: &Path) -> String {
     path.file_name()
         .unwrap_or(path.as_os_str())
         .to_string_lossy()
@@ -194,21 +194,12 @@ fn parse(text: &str, name: &str) -> Ledger {
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'t> {
     /// From 1.
-    pub number: u64,
+    number: u64,
     /// Without its end.
     text: &'t str,
 }
 
 impl<'t> Line<'t> {
-    /// A line that [`lines`] returned.
-    pub fn again(text: &'t str) -> Self {
-        Line { number: 0, text }
-    }
-
-    pub fn text(&self) -> &'t str {
-        self.text
-    }
-
     /// No field is quoted: a stray quote in one line must not swallow the next line. The file may
     /// have been written with CR LF.
     fn fields(&self) -> impl Iterator<Item = &'t str> {
@@ -218,12 +209,12 @@ impl<'t> Line<'t> {
     }
 
     /// The first column.
-    pub fn commit(&self) -> &'t str {
+    fn commit(&self) -> &'t str {
         self.fields().next().unwrap_or_default().trim()
     }
 
     /// Whether the line has all columns. One that has not is only half written.
-    pub fn is_whole(&self) -> bool {
+    fn is_whole(&self) -> bool {
         self.fields().nth(COLUMNS.len() - 1).is_some()
     }
 
@@ -255,13 +246,12 @@ impl<'t> Line<'t> {
 /// The rows of kept runs with their objectives, newest first. Of the other lines only the columns
 /// before the status are looked at.
 pub fn kept(text: &str) -> impl Iterator<Item = (Line<'_>, f64)> {
-    text.rsplit('\n')
-        .map(Line::again)
-        .filter_map(|line| Some((line, line.kept()?)))
+    let newest_first = text.rsplit('\n').map(|text| Line { number: 0, text });
+    newest_first.filter_map(|line| Some((line, line.kept()?)))
 }
 
 /// The lines of a ledger, without the header and blank ones.
-pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let numbered = text
         .split('\n')
         .zip(1..)
@@ -277,16 +267,15 @@ pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-fn row(
-    [
+fn row(columns: [&str; 6]) -> Result<Row> {
+    let [
         commit,
         throughput,
         kernel_us,
         correctness,
         status,
         description,
-    ]: [&str; 6],
-) -> Result<Row> {
+    ] = columns;
     let number = |text: &str, column: &str| -> Result<f64> {
         let number = text.trim().parse().ok().filter(|n: &f64| n.is_finite());
         number.with_context(|| {
@@ -298,15 +287,12 @@ fn row(
     };
     let left_out =
         |column: &str, why: UnknownWord| anyhow!("{column} is {why}; the row is left out");
-    let correctness = correctness
-        .trim()
-        .parse()
-        .map_err(|why| left_out("correctness", why))?;
+    let correctness = correctness.trim().parse();
     Ok(Row {
         commit: sanitise::text(commit),
         throughput_sps: number(throughput, COLUMNS[1])?,
         kernel_us: number(kernel_us, COLUMNS[2])?,
-        correctness,
+        correctness: correctness.map_err(|why| left_out("correctness", why))?,
         status: status
             .trim()
             .parse()

@@ -7,11 +7,22 @@
 use crate::text::sanitise;
 use crate::text::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// What a trailer tells. Read and written as git does: capitals in a key make no difference.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::AsRefStr,
+    strum::Display,
+    strum::EnumString,
+)]
 #[serde(into = "String", from = "String")]
+#[strum(ascii_case_insensitive)]
 pub enum TrailerKey {
     /// What the change was expected to do, and why.
     Hypothesis,
@@ -24,6 +35,7 @@ pub enum TrailerKey {
     /// How sure the author is: low, medium, high.
     Confidence,
     /// How much else the change may affect: narrow, moderate, broad.
+    #[strum(serialize = "Scope-risk")]
     ScopeRisk,
     /// How the change can be taken back: clean, messy, irreversible.
     Reversibility,
@@ -32,8 +44,10 @@ pub enum TrailerKey {
     /// What was tested, and with which result.
     Tested,
     /// What was not tested.
+    #[strum(serialize = "Not-tested")]
     NotTested,
     /// Any other key that git accepts: letters, digits and dashes.
+    #[strum(default, transparent)]
     Other(String),
 }
 
@@ -54,19 +68,7 @@ impl TrailerKey {
 
     /// The key as git writes it.
     pub fn word(&self) -> &str {
-        match self {
-            TrailerKey::Hypothesis => "Hypothesis",
-            TrailerKey::Lesson => "Lesson",
-            TrailerKey::Constraint => "Constraint",
-            TrailerKey::Rejected => "Rejected",
-            TrailerKey::Confidence => "Confidence",
-            TrailerKey::ScopeRisk => "Scope-risk",
-            TrailerKey::Reversibility => "Reversibility",
-            TrailerKey::Directive => "Directive",
-            TrailerKey::Tested => "Tested",
-            TrailerKey::NotTested => "Not-tested",
-            TrailerKey::Other(word) => word,
-        }
+        self.as_ref()
     }
 
     /// The words that the value may be, in rising order; empty if any text will do.
@@ -107,22 +109,13 @@ impl TrailerKey {
 
 impl From<String> for TrailerKey {
     fn from(word: String) -> TrailerKey {
-        let known = TrailerKey::KNOWN
-            .into_iter()
-            .find(|key| key.word().eq_ignore_ascii_case(&word));
-        known.unwrap_or(TrailerKey::Other(word))
+        word.parse().unwrap_or(TrailerKey::Other(word))
     }
 }
 
 impl From<TrailerKey> for String {
     fn from(key: TrailerKey) -> String {
         key.word().to_owned()
-    }
-}
-
-impl fmt::Display for TrailerKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
     }
 }
 

@@ -38,17 +38,13 @@ pub struct Profile {
     /// What the report did not have, in words.
     pub missing: Vec<String>,
     /// When it was made, in seconds since 1970.
-    #[serde(default)]
     pub taken_unix_s: Option<u64>,
     /// The kernels of the launch in order, where it is a list of several. The profile is that of
     /// the longest.
-    #[serde(default)]
     pub kernels: Vec<ListedKernel>,
-    /// What the workload costs at least; `None` in the profile of an older lab.
-    #[serde(default)]
+    /// What the workload costs at least; `None` if the problem does not say.
     pub least: Option<LeastWork>,
     /// How the profiled launch differs from a launch of a run, in words.
-    #[serde(default)]
     pub differences: Vec<String>,
 }
 

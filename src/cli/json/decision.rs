@@ -171,7 +171,7 @@ impl From<&HeldOut> for HeldOutReport {
         HeldOutReport {
             outcome: check.outcome,
             why: check.why.clone(),
-            sealed_runs: check.sealed_runs,
+            sealed_runs: Some(check.sealed_runs),
             objective: check.measured.map(|figures| figures.objective),
             judged_workloads: check.judged_workloads(),
             slower_workloads: check.mixed.clone(),

@@ -8,7 +8,7 @@ use crate::cli::json::decision::DecisionReport;
 use crate::cli::json::experiment::ExperimentReport;
 use crate::cli::log;
 use anyhow::{Result, bail, ensure};
-use lab_core::history::Listing;
+use lab_core::history;
 use lab_core::history::lessons::{self, Idea};
 use lab_core::project::Project;
 use lab_core::repo::{self, Present, Repo, text_diff};
@@ -61,22 +61,22 @@ pub fn history(project: &Project, arguments: &HistoryArguments) -> Result<Answer
     let limit = arguments.limit.unwrap_or(USUAL).min(LISTED);
     let mut index = RunIndex::open(project);
     let repo = Repo::open(project)?;
-    let listing = Listing::read(&repo, project, &mut index);
+    let history = history::look(&repo, project, &mut index);
     let status = status::look(&repo, project, &index)?;
-    let present = Present::of(&repo, listing.without_record(&index))?;
+    let present = Present::of(&repo, history.without_record())?;
     let ours = |e: &Experiment| e.kernel.is_none() || e.is_about(&project.kernel_name);
     let report = |e: &Experiment| log::as_json(&repo, project, &present, e);
     let (mut counts, mut incumbent, mut experiments) = (BTreeMap::new(), None, Vec::new());
     let mut matching = 0;
-    for experiment in listing.experiments(&index).rev().filter(ours) {
+    for experiment in history.experiments.iter().rev().filter(|e| ours(e)) {
         *counts.entry(experiment.row.status.word()).or_default() += 1;
         if incumbent.is_none() && experiment.row.status == Status::Keep {
-            incumbent = Some(report(&experiment));
+            incumbent = Some(report(experiment));
         }
         if wanted.is_none_or(|wanted| wanted == experiment.row.status) {
             matching += 1;
             if matching > arguments.offset && experiments.len() < limit {
-                experiments.push(report(&experiment));
+                experiments.push(report(experiment));
             }
         }
     }
@@ -113,15 +113,13 @@ pub fn history(project: &Project, arguments: &HistoryArguments) -> Result<Answer
         ),
     };
     let lessons = arguments.lessons.then(|| {
-        let newest_first = listing
-            .experiments(&index)
-            .rev()
-            .filter(|e| e.is_about(&project.kernel_name));
+        let newest_first = history.experiments.iter().rev();
+        let newest_first = newest_first.filter(|e| e.is_about(&project.kernel_name));
         let ideas = lessons::lessons(newest_first, &project.config.objective, project.config.goal);
         let length = |idea: &Idea| serde_json::to_string(idea).unwrap_or_default();
         lessons::fitting(ideas, LESSON_TOKENS, length).0
     });
-    let problems = listing.problems.iter().take(5).cloned().collect();
+    let problems = history.problems.iter().take(5).cloned().collect();
     let (head, kernel) = (status.head.label(), project.kernel_name.clone());
     let report = HistoryReport {
         head,
@@ -169,18 +167,18 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
     );
     let mut index = RunIndex::open(project);
     let repo = Repo::open(project)?;
-    let listing = Listing::read(&repo, project, &mut index);
-    let names = |e: &Experiment| {
+    let history = history::look(&repo, project, &mut index);
+    let names = |e: &&Experiment| {
         let own = &e.row.commit;
         own.starts_with(commit) || (own.len() >= 4 && commit.starts_with(own.as_str()))
     };
-    let Some(found) = listing.experiments(&index).rev().find(names) else {
+    let Some(found) = history.experiments.iter().rev().find(names) else {
         bail!("no experiment has the commit {commit}: `history` lists them")
     };
     if let Some(run) = found.run {
         return of_run(project, &index, run);
     }
-    let present = Present::of(&repo, listing.without_record(&index))?;
+    let present = Present::of(&repo, history.without_record())?;
     let summary = format!(
         "{} {} '{}'",
         found.row.status.word(),
@@ -191,7 +189,7 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
     let answer = Answer::new(
         &summary,
         next,
-        log::as_json(&repo, project, &present, &found),
+        log::as_json(&repo, project, &present, found),
     );
     Ok(with_diff(
         answer,

@@ -55,23 +55,8 @@ pub struct KeptPoint {
 
 /// Whether a run is of the loop's own device, given as [`RunSummary::target`] names it. Only lanes
 /// have to ask: their records are in one place.
-pub(super) fn is_of_lane(
-    project: &Project,
-    index: &RunIndex,
-    run: &RunSummary,
-    target: &str,
-) -> bool {
-    let of_record = || {
-        index
-            .store()
-            .read(run.id)
-            .is_ok_and(|run| run.target.as_deref() == Some(target))
-    };
-    project.lane.is_none()
-        || run
-            .target
-            .as_deref()
-            .map_or_else(of_record, |of_run| of_run == target)
+pub(super) fn is_of_lane(project: &Project, run: &RunSummary, target: &str) -> bool {
+    project.lane.is_none() || run.target.as_deref() == Some(target)
 }
 
 /// The kept runs of a kernel that this user's lab judged, the newest first; of a lane its own.
@@ -86,11 +71,9 @@ fn kept<'i>(
             && decision.is_some_and(|decision| {
                 decision.status == Status::Keep && decision.commit.is_some()
             })
-            && is_of_lane(project, index, run, target)
+            && is_of_lane(project, run, target)
     };
-    let may_be = |keys: &Keys| {
-        keys.is(Fact::IsDecided) && (keys.is(Fact::IsKept) || !keys.is(Fact::TellsKept))
-    };
+    let may_be = |keys: &Keys| keys.is(Fact::IsDecided) && keys.is(Fact::IsKept);
     index
         .newest_of_kernel(&project.kernel_name, may_be)
         .filter(is_kept)
@@ -99,10 +82,10 @@ fn kept<'i>(
 /// Returns the best kept experiment. Call [`RunIndex::refresh`] first.
 pub(super) fn best(project: &Project, index: &RunIndex, target: &str) -> Option<Best> {
     let newest = kept(project, index, target).find(|run| figure(run).is_some())?;
-    let (part, chosen) = alike(newest);
+    let alike @ (_, chosen) = newest.measured().alike();
     let goal = chosen.map_or(project.config.goal, ChosenMeasure::goal);
     let comparable = kept(project, index, target)
-        .filter(|run| run.device == newest.device && alike(run) == (part, chosen));
+        .filter(|run| run.device == newest.device && run.measured().alike() == alike);
     let (best, measure) = comparable
         .filter_map(|run| Some((run, figure(run)?)))
         .reduce(|best, other| {
@@ -138,12 +121,6 @@ fn figure(run: &RunSummary) -> Option<Measure> {
         .filter(|measure| !is_emulated && measure.value.is_finite() && measure.value > 0.0)
 }
 
-/// What runs must have in common to be compared.
-fn alike(run: &RunSummary) -> (Option<usize>, Option<ChosenMeasure>) {
-    let measured = run.measured();
-    (measured.part, measured.chosen.map(|chosen| chosen.of))
-}
-
 /// Returns the bounds of the newest run of the incumbent's bytes that tells a floor. `None` if no
 /// run does.
 pub(super) fn bounds(project: &Project, index: &RunIndex, target: &str) -> Option<Bounds> {
@@ -152,7 +129,7 @@ pub(super) fn bounds(project: &Project, index: &RunIndex, target: &str) -> Optio
         run.judges(project)
             && run.origin == Origin::Own
             && run.verdict.is_some()
-            && is_of_lane(project, index, run, target)
+            && is_of_lane(project, run, target)
     };
     index
         .newest_of_blob(&blob)

@@ -2,7 +2,7 @@
 
 use crate::run::Fingerprint;
 use crate::run::peers::MeasuredPeer;
-use crate::run::record::{InputFile, Origin};
+use crate::run::record::{InputFile, Origin, VERSION};
 use crate::run::verdict::Outcome;
 use jiff::Timestamp;
 use lab_protocol::report::{Report, first_word};
@@ -51,9 +51,6 @@ impl fmt::Display for Discipline {
         write!(f, "{}/{}/{}", self.warm_up, self.iterations, self.trials)
     }
 }
-
-/// Version of the format that this lab writes.
-const VERSION: u32 = 1;
 
 /// What a bench measures: `bench.json`, written once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -211,7 +208,6 @@ pub struct BenchRun {
     pub seconds: f64,
     pub outcome: Outcome,
     /// The build did not succeed.
-    #[serde(default)]
     pub build_failed: bool,
     /// The reason, if it did not pass.
     pub why: String,
@@ -275,7 +271,7 @@ pub struct BenchPeers {
     pub device: Option<String>,
     pub peers: Vec<MeasuredPeer>,
     /// Why the peers could not be timed, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 

@@ -324,7 +324,7 @@ fn signed<T: serde::Serialize>(purpose: Purpose, value: &T) -> Result<String> {
 /// The origin of what this process writes: without a key it is unsigned.
 pub fn own_origin() -> Origin {
     if signature::key_problem().is_some() {
-        Origin::Unsigned
+        Origin::Foreign
     } else {
         Origin::Own
     }

@@ -273,13 +273,6 @@ mod tests {
         decides(&check, "a check judges nothing");
         decides(
             &Record {
-                origin: Origin::Unsigned,
-                ..fast(|_| {})
-            },
-            "its record is foreign",
-        );
-        decides(
-            &Record {
                 origin: Origin::Foreign,
                 ..fast(|_| {})
             },

@@ -95,7 +95,7 @@ pub(super) fn read(project: &Project) -> Result<Option<Intent>> {
             })?;
             ensure!(
                 origin == Origin::Own,
-                "{} is foreign: somebody else's lab wrote it, or a version that signed none, so nothing of it was \
+                "{} is foreign: somebody else's lab wrote it, or somebody changed it, so nothing of it was \
                  carried out. Read it, finish by hand what is yours, and remove it",
                 path.display()
             );

@@ -222,7 +222,7 @@ fn sealed_notes(record: &Record) -> Vec<String> {
 
 /// `8 sealed runs, 165,210 (164,880 … 165,540), faster +2.1 % (+1.9 … +2.4) vs incumbent`
 fn in_words(held_out: &HeldOut) -> String {
-    let mut text = match held_out.sealed_runs.unwrap_or(1) {
+    let mut text = match held_out.sealed_runs {
         1 => "1 sealed run".to_owned(),
         runs => format!("{runs} sealed runs"),
     };

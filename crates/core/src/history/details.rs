@@ -95,16 +95,9 @@ fn record(repo: &anyhow::Result<Repo>, project: &Project, key: &ExperimentKey) -
 
 /// The project with the kernel that the record is about.
 fn project_of<'p>(project: &'p Project, record: Option<&Record>) -> Cow<'p, Project> {
-    match record
-        .map(|r| &r.start.kernel)
-        .filter(|kernel| **kernel != project.kernel_name)
-    {
-        None => Cow::Borrowed(project),
-        Some(kernel) => Cow::Owned(Project {
-            kernel: project.root.join(kernel),
-            kernel_name: kernel.clone(),
-            ..project.clone()
-        }),
+    match record.map(|record| &record.start.kernel) {
+        Some(kernel) if *kernel != project.kernel_name => Cow::Owned(project.with_kernel(kernel)),
+        _ => Cow::Borrowed(project),
     }
 }
 

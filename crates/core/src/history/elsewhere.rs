@@ -1,10 +1,9 @@
 //! Experiments whose commits are not in this clone: how many they are, and where `lab fetch` finds
 //! them.
 
-use super::Listing;
+use super::History;
 use crate::project::{Project, trust};
 use crate::repo::{self, Bundle, Fetched, Present, Repo};
-use crate::store::RunIndex;
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,17 +29,11 @@ pub enum Source {
 
 impl Elsewhere {
     /// `None` if git holds the commit of every row.
-    pub fn look(
-        repo: &Repo,
-        project: &Project,
-        listing: &Listing,
-        index: &RunIndex,
-    ) -> Result<Option<Elsewhere>> {
-        let present = Present::of(repo, listing.without_record(index))?;
-        let missing = listing
-            .without_record(index)
+    pub fn look(repo: &Repo, project: &Project, history: &History) -> Result<Option<Elsewhere>> {
+        let present = Present::of(repo, history.without_record())?;
+        let missing = history
+            .without_record()
             .filter(|commit| !present.holds(commit));
-        // A ledger may name a million commits.
         let (mut rows, mut commits) = (0, BTreeSet::new());
         for commit in missing {
             rows += 1;

@@ -6,7 +6,6 @@ use crate::project::Project;
 use crate::run::record::{Origin, Record};
 use crate::run::verdict::Outcome;
 use crate::store::{RunIndex, RunSummary};
-use std::collections::BTreeSet;
 
 /// Most records that are read for one answer.
 const LOOK_AT: usize = 8;
@@ -35,22 +34,13 @@ pub fn judged_before(
     let is_verdict =
         |run: &&RunSummary| run.judges(project) && run.outcome().is_some_and(Outcome::is_verdict);
     let tokens = inputs.token_fingerprint();
-    let by_tokens = index
+    let same = index
         .newest_of_tokens(&tokens)
         .filter(|run| run.token_fingerprint.as_ref() == Some(&tokens));
-    // The record of an older lab has no hash of tokens.
-    let by_bytes = index
-        .newest_of(&inputs.fingerprint)
-        .filter(|run| run.fingerprint == inputs.fingerprint);
-    let newest_first = by_tokens
+    let record = same
         .filter(is_verdict)
         .take(LOOK_AT)
-        .chain(by_bytes.filter(is_verdict).take(LOOK_AT));
-    let ids: BTreeSet<_> = newest_first.map(|run| run.id).collect();
-    let record = ids
-        .into_iter()
-        .rev()
-        .filter_map(|id| index.store().read(id).ok())
+        .filter_map(|run| index.store().read(run.id).ok())
         .find(|record| {
             record.origin == Origin::Own
                 && record.ending.is_some()

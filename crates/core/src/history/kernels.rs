@@ -44,7 +44,7 @@ pub fn list(project: &Project, index: &RunIndex) -> Vec<ListedKernel> {
     let listed = |name: String| {
         let was = former
             .iter()
-            .filter(|former| index.kernel_names().present(former) == name);
+            .filter(|former| index.kernel_names.present(former) == name);
         let runs = was
             .map(String::as_str)
             .chain([name.as_str()])

@@ -24,19 +24,6 @@ pub struct LastPeers {
 }
 
 impl LastPeers {
-    fn new(
-        fingerprint: &Fingerprint,
-        device: Option<&str>,
-        peers: Vec<PeerFigure>,
-    ) -> Option<LastPeers> {
-        peers::fastest(&peers)?;
-        Some(LastPeers {
-            fingerprint: fingerprint.clone(),
-            device: device.map(str::to_owned),
-            peers,
-        })
-    }
-
     /// When it was measured.
     pub fn measured(&self) -> Option<Timestamp> {
         self.peers.iter().filter_map(|peer| peer.measured).max()
@@ -51,19 +38,8 @@ pub fn of(
     fingerprint: &Fingerprint,
     device: Option<&str>,
 ) -> Option<LastPeers> {
-    let runs = index.newest_of(fingerprint).filter(|run| {
-        run.fingerprint == *fingerprint && run.device.as_deref() == device && !run.is_foreign()
-    });
-    let of_run = runs
-        .map(|run| run.peers.clone())
-        .find_map(|peers| LastPeers::new(fingerprint, device, peers));
-    let benched = BenchStore::new(&project.lab_dir).newest_peers(fingerprint, device);
-    let of_bench =
-        benched.and_then(|bench| LastPeers::new(fingerprint, device, peers::figures(&bench.peers)));
-    of_run
-        .into_iter()
-        .chain(of_bench)
-        .max_by_key(LastPeers::measured)
+    let has_figure = |peers: &[PeerFigure]| peers::fastest(peers).is_some();
+    newest(project, index, fingerprint, device, has_figure)
 }
 
 /// The newest attempt to time the peers beside these bytes on this device, by the same rules, also
@@ -74,18 +50,34 @@ pub fn tried(
     fingerprint: &Fingerprint,
     device: Option<&str>,
 ) -> Option<LastPeers> {
-    let is_own = |run: &&RunSummary| run.fingerprint == *fingerprint && !run.is_foreign();
-    let mut runs = index.newest_of(fingerprint).filter(is_own);
-    let of_run = runs.find(|run| run.device.as_deref() == device && !run.peers.is_empty());
-    let of_bench = BenchStore::new(&project.lab_dir).newest_peers(fingerprint, device);
-    let attempts = of_run.map(|run| run.peers.clone()).into_iter();
-    let attempts = attempts.chain(of_bench.map(|bench| peers::figures(&bench.peers)));
-    let attempts = attempts.map(|peers| LastPeers {
+    let was_tried = |peers: &[PeerFigure]| !peers.is_empty();
+    newest(project, index, fingerprint, device, was_tried)
+}
+
+/// The newest figures that `count`, of a run or of a bench.
+fn newest(
+    project: &Project,
+    index: &RunIndex,
+    fingerprint: &Fingerprint,
+    device: Option<&str>,
+    count: impl Fn(&[PeerFigure]) -> bool,
+) -> Option<LastPeers> {
+    let is_ours = |run: &&RunSummary| {
+        run.fingerprint == *fingerprint && run.device.as_deref() == device && !run.is_foreign()
+    };
+    let runs = index.newest_of(fingerprint).filter(is_ours);
+    let of_run = runs.map(|run| run.peers.clone()).find(|peers| count(peers));
+    let bench = BenchStore::new(&project.lab_dir).newest_peers(fingerprint, device);
+    let of_bench = bench.map(|bench| peers::figures(&bench.peers));
+    let found = of_run
+        .into_iter()
+        .chain(of_bench.filter(|peers| count(peers)));
+    let last = |peers| LastPeers {
         fingerprint: fingerprint.clone(),
         device: device.map(str::to_owned),
         peers,
-    });
-    attempts.max_by_key(LastPeers::measured)
+    };
+    found.map(last).max_by_key(LastPeers::measured)
 }
 
 /// The newest figures of the incumbent, judged by the present rules. `present` are the inputs on

@@ -10,6 +10,7 @@ use crate::run::verdict::Change;
 use crate::store::RunIndex;
 use lab_protocol::report::Measure;
 use serde::Serialize;
+use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -56,18 +57,19 @@ pub struct Idea {
 /// Groups experiments by idea. `newest_first` are those of one kernel; only the first
 /// [`EXPERIMENTS`] are looked at. Ideas with a lesson come first, then those with a kept
 /// experiment, then the others; the newest first among each.
-pub fn lessons(
-    newest_first: impl Iterator<Item = Experiment>,
+pub fn lessons<E: Borrow<Experiment>>(
+    newest_first: impl Iterator<Item = E>,
     objective: &Objective,
     goal: Goal,
 ) -> Vec<Idea> {
     let mut ideas: Vec<Idea> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for experiment in newest_first
-        .filter(|e| e.row.status != Status::Rules)
+        .filter(|e| e.borrow().row.status != Status::Rules)
         .take(EXPERIMENTS)
     {
-        let (name, is_hypothesis) = name(&experiment);
+        let experiment = experiment.borrow();
+        let (name, is_hypothesis) = name(experiment);
         let key = format!("{is_hypothesis} {}", normalised(name));
         let at = *known.entry(key).or_insert_with(|| {
             ideas.push(Idea {
@@ -79,7 +81,7 @@ pub fn lessons(
             });
             ideas.len() - 1
         });
-        ideas[at].add(&experiment, objective, goal);
+        ideas[at].add(experiment, objective, goal);
     }
     // A stable sort: among equals the newest stays first.
     ideas.sort_by_key(|idea| Reverse((!idea.lessons.is_empty(), idea.kept > 0)));
@@ -101,7 +103,7 @@ pub fn of_records<'i>(
             Some(run.id),
             is_emulated,
             Some(run),
-            index.kernel_names(),
+            &index.kernel_names,
         ))
     })
 }

@@ -6,7 +6,7 @@ use crate::objective::Objective;
 use crate::project::Project;
 use crate::repo::{Notes, Repo};
 use crate::run::chosen::ChosenMeasure;
-use crate::run::experiment::{Experiment, Measured, Status};
+use crate::run::experiment::{Alike, Experiment, Measured, Status};
 use crate::run::record::{HeldOut, Record};
 use crate::run::verdict::{Figure, Outcome};
 use crate::store::RunIndex;
@@ -135,20 +135,9 @@ pub struct Best {
     pub commit: String,
 }
 
-/// What results must have in common to be compared: how many workloads were judged, if some were
-/// left to later occasions, and which measure the problem chose.
-type Alike = (Option<usize>, Option<ChosenMeasure>);
-
-fn alike(measured: &Measured) -> Alike {
-    (measured.part, measured.chosen.map(|chosen| chosen.of))
-}
-
 fn alike_of(record: &Record) -> Alike {
-    record
-        .verdict
-        .as_ref()
-        .map(|verdict| alike(&verdict.into()))
-        .unwrap_or_default()
+    let verdict = record.verdict.as_ref();
+    verdict.map_or((None, None), |verdict| Measured::from(verdict).alike())
 }
 
 /// Finds the best kept result among experiments; `None` if nothing was kept.
@@ -161,7 +150,7 @@ fn best(record: &Record, history: &[Experiment], goal: Goal) -> Option<Best> {
             && e.run != Some(record.start.id)
             && e.kernel.as_ref() == Some(&record.start.kernel)
             && e.device == record.device
-            && alike(&e.measured) == of_record
+            && e.measured.alike() == of_record
     };
     let figures = history
         .iter()
@@ -214,7 +203,7 @@ pub fn best_in_ledger(
             summary.kernel == record.start.kernel
                 && summary.device == record.device
                 && !summary.emulated()
-                && alike(&summary.measured()) == of_record
+                && summary.measured().alike() == of_record
         });
         let Some(summary) = comparable.filter(|_| run != Some(record.start.id)) else {
             continue;
@@ -328,7 +317,7 @@ mod tests {
             outcome: Outcome::Pass,
             why: String::new(),
             results: vec![("workloads".into(), "50 of=50 when=keep".into())],
-            sealed_runs: Some(1),
+            sealed_runs: 1,
             measured: None,
             mixed: None,
             caveats: Vec::new(),

@@ -70,7 +70,8 @@ pub(super) fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
             return false;
         }
         let line = String::from_utf8_lossy(line);
-        super::parse(&line, "").rows.first().is_some_and(&wanted)
+        let row = super::lines(&line).next().and_then(|line| line.row().ok());
+        row.as_ref().is_some_and(wanted)
     };
     let same = |r: &Row| r.commit == row.commit && r.status == row.status;
     let last = |wanted: &dyn Fn(&Row) -> bool| lines.iter().rposition(|line| is(line, wanted));

@@ -1,6 +1,6 @@
 //! Appends a row that an earlier process may have appended already.
 
-use super::{COLUMNS, Row, append, fields, line, place};
+use super::{Row, append, header, line, place};
 use anyhow::{Context, Result};
 use lab_system::root::Access;
 use std::io::{Read, Seek, SeekFrom};
@@ -43,7 +43,7 @@ fn is_there(path: &Path, row: &Row, from: u64) -> Result<bool> {
     file.seek(SeekFrom::Start(from))?;
     let mut tail = Vec::new();
     file.read_to_end(&mut tail)?;
-    let wanted = line(&fields(row))?;
+    let wanted = line(row);
     if tail
         .split_inclusive(|byte| *byte == b'\n')
         .any(|found| found == wanted)
@@ -51,11 +51,10 @@ fn is_there(path: &Path, row: &Row, from: u64) -> Result<bool> {
         return Ok(true);
     }
     // The beginning of what `append` writes, whatever stood before it.
-    let header = line(&COLUMNS.map(str::to_owned))?;
     let texts = [
         wanted.clone(),
         [b"\n".as_slice(), &wanted].concat(),
-        [header, wanted].concat(),
+        [header(), wanted].concat(),
     ];
     if texts.iter().any(|text| text.starts_with(&tail)) {
         file.set_len(from)?;

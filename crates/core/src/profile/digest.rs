@@ -21,31 +21,20 @@ const FINDING: usize = 220;
 pub fn digest(profile: &Profile) -> Vec<String> {
     let mut all = vec![headline(profile)];
     all.extend(origin(profile));
-    let loads: Vec<String> = facts::loads(profile)
-        .iter()
-        .map(|load| format!("{} {}", load.part, percent(load.percent)))
-        .collect();
-    if !loads.is_empty() {
-        all.push(format!("of what it can sustain: {}", loads.join(", ")));
-    }
+    let loads = facts::loads(profile).into_iter();
+    let loads = loads.map(|load| format!("{} {}", load.part, percent(load.percent)));
+    all.extend(listed("of what it can sustain", loads));
     all.extend(least::lines(profile));
     all.extend(roofline_line(profile));
     all.extend(occupancy_line(profile));
-    let stalls: Vec<String> = facts::stalls(profile)
-        .iter()
-        .take(5)
-        .map(|stall| format!("{} {}", stall.reason, percent(stall.percent)))
-        .collect();
-    if !stalls.is_empty() {
-        all.push(format!("warps: {}", stalls.join(", ")));
-    }
-    let memory: Vec<String> = facts::memory(profile)
-        .iter()
-        .map(|row| format!("{} {}", row.what, row.says))
-        .collect();
-    if !memory.is_empty() {
-        all.push(format!("memory: {}", memory.join(", ")));
-    }
+    let stalls = facts::stalls(profile).into_iter().take(5);
+    let stalls = stalls.map(|stall| format!("{} {}", stall.reason, percent(stall.percent)));
+    all.extend(listed("warps", stalls));
+    let memory = facts::memory(profile).into_iter();
+    all.extend(listed(
+        "memory",
+        memory.map(|row| format!("{} {}", row.what, row.says)),
+    ));
     if let Some(busy) = facts::tensor_pipe(profile) {
         all.push(format!("Tensor Cores: {} of their peak", percent(busy)));
     }
@@ -82,6 +71,12 @@ pub fn digest(profile: &Profile) -> Vec<String> {
     }
     all.truncate(MOST);
     all
+}
+
+/// A line with the items after its name; `None` without items.
+fn listed(name: &str, items: impl IntoIterator<Item = String>) -> Option<String> {
+    let items: Vec<String> = items.into_iter().collect();
+    (!items.is_empty()).then(|| format!("{name}: {}", items.join(", ")))
 }
 
 /// The kernel, the workload, the device and the time.
@@ -186,7 +181,7 @@ fn occupancy_line(profile: &Profile) -> Option<String> {
             .map(|registers| format!("{registers:.0} registers")),
     );
     parts.extend(found.waves.map(|waves| format!("{waves:.2} waves")));
-    (!parts.is_empty()).then(|| format!("occupancy: {}", parts.join(", ")))
+    listed("occupancy", parts)
 }
 
 /// Spills, and the instructions of the image where nothing was counted.
@@ -197,13 +192,11 @@ fn image_lines(profile: &Profile) -> Vec<String> {
         all.push(format!("each thread spills {spilled} bytes"));
     }
     if matches!(profile.origin, Origin::Image { .. }) && !image.mix.is_empty() {
-        let mix: Vec<String> = image
-            .mix
-            .iter()
-            .take(8)
-            .map(|(kind, count)| format!("{kind} {count}"))
-            .collect();
-        all.push(format!("instructions: {}", mix.join(", ")));
+        let mix = image.mix.iter().take(8);
+        all.extend(listed(
+            "instructions",
+            mix.map(|(kind, count)| format!("{kind} {count}")),
+        ));
         all.extend(image.loops.iter().take(6).map(|found| {
             let place = found
                 .line

@@ -250,12 +250,7 @@ pub fn operations(value: f64) -> String {
 
 /// Operations in a second, with a unit.
 pub fn flops(value: f64) -> String {
-    with_unit(
-        value,
-        &[
-            "FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s",
-        ],
-    )
+    format!("{}/s", operations(value))
 }
 
 fn with_unit(mut value: f64, units: &[&str]) -> String {

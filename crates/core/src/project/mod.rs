@@ -140,6 +140,16 @@ impl Project {
         })
     }
 
+    /// The project with another kernel of the same repository, whose path is relative to `root`.
+    /// The kernel's own settings are not read.
+    pub fn with_kernel(&self, kernel: &str) -> Project {
+        Project {
+            kernel: self.root.join(kernel),
+            kernel_name: kernel.to_owned(),
+            ..self.clone()
+        }
+    }
+
     /// Opens the project for a command that needs no kernel. Where no kernel is named or found, it
     /// takes the path of a kernel.cu in this folder, which need not exist.
     pub fn of_any(from: &Path) -> Result<Project> {

@@ -19,7 +19,6 @@ pub struct Move {
     /// For the reflog.
     pub why: String,
     /// The files that `to` must hold.
-    #[serde(default)]
     pub files: Vec<CommitFile>,
 }
 

@@ -10,50 +10,43 @@ use crate::run::verdict::{Change, Verdict};
 use jiff::Timestamp;
 use lab_protocol::report::{JudgedWorkloads, Measure};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 
 /// What a row of the ledger is about: how a run was decided, or that the rules changed. Its word
 /// stands in results.tsv.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+#[strum(parse_err_ty = UnknownWord, parse_err_fn = unknown_status)]
 pub enum Status {
     Keep,
     Discard,
     /// Discarded, and the run had crashed.
     Crash,
-    /// No run: the rules changed, by which the runs after it are judged. An older lab leaves such a
-    /// row out and says so.
+    /// No run: the rules changed, by which the runs after it are judged.
     Rules,
 }
 
 impl Status {
     /// The word in results.tsv.
     pub fn word(self) -> &'static str {
-        match self {
-            Status::Keep => "keep",
-            Status::Discard => "discard",
-            Status::Crash => "crash",
-            Status::Rules => "rules",
-        }
+        self.into()
     }
 }
 
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
-    }
-}
-
-impl FromStr for Status {
-    type Err = UnknownWord;
-
-    fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        let all = [Status::Keep, Status::Discard, Status::Crash, Status::Rules];
-        all.into_iter()
-            .find(|status| status.word() == text)
-            .ok_or(UnknownWord("none of keep, discard, crash, rules"))
-    }
+fn unknown_status(_: &str) -> UnknownWord {
+    UnknownWord("none of keep, discard, crash, rules")
 }
 
 /// Whether a result was correct; its word stands in results.tsv.
@@ -65,8 +58,22 @@ impl FromStr for Status {
 /// assert_eq!(Correctness::Fail.to_string(), "fail");
 /// assert!("ok".parse::<Correctness>().is_err());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+#[strum(parse_err_ty = UnknownWord, parse_err_fn = unknown_correctness)]
 pub enum Correctness {
     Pass,
     Fail,
@@ -75,10 +82,7 @@ pub enum Correctness {
 impl Correctness {
     /// The word in results.tsv.
     pub fn word(self) -> &'static str {
-        match self {
-            Correctness::Pass => "pass",
-            Correctness::Fail => "fail",
-        }
+        self.into()
     }
 
     /// Whether the result was correct.
@@ -97,21 +101,8 @@ impl From<bool> for Correctness {
     }
 }
 
-impl fmt::Display for Correctness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
-    }
-}
-
-impl FromStr for Correctness {
-    type Err = UnknownWord;
-
-    fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        let all = [Correctness::Pass, Correctness::Fail];
-        all.into_iter()
-            .find(|c| c.word() == text)
-            .ok_or(UnknownWord("neither pass nor fail"))
-    }
+fn unknown_correctness(_: &str) -> UnknownWord {
+    UnknownWord("neither pass nor fail")
 }
 
 /// A word of a row that is not one of those it may be. Reads `none of keep, discard, crash, rules`.
@@ -146,7 +137,7 @@ pub struct ExperimentKey {
 }
 
 /// An experiment in the history: its row, and what its record adds if that is still here.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
     pub row: Row,
     /// `None` if the record is not here.
@@ -154,28 +145,23 @@ pub struct Experiment {
     /// Repository-relative path of the kernel as it is called today, if known.
     pub kernel: Option<String>,
     /// What the kernel was called then, if its folder was renamed since.
-    #[serde(default)]
     pub renamed_from: Option<String>,
     /// Device name as the harness gave it.
     pub device: Option<String>,
     /// The record was written by somebody else's lab, or was changed since.
-    #[serde(default)]
     pub foreign: bool,
     /// Measured on an emulated device.
     pub emulated: bool,
     pub decided: Option<Timestamp>,
     /// The trailers of the commit's message, from the record.
-    #[serde(default)]
     pub trailers: Vec<Trailer>,
-    #[serde(default)]
     pub measured: Measured,
     /// What its kernel was timed beside: its own run's peers, else those that its trailers name.
-    #[serde(default)]
     pub peers: Vec<PeerFigure>,
 }
 
 /// The figures of an experiment that its record adds to the row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {
     /// The objective with its interval.
     pub objective: Option<Measure>,
@@ -186,10 +172,8 @@ pub struct Measured {
     /// The number of judged workloads, if the run left some to later occasions. Such a figure is
     /// compared only with figures over as many workloads: a mean over others is another figure.
     /// `None` if all were judged, or nothing tells.
-    #[serde(default)]
     pub part: Option<usize>,
     /// The figure that the problem chose in place of samples per second, which the row has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Chosen>,
 }
 
@@ -205,7 +189,16 @@ impl From<&Verdict> for Measured {
     }
 }
 
+/// What results must have in common to be compared: how many workloads were judged, if some were
+/// left to later occasions, and which measure the problem chose.
+pub type Alike = (Option<usize>, Option<ChosenMeasure>);
+
 impl Measured {
+    /// What another result must have in common with this one to be compared with it.
+    pub fn alike(&self) -> Alike {
+        (self.part, self.chosen.map(|chosen| chosen.of))
+    }
+
     /// The figure that is shown, with its interval: the one that the problem chose, else the
     /// objective.
     pub fn shown(&self) -> Option<Measure> {

@@ -30,8 +30,9 @@ impl fmt::Display for RunId {
 }
 
 /// Why a run started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Reason {
     /// The screen was opened on bytes that no run had judged.
     Opened,
@@ -58,15 +59,7 @@ impl Reason {
 
     /// The word that records and the screen use.
     pub fn word(self) -> &'static str {
-        match self {
-            Reason::Opened => "opened",
-            Reason::Saved => "saved",
-            Reason::Rerun => "rerun",
-            Reason::Command => "command",
-            Reason::Check => "check",
-            Reason::Measure => "measure",
-            Reason::Restored => "restored",
-        }
+        self.into()
     }
 }
 

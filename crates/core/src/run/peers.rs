@@ -29,7 +29,6 @@ pub struct MeasuredPeer {
     pub measured: Timestamp,
     /// The file that the peer was read from, with the hash of its bytes. `None` if problem.toml
     /// does not name it.
-    #[serde(default)]
     pub source: Option<PeerSource>,
 }
 
@@ -115,13 +114,13 @@ pub struct PeerFigure {
     /// The kernel's speed over the peer's; `None` if they could not be compared.
     pub ratio: Option<PeerRatio>,
     /// Over how many workloads the ratio is, unless it is over all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<PeerPart>,
     /// `None` of a figure that was read from a trailer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<Timestamp>,
     /// Why they could not be compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 

@@ -33,36 +33,17 @@ pub struct Decision {
     pub trailers: Vec<Trailer>,
     /// The time of day. The clock may be set back: see [`Decision::order`].
     pub decided: Timestamp,
-    /// Counts the decisions of this clone, from 1: a later decision has a greater number. 0 in the
-    /// records of an older lab, whose decisions came before all others, in the order of their
-    /// times.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    /// Counts the decisions of this clone, from 1: a later decision has a greater number.
     pub order: u64,
     /// The commit that holds the judged bytes, hex; `None` until it is made.
     pub commit: Option<String>,
     /// Whether a keep made that commit; it did not if HEAD held the bytes already. `None` of a
-    /// discard, and in the records of an older lab.
-    #[serde(default)]
+    /// discard.
     pub made: Option<bool>,
     /// The row for the ledger; `None` until the commit is made.
     pub row: Option<Row>,
     /// The row is in the ledger.
     pub row_written: bool,
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-impl Decision {
-    /// What decisions are sorted by: their own order, and the time of those that have none.
-    pub fn position(&self) -> (u64, Timestamp) {
-        (self.order, self.decided)
-    }
 }
 
 /// What the author of an undecided run said of it: the message that a decision by rule would have
@@ -83,21 +64,20 @@ pub struct HeldOut {
     pub why: String,
     /// The result lines of the check, the last of each key.
     pub results: Vec<(String, String)>,
-    /// Sealed runs that the kernel passed; `None` in the records of an older lab.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sealed_runs: Option<u32>,
+    /// Sealed runs that the kernel passed.
+    pub sealed_runs: u32,
     /// The figures on sealed inputs; `None` if the check timed nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<SealedFigures>,
     /// Which workloads are slower than the incumbent on sealed inputs, in words; `None` unless the
     /// check came out *mixed*.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mixed: Option<String>,
     /// What qualifies the check: few sealed runs in stock, moving clocks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
     /// Hash of the kernel's tokens: the same for kernels that differ in comments and blanks. Hex.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<String>,
 }
 
@@ -109,7 +89,7 @@ pub struct SealedFigures {
     /// Microseconds of one launch.
     pub kernel_us: Option<f64>,
     /// The figure that problem.toml chose instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Chosen>,
     /// The change against the incumbent, if the two were timed in turns.
     pub change: Option<Change>,
@@ -130,9 +110,9 @@ impl HeldOut {
         Report::read(&format!("workloads: {value}\n")).judged_workloads()
     }
 
-    /// Whether the check passed this many sealed runs. The check of an older lab counts as one.
+    /// Whether the check passed this many sealed runs.
     pub fn passed(&self, runs: u32) -> bool {
-        self.outcome == Outcome::Pass && self.sealed_runs.unwrap_or(1) >= runs
+        self.outcome == Outcome::Pass && self.sealed_runs >= runs
     }
 }
 
@@ -167,17 +147,16 @@ impl Sandbox {
 pub enum Origin {
     /// This user's lab: the signature is right, or this process made the record.
     Own,
-    /// An earlier version, which signed nothing, or anybody else.
+    /// Somebody else's lab, or a file that was changed since: there is no signature, or a wrong one.
     #[default]
-    Unsigned,
-    /// Somebody else's lab, or a file that was changed since: the signature is wrong.
     Foreign,
 }
 
-/// Version of the format that this lab writes.
-const VERSION: u32 = 1;
+/// Version of the formats of all signed files: records, benches and intents. It counts up when a key
+/// goes or means something else.
+pub const VERSION: u32 = 1;
 
-/// Everything that is remembered of a run. Fields that an older lab did not write have defaults.
+/// Everything that is remembered of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Version of the format.
@@ -189,17 +168,15 @@ pub struct Record {
     pub origin: Origin,
     #[serde(flatten)]
     pub start: RunStart,
-    /// See [`Inputs::token_fingerprint`](crate::inputs::Inputs::token_fingerprint). `None` in the
-    /// records of an older lab.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// See [`Inputs::token_fingerprint`](crate::inputs::Inputs::token_fingerprint).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub token_fingerprint: Option<Fingerprint>,
     /// Every file that the verdict depends on, the kernel first.
     pub inputs: Vec<InputFile>,
     /// The harness command that ran; `built-in` for the built-in harness.
     pub command: String,
-    /// The device that was asked for: `auto`, `cpu`, `cuda:1`. `None` in the records of an older
-    /// lab.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The device that was asked for: `auto`, `cpu`, `cuda:1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     pub ended: Option<Timestamp>,
     /// Seconds from the start of the run to its end.
@@ -209,8 +186,8 @@ pub struct Record {
     pub verdict: Option<Verdict>,
     /// Device name as the harness gave it.
     pub device: Option<String>,
-    /// `None` of an external harness, and in the records of an older lab.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `None` of an external harness.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
     /// The result lines, the last of each key.
     pub results: Vec<(String, String)>,
@@ -223,10 +200,9 @@ pub struct Record {
     /// output.
     pub log_bytes: u64,
     /// `None` if no keep was asked for, and of an external harness.
-    #[serde(default)]
     pub held_out: Option<HeldOut>,
     /// What a command of `lab auto` said of a run that was left to a person.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<Draft>,
     pub decision: Option<Decision>,
     /// Decisions that were undone, oldest first.
@@ -239,15 +215,6 @@ pub(crate) fn is_inside(path: &str) -> bool {
     Path::new(path)
         .components()
         .all(|part| matches!(part, Component::Normal(_)))
-}
-
-/// See [`Record::is_foreign`].
-pub(crate) fn is_foreign(origin: Origin, decision: Option<&Decision>) -> bool {
-    match origin {
-        Origin::Own => false,
-        Origin::Unsigned => decision.is_none_or(|decision| decision.commit.is_none()),
-        Origin::Foreign => true,
-    }
 }
 
 impl Record {
@@ -313,11 +280,9 @@ impl Record {
         self.sealed().map(|sealed| sealed.objective).or_else(own)
     }
 
-    /// Whether the record is to be called foreign: it has another's signature, or it has none and
-    /// nothing was decided about its run. An earlier version signed nothing, so its decided runs
-    /// are shown as before.
+    /// Whether this user's lab did not write the record.
     pub fn is_foreign(&self) -> bool {
-        is_foreign(self.origin, self.decision.as_ref())
+        self.origin != Origin::Own
     }
 
     /// Measured on an emulated device.

@@ -86,17 +86,17 @@ pub struct Verdict {
     pub objective: Option<Measure>,
     /// The figure that problem.toml chose instead; the objective is then in samples per second, as
     /// in results.tsv. Only of a passing run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Figure>,
     /// Which aggregate of how many workloads the objective is; `None` of a single one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<AggregateOf>,
     /// The verdicts on the speed of several workloads, if they were timed in turns with the
     /// incumbent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub workloads: Option<WorkloadSpeeds>,
     /// How many of the problem's workloads were judged; `None` of a harness that does not say so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub judged: Option<JudgedWorkloads>,
     /// Microseconds of one launch; only of a passing run.
     pub kernel_us: Option<f64>,
@@ -107,7 +107,7 @@ pub struct Verdict {
     pub emulated: bool,
     /// Why a passing run has no objective. `None` in the records of an older lab, and of a run that
     /// was to measure nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unmeasured: Option<Unmeasured>,
     /// What makes the figures less than they seem, one sentence each.
     pub caveats: Vec<String>,

@@ -109,13 +109,11 @@ fn gives_way(reason: Reason, other: &Record) -> bool {
     }
 }
 
-/// The two runs have the same inputs, harness and device. The record of an older lab does not name
-/// its device.
+/// The two runs have the same inputs, harness and device.
 fn is_same(own: &Record, other: &Record) -> bool {
     other.start.kernel == own.start.kernel
         && other.start.fingerprint == own.start.fingerprint
         && other.command == own.command
-        && other.target.is_some()
         && other.target == own.target
         && !other.start.is_check()
         && other.origin == Origin::Own

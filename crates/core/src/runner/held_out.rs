@@ -101,7 +101,7 @@ impl Check<'_> {
                 outcome,
                 why,
                 results: kept_results(report),
-                sealed_runs: Some(passed),
+                sealed_runs: passed,
                 measured: None,
                 mixed: None,
                 caveats: report.caveats().to_vec(),

@@ -215,16 +215,29 @@ impl RunStore {
 
     /// All runs, newest first.
     pub fn ids(&self) -> Vec<RunId> {
-        let names = self
-            .files
-            .entries(&self.runs)
-            .unwrap_or_default()
-            .into_iter();
-        let mut ids: Vec<RunId> = names
-            .filter_map(|n| n.to_str()?.parse().ok().map(RunId))
-            .collect();
+        let names = self.files.entries(&self.runs).unwrap_or_default();
+        let ids = names.iter().filter_map(|n| n.to_str()?.parse().ok());
+        let mut ids: Vec<RunId> = ids.map(RunId).collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));
         ids
+    }
+
+    /// The newest run of a folder that held `count` runs, `last` the newest of them, and into which
+    /// only runs with the following numbers came since. `None` where the folder holds others, or
+    /// does not tell. Reads no list of the folder: most file systems count the folders in a folder
+    /// as links.
+    pub(super) fn newest_after(&self, last: RunId, count: u64) -> Option<RunId> {
+        // A folder may have any number for its name.
+        if last.0 > u64::MAX / 2 {
+            return None;
+        }
+        let is_run = |id: u64| {
+            let about = self.files.metadata(&self.folder(RunId(id)));
+            about.is_ok_and(|about| about.is_dir())
+        };
+        let newer = (last.0 + 1..).take_while(|id| is_run(*id)).count() as u64;
+        let links = self.files.metadata(&self.runs).ok()?.nlink();
+        (links == 2 + count + newer && is_run(last.0)).then_some(RunId(last.0 + newer))
     }
 
     /// Replaces the record in one step. It is on disk before this returns.
@@ -235,7 +248,7 @@ impl RunStore {
     /// Writes the record of a run that begins, and does not wait for the disk: if the machine loses
     /// power, the run has no verdict, and nobody was told one.
     pub fn write_begun(&self, record: &Record) -> Result<()> {
-        let path = self.folder(record.start.id).join(RECORD);
+        let path = self.record(record.start.id);
         let text = text_of(record)?;
         let written = self.files.replace_with(&path, |out| out.write_all(&text));
         written.with_context(|| format!("cannot write {}", path.display()))
@@ -244,15 +257,10 @@ impl RunStore {
     /// The same, in a folder that [`RunStore::set_aside`] returned.
     pub fn write_in(&self, folder: &Path, record: &Record) -> Result<()> {
         let path = folder.join(RECORD);
-        let write = || -> Result<()> { Ok(self.files.replace(&path, &text_of(record)?)?) };
-        write()
-            .with_context(|| format!("cannot write {}", path.display()))
-            .map_err(|error| {
-                space::explain(
-                    error,
-                    &format!("the record of run {} was not written", record.start.id),
-                )
-            })
+        let written = self.files.replace(&path, &text_of(record)?);
+        let written = written.with_context(|| format!("cannot write {}", path.display()));
+        let what = format!("the record of run {} was not written", record.start.id);
+        written.map_err(|error| space::explain(error, &what))
     }
 
     /// Reads one record. A run whose lab died before the verdict was not judged.
@@ -349,7 +357,7 @@ impl RunStore {
 fn text_of(record: &Record) -> Result<Vec<u8>> {
     let signed = match record.origin {
         Origin::Own => signature::signed(Purpose::Record, record).ok(),
-        Origin::Unsigned | Origin::Foreign => None,
+        Origin::Foreign => None,
     };
     Ok(signed.map_or_else(|| serde_json::to_vec_pretty(record), Ok)?)
 }
@@ -362,45 +370,4 @@ fn abandoned() -> Verdict {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::run::{Fingerprint, Reason, RunStart};
-
-    /// A record without a verdict.
-    pub fn record(id: RunId) -> Record {
-        let start = RunStart {
-            id,
-            reason: Reason::Command,
-            kernel: "kernel.cu".into(),
-            blob: "0".repeat(40),
-            fingerprint: Fingerprint("f".into()),
-            started: jiff::Timestamp::UNIX_EPOCH,
-            external: true,
-        };
-        Record::begun(start, Vec::new(), "true".into())
-    }
-
-    #[test]
-    fn a_run_is_in_progress_while_its_lab_lives_and_is_not_judged_after() {
-        let temp = tempfile::tempdir().expect("a temporary folder");
-        let store = RunStore::new(temp.path());
-        let id = store.create().expect("a folder");
-        store.write(&record(id)).expect("written");
-        let log = File::create(store.log(id)).expect("a log");
-        log.lock().expect("locked");
-        assert_eq!(store.read(id).expect("read").verdict, None);
-        drop(log);
-        let verdict = store.read(id).expect("read").verdict.expect("a verdict");
-        assert_eq!(verdict.outcome, Outcome::NotJudged);
-        assert!(verdict.why.contains("the lab itself ended"));
-    }
-
-    #[test]
-    fn ids_are_never_used_twice() {
-        let temp = tempfile::tempdir().expect("a temporary folder");
-        let store = RunStore::new(temp.path());
-        let ids: Vec<RunId> = (0..3).map(|_| store.create().expect("a folder")).collect();
-        assert_eq!(ids, [RunId(1), RunId(2), RunId(3)]);
-        assert_eq!(store.ids(), [RunId(3), RunId(2), RunId(1)]);
-    }
-}
+pub(crate) mod tests;

@@ -10,8 +10,8 @@ mod key;
 
 pub use key::{KEY_FILE, key_problem, use_key_file};
 
-use crate::run::record::Origin;
-use anyhow::Result;
+use crate::run::record::{Origin, VERSION};
+use anyhow::{Result, ensure};
 use hmac::{Hmac, Mac};
 use key::Key;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::Sha256;
 
-/// What is signed. A signature of one kind is none of another.
+/// What is signed. A signature for one kind is not valid for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A run's record.json.
@@ -55,6 +55,9 @@ const SCHEME: &str = "hmac-sha256:";
 struct Signed<'a, T> {
     #[serde(flatten)]
     value: &'a T,
+    /// `None` if the value has the key itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u32>,
     signature: String,
 }
 
@@ -72,25 +75,39 @@ pub fn signed_line<T: Serialize>(purpose: Purpose, value: &T) -> Result<String> 
 fn sign<T: Serialize>(purpose: Purpose, value: &T) -> Result<Signed<'_, T>> {
     let key = Key::get_or_create()?;
     // The numbers as a reader will find them in the text.
-    let read: Value = serde_json::from_slice(&serde_json::to_vec(value)?)?;
+    let mut read: Value = serde_json::from_slice(&serde_json::to_vec(value)?)?;
+    let version = read.get("version").is_none().then_some(VERSION);
+    if let (Some(version), Some(object)) = (version, read.as_object_mut()) {
+        object.insert("version".to_owned(), version.into());
+    }
     let signature = format!(
         "{SCHEME}{}",
         hex(&mac(&key, purpose, &read).finalize().into_bytes())
     );
-    Ok(Signed { value, signature })
+    Ok(Signed {
+        value,
+        version,
+        signature,
+    })
 }
 
-/// Reads a JSON object, and who wrote it.
+/// Reads a JSON object, and who wrote it. The error says what is damaged, or that a newer lab wrote
+/// the object.
 pub fn read<T: DeserializeOwned>(purpose: Purpose, text: &[u8]) -> Result<(T, Origin)> {
     let mut value: Value = serde_json::from_slice(text)?;
     let signature = value
         .as_object_mut()
         .and_then(|object| object.remove(SIGNATURE));
     let origin = match signature {
-        None => Origin::Unsigned,
         Some(signature) if is_right(purpose, &value, &signature) => Origin::Own,
-        Some(_) => Origin::Foreign,
+        _ => Origin::Foreign,
     };
+    if let Some(version) = value.get("version").and_then(Value::as_u64) {
+        ensure!(
+            version <= VERSION.into(),
+            "a newer lab wrote it: it has version {version}, and this lab reads up to {VERSION}"
+        );
+    }
     // From the value that was signed: the text could name a key twice.
     Ok((serde_json::from_value(value)?, origin))
 }
@@ -173,9 +190,11 @@ mod tests {
     fn what_was_signed_is_own_however_the_file_is_laid_out() {
         let value = json!({ "b": [1.5, 0.1, -3, u64::MAX, null, "x\"\u{1b}"], "a": { "d": true, "c": {} } });
         let text = signed(Purpose::Record, &value).unwrap();
+        let mut read_back = value.clone();
+        read_back["version"] = VERSION.into();
         assert_eq!(
             read::<Value>(Purpose::Record, &text).unwrap(),
-            (value, Origin::Own)
+            (read_back, Origin::Own)
         );
         let laid_out: Value = serde_json::from_slice(&text).unwrap();
         assert_eq!(
@@ -212,12 +231,18 @@ mod tests {
             Origin::Foreign,
             "a signature of another kind"
         );
-        assert_eq!(origin(Purpose::Record, b"{\"run\": 1}"), Origin::Unsigned);
+        assert_eq!(origin(Purpose::Record, b"{\"run\": 1}"), Origin::Foreign);
         assert_eq!(
             origin(Purpose::Record, b"{\"run\": 1, \"signature\": null}"),
             Origin::Foreign
         );
         assert!(read::<Value>(Purpose::Record, b"{ half").is_err());
+        let newer = signed(Purpose::Record, &json!({ "version": VERSION + 1 })).unwrap();
+        let error = read::<Value>(Purpose::Record, &newer).unwrap_err();
+        assert!(
+            error.to_string().starts_with("a newer lab wrote it"),
+            "{error}"
+        );
     }
 
     /// The test vector of RFC 4231, case 2, so that another version of the crate signs the same.

@@ -4,7 +4,7 @@ use crate::project::Project;
 use crate::run::chosen::Chosen;
 use crate::run::experiment::{Measured, Status};
 use crate::run::peers::PeerFigure;
-use crate::run::record::{self, Decision, Origin, SealedFigures};
+use crate::run::record::{Decision, Origin, SealedFigures};
 use crate::run::verdict::{Change, Outcome, Verdict};
 use crate::run::{Ending, Fingerprint, Reason, RunId};
 use jiff::Timestamp;
@@ -27,22 +27,19 @@ pub struct RunSummary {
     /// Git blob id of the judged bytes, hex.
     pub blob: String,
     pub fingerprint: Fingerprint,
-    /// The fingerprint with the kernel's tokens in place of its bytes; `None` in the records of an
-    /// older lab.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The fingerprint with the kernel's tokens in place of its bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub token_fingerprint: Option<Fingerprint>,
     pub ending: Option<Ending>,
     /// `None` while the run is in progress.
     pub verdict: Option<VerdictSummary>,
     /// Device name as the harness gave it.
     pub device: Option<String>,
-    /// The device that was asked for; `None` in the records and in the index of an older lab.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The device that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     pub decision: Option<Decision>,
-    /// What the held-out check came to; `None` if the run was not checked, and in the index of an
-    /// older lab.
-    #[serde(default)]
+    /// The result of the held-out check; `None` if the run was not checked.
     pub held_out: Option<Box<HeldOutSummary>>,
     /// What was timed beside the problem's peers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -54,11 +51,8 @@ pub struct RunSummary {
 pub struct HeldOutSummary {
     pub checked: Timestamp,
     pub outcome: Outcome,
-    #[serde(default)]
-    pub sealed_runs: Option<u32>,
-    #[serde(default)]
+    pub sealed_runs: u32,
     pub measured: Option<SealedFigures>,
-    #[serde(default)]
     pub tokens: Option<String>,
 }
 
@@ -67,18 +61,14 @@ pub struct HeldOutSummary {
 pub struct VerdictSummary {
     pub outcome: Outcome,
     pub emulated: bool,
-    #[serde(default)]
     pub objective: Option<Measure>,
-    /// The figure that problem.toml chose instead; `None` in the index of an older lab.
-    #[serde(default)]
+    /// The figure that problem.toml chose instead.
     pub chosen: Option<Chosen>,
-    #[serde(default)]
     pub change: Option<Change>,
     /// Whether the verdict has caveats.
-    #[serde(default, rename = "caveats", deserialize_with = "any")]
+    #[serde(rename = "caveats", deserialize_with = "any")]
     pub caveated: bool,
-    /// How many of the problem's workloads were judged; `None` in the index of an older lab.
-    #[serde(default)]
+    /// How many of the problem's workloads were judged.
     pub judged: Option<JudgedWorkloads>,
 }
 
@@ -130,9 +120,9 @@ impl From<&Verdict> for VerdictSummary {
 }
 
 impl RunSummary {
-    /// See [`Record::is_foreign`](record::Record::is_foreign).
+    /// See [`Record::is_foreign`](crate::run::record::Record::is_foreign).
     pub fn is_foreign(&self) -> bool {
-        record::is_foreign(self.origin, self.decision.as_ref())
+        self.origin != Origin::Own
     }
 
     pub fn is_check(&self) -> bool {

@@ -78,13 +78,8 @@ pub fn pair(a: f64, b: f64) -> (String, String) {
 /// assert_eq!(distinct([1.00001, 1.0], gate), ["1.00001", "1.00000"]);
 /// ```
 pub fn distinct<const N: usize>(values: [f64; N], form: impl Fn(f64) -> String) -> [String; N] {
-    let differ = |texts: &[String; N]| {
-        let pairs = (0..N).flat_map(|a| (0..a).map(move |b| (a, b)));
-        pairs
-            .into_iter()
-            .all(|(a, b)| texts[a] != texts[b] || values[a] == values[b] || values[a].is_nan())
-    };
     let texts = values.map(form);
+    let differ = |texts: &[String; N]| differ(texts, &values);
     if differ(&texts) {
         return texts;
     }
@@ -98,6 +93,13 @@ pub fn distinct<const N: usize>(values: [f64; N], form: impl Fn(f64) -> String) 
         .into_iter()
         .find(differ)
         .unwrap_or_else(|| values.map(|value| value.to_string()))
+}
+
+/// Whether the texts of two values differ wherever the values do.
+fn differ<const N: usize>(texts: &[String; N], values: &[f64; N]) -> bool {
+    let is_told =
+        |a: usize, b: usize| texts[a] != texts[b] || values[a] == values[b] || values[a].is_nan();
+    (0..N).all(|a| (0..a).all(|b| is_told(a, b)))
 }
 
 /// The significant digits that tell every two numbers apart.
@@ -136,14 +138,8 @@ pub fn percents<const N: usize>(ratios: [f64; N]) -> [String; N] {
     let values = ratios.map(|ratio| ratio * 100.0 + 0.0);
     let is_zero = |text: &String| !text.contains(|digit: char| ('1'..='9').contains(&digit));
     let tells = |texts: &[String; N]| {
-        let pairs = (0..N).flat_map(|a| (0..a).map(move |b| (a, b)));
-        pairs
-            .into_iter()
-            .all(|(a, b)| texts[a] != texts[b] || values[a] == values[b])
-            && texts
-                .iter()
-                .zip(values)
-                .all(|(text, value)| value == 0.0 || !is_zero(text))
+        let mut beside = texts.iter().zip(values);
+        differ(texts, &values) && beside.all(|(text, value)| value == 0.0 || !is_zero(text))
     };
     let decimals = (1..=5usize).map(|decimals| values.map(|value| format!("{value:+.decimals$}")));
     let powers = (0..MOST_DIGITS).map(|digits| values.map(|value| format!("{value:+.digits$e}")));

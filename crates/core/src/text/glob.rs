@@ -12,10 +12,11 @@
 pub fn matches(pattern: &str, path: &str) -> bool {
     let pattern: Vec<&str> = pattern.trim_end_matches('/').split('/').collect();
     let path: Vec<&str> = path.split('/').collect();
-    consume(&pattern, &path, |part, name| {
+    let is_name = |part: &&str, name: &&str| {
         let (part, name): (Vec<char>, Vec<char>) = (part.chars().collect(), name.chars().collect());
-        consume_chars(&part, &name)
-    })
+        greedy(&part, &name, |c| *c == '*', |p, c| *p == '?' || p == c)
+    };
+    greedy(&pattern, &path, |part| *part == "**", is_name)
 }
 
 /// Why a text is no pattern of paths below a folder, with what to write.
@@ -38,27 +39,8 @@ pub fn fault(pattern: &str) -> Option<&'static str> {
     }
 }
 
-/// Matches names with the parts of a pattern. Linear in the length of each: of several `**` only
-/// the last one is tried again.
-fn consume(pattern: &[&str], names: &[&str], is_match: impl Fn(&str, &str) -> bool) -> bool {
-    greedy(
-        pattern,
-        names,
-        |part| *part == "**",
-        |part, name| is_match(part, name),
-    )
-}
-
-fn consume_chars(pattern: &[char], name: &[char]) -> bool {
-    greedy(
-        pattern,
-        name,
-        |c| *c == '*',
-        |wanted, c| *wanted == '?' || wanted == c,
-    )
-}
-
-/// Matches a sequence with a pattern in which some items stand for any number of items.
+/// Matches a sequence with a pattern in which some items stand for any number of items. Linear in
+/// the length of each: of several such items only the last one is tried again.
 fn greedy<T>(
     pattern: &[T],
     items: &[T],

@@ -46,36 +46,29 @@ pub struct Peer {
     /// The name that problem.toml gives it.
     pub name: String,
     /// What is called; empty if no line says so.
-    #[serde(default)]
     pub call: String,
     /// Packages and their versions, as in `torch=2.11.0 triton=3.6.0`.
-    #[serde(default)]
     pub versions: String,
     /// BLAKE3 of the file that was run, hex; `None` if no line says it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
     /// The candidate's speed over the peer's; `None` if it could not be compared.
     pub ratio: Option<PeerRatio>,
     /// Why it could not be compared.
-    #[serde(default)]
     pub failure: Option<String>,
     /// Microseconds of a launch of the peer.
-    #[serde(default)]
     pub us: Option<f64>,
     /// Microseconds of a launch of the candidate beside it.
-    #[serde(default)]
     pub own_us: Option<f64>,
     /// `graph` or `plain`.
-    #[serde(default)]
     pub launched_as: Option<String>,
     /// Each workload; empty if there is only one.
-    #[serde(default)]
     pub workloads: Vec<PeerWorkload>,
     /// The workloads that it does not compute: the ratio is over the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<PeerLeftOut>,
     /// Over how many workloads the ratio is, unless it is over all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<PeerPart>,
 }
 

@@ -23,7 +23,7 @@ pub enum NotAllowed {
     #[error("run {0} was a check: a check gives no verdict that could be decided")]
     Check(RunId),
     #[error(
-        "run {run} is foreign: its record was written by somebody else's lab, or by a version that signed none. Judge the \
+        "run {run} is foreign: its record was written by somebody else's lab, or was changed since. Judge the \
          bytes again (`lab run{argument}`)"
     )]
     Foreign { run: RunId, argument: String },
@@ -92,7 +92,7 @@ pub enum NotAllowed {
     #[error("run {run} judged the incumbent's own bytes: there is nothing to discard")]
     IncumbentJudged { run: RunId },
     #[error(
-        "{subject} is foreign: its record was written by somebody else's lab, or by a version that signed none, so it \
+        "{subject} is foreign: its record was written by somebody else's lab, or was changed since, so it \
          cannot be undone here: `git reset --soft HEAD^` takes a commit back by hand, and `lab restore` puts a kernel back"
     )]
     ForeignDecision { subject: String },

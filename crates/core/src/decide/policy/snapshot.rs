@@ -165,10 +165,7 @@ impl From<&Record> for Candidate {
                 .filter(|d| d.commit.is_some())
                 .map(|d| d.status),
             held_out: record.held_out.as_ref().map(|h| (h.outcome, h.why.clone())),
-            sealed_runs: record
-                .held_out
-                .as_ref()
-                .map_or(0, |h| h.sealed_runs.unwrap_or(1)),
+            sealed_runs: record.held_out.as_ref().map_or(0, |h| h.sealed_runs),
         }
     }
 }

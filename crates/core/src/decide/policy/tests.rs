@@ -85,8 +85,8 @@ fn each_thing_that_forbids_a_keep_is_named() {
         &run(|r| r.kernel = "b.cu".into()),
         "run 7 judged another kernel | run 7 judged b.cu, not kernels/a/kernel.cu: name that kernel",
     );
-    let foreign = "run 7 is foreign: judge again | run 7 is foreign: its record was written by somebody else's lab, or by a \
-                   version that signed none. Judge the bytes again (`lab run a`)";
+    let foreign = "run 7 is foreign: judge again | run 7 is foreign: its record was written by somebody else's lab, or was \
+                   changed since. Judge the bytes again (`lab run a`)";
     keep_is(&run(|r| r.is_foreign = true), foreign);
     discard_is(&run(|r| r.is_foreign = true), foreign);
     // Of a decided one the decision is told.

@@ -209,7 +209,7 @@ fn what_is_not_known_of_the_least_work_is_left_out_or_told() {
     assert_eq!(
         least::lines(&profile),
         Vec::<String>::new(),
-        "a profile of an older lab"
+        "the least work is not known"
     );
     profile.metrics.clear();
     let costs = LeastWork {

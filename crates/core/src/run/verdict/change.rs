@@ -14,14 +14,12 @@ pub struct Change {
     /// Half width of the ratio's interval, if both figures have an interval.
     pub spread: Option<f64>,
     /// The ends of the ratio's interval, minus one, if the two were timed in turns.
-    #[serde(default)]
     pub interval: Option<(f64, f64)>,
     /// The verdict on speed; `None` against the incumbent's recorded figure.
-    #[serde(default)]
     pub speed: Option<Speed>,
     /// How the ratio came from those of several workloads, if the harness says so and its objective
     /// came in another way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<AggregateOf>,
 }
 

@@ -13,7 +13,7 @@ pub struct Figure {
     pub objective: Objective,
     pub measure: Measure,
     /// Which aggregate of how many workloads; `None` of a single one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<AggregateOf>,
 }
 

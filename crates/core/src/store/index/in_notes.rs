@@ -36,7 +36,7 @@ impl RunIndex {
         let read = |note: String| {
             let summary: RunSummary = serde_json::from_str(&note).ok()?;
             is_inside(&summary.kernel).then_some(RunSummary {
-                origin: Origin::Unsigned,
+                origin: Origin::Foreign,
                 ..summary
             })
         };

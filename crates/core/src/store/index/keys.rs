@@ -5,12 +5,11 @@ use crate::run::experiment::{Row, Status};
 use crate::run::record::Origin;
 use crate::run::verdict::Outcome;
 use crate::store::summary::RunSummary;
-
-/// The number of words that [`Keys::words`] writes.
-pub const WORDS: usize = 8;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Hashes and facts of a summary. Two summaries with the same hash have the same text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct Keys {
     pub kernel: u64,
     pub blob: u64,
@@ -43,8 +42,6 @@ pub enum Fact {
     IsOwn = 128,
     /// A decision that keeps.
     IsKept = 256,
-    /// The keys tell whether [`Fact::IsKept`]. Those in the index of an older lab do not.
-    TellsKept = 512,
 }
 
 impl Keys {
@@ -70,7 +67,6 @@ impl Keys {
                 Fact::IsKept,
                 decision.is_some_and(|decision| decision.status == Status::Keep),
             ),
-            (Fact::TellsKept, true),
         ];
         Keys {
             kernel: hash(&[&summary.kernel]),
@@ -91,60 +87,8 @@ impl Keys {
         }
     }
 
-    /// What decisions are sorted by: their own order, and the time of those that have none.
-    pub fn position(&self) -> (u64, i64) {
-        (self.order, self.decided)
-    }
-
     pub fn is(&self, fact: Fact) -> bool {
         self.facts & fact as u64 != 0
-    }
-
-    pub fn words(&self) -> [u64; WORDS] {
-        let Keys {
-            kernel,
-            blob,
-            fingerprint,
-            tokens,
-            row,
-            decided,
-            order,
-            facts,
-        } = *self;
-        [
-            kernel,
-            blob,
-            fingerprint,
-            tokens,
-            row,
-            decided as u64,
-            order,
-            facts,
-        ]
-    }
-
-    pub fn from_words(
-        [
-            kernel,
-            blob,
-            fingerprint,
-            tokens,
-            row,
-            decided,
-            order,
-            facts,
-        ]: [u64; WORDS],
-    ) -> Keys {
-        Keys {
-            kernel,
-            blob,
-            fingerprint,
-            tokens,
-            row,
-            decided: decided as i64,
-            order,
-            facts,
-        }
     }
 }
 

@@ -2,12 +2,13 @@
 
 use crate::disk::stamp::{Stamp, stamp};
 use crate::run::RunId;
-use crate::store::index::known::Entry;
 use crate::store::run_store::RunStore;
+use crate::store::summary::RunSummary;
 
 /// What is in a run's folder.
 pub enum Found {
-    Summary(Box<Entry>),
+    /// A record, with the stamp of its file.
+    Summary(Stamp, Box<RunSummary>),
     /// A record that cannot be read: its file's stamp, and a message for the user.
     Damaged(Option<Stamp>, String),
     /// A run without a record: it is about to have one, or failed before.
@@ -17,33 +18,27 @@ pub enum Found {
 /// Reads the records of these runs, on as many threads as there are processors.
 pub fn read(store: &RunStore, ids: &[RunId]) -> Vec<(RunId, Found)> {
     const WORTH_A_THREAD: usize = 256;
-    let one = |id: &RunId| (*id, find(store, *id));
+    let all = |share: &[RunId]| -> Vec<(RunId, Found)> {
+        share.iter().map(|id| (*id, find(store, *id))).collect()
+    };
     // Asking how many processors there are reads several files.
     if ids.len() <= WORTH_A_THREAD {
-        return ids.iter().map(one).collect();
+        return all(ids);
     }
-    let threads = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(8);
-    let share = ids.len().div_ceil(threads).max(WORTH_A_THREAD);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = ids.len().div_ceil(threads.min(8)).max(WORTH_A_THREAD);
     std::thread::scope(|scope| {
-        let mut shares = ids.chunks(share);
-        let first = shares.next().unwrap_or_default();
-        let others: Vec<_> = shares
-            .map(|share| {
-                let reading = std::thread::Builder::new()
-                    .name("records".into())
-                    .spawn_scoped(scope, move || share.iter().map(one).collect::<Vec<_>>());
-                (share, reading)
-            })
-            .collect();
-        let mut found: Vec<(RunId, Found)> = first.iter().map(one).collect();
-        for (share, reading) in others {
+        let reading = ids.chunks(share).map(|share| {
+            let thread = std::thread::Builder::new().name("records".into());
+            (share, thread.spawn_scoped(scope, move || all(share)))
+        });
+        let reading: Vec<_> = reading.collect();
+        let found = reading.into_iter().flat_map(|(share, thread)| {
             // Where a thread could not be started, or panicked, this thread reads its share.
-            let read = reading.ok().and_then(|thread| thread.join().ok());
-            found.extend(read.unwrap_or_else(|| share.iter().map(one).collect()));
-        }
-        found
+            let found = thread.ok().and_then(|thread| thread.join().ok());
+            found.unwrap_or_else(|| all(share))
+        });
+        found.collect()
     })
 }
 
@@ -52,7 +47,7 @@ fn find(store: &RunStore, id: RunId) -> Found {
     // time.
     let stamp = stamp(store.files(), &store.record(id));
     match (store.read_summary(id), stamp) {
-        (Ok(summary), Some(stamp)) => Found::Summary(Box::new(Entry { stamp, summary })),
+        (Ok(summary), Some(stamp)) => Found::Summary(stamp, Box::new(summary)),
         // The record was written between the two looks; the next scan finds it.
         (Ok(_), None) => Found::Nothing,
         (Err(_), _) if store.is_in_progress(id) || store.has_no_record(id) => Found::Nothing,

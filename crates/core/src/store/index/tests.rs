@@ -1,7 +1,10 @@
 //! The index beside the records that it sums up.
 
 use super::*;
+use crate::run::record::Record;
 use crate::run::verdict::{Outcome, Verdict};
+use crate::run::{Fingerprint, RunId};
+use crate::store::RunSummary;
 use crate::store::run_store::tests::record;
 use std::fs;
 
@@ -32,20 +35,17 @@ fn a_record_that_changes_is_read_again_and_one_that_is_gone_is_forgotten() {
         ended(&store, id, "a");
     }
     index.refresh();
-    assert_eq!(index.newest().count(), NEWEST + 4);
-    assert_eq!(
-        index.newest().next().map(|b| b.id.0),
-        Some(NEWEST as u64 + 4)
-    );
+    assert_eq!(index.newest().count() as u64, NEWEST + 4);
+    assert_eq!(index.newest().next().map(|b| b.id.0), Some(NEWEST + 4));
 
     // A new object starts from the index on disk, and finds what changed since.
     ended(&store, RunId(2), "b");
     fs::write(temp.path().join("decide.lock"), "2\n").expect("what a decision says of it");
     fs::remove_dir_all(store.folder(RunId(1))).expect("removed");
-    ended(&store, RunId(NEWEST as u64), "by hand");
-    fs::write(store.record(RunId(NEWEST as u64 + 1)), "{ half").expect("damaged");
+    ended(&store, RunId(NEWEST), "by hand");
+    fs::write(store.record(RunId(NEWEST + 1)), "{ half").expect("damaged");
     let mut again = RunIndex::of(temp.path());
-    assert!(again.paths.whole.exists());
+    assert!(again.path().exists());
     for index in [&mut index, &mut again] {
         index.refresh();
         assert!(
@@ -53,22 +53,45 @@ fn a_record_that_changes_is_read_again_and_one_that_is_gone_is_forgotten() {
             "{:?}",
             seen(index)
         );
-        assert_eq!(seen(index)[3], (NEWEST as u64, "by hand"));
+        assert_eq!(seen(index)[3], (NEWEST, "by hand"));
         assert_eq!(index.problems().len(), 1, "{:?}", index.problems());
         index.refresh();
         assert_eq!(index.problems().len(), 1, "it stays one");
-        assert_eq!(index.ended(), Some(RunId(NEWEST as u64 + 4)));
+        assert_eq!(index.ended(), Some(RunId(NEWEST + 4)));
     }
-    // A lab that knew the same wrote the same; a damaged file is as good as none.
+    // A damaged file is as good as none: one that is cut off, one of nonsense, one whose table
+    // claims more runs or longer summaries, one whose summary is nonsense, and one of another version.
     index.write().expect("written");
-    for path in [&index.paths.whole, &index.paths.newer] {
-        let whole = fs::read(path).unwrap_or_default();
-        for broken in [&b"nonsense"[..], &whole[..whole.len().saturating_sub(9)]] {
-            fs::write(path, broken).expect("damaged");
-            let mut third = RunIndex::of(temp.path());
-            third.refresh();
-            assert_eq!(seen(&third), seen(&index));
-        }
+    let path = index.path();
+    let whole = fs::read(&path).expect("a file");
+    let header = whole
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .expect("a line");
+    let changed = |from: &str, to: &str| {
+        let first = String::from_utf8_lossy(&whole[..header]).replace(from, to);
+        [first.as_bytes(), &whole[header..]].concat()
+    };
+    let mut flipped = whole.clone();
+    let last = flipped.len() - 9;
+    flipped[last] = b'}';
+    let mut long = whole.clone();
+    long[header + 1 + 13 * 8] ^= 0xff;
+    let broken = [
+        b"nonsense".to_vec(),
+        whole[..whole.len() - 9].to_vec(),
+        whole[..header + 9].to_vec(),
+        changed("\"runs\":", "\"runs\":9"),
+        changed("\"version\":", "\"version\":9"),
+        long,
+        flipped,
+    ];
+    for broken in broken {
+        assert_ne!(broken, whole);
+        fs::write(&path, broken).expect("damaged");
+        let mut third = RunIndex::of(temp.path());
+        third.refresh();
+        assert_eq!(seen(&third), seen(&index));
     }
     let newest = |index: &RunIndex| {
         index
@@ -81,7 +104,7 @@ fn a_record_that_changes_is_read_again_and_one_that_is_gone_is_forgotten() {
         None,
         "nothing was read yet"
     );
-    assert_eq!(newest(&index), Some(NEWEST as u64 + 4));
+    assert_eq!(newest(&index), Some(NEWEST + 4));
     assert_eq!(index.newest_of(&Fingerprint("other".into())).count(), 0);
 }
 
@@ -145,18 +168,12 @@ fn summaries_that_are_on_disk_are_freed_and_read_again_when_somebody_asks() {
     create(30);
     index.refresh();
     index.forget_summaries();
-    assert_eq!((index.in_memory(), index.unmerged.len()), (0, 0));
-    // One that changed since, and others that the file of all does not hold.
+    assert_eq!(index.in_memory(), 0);
+    // One that changed since, and others that the file does not hold.
     create(3);
     ended(&store, RunId(31), "b");
     ended(&store, RunId(30), "c");
     index.refresh();
-    let unmerged = [30, 31, 32, 33].map(RunId);
-    assert!(
-        index.unmerged.iter().copied().eq(unmerged),
-        "{:?}",
-        index.unmerged
-    );
     let all = |index: &RunIndex| {
         seen(index)
             .into_iter()
@@ -169,25 +186,16 @@ fn summaries_that_are_on_disk_are_freed_and_read_again_when_somebody_asks() {
         (33, (30, "c".to_owned()))
     );
     index.forget_summaries();
-    assert!(
-        index.unmerged.iter().copied().eq(unmerged),
-        "they are in no file of all"
-    );
-    assert_eq!(index.in_memory(), 4);
+    assert_eq!(index.in_memory(), 0);
     assert_eq!(all(&index), before);
-    // Another lab wrote a file of all, in which a run is missing that this one knows.
+    // Another lab wrote a file in which a run is missing that this one knows.
     let mut other = RunIndex::of(temp.path());
     other.refresh();
-    other.known.remove(RunId(7));
-    file::store(
-        store.files(),
-        &index.paths.whole,
-        None,
-        other.seen,
-        &other.open,
-        other.known.iter(),
-    )
-    .expect("written");
+    other.known.remove(&RunId(7));
+    other.write().expect("written");
+    let mut third = RunIndex::of(temp.path());
+    third.refresh();
+    assert_eq!(all(&third), before);
     index.forget_summaries();
     assert_eq!(all(&index), before);
     create(10);
@@ -196,9 +204,38 @@ fn summaries_that_are_on_disk_are_freed_and_read_again_when_somebody_asks() {
     let mut again = RunIndex::of(temp.path());
     again.refresh();
     assert_eq!(all(&again), all(&index));
-    // Without a file nothing is freed.
-    fs::remove_file(&index.paths.whole).expect("removed");
+    // Where the file cannot be written, nothing is freed.
+    fs::remove_file(index.path()).expect("removed");
+    fs::create_dir(index.path()).expect("a folder in its place");
     let known = index.in_memory();
     index.forget_summaries();
     assert_eq!(index.in_memory(), known);
+    assert_eq!(all(&index), all(&again));
+}
+
+/// Several processes write the file beside each other, and each reads what the others recorded.
+#[test]
+fn indexes_that_write_beside_each_other_know_every_run() {
+    let temp = tempfile::tempdir().expect("a temporary folder");
+    let store = RunStore::new(temp.path());
+    std::thread::scope(|scope| {
+        for device in ["a", "b", "c", "d"] {
+            let (store, folder) = (&store, temp.path());
+            scope.spawn(move || {
+                for _ in 0..40 {
+                    ended(store, store.create().expect("a folder"), device);
+                    let mut index = RunIndex::of(folder);
+                    index.refresh();
+                    index.write().expect("written");
+                }
+            });
+        }
+    });
+    let mut index = RunIndex::of(temp.path());
+    index.refresh();
+    let mut read = RunIndex::of(temp.path());
+    fs::remove_file(read.path()).expect("removed");
+    read.refresh();
+    assert_eq!(index.newest().count(), 160);
+    assert_eq!(seen(&index), seen(&read));
 }

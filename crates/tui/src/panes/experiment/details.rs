@@ -288,9 +288,7 @@ fn held_out_check(held_out: &HeldOut, page: Page) -> Lines {
             theme.quiet(),
         ),
     ])];
-    if let Some(runs) = held_out.sealed_runs {
-        out.push(page.fact("sealed runs", &format!("{runs} passed")));
-    }
+    out.push(page.fact("sealed runs", &format!("{} passed", held_out.sealed_runs)));
     if let Some(measured) = &held_out.measured {
         let mut figure = format::count(measured.shown().value);
         figure.extend(

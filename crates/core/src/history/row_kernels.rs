@@ -17,13 +17,9 @@ const WITH_PEERS: usize = 1_000;
 
 /// Finds the present names of all kernels that the records name, and the kernels of rows without a
 /// record, which have the commits `bare`.
-pub(super) fn update(
-    repo: &Repo,
-    project: &Project,
-    index: &RunIndex,
-    names: &mut KernelNames,
-    bare: &[&str],
-) {
+pub(super) fn update(repo: &Repo, project: &Project, index: &mut RunIndex, bare: &[&str]) {
+    let recorded = index.kernels();
+    let names = &mut index.kernel_names;
     let listed = || KernelList::of(&project.root, &project.problem_dir).find();
     if bare.is_empty() {
         names.only = None;
@@ -31,38 +27,52 @@ pub(super) fn update(
         read_bundles(repo, project, names, bare);
         find_peers(repo, names, bare);
         let is_own = |kernel: &String| *kernel == project.kernel_name;
-        let is_alone = listed().iter().all(is_own) && index.kernels().iter().all(is_own);
+        let is_alone = listed().iter().all(is_own) && recorded.iter().all(is_own);
         let is_alone = is_alone && names.found().all(is_own);
         names.only = is_alone.then(|| project.kernel_name.clone());
         if !is_alone {
             find_by_commits(repo, names, bare);
         }
     }
-    names.set_head(repo::head_commit_id(repo));
-    let mut known: BTreeSet<String> = index.kernels();
+    let mut known: BTreeSet<String> = recorded;
     known.extend(names.found().cloned());
-    let root = &project.root;
-    let gone: Vec<String> = known
-        .into_iter()
-        .filter(|kernel| root.join(kernel).symlink_metadata().is_err())
-        .collect();
-    let (committed, moved): (Vec<String>, Vec<String>) = gone
-        .into_iter()
-        .partition(|kernel| !repo::head_holds(repo, kernel));
-    names.search(&committed, |kernel| {
-        repo::renamed_to(repo, kernel).filter(|to| root.join(to).symlink_metadata().is_ok())
-    });
+    find_renamed(repo, project, names, known, listed);
+}
+
+/// Finds the present names of those of the `known` kernels that are not on disk.
+fn find_renamed(
+    repo: &Repo,
+    project: &Project,
+    names: &mut KernelNames,
+    known: BTreeSet<String>,
+    listed: impl Fn() -> Vec<String>,
+) {
+    let head = repo::head_commit_id(repo);
+    if names.head != head {
+        names.renamed.clear();
+        names.head = head;
+    }
+    let is_there = |kernel: &String| project.root.join(kernel).symlink_metadata().is_ok();
+    let gone = known.into_iter().filter(|kernel| !is_there(kernel));
+    let (moved, committed): (BTreeSet<String>, BTreeSet<String>) =
+        gone.partition(|kernel| repo::head_holds(repo, kernel));
+    names.renamed.retain(|kernel, _| committed.contains(kernel));
+    for kernel in committed {
+        if !names.renamed.contains_key(&kernel) {
+            let to = repo::renamed_to(repo, &kernel).filter(is_there);
+            names.renamed.insert(kernel, to);
+        }
+    }
     // A rename that is not committed yet.
     if !moved.is_empty() {
-        // The present kernel may be none of a problem folder.
+        // The present kernel may be in no problem folder.
         let mut new = listed();
         new.push(project.kernel_name.clone());
         new.retain(|kernel| !repo::head_holds(repo, kernel));
-        for kernel in &moved {
-            let to = new
-                .iter()
-                .find(|new| repo::is_moved(repo, project, kernel, new));
-            names.set_moved(kernel, to.cloned());
+        for kernel in moved {
+            let is_to = |new: &&String| repo::is_moved(repo, project, &kernel, new);
+            let to = new.iter().find(is_to).cloned();
+            names.renamed.insert(kernel, to);
         }
     }
 }
@@ -74,7 +84,10 @@ fn read_bundles(repo: &Repo, project: &Project, names: &mut KernelNames, bare: &
     let size = |path: &Path| path.symlink_metadata().map_or(0, |about| about.len());
     let bundles = repo::bundles(repo, &folders).into_iter();
     let new: Vec<Bundle> = bundles
-        .filter(|bundle| names.is_new_bundle(&bundle.path, size(&bundle.path)))
+        .filter(|bundle| {
+            let size = size(&bundle.path);
+            names.bundles.insert((bundle.path.clone(), size))
+        })
         .collect();
     if new.is_empty() {
         return;
@@ -96,45 +109,45 @@ fn read_bundles(repo: &Repo, project: &Project, names: &mut KernelNames, bare: &
             continue;
         };
         if is_inside(&summary.kernel) {
-            names.set_commit(short, Some(summary.kernel));
-            summary
+            names
+                .of_commit
+                .insert((*short).to_owned(), Some(summary.kernel));
+            let device = summary.device.into_iter();
+            names
                 .device
-                .into_iter()
-                .for_each(|device| names.set_device(short, device));
+                .extend(device.map(|device| ((*short).to_owned(), device)));
         }
     }
 }
 
+/// The commits that git holds among those of which nothing is `known`.
+fn unknown_here<'c>(
+    repo: &Repo,
+    commits: impl Iterator<Item = &'c str>,
+    is_known: impl Fn(&str) -> bool,
+) -> Vec<&'c str> {
+    let mut unknown: Vec<&str> = commits.filter(|commit| !is_known(commit)).collect();
+    match Present::of(repo, unknown.iter().copied()) {
+        Ok(present) if !unknown.is_empty() => unknown.retain(|commit| present.holds(commit)),
+        _ => unknown.clear(),
+    }
+    unknown
+}
+
 fn find_by_commits(repo: &Repo, names: &mut KernelNames, bare: &[&str]) {
-    let unknown = || {
-        bare.iter()
-            .copied()
-            .filter(|commit| !names.knows_commit(commit))
-    };
-    let Ok(present) = Present::of(repo, unknown()) else {
-        return;
-    };
-    let here: Vec<&str> = unknown().filter(|commit| present.holds(commit)).collect();
-    for commit in here {
+    let all = bare.iter().copied();
+    for commit in unknown_here(repo, all, |commit| names.of_commit.contains_key(commit)) {
         let kernel = repo::kernel_of_commit(repo, commit);
-        names.set_commit(commit, kernel);
+        names.of_commit.insert(commit.to_owned(), kernel);
     }
 }
 
 /// Reads the peers from the trailers of the newest commits without a record that git holds.
 fn find_peers(repo: &Repo, names: &mut KernelNames, bare: &[&str]) {
-    let newest = || bare.iter().rev().take(WITH_PEERS).copied();
-    let unknown: Vec<&str> = newest()
-        .filter(|commit| !names.knows_peers(commit))
-        .collect();
-    if unknown.is_empty() {
-        return;
-    }
-    let Ok(present) = Present::of(repo, unknown.iter().copied()) else {
-        return;
-    };
-    for commit in unknown.into_iter().filter(|commit| present.holds(commit)) {
+    let newest = bare.iter().rev().take(WITH_PEERS).copied();
+    for commit in unknown_here(repo, newest, |commit| names.peers.contains_key(commit)) {
         let trailers = repo::trailers_of(repo, commit).unwrap_or_default();
-        names.set_peers(commit, peers::of_trailers(&trailers));
+        let peers = peers::of_trailers(&trailers);
+        names.peers.insert(commit.to_owned(), peers);
     }
 }
