@@ -46,7 +46,7 @@ impl Check {
             run: record.start.id,
             checked: held_out.checked,
             passed,
-            sealed_runs: held_out.sealed_runs.unwrap_or(1),
+            sealed_runs: held_out.sealed_runs,
             kernel: record.start.kernel,
             problem: problem(&record.inputs),
             tokens: held_out.tokens,
@@ -73,7 +73,7 @@ impl Check {
 pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) -> u32 {
     let counts = |run: &&RunSummary| {
         run.held_out.as_ref().is_some_and(|held_out| {
-            held_out.outcome != Outcome::Pass || held_out.sealed_runs >= Some(AFTER_A_REFUSAL)
+            held_out.outcome != Outcome::Pass || held_out.sealed_runs >= AFTER_A_REFUSAL
         })
     };
     let checked = index.newest_with(|keys| keys.is(Fact::HasHeldOut));
