@@ -106,7 +106,7 @@ pub fn builder(target: Target) -> Result<Box<dyn Builder>, DeviceError> {
 /// As [`builder`]. In a trusted folder NVRTC may also come from a `.venv` of the current folder.
 pub fn builder_in(target: Target, folder: FolderTrust) -> Result<Box<dyn Builder>, DeviceError> {
     match resolve(target) {
-        Target::Cuda(_) => cuda::builder_in(folder),
+        Target::Cuda(_) => Ok(Box::new(cuda::nvrtc_builder(folder)?)),
         Target::Cpu | Target::Auto => cpu::builder(),
     }
 }

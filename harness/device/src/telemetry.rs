@@ -2,9 +2,9 @@
 //! the device.
 
 pub use crate::api::Telemetry;
+pub use crate::cuda::telemetry as of_gpu;
 
 use crate::api::DeviceInfo;
-use crate::cuda;
 
 /// Opens the telemetry of an open device, which takes tens of milliseconds. `None` for the emulated
 /// device, which has none. The error says why a GPU's telemetry cannot be read.
@@ -13,9 +13,4 @@ pub fn open(info: &DeviceInfo) -> Result<Option<Box<dyn Telemetry>>, String> {
         return Ok(None);
     }
     of_gpu(&info.uuid).map(Some)
-}
-
-/// Opens the telemetry of the GPU with this identifier (`GPU-…`). It needs no open device.
-pub fn of_gpu(uuid: &str) -> Result<Box<dyn Telemetry>, String> {
-    Ok(Box::new(cuda::telemetry(uuid)?))
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use lab_device::cuda::{self, NvrtcBuilder};
-use lab_device::{BuildRequest, Builder, Built};
+use lab_device::{BuildRequest, Builder, Built, FolderTrust};
 use lab_protocol::CompileOptions;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,8 +23,8 @@ struct NvrtcBench {
 /// Waits for its turn. Fails where NVRTC is missing.
 fn bench() -> NvrtcBench {
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let builder =
-        cuda::nvrtc_builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
+    let builder = cuda::nvrtc_builder(FolderTrust::Untrusted)
+        .unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
     NvrtcBench {
         folder: tempfile::tempdir().unwrap(),
         builder,

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{
-    BuildRequest, Builder, COMPARE_CHUNK_BYTES, DeviceError, Driver, Entry, ExecutionOrder, Shape,
-    cuda,
+    BuildRequest, Builder, COMPARE_CHUNK_BYTES, DeviceError, Driver, Entry, ExecutionOrder,
+    FolderTrust, Shape, cuda,
 };
 use lab_protocol::CompileOptions;
 
@@ -20,12 +20,12 @@ struct Gpu {
 /// Builds `text`, opens the first GPU and loads the module. Fails where the device or NVRTC is
 /// missing.
 fn gpu(text: &str) -> Gpu {
-    let mut builder =
-        cuda::builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
+    let mut builder = cuda::nvrtc_builder(FolderTrust::Untrusted)
+        .unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
     let mut driver =
         cuda::open(0).unwrap_or_else(|error| panic!("this test needs a CUDA device: {error}"));
     let folder = tempfile::tempdir().unwrap();
-    let image = build(builder.as_mut(), folder.path(), text, &driver.info().arch);
+    let image = build(&mut builder, folder.path(), text, &driver.info().arch);
     let module = driver.load(&image).unwrap();
     Gpu {
         driver,

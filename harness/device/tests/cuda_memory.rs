@@ -8,7 +8,10 @@
 )]
 #![allow(clippy::unwrap_used)]
 
-use lab_device::{BuildRequest, Driver, ExecutionOrder, MemoryRange, Noise, Shape, cuda, digest};
+use lab_device::{
+    BuildRequest, Builder, Driver, ExecutionOrder, FolderTrust, MemoryRange, Noise, Shape, cuda,
+    digest,
+};
 use lab_protocol::CompileOptions;
 use std::time::Instant;
 
@@ -157,8 +160,8 @@ fn load_kernels(gpu: &mut dyn Driver) -> u32 {
         arch: gpu.info().arch,
         cache_dir: folder.path().join("cache"),
     };
-    let mut builder =
-        cuda::builder().unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
+    let mut builder = cuda::nvrtc_builder(FolderTrust::Untrusted)
+        .unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
     let built = builder.build(&request).unwrap();
     gpu.load(&built.image.unwrap_or_else(|| panic!("{}", built.log)).path)
         .unwrap()

@@ -13,7 +13,7 @@
 )]
 #![allow(clippy::unwrap_used)]
 
-use lab_device::{BuildRequest, Builder, DeviceInfo, cuda};
+use lab_device::{BuildRequest, Builder, DeviceInfo, FolderTrust, cuda};
 use lab_judge::problem::{self, BuildNeeds};
 use lab_protocol::CompileOptions;
 use std::path::PathBuf;
@@ -56,7 +56,9 @@ fn main() {
             ..Default::default()
         }
     };
-    let mut builder = timed("load NVRTC", || cuda::nvrtc_builder().unwrap());
+    let mut builder = timed("load NVRTC", || {
+        cuda::nvrtc_builder(FolderTrust::Untrusted).unwrap()
+    });
     let text = std::fs::read_to_string(&source).unwrap();
     let mut image = None;
     let request = || BuildRequest {

@@ -15,12 +15,12 @@ mod expected;
 #[path = "judge/support.rs"]
 mod support;
 
-use lab_device::cuda;
+use lab_device::{FolderTrust, cuda};
 use lab_protocol::Target;
 
 /// Judges every kernel of one of the folders on the first CUDA device.
 fn judge_all(kind: &str) {
-    cuda::builder().expect("these tests need NVRTC");
+    cuda::nvrtc_builder(FolderTrust::Untrusted).expect("these tests need NVRTC");
     cases::judge_all(kind, Target::Cuda(0));
 }
 

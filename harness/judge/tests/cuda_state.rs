@@ -7,7 +7,7 @@
 )]
 #![allow(clippy::unwrap_used)]
 
-use lab_device::{BuildRequest, DeviceInfo, ExecutionOrder, Image, cuda};
+use lab_device::{BuildRequest, Builder, DeviceInfo, ExecutionOrder, FolderTrust, Image, cuda};
 use lab_judge::device_lock::{DeviceLock, DeviceUse};
 use lab_judge::outcome::Correctness;
 use lab_judge::probe::bounds::{self, CacheState, Demand};
@@ -37,7 +37,7 @@ fn my_turn() -> MutexGuard<'static, ()> {
 
 /// Builds the probe for this architecture.
 fn build(folder: &Path, arch: &str) -> Image {
-    let mut builder = cuda::builder().expect("these tests need NVRTC");
+    let mut builder = cuda::nvrtc_builder(FolderTrust::Untrusted).expect("these tests need NVRTC");
     let source = folder.join("probe.cu");
     std::fs::write(&source, probe::SOURCE).unwrap();
     let request = BuildRequest {

@@ -19,7 +19,7 @@ pub use build::NvrtcBuilder;
 pub use fault::driver_fault;
 pub use findings::findings;
 
-use crate::api::{Builder, DeviceError, Driver, FolderTrust, Telemetry};
+use crate::api::{DeviceError, Driver, FolderTrust, Telemetry};
 use toolkit::{SearchEnvironment, Toolkit};
 
 /// Whether this machine has a CUDA driver and at least one device.
@@ -28,23 +28,9 @@ pub fn available() -> bool {
 }
 
 /// Returns a builder that uses NVRTC. It finds NVRTC by `CUDA_HOME`, in the usual folders, in the
-/// loader's path, or in pip's wheels. Fails where there is none.
-pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
-    Ok(Box::new(nvrtc_builder()?))
-}
-
-/// As [`builder`], for a current folder that the user trusts or not: only in a trusted one a
-/// `.venv` in it or above it counts, because loading a library runs its code.
-pub fn builder_in(folder: FolderTrust) -> Result<Box<dyn Builder>, DeviceError> {
-    Ok(Box::new(nvrtc_builder_in(folder)?))
-}
-
-/// As [`builder`], with the methods that only measurements and tests use.
-pub fn nvrtc_builder() -> Result<NvrtcBuilder, DeviceError> {
-    nvrtc_builder_in(FolderTrust::Untrusted)
-}
-
-fn nvrtc_builder_in(folder: FolderTrust) -> Result<NvrtcBuilder, DeviceError> {
+/// loader's path, or in pip's wheels. Fails where there is none. Only in a current folder that the
+/// user trusts, a `.venv` in it or above it counts, because loading a library runs its code.
+pub fn nvrtc_builder(folder: FolderTrust) -> Result<NvrtcBuilder, DeviceError> {
     let toolkit = toolkits(folder).into_iter().next().ok_or_else(|| {
         let remedy = findings::install_nvrtc(folder);
         DeviceError::Unavailable(format!("there is no NVRTC here. {remedy}"))
@@ -54,8 +40,8 @@ fn nvrtc_builder_in(folder: FolderTrust) -> Result<NvrtcBuilder, DeviceError> {
 
 /// Opens the telemetry of the GPU with this identifier (`GPU-…`), through NVML. The error says why
 /// it cannot be read.
-pub fn telemetry(uuid: &str) -> Result<impl Telemetry + use<>, String> {
-    nvml::NvmlTelemetry::open(uuid)
+pub fn telemetry(uuid: &str) -> Result<Box<dyn Telemetry>, String> {
+    Ok(Box::new(nvml::NvmlTelemetry::open(uuid)?))
 }
 
 /// Opens the CUDA device with this ordinal, and makes it current on this thread. The device cannot
