@@ -4,34 +4,31 @@
 mod progress;
 mod text;
 
-use super::interrupt::end_on_signals;
+use super::interrupt::controlled;
 use super::json::bench::{BenchReport, as_export, as_text};
-use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say};
+use super::run::{self, RunArgs};
+use super::{answer, code, complain, failed, open, say};
 use crate::confinement;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
+use lab_core::bench::record::counted;
 use lab_core::bench::{
-    Bench, BenchEvent, BenchId, BenchRequest, BenchState, BenchStore, Discipline, Ended,
-    NotBenched, Session, export,
+    Bench, BenchEvent, BenchId, BenchRequest, BenchState, BenchStore, NotBenched, Session, export,
 };
 use lab_core::project::Project;
 use lab_core::run::Reason;
-use lab_core::run::verdict::Outcome;
-use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
+use lab_protocol::Exit;
 use lab_protocol::console::say_lines;
-use lab_protocol::{Exit, Target};
 use lab_system::atomic_file;
 use progress::Progress;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use text::counted;
 
 #[derive(Args, Debug)]
 pub struct BenchArgs {
     #[command(flatten)]
-    kernel: KernelArg,
+    run: RunArgs,
     /// Independent runs, each in a new judge process [default: 6; with --resume, as the bench was
     /// begun]
     #[arg(long, value_name = "N", value_parser = runs)]
@@ -45,15 +42,19 @@ pub struct BenchArgs {
     /// Trials of a run, each in a new process of the kernel [default: 5]
     #[arg(long, value_name = "N", value_parser = trials)]
     trials: Option<usize>,
-    /// auto, cpu, cuda, cuda:1; overrides lab.toml
-    #[arg(long)]
-    device: Option<Target>,
     /// Go on with the last bench of these bytes: only the missing runs are made
     #[arg(long)]
     resume: bool,
     /// Do not time the kernel beside the problem's peers
     #[arg(long)]
     no_peers: bool,
+    /// Make one run, in turns with the incumbent and with the warm-up, iterations and trials of
+    /// lab.toml: it has a verdict and can be kept
+    #[arg(
+        long,
+        conflicts_with_all = ["resume", "runs", "warm_up", "iterations", "trials", "show", "export"]
+    )]
+    verdict: bool,
     /// Measure nothing; show this bench: its number, or `last`
     #[arg(
         long,
@@ -67,8 +68,6 @@ pub struct BenchArgs {
     /// The file for --export
     #[arg(long, value_name = "FILE", requires = "export")]
     output: Option<PathBuf>,
-    #[command(flatten)]
-    json: JsonArg,
 }
 
 /// The form of an export.
@@ -124,49 +123,53 @@ fn trials(text: &str) -> Result<usize, String> {
     count(text, "trials", 1, 1_000).map(|number| number as usize)
 }
 
-pub fn main(options: &BenchArgs) -> ExitCode {
-    let begun = open(options.kernel.kernel.as_deref()).and_then(|project| {
-        check_output(options)?;
-        Ok(project)
-    });
-    let project = match begun {
-        Ok(project) => project,
-        Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
-    };
-    if let Some(shown) = options.show {
-        return match find(&project, shown) {
-            Ok(bench) => report(&project, options, &BenchState::found(bench)),
-            Err(error) => failed(&format!("{error:#}"), Exit::Usage),
+pub fn main(options: &BenchArgs) -> Result<ExitCode> {
+    if options.verdict {
+        let spec = RunSpec {
+            peers: !options.no_peers,
+            ..RunSpec::new(Reason::Measure)
         };
+        return run::judged(&options.run, spec);
     }
-    match measure(&project, options) {
-        Ok(state) => report(&project, options, &state),
-        Err(error) => failed(&error.to_string(), error.exit()),
-    }
+    ensure!(
+        !options.run.decides(),
+        "a bench of several runs decides nothing: add --verdict to --decide, --hypothesis and --lesson"
+    );
+    let project = open(options.run.kernel.kernel.as_deref())?;
+    check_output(options)?;
+    let state = match options.show {
+        Some(shown) => BenchState::found(find(&project, shown)?),
+        None => measure(&project, options)?,
+    };
+    Ok(report(&project, options, &state))
 }
 
 /// Refuses an export that could not be written, before minutes are spent on measuring.
 fn check_output(options: &BenchArgs) -> Result<()> {
     let Some(file) = &options.output else {
         ensure!(
-            options.export.is_none() || !options.json.json,
+            options.export.is_none() || !options.run.json.json,
             "--json and --export both print on stdout: name a file for the export with --output FILE"
         );
         return Ok(());
     };
+    check_file(file)
+}
+
+/// Refuses a file that an export cannot be written to.
+pub fn check_file(file: &Path) -> Result<()> {
+    let shown = file.display();
     ensure!(
         !file.is_dir(),
-        "cannot write the export to {}: it is a folder",
-        file.display()
+        "cannot write the export to {shown}: it is a folder"
     );
     let folder = file
         .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
     ensure!(
         folder.is_dir(),
-        "cannot write the export to {}: there is no folder {}",
-        file.display(),
+        "cannot write the export to {shown}: there is no folder {}",
         folder.display()
     );
     Ok(())
@@ -188,10 +191,9 @@ fn find(project: &Project, shown: Shown) -> Result<Bench> {
 }
 
 fn measure(project: &Project, options: &BenchArgs) -> Result<BenchState, NotBenched> {
-    let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
-    end_on_signals(control.clone())?;
+    let control = controlled()?;
     let spec = RunSpec {
-        device: options.device,
+        device: options.run.device,
         confinement: confinement::missing,
         ..RunSpec::new(Reason::Command)
     };
@@ -223,39 +225,25 @@ fn measure(project: &Project, options: &BenchArgs) -> Result<BenchState, NotBenc
 
 /// Says on stderr what begins or goes on, and by which discipline.
 fn complain_of_begin(session: &Session) {
-    let (start, done) = (&session.bench.start, session.bench.runs.len());
-    let discipline = start.discipline.map_or_else(
-        || format!("as `{}` measures", start.command),
-        |Discipline {
-             warm_up,
-             iterations,
-             trials,
-         }| {
-            let trials = counted(trials, "trial");
-            format!("{warm_up} untimed and {iterations} timed launches of each workload, {trials}")
-        },
-    );
-    let begun = match done {
-        0 => format!("bench {} of {}", start.bench, start.kernel),
-        done => format!(
-            "bench {} of {} goes on after {done} of {} runs",
-            start.bench, start.kernel, session.wanted
-        ),
+    let (start, wanted) = (&session.bench.start, session.wanted);
+    let goes_on = match session.bench.runs.len() {
+        0 => String::new(),
+        done => format!(" goes on after {done} of {wanted} runs"),
     };
     complain(&format!(
-        "{begun}: {}, {discipline}",
-        counted(session.wanted as usize, "run")
+        "bench {} of {}{goes_on}: {}, {}",
+        start.bench,
+        start.kernel,
+        counted(wanted as usize, "run"),
+        start.measures(" of each workload")
     ));
 }
 
 /// Prints the bench and writes the export.
 fn report(project: &Project, options: &BenchArgs, state: &BenchState) -> ExitCode {
-    let bench = &state.bench;
-    let exit = state
-        .ended
-        .as_ref()
-        .map_or(Exit::Passed, |ended| exit_of(bench, ended));
+    let (bench, exit) = (&state.bench, state.exit());
     let report = BenchReport::of(project, state);
+    let lines = text::lines(project, state);
     if let Some(format) = options.export {
         let text = match format {
             Format::Json => as_export(exit, &report),
@@ -263,49 +251,27 @@ fn report(project: &Project, options: &BenchArgs, state: &BenchState) -> ExitCod
             Format::Md => export::markdown(bench),
             Format::Bmf => as_text(&export::bmf(bench)),
         };
-        match &options.output {
-            None => {
-                say_lines(text.trim_end_matches('\n'));
-                text::lines(project, state)
-                    .iter()
-                    .for_each(|line| complain(line));
-                return code(exit);
-            }
-            Some(file) => {
-                if let Err(error) = atomic_file::replace(file, text.as_bytes()) {
-                    let number = bench.start.bench;
-                    return failed(
-                        &format!(
-                            "cannot write the export to {}: {error}. The bench is recorded: `lab bench --show {number} --export \
-                             …` writes it elsewhere",
-                            file.display()
-                        ),
-                        Exit::NOT_JUDGED,
-                    );
-                }
-            }
+        let Some(file) = &options.output else {
+            say_lines(text.trim_end_matches('\n'));
+            lines.iter().for_each(|line| complain(line));
+            return code(exit);
+        };
+        if let Err(error) = atomic_file::replace(file, text.as_bytes()) {
+            let why = format!(
+                "cannot write the export to {}: {error}. The bench is recorded: `lab bench --show {} --export \
+                 …` writes it elsewhere",
+                file.display(),
+                bench.start.bench
+            );
+            return failed(&why, Exit::NOT_JUDGED);
         }
     }
-    if options.json.json {
+    if options.run.json.json {
         return answer(exit, report);
     }
-    text::lines(project, state)
-        .iter()
-        .for_each(|line| say(line));
+    lines.iter().for_each(|line| say(line));
     if let Some(file) = &options.output {
         say(&format!("  the export is in {}", file.display()));
     }
     code(exit)
-}
-
-/// The exit code, as of a run with the same end.
-fn exit_of(bench: &Bench, ended: &Ended) -> Exit {
-    match (ended, bench.failed_run()) {
-        (Ended::Complete, None) => Exit::Passed,
-        (Ended::NotJudged(_), _) => Exit::NOT_JUDGED,
-        (_, Some(run)) if run.build_failed => Exit::NotBuilt,
-        (_, Some(run)) if run.outcome == Outcome::Fail => Exit::Wrong,
-        (Ended::Interrupted, None) | (_, Some(_)) => Exit::Crashed,
-        (Ended::Failed, None) => Exit::Crashed,
-    }
 }

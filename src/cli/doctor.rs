@@ -1,11 +1,12 @@
 //! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
+mod gpu_tests;
 mod machine;
 mod python;
 
 use super::harness::is_trusted;
 use super::output::FAILED;
-use super::{JsonArg, KernelArg, answer, gpu_tests, here, say, screen};
+use super::{JsonArg, KernelArg, answer, here, say, screen};
 use crate::confinement;
 use crate::screen::settings_files;
 use anyhow::Result;
@@ -299,15 +300,15 @@ fn compiler() -> Finding {
 /// folders only.
 fn sandbox() -> Finding {
     match lab_device::sandbox::support() {
-        SandboxState::Enforced { landlock } if landlock < sandbox::WITH_SIGNALS => note(
-            "sandbox",
-            format!("Landlock {landlock}, seccomp, limits; on the cpu device and on GPUs"),
-            "Linux 6.12 or later also holds back signals of a compiler's parts",
-        ),
-        SandboxState::Enforced { landlock } => well(
-            "sandbox",
-            format!("Landlock {landlock}, seccomp, limits; on the cpu device and on GPUs"),
-        ),
+        SandboxState::Enforced { landlock } => {
+            let says =
+                format!("Landlock {landlock}, seccomp, limits; on the cpu device and on GPUs");
+            if landlock < sandbox::WITH_SIGNALS {
+                let newer = "Linux 6.12 or later also holds back signals of a compiler's parts";
+                return note("sandbox", says, newer);
+            }
+            well("sandbox", says)
+        }
         SandboxState::None { why } => note(
             "sandbox",
             format!("none: {why}"),
@@ -327,11 +328,8 @@ fn of_project(subject: &Subject) -> Finding {
             );
         }
         Subject::None(why, listed) if listed.is_empty() => {
-            return ill(
-                "project",
-                why,
-                "`lab new NAME` writes a problem to begin with, `lab init` a lab.toml for a kernel that is here",
-            );
+            let begin = "`lab new NAME` writes a problem to begin with, `lab init` a lab.toml for a kernel that is here";
+            return ill("project", why, begin);
         }
         Subject::None(_, listed) => {
             let shown: Vec<&str> = listed.iter().take(LISTED).map(String::as_str).collect();
@@ -354,31 +352,25 @@ fn of_project(subject: &Subject) -> Finding {
     let own = project.config.harness.as_ref().map(ToString::to_string);
     let harness = own.as_deref().unwrap_or("built-in harness");
     let says = format!("{} by {harness}", project.kernel_name);
-    match (
-        trust::check(project, || confinement::missing(project.config.device)),
-        Repo::open(project),
-    ) {
-        (Ok(trust::Trust::Needed(request)), _) if request.command.is_some() => ill(
-            "project",
-            says,
-            "read the harness command, then `lab trust`",
-        ),
-        (Ok(trust::Trust::Needed(request)), _) if request.python.is_some() => {
-            let text = request.to_string();
-            let why = text
-                .rsplit_once(": look at")
-                .map_or(text.as_str(), |(why, _)| why);
-            ill(
-                "project",
-                format!("{says}; {why}"),
-                "look at what would run, then `lab trust`",
-            )
+    let missing = || confinement::missing(project.config.device);
+    match (trust::check(project, missing), Repo::open(project)) {
+        (Ok(trust::Trust::Needed(request)), _) => {
+            let (why, remedy) = if request.command.is_some() {
+                (None, "read the harness command, then `lab trust`")
+            } else if request.python.is_some() {
+                let text = request.to_string();
+                let why = text.rsplit_once(": look at").map(|(why, _)| why.to_owned());
+                (
+                    Some(why.unwrap_or(text)),
+                    "look at what would run, then `lab trust`",
+                )
+            } else {
+                let why = "this folder is not trusted, and there is no sandbox".to_owned();
+                (Some(why), "look at its kernels, then `lab trust`")
+            };
+            let why = why.map(|why| format!("; {why}")).unwrap_or_default();
+            ill("project", says + &why, remedy)
         }
-        (Ok(trust::Trust::Needed(_)), _) => ill(
-            "project",
-            format!("{says}; this folder is not trusted, and there is no sandbox"),
-            "look at its kernels, then `lab trust`",
-        ),
         (Err(error), _) | (_, Err(error)) => ill("project", says, format!("{error:#}")),
         (_, Ok(repo)) if let Some(obstacle) = repo::obstacle(&repo) => ill(
             "project",
@@ -406,11 +398,15 @@ fn settings() -> Finding {
     let read = settings_files::read(&file)
         .and_then(|settings| screen::choose(&settings, AppearanceChoice::default()));
     match read {
-        Ok(_) if file.exists() => well("settings", format!("{} is read", file.display())),
-        Ok(_) => well(
-            "settings",
-            format!("the defaults; {} would be read", file.display()),
-        ),
+        Ok(_) => {
+            let shown = file.display();
+            let says = if file.exists() {
+                format!("{shown} is read")
+            } else {
+                format!("the defaults; {shown} would be read")
+            };
+            well("settings", says)
+        }
         Err(why) => ill(
             "settings",
             why,

@@ -3,6 +3,7 @@
 mod facts;
 mod files;
 
+use super::bench::check_file;
 use super::{JsonArg, answer, open, say};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
@@ -52,24 +53,11 @@ enum To {
 }
 
 impl To {
-    fn form(self) -> Form {
+    /// Its word, the ending of its file, and what the judge calls it.
+    fn form(self) -> (&'static str, &'static str, Form) {
         match self {
-            To::Torch => Form::Torch,
-            To::Standalone => Form::Standalone,
-        }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            To::Torch => "torch",
-            To::Standalone => "standalone",
-        }
-    }
-
-    fn ending(self) -> &'static str {
-        match self {
-            To::Torch => "py",
-            To::Standalone => "cu",
+            To::Torch => ("torch", "py", Form::Torch),
+            To::Standalone => ("standalone", "cu", Form::Standalone),
         }
     }
 }
@@ -106,37 +94,30 @@ pub fn main(options: &ExportArgs) -> Result<ExitCode> {
     };
     let output = output_path(options, &project)?;
     refuse_inputs(&output, &project)?;
-    if !options.force && output.symlink_metadata().is_ok() {
-        bail!(
-            "{} exists: name another file with --output FILE, or replace it with --force",
-            output.display()
-        );
-    }
+    ensure!(
+        options.force || output.symlink_metadata().is_err(),
+        exists(&output)
+    );
 
     let facts = Facts::of(&repo, &project, on_disk)?;
     let text = written(options.to, &project, &files, &facts, &output)?;
     write(&output, &text.text, options.force)?;
 
-    let shown = output.display().to_string();
+    let (to, ..) = options.to.form();
+    let exported = ExportAnswer {
+        kernel: &project.kernel_name,
+        to,
+        file: output.display().to_string(),
+        commit: facts.commit,
+        run: facts.run,
+        next: text.next,
+    };
     if options.json.json {
-        return Ok(answer(
-            Exit::Passed,
-            ExportAnswer {
-                kernel: &project.kernel_name,
-                to: options.to.word(),
-                file: shown,
-                commit: facts.commit,
-                run: facts.run,
-                next: text.next,
-            },
-        ));
+        return Ok(answer(Exit::Passed, exported));
     }
-    say(&format!(
-        "wrote {shown} ({}): {}",
-        options.to.word(),
-        facts.lines.first().map_or("", String::as_str)
-    ));
-    say(&format!("next: `{}` verifies and times it", text.next));
+    let of = facts.lines.first().map_or("", String::as_str);
+    say(&format!("wrote {} ({to}): {of}", exported.file));
+    say(&format!("next: `{}` verifies and times it", exported.next));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -204,7 +185,7 @@ fn written(
             built_for: facts.built_for.as_deref(),
             file_stem: &sanitise::words(&stem),
         },
-        to.form(),
+        to.form().2,
     )
     .map_err(|why| anyhow::anyhow!(why))?;
     let next = match to {
@@ -234,36 +215,27 @@ fn interpreter(project: &Project) -> String {
 
 /// Where the export is written.
 fn output_path(options: &ExportArgs, project: &Project) -> Result<PathBuf> {
-    let ending = options.to.ending();
+    let (_, ending, _) = options.to.form();
     let Some(output) = &options.output else {
-        let name: String = project
+        let name = project
             .name()
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-            .collect();
+            .replace(|c: char| !c.is_ascii_alphanumeric(), "_");
         return Ok(PathBuf::from(format!("{name}.{ending}")));
     };
-    ensure!(
-        !output.is_dir(),
-        "cannot write the export to {}: it is a folder",
-        output.display()
-    );
+    check_file(output)?;
     ensure!(
         output.extension().is_some_and(|found| found == ending),
         "cannot write the export to {}: nvcc and Python go by a file's ending, so it must end in .{ending}",
         output.display()
     );
-    let folder = output
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    ensure!(
-        folder.is_dir(),
-        "cannot write the export to {}: there is no folder {}",
-        output.display(),
-        folder.display()
-    );
     Ok(output.clone())
+}
+
+fn exists(output: &Path) -> String {
+    format!(
+        "{} exists: name another file with --output FILE, or replace it with --force",
+        output.display()
+    )
 }
 
 /// Refuses an output that is a file of the problem itself, also with --force.
@@ -293,28 +265,20 @@ fn refuse_inputs(output: &Path, project: &Project) -> Result<()> {
 
 /// Writes the export in one step. Without `replaces`, a file that appeared meanwhile stays.
 fn write(output: &Path, text: &str, replaces: bool) -> Result<()> {
-    let cannot = || format!("cannot write {}", output.display());
-    let explained = |error| {
-        space::explain(
-            error,
-            "nothing was exported; --output FILE names another place",
-        )
+    let written = if replaces {
+        atomic_file::replace(output, text.as_bytes())
+    } else {
+        let mut file = OpenOptions::new();
+        let file = file.write(true).create_new(true).open(output);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
     };
-    if replaces {
-        return atomic_file::replace(output, text.as_bytes())
-            .with_context(cannot)
-            .map_err(explained);
+    match written {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!(exists(output)),
+        written => written
+            .with_context(|| format!("cannot write {}", output.display()))
+            .map_err(|error| {
+                let lost = "nothing was exported; --output FILE names another place";
+                space::explain(error, lost)
+            }),
     }
-    let mut file = match OpenOptions::new().write(true).create_new(true).open(output) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            bail!(
-                "{} exists: name another file with --output FILE, or replace it with --force",
-                output.display()
-            )
-        }
-        opened => opened.with_context(cannot).map_err(explained)?,
-    };
-    file.write_all(text.as_bytes())
-        .with_context(cannot)
-        .map_err(explained)
 }

@@ -1,12 +1,11 @@
 //! `lab log`: lists the experiments, oldest first.
 
-use super::json::bench::BenchDigestReport;
 use super::json::experiment::ExperimentReport;
 use super::output::say_each;
 use super::{JsonArg, KernelArg, answer, complain, here, open, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::bench::{BenchDigest, BenchStore, digest};
+use lab_core::bench::{BenchDigest, BenchStore};
 use lab_core::decide;
 use lab_core::history;
 use lab_core::history::elsewhere::Elsewhere;
@@ -14,7 +13,6 @@ use lab_core::project::Project;
 use lab_core::repo::{self, Present, Repo};
 use lab_core::run::experiment::{Experiment, Status};
 use lab_core::run::peers;
-use lab_core::run::record::Record;
 use lab_core::status::{self, ProjectStatus};
 use lab_core::store::RunIndex;
 use lab_protocol::Exit;
@@ -80,24 +78,19 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
             rows_of_other_clones: elsewhere.map_or(0, |elsewhere| elsewhere.rows),
             other_problems,
             experiments: reports.collect(),
-            benches: benches.iter().map(BenchDigestReport::of).collect(),
+            benches,
             problems: &history.problems,
         };
         answer(Exit::Passed, log)
     } else {
-        let name = if is_meant {
-            &project.kernel_name
+        let (name, this) = if is_meant {
+            (project.kernel_name.as_str(), project.argument.as_str())
         } else {
-            "every kernel"
+            ("every kernel", " KERNEL")
         };
         say(&format!("{name}  {}", status.head.label()));
         say_each(listed.iter().map(|e| as_text(e, show_all)));
         if listed.is_empty() {
-            let this = if is_meant {
-                &project.argument
-            } else {
-                " KERNEL"
-            };
             say(&format!(
                 "no experiment yet: `lab run{this}`, then `lab keep{this} -m TEXT` or `lab discard{this} -m TEXT`"
             ));
@@ -116,17 +109,20 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         benches
             .iter()
             .for_each(|bench| say(&format!("of the present bytes: {bench}")));
-        if let Some(run) = undecided(&status) {
-            let foreign = if status.last.as_ref().is_some_and(Record::is_foreign) {
+        if let Some((run, last)) = undecided(&status).zip(status.last.as_ref()) {
+            let foreign = if last.is_foreign() {
                 "foreign and "
             } else {
                 ""
             };
-            let draft = status.last.as_ref().and_then(|last| last.draft.as_ref());
-            let said = draft
-                .map(|draft| format!(": {}", draft.description))
-                .unwrap_or_default();
-            say(&format!("run {run} is {foreign}undecided{said}"));
+            let said = last
+                .draft
+                .as_ref()
+                .map(|draft| format!(": {}", draft.description));
+            say(&format!(
+                "run {run} is {foreign}undecided{}",
+                said.unwrap_or_default()
+            ));
         }
         ExitCode::SUCCESS
     };
@@ -150,7 +146,7 @@ struct LogAnswer<'a> {
     /// Oldest first.
     experiments: Vec<ExperimentReport>,
     /// The benches of the present bytes, newest first.
-    benches: Vec<BenchDigestReport>,
+    benches: Vec<BenchDigest>,
     /// A sentence for each damaged record, each row that cannot be read, and the missing rows of
     /// each ledger.
     problems: &'a [String],
@@ -187,7 +183,7 @@ impl OtherProblem {
 /// The benches of the present bytes. `None` if the kernel cannot be read.
 fn present_benches(project: &Project, status: &ProjectStatus) -> Option<Vec<BenchDigest>> {
     let store = BenchStore::new(&project.lab_dir);
-    Some(digest::benches(
+    Some(BenchDigest::of_bytes(
         &store,
         &project.kernel_name,
         status.present().ok()?,
@@ -210,35 +206,28 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
     } else {
         format!("{:>12} {:>13}", "-", "-")
     };
-    let emulated = if experiment.emulated {
-        "  (emulated)"
-    } else {
-        ""
-    };
-    let peer = peers::fastest(&experiment.peers)
-        .map(|peer| format!("  ({peer})"))
-        .unwrap_or_default();
-    let foreign = if experiment.foreign {
-        "  (foreign)"
-    } else {
-        ""
-    };
     let kernel = match &experiment.kernel {
         Some(kernel) if with_kernel => format!("{kernel}  "),
         Some(_) => String::new(),
         None => "(unknown problem)  ".to_owned(),
     };
-    let renamed = experiment
-        .renamed_from
-        .as_ref()
-        .map(|from| format!("  (was {from})"))
-        .unwrap_or_default();
-    format!(
-        "{:<8} {:<7} {figures}  {kernel}{}{peer}{emulated}{foreign}{renamed}",
-        row.commit,
-        row.status.word(),
-        row.description
-    )
+    let remark = |is_so: bool, text: &str| is_so.then(|| text.to_owned());
+    let remarks = [
+        peers::fastest(&experiment.peers).map(|peer| peer.to_string()),
+        remark(experiment.emulated, "emulated"),
+        remark(experiment.foreign, "foreign"),
+        experiment
+            .renamed_from
+            .as_ref()
+            .map(|from| format!("was {from}")),
+    ];
+    let remarks: String = remarks
+        .into_iter()
+        .flatten()
+        .map(|it| format!("  ({it})"))
+        .collect();
+    let (commit, status, description) = (&row.commit, row.status.word(), &row.description);
+    format!("{commit:<8} {status:<7} {figures}  {kernel}{description}{remarks}")
 }
 
 /// An experiment as JSON.

@@ -12,7 +12,6 @@ mod describe;
 mod doctor;
 mod export;
 mod fetch;
-mod gpu_tests;
 mod harness;
 pub mod help;
 mod init;
@@ -21,7 +20,6 @@ mod json;
 mod lessons;
 mod log;
 mod mcp;
-mod measure;
 mod new;
 mod output;
 mod peer_lines;
@@ -34,13 +32,18 @@ mod rules;
 mod run;
 mod run_ncu;
 pub mod screen;
+mod table;
 mod theme;
 mod trust;
 mod undo;
+mod verdict;
 
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use lab_core::bench::NotBenched;
 use lab_core::project::Project;
+use lab_core::runner::execute::NotRun;
+use lab_core::text::shell;
 use lab_protocol::Exit;
 use lab_tui::theme::AppearanceChoice;
 use output::{answer, code, complain, failed, refused, say, say_batch, say_batch_of_run};
@@ -117,13 +120,12 @@ enum Command {
     Check(check::CheckArgs),
     /// Profile one launch of the present bytes under Nsight Compute; gives no verdict
     Profile(profile::ProfileArgs),
-    /// Judge the present bytes with the warm-up, iterations and trials of lab.toml
-    Measure(measure::MeasureArgs),
     /// Let a command edit the kernel again and again; judge, keep or discard each edit by rule
     Auto(auto::AutoArgs),
     /// Print the contract between `lab auto` and the command that edits the kernel
     AgentGuide,
-    /// Measure all workloads in several independent runs by a fixed discipline; decides nothing
+    /// Measure all workloads in several independent runs by a fixed discipline, or once, for a
+    /// verdict (--verdict)
     Bench(bench::BenchArgs),
     /// List the problem's peers with their last figures; `lab peers new` adds the first
     Peers(peers::PeersArgs),
@@ -180,6 +182,12 @@ enum Command {
     HarnessWorker,
     #[command(hide = true)]
     Supervise(run::SuperviseArgs),
+    /// The word of earlier versions
+    #[command(hide = true, disable_help_flag = true)]
+    Measure {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        options: Vec<String>,
+    },
 }
 
 /// The command line with all its commands and options, from which help, man pages, completions and
@@ -210,7 +218,6 @@ pub fn main() -> ExitCode {
             Command::Run(_)
                 | Command::Check(_)
                 | Command::Profile(_)
-                | Command::Measure(_)
                 | Command::Bench(_)
                 | Command::Auto(_)
                 | Command::Keep(_)
@@ -234,12 +241,20 @@ fn command(cli: Cli) -> ExitCode {
             screen::screen(&from, cli.kernel.kernel.as_deref(), cli.appearance.into())
         }),
         // These report errors themselves, with the exit codes of the protocol.
-        Some(Command::Run(options)) if options.ncu => return run_ncu::main(&options.run),
-        Some(Command::Run(options)) => return run::main(&options),
+        Some(Command::Run(options)) if options.ncu => of_judging(run_ncu::main(&options.run)),
+        Some(Command::Run(options)) => of_judging(run::main(&options)),
         Some(Command::Check(options)) => return check::main(&options),
-        Some(Command::Profile(options)) => return profile::main(&options),
-        Some(Command::Measure(options)) => return measure::main(&options),
-        Some(Command::Bench(options)) => return bench::main(&options),
+        Some(Command::Profile(options)) => of_judging(profile::main(&options)),
+        Some(Command::Bench(options)) => of_judging(bench::main(&options)),
+        Some(Command::Measure { options }) => {
+            let words = options.iter().map(|option| shell::quote(option));
+            let now = ["lab bench --verdict".to_owned()].into_iter().chain(words);
+            let now = now.collect::<Vec<_>>().join(" ");
+            return failed(
+                &format!("`lab measure` is gone: `{now}` does the same"),
+                Exit::Usage,
+            );
+        }
         Some(Command::Supervise(options)) => return run::supervise(&options),
         Some(Command::Probe(options)) => return probe::main(&options),
         Some(Command::Harness(options)) => return harness::main(*options),
@@ -270,6 +285,24 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Completions(options)) => return completions::main(&options, definition()),
     };
     outcome.unwrap_or_else(|error| failed(&format!("{error:#}"), output::FAILED))
+}
+
+/// The end of a command that judges: an error has the exit code of a run that was not judged, and
+/// wrong arguments have [`Exit::Usage`].
+fn of_judging(outcome: Result<ExitCode>) -> Result<ExitCode> {
+    outcome.or_else(|error| {
+        let not_run = error
+            .downcast_ref::<NotRun>()
+            .map(|why| (why.to_string(), why.exit()));
+        let not_benched = || {
+            error
+                .downcast_ref::<NotBenched>()
+                .map(|why| (why.to_string(), why.exit()))
+        };
+        let wrong = || (format!("{error:#}"), Exit::Usage);
+        let (why, exit) = not_run.or_else(not_benched).unwrap_or_else(wrong);
+        Ok(failed(&why, exit))
+    })
 }
 
 fn here() -> Result<PathBuf> {

@@ -2,6 +2,7 @@
 //! Everything goes through [`console`], which cleans it.
 
 use super::json;
+use crate::screen::terminal::panicked;
 use lab_core::decide::Refusal;
 use lab_core::runner::follow::Batch;
 use lab_protocol::report::parse;
@@ -182,23 +183,13 @@ pub fn install_panic_hook() {
     }));
 }
 
-/// A panic in words: its thread, message and place.
 fn of_panic(info: &PanicHookInfo) -> String {
-    let payload = info.payload();
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
-    let place = info
-        .location()
-        .map(|l| format!(" ({}:{})", l.file(), l.line()))
-        .unwrap_or_default();
-    let name = thread::current().name().unwrap_or("a worker").to_owned();
+    let (name, text) = panicked(info);
     let report = "this is an error of lab itself: please report it, with RUST_BACKTRACE=1 set";
     let trace = std::backtrace::Backtrace::capture();
     let trace = match trace.status() {
         std::backtrace::BacktraceStatus::Captured => format!("\n{trace}"),
         _ => String::new(),
     };
-    format!("the thread {name} panicked: {text}{place}\n{report}{trace}")
+    format!("the thread {name} panicked: {text}\n{report}{trace}")
 }

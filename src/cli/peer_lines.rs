@@ -1,13 +1,14 @@
 //! What commands print about the peers that a kernel was timed beside.
 
+use super::table::table;
 use jiff::Timestamp;
 use lab_core::history::last_peers::LastPeers;
 use lab_core::run::peers::{self, MeasuredPeer};
 use lab_core::text::age;
 use lab_core::text::figures::figure;
 
-/// Most workloads of a peer that are listed; all of them are in `--json`.
-const LISTED: usize = 12;
+/// Most workloads that are listed.
+pub const LISTED: usize = 12;
 
 /// The lines of each peer: the ratio, what was called with which packages, and each workload.
 pub fn lines(peers: &[MeasuredPeer]) -> Vec<String> {
@@ -31,34 +32,31 @@ fn of_peer(measured: &MeasuredPeer) -> Vec<String> {
     if !details.is_empty() {
         lines.push(format!("    {}", details.join("  ")));
     }
-    lines.extend(
-        peer.left_out
-            .iter()
-            .take(LISTED)
-            .map(|left| format!("    not {}: {}", left.name, left.why)),
-    );
+    let left_out = peer.left_out.iter().take(LISTED);
+    lines.extend(left_out.map(|left| format!("    not {}: {}", left.name, left.why)));
     if peer.left_out.len() > LISTED {
-        lines.push(format!(
-            "    … and not {} more: --json lists all",
-            peer.left_out.len() - LISTED
-        ));
+        let more = peer.left_out.len() - LISTED;
+        lines.push(format!("    … and not {more} more: --json lists all"));
     }
-    let widest = peer
+    let rows = peer
         .workloads
         .iter()
-        .take(LISTED)
-        .map(|w| w.name.chars().count())
-        .max()
-        .unwrap_or(0);
-    let workloads = peer.workloads.iter().take(LISTED);
-    lines.extend(workloads.map(|w| format!("    {:widest$}  {}", w.name, w.ratio)));
-    if peer.workloads.len() > LISTED {
-        lines.push(format!(
-            "    … {} more: --json lists all",
-            peer.workloads.len() - LISTED
-        ));
-    }
+        .map(|it| [it.name.clone(), it.ratio.to_string()]);
+    let rows = listed(rows, |more| format!("… {more} more: --json lists all"));
+    lines.extend(rows.into_iter().map(|row| format!("  {row}")));
     lines
+}
+
+/// Named figures below one another, indented. Of many, the first ones and what `rest` says of the
+/// others.
+pub fn listed(
+    rows: impl ExactSizeIterator<Item = [String; 2]>,
+    rest: impl FnOnce(usize) -> String,
+) -> Vec<String> {
+    let left = rows.len().saturating_sub(LISTED);
+    let mut lines = table(&rows.take(LISTED).collect::<Vec<_>>());
+    lines.extend((left > 0).then(|| rest(left)));
+    lines.iter().map(|line| format!("  {line}")).collect()
 }
 
 /// `1.65× F.rms_norm (1.63 … 1.67), 2 h ago`, of the fastest peer.

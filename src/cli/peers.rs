@@ -1,6 +1,6 @@
 //! `lab peers`: lists the problem's peers with their last figures, and adds the first one.
 
-use super::json::peers::PeerFigureReport;
+use super::table::table;
 use super::{JsonArg, KernelArg, answer, failed, open, problem_file, say};
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -47,12 +47,12 @@ struct NewPeerArgs {
 
 /// What `lab peers` prints with `--json`.
 #[derive(Serialize)]
-struct PeersAnswer {
-    kernel: String,
+struct PeersAnswer<'a> {
+    kernel: &'a str,
     /// Whether the figures are the incumbent's, because nobody timed the peers beside the present
     /// bytes.
     of_incumbent: bool,
-    device: Option<String>,
+    device: Option<&'a str>,
     peers: Vec<ListedPeer>,
 }
 
@@ -63,7 +63,9 @@ struct ListedPeer {
     /// `None` of a kernel.cu.
     function: Option<String>,
     #[serde(flatten)]
-    figure: PeerFigureReport,
+    figure: PeerFigure,
+    #[serde(skip)]
+    is_timed: bool,
 }
 
 /// What `lab peers new` prints with `--json`.
@@ -105,86 +107,79 @@ fn list(options: &PeersArgs) -> Result<ExitCode> {
     };
     let known = tried.as_ref().or(status.peers.as_ref());
     let of_incumbent = known.is_some_and(|known| !of_present(known));
-    let figure = |table: &PeerTable| {
-        let found =
-            known.and_then(|known| known.peers.iter().find(|figure| figure.name == table.name));
-        found.cloned()
+    let listed = |table: PeerTable| {
+        let mut figures = known.iter().flat_map(|known| &known.peers);
+        let figure = figures.find(|figure| figure.name == table.name).cloned();
+        ListedPeer {
+            is_timed: figure.is_some(),
+            figure: figure.unwrap_or_else(|| PeerFigure::untimed(table.name)),
+            file: table.file,
+            function: table.function,
+        }
     };
+    let peers: Vec<ListedPeer> = tables.into_iter().map(listed).collect();
     if options.json.json {
-        let listed = |table: PeerTable| {
-            let none = || PeerFigure {
-                name: table.name.clone(),
-                ratio: None,
-                part: None,
-                measured: None,
-                failure: None,
-            };
-            let figure = PeerFigureReport::of(&figure(&table).unwrap_or_else(none));
-            ListedPeer {
-                file: table.file,
-                function: table.function,
-                figure,
-            }
+        let listed = PeersAnswer {
+            kernel: &project.kernel_name,
+            of_incumbent,
+            device: known.and_then(|known| known.device.as_deref()),
+            peers,
         };
-        return Ok(answer(
-            Exit::Passed,
-            PeersAnswer {
-                kernel: project.kernel_name.clone(),
-                of_incumbent,
-                device: known.and_then(|known| known.device.clone()),
-                peers: tables.into_iter().map(listed).collect(),
-            },
-        ));
+        return Ok(answer(Exit::Passed, listed));
     }
-    let this = &project.argument;
-    if tables.is_empty() {
+    let (this, kernel) = (&project.argument, &project.kernel_name);
+    if peers.is_empty() {
         say(&format!(
-            "{} has no peers: `lab peers new{this}` adds the first",
-            project.kernel_name
+            "{kernel} has no peers: `lab peers new{this}` adds the first"
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    say(&format!("peers of {}", project.kernel_name));
-    let width =
-        |of: fn(&PeerTable) -> String| tables.iter().map(|table| of(table).chars().count()).max();
-    let (name, from) = (width(|table| table.name.clone()), width(source));
-    let (name, from) = (name.unwrap_or(0), from.unwrap_or(0));
-    for table in &tables {
-        let text = in_words(figure(table).as_ref(), of_incumbent);
-        say(&format!(
-            "  {:name$}  {:from$}  {text}",
-            table.name,
-            source(table)
-        ));
-    }
-    say(&format!("`lab measure{this}` times the kernel beside them"));
+    say(&format!("peers of {kernel}"));
+    let whose = if of_incumbent { "the incumbent: " } else { "" };
+    let rows = peers.iter().map(|peer| {
+        [
+            peer.figure.name.clone(),
+            peer.source(),
+            peer.in_words(whose),
+        ]
+    });
+    table(&rows.collect::<Vec<_>>())
+        .iter()
+        .for_each(|row| say(&format!("  {row}")));
+    say(&format!(
+        "`lab bench --verdict{this}` times the kernel beside them"
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
-/// `peer.py: rms_norm`, or the path of a kernel.cu.
-fn source(table: &PeerTable) -> String {
-    match &table.function {
-        Some(function) => format!("{}: {function}", table.file),
-        None => table.file.clone(),
+impl ListedPeer {
+    /// `peer.py: rms_norm`, or the path of a kernel.cu.
+    fn source(&self) -> String {
+        match &self.function {
+            Some(function) => format!("{}: {function}", self.file),
+            None => self.file.clone(),
+        }
     }
-}
 
-fn in_words(figure: Option<&PeerFigure>, of_incumbent: bool) -> String {
-    let Some(figure) = figure else {
-        return "not timed yet".to_owned();
-    };
-    let age = figure
-        .measured
-        .map(|then| format!(", {}", age::since(then, Timestamp::now())));
-    let whose = if of_incumbent { "the incumbent: " } else { "" };
-    let text = match (&figure.ratio, &figure.failure) {
-        (Some(ratio), _) => figure
-            .part
-            .map_or_else(|| ratio.to_string(), |part| format!("{ratio}, {part}")),
-        (None, Some(why)) => format!("not compared: {why}"),
-        (None, None) => "not compared".to_owned(),
-    };
-    format!("{whose}{text}{}", age.unwrap_or_default())
+    fn in_words(&self, whose: &str) -> String {
+        let PeerFigure {
+            ratio,
+            part,
+            measured,
+            failure,
+            ..
+        } = &self.figure;
+        if !self.is_timed {
+            return "not timed yet".to_owned();
+        }
+        let age = measured.map(|then| format!(", {}", age::since(then, Timestamp::now())));
+        let text = match (ratio, failure) {
+            (Some(ratio), _) => part.map_or(ratio.to_string(), |part| format!("{ratio}, {part}")),
+            (None, Some(why)) => format!("not compared: {why}"),
+            (None, None) => "not compared".to_owned(),
+        };
+        format!("{whose}{text}{}", age.unwrap_or_default())
+    }
 }
 
 fn add(options: &NewPeerArgs) -> Result<ExitCode> {
@@ -223,7 +218,7 @@ fn add(options: &NewPeerArgs) -> Result<ExitCode> {
         ));
     }
     say(&format!(
-        "next: `lab measure{this}` times the kernel beside it. docs/peers.md shows how to write others"
+        "next: `lab bench --verdict{this}` times the kernel beside it. docs/peers.md shows how to write others"
     ));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,15 +1,14 @@
 //! `lab profile`: reads the counters of one launch of the present bytes, or times a launch of each
 //! workload.
 
-use super::interrupt::end_on_signals;
-use super::{JsonArg, KernelArg, answer, code, failed, open, say, say_batch};
+use super::interrupt::controlled;
+use super::{JsonArg, KernelArg, answer, open, say, say_batch};
 use crate::confinement;
 use anyhow::{Context, Result};
 use clap::Args;
 use lab_core::profile::digest::digest;
 use lab_core::project::Project;
 use lab_core::runner::execute::NotRun;
-use lab_core::runner::process::Control;
 use lab_core::runner::profiling::{self, ProfileSpec, Profiled};
 use lab_core::store::RunIndex;
 use lab_protocol::profile::{Profile, ProfileSet, WorkloadDurations};
@@ -17,7 +16,6 @@ use lab_protocol::{Exit, Target};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 #[derive(Args, Debug)]
 pub struct ProfileArgs {
@@ -43,11 +41,8 @@ pub struct ProfileArgs {
     device: Option<Target>,
 }
 
-pub fn main(options: &ProfileArgs) -> ExitCode {
-    let project = match open(options.kernel.kernel.as_deref()) {
-        Ok(project) => project,
-        Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
-    };
+pub fn main(options: &ProfileArgs) -> Result<ExitCode> {
+    let project = open(options.kernel.kernel.as_deref())?;
     let spec = ProfileSpec {
         workload: options
             .workload
@@ -57,17 +52,12 @@ pub fn main(options: &ProfileArgs) -> ExitCode {
         keeps_report: options.keep_report,
         ..ProfileSpec::new(options.set)
     };
-    match make(&project, spec, !options.json.json) {
-        Ok(profiled) => report(&project, &profiled, options)
-            .unwrap_or_else(|error| failed(&format!("{error:#}"), Exit::NOT_JUDGED)),
-        Err(error) => failed(&error.to_string(), error.exit()),
-    }
+    let profiled = make(&project, spec, !options.json.json)?;
+    Ok(report(&project, &profiled, options).map_err(NotRun::Failed)?)
 }
 
 /// Makes a profile on this thread; a signal ends it. With `says` prints what the harness prints.
 pub fn make(project: &Project, spec: ProfileSpec, says: bool) -> Result<Profiled, NotRun> {
-    let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
-    end_on_signals(control.clone())?;
     let spec = ProfileSpec {
         confinement: confinement::missing,
         ..spec
@@ -76,7 +66,7 @@ pub fn make(project: &Project, spec: ProfileSpec, says: bool) -> Result<Profiled
         project,
         &spec,
         &mut RunIndex::new(project),
-        &control,
+        &*controlled()?,
         |_, batch| {
             if says {
                 say_batch(&batch);
@@ -87,9 +77,10 @@ pub fn make(project: &Project, spec: ProfileSpec, says: bool) -> Result<Profiled
 
 fn report(project: &Project, profiled: &Profiled, options: &ProfileArgs) -> Result<ExitCode> {
     let (run, path) = (profiled.run.0, profiled.path.display().to_string());
+    let json = options.json.json;
     if options.workloads.is_some() {
         let durations: WorkloadDurations = read(project, profiled)?;
-        if options.json.json {
+        if json {
             return Ok(answer(
                 Exit::Passed,
                 DurationsAnswer {
@@ -100,44 +91,35 @@ fn report(project: &Project, profiled: &Profiled, options: &ProfileArgs) -> Resu
             ));
         }
         say("");
+        let line = |us: f64, what: &str| say(&format!("{us:>12.3} µs  {what}"));
         for workload in &durations.workloads {
             let filter = if workload.used_fallback_filter {
                 "  (every kernel of the process)"
             } else {
                 ""
             };
-            say(&format!(
-                "{:>12.3} µs  {}{filter}",
-                workload.us, workload.name
-            ));
+            line(workload.us, &format!("{}{filter}", workload.name));
         }
-        say(&format!(
-            "{:>12.3} µs  arithmetic mean of {}",
-            durations.mean_us,
-            durations.workloads.len()
-        ));
+        let count = durations.workloads.len();
+        line(durations.mean_us, &format!("arithmetic mean of {count}"));
         say(&format!("run {run}: {path}"));
-        return Ok(code(Exit::Passed));
+        return Ok(ExitCode::SUCCESS);
     }
     let profile: Profile = read(project, profiled)?;
-    if options.json.json {
-        let digest = digest(&profile);
-        return Ok(answer(
-            Exit::Passed,
-            ProfileAnswer {
-                run,
-                path,
-                digest,
-                profile,
-            },
-        ));
+    let digest = digest(&profile);
+    if json {
+        let answered = ProfileAnswer {
+            run,
+            path,
+            digest,
+            profile,
+        };
+        return Ok(answer(Exit::Passed, answered));
     }
     say("");
-    for line in digest(&profile) {
-        say(&line);
-    }
+    digest.iter().for_each(|line| say(line));
     say(&format!("profile of run {run}: {path}"));
-    Ok(code(Exit::Passed))
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Most bytes of a file that are read.

@@ -1,14 +1,15 @@
 //! `lab theme`: lists the colour schemes, or shows one in this terminal.
 
 use super::output::say_styled;
+use super::table::table;
 use super::{AppearanceArgs, complain, say, screen};
 use crate::screen::appearance_files;
 use anyhow::{Error, Result};
 use clap::Args;
 use lab_protocol::console;
 use lab_tui::highlight::{HighlightCache, Highlighter, SyntaxRole};
-use lab_tui::text::{pad, printable, width};
-use lab_tui::theme::{Appearance, Catalogue, ColorDepth, DiffRole, Theme, ThemeOrigin};
+use lab_tui::text::{printable, width};
+use lab_tui::theme::{Appearance, Catalogue, ColorDepth, DiffRole, Theme, ThemeEntry, ThemeOrigin};
 use ratatui::style::{Color, Modifier, Style};
 use std::process::ExitCode;
 
@@ -62,29 +63,18 @@ pub fn main(options: &ThemeArgs) -> Result<ExitCode> {
 }
 
 fn list(catalogue: &Catalogue) {
-    let longest = catalogue
-        .entries
-        .iter()
-        .map(|entry| entry.name.len())
-        .max()
-        .unwrap_or(0);
-    for entry in &catalogue.entries {
+    let row = |entry: &ThemeEntry| {
         let variant = entry.variant().map_or("", |variant| variant.word());
         let about = match (&entry.origin, &entry.scheme) {
             (ThemeOrigin::User(file), _) => file.display().to_string(),
             (_, Some(scheme)) => scheme.author.clone(),
             (_, None) => "the terminal's own sixteen colours".to_owned(),
         };
-        say(&format!(
-            "{}  {}  {}",
-            pad(&printable(&entry.name), longest),
-            pad(variant, 5),
-            printable(&about)
-        ));
-    }
-    for (_, why) in &catalogue.problems {
-        complain(why);
-    }
+        [entry.name.as_str(), variant, &about].map(|cell| printable(cell).into_owned())
+    };
+    let rows: Vec<_> = catalogue.entries.iter().map(row).collect();
+    table(&rows).iter().for_each(|row| say(row));
+    catalogue.problems.iter().for_each(|(_, why)| complain(why));
 }
 
 fn preview(theme: &Theme, painted: fn(&str, Style) -> String) -> Result<(), String> {

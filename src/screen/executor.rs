@@ -1,12 +1,12 @@
 //! Carries out effects by passing each to the thread that does the work. Nothing here blocks.
 
 use crate::confinement;
-use crate::screen::highlighter::HighlightWorker;
-use crate::screen::profiler::Profiler;
-use crate::screen::repository_worker::{Opening, RepositoryWorker};
+use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::{SettingsWorker, UserFiles};
-use crate::screen::telemetry_monitor::TelemetryMonitor;
-use crate::screen::view_loader::ViewLoader;
+use crate::screen::telemetry_monitor::Watched;
+use crate::screen::view_loader::ViewAsked;
+use crate::screen::worker::Worker;
+use crate::screen::{highlighter, profiler, repository_worker, telemetry_monitor, view_loader};
 use lab_core::project::Project;
 use lab_core::runner::Runner;
 use lab_core::runner::spec::RunSpec;
@@ -15,19 +15,21 @@ use lab_tui::event::Event;
 use lab_tui::reply::HighlightReply;
 use lab_tui::request::{HighlightRequest, RepositoryRequest, TelemetryRequest};
 use lab_tui::source::SourceVersion;
+use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 /// Owns the threads. Dropping it ends the run in progress and waits for a decision in progress.
 pub struct Executor {
+    project: RefCell<Arc<Project>>,
     runner: Runner,
-    profiler: Profiler,
-    repository: RepositoryWorker,
-    views: ViewLoader,
-    telemetry: TelemetryMonitor,
+    profiler: Worker<Arc<Project>>,
+    repository: Worker<RepositoryRequest>,
+    views: Worker<ViewAsked>,
+    telemetry: Worker<Watched>,
     settings: SettingsWorker,
-    highlighter: HighlightWorker<SourceVersion>,
+    highlighter: Worker<highlighter::Text<SourceVersion>>,
 }
 
 impl Executor {
@@ -43,35 +45,29 @@ impl Executor {
             confinement::missing,
             Arc::new(move |event| drop(sink.send(Event::Run(event)))),
         )?;
-        let repository = RepositoryWorker::start(Arc::clone(project), opening, events.clone())?;
-        let views = ViewLoader::start(Arc::clone(project), events.clone())?;
         let sink = events.clone();
-        let highlighter = HighlightWorker::start(move |which, text, colours| {
-            drop(sink.send(Event::Highlighted(HighlightReply {
-                which,
-                text,
-                colours,
-            })));
-        })?;
-        let telemetry = TelemetryMonitor::start(events.clone())?;
-        let settings = SettingsWorker::start(files, events.clone())?;
-        let profiler = Profiler::new(Arc::clone(project), events.clone());
         Ok(Executor {
+            project: RefCell::new(Arc::clone(project)),
             runner,
-            profiler,
-            repository,
-            views,
-            telemetry,
-            settings,
-            highlighter,
+            profiler: profiler::start(events.clone())?,
+            repository: repository_worker::start(Arc::clone(project), opening, events.clone())?,
+            views: view_loader::start(events.clone())?,
+            telemetry: telemetry_monitor::start(events.clone())?,
+            settings: SettingsWorker::start(files, events.clone())?,
+            highlighter: highlighter::start(move |which, text, colours| {
+                drop(sink.send(Event::Highlighted(HighlightReply {
+                    which,
+                    text,
+                    colours,
+                })));
+            })?,
         })
     }
 
     /// Uses this project from now on, because lab.toml changed.
     pub fn adopt(&self, project: &Arc<Project>) {
         self.runner.set_project(Arc::clone(project));
-        self.views.adopt(project);
-        self.profiler.adopt(project);
+        self.project.replace(Arc::clone(project));
     }
 
     /// Carries out an effect. Effects on the terminal are returned: the main loop owns it.
@@ -81,25 +77,29 @@ impl Executor {
                 inputs,
                 ..RunSpec::new(reason)
             }),
-            Effect::StartProfile => self.profiler.start(),
+            Effect::StartProfile => {
+                self.profiler.stop();
+                self.profiler.ask(Arc::clone(&self.project.borrow()));
+            }
             Effect::StopProfile => self.profiler.stop(),
             Effect::KillRun => self.runner.kill(),
             Effect::Repository(request) => self.repository.ask(request),
-            Effect::StopKeep => self.repository.stop_keep(),
+            Effect::StopKeep => self.repository.stop(),
             Effect::Refresh => {
                 self.runner.check_standby();
                 self.repository.ask(RepositoryRequest::Look);
             }
-            Effect::Telemetry(TelemetryRequest::Watch(uuid)) => self.telemetry.look(Some(uuid)),
-            Effect::Telemetry(TelemetryRequest::Stop) => self.telemetry.look(None),
+            Effect::Telemetry(TelemetryRequest::Watch(uuid)) => self.telemetry.ask(Some(uuid)),
+            Effect::Telemetry(TelemetryRequest::Stop) => self.telemetry.ask(None),
             Effect::Highlight(HighlightRequest {
                 which,
                 language,
                 text,
-            }) => {
-                self.highlighter.ask(which, language, text.into());
+            }) => self.highlighter.ask((which, language, text.into())),
+            Effect::View(request) => {
+                self.views
+                    .ask((Arc::clone(&self.project.borrow()), request));
             }
-            Effect::View(request) => self.views.ask(request),
             Effect::Settings(request) => self.settings.ask(request),
             Effect::Copy(_)
             | Effect::Notify(..)

@@ -20,6 +20,7 @@ pub mod telemetry_monitor;
 pub mod terminal;
 pub mod view_loader;
 mod watchdog;
+pub mod worker;
 
 use crate::screen::executor::Executor;
 use crate::screen::inbox::Inbox;

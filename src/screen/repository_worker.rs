@@ -1,6 +1,7 @@
 //! The repository worker: the thread that reads and writes disk and git for the screen. It answers
 //! one request after the other, so a look at the repository never sees half a decision.
 
+use crate::screen::worker::{Requests, Worker};
 use jiff::Timestamp;
 use lab_core::decide::{Decided, Refusal, Undone};
 use lab_core::message::Message;
@@ -20,11 +21,9 @@ use lab_core::{auto, decide, history, repo, status};
 use lab_tui::event::Event;
 use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
 use lab_tui::request::RepositoryRequest;
-use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 /// The git log shows at most this many commits.
 const COMMITS: usize = 500;
@@ -44,116 +43,42 @@ pub struct Opening {
     pub kernel: Option<PathBuf>,
 }
 
-pub struct RepositoryWorker {
-    requests: Option<Sender<RepositoryRequest>>,
-    keep: Arc<Mutex<CheckControl>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-/// The held-out check before a keep. Another thread can end it.
-#[derive(Default)]
-struct CheckControl {
-    running: Option<Arc<Control>>,
-    /// The screen closes: no further check starts.
-    closing: bool,
-}
-
-fn lock(keep: &Mutex<CheckControl>) -> MutexGuard<'_, CheckControl> {
-    keep.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl RepositoryWorker {
-    pub fn start(
-        project: Arc<Project>,
-        opening: Opening,
-        events: Sender<Event>,
-    ) -> std::io::Result<Self> {
-        let (requests, inbox) = mpsc::channel();
-        let keep = Arc::<Mutex<CheckControl>>::default();
-        let index = RunIndex::new(&project);
-        let mut worker = RepositoryThread {
-            project,
-            opening,
-            events,
-            watcher: None,
-            keep: keep.clone(),
-            index,
-        };
-        let thread = thread::Builder::new()
-            .name("repository".to_owned())
-            .spawn(move || {
-                // First, because this may put a kernel on disk, which the watcher must not report
-                // as a save.
-                let resumed = decide::resume(&worker.project).map_err(in_one_line);
-                if let Some(text) = resumed.unwrap_or_else(Some) {
-                    let _ = worker
-                        .events
-                        .send(Event::Watch(watch::WatchEvent::Problem(text)));
-                }
-                // Before the first look, so that a save between the two is not missed.
-                worker.watch();
-                let mut waiting = VecDeque::new();
-                while let Some(request) = next(&inbox, &mut waiting) {
-                    let answer = worker.answer(request);
-                    if worker.events.send(Event::Repository(answer)).is_err() {
-                        return;
-                    }
-                }
-            })?;
-        Ok(RepositoryWorker {
-            requests: Some(requests),
-            keep,
-            thread: Some(thread),
-        })
-    }
-
-    /// Ends the held-out check before a keep, if one runs.
-    pub fn stop_keep(&self) {
-        if let Some(control) = &lock(&self.keep).running {
-            control.end();
+/// Starts the thread. A keep that is still being checked is ended by [`Worker::stop`] and with the
+/// screen; a decision that is being carried out is waited for.
+pub fn start(
+    project: Arc<Project>,
+    opening: Opening,
+    events: Sender<Event>,
+) -> std::io::Result<Worker<RepositoryRequest>> {
+    let index = RunIndex::new(&project);
+    let mut thread = RepositoryThread {
+        project,
+        opening,
+        events,
+        watcher: None,
+        index,
+    };
+    Worker::start("repository", replaces, move |requests| {
+        // First, because this may put a kernel on disk, which the watcher must not report as a
+        // save.
+        let resumed = decide::resume(&thread.project).map_err(in_one_line);
+        if let Some(text) = resumed.unwrap_or_else(Some) {
+            thread.warn(text);
         }
-    }
-
-    pub fn ask(&self, request: RepositoryRequest) {
-        if let Some(requests) = &self.requests {
-            // The channel is closed only after the worker has panicked, and the panic hook has
-            // reported that.
-            let _ = requests.send(request);
+        // Before the first look, so that a save between the two is not missed.
+        thread.watch();
+        while let Some(request) = requests.wait() {
+            let answer = thread.answer(request, requests);
+            if thread.events.send(Event::Repository(answer)).is_err() {
+                return;
+            }
         }
-    }
+    })
 }
 
-impl Drop for RepositoryWorker {
-    /// Waits for a decision that is being carried out. A keep that is still being checked is
-    /// cancelled.
-    fn drop(&mut self) {
-        lock(&self.keep).closing = true;
-        self.stop_keep();
-        drop(self.requests.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Returns the next request. Of several waiting looks only the last is answered.
-fn next(
-    inbox: &mpsc::Receiver<RepositoryRequest>,
-    waiting: &mut VecDeque<RepositoryRequest>,
-) -> Option<RepositoryRequest> {
-    if waiting.is_empty() {
-        waiting.push_back(inbox.recv().ok()?);
-    }
-    waiting.extend(inbox.try_iter());
-    if let Some(last) = waiting.iter().rposition(|r| *r == RepositoryRequest::Look) {
-        let mut at = 0;
-        waiting.retain(|request| {
-            let keep = *request != RepositoryRequest::Look || at == last;
-            at += 1;
-            keep
-        });
-    }
-    waiting.pop_front()
+/// Of several waiting looks only the last is answered.
+pub fn replaces(known: &RepositoryRequest, new: &RepositoryRequest) -> bool {
+    *known == RepositoryRequest::Look && *new == RepositoryRequest::Look
 }
 
 struct RepositoryThread {
@@ -161,7 +86,6 @@ struct RepositoryThread {
     opening: Opening,
     events: Sender<Event>,
     watcher: Option<Watcher>,
-    keep: Arc<Mutex<CheckControl>>,
     /// The index of all runs. A look reads only what changed since the last one.
     index: RunIndex,
 }
@@ -173,15 +97,25 @@ impl RepositoryThread {
         match watch::start(Arc::clone(&self.project), sink) {
             Ok(watcher) => self.watcher = Some(watcher),
             Err(why) => {
-                let text = format!("saves are not noticed, a rerun judges by hand: {why}");
-                let _ = self
-                    .events
-                    .send(Event::Watch(watch::WatchEvent::Problem(text)));
+                self.warn(format!(
+                    "saves are not noticed, a rerun judges by hand: {why}"
+                ));
             }
         }
     }
 
-    fn answer(&mut self, request: RepositoryRequest) -> RepositoryReply {
+    fn warn(&self, text: String) {
+        // Sending fails only while the screen closes.
+        let _ = self
+            .events
+            .send(Event::Watch(watch::WatchEvent::Problem(text)));
+    }
+
+    fn answer(
+        &mut self,
+        request: RepositoryRequest,
+        requests: &Requests<RepositoryRequest>,
+    ) -> RepositoryReply {
         let project = &*self.project;
         match request {
             RepositoryRequest::Look => RepositoryReply::Overview(Box::new(self.look())),
@@ -190,7 +124,13 @@ impl RepositoryThread {
                 run,
                 message,
                 by_rule,
-            } => RepositoryReply::Decided(self.keep(run, &message, by_rule)),
+            } => {
+                let control = requests
+                    .control()
+                    .map_err(|error| Refusal::from(anyhow::Error::from(error)));
+                let kept = control.and_then(|control| self.keep(run, &message, by_rule, &control));
+                RepositoryReply::Decided(kept)
+            }
             RepositoryRequest::Discard {
                 run,
                 message,
@@ -269,35 +209,29 @@ impl RepositoryThread {
         }
     }
 
-    fn keep(&mut self, run: RunId, message: &Message, by_rule: bool) -> Result<Decided, Refusal> {
-        let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
-        {
-            let mut keep = lock(&self.keep);
-            if keep.closing {
-                control.end();
-            }
-            keep.running = Some(control.clone());
-        }
+    fn keep(
+        &mut self,
+        run: RunId,
+        message: &Message,
+        by_rule: bool,
+        control: &Control,
+    ) -> Result<Decided, Refusal> {
+        let events = &self.events;
         let mut asked = RunContext {
-            control: &control,
+            control,
             program: spec::own_program(),
             tell: &mut |run, batch| {
-                drop(
-                    self.events
-                        .send(Event::Repository(RepositoryReply::HeldOut(run, batch))),
-                );
+                drop(events.send(Event::Repository(RepositoryReply::HeldOut(run, batch))));
             },
             by_rule,
         };
-        let came = decide::keep(
+        decide::keep(
             &self.project,
             &mut self.index,
             Some(run),
             message,
             &mut asked,
-        );
-        lock(&self.keep).running = None;
-        came
+        )
     }
 
     /// Puts the incumbent on disk. The watcher is told, so that it does not report a save.
@@ -416,36 +350,5 @@ fn put_by_resuming(project: &Project, refusal: &Refusal) -> Written {
     match refusal {
         Refusal::Resumed { .. } => std::fs::read(&project.kernel).ok(),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_several_waiting_looks_only_the_last_is_answered() {
-        let (send, inbox) = mpsc::channel();
-        for request in [
-            RepositoryRequest::Look,
-            RepositoryRequest::Log(RunId(1)),
-            RepositoryRequest::Look,
-            RepositoryRequest::Look,
-            RepositoryRequest::Undoable,
-        ] {
-            send.send(request).expect("the inbox is here");
-        }
-        drop(send);
-        let mut waiting = VecDeque::new();
-        let order: Vec<RepositoryRequest> =
-            std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
-        assert_eq!(
-            order,
-            [
-                RepositoryRequest::Log(RunId(1)),
-                RepositoryRequest::Look,
-                RepositoryRequest::Undoable
-            ]
-        );
     }
 }

@@ -3,6 +3,7 @@
 //! repository.
 
 use crate::screen::layout_file;
+use crate::screen::worker::{Requests, Worker};
 use lab_tui::event::Event;
 use lab_tui::reply::SettingsReply;
 use lab_tui::request::{Preferences, SettingsRequest};
@@ -10,8 +11,7 @@ use lab_tui::theme::Theme;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 /// config.toml is read once it has not changed for this long.
@@ -27,50 +27,39 @@ pub struct UserFiles {
     pub themes: Box<dyn Fn() -> Vec<(String, Theme)> + Send>,
 }
 
+/// What the thread is told.
 #[derive(Debug)]
 enum SettingsCommand {
     /// config.toml changed.
     Changed,
     Request(SettingsRequest),
-    End,
 }
 
+/// Dropping it writes the layouts that still wait.
 pub struct SettingsWorker {
-    commands: Sender<SettingsCommand>,
-    thread: Option<JoinHandle<()>>,
-    /// Watches config.toml until the worker is dropped.
+    /// Watches config.toml until the worker is dropped. Dropped first: it holds the thread.
     _watcher: Option<RecommendedWatcher>,
+    worker: Worker<SettingsCommand>,
 }
 
 impl SettingsWorker {
     pub fn start(files: UserFiles, events: Sender<Event>) -> io::Result<Self> {
-        let (commands, inbox) = mpsc::channel();
-        let watcher = files
-            .config
-            .as_deref()
-            .and_then(|file| watch(file, commands.clone()));
-        let thread = thread::Builder::new()
-            .name("settings".to_owned())
-            .spawn(move || work(&files, &events, &inbox))?;
-        Ok(SettingsWorker {
-            commands,
-            thread: Some(thread),
-            _watcher: watcher,
-        })
+        let config = files.config.clone();
+        let worker = Worker::start(
+            "settings",
+            |_, _| false,
+            move |commands| {
+                work(&files, &events, commands);
+            },
+        )?;
+        let _watcher = config
+            .zip(worker.sender())
+            .and_then(|(file, tell)| watch(&file, tell));
+        Ok(SettingsWorker { _watcher, worker })
     }
 
     pub fn ask(&self, request: SettingsRequest) {
-        let _ = self.commands.send(SettingsCommand::Request(request));
-    }
-}
-
-impl Drop for SettingsWorker {
-    /// Writes the layouts that still wait, then ends the thread.
-    fn drop(&mut self) {
-        let _ = self.commands.send(SettingsCommand::End);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.worker.ask(SettingsCommand::Request(request));
     }
 }
 
@@ -96,28 +85,20 @@ fn watch(file: &Path, commands: Sender<SettingsCommand>) -> Option<RecommendedWa
     Some(watcher)
 }
 
-fn work(files: &UserFiles, events: &Sender<Event>, commands: &Receiver<SettingsCommand>) {
+fn work(files: &UserFiles, events: &Sender<Event>, commands: &mut Requests<SettingsCommand>) {
     let mut waiting = None;
-    loop {
-        let Some(command) = waiting.take().or_else(|| commands.recv().ok()) else {
-            return;
+    while let Some(command) = waiting.take().or_else(|| commands.wait()) {
+        let read = |asked| SettingsReply::Preferences {
+            read: Box::new((files.read)()),
+            asked,
         };
         let answer = match command {
             SettingsCommand::Changed => {
-                match settle(commands) {
-                    Some(SettingsCommand::Changed) | None => {}
-                    // Another command, perhaps the last one. The config is read before it.
-                    other => waiting = other,
-                }
-                SettingsReply::Preferences {
-                    read: Box::new((files.read)()),
-                    asked: false,
-                }
+                // Another command that comes meanwhile waits: the config is read before it.
+                waiting = settle(commands);
+                read(false)
             }
-            SettingsCommand::Request(SettingsRequest::Reload) => SettingsReply::Preferences {
-                read: Box::new((files.read)()),
-                asked: true,
-            },
+            SettingsCommand::Request(SettingsRequest::Reload) => read(true),
             SettingsCommand::Request(SettingsRequest::ListThemes) => {
                 SettingsReply::Themes((files.themes)())
             }
@@ -130,7 +111,6 @@ fn work(files: &UserFiles, events: &Sender<Event>, commands: &Receiver<SettingsC
                     .map(|file| layout_file::write(&layout, file));
                 continue;
             }
-            SettingsCommand::End => return,
         };
         if events.send(Event::Settings(answer)).is_err() {
             return;
@@ -140,12 +120,11 @@ fn work(files: &UserFiles, events: &Sender<Event>, commands: &Receiver<SettingsC
 
 /// Waits until config.toml has not changed for [`QUIET`]. Returns the other command that came
 /// meanwhile, if any.
-fn settle(commands: &Receiver<SettingsCommand>) -> Option<SettingsCommand> {
+fn settle(commands: &mut Requests<SettingsCommand>) -> Option<SettingsCommand> {
     loop {
-        match commands.recv_timeout(QUIET) {
-            Ok(SettingsCommand::Changed) => {}
-            Ok(other) => return Some(other),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+        match commands.wait_within(QUIET).ok()? {
+            SettingsCommand::Changed => {}
+            other => return Some(other),
         }
     }
 }

@@ -1,66 +1,42 @@
 //! The telemetry monitor: the thread that reads a GPU's state once a second while the view Device
 //! is shown. Otherwise it sleeps.
 
+use crate::screen::worker::{Requests, Worker};
 use lab_device::telemetry::{self, Telemetry};
 use lab_tui::event::Event;
 use lab_tui::reply::DeviceReading;
 use std::io;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::time::Duration;
 
 /// The time between two readings.
 const PERIOD: Duration = Duration::from_secs(1);
 
-pub struct TelemetryMonitor {
-    /// The UUID of the GPU to read, or `None` to stop reading.
-    requests: Option<Sender<Option<String>>>,
-    thread: Option<JoinHandle<()>>,
-}
+/// The UUID of the GPU to read, or `None` to stop reading.
+pub type Watched = Option<String>;
 
-impl TelemetryMonitor {
-    pub fn start(events: Sender<Event>) -> io::Result<Self> {
-        let (requests, heard) = mpsc::channel();
-        let tell = move |heard| events.send(Event::Telemetry(Box::new(heard))).is_ok();
-        let thread = thread::Builder::new()
-            .name("telemetry".to_owned())
-            .spawn(move || follow(&heard, &telemetry::of_gpu, tell))?;
-        Ok(TelemetryMonitor {
-            requests: Some(requests),
-            thread: Some(thread),
-        })
-    }
-
-    /// Reads this GPU from now on. `None` stops the readings.
-    pub fn look(&self, uuid: Option<String>) {
-        if let Some(requests) = &self.requests {
-            // The channel is closed only after the monitor has panicked, and the panic hook has
-            // reported that.
-            let _ = requests.send(uuid);
-        }
-    }
-}
-
-impl Drop for TelemetryMonitor {
-    fn drop(&mut self) {
-        drop(self.requests.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
+pub fn start(events: Sender<Event>) -> io::Result<Worker<Watched>> {
+    let tell = move |heard| events.send(Event::Telemetry(Box::new(heard))).is_ok();
+    Worker::start(
+        "telemetry",
+        |_, _| false,
+        move |requests| {
+            follow(requests, &telemetry::of_gpu, tell);
+        },
+    )
 }
 
 type Open<'a> = &'a dyn Fn(&str) -> Result<Box<dyn Telemetry>, String>;
 
 /// Answers requests until `tell` returns false, because the screen has closed.
-fn follow(requests: &Receiver<Option<String>>, open: Open, tell: impl Fn(DeviceReading) -> bool) {
+fn follow(requests: &mut Requests<Watched>, open: Open, tell: impl Fn(DeviceReading) -> bool) {
     // Kept while no readings are wanted: opening it takes tens of milliseconds.
     let mut known: Option<(String, Box<dyn Telemetry>)> = None;
     let mut looking: Option<String> = None;
     loop {
         let request = match &looking {
-            Some(_) => requests.recv_timeout(PERIOD),
-            None => requests.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(_) => requests.wait_within(PERIOD),
+            None => requests.wait().ok_or(RecvTimeoutError::Disconnected),
         };
         match request {
             Ok(wanted) if wanted == looking => continue,
@@ -103,6 +79,7 @@ mod tests {
     use super::*;
     use lab_protocol::telemetry::Reading;
     use std::cell::RefCell;
+    use std::sync::mpsc;
 
     struct Fixed;
 
@@ -128,7 +105,8 @@ mod tests {
                 .expect("the inbox is here");
         }
         let all = RefCell::new(Vec::new());
-        follow(&inbox, open, |heard| {
+        let mut requests = Requests::new(inbox, |_, _| false);
+        follow(&mut requests, open, |heard| {
             all.borrow_mut().push(heard);
             all.borrow().len() < looks.len()
         });

@@ -236,22 +236,21 @@ pub fn install_panic_hook(events: Sender<Event>) {
             before(info);
             return;
         }
-        let name = std::thread::current()
-            .name()
-            .unwrap_or("a worker")
-            .to_owned();
-        let payload = info.payload();
-        let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        let what = text.unwrap_or("no message");
-        let place = info
-            .location()
-            .map(|l| format!(" ({}:{})", l.file(), l.line()))
-            .unwrap_or_default();
+        let (name, message) = panicked(info);
         // Sending fails only while the screen closes.
-        let _ = events.send(Event::WorkerDied {
-            name,
-            message: format!("{what}{place}"),
-        });
+        let _ = events.send(Event::WorkerDied { name, message });
     }));
+}
+
+/// A panic in words: its thread, then its message and place.
+pub fn panicked(info: &std::panic::PanicHookInfo) -> (String, String) {
+    let text = info.payload_as_str().unwrap_or("no message");
+    let place = info
+        .location()
+        .map(|l| format!(" ({}:{})", l.file(), l.line()));
+    let name = std::thread::current()
+        .name()
+        .unwrap_or("a worker")
+        .to_owned();
+    (name, format!("{text}{}", place.unwrap_or_default()))
 }

@@ -2,6 +2,7 @@
 //! experiments, commits, the graph, the kernel). It runs beside the repository worker, so a view
 //! does not wait for a keep. Of several waiting requests of one kind only the latest is answered.
 
+use crate::screen::worker::Worker;
 use crate::screen::{profile_files, source_files};
 use lab_core::auto::LoopView;
 use lab_core::history::details;
@@ -13,81 +14,31 @@ use lab_tui::reply::{GraphPage, ViewReply};
 use lab_tui::request::ViewRequest;
 use std::io;
 use std::mem::discriminant;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 /// The number of commits in one page of the graph.
 pub const PAGE: usize = 300;
 
-pub struct ViewLoader {
-    requests: Option<Sender<ViewRequest>>,
-    project: Arc<Mutex<Arc<Project>>>,
-    thread: Option<JoinHandle<()>>,
-}
+/// A request, and the project as it is when it is asked.
+pub type ViewAsked = (Arc<Project>, ViewRequest);
 
-impl ViewLoader {
-    pub fn start(project: Arc<Project>, events: Sender<Event>) -> io::Result<Self> {
-        let (requests, inbox) = mpsc::channel();
-        let project = Arc::new(Mutex::new(project));
-        let of = Arc::clone(&project);
-        let thread = thread::Builder::new()
-            .name("view loader".to_owned())
-            .spawn(move || {
-                let mut waiting = Vec::new();
-                let mut known = Known::default();
-                while let Some(request) = next(&inbox, &mut waiting) {
-                    let project = Arc::clone(&of.lock().unwrap_or_else(PoisonError::into_inner));
-                    if events
-                        .send(Event::View(answer(&project, request, &mut known)))
-                        .is_err()
-                    {
-                        return;
-                    }
-                }
-            })?;
-        Ok(ViewLoader {
-            requests: Some(requests),
-            project,
-            thread: Some(thread),
-        })
-    }
-
-    /// Reads from this project from now on, because lab.toml changed.
-    pub fn adopt(&self, project: &Arc<Project>) {
-        *self.project.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(project);
-    }
-
-    pub fn ask(&self, request: ViewRequest) {
-        if let Some(requests) = &self.requests {
-            // The channel is closed only after the loader has panicked, and the panic hook has
-            // reported that.
-            let _ = requests.send(request);
+pub fn start(events: Sender<Event>) -> io::Result<Worker<ViewAsked>> {
+    let replaces = |(_, known): &ViewAsked, (_, new): &ViewAsked| replaces(known, new);
+    Worker::start("view loader", replaces, move |requests| {
+        let mut known = Known::default();
+        while let Some((project, request)) = requests.wait() {
+            let reply = answer(&project, request, &mut known);
+            if events.send(Event::View(reply)).is_err() {
+                return;
+            }
         }
-    }
+    })
 }
 
-impl Drop for ViewLoader {
-    /// Waits for the request in progress, which takes milliseconds.
-    fn drop(&mut self) {
-        drop(self.requests.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Returns the next request, the kind that has waited longest first. `None` once the screen has
-/// closed.
-fn next(inbox: &Receiver<ViewRequest>, waiting: &mut Vec<ViewRequest>) -> Option<ViewRequest> {
-    if waiting.is_empty() {
-        waiting.push(inbox.recv().ok()?);
-    }
-    for request in inbox.try_iter() {
-        waiting.retain(|known| discriminant(known) != discriminant(&request));
-        waiting.push(request);
-    }
-    (!waiting.is_empty()).then(|| waiting.remove(0))
+/// Of several waiting requests of one kind only the latest is answered.
+pub fn replaces(known: &ViewRequest, new: &ViewRequest) -> bool {
+    discriminant(known) == discriminant(new)
 }
 
 /// What is kept from one request to the next.
@@ -101,17 +52,10 @@ struct Known {
 
 impl Known {
     fn index(&mut self, project: &Arc<Project>) -> &mut RunIndex {
-        if self
-            .index
-            .as_ref()
-            .is_some_and(|(of, _)| !Arc::ptr_eq(of, project))
-        {
-            self.index = None;
-        }
-        &mut self
-            .index
-            .get_or_insert_with(|| (Arc::clone(project), RunIndex::new(project)))
-            .1
+        let is_of_it = |(of, _): &(Arc<Project>, RunIndex)| Arc::ptr_eq(of, project);
+        self.index = self.index.take().filter(is_of_it);
+        let new = || (Arc::clone(project), RunIndex::new(project));
+        &mut self.index.get_or_insert_with(new).1
     }
 }
 
@@ -164,29 +108,4 @@ fn page(walk: &mut Option<Graph>, is_first: bool) -> anyhow::Result<GraphPage> {
 
 fn in_words(error: anyhow::Error) -> String {
     format!("{error:#}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use lab_core::run::experiment::ExperimentKey;
-    use lab_tui::diff::ContextLines;
-
-    #[test]
-    fn only_the_latest_wish_of_a_kind_is_answered() {
-        let key = |commit: &str| ExperimentKey {
-            commit: commit.to_owned(),
-            run: None,
-            decided: None,
-        };
-        let (send, inbox) = mpsc::channel();
-        for commit in ["a", "b", "c"] {
-            send.send(ViewRequest::Details(key(commit), ContextLines::Near))
-                .expect("the inbox is here");
-        }
-        drop(send);
-        let mut waiting = Vec::new();
-        let order: Vec<ViewRequest> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
-        assert_eq!(order, [ViewRequest::Details(key("c"), ContextLines::Near)]);
-    }
 }

@@ -339,7 +339,7 @@ fn records_that_somebody_else_wrote_or_changed_are_shown_and_not_resumed() {
     let text = lab.read(".lab/bench/1/runs.jsonl");
     lab.write(
         ".lab/bench/1/runs.jsonl",
-        text.replace("\"us\":10.0", "\"us\":1.0"),
+        text.replace("\"kernel_us\":10.0", "\"kernel_us\":1.0"),
     );
     let shown = lab.lab("bench --show 1 --json").is(0).json();
     assert_eq!(

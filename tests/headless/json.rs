@@ -16,7 +16,7 @@ const COMMANDS: [&str; 24] = [
     "auto status",
     "run",
     "run --decide -m x",
-    "measure",
+    "bench --verdict",
     "bench",
     "check",
     "profile",

@@ -182,15 +182,15 @@ fn an_agent_judges_decides_and_reads_the_history() {
     assert_eq!(
         names,
         [
+            "discard",
+            "experiment",
+            "history",
             "judge",
+            "keep",
             "measure",
             "profile",
-            "keep",
-            "discard",
             "undo_or_restore",
-            "history",
-            "experiment",
-            "wait"
+            "wait",
         ]
     );
 

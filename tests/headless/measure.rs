@@ -94,7 +94,7 @@ fn before_the_first_commit_there_is_nothing_to_compare_with() {
 }
 
 #[test]
-fn a_save_has_a_budget_and_lab_measure_the_full_discipline() {
+fn a_save_has_a_budget_and_a_bench_with_a_verdict_the_full_discipline() {
     let lab = edited();
     lab.write(
         "lab.toml",
@@ -123,11 +123,11 @@ fn the_cpu_device_is_given_no_incumbent() {
 /// With the real judge, on the emulated device: its times are no figures, but it is a run like any
 /// other.
 #[test]
-fn lab_measure_is_a_run_that_can_be_kept() {
+fn a_bench_with_a_verdict_is_a_run_that_can_be_kept() {
     let lab = rmsnorm();
     let kernel = "kernels/rmsnorm/kernel.cu";
     lab.write(kernel, format!("// another\n{}", lab.read(kernel)));
-    let output = lab.lab("measure --json").is(0).json();
+    let output = lab.lab("bench --verdict --json").is(0).json();
     assert_eq!(output["outcome"], "pass");
     assert_eq!(output["measured"]["median"], output["throughput_sps"]);
     assert!(output["measured"]["speed"].is_null());
@@ -138,4 +138,13 @@ fn lab_measure_is_a_run_that_can_be_kept() {
     lab.lab("keep -m another")
         .is(0)
         .says("keep run 1 of kernels/rmsnorm/kernel.cu");
+    // A run of a bench has its peers, its discipline and its decision; the others have none.
+    lab.lab("bench --verdict --runs 2").is(64);
+    lab.lab("bench --decide -m x")
+        .is(64)
+        .says("a bench of several runs decides nothing: add --verdict");
+    // The old word names the new one, with its options.
+    lab.lab("measure --no-peers --json -m 'x y'").is(64).says(
+        "`lab measure` is gone: `lab bench --verdict --no-peers --json -m 'x y'` does the same",
+    );
 }

@@ -55,7 +55,7 @@ fn an_option_starts_reads_and_writes_nothing() {
             "run",
             "run --json",
             "check",
-            "measure",
+            "bench --verdict",
             "harness kernels/rmsnorm",
         ] {
             // The judge reads no lab.toml: its options are arguments.

@@ -108,7 +108,7 @@ fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures()
 fn a_keep_names_the_peers_in_its_trailers_and_a_clone_reads_them() {
     let lab = twice(PEERS);
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
-    lab.lab("measure")
+    lab.lab("bench --verdict")
         .is(0)
         .says("not compared with wrong: its results are wrong");
     lab.lab("run").is(0);
@@ -349,7 +349,7 @@ fn a_peer_that_computes_some_workloads_is_compared_in_these() {
         listed.out.contains("×, 1 of 2 workloads, just now"),
         "{listed:?}"
     );
-    lab.lab("measure")
+    lab.lab("bench --verdict")
         .is(0)
         .says("× small, 1 of 2 workloads")
         .says("    not n=40: its results are wrong");

@@ -192,7 +192,7 @@ fn its_folder_needs_trust_before_the_built_in_harness_runs_it() {
         .unwrap()
         .display()
         .to_string();
-    for command in ["run", "check", "measure", "run --json"] {
+    for command in ["run", "check", "bench --verdict", "run --json"] {
         let output = plain(command).is(64);
         output
             .says("kernel.py is Python, which ")

@@ -132,7 +132,7 @@ fn each_command_says_what_to_do_and_changes_nothing() {
     there.lab(".", "trust").is(0);
     let commands = [
         ("run", 64),
-        ("measure", 64),
+        ("bench --verdict", 64),
         ("bench --runs 1", 64),
         ("keep -m x", 1),
         ("discard -m x", 1),

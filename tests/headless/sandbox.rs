@@ -19,7 +19,7 @@ fn record(lab: &Lab, run: u32) -> serde_json::Value {
 #[test]
 fn without_landlock_only_a_trusted_folder_runs_on_the_cpu_device() {
     let lab = rmsnorm();
-    for command in ["run", "run --json", "check", "measure"] {
+    for command in ["run", "run --json", "check", "bench --verdict"] {
         without_sandbox(&lab, command)
             .is(64)
             .says("this folder is not trusted")
@@ -72,7 +72,7 @@ fn a_static_constructor_of_an_untrusted_kernel_runs_in_the_sandbox_or_not_at_all
     for command in [
         "run",
         "check",
-        "measure",
+        "bench --verdict",
         "harness kernels/rmsnorm",
         "harness kernels/rmsnorm --check",
     ] {

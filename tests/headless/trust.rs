@@ -86,7 +86,7 @@ fn a_lab_toml_that_is_a_link_to_a_trusted_one_is_not_trusted() {
     for target in [PathBuf::from("../repo/lab.toml"), lab.path("lab.toml")] {
         std::fs::remove_file(&link).unwrap();
         symlink(target, &link).unwrap();
-        for command in ["run", "run --json", "measure", "check"] {
+        for command in ["run", "run --json", "bench --verdict", "check"] {
             clone(command).is(64);
         }
         assert!(!lab.path("../ran").exists(), "the harness of the clone ran");

@@ -1,4 +1,4 @@
-//! Workloads that a save leaves to `lab measure` and to the check before a keep: who judges what,
+//! Workloads that a save leaves to `lab bench --verdict` and to the check before a keep: who judges what,
 //! and who says so.
 
 use crate::lab::Lab;
@@ -29,7 +29,7 @@ fn a_keep_judges_the_workloads_that_a_save_left_out() {
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
     lab.lab("run")
         .is(0)
-        .says("1 of 3 workloads judged; `lab measure` and");
+        .says("1 of 3 workloads judged; `lab bench --verdict` and");
     let measured = lab.lab("measure --json").is(0).json();
     assert_eq!(measured["judged_workloads"], judged(2, "measure"));
     assert_eq!(measured["workloads"].as_array().map(Vec::len), Some(2));
@@ -52,7 +52,7 @@ fn a_kernel_that_is_wrong_for_a_workload_of_a_keep_is_not_kept() {
         KERNEL.replace("2.0f * x", "(n == 50 ? 3.0f : 2.0f) * x"),
     );
     lab.lab("run").is(0);
-    lab.lab("measure")
+    lab.lab("bench --verdict")
         .is(0)
         .says("2 of 3 workloads judged; the check before a keep judges all");
     let kept = lab.lab("keep -m wrong").is(1);

@@ -43,6 +43,7 @@ fn a_bench_stands_with_its_experiment() {
         mean: 13.615,
         low: 11.095,
         high: 15.953,
+        spread_pct: 43.8,
     };
     world.benches = vec![BenchDigest {
         bench: BenchId(3),

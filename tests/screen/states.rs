@@ -119,7 +119,7 @@ fn a_verdict_on_speed_that_is_undecided() {
     world.tell(
         "say throughput_sps: 165210.4 low=162150.1 high=168401.0 | kernel_us: 6.05 | speed_ratio: 1.0040 low=0.9860 \
          high=1.0220 quads=3 | speed: undecided | correctness: pass | caveat: speed undecided: the interval -1.40 … \
-         +2.20 % is too wide, use `lab measure` | stage: done",
+         +2.20 % is too wide, use `lab bench --verdict` | stage: done",
     );
     check("undecided", world.tell("end pass 165210.4 0.004 undecided"));
 }

@@ -108,13 +108,13 @@ pub struct MeasureConfig {
     /// Percent, from 0.01 to 50: a save stops measuring once the interval's half width is no more
     /// than this.
     pub narrow: f64,
-    /// `lab measure`: untimed launches at the start of each trial.
+    /// `lab bench --verdict`: untimed launches at the start of each trial.
     pub warm_up: usize,
-    /// `lab measure`: timed launches of a trial, at least 2.
+    /// `lab bench --verdict`: timed launches of a trial, at least 2.
     pub iterations: usize,
-    /// `lab measure`: trials, each with a new process, at least 1.
+    /// `lab bench --verdict`: trials, each with a new process, at least 1.
     pub trials: usize,
-    /// `lab measure`: seconds after which it ends, also where trials are missing.
+    /// `lab bench --verdict`: seconds after which it ends, also where trials are missing.
     pub limit_s: f64,
 }
 

@@ -208,7 +208,7 @@ fn defines(source: &str, name: &str) -> bool {
 /// The text of peer.py: what a function gets, then the reference.
 fn peer_py(problem: &Problem, reference: &str) -> String {
     let mut text = "\
-# Peers: other implementations of this problem. `lab measure`, and the key of that name, time them beside the kernel.
+# Peers: other implementations of this problem. `lab bench --verdict`, and the screen's action `measure`, time them beside the kernel.
 #
 # A function gets the parameters of problem.toml that it names: NumPy arrays on the cpu device, torch tensors on a GPU. It writes
 # into the outputs and returns None:

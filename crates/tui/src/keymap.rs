@@ -112,7 +112,7 @@ actions! {
     Screen Undo "undo" "Undo the last keep or discard, if nothing was built on it" ["u"] "undo";
     Screen Auto "auto-decide" "Turn automatic decisions on or off: keep what is faster, discard what is slower, the same or wrong" ["a"] "auto";
     Screen Rerun "rerun" "Judge the present bytes again" ["r"] "rerun";
-    Screen Measure "measure" "Measure the present bytes longer, on more workloads and beside the peers, as `lab measure` does" ["m"] "";
+    Screen Measure "measure" "Measure the present bytes longer, on more workloads and beside the peers, as `lab bench --verdict` does" ["m"] "";
     Screen Check "check" "Check the present bytes for invalid memory accesses and races, as `lab check` does; during a run: once the run has ended" ["s"] "";
     Screen Profile "profile" "Profile the present bytes once, as `lab profile --set full` does; the view Device shows the result" ["P"] "";
     Screen Stop "stop" "Stop the run in progress; it leaves no verdict" ["x"] "stop";

@@ -20,7 +20,7 @@ pub enum When {
     /// Each save and `lab run`.
     #[default]
     Save,
-    /// `lab measure`.
+    /// `lab bench --verdict`.
     Measure,
     /// The check before a keep.
     Keep,

@@ -1,5 +1,6 @@
 //! How far a bench is: a line that is replaced on a terminal, and a line for each ended run.
 
+use super::complain;
 use super::text::run_line;
 use lab_core::bench::remaining::{Position, in_words, part_done};
 use lab_core::bench::{BenchRun, Session};
@@ -70,7 +71,7 @@ impl Progress {
     /// The runs have ended, and the peers are timed.
     pub fn peers(&mut self) {
         self.clear();
-        console::complain("lab", "the kernel is timed beside the problem's peers");
+        complain("the kernel is timed beside the problem's peers");
     }
 
     /// A run has ended: its line stays.
@@ -79,7 +80,7 @@ impl Progress {
         self.position.took.push(run.seconds);
         (self.position.elapsed, self.position.part) = (0.0, 0.0);
         self.clear();
-        console::complain("lab", &run_line(run, self.position.wanted));
+        complain(&run_line(run, self.position.wanted));
     }
 
     /// Removes the line.

@@ -8,7 +8,7 @@ use lab_device::Finding;
 use lab_protocol::Target;
 use lab_system::child_group::ChildGroup;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -73,31 +73,24 @@ struct Need {
 
 impl Need {
     fn of(project: Option<&Project>, on_gpu: bool) -> Need {
-        let source = project.and_then(python::source);
-        let text = project.zip(source.as_ref()).and_then(|(project, source)| {
-            project
-                .files()
-                .read_resolved(&project.root.join(source), inputs::SIZE_LIMIT)
-                .ok()
-        });
         let on_gpu = on_gpu && project.is_none_or(|project| project.config.device != Target::Cpu);
-        let places = project
-            .zip(source.as_ref())
-            .map_or_else(Vec::new, |(project, source)| {
-                let path = project.root.join(source);
-                let beside = path.parent().unwrap_or(&project.root).to_owned();
-                vec![path, beside, project.home.clone(), project.root.clone()]
-            });
-        Need {
-            imports: text
-                .as_deref()
-                .map(inputs::imported_packages)
-                .unwrap_or_default(),
+        let mut need = Need {
+            source: project.and_then(python::source),
             is_harness: project.is_some_and(Project::external),
-            places,
-            source,
+            places: Vec::new(),
+            imports: Vec::new(),
             on_gpu,
+        };
+        if let Some((project, source)) = project.zip(need.source.as_ref()) {
+            let path = project.root.join(source);
+            let text = project.files().read_resolved(&path, inputs::SIZE_LIMIT);
+            need.imports = text
+                .map(|text| inputs::imported_packages(&text))
+                .unwrap_or_default();
+            let beside = path.parent().unwrap_or(&project.root).to_owned();
+            need.places = vec![path, beside, project.home.clone(), project.root.clone()];
         }
+        need
     }
 
     /// The source in a message.
@@ -170,19 +163,15 @@ fn probe(program: &Path, places: &[PathBuf]) -> Result<Probed, String> {
     let mut group =
         ChildGroup::spawn(&mut command).map_err(|error| format!("cannot be started: {error}"))?;
     let (send, receive) = mpsc::channel();
-    let pipes = (group.take_stdout(), group.take_stderr());
+    let output = group
+        .take_stdout()
+        .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
+    let errors = group
+        .take_stderr()
+        .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
     // A thread for each pipe: a full one would stop the interpreter. They end with the last process
     // that holds the pipe.
-    for (is_error, pipe) in [
-        (
-            false,
-            pipes.0.map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
-        ),
-        (
-            true,
-            pipes.1.map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
-        ),
-    ] {
+    for (is_error, pipe) in [(false, output), (true, errors)] {
         let send = send.clone();
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
@@ -226,19 +215,35 @@ fn probe(program: &Path, places: &[PathBuf]) -> Result<Probed, String> {
 }
 
 fn report(name: &str, interpreter: &Interpreter, probed: &Probed, need: &Need) -> Finding {
-    let package = |name: &str| probed.packages.get(name);
-    let has = |name: &str| package(name).is_some_and(|package| package.version.is_some());
     let says = format!("{name}, Python {}: {}", probed.version, packages(probed));
-    let numbers: Vec<u32> = probed
+    let missing = missing(interpreter, probed, need);
+    let is_fault = missing.iter().any(|(_, is_needed)| *is_needed);
+    let remedies: Vec<String> = missing.into_iter().map(|(what, _)| what).collect();
+    match remedies.join("; ") {
+        // Where no kernel is in Python, the list of packages says enough.
+        remedy if remedy.is_empty() || need.source.is_none() => well(WHAT, says),
+        remedy if is_fault => ill(WHAT, says, remedy),
+        remedy => note(WHAT, says, remedy),
+    }
+}
+
+/// What is missing, and whether the kernel of this folder cannot do without it.
+fn missing(interpreter: &Interpreter, probed: &Probed, need: &Need) -> Vec<(String, bool)> {
+    let has = |name: &str| {
+        probed
+            .packages
+            .get(name)
+            .is_some_and(|it| it.version.is_some())
+    };
+    let program = interpreter.program.display();
+    let lacks =
+        |what: String, package: &str| format!("{what}: `{program} -m pip install {package}`");
+    let mut missing = Vec::new();
+    let parts = probed
         .version
         .split('.')
-        .map_while(|part| part.parse().ok())
-        .collect();
-    let is_old = matches!(numbers.as_slice(), [major, minor, ..] if (*major, *minor) < OLDEST);
-    let install = |what: &str| format!("`{} -m pip install {what}`", interpreter.program.display());
-    // What is missing, and whether the kernel of this folder cannot do without it.
-    let mut missing: Vec<(String, bool)> = Vec::new();
-    if is_old {
+        .map_while(|part| part.parse().ok());
+    if matches!(parts.collect::<Vec<u32>>()[..], [major, minor, ..] if (major, minor) < OLDEST) {
         missing.push((
             "kernels in Python need Python 3.9 or newer".to_owned(),
             true,
@@ -247,114 +252,76 @@ fn report(name: &str, interpreter: &Interpreter, probed: &Probed, need: &Need) -
     if let Some(error) = &probed.syntax {
         missing.push((format!("{}:{error}", need.shown()), true));
     }
-    if need.is_harness {
-        // It needs no package of its own accord.
-    } else if !has("numpy") {
-        missing.push((
-            format!(
-                "every kernel in Python needs NumPy: {}",
-                install("numpy ml_dtypes")
-            ),
-            true,
-        ));
-    } else if !has("ml_dtypes") {
-        missing.push((
-            format!(
-                "bf16 and fp8 on the cpu device need ml_dtypes: {}",
-                install("ml_dtypes")
-            ),
-            false,
-        ));
+    // A harness needs no package of its own accord.
+    if !need.is_harness && !has("numpy") {
+        let what = "every kernel in Python needs NumPy".to_owned();
+        missing.push((lacks(what, "numpy ml_dtypes"), true));
+    } else if !need.is_harness && !has("ml_dtypes") {
+        let what = "bf16 and fp8 on the cpu device need ml_dtypes".to_owned();
+        missing.push((lacks(what, "ml_dtypes"), false));
     }
-    let torch = package("torch");
     let on_gpu = need.on_gpu && !need.is_harness;
+    let torch = probed.packages.get("torch");
     if on_gpu && !has("torch") {
-        missing.push((
-            format!(
-                "kernels in Python on a GPU need torch: {}",
-                install("torch")
-            ),
-            true,
-        ));
+        let what = "kernels in Python on a GPU need torch".to_owned();
+        missing.push((lacks(what, "torch"), true));
     } else if on_gpu && !torch.is_some_and(|torch| torch.sees_gpu) {
         let why = match torch.and_then(|torch| torch.cuda.as_ref()) {
-            Some(cuda) => {
-                format!(
-                    "this torch, for CUDA {cuda}, sees no GPU: its CUDA version must fit the driver"
-                )
-            }
+            Some(cuda) => format!(
+                "this torch, for CUDA {cuda}, sees no GPU: its CUDA version must fit the driver"
+            ),
             None => "this torch was built without CUDA: install one for the driver's CUDA version"
                 .to_owned(),
         };
-        missing.push((
-            format!("kernels in Python on a GPU need torch with CUDA, and {why}"),
-            true,
-        ));
+        let what = format!("kernels in Python on a GPU need torch with CUDA, and {why}");
+        missing.push((what, true));
     }
-    let usual = ["triton", "cupy"]
-        .into_iter()
-        .filter(|name| need.imports.iter().any(|import| import == name));
-    let mut wanted: Vec<&str> = usual.filter(|name| !has(name)).collect();
-    wanted.extend(probed.missing.iter().map(String::as_str));
-    wanted.sort_unstable();
-    wanted.dedup();
+    let usual = ["triton", "cupy"].into_iter();
+    let usual = usual.filter(|name| need.imports.iter().any(|import| import == name) && !has(name));
+    let wanted: BTreeSet<&str> = usual
+        .chain(probed.missing.iter().map(String::as_str))
+        .collect();
     // What every kernel needs was said above.
     let said = |name: &str| !need.is_harness && (name == "numpy" || (name == "torch" && on_gpu));
     for wanted in wanted.into_iter().filter(|name| !said(name)) {
-        missing.push((
-            format!(
-                "{} imports {wanted}, which is not there: {}",
-                need.shown(),
-                install(wanted)
-            ),
-            true,
-        ));
+        let what = format!("{} imports {wanted}, which is not there", need.shown());
+        missing.push((lacks(what, wanted), true));
     }
-    let is_fault = need.source.is_some() && missing.iter().any(|(_, is_needed)| *is_needed);
-    let remedies: Vec<String> = missing.into_iter().map(|(what, _)| what).collect();
-    match remedies.join("; ") {
-        remedy if remedy.is_empty() => well(WHAT, says),
-        remedy if is_fault => ill(WHAT, says, remedy),
-        // Where no kernel is in Python, the list of packages says enough.
-        _ if need.source.is_none() => well(WHAT, says),
-        remedy => note(WHAT, says, remedy),
-    }
+    missing
 }
 
 /// `NumPy 2.3.1, torch 2.6.0 (CUDA 12.4); no ml_dtypes, triton, cupy`.
 fn packages(probed: &Probed) -> String {
-    let shown = |name: &str| {
-        if name == "numpy" {
-            "NumPy".to_owned()
-        } else {
-            name.to_owned()
-        }
-    };
     let (mut there, mut absent) = (Vec::new(), Vec::new());
     for name in ["numpy", "ml_dtypes", "torch", "triton", "cupy"] {
-        let package = probed.packages.get(name);
-        match package.and_then(|package| package.version.as_deref()) {
-            Some(version) if name == "torch" => {
-                let cuda = package.and_then(|package| package.cuda.as_deref());
-                let cuda =
-                    cuda.map_or_else(|| "without CUDA".to_owned(), |cuda| format!("CUDA {cuda}"));
+        let shown = if name == "numpy" { "NumPy" } else { name };
+        match probed.packages.get(name) {
+            Some(Package {
+                version: Some(version),
+                cuda,
+                ..
+            }) if name == "torch" => {
+                let cuda = cuda.as_ref().map(|cuda| format!("CUDA {cuda}"));
+                let cuda = cuda.unwrap_or_else(|| "without CUDA".to_owned());
                 there.push(format!("torch {version} ({cuda})"));
             }
-            Some(version) => there.push(format!("{} {}", shown(name), version)),
-            None => match package.and_then(|package| package.error.as_deref()) {
-                Some(error) => there.push(format!("{} fails to import ({})", shown(name), error)),
-                None => absent.push(shown(name)),
-            },
+            Some(Package {
+                version: Some(version),
+                ..
+            }) => there.push(format!("{shown} {version}")),
+            Some(Package {
+                error: Some(error), ..
+            }) => {
+                there.push(format!("{shown} fails to import ({error})"));
+            }
+            _ => absent.push(shown),
         }
     }
-    let absent = if absent.is_empty() {
-        String::new()
-    } else {
-        format!("no {}", absent.join(", "))
-    };
-    [there.join(", "), absent]
+    let absent = (!absent.is_empty()).then(|| format!("no {}", absent.join(", ")));
+    let there = Some(there.join(", ")).filter(|there| !there.is_empty());
+    there
         .into_iter()
-        .filter(|part| !part.is_empty())
+        .chain(absent)
         .collect::<Vec<_>>()
         .join("; ")
 }

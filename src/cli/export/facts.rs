@@ -35,48 +35,39 @@ impl Facts {
             incumbent.clone()
         };
         let is_incumbent = blob.is_some() && blob == incumbent;
-        let record = blob
-            .map(|blob| record(repo, project, &blob, is_incumbent))
-            .transpose()?
-            .flatten();
+        let record = match blob {
+            Some(blob) => record(repo, project, &blob, is_incumbent)?,
+            None => None,
+        };
         let by = format!(
             "Written by `lab export` of lab {}.",
             env!("CARGO_PKG_VERSION")
         );
         let kept = record.as_ref().and_then(|record| record.decision.as_ref());
         let kept = kept.filter(|decision| decision.status == Status::Keep);
-        let kept = kept.and_then(|decision| {
-            Some((decision.commit.as_deref()?, decision.description.as_str()))
-        });
-        let held = head
-            .as_ref()
-            .filter(|_| is_incumbent)
-            .map(|(id, _, subject)| (id.as_str(), subject.as_str()));
+        let kept = kept.and_then(|kept| Some((kept.commit.as_ref()?, &kept.description)));
+        let held = head.as_ref().filter(|_| is_incumbent);
+        let held = held.map(|(id, _, subject)| (id, subject));
         let mut lines = Vec::new();
-        let commit = match kept.or(held) {
+        lines.push(match kept.or(held) {
             Some((id, subject)) => {
+                let id = short(id);
                 let beside = if on_disk {
                     ", and the files beside it are those on disk"
                 } else {
                     ""
                 };
-                lines.push(format!(
-                    "The kernel is {kernel} of the commit {} ({subject}){beside}. {by}",
-                    short(id)
-                ));
-                Some(id.to_owned())
+                format!("The kernel is {kernel} of the commit {id} ({subject}){beside}. {by}")
             }
             None => {
-                let beside = head.as_ref().map_or_else(String::new, |(id, ..)| {
-                    format!(" beside the commit {}", short(id))
-                });
-                let judged = not_kept(record.as_ref());
-                lines.push(format!(
-                    "The kernel is {kernel} as it was on disk{beside}; {judged}. {by}"
-                ));
-                None
+                let beside = head
+                    .as_ref()
+                    .map(|(id, ..)| format!(" beside the commit {}", short(id)));
+                let (beside, judged) = (beside.unwrap_or_default(), not_kept(record.as_ref()));
+                format!("The kernel is {kernel} as it was on disk{beside}; {judged}. {by}")
             }
-        };
+        });
+        let commit = kept.or(held).map(|(id, _)| id.clone());
         lines.extend(measured(record.as_ref(), on_disk));
         lines.push(licence(repo)?);
         let lines = lines.iter().map(|line| sanitise::words(line)).collect();
@@ -138,15 +129,11 @@ fn not_kept(record: Option<&Record>) -> String {
     };
     let run = record.start.id;
     let word = record.verdict.as_ref().map_or("", Verdict::word);
-    match &record.decision {
-        Some(decision) => {
-            format!(
-                "run {run} judged these bytes: {word}, discarded ({})",
-                decision.description
-            )
-        }
-        None => format!("run {run} judged these bytes: {word}, not kept"),
-    }
+    let came_to = match &record.decision {
+        Some(decision) => format!("discarded ({})", decision.description),
+        None => "not kept".to_owned(),
+    };
+    format!("run {run} judged these bytes: {word}, {came_to}")
 }
 
 /// The figures of the record in a sentence.
@@ -161,24 +148,20 @@ fn measured(record: Option<&Record>, on_disk: bool) -> Option<String> {
     } else {
         ""
     };
-    let kernel_us = record
-        .sealed()
-        .and_then(|sealed| sealed.kernel_us)
-        .or(verdict.kernel_us);
-    let mut figure: Vec<String> = record
-        .objective()
-        .map(|o| format!("{} samples/s", figures::figure(o.value)))
-        .into_iter()
-        .collect();
-    figure.extend(kernel_us.map(|us| format!("{} us a launch", figures::figure(us))));
-    let figure = if figure.is_empty() {
-        "no figure".to_owned()
-    } else {
-        figure.join(", ")
-    };
+    let sealed_us = record.sealed().and_then(|sealed| sealed.kernel_us);
+    let objective = record.objective().map(|o| (o.value, "samples/s"));
+    let launch = sealed_us
+        .or(verdict.kernel_us)
+        .map(|us| (us, "us a launch"));
+    let figures = [objective, launch].into_iter().flatten();
+    let figures = figures.map(|(value, unit)| format!("{} {unit}", figures::figure(value)));
+    let mut figure = figures.collect::<Vec<_>>().join(", ");
+    if figure.is_empty() {
+        "no figure".clone_into(&mut figure);
+    }
+    let run = record.start.id;
     Some(format!(
-        "Measured: {figure} on {device}{emulated} (run {}).",
-        record.start.id
+        "Measured: {figure} on {device}{emulated} (run {run})."
     ))
 }
 
@@ -190,13 +173,12 @@ fn licence(repo: &Repo) -> Result<String> {
             .iter()
             .any(|word| upper.starts_with(word))
     };
-    let files: Vec<String> = repo::names_in_head(repo, Path::new(""))?
-        .into_iter()
-        .filter(is_licence)
-        .collect();
-    let theirs = match files.as_slice() {
-        [] => "the repository that they come from has no licence file: ask its owners".to_owned(),
-        files => format!("that of their repository ({})", files.join(", ")),
+    let mut files = repo::names_in_head(repo, Path::new(""))?;
+    files.retain(is_licence);
+    let theirs = if files.is_empty() {
+        "the repository that they come from has no licence file: ask its owners".to_owned()
+    } else {
+        format!("that of their repository ({})", files.join(", "))
     };
     Ok(format!(
         "Licence of the kernel and the reference: {theirs}. What lab adds may be used under MIT or Apache-2.0."

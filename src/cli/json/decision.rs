@@ -121,47 +121,40 @@ impl DecisionAnswer {
 impl DecisionReport {
     /// `record` is of the run that was decided, if there is one.
     pub fn of(decided: &Decided, record: Option<&Record>) -> Self {
-        let decision = record.and_then(|record| record.decision.as_ref());
         DecisionReport {
-            status: decided.status.word(),
-            why: None,
             commit: Some(decided.commit.clone()),
-            description: decision.map(|d| d.description.clone()),
-            trailers: decision.map(|d| trailers(&d.trailers)).unwrap_or_default(),
-            decided: decision.map(|d| d.decided.to_string()),
             row: decided.row.clone(),
-            held_out: record
-                .and_then(|r| r.held_out.as_ref())
-                .map(HeldOutReport::from),
+            ..Self::with_status(decided.status.word(), record)
         }
     }
 
     /// The decision that a record holds; `None` if the run is undecided.
     pub fn recorded(record: &Record) -> Option<Self> {
-        let decision = record.decision.as_ref()?;
-        Some(DecisionReport {
-            status: decision.status.word(),
-            why: None,
-            commit: decision.commit.clone(),
-            description: Some(decision.description.clone()),
-            trailers: trailers(&decision.trailers),
-            decided: Some(decision.decided.to_string()),
-            row: decision.row.clone(),
-            held_out: record.held_out.as_ref().map(HeldOutReport::from),
-        })
+        let status = record.decision.as_ref()?.status.word();
+        Some(Self::with_status(status, Some(record)))
     }
 
     /// The run is left to the user.
     pub fn left(why: &str, record: &Record) -> Self {
         DecisionReport {
-            status: "undecided",
             why: Some(why.to_owned()),
-            commit: None,
-            description: None,
-            trailers: Vec::new(),
-            decided: None,
-            row: None,
-            held_out: record.held_out.as_ref().map(HeldOutReport::from),
+            ..Self::with_status("undecided", Some(record))
+        }
+    }
+
+    /// What the record says of its decision, under this status.
+    fn with_status(status: &'static str, record: Option<&Record>) -> Self {
+        let decision = record.and_then(|record| record.decision.as_ref());
+        let held_out = record.and_then(|record| record.held_out.as_ref());
+        DecisionReport {
+            status,
+            why: None,
+            commit: decision.and_then(|decision| decision.commit.clone()),
+            description: decision.map(|decision| decision.description.clone()),
+            trailers: decision.map_or_else(Vec::new, |decision| trailers(&decision.trailers)),
+            decided: decision.map(|decision| decision.decided.to_string()),
+            row: decision.and_then(|decision| decision.row.clone()),
+            held_out: held_out.map(HeldOutReport::from),
         }
     }
 }

@@ -1,13 +1,12 @@
 //! An experiment of `lab log` as JSON: its row, and what its record adds.
 
 use super::decision::{TrailerReport, trailers};
-use super::peers::PeerFigureReport;
 use super::run::ComparisonReport;
 use lab_core::config::Config;
 use lab_core::message::Trailer;
 use lab_core::run::RunId;
 use lab_core::run::experiment::{Correctness, Experiment, Status};
-use lab_core::run::peers;
+use lab_core::run::peers::{self, PeerFigure};
 use lab_protocol::report::Measure;
 use serde::Serialize;
 
@@ -34,7 +33,7 @@ pub struct ExperimentReport {
     decided: Option<String>,
     trailers: Vec<TrailerReport>,
     /// What its kernel was timed beside.
-    peers: Vec<PeerFigureReport>,
+    peers: Vec<PeerFigure>,
 }
 
 impl ExperimentReport {
@@ -68,7 +67,7 @@ impl ExperimentReport {
             foreign: experiment.foreign,
             decided: experiment.decided.map(|time| time.to_string()),
             trailers: trailers(of_commit),
-            peers: figures.iter().map(PeerFigureReport::of).collect(),
+            peers: figures,
         }
     }
 }

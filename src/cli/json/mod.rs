@@ -1,16 +1,15 @@
 //! The objects that commands print with `--json`. docs/json.md explains them, docs/json.schema.json
 //! is their schema.
 
+pub mod answer;
 pub mod bench;
 pub mod decision;
 pub mod experiment;
-pub mod peers;
 pub mod run;
 
 use decision::LastDecision;
 use lab_protocol::text::is_visible;
 use serde::Serialize;
-use serde_json::ser::{CharEscape, Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
 
 /// Version of the schema. A new key does not change it; a key that goes, or means something else,
@@ -54,87 +53,49 @@ pub fn write_answer(
 
 /// Writes any value as JSON in several lines, with the same characters escaped.
 pub fn write_value(out: impl Write, value: &impl Serialize) -> io::Result<()> {
-    let mut out = Serializer::with_formatter(out, Printable(PrettyFormatter::new()));
-    value.serialize(&mut out)?;
-    let mut out = out.into_inner();
+    let mut out = Printable(out);
+    serde_json::to_writer_pretty(&mut out, value)?;
     out.write_all(b"\n")?;
     out.flush()
 }
 
-/// Several lines, with invisible characters escaped.
-struct Printable(PrettyFormatter<'static>);
+/// A value as JSON in one line, with the same characters escaped.
+pub fn to_line(value: &impl Serialize) -> String {
+    let mut out = Vec::new();
+    // Memory takes every byte.
+    let _ = serde_json::to_writer(Printable(&mut out), value);
+    String::from_utf8_lossy(&out).into_owned()
+}
 
-impl Formatter for Printable {
-    fn write_string_fragment<W: Write + ?Sized>(
-        &mut self,
-        out: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some(at) = rest.find(|c| !is_visible(c) || matches!(c, '\u{fe00}'..='\u{fe0f}')) {
+/// Takes JSON and writes characters that a terminal does not show as `\uXXXX`. JSON has them in
+/// strings only, but for the line breaks between its values.
+struct Printable<W>(W);
+
+impl<W: Write> Write for Printable<W> {
+    /// serde_json hands over whole characters.
+    fn write(&mut self, json: &[u8]) -> io::Result<usize> {
+        let mut rest = std::str::from_utf8(json).map_err(io::Error::other)?;
+        let is_hidden = |c| !is_visible(c) && c != '\n' || matches!(c, '\u{fe00}'..='\u{fe0f}');
+        while let Some(at) = rest.find(is_hidden) {
             let (shown, hidden) = rest.split_at(at);
-            out.write_all(shown.as_bytes())?;
+            self.0.write_all(shown.as_bytes())?;
             let mut chars = hidden.chars();
             for unit in chars
                 .next()
                 .into_iter()
                 .flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec())
             {
-                write!(out, "\\u{unit:04x}")?;
+                write!(self.0, "\\u{unit:04x}")?;
             }
             rest = chars.as_str();
         }
-        out.write_all(rest.as_bytes())
+        self.0.write_all(rest.as_bytes())?;
+        Ok(json.len())
     }
 
-    fn write_char_escape<W: Write + ?Sized>(
-        &mut self,
-        out: &mut W,
-        escape: CharEscape,
-    ) -> io::Result<()> {
-        self.0.write_char_escape(out, escape)
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
-
-    fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_array(out)
-    }
-
-    fn end_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array(out)
-    }
-
-    fn begin_array_value<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_array_value(out, first)
-    }
-
-    fn end_array_value<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array_value(out)
-    }
-
-    fn begin_object<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object(out)
-    }
-
-    fn end_object<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object(out)
-    }
-
-    fn begin_object_key<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_object_key(out, first)
-    }
-
-    fn begin_object_value<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(out)
-    }
-
-    fn end_object_value<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object_value(out)
-    }
-}
-
-/// `None` for NaN and infinities, which JSON cannot hold.
-pub fn finite(number: f64) -> Option<f64> {
-    Some(number).filter(|number| number.is_finite())
 }
 
 /// A command that only went on with the decision of a `lab` that was killed.

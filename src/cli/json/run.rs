@@ -1,12 +1,11 @@
 //! A run as JSON: what was judged, the verdict, its figures and what the harness said.
 
-use super::finite;
-use super::peers::{PeerFigureReport, PeerReport};
 use lab_core::config::Goal;
 use lab_core::history::last_peers;
 use lab_core::message::{TrailerKey, last_value};
 use lab_core::objective::Objective;
 use lab_core::project::Project;
+use lab_core::run::peers::{MeasuredPeer, PeerFigure};
 use lab_core::run::record::{Draft, Record};
 use lab_core::run::verdict::{Change, Figure, Outcome, Verdict};
 use lab_core::run::{Fingerprint, Reason, RunId};
@@ -43,7 +42,7 @@ pub struct RunReport {
     why: String,
     objective: ObjectiveReport,
     /// `None` of a single workload.
-    aggregate: Option<AggregateReport>,
+    aggregate: Option<AggregateOf>,
     /// Samples per second, as in the ledger; `None` if lab.toml names another objective.
     throughput_sps: Option<f64>,
     kernel_us: Option<f64>,
@@ -64,9 +63,9 @@ pub struct RunReport {
     /// `None` of a harness that does not say so.
     judged_workloads: Option<JudgedWorkloads>,
     /// What the run timed beside the problem's peers.
-    peers: Vec<PeerReport>,
+    peers: Vec<MeasuredPeer>,
     /// What was last timed beside them, of the same bytes, rules and device.
-    last_peers: Vec<PeerFigureReport>,
+    last_peers: Vec<PeerFigure>,
     gates: Vec<GateReport>,
     first_failure: Option<String>,
     diagnostics: Vec<Diagnostic>,
@@ -98,22 +97,6 @@ impl DraftReport {
     }
 }
 
-/// Which aggregate of how many workloads a figure is.
-#[derive(Serialize)]
-struct AggregateReport {
-    name: &'static str,
-    workloads: usize,
-}
-
-impl From<AggregateOf> for AggregateReport {
-    fn from(of: AggregateOf) -> AggregateReport {
-        AggregateReport {
-            name: of.aggregate.word(),
-            workloads: of.workloads,
-        }
-    }
-}
-
 /// The measure that lab.toml or problem.toml names.
 #[derive(Serialize)]
 struct ObjectiveReport {
@@ -131,7 +114,7 @@ pub struct ComparisonReport {
     ratio: Option<Measure>,
     /// `None` of a single workload, where it is the objective's, and where the harness does not say
     /// so.
-    ratio_aggregate: Option<AggregateReport>,
+    ratio_aggregate: Option<AggregateOf>,
     speed: Option<Speed>,
     against: Option<&'static str>,
 }
@@ -139,8 +122,8 @@ pub struct ComparisonReport {
 #[derive(Serialize)]
 struct GateReport {
     name: String,
-    value: Option<f64>,
-    limit: Option<f64>,
+    value: f64,
+    limit: f64,
     pass: bool,
     at: Option<String>,
 }
@@ -153,7 +136,6 @@ impl RunReport {
         let records = RunStore::new(&project.lab_dir);
         let is_judged = verdict.outcome != Outcome::NotJudged;
         let config = &project.config;
-        let measure = verdict.objective;
         let figure = verdict.figure(&config.objective);
         let last = last_peers::of(project, index, &start.fingerprint, record.device.as_deref());
         let is_count = |n: &f64| n.fract() == 0.0 && (0.0..1e15).contains(n);
@@ -181,16 +163,12 @@ impl RunReport {
                     .to_string(),
                 goal: verdict.chosen.as_ref().map_or(config.goal, Figure::goal),
                 value: figure.as_ref().map(|f| f.measure.value),
-                low: figure.as_ref().and_then(|f| f.measure.low).and_then(finite),
-                high: figure
-                    .as_ref()
-                    .and_then(|f| f.measure.high)
-                    .and_then(finite),
+                low: figure.as_ref().and_then(|f| f.measure.low),
+                high: figure.as_ref().and_then(|f| f.measure.high),
             },
-            aggregate: figure
-                .and_then(|figure| figure.aggregate)
-                .map(AggregateReport::from),
-            throughput_sps: measure
+            aggregate: figure.and_then(|figure| figure.aggregate),
+            throughput_sps: verdict
+                .objective
                 .filter(|_| config.objective == Objective::Throughput)
                 .map(|m| m.value),
             kernel_us: verdict.kernel_us,
@@ -210,12 +188,8 @@ impl RunReport {
             workloads: workloads(&report),
             workload_speeds: verdict.workloads.clone(),
             judged_workloads: verdict.judged,
-            peers: record.peers.iter().map(PeerReport::of).collect(),
-            last_peers: last
-                .iter()
-                .flat_map(|last| &last.peers)
-                .map(PeerFigureReport::of)
-                .collect(),
+            peers: record.peers.clone(),
+            last_peers: last.map(|last| last.peers).unwrap_or_default(),
             gates: gates(&report),
             first_failure: report.value("first_failure").map(str::to_owned),
             diagnostics: diagnostics(&records, start.id, verdict),
@@ -281,7 +255,7 @@ impl ComparisonReport {
         });
         ComparisonReport {
             ratio: Some(ratio),
-            ratio_aggregate: change.aggregate.map(AggregateReport::from),
+            ratio_aggregate: change.aggregate,
             speed: change.speed,
             against: Some(change.against()),
         }
@@ -308,8 +282,8 @@ fn gates(report: &Report) -> Vec<GateReport> {
     let gate = |g: lab_protocol::report::Gate| GateReport {
         at: report.place(&g.name),
         pass: g.passes(),
-        value: finite(g.value),
-        limit: finite(g.limit),
+        value: g.value,
+        limit: g.limit,
         name: g.name,
     };
     report.gates().into_iter().map(gate).collect()

@@ -1,10 +1,12 @@
 //! What a tool answers: one object, of which a model reads `summary` and `next` first.
 
-use super::limits;
-use super::wire_text::to_text;
+use super::limits::{self, FIRST};
+use crate::cli::json::to_line;
 use lab_protocol::text::{escape_invisible, is_visible};
-use rmcp::model::{CallToolResult, ContentBlock};
-use serde::Serialize;
+use rmcp::ErrorData;
+use rmcp::handler::server::tool::IntoCallToolResult;
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// The result of a tool call.
@@ -36,6 +38,12 @@ impl Answer {
             is_error: true,
             ..Answer::new(why, next, Map::new())
         }
+    }
+
+    /// The arguments are wrong.
+    pub fn wrong(why: &str) -> Answer {
+        let next = "Correct the arguments and call the tool again: tools/list has its schema.";
+        Answer::error(why, next)
     }
 
     /// Adds a key.
@@ -75,18 +83,46 @@ impl Answer {
     pub fn summary(&self) -> &str {
         self.value["summary"].as_str().unwrap_or_default()
     }
+}
 
-    /// The answer for a client: clean, within [`limits::ANSWER`] bytes. The text is the same
-    /// object, for a client that does not pass structured content on.
-    pub fn into_result(self) -> CallToolResult {
+/// The answer for a client: clean, within [`limits::ANSWER`] bytes. The text is the same object, for
+/// a client that does not pass structured content on.
+impl IntoCallToolResult for Answer {
+    fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
         let mut value = Value::Object(self.value);
         clean(&mut value);
         limits::fit(&mut value, limits::ANSWER);
-        let text = ContentBlock::text(to_text(&value));
+        let text = ContentBlock::text(to_line(&SummaryFirst(&value)));
         let mut result = CallToolResult::structured(value);
         result.content = vec![text];
         result.is_error = Some(self.is_error);
-        result
+        Ok(result.into())
+    }
+}
+
+/// JSON with the keys `summary` and `next` of each object first.
+pub struct SummaryFirst<'a>(pub &'a Value);
+
+impl Serialize for SummaryFirst<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Object(values) => {
+                let mut entries: Vec<_> = values
+                    .iter()
+                    .map(|(key, value)| (key, Self(value)))
+                    .collect();
+                // The sort is stable: the other keys keep their order.
+                entries.sort_by_key(|(key, _)| {
+                    FIRST
+                        .iter()
+                        .position(|first| first == key)
+                        .unwrap_or(FIRST.len())
+                });
+                serializer.collect_map(entries)
+            }
+            Value::Array(values) => serializer.collect_seq(values.iter().map(Self)),
+            value => value.serialize(serializer),
+        }
     }
 }
 
@@ -127,10 +163,13 @@ mod tests {
     #[test]
     fn the_summary_stands_first_and_text_is_clean() {
         let rest = json!({ "a": "\x1b[2J\u{202e}x\n\ty", "b": { "next": 1, "a": 2 } });
-        let result = Answer::new("done", "go on", rest).into_result();
+        let result = Answer::new("done", "go on", rest).into_call_tool_result();
+        let CallToolResponse::Complete(result) = result.unwrap() else {
+            panic!("a result")
+        };
         let value = result.structured_content.unwrap();
         assert_eq!(value["a"], "\\u{1b}[2J\\u{202e}x\n\ty");
-        let text = to_text(&value);
+        let text = to_line(&SummaryFirst(&value));
         assert!(
             text.starts_with(r#"{"summary":"done","next":"go on","a":"#),
             "{text}"

@@ -1,13 +1,15 @@
 //! The tools that only read: the history, one experiment, and its diff.
 
 use super::answer::Answer;
+use super::jobs::Job;
 use super::limits::{DIFF, LISTED};
 use super::tools::{ExperimentArguments, HistoryArguments};
 use super::work;
 use crate::cli::json::decision::DecisionReport;
 use crate::cli::json::experiment::ExperimentReport;
 use crate::cli::log;
-use anyhow::{Result, bail, ensure};
+use crate::cli::verdict::Judged;
+use anyhow::{Context, Result, bail, ensure};
 use lab_core::history;
 use lab_core::history::lessons::{self, Idea};
 use lab_core::project::Project;
@@ -29,9 +31,9 @@ const LESSON_TOKENS: usize = 2_000;
 const AROUND: u32 = 3;
 
 #[derive(Serialize)]
-struct HistoryReport {
+struct HistoryReport<'a> {
     head: String,
-    kernel: String,
+    kernel: &'a str,
     undecided_run: Option<u64>,
     /// How many experiments of the kernel there are, by their status.
     counts: BTreeMap<&'static str, usize>,
@@ -44,21 +46,12 @@ struct HistoryReport {
     /// What the experiments brought and taught, by idea. `None` unless it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     lessons: Option<Vec<Idea>>,
-    problems: Vec<String>,
+    problems: Vec<&'a String>,
 }
 
 /// Lists experiments of the kernel, newest first.
-pub fn history(project: &Project, arguments: &HistoryArguments) -> Result<Answer> {
-    let wanted = arguments
-        .status
-        .as_deref()
-        .map(str::parse::<Status>)
-        .transpose();
-    let wanted = match wanted {
-        Ok(wanted) => wanted,
-        Err(why) => bail!("`status` is {why}"),
-    };
-    let limit = arguments.limit.unwrap_or(USUAL).min(LISTED);
+pub fn history(project: &Project, asked: HistoryArguments, _: &Job) -> Result<Answer> {
+    let limit = asked.limit.unwrap_or(USUAL).min(LISTED);
     let mut index = RunIndex::open(project);
     let repo = Repo::open(project)?;
     let history = history::look(&repo, project, &mut index);
@@ -66,79 +59,90 @@ pub fn history(project: &Project, arguments: &HistoryArguments) -> Result<Answer
     let present = Present::of(&repo, history.without_record())?;
     let ours = |e: &Experiment| e.kernel.is_none() || e.is_about(&project.kernel_name);
     let report = |e: &Experiment| log::as_json(&repo, project, &present, e);
-    let (mut counts, mut incumbent, mut experiments) = (BTreeMap::new(), None, Vec::new());
-    let mut matching = 0;
+    let mut answer = HistoryReport {
+        head: status.head.label(),
+        kernel: &project.kernel_name,
+        undecided_run: log::undecided(&status),
+        counts: BTreeMap::new(),
+        incumbent: None,
+        experiments: Vec::new(),
+        older: 0,
+        lessons: None,
+        problems: history.problems.iter().take(5).collect(),
+    };
+    let mut to_skip = asked.offset;
     for experiment in history.experiments.iter().rev().filter(|e| ours(e)) {
-        *counts.entry(experiment.row.status.word()).or_default() += 1;
-        if incumbent.is_none() && experiment.row.status == Status::Keep {
-            incumbent = Some(report(experiment));
+        let status = experiment.row.status;
+        *answer.counts.entry(status.word()).or_default() += 1;
+        if answer.incumbent.is_none() && status == Status::Keep {
+            answer.incumbent = Some(report(experiment));
         }
-        if wanted.is_none_or(|wanted| wanted == experiment.row.status) {
-            matching += 1;
-            if matching > arguments.offset && experiments.len() < limit {
-                experiments.push(report(experiment));
-            }
+        if asked.status.is_some_and(|wanted| wanted != status) {
+            continue;
+        }
+        if to_skip > 0 {
+            to_skip -= 1;
+        } else if answer.experiments.len() < limit {
+            answer.experiments.push(report(experiment));
+        } else {
+            answer.older += 1;
         }
     }
-    let older = matching - matching.min(arguments.offset + experiments.len());
-    let undecided_run = log::undecided(&status);
-    let counted: Vec<String> = counts
-        .iter()
-        .map(|(word, count): (&&str, &usize)| format!("{count} {word}"))
-        .collect();
-    let counted = if counted.is_empty() {
-        "no experiment yet".to_owned()
-    } else {
-        counted.join(", ")
-    };
-    let mut summary = format!(
-        "{} at {}: {counted}",
-        project.kernel_name,
-        status.head.label()
-    );
-    if let Some(run) = undecided_run {
-        summary += &format!("; run {run} is undecided");
-    }
-    let next = match (undecided_run, older) {
-        (Some(run), _) => {
-            format!("Decide run {run} with keep or discard, or edit the kernel and call judge.")
-        }
-        (None, 0) => {
-            "Edit the kernel and call judge. `experiment` shows one in detail, with its diff."
-                .to_owned()
-        }
-        (None, older) => format!(
-            "Edit the kernel and call judge. {older} older experiments: call history with \"offset\": {}.",
-            arguments.offset + experiments.len()
-        ),
-    };
-    let lessons = arguments.lessons.then(|| {
+    if asked.lessons {
         let newest_first = history.experiments.iter().rev();
-        let newest_first = newest_first.filter(|e| e.is_about(&project.kernel_name));
-        let ideas = lessons::lessons(newest_first, &project.config.objective, project.config.goal);
+        let ideas = lessons::lessons(
+            newest_first.filter(|e| e.is_about(&project.kernel_name)),
+            &project.config.objective,
+            project.config.goal,
+        );
         let length = |idea: &Idea| serde_json::to_string(idea).unwrap_or_default();
-        lessons::fitting(ideas, LESSON_TOKENS, length).0
-    });
-    let problems = history.problems.iter().take(5).cloned().collect();
-    let (head, kernel) = (status.head.label(), project.kernel_name.clone());
-    let report = HistoryReport {
-        head,
-        kernel,
-        undecided_run,
-        counts,
-        incumbent,
-        experiments,
-        older,
-        lessons,
-        problems,
-    };
-    Ok(Answer::new(&summary, &next, report))
+        answer.lessons = Some(lessons::fitting(ideas, LESSON_TOKENS, length).0);
+    }
+    let (summary, next) = (answer.summary(), answer.next(asked.offset));
+    Ok(Answer::new(&summary, &next, answer))
+}
+
+impl HistoryReport<'_> {
+    fn summary(&self) -> String {
+        let counts = self
+            .counts
+            .iter()
+            .map(|(word, count)| format!("{count} {word}"));
+        let mut counted = counts.collect::<Vec<_>>().join(", ");
+        if counted.is_empty() {
+            "no experiment yet".clone_into(&mut counted);
+        }
+        let undecided = self
+            .undecided_run
+            .map(|run| format!("; run {run} is undecided"));
+        let (kernel, head) = (self.kernel, &self.head);
+        format!(
+            "{kernel} at {head}: {counted}{}",
+            undecided.unwrap_or_default()
+        )
+    }
+
+    fn next(&self, offset: usize) -> String {
+        match (self.undecided_run, self.older) {
+            (Some(run), _) => {
+                format!("Decide run {run} with keep or discard, or edit the kernel and call judge.")
+            }
+            (None, 0) => {
+                "Edit the kernel and call judge. `experiment` shows one in detail, with its diff."
+                    .to_owned()
+            }
+            (None, older) => format!(
+                "Edit the kernel and call judge. {older} older experiments: call history with \"offset\": {}.",
+                offset + self.experiments.len()
+            ),
+        }
+    }
 }
 
 /// One experiment, or one run that is undecided, with its diff.
-pub fn experiment(project: &Project, arguments: &ExperimentArguments) -> Result<Answer> {
-    match (&arguments.run, &arguments.commit) {
-        (Some(run), None) => of_run(project, &RunIndex::open(project), RunId(*run)),
+pub fn experiment(project: &Project, asked: ExperimentArguments, _: &Job) -> Result<Answer> {
+    match (asked.run, &asked.commit) {
+        (Some(run), None) => of_run(project, &RunIndex::open(project), RunId(run)),
         (None, Some(commit)) => of_commit(project, commit),
         _ => bail!("give either `run` or `commit`: `history` lists both"),
     }
@@ -147,17 +151,14 @@ pub fn experiment(project: &Project, arguments: &ExperimentArguments) -> Result<
 fn of_run(project: &Project, index: &RunIndex, run: RunId) -> Result<Answer> {
     let record = RunStore::new(&project.lab_dir).read(run)?;
     let about = of_kernel(project, &record);
-    let Some(verdict) = &record.verdict else {
+    let repo = Repo::open(project).ok();
+    let Some(judged) = Judged::of(&about, repo.as_ref(), index, &record) else {
         let next = "Call experiment again later, or judge to judge the present bytes.";
         return Ok(Answer::new(&format!("run {run} is in progress"), next, ()));
     };
-    let answer = work::judged(&about, index, &record, verdict)
-        .with("decision", DecisionReport::recorded(&record));
-    Ok(with_diff(
-        answer,
-        diff_of_run(&about, &record),
-        &format!("lab://run/{run}/diff"),
-    ))
+    let answer = work::answer(&judged).with("decision", DecisionReport::recorded(&record));
+    let resource = format!("lab://run/{run}/diff");
+    Ok(with_diff(answer, diff_of_run(&about, &record), &resource))
 }
 
 fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
@@ -172,9 +173,9 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
         let own = &e.row.commit;
         own.starts_with(commit) || (own.len() >= 4 && commit.starts_with(own.as_str()))
     };
-    let Some(found) = history.experiments.iter().rev().find(names) else {
-        bail!("no experiment has the commit {commit}: `history` lists them")
-    };
+    let found = history.experiments.iter().rev().find(names);
+    let found = found
+        .with_context(|| format!("no experiment has the commit {commit}: `history` lists them"))?;
     if let Some(run) = found.run {
         return of_run(project, &index, run);
     }
@@ -191,22 +192,15 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
         next,
         log::as_json(&repo, project, &present, found),
     );
-    Ok(with_diff(
-        answer,
-        repo::change(&repo, project, &found.row.commit, AROUND),
-        "no resource",
-    ))
+    let diff = repo::change(&repo, project, &found.row.commit, AROUND);
+    Ok(with_diff(answer, diff, "no resource"))
 }
 
 /// The change that a run made to the kernel: by its commit, or, while it is undecided, against the
 /// incumbent.
 pub fn diff_of_run(project: &Project, record: &Record) -> Result<String> {
     let repo = Repo::open(project)?;
-    if let Some(commit) = record
-        .decision
-        .as_ref()
-        .and_then(|decision| decision.commit.as_ref())
-    {
+    if let Some(commit) = record.decision.as_ref().and_then(|it| it.commit.as_ref()) {
         return repo::change(&repo, project, commit, AROUND);
     }
     let judged = RunStore::new(&project.lab_dir).judged_kernel(record.start.id)?;
@@ -231,20 +225,16 @@ pub fn of_kernel(project: &Project, record: &Record) -> Project {
 }
 
 fn with_diff(answer: Answer, diff: Result<String>, resource: &str) -> Answer {
-    match diff {
-        Ok(diff) if diff.len() > DIFF => {
-            let answer = answer.with(
-                "diff_is_cut",
-                format!(
-                    "the diff has {} bytes: {resource} has more of it",
-                    diff.len()
-                ),
-            );
-            answer.with("diff", diff)
-        }
-        Ok(diff) => answer.with("diff", diff),
-        Err(error) => answer
-            .with("diff", None::<String>)
-            .with("diff_is_missing", format!("{error:#}")),
-    }
+    let (key, text) = match &diff {
+        Ok(diff) if diff.len() <= DIFF => return answer.with("diff", diff),
+        Ok(diff) => (
+            "diff_is_cut",
+            format!(
+                "the diff has {} bytes: {resource} has more of it",
+                diff.len()
+            ),
+        ),
+        Err(error) => ("diff_is_missing", format!("{error:#}")),
+    };
+    answer.with("diff", diff.ok()).with(key, text)
 }

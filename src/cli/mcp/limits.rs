@@ -1,8 +1,11 @@
 //! The size of answers: what a model reads has a limit, and what was left out is named.
 
-use super::wire_text::to_text;
+use crate::cli::json::to_line;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+
+/// The keys that stand first in every answer, in this order.
+pub const FIRST: [&str; 2] = ["summary", "next"];
 
 /// Most bytes of an answer as JSON. A token of such text has at least 2.5 bytes, so this is below
 /// 10,000 tokens.
@@ -27,20 +30,20 @@ pub const ARGUMENT: usize = 4_000;
 /// longest lists, which lose their ends. `left_out` in the object counts the items that each list
 /// lost, by its path.
 pub fn fit(value: &mut Value, limit: usize) {
-    cut_strings(value, "");
+    cut_strings(value, "", &|key| if key == "diff" { DIFF } else { STRING });
     let mut lost: BTreeMap<String, usize> = BTreeMap::new();
     let mut longest_string = DIFF;
     loop {
         if !lost.is_empty() {
             value["left_out"] = json!(lost);
         }
-        if to_text(value).len() <= limit {
+        if to_line(value).len() <= limit {
             return;
         }
         let mut found = None;
         longest_list(value, "", &mut found);
         match found {
-            Some(Longest { path, .. }) => {
+            Some((_, path)) => {
                 let Some(Value::Array(list)) = value.pointer_mut(&path) else {
                     return;
                 };
@@ -53,13 +56,11 @@ pub fn fit(value: &mut Value, limit: usize) {
             // Every list is empty: only strings and objects are left.
             None if longest_string > 16 => {
                 longest_string /= 2;
-                shorten(value, longest_string);
+                cut_strings(value, "", &|_| longest_string);
             }
             None => {
                 if let Value::Object(values) = value {
-                    let kept = ["summary", "next"]
-                        .iter()
-                        .filter_map(|key| values.remove_entry(*key));
+                    let kept = FIRST.iter().filter_map(|key| values.remove_entry(*key));
                     *values = kept.collect::<Map<_, _>>();
                     values.insert("left_out".to_owned(), json!({ "all other keys": 1 }));
                 }
@@ -69,53 +70,36 @@ pub fn fit(value: &mut Value, limit: usize) {
     }
 }
 
-struct Longest {
-    path: String,
-    size: usize,
-}
-
-fn longest_list(value: &Value, path: &str, found: &mut Option<Longest>) {
+/// Finds the longest list with its path. A list inside a list goes with it.
+fn longest_list(value: &Value, path: &str, found: &mut Option<(usize, String)>) {
     match value {
         Value::Array(list) => {
-            let size = to_text(value).len();
-            if !list.is_empty() && found.as_ref().is_none_or(|found| size > found.size) {
-                *found = Some(Longest {
-                    path: path.to_owned(),
-                    size,
-                });
+            let size = to_line(value).len();
+            if !list.is_empty() && found.as_ref().is_none_or(|(longest, _)| size > *longest) {
+                *found = Some((size, path.to_owned()));
             }
-            // A list inside a list goes with it.
         }
         Value::Object(values) => {
             for (key, value) in values.iter().filter(|(key, _)| *key != "left_out") {
-                longest_list(
-                    value,
-                    &format!("{path}/{}", key.replace('~', "~0").replace('/', "~1")),
-                    found,
-                );
+                let key = key.replace('~', "~0").replace('/', "~1");
+                longest_list(value, &format!("{path}/{key}"), found);
             }
         }
         _ => {}
     }
 }
 
-fn cut_strings(value: &mut Value, key: &str) {
+/// Cuts every string to the limit of its key; of an item of a list, the key is that of the list.
+fn cut_strings(value: &mut Value, key: &str, limit: &impl Fn(&str) -> usize) {
     match value {
-        Value::String(text) => cut(text, if key == "diff" { DIFF } else { STRING }),
-        Value::Array(list) => list.iter_mut().for_each(|value| cut_strings(value, "")),
+        Value::String(text) => cut(text, limit(key)),
+        Value::Array(list) => list
+            .iter_mut()
+            .for_each(|value| cut_strings(value, key, limit)),
         Value::Object(values) => values
             .iter_mut()
-            .for_each(|(key, value)| cut_strings(value, key)),
-        _ => {}
-    }
-}
-
-fn shorten(value: &mut Value, limit: usize) {
-    match value {
-        Value::String(text) => cut(text, limit),
-        Value::Array(list) => list.iter_mut().for_each(|value| shorten(value, limit)),
-        Value::Object(values) => values.values_mut().for_each(|value| shorten(value, limit)),
-        _ => {}
+            .for_each(|(key, value)| cut_strings(value, key, limit)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -136,30 +120,22 @@ pub fn head_and_tail(lines: &[String], limit: usize) -> String {
     }
     // The line about those that are left out takes less than this.
     let room = limit.saturating_sub(100);
-    let mut left = room / 4;
-    let mut fits = |line: &&String| {
-        left.checked_sub(size(line))
-            .map(|rest| left = rest)
-            .is_some()
+    // How many of these lines fit into so many bytes.
+    let fitting = |lines: &mut dyn Iterator<Item = &String>, mut left: usize| {
+        lines
+            .take_while(|line| {
+                left.checked_sub(size(line))
+                    .map(|rest| left = rest)
+                    .is_some()
+            })
+            .count()
     };
-    let head = lines.iter().take_while(&mut fits).count();
-    let mut left = room - room / 4;
-    let mut fits = |line: &&String| {
-        left.checked_sub(size(line))
-            .map(|rest| left = rest)
-            .is_some()
-    };
-    let tail = lines[head..].iter().rev().take_while(&mut fits).count();
+    let head = fitting(&mut lines.iter(), room / 4);
+    let tail = fitting(&mut lines[head..].iter().rev(), room - room / 4);
     let end = lines.len() - tail;
-    let mut text: String = lines[..head]
-        .iter()
-        .map(|line| format!("{line}\n"))
-        .collect();
-    text += &format!("… {} lines are left out here …\n", end - head);
-    lines[end..]
-        .iter()
-        .for_each(|line| text += &format!("{line}\n"));
-    text
+    let left_out = format!("… {} lines are left out here …", end - head);
+    let kept = lines[..head].iter().chain([&left_out]).chain(&lines[end..]);
+    kept.map(|line| format!("{line}\n")).collect()
 }
 
 #[cfg(test)]
@@ -172,7 +148,7 @@ mod tests {
             "summary": "s", "next": "n", "a": vec!["x".repeat(50); 1000], "b": [1, 2, 3], "c": { "d": vec![7; 9000] }
         });
         fit(&mut value, 5_000);
-        assert!(to_text(&value).len() <= 5_000, "{}", to_text(&value).len());
+        assert!(to_line(&value).len() <= 5_000, "{}", to_line(&value).len());
         assert_eq!(value["b"], json!([1, 2, 3]));
         let kept = value["a"].as_array().map(Vec::len);
         assert_eq!(
@@ -192,7 +168,7 @@ mod tests {
             .collect();
         let mut value = json!({ "summary": "é".repeat(9000), "next": "n", "keys": keys });
         fit(&mut value, ANSWER);
-        assert!(to_text(&value).len() <= ANSWER);
+        assert!(to_line(&value).len() <= ANSWER);
         assert!(
             value["summary"]
                 .as_str()

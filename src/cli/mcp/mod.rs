@@ -13,7 +13,6 @@ mod resources;
 mod server;
 mod tools;
 mod transport;
-mod wire_text;
 mod work;
 
 use super::{KernelArg, here};
@@ -23,11 +22,10 @@ use jobs::Jobs;
 use lab_system::lifetime;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
-use server::Server;
+use server::{Server, Workplace};
 use std::process::ExitCode;
 use std::sync::Arc;
 use transport::Stdio;
-use work::Workplace;
 
 #[derive(Args, Debug)]
 pub struct McpArgs {
@@ -38,8 +36,11 @@ pub struct McpArgs {
 /// Serves one client until it closes stdin or a signal comes. The runs that the client started end
 /// then, each with its record.
 pub fn main(options: &McpArgs) -> Result<ExitCode> {
-    let workplace = Workplace::new(here()?, options.kernel.kernel.clone());
-    let jobs = Arc::new(Jobs::start().context("cannot start the threads of the server")?);
+    let workplace = Workplace {
+        from: here()?,
+        kernel: options.kernel.kernel.clone(),
+    };
+    let jobs = Arc::<Jobs>::default();
     let of_signals = Arc::clone(&jobs);
     lifetime::on_signals(&lifetime::TERMINATION, move |_| of_signals.close())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -60,10 +61,9 @@ pub fn main(options: &McpArgs) -> Result<ExitCode> {
             Err(error) => Err(error.into()),
         }
     });
-    drop(runtime);
     jobs.close();
-    // Runs write their records, and a decision takes its last steps.
-    jobs.join();
+    // Waits for the jobs: runs write their records, and a decision takes its last steps.
+    drop(runtime);
     output.finish();
     served
         .context("the MCP client broke the protocol")

@@ -34,12 +34,8 @@ pub fn parse(uri: &str) -> Option<Named> {
         "agent-guide" => Some(Named::Guide),
         other => {
             let (run, name) = other.strip_prefix("run/")?.split_once('/')?;
-            let run = RunId(
-                Some(run)
-                    .filter(|run| run.bytes().all(|b| b.is_ascii_digit()))?
-                    .parse()
-                    .ok()?,
-            );
+            let is_number = run.bytes().all(|b| b.is_ascii_digit());
+            let run = RunId(is_number.then(|| run.parse().ok())??);
             match name {
                 "run.log" => Some(Named::Log(run)),
                 "diff" => Some(Named::Diff(run)),
@@ -51,27 +47,43 @@ pub fn parse(uri: &str) -> Option<Named> {
 
 /// The resources that have one URI each.
 pub fn list() -> Vec<Resource> {
+    let resource = |name: &str, description: &str, kind: &str| {
+        Resource::new(format!("lab://{name}"), name)
+            .with_description(description)
+            .with_mime_type(kind)
+    };
     vec![
-        Resource::new("lab://results.tsv", "results.tsv")
-            .with_description("The ledger: one row for each experiment")
-            .with_mime_type("text/tab-separated-values"),
-        Resource::new("lab://agent-guide", "agent-guide")
-            .with_description("The contract of a command in the loop `lab auto`")
-            .with_mime_type("text/markdown"),
+        resource(
+            "results.tsv",
+            "The ledger: one row for each experiment",
+            "text/tab-separated-values",
+        ),
+        resource(
+            "agent-guide",
+            "The contract of a command in the loop `lab auto`",
+            "text/markdown",
+        ),
     ]
 }
 
 /// The resources of a run.
 pub fn templates() -> Vec<ResourceTemplate> {
+    let template = |name: &str, description: &str, kind: &str| {
+        ResourceTemplate::new(format!("lab://run/{{run}}/{name}"), name)
+            .with_description(description)
+            .with_mime_type(kind)
+    };
     vec![
-        ResourceTemplate::new("lab://run/{run}/run.log", "run.log")
-            .with_description(
-                "What the harness printed, result lines and compiler messages among it",
-            )
-            .with_mime_type("text/plain"),
-        ResourceTemplate::new("lab://run/{run}/diff", "diff")
-            .with_description("What the run changed in the kernel, as a unified diff")
-            .with_mime_type("text/x-diff"),
+        template(
+            "run.log",
+            "What the harness printed, result lines and compiler messages among it",
+            "text/plain",
+        ),
+        template(
+            "diff",
+            "What the run changed in the kernel, as a unified diff",
+            "text/x-diff",
+        ),
     ]
 }
 

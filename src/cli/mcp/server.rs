@@ -1,28 +1,31 @@
-//! The MCP server: takes calls, gives their work to the jobs, waits for the answers, tells
-//! progress.
-
-mod handler;
+//! The MCP server: the tools, what the protocol asks for besides, and how a call waits for its job
+//! and tells progress.
 
 use super::answer::Answer;
-use super::history;
-use super::jobs::{Job, Jobs, Lane, Phase};
-use super::limits;
-use super::profile;
-use super::tools::{self, DecideArguments, Judge, JudgeArguments, MeasureArguments, WaitArguments};
-use super::work::{self, Workplace};
-use lab_core::run::Reason;
-use lab_core::runner::spec::RunSpec;
-use rmcp::RoleServer;
-use rmcp::model::{ErrorCode, ErrorData, JsonObject, ProgressNotificationParam};
+use super::jobs::{Job, Jobs, Lane, Phase, State};
+use super::tools::{
+    DecideArguments, ExperimentArguments, HistoryArguments, JudgeArguments, MeasureArguments,
+    Parameters, ProfileArguments, UndoOrRestoreArguments, WaitArguments,
+};
+use super::{history, limits, profile, resources, work};
+use anyhow::Result;
+use lab_core::project::Project;
+use rmcp::model::{
+    CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, ListResourceTemplatesResult,
+    ListResourcesResult, PaginatedRequestParams, ProgressNotificationParam,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
+    ServerCapabilities, ServerConfig,
+};
 use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler, tool, tool_handler, tool_router};
 use serde_json::json;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
 
-/// Most calls at once.
-const MOST_CALLS: usize = 64;
+/// Most seconds that a call waits. Clients end calls after 60 s.
+const LONGEST_WAIT_S: u64 = 45;
 
 /// How often a client with a progress token is told how far its call is.
 const TELL_EVERY: Duration = Duration::from_secs(1);
@@ -30,253 +33,224 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 /// Most bytes of a progress message. Clients show about so many characters.
 const PROGRESS: usize = 200;
 
+const INSTRUCTIONS: &str = "lab judges a CUDA or Python kernel against an independent reference and against the incumbent, the kernel in \
+    HEAD. Edit the kernel's file, call judge, read `summary` and `next`, then keep or discard with a message, and go on. Decide every \
+    run before the next edit. Give a hypothesis and a lesson: the history keeps them. Figures come from lab's records only. A call \
+    that takes longer than 45 s answers with a job: call wait. lab://agent-guide is the contract of the loop, `lab auto`.";
+
+/// Where the server was started, and the kernel that it was started for.
+#[derive(Clone, Debug)]
+pub struct Workplace {
+    pub from: PathBuf,
+    pub kernel: Option<PathBuf>,
+}
+
+impl Workplace {
+    /// Opens the project as it is now: lab.toml may have changed.
+    pub fn open(&self) -> Result<Project> {
+        Project::open(&self.from, self.kernel.as_deref())
+    }
+}
+
 /// The server of one client.
 pub struct Server {
     workplace: Workplace,
     jobs: Arc<Jobs>,
-    calls: AtomicUsize,
 }
 
-/// A call that is being answered.
-struct Call<'a>(&'a AtomicUsize);
+type Context = RequestContext<RoleServer>;
 
-impl Drop for Call<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Whose job a call waits for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Waits {
-    /// Its own: cancelling the call ends the job.
-    ForOwn,
-    /// An earlier call's: cancelling the call ends the wait alone.
-    ForOther,
-}
-
+#[tool_router]
 impl Server {
     pub fn new(workplace: Workplace, jobs: Arc<Jobs>) -> Server {
-        Server {
-            workplace,
-            jobs,
-            calls: AtomicUsize::new(0),
-        }
+        Server { workplace, jobs }
     }
 
-    /// Counts a call. `None` where too many are being answered.
-    fn begin(&self) -> Option<Call<'_>> {
-        let call = self.calls.fetch_add(1, Ordering::Relaxed);
-        let counted = Call(&self.calls);
-        (call < MOST_CALLS).then_some(counted)
+    /// Build the kernel's present bytes, compare its results with the independent reference and its
+    /// speed with the incumbent's (the kernel in HEAD). Answers with the verdict. A kernel that fails
+    /// is a result, not an error.
+    #[tool(annotations(
+        read_only_hint = false,
+        destructive_hint = false,
+        open_world_hint = false
+    ))]
+    async fn judge(&self, asked: Parameters<JudgeArguments>, context: Context) -> Answer {
+        let max_s = |asked: &JudgeArguments| asked.max_s;
+        self.start(Lane::Runs, "judge", asked, max_s, &context, work::judge)
+            .await
     }
 
-    async fn call(
-        &self,
-        name: &str,
-        arguments: Option<JsonObject>,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Answer, ErrorData> {
-        let Some(_call) = self.begin() else {
-            let why = format!("{MOST_CALLS} calls are being answered already");
-            return Ok(Answer::error(
-                &why,
-                "Wait for their answers, then call again.",
-            ));
-        };
-        let answer = match name {
-            "judge" => self.judge(arguments, context).await,
-            "measure" => self.measure(arguments, context).await,
-            "profile" => self.profile(arguments, context).await,
-            "keep" => self.decide("keep", arguments, context).await,
-            "discard" => self.decide("discard", arguments, context).await,
-            "undo_or_restore" => {
-                let arguments = tools::read(name, arguments);
-                self.start(
-                    Lane::Decisions,
-                    "undo_or_restore",
-                    None,
-                    context,
-                    arguments,
-                    |workplace, arguments, job| {
-                        workplace.with(|project| work::undo_or_restore(project, arguments, job))
-                    },
-                )
-                .await
-            }
-            "history" => {
-                let arguments = tools::read(name, arguments);
-                self.start(
-                    Lane::Reads,
-                    "history",
-                    None,
-                    context,
-                    arguments,
-                    |workplace, arguments, _| {
-                        workplace.with(|project| history::history(project, &arguments))
-                    },
-                )
-                .await
-            }
-            "experiment" => {
-                let arguments = tools::read(name, arguments);
-                self.start(
-                    Lane::Reads,
-                    "experiment",
-                    None,
-                    context,
-                    arguments,
-                    |workplace, arguments, _| {
-                        workplace.with(|project| history::experiment(project, &arguments))
-                    },
-                )
-                .await
-            }
-            "wait" => match tools::read(name, arguments) {
-                Ok(arguments) => self.wait(&arguments, context).await,
-                Err(why) => wrong(&why),
-            },
-            other => {
-                let mut other = other.to_owned();
-                limits::cut(&mut other, PROGRESS);
-                let why = format!("there is no tool '{other}': tools/list names them");
-                return Err(ErrorData::new(ErrorCode::INVALID_PARAMS, why, None));
-            }
-        };
-        Ok(answer)
+    /// Judge the present bytes with the long measurement of lab.toml, over all workloads and beside
+    /// the problem's peers. Takes minutes: the answer may name a job for `wait`.
+    #[tool(annotations(
+        read_only_hint = false,
+        destructive_hint = false,
+        open_world_hint = false
+    ))]
+    async fn measure(&self, asked: Parameters<MeasureArguments>, context: Context) -> Answer {
+        let max_s = |asked: &MeasureArguments| asked.max_s;
+        self.start(Lane::Runs, "measure", asked, max_s, &context, work::measure)
+            .await
     }
 
-    async fn judge(
-        &self,
-        arguments: Option<JsonObject>,
-        context: &RequestContext<RoleServer>,
-    ) -> Answer {
-        let read = tools::read::<JudgeArguments>("judge", arguments).and_then(|arguments| {
-            let spec = RunSpec {
-                device: tools::device(arguments.device)?,
-                ..RunSpec::new(Reason::Command)
-            };
-            let unless_known = arguments.unless_known.unwrap_or(true);
-            Ok(Judge {
-                spec,
-                unless_known,
-                max_s: arguments.max_s,
-            })
-        });
-        self.run("judge", read, context).await
-    }
-
-    async fn measure(
-        &self,
-        arguments: Option<JsonObject>,
-        context: &RequestContext<RoleServer>,
-    ) -> Answer {
-        let read = tools::read::<MeasureArguments>("measure", arguments).and_then(|arguments| {
-            let device = tools::device(arguments.device)?;
-            let spec = RunSpec {
-                device,
-                peers: !arguments.no_peers,
-                ..RunSpec::new(Reason::Measure)
-            };
-            Ok(Judge {
-                spec,
-                unless_known: false,
-                max_s: arguments.max_s,
-            })
-        });
-        self.run("measure", read, context).await
-    }
-
-    async fn profile(
-        &self,
-        arguments: Option<JsonObject>,
-        context: &RequestContext<RoleServer>,
-    ) -> Answer {
-        let (read, max_s) = tools::profile(arguments)
-            .map_or_else(|why| (Err(why), None), |(spec, max_s)| (Ok(spec), max_s));
+    /// Read the GPU's counters during one launch of the judged present bytes, under Nsight Compute:
+    /// why the kernel is as fast as it is. Without counters the answer says why, and tells what the
+    /// built image says. Takes 6 to 60 s: the answer may name a job for `wait`.
+    #[tool(annotations(
+        read_only_hint = false,
+        destructive_hint = false,
+        open_world_hint = false
+    ))]
+    async fn profile(&self, asked: Parameters<ProfileArguments>, context: Context) -> Answer {
+        let max_s = |asked: &ProfileArguments| asked.max_s;
         self.start(
             Lane::Runs,
             "profile",
+            asked,
             max_s,
-            context,
-            read,
-            |workplace, spec, job| workplace.with(|project| profile::profile(project, spec, job)),
+            &context,
+            profile::profile,
         )
         .await
     }
 
-    async fn run(
-        &self,
-        tool: &'static str,
-        read: Result<Judge, String>,
-        context: &RequestContext<RoleServer>,
-    ) -> Answer {
-        let max_s = read.as_ref().ok().and_then(|judge| judge.max_s);
-        self.start(
-            Lane::Runs,
-            tool,
-            max_s,
-            context,
-            read,
-            |workplace,
-             Judge {
-                 spec, unless_known, ..
-             },
-             job| {
-                workplace.with(|project| work::judge(project, spec, unless_known, job))
-            },
-        )
-        .await
+    /// Keep a judged run: check it on held-out inputs, commit exactly the judged bytes and write its
+    /// row. It becomes the incumbent. Refused unless the rules allow it.
+    #[tool(annotations(
+        read_only_hint = false,
+        destructive_hint = false,
+        open_world_hint = false
+    ))]
+    async fn keep(&self, asked: Parameters<DecideArguments>, context: Context) -> Answer {
+        let max_s = |asked: &DecideArguments| asked.max_s;
+        self.start(Lane::Decisions, "keep", asked, max_s, &context, work::keep)
+            .await
     }
 
-    async fn decide(
-        &self,
-        tool: &'static str,
-        arguments: Option<JsonObject>,
-        context: &RequestContext<RoleServer>,
-    ) -> Answer {
-        let read = tools::read::<DecideArguments>(tool, arguments);
-        let read = read.and_then(|arguments| match tool == "keep" && arguments.unjudged {
-            true => Err("`unjudged` is an argument of discard: a keep needs a verdict".to_owned()),
-            false => Ok(arguments),
-        });
-        let max_s = read.as_ref().ok().and_then(|arguments| arguments.max_s);
+    /// Discard a judged run: put the incumbent's kernel back on disk and write the row. The attempt
+    /// stays in git.
+    #[tool(annotations(
+        read_only_hint = false,
+        destructive_hint = false,
+        open_world_hint = false
+    ))]
+    async fn discard(&self, asked: Parameters<DecideArguments>, context: Context) -> Answer {
+        let max_s = |asked: &DecideArguments| asked.max_s;
         self.start(
             Lane::Decisions,
-            tool,
+            "discard",
+            asked,
             max_s,
-            context,
-            read,
-            move |workplace, arguments, job| {
-                workplace.with(|project| match tool {
-                    "keep" => work::keep(project, &arguments, job),
-                    _ => work::discard(project, &arguments),
-                })
-            },
+            &context,
+            work::discard,
         )
         .await
     }
 
-    /// Starts the job of a call and waits for it.
+    /// Without `restore`: take back the last keep or discard, if nothing is built on it. With
+    /// `restore`: put the kernel of an experiment or commit on disk; the bytes there are saved first.
+    #[tool(annotations(
+        read_only_hint = false,
+        destructive_hint = false,
+        open_world_hint = false
+    ))]
+    async fn undo_or_restore(
+        &self,
+        asked: Parameters<UndoOrRestoreArguments>,
+        context: Context,
+    ) -> Answer {
+        let work = work::undo_or_restore;
+        self.start(
+            Lane::Decisions,
+            "undo_or_restore",
+            asked,
+            |_| None,
+            &context,
+            work,
+        )
+        .await
+    }
+
+    /// List the experiments of this kernel, newest first, with the incumbent and the undecided run.
+    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
+    async fn history(&self, asked: Parameters<HistoryArguments>, context: Context) -> Answer {
+        self.start(
+            Lane::Reads,
+            "history",
+            asked,
+            |_| None,
+            &context,
+            history::history,
+        )
+        .await
+    }
+
+    /// One experiment with its verdict, figures and diff: by its run's number, or by its commit.
+    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
+    async fn experiment(&self, asked: Parameters<ExperimentArguments>, context: Context) -> Answer {
+        self.start(
+            Lane::Reads,
+            "experiment",
+            asked,
+            |_| None,
+            &context,
+            history::experiment,
+        )
+        .await
+    }
+
+    /// Wait for a job that an earlier call named, and answer with its result. With `end`: end the
+    /// job first.
+    #[tool(annotations(
+        read_only_hint = false,
+        destructive_hint = false,
+        open_world_hint = false
+    ))]
+    async fn wait(&self, Parameters(asked): Parameters<WaitArguments>, context: Context) -> Answer {
+        let asked = match asked {
+            Ok(asked) => asked,
+            Err(why) => return Answer::wrong(&why),
+        };
+        let Some(job) = self.jobs.find(asked.job) else {
+            let why = format!("there is no job {}, or its result is too old", asked.job);
+            return Answer::error(&why, "Call history to see what was judged and decided.")
+                .with("open_jobs", self.jobs.open());
+        };
+        if asked.end {
+            job.control.end();
+        }
+        self.follow(&job, asked.max_s, &context).await
+    }
+
+    /// Starts the job of a call and waits for it. A call that is cancelled ends its job.
     async fn start<A: Send + 'static>(
         &self,
         lane: Lane,
         tool: &'static str,
-        max_s: Option<u64>,
-        context: &RequestContext<RoleServer>,
-        arguments: Result<A, String>,
-        work: impl FnOnce(&Workplace, A, &Job) -> Answer + Send + 'static,
+        Parameters(asked): Parameters<A>,
+        max_s: impl FnOnce(&A) -> Option<u64>,
+        context: &Context,
+        work: fn(&Project, A, &Job) -> Result<Answer>,
     ) -> Answer {
-        let arguments = match arguments {
-            Ok(arguments) => arguments,
-            Err(why) => return wrong(&why),
+        let asked = match asked {
+            Ok(asked) => asked,
+            Err(why) => return Answer::wrong(&why),
         };
-        let workplace = self.workplace.clone();
-        match self
-            .jobs
-            .add(lane, tool, move |job| work(&workplace, arguments, job))
-        {
-            Ok(job) => self.follow(&job, max_s, Waits::ForOwn, context).await,
+        let (workplace, max_s) = (self.workplace.clone(), max_s(&asked));
+        let work = move |job: &Job| {
+            let done = workplace
+                .open()
+                .and_then(|project| work(&project, asked, job));
+            done.unwrap_or_else(|error| Answer::error(&format!("{error:#}"), work::AS_TOOLS))
+        };
+        match self.jobs.add(lane, tool, work) {
+            Ok(job) => {
+                let answer = self.follow(&job, max_s, context).await;
+                if context.ct.is_cancelled() {
+                    job.control.end();
+                }
+                answer
+            }
             Err(error) => Answer::error(
                 &format!("{error:#}"),
                 "Call wait for a job of an earlier call, then call again.",
@@ -285,104 +259,153 @@ impl Server {
         }
     }
 
-    async fn wait(
-        &self,
-        arguments: &WaitArguments,
-        context: &RequestContext<RoleServer>,
-    ) -> Answer {
-        let Some(job) = self.jobs.find(arguments.job) else {
-            let why = format!(
-                "there is no job {}, or its result is too old",
-                arguments.job
-            );
-            return Answer::error(&why, "Call history to see what was judged and decided.")
-                .with("open_jobs", self.jobs.open());
-        };
-        if arguments.end {
-            job.control.end();
-        }
-        self.follow(&job, arguments.max_s, Waits::ForOther, context)
-            .await
-    }
-
     /// Waits for a job, and tells progress where the client gave a token. Answers with the result,
     /// or with the job where it takes longer.
-    async fn follow(
-        &self,
-        job: &Job,
-        max_s: Option<u64>,
-        waits: Waits,
-        context: &RequestContext<RoleServer>,
-    ) -> Answer {
+    async fn follow(&self, job: &Job, max_s: Option<u64>, context: &Context) -> Answer {
         let token = context.meta.get_progress_token();
-        let end = Instant::now() + tools::wait(max_s);
+        let longest = Duration::from_secs(max_s.unwrap_or(LONGEST_WAIT_S).min(LONGEST_WAIT_S));
+        let end = Instant::now() + longest;
         let mut ticks = tokio::time::interval_at(Instant::now() + TELL_EVERY, TELL_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
                 () = job.wait() => break,
-                () = context.ct.cancelled() => {
-                    if waits == Waits::ForOwn {
-                        job.control.end();
-                    }
-                    break;
-                }
+                () = context.ct.cancelled() => break,
                 // The answer may still reach a client that only closed its end.
                 () = self.jobs.closed() => break,
                 () = tokio::time::sleep_until(end) => break,
                 _ = ticks.tick(), if token.is_some() => {
                     if let Some(token) = &token {
-                        let (message, seconds) = (progress(job), job.started.elapsed().as_secs_f64());
-                        let told = ProgressNotificationParam::new(token.clone(), seconds).with_message(message);
+                        let (message, seconds) = (progress(&job.state()), job.started.elapsed());
+                        let told = ProgressNotificationParam::new(token.clone(), seconds.as_secs_f64());
                         // A client that is gone is noticed where messages are read.
-                        let _ = context.peer.notify_progress(told).await;
+                        let _ = context.peer.notify_progress(told.with_message(message)).await;
                     }
                 }
             }
         }
-        let answer = job.answer().filter(|_| job.phase() == Phase::Ended);
-        answer.map_or_else(|| in_progress(job), |answer| answer.with("job", job.id))
+        let state = job.state();
+        match &state.answer {
+            Some(answer) if state.phase == Phase::Ended => answer.clone().with("job", job.id),
+            _ => in_progress(job, &state),
+        }
     }
 }
 
-/// An answer about wrong arguments.
-fn wrong(why: &str) -> Answer {
-    Answer::error(
-        why,
-        "Correct the arguments and call the tool again: tools/list has its schema.",
-    )
-}
-
 /// How far a job is, in one line.
-fn progress(job: &Job) -> String {
-    let (run, line) = job.progress();
-    let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
-    let mut text = if line.is_empty() {
-        format!("{run}{}", job.phase().word())
+fn progress(state: &State) -> String {
+    let run = state
+        .run
+        .map(|run| format!("run {run}: "))
+        .unwrap_or_default();
+    let what = if state.line.is_empty() {
+        state.phase.word()
     } else {
-        run + &line
+        &state.line
     };
+    let mut text = run + what;
     limits::cut(&mut text, PROGRESS);
     text
 }
 
 /// The answer of a call whose job has not ended.
-fn in_progress(job: &Job) -> Answer {
-    let (run, line) = job.progress();
-    let seconds = job.started.elapsed().as_secs();
-    let summary = format!(
-        "{} goes on as job {}, since {seconds} s: {}",
-        job.tool,
-        job.id,
-        progress(job)
-    );
-    let next = format!(
-        "Call wait with \"job\": {}. With \"end\": true it is ended.",
-        job.id
-    );
-    let rest = json!({
-        "job": job.id, "tool": job.tool, "state": job.phase().word(), "run": run, "seconds": seconds, "last_line": line
-    });
-    Answer::new(&summary, &next, rest)
+fn in_progress(job: &Job, state: &State) -> Answer {
+    let (id, tool, seconds) = (job.id, job.tool, job.started.elapsed().as_secs());
+    Answer::new(
+        &format!(
+            "{tool} goes on as job {id}, since {seconds} s: {}",
+            progress(state)
+        ),
+        &format!("Call wait with \"job\": {id}. With \"end\": true it is ended."),
+        json!({
+            "job": id, "tool": tool, "state": state.phase.word(), "run": state.run, "seconds": seconds,
+            "last_line": state.line
+        }),
+    )
+}
+
+#[tool_handler]
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("lab", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(resources::list()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(
+            resources::templates(),
+        ))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let mut uri = request.uri;
+        let Some(named) = resources::parse(&uri) else {
+            limits::cut(&mut uri, PROGRESS);
+            let why = format!(
+                "there is no resource {uri}: lab://run/N/run.log, lab://run/N/diff, lab://results.tsv, lab://agent-guide"
+            );
+            return Err(ErrorData::resource_not_found(why, None));
+        };
+        let workplace = self.workplace.clone();
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let job = self.jobs.add(Lane::Reads, "resource", move |_| {
+            let _ = tell.send(resources::read(|| workplace.open(), named));
+            Answer::new("read", "", ())
+        });
+        let failed = |why: String| ErrorData::new(ErrorCode::INTERNAL_ERROR, why, None);
+        let job = job.map_err(|error| failed(format!("{error:#}")))?;
+        tokio::select! {
+            () = job.wait() => {}
+            () = context.ct.cancelled() => job.control.end(),
+            () = self.jobs.closed() => {}
+        }
+        match told.await {
+            Ok(Ok(text)) => {
+                Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]).into())
+            }
+            Ok(Err(error)) => Err(ErrorData::resource_not_found(format!("{error:#}"), None)),
+            Err(_) => Err(failed(format!("{uri} was not read: the server is ending"))),
+        }
+    }
+
+    /// Also gets requests of the protocol whose parameters are wrong.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: Context,
+    ) -> Result<CustomResult, ErrorData> {
+        let mut method = request.method;
+        limits::cut(&mut method, PROGRESS);
+        let what = match method.as_str() {
+            "tools/call" => "`name` is a string, `arguments` an object",
+            "resources/read" => "`uri` is a string",
+            _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),
+        };
+        Err(ErrorData::invalid_params(
+            format!("the parameters of {method} are wrong: {what}"),
+            None,
+        ))
+    }
 }

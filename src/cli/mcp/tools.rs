@@ -1,64 +1,108 @@
-//! The tools: their names, what a model reads about them, and their arguments. No argument is a
-//! figure of a result.
+//! The arguments of the tools, with what a model reads about each. No argument is a figure of a
+//! result.
 
-use super::limits::{ARGUMENT, LISTED};
+use super::limits::ARGUMENT;
 use lab_core::message::{self, Trailer};
+use lab_core::run::experiment::Status;
 use lab_core::runner::profiling::ProfileSpec;
-use lab_core::runner::spec::RunSpec;
 use lab_protocol::Target;
 use lab_protocol::profile::ProfileSet;
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::ErrorData;
+use rmcp::handler::server::common::FromContextPart;
+use rmcp::handler::server::tool::ToolCallContext;
+use rmcp::schemars::{self, JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
-use std::time::Duration;
+use serde::de::{DeserializeOwned, Deserializer, Error};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::str::FromStr;
 
-/// Most seconds that a call waits. Clients end calls after 60 s.
-pub const LONGEST_WAIT_S: u64 = 45;
+/// The arguments of a call, or what is wrong with them: that is an answer of the tool, no error of
+/// the protocol.
+pub struct Parameters<T>(pub Result<T, String>);
 
-#[derive(Debug, Default, Deserialize)]
+/// The schema is that of the arguments themselves.
+impl<T: JsonSchema> JsonSchema for Parameters<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+impl<S, T: DeserializeOwned> FromContextPart<ToolCallContext<'_, S>> for Parameters<T> {
+    fn from_context_part(context: &mut ToolCallContext<'_, S>) -> Result<Self, ErrorData> {
+        let arguments = Value::Object(context.arguments.take().unwrap_or_default());
+        let wrong = |error| format!("the arguments of {} are wrong: {error}", context.name);
+        Ok(Parameters(serde_json::from_value(arguments).map_err(wrong)))
+    }
+}
+
+/// Reads an argument by its `FromStr`, whose error says what is allowed.
+fn named<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: FromStr<Err: Display>,
+{
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| text.parse())
+        .transpose()
+        .map_err(Error::custom)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeArguments {
-    pub device: Option<String>,
-    /// `None` is true.
+    /// auto, cpu, cuda, cuda:1; overrides lab.toml
+    #[schemars(with = "Option<String>")]
+    pub device: Option<Target>,
+    /// Answer with the earlier verdict if the same kernel was judged before, comments and blanks
+    /// aside [default: true]
     pub unless_known: Option<bool>,
+    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    #[schemars(range(max = 45))]
     pub max_s: Option<u64>,
 }
 
-/// What judge and measure ask for.
-#[derive(Debug)]
-pub struct Judge {
-    pub spec: RunSpec,
-    pub unless_known: bool,
-    pub max_s: Option<u64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeasureArguments {
-    pub device: Option<String>,
+    /// auto, cpu, cuda, cuda:1; overrides lab.toml
+    #[schemars(with = "Option<String>")]
+    pub device: Option<Target>,
+    /// Leave the peers out
     #[serde(default)]
     pub no_peers: bool,
+    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    #[schemars(range(max = 45))]
     pub max_s: Option<u64>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct ProfileArguments {
-    device: Option<String>,
-    set: Option<String>,
-    workload: Option<String>,
-    max_s: Option<u64>,
+pub struct ProfileArguments {
+    /// quick: the main counters; source: also hot lines; full: also the profiler's findings
+    /// [default: quick]
+    #[serde(default, deserialize_with = "named")]
+    #[schemars(with = "Option<String>", extend("enum" = ["quick", "source", "full"]))]
+    pub set: Option<ProfileSet>,
+    /// A timed workload by the problem's words or by its number; `all` only times each [default:
+    /// the largest]
+    #[schemars(length(max = ARGUMENT))]
+    pub workload: Option<String>,
+    /// auto, cpu, cuda, cuda:1; overrides lab.toml
+    #[schemars(with = "Option<String>")]
+    pub device: Option<Target>,
+    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    #[schemars(range(max = 45))]
+    pub max_s: Option<u64>,
 }
 
 impl ProfileArguments {
     /// What to profile. The error says which argument is wrong.
-    fn spec(&self) -> Result<ProfileSpec, String> {
-        let set = self
-            .set
-            .as_deref()
-            .map_or(Ok(ProfileSet::default()), str::parse);
-        let set = set.map_err(|why| format!("`set` is wrong: {why}"))?;
+    pub fn spec(self) -> Result<ProfileSpec, String> {
         if self
             .workload
             .as_ref()
@@ -68,266 +112,103 @@ impl ProfileArguments {
                 "`workload` has more than {ARGUMENT} bytes: name it by its number"
             ));
         }
-        let (device, workload) = (device(self.device.clone())?, self.workload.clone());
         Ok(ProfileSpec {
-            device,
-            workload,
-            ..ProfileSpec::new(set)
+            device: self.device,
+            workload: self.workload,
+            ..ProfileSpec::new(self.set.unwrap_or_default())
         })
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecideArguments {
+    /// What was tried, in one line
     pub message: String,
+    /// The run to decide [default: the newest run of the present bytes]
     pub run: Option<u64>,
+    /// What was expected, and why
     pub hypothesis: Option<String>,
+    /// What the result teaches
     pub lesson: Option<String>,
+    /// More trailers of the commit, each 'Key: value'
     #[serde(default)]
     pub trailers: Vec<String>,
-    /// Of a discard alone.
+    /// Of a discard alone: discard also if the present bytes are newer than the verdict or have
+    /// none; they are saved first
     #[serde(default)]
     pub unjudged: bool,
+    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    #[schemars(range(max = 45))]
     pub max_s: Option<u64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UndoOrRestoreArguments {
-    pub restore: Option<String>,
-    pub run: Option<u64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HistoryArguments {
-    pub limit: Option<usize>,
-    #[serde(default)]
-    pub offset: usize,
-    pub status: Option<String>,
-    #[serde(default)]
-    pub lessons: bool,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExperimentArguments {
-    pub run: Option<u64>,
-    pub commit: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WaitArguments {
-    pub job: u64,
-    pub max_s: Option<u64>,
-    #[serde(default)]
-    pub end: bool,
-}
-
-/// Reads the arguments of a tool. The error says what is wrong with them.
-pub fn read<T: DeserializeOwned>(tool: &str, arguments: Option<JsonObject>) -> Result<T, String> {
-    let arguments = Value::Object(arguments.unwrap_or_default());
-    serde_json::from_value(arguments)
-        .map_err(|error| format!("the arguments of {tool} are wrong: {error}"))
-}
-
-/// Reads the arguments of profile: what to profile, and how long to wait.
-pub fn profile(arguments: Option<JsonObject>) -> Result<(ProfileSpec, Option<u64>), String> {
-    let arguments: ProfileArguments = read("profile", arguments)?;
-    Ok((arguments.spec()?, arguments.max_s))
-}
-
-/// How long a call waits for its job.
-pub fn wait(max_s: Option<u64>) -> Duration {
-    Duration::from_secs(max_s.unwrap_or(LONGEST_WAIT_S).min(LONGEST_WAIT_S))
-}
-
-/// Reads a device's name, as of `--device`.
-pub fn device(name: Option<String>) -> Result<Option<Target>, String> {
-    let parse = |name: String| {
-        name.parse()
-            .map_err(|why| format!("`device` is wrong: {why}"))
-    };
-    name.map(parse).transpose()
 }
 
 impl DecideArguments {
     /// The trailers: those that were given, then the hypothesis and the lesson.
     pub fn trailers(&self) -> Result<Vec<Trailer>, String> {
         let named = [("Hypothesis", &self.hypothesis), ("Lesson", &self.lesson)].into_iter();
-        let named =
-            named.filter_map(|(key, text)| text.as_ref().map(|text| format!("{key}: {text}")));
-        let all = self.trailers.iter().cloned().chain(named);
-        let too_long = [&self.message]
-            .into_iter()
-            .chain(&self.trailers)
-            .chain(&self.hypothesis)
-            .chain(&self.lesson);
-        if too_long.map(String::len).sum::<usize>() > ARGUMENT {
+        let named = named.filter_map(|(key, text)| Some(format!("{key}: {}", text.as_ref()?)));
+        let all: Vec<String> = self.trailers.iter().cloned().chain(named).collect();
+        if all
+            .iter()
+            .chain([&self.message])
+            .map(String::len)
+            .sum::<usize>()
+            > ARGUMENT
+        {
             return Err(format!(
                 "message, hypothesis, lesson and trailers have more than {ARGUMENT} bytes together: shorten them"
             ));
         }
-        all.map(|text| message::trailer(&text)).collect()
+        all.iter().map(|text| message::trailer(text)).collect()
     }
 }
 
-fn text(description: &str) -> Value {
-    json!({ "type": "string", "description": description })
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UndoOrRestoreArguments {
+    /// A commit as git names it, or the number of a discarded run
+    pub restore: Option<String>,
+    /// Undo only if the last decision is that of this run
+    pub run: Option<u64>,
 }
 
-fn whole(description: &str, most: Option<u64>) -> Value {
-    let mut schema = json!({ "type": "integer", "minimum": 0, "description": description });
-    if let Some(most) = most {
-        schema["maximum"] = most.into();
-    }
-    schema
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HistoryArguments {
+    /// How many to list [default: 20]
+    #[schemars(range(max = 50))]
+    pub limit: Option<usize>,
+    /// How many of the newest to skip
+    #[serde(default)]
+    pub offset: usize,
+    /// List only these
+    #[serde(default, deserialize_with = "named")]
+    #[schemars(with = "Option<String>", extend("enum" = ["keep", "discard", "crash", "rules"]))]
+    pub status: Option<Status>,
+    /// Tell also by idea what the experiments brought and taught
+    #[serde(default)]
+    pub lessons: bool,
 }
 
-fn flag(description: &str) -> Value {
-    json!({ "type": "boolean", "description": description })
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentArguments {
+    /// The run's number
+    pub run: Option<u64>,
+    /// The commit of its row
+    pub commit: Option<String>,
 }
 
-fn max_s() -> Value {
-    whole(
-        "Seconds to wait for the result at most; then the answer names a job [default: 45]",
-        Some(LONGEST_WAIT_S),
-    )
-}
-
-fn device_schema() -> Value {
-    text("auto, cpu, cuda, cuda:1; overrides lab.toml")
-}
-
-fn decide(and: &[(&str, Value)]) -> Value {
-    let mut properties = json!({
-        "message": text("What was tried, in one line"),
-        "run": whole("The run to decide [default: the newest run of the present bytes]", None),
-        "hypothesis": text("What was expected, and why"),
-        "lesson": text("What the result teaches"),
-        "trailers": { "type": "array", "items": { "type": "string" }, "description": "More trailers of the commit, each 'Key: value'" },
-        "max_s": max_s(),
-    });
-    for (key, schema) in and {
-        properties[*key] = schema.clone();
-    }
-    properties
-}
-
-/// The tools that `lab mcp` lists.
-pub fn all() -> Vec<Tool> {
-    let tool = |name: &'static str,
-                description: &'static str,
-                properties: Value,
-                required: &[&str]| {
-        let schema = json!({
-            "type": "object", "properties": properties, "required": required, "additionalProperties": false
-        });
-        let schema = schema.as_object().cloned().unwrap_or_default();
-        Tool::new(name, description, schema)
-    };
-    let reads = || ToolAnnotations::new().read_only(true).open_world(false);
-    let writes = || {
-        ToolAnnotations::new()
-            .read_only(false)
-            .destructive(false)
-            .open_world(false)
-    };
-    vec![
-        tool(
-            "judge",
-            "Build the kernel's present bytes, compare its results with the independent reference and its speed with the \
-             incumbent's (the kernel in HEAD). Answers with the verdict. A kernel that fails is a result, not an error.",
-            json!({
-                "device": device_schema(),
-                "unless_known": flag("Answer with the earlier verdict if the same kernel was judged before, comments and blanks aside [default: true]"),
-                "max_s": max_s(),
-            }),
-            &[],
-        )
-        .annotate(writes()),
-        tool(
-            "measure",
-            "Judge the present bytes with the long measurement of lab.toml, over all workloads and beside the problem's peers. \
-             Takes minutes: the answer may name a job for `wait`.",
-            json!({ "device": device_schema(), "no_peers": flag("Leave the peers out"), "max_s": max_s() }),
-            &[],
-        )
-        .annotate(writes()),
-        tool(
-            "profile",
-            "Read the GPU's counters during one launch of the judged present bytes, under Nsight Compute: why the kernel is as fast as it \
-             is. Without counters the answer says why, and tells what the built image says. Takes 6 to 60 s: the answer may name a job \
-             for `wait`.",
-            json!({
-                "set": { "type": "string", "enum": ["quick", "source", "full"], "description": "quick: the main counters; source: also hot lines; full: also the profiler's findings [default: quick]" },
-                "workload": text("A timed workload by the problem's words or by its number; `all` only times each [default: the largest]"),
-                "device": device_schema(),
-                "max_s": max_s(),
-            }),
-            &[],
-        )
-        .annotate(writes()),
-        tool(
-            "keep",
-            "Keep a judged run: check it on held-out inputs, commit exactly the judged bytes and write its row. It becomes the \
-             incumbent. Refused unless the rules allow it.",
-            decide(&[]),
-            &["message"],
-        )
-        .annotate(writes()),
-        tool(
-            "discard",
-            "Discard a judged run: put the incumbent's kernel back on disk and write the row. The attempt stays in git.",
-            decide(&[(
-                "unjudged",
-                flag("Discard also if the present bytes are newer than the verdict or have none; they are saved first"),
-            )]),
-            &["message"],
-        )
-        .annotate(writes()),
-        tool(
-            "undo_or_restore",
-            "Without `restore`: take back the last keep or discard, if nothing is built on it. With `restore`: put the kernel of an \
-             experiment or commit on disk; the bytes there are saved first.",
-            json!({
-                "restore": text("A commit as git names it, or the number of a discarded run"),
-                "run": whole("Undo only if the last decision is that of this run", None),
-            }),
-            &[],
-        )
-        .annotate(writes()),
-        tool(
-            "history",
-            "List the experiments of this kernel, newest first, with the incumbent and the undecided run.",
-            json!({
-                "limit": whole("How many to list [default: 20]", Some(LISTED as u64)),
-                "offset": whole("How many of the newest to skip", None),
-                "status": { "type": "string", "enum": ["keep", "discard", "crash", "rules"], "description": "List only these" },
-                "lessons": flag("Tell also by idea what the experiments brought and taught"),
-            }),
-            &[],
-        )
-        .annotate(reads()),
-        tool(
-            "experiment",
-            "One experiment with its verdict, figures and diff: by its run's number, or by its commit.",
-            json!({ "run": whole("The run's number", None), "commit": text("The commit of its row") }),
-            &[],
-        )
-        .annotate(reads()),
-        tool(
-            "wait",
-            "Wait for a job that an earlier call named, and answer with its result. With `end`: end the job first.",
-            json!({
-                "job": whole("The job's number", None),
-                "max_s": max_s(),
-                "end": flag("End the job: its run stops, or nothing is kept"),
-            }),
-            &["job"],
-        )
-        .annotate(writes()),
-    ]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WaitArguments {
+    /// The job's number
+    pub job: u64,
+    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    #[schemars(range(max = 45))]
+    pub max_s: Option<u64>,
+    /// End the job: its run stops, or nothing is kept
+    #[serde(default)]
+    pub end: bool,
 }

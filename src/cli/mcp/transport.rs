@@ -1,8 +1,12 @@
-//! The messages of the protocol on stdin and stdout, one in each line, with a size limit and an
-//! answer to what is no message.
+//! The messages of the protocol on stdin and stdout, one in each line.
+//!
+//! rmcp has a transport of its own, which lacks what is kept here: it drops a line that is no JSON
+//! or is too long without an answer, it writes characters that act on a terminal, and its reader on
+//! tokio's stdin keeps a process from ending.
 
+use super::answer::SummaryFirst;
 use super::jobs::Jobs;
-use super::wire_text::to_text;
+use crate::cli::json::to_line;
 use lab_protocol::console;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -13,9 +17,9 @@ use serde_json::Value;
 use std::future::Future;
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel as std_channel};
+use std::sync::mpsc::{Receiver as Written, channel as std_channel};
 use std::time::Duration;
-use tokio::sync::mpsc::{Receiver as AsyncReceiver, Sender, channel};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Most bytes of a message. The arguments of a tool have a few thousand at most.
 const MESSAGE: usize = 1 << 20;
@@ -27,17 +31,12 @@ const WAITING: usize = 64;
 /// How long the end of the server waits for a client that does not read its last answers.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
-/// A line of stdin.
-#[derive(Debug)]
-enum Incoming {
-    Message(Box<ClientJsonRpcMessage>),
-    /// It was no message; the answer says why.
-    Refused(Box<ServerJsonRpcMessage>),
-}
+/// A line of stdin: a message, or the answer that says why it is none.
+type Incoming = Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>>;
 
 /// The server's end of the two pipes.
 pub struct Stdio {
-    incoming: AsyncReceiver<Incoming>,
+    incoming: Receiver<Incoming>,
     outgoing: Option<Sender<String>>,
     jobs: Arc<Jobs>,
     /// The client has sent a request. Before that, its notifications mean nothing.
@@ -45,7 +44,7 @@ pub struct Stdio {
 }
 
 /// The thread that writes to stdout.
-pub struct Output(Receiver<()>);
+pub struct Output(Written<()>);
 
 impl Output {
     /// Waits until the last answer is written.
@@ -61,41 +60,32 @@ impl Stdio {
         let (tell, incoming) = channel(WAITING);
         let (outgoing, mut lines) = channel::<String>(WAITING);
         let (done, written) = std_channel();
-        std::thread::Builder::new()
-            .name("mcp input".into())
-            .spawn(move || read(io::stdin().lock(), &tell))?;
-        std::thread::Builder::new()
-            .name("mcp output".into())
-            .spawn(move || {
-                let _done = done;
-                let mut out = console::stdout();
-                while let Some(line) = lines.blocking_recv() {
-                    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
-                        return;
-                    }
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        thread("mcp input").spawn(move || read(io::stdin().lock(), &tell))?;
+        thread("mcp output").spawn(move || {
+            let _done = done;
+            let mut out = console::stdout();
+            while let Some(line) = lines.blocking_recv() {
+                if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+                    return;
                 }
-            })?;
-        Ok((
-            Stdio {
-                incoming,
-                outgoing: Some(outgoing),
-                jobs,
-                has_begun: false,
-            },
-            Output(written),
-        ))
+            }
+        })?;
+        let stdio = Stdio {
+            incoming,
+            outgoing: Some(outgoing),
+            jobs,
+            has_begun: false,
+        };
+        Ok((stdio, Output(written)))
     }
 
     /// The next line; `None` once the client is gone or the server ends.
     async fn next(&mut self) -> Option<Incoming> {
         let outgoing = self.outgoing.clone()?;
-        let room = async { outgoing.reserve().await.is_ok() };
         let next = async {
-            if room.await {
-                self.incoming.recv().await
-            } else {
-                None
-            }
+            drop(outgoing.reserve().await.ok()?);
+            self.incoming.recv().await
         };
         tokio::select! {
             next = next => next,
@@ -110,45 +100,38 @@ impl Transport<RoleServer> for Stdio {
     fn send(
         &mut self,
         item: ServerJsonRpcMessage,
-    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let outgoing = self.outgoing.clone();
         async move {
+            let line = to_line(&SummaryFirst(&serde_json::to_value(item)?));
             let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "the client is gone");
-            let line = to_text(&serde_json::to_value(item)?);
-            outgoing
-                .ok_or_else(gone)?
-                .send(line)
-                .await
-                .map_err(|_| gone())
+            let sent = outgoing.ok_or_else(gone)?.send(line).await;
+            sent.map_err(|_| gone())
         }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        loop {
-            match self.next().await {
-                Some(Incoming::Message(message)) => {
-                    self.has_begun |= matches!(*message, JsonRpcMessage::Request(_));
+        while let Some(line) = self.next().await {
+            match line {
+                Ok(message) => {
+                    self.has_begun |= matches!(message, JsonRpcMessage::Request(_));
                     if self.has_begun {
-                        return Some(*message);
+                        return Some(message);
                     }
                 }
-                Some(Incoming::Refused(answer)) => {
-                    let sent = self.send(*answer).await;
-                    if sent.is_err() {
-                        self.jobs.close();
-                        return None;
+                Err(answer) => {
+                    if self.send(*answer).await.is_err() {
+                        break;
                     }
-                }
-                None => {
-                    // Calls that wait for a job must be answered now.
-                    self.jobs.close();
-                    return None;
                 }
             }
         }
+        // Calls that wait for a job must be answered now.
+        self.jobs.close();
+        None
     }
 
-    async fn close(&mut self) -> Result<(), io::Error> {
+    async fn close(&mut self) -> io::Result<()> {
         self.outgoing = None;
         Ok(())
     }
@@ -159,79 +142,48 @@ fn read(mut input: impl BufRead, tell: &Sender<Incoming>) {
     let mut line = Vec::new();
     loop {
         line.clear();
-        match input
-            .by_ref()
-            .take(MESSAGE as u64 + 1)
-            .read_until(b'\n', &mut line)
-        {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
+        let mut limited = input.by_ref().take(MESSAGE as u64 + 1);
+        if !matches!(limited.read_until(b'\n', &mut line), Ok(1..)) {
+            return;
         }
         let incoming = if line.len() > MESSAGE {
-            if line.last() != Some(&b'\n') && !skip_line(&mut input) {
+            if line.last() != Some(&b'\n') && input.skip_until(b'\n').is_err() {
                 return;
             }
             let why =
                 format!("the message has more than {MESSAGE} bytes, the most that lab mcp reads");
-            Some(refused(ErrorCode::INVALID_REQUEST, why, None))
+            refused(ErrorCode::INVALID_REQUEST, why, None)
+        } else if line.trim_ascii().is_empty() {
+            continue;
         } else {
             message(line.trim_ascii())
         };
-        if let Some(incoming) = incoming
-            && tell.blocking_send(incoming).is_err()
-        {
+        if tell.blocking_send(incoming).is_err() {
             return;
         }
     }
 }
 
-/// Skips the rest of a line. False where the input ends with it.
-fn skip_line(input: &mut impl BufRead) -> bool {
-    loop {
-        let Ok(bytes) = input.fill_buf() else {
-            return false;
-        };
-        if bytes.is_empty() {
-            return false;
-        }
-        let end = bytes.iter().position(|byte| *byte == b'\n');
-        let length = end.map_or(bytes.len(), |at| at + 1);
-        input.consume(length);
-        if end.is_some() {
-            return true;
-        }
-    }
-}
-
-/// What a line says. `None` of an empty one.
-fn message(line: &[u8]) -> Option<Incoming> {
-    if line.is_empty() {
-        return None;
-    }
+fn message(line: &[u8]) -> Incoming {
     let value: Value = match serde_json::from_slice(line) {
         Ok(value) => value,
         Err(error) => {
             let why = format!("the message is no JSON in one line of UTF-8: {error}");
-            return Some(refused(ErrorCode::PARSE_ERROR, why, None));
+            return refused(ErrorCode::PARSE_ERROR, why, None);
         }
     };
     let id = value
         .get("id")
-        .and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
-    Some(match serde_json::from_value(value) {
-        Ok(message) => Incoming::Message(Box::new(message)),
-        Err(_) => {
-            let why = "the message is no JSON-RPC 2.0 request or notification of MCP".to_owned();
-            refused(ErrorCode::INVALID_REQUEST, why, id)
-        }
+        .and_then(|id| serde_json::from_value(id.clone()).ok());
+    serde_json::from_value(value).or_else(|_| {
+        let why = "the message is no JSON-RPC 2.0 request or notification of MCP".to_owned();
+        refused(ErrorCode::INVALID_REQUEST, why, id)
     })
 }
 
 fn refused(code: ErrorCode, why: String, id: Option<RequestId>) -> Incoming {
-    Incoming::Refused(Box::new(ServerJsonRpcMessage::error(
-        ErrorData::new(code, why, None),
-        id,
-    )))
+    let error = ErrorData::new(code, why, None);
+    Err(Box::new(ServerJsonRpcMessage::error(error, id)))
 }
 
 #[cfg(test)]
@@ -246,8 +198,8 @@ mod tests {
         let mut read = Vec::new();
         while let Some(incoming) = got.blocking_recv() {
             read.push(match incoming {
-                Incoming::Message(message) => serde_json::to_value(message).unwrap(),
-                Incoming::Refused(answer) => serde_json::to_value(answer).unwrap(),
+                Ok(message) => serde_json::to_value(message).unwrap(),
+                Err(answer) => serde_json::to_value(answer).unwrap(),
             });
         }
         read

@@ -1,7 +1,7 @@
 //! A bench as CSV, as Markdown, and in Bencher's format.
 
-use crate::bench::record::{Bench, BenchRun};
-use crate::bench::summary::{Summary, TimeOverRuns, numbers};
+use crate::bench::record::{Bench, BenchRun, WorkloadOutcome};
+use crate::bench::summary::{Summary, TimeOverRuns, WorkloadSummary};
 use crate::run::peers::MeasuredPeer;
 use lab_protocol::text::escape_invisible;
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ pub fn csv(bench: &Bench) -> String {
     let mut text = "bench,kernel,device,run,workload,outcome,kernel_us,trials_us\n".to_owned();
     for run in &bench.runs {
         for workload in &run.workloads {
-            let trials: Vec<String> = workload.trials_us.iter().map(|us| exact(*us)).collect();
+            let trials: Vec<String> = workload.trials_us.iter().map(f64::to_string).collect();
             let cells = [
                 bench.start.bench.to_string(),
                 bench.start.kernel.clone(),
@@ -21,7 +21,7 @@ pub fn csv(bench: &Bench) -> String {
                 run.run.to_string(),
                 workload.name.clone(),
                 workload.outcome.word().to_owned(),
-                workload.us.map(exact).unwrap_or_default(),
+                workload.us.map(|us| us.to_string()).unwrap_or_default(),
                 trials.join(" "),
             ];
             text += &cells.map(|cell| csv_cell(&cell)).join(",");
@@ -50,102 +50,63 @@ fn csv_cell(text: &str) -> String {
 /// A table of the runs and one of the workloads.
 pub fn markdown(bench: &Bench) -> String {
     let (start, summary) = (&bench.start, Summary::of(bench));
-    let device = bench
-        .runs
-        .first()
-        .and_then(|run| run.device.name.as_deref())
-        .unwrap_or("no device");
-    let discipline = start.discipline.map_or_else(
-        || format!("as `{}` measures", start.command),
-        |d| {
-            let trials = if d.trials == 1 {
-                "1 trial".to_owned()
-            } else {
-                format!("{} trials", d.trials)
-            };
-            format!(
-                "{} untimed and {} timed launches, {trials}",
-                d.warm_up, d.iterations
-            )
-        },
-    );
     let mut text = format!("# Bench {} of {}\n\n", start.bench, plain(&start.kernel));
-    text += &format!(
-        "- device: {}\n- discipline: {}\n",
-        plain(device),
-        plain(&discipline)
-    );
-    text += &format!(
-        "- bytes: `{}`, fingerprint `{}`\n",
-        start.blob,
-        start.fingerprint.short()
-    );
-    text += &format!(
-        "- {}, {} of {} runs\n",
-        summary.passed_text(),
-        summary.passed_runs,
-        start.runs
-    );
-    if let Some(mean) = &summary.mean {
-        text += &format!("- mean: {}\n", with_ends(mean));
+    let mut item = |what: &str| text += &format!("- {what}\n");
+    item(&format!(
+        "device: {}",
+        plain(bench.device_name().unwrap_or("no device"))
+    ));
+    item(&format!("discipline: {}", plain(&start.measures(""))));
+    let (blob, fingerprint) = (&start.blob, start.fingerprint.short());
+    item(&format!("bytes: `{blob}`, fingerprint `{fingerprint}`"));
+    let passed = summary.passed_text();
+    item(&format!(
+        "{passed}, {} of {} runs",
+        summary.passed_runs, start.runs
+    ));
+    let named = [
+        ("mean", summary.mean.map(|time| time.to_string())),
+        (
+            "geometric mean",
+            summary.geometric.map(|time| time.to_string()),
+        ),
+        ("two groups of runs", summary.groups_text("to")),
+    ];
+    for (name, value) in named {
+        value
+            .iter()
+            .for_each(|value| item(&format!("{name}: {value}")));
     }
-    if let Some(mean) = &summary.geometric {
-        text += &format!("- geometric mean: {}\n", with_ends(mean));
-    }
-    if let Some(groups) = &summary.groups {
-        let [fast, slow] = groups.each_ref().map(|group| {
-            format!(
-                "runs {} at {} to {} µs",
-                numbers(&group.runs),
-                us(group.low),
-                us(group.high)
-            )
-        });
-        text += &format!("- two groups of runs: {fast}; {slow}\n");
-    }
-    for peer in bench.peers.iter().flat_map(|of| &of.peers) {
-        text += &peer_row(peer);
-    }
-    for caveat in &summary.caveats {
-        text += &format!("- caveat: {}\n", plain(caveat));
-    }
+    let peers = bench.peers.iter().flat_map(|of| &of.peers);
+    peers.for_each(|peer| item(&peer_item(peer)));
+    let caveats = summary.caveats.iter();
+    caveats.for_each(|caveat| item(&format!("caveat: {}", plain(caveat))));
     text += "\n| run | mean, µs | passed | seconds |\n|---|---|---|---|\n";
-    for run in &bench.runs {
-        text += &run_row(run);
-    }
+    text.extend(bench.runs.iter().map(run_row));
     text += "\nThe bounds are those of the fastest and the slowest run.\n\n";
     text += "| workload | µs | fastest | slowest | spread | outcome |\n|---|---|---|---|---|---|\n";
-    for workload in &summary.workloads {
-        let cells = workload.us.map_or_else(
-            || {
-                [
-                    "–".to_owned(),
-                    "–".to_owned(),
-                    "–".to_owned(),
-                    "–".to_owned(),
-                ]
-            },
-            |time| {
-                [
-                    us(time.mean),
-                    us(time.low),
-                    us(time.high),
-                    format!("{:.1} %", time.spread_pct()),
-                ]
-            },
-        );
-        text += &format!(
-            "| {} | {} | {} |\n",
-            plain(&workload.name),
-            cells.join(" | "),
-            workload.outcome.word()
-        );
-    }
+    text.extend(summary.workloads.iter().map(workload_row));
     text
 }
 
-/// `- beside F.rms\_norm: 1.65× (1.63 … 1.67), torch=2.11.0`.
-fn peer_row(measured: &MeasuredPeer) -> String {
+fn workload_row(workload: &WorkloadSummary) -> String {
+    let figures = match workload.us {
+        Some(TimeOverRuns {
+            mean,
+            low,
+            high,
+            spread_pct,
+        }) => {
+            format!("{mean:.3} | {low:.3} | {high:.3} | {spread_pct:.1} %")
+        }
+        None => ["–"; 4].join(" | "),
+    };
+    let (name, outcome) = (plain(&workload.name), workload.outcome.word());
+    format!("| {name} | {figures} | {outcome} |\n")
+}
+
+/// `beside F.rms\_norm: 1.65× (1.63 … 1.67), torch=2.11.0`.
+fn peer_item(measured: &MeasuredPeer) -> String {
     let peer = &measured.peer;
     let figure = match (&peer.ratio, &peer.failure) {
         (Some(ratio), _) => peer
@@ -158,11 +119,13 @@ fn peer_row(measured: &MeasuredPeer) -> String {
         .into_iter()
         .filter(|text| !text.is_empty());
     let details: String = details.map(|text| format!(", {}", plain(text))).collect();
-    format!("- beside {}: {figure}{details}\n", plain(&peer.name))
+    format!("beside {}: {figure}{details}", plain(&peer.name))
 }
 
 fn run_row(run: &BenchRun) -> String {
-    let mean = run.mean_us().map_or_else(|| "–".to_owned(), us);
+    let mean = run
+        .mean_us()
+        .map_or_else(|| "–".to_owned(), |us| format!("{us:.3}"));
     format!(
         "| {} | {mean} | {}/{} | {:.1} |\n",
         run.run,
@@ -204,35 +167,16 @@ pub fn bmf(bench: &Bench) -> Value {
     if let Some(mean) = &summary.mean {
         metrics.insert(format!("{kernel} mean"), metric(mean));
     }
-    let timed = |w: &&crate::bench::summary::WorkloadSummary| {
-        w.outcome == crate::bench::record::WorkloadOutcome::Pass
-    };
-    for workload in summary.workloads.iter().filter(timed) {
+    let timed = summary
+        .workloads
+        .iter()
+        .filter(|w| w.outcome == WorkloadOutcome::Pass);
+    for workload in timed {
         if let Some(time) = &workload.us {
             metrics.insert(format!("{kernel} {}", workload.name), metric(time));
         }
     }
     Value::Object(metrics)
-}
-
-/// A time in µs for people: three decimals, as clocks of GPUs allow.
-pub fn us(value: f64) -> String {
-    format!("{value:.3}")
-}
-
-/// `13.615 µs (11.095 … 15.953)`.
-pub fn with_ends(time: &TimeOverRuns) -> String {
-    format!(
-        "{} µs ({} … {})",
-        us(time.mean),
-        us(time.low),
-        us(time.high)
-    )
-}
-
-/// A number as it was recorded.
-fn exact(value: f64) -> String {
-    value.to_string()
 }
 
 #[cfg(test)]

@@ -13,21 +13,16 @@ pub fn workloads(report: &Report, verdict: &Verdict, whole: &str) -> Vec<Workloa
     if verdict.build_failed {
         return Vec::new();
     }
-    let mut rows: Vec<WorkloadRun> = Vec::new();
-    for words in report.workloads().iter().take(workloads::MOST) {
-        rows.push(row(words, verdict, whole));
-    }
+    let words = report.workloads().into_iter().take(workloads::MOST);
+    let mut rows: Vec<WorkloadRun> = words.map(|words| row(&words, verdict, whole)).collect();
     if rows.is_empty() {
-        let outcome = whole_outcome(verdict);
-        let us = report
-            .number("kernel_us")
-            .filter(|us| is_time(*us) && outcome == WorkloadOutcome::Pass);
-        rows.push(WorkloadRun {
-            name: whole.to_owned(),
-            outcome,
+        let us = report.number("kernel_us");
+        rows.push(made(
+            whole.to_owned(),
+            whole_outcome(verdict),
             us,
-            trials_us: Vec::new(),
-        });
+            Vec::new(),
+        ));
     }
     number_repeated(&mut rows);
     rows
@@ -46,26 +41,34 @@ fn row(words: &Words, verdict: &Verdict, whole: &str) -> WorkloadRun {
     let trials = value("trials_us")
         .into_iter()
         .flat_map(|trials| trials.split(','));
-    WorkloadRun {
-        name: if name.is_empty() {
-            whole.to_owned()
-        } else {
-            name
-        },
+    let trials = trials.filter_map(|us| number(first_word(us)));
+    let name = Some(name).filter(|name| !name.is_empty());
+    let name = name.unwrap_or_else(|| whole.to_owned());
+    made(
+        name,
         outcome,
-        us: us.filter(|us| is_time(*us) && outcome == WorkloadOutcome::Pass),
-        trials_us: trials
-            .filter_map(|us| number(first_word(us)))
-            .filter(|us| us.is_finite())
-            .collect(),
+        us,
+        trials.filter(|us| us.is_finite()).collect(),
+    )
+}
+
+/// Only a workload that passed has a time.
+fn made(
+    name: String,
+    outcome: WorkloadOutcome,
+    us: Option<f64>,
+    trials_us: Vec<f64>,
+) -> WorkloadRun {
+    let is_time = |us: &f64| us.is_finite() && *us > 0.0 && outcome == WorkloadOutcome::Pass;
+    WorkloadRun {
+        name,
+        outcome,
+        us: us.filter(is_time),
+        trials_us,
     }
 }
 
-fn is_time(us: f64) -> bool {
-    us.is_finite() && us > 0.0
-}
-
-/// What a workload came to of which the run says nothing.
+/// The result of a workload that the report does not mention.
 fn whole_outcome(verdict: &Verdict) -> WorkloadOutcome {
     match verdict.outcome {
         Outcome::Pass => WorkloadOutcome::Pass,

@@ -11,12 +11,10 @@
 //! | `from_report` | what the result lines of a run say about each workload |
 //! | `judge` | one run: a judge process, or the user's own harness |
 //! | `session` | beginning or resuming a bench, and its runs one after the other |
-//! | `summary` | the mean of the runs, their spread, each workload over all runs |
-//! | `digest` | a bench in one line |
+//! | `summary` | the mean of the runs, their spread, each workload over all runs; a bench in one line |
 //! | `export` | CSV, Markdown and Bencher's format |
 //! | `remaining` | how long a bench still takes |
 
-pub mod digest;
 pub mod export;
 mod from_report;
 mod judge;
@@ -26,8 +24,9 @@ pub mod session;
 pub mod store;
 pub mod summary;
 
-pub use digest::BenchDigest;
-pub use record::{Bench, BenchId, BenchPeers, BenchRun, BenchStart, BenchedDevice, Discipline};
+pub use record::{
+    Bench, BenchId, BenchOutcome, BenchPeers, BenchRun, BenchStart, BenchedDevice, Discipline,
+};
 pub use session::{BenchEvent, BenchRequest, BenchState, Ended, NotBenched, Session};
 pub use store::BenchStore;
-pub use summary::Summary;
+pub use summary::{BenchDigest, Summary};

@@ -5,6 +5,7 @@ use crate::run::peers::MeasuredPeer;
 use crate::run::record::{InputFile, Origin, VERSION};
 use crate::run::verdict::Outcome;
 use jiff::Timestamp;
+use lab_protocol::Exit;
 use lab_protocol::report::{Report, first_word};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -100,6 +101,20 @@ impl BenchStart {
         }
     }
 
+    /// How each run measures; `each` says of what the launches are.
+    pub fn measures(&self, each: &str) -> String {
+        let Some(Discipline {
+            warm_up,
+            iterations,
+            trials,
+        }) = self.discipline
+        else {
+            return format!("as `{}` measures", self.command);
+        };
+        let trials = counted(trials, "trial");
+        format!("{warm_up} untimed and {iterations} timed launches{each}, {trials}")
+    }
+
     /// Whether a harness of the user's own measures.
     pub fn is_external(&self) -> bool {
         self.discipline.is_none()
@@ -154,21 +169,21 @@ pub struct WorkloadRun {
     pub name: String,
     pub outcome: WorkloadOutcome,
     /// Microseconds of a launch: the mean of `trials_us`. `None` unless it passed and was timed.
+    #[serde(rename = "kernel_us")]
     pub us: Option<f64>,
     /// The median of each trial. Empty if the harness gave none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials_us: Vec<f64>,
 }
 
-/// What a workload came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a workload came to, from the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadOutcome {
     Pass,
-    Fail,
-    Crash,
     /// Another workload ended the run before.
     NotJudged,
+    Fail,
+    Crash,
 }
 
 impl WorkloadOutcome {
@@ -183,12 +198,35 @@ impl WorkloadOutcome {
 
     /// The outcome of a word behind `correctness=`; `None` of an unknown word.
     pub fn of_word(word: &str) -> Option<Self> {
-        match first_word(word) {
-            "pass" => Some(WorkloadOutcome::Pass),
-            "fail" => Some(WorkloadOutcome::Fail),
-            "crash" => Some(WorkloadOutcome::Crash),
-            "not_judged" => Some(WorkloadOutcome::NotJudged),
-            _ => None,
+        serde_json::from_value(first_word(word).into()).ok()
+    }
+}
+
+/// What a run or a whole bench came to, with a word of its own for a kernel that did not build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BenchOutcome {
+    Pass,
+    Fail,
+    BuildError,
+    Crash,
+    Interrupted,
+    NotJudged,
+    /// Runs are missing, and none failed.
+    Incomplete,
+}
+
+impl BenchOutcome {
+    /// The exit code of `lab bench`, as of a run with the same end.
+    pub fn exit(self) -> Exit {
+        match self {
+            BenchOutcome::Pass => Exit::Passed,
+            BenchOutcome::Fail => Exit::Wrong,
+            BenchOutcome::BuildError => Exit::NotBuilt,
+            BenchOutcome::NotJudged => Exit::NOT_JUDGED,
+            BenchOutcome::Crash | BenchOutcome::Interrupted | BenchOutcome::Incomplete => {
+                Exit::Crashed
+            }
         }
     }
 }
@@ -219,11 +257,21 @@ pub struct BenchRun {
 }
 
 impl BenchRun {
+    pub fn came_to(&self) -> BenchOutcome {
+        match self.outcome {
+            Outcome::Pass => BenchOutcome::Pass,
+            Outcome::Fail => BenchOutcome::Fail,
+            Outcome::Crash if self.build_failed => BenchOutcome::BuildError,
+            Outcome::Crash => BenchOutcome::Crash,
+            // No run of these outcomes is recorded.
+            Outcome::Void | Outcome::NotJudged => BenchOutcome::NotJudged,
+        }
+    }
+
     /// The arithmetic mean of the workloads' times in µs. `None` unless every workload passed and
     /// was timed.
     pub fn mean_us(&self) -> Option<f64> {
-        let times = self.times()?;
-        Some(times.iter().sum::<f64>() / times.len() as f64)
+        self.times().map(|times| mean(&times))
     }
 
     /// The time of each workload in µs. `None` unless every workload passed and was timed.
@@ -238,11 +286,6 @@ impl BenchRun {
             .iter()
             .filter(|w| w.outcome == WorkloadOutcome::Pass)
             .count()
-    }
-
-    /// `passed 54/54`.
-    pub fn passed_text(&self) -> String {
-        format!("passed {}/{}", self.passed(), self.workloads.len())
     }
 
     /// The workloads that did not pass, with what each came to: `batch=8 fail`. Those that were not
@@ -271,7 +314,6 @@ pub struct BenchPeers {
     pub device: Option<String>,
     pub peers: Vec<MeasuredPeer>,
     /// Why the peers could not be timed, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
@@ -291,10 +333,36 @@ impl Bench {
         self.runs.iter().find(|run| run.outcome != Outcome::Pass)
     }
 
+    /// What the runs were measured with; `None` without a run.
+    pub fn device(&self) -> Option<&BenchedDevice> {
+        self.runs.first().map(|run| &run.device)
+    }
+
+    /// The name of that device.
+    pub fn device_name(&self) -> Option<&str> {
+        self.device()?.name.as_deref()
+    }
+
+    /// Whether a run was on an emulated device.
+    pub fn is_emulated(&self) -> bool {
+        self.runs.iter().any(|run| run.emulated)
+    }
+
     /// Whether all of it is this user's.
     pub fn is_own(&self) -> bool {
         self.start.origin == Origin::Own && self.runs.iter().all(|run| run.origin == Origin::Own)
     }
+}
+
+/// The arithmetic mean.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// `1 run`, `6 runs`.
+pub fn counted(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
 }
 
 #[cfg(test)]

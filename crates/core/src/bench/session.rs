@@ -1,7 +1,7 @@
 //! Beginning or resuming a bench, and its runs one after the other.
 
 use crate::bench::judge::{Judged, JudgedRun};
-use crate::bench::record::{Bench, BenchRun, BenchStart, Discipline};
+use crate::bench::record::{Bench, BenchOutcome, BenchRun, BenchStart, Discipline};
 use crate::bench::store::{BenchStore, OpenBench, own_origin};
 use crate::inputs::Inputs;
 use crate::project::Project;
@@ -120,6 +120,26 @@ impl BenchState {
     pub fn is_complete(&self) -> bool {
         self.bench.runs.len() >= self.wanted as usize
     }
+
+    /// What the bench came to, and why it did not pass.
+    pub fn came_to(&self) -> (BenchOutcome, &str) {
+        if let Some(run) = self.bench.failed_run() {
+            return (run.came_to(), &run.why);
+        }
+        match &self.ended {
+            Some(Ended::Interrupted) => (BenchOutcome::Interrupted, ""),
+            Some(Ended::NotJudged(why)) => (BenchOutcome::NotJudged, why),
+            _ if self.is_complete() => (BenchOutcome::Pass, ""),
+            _ => (BenchOutcome::Incomplete, ""),
+        }
+    }
+
+    /// The exit code of `lab bench`: a bench that is only shown is found.
+    pub fn exit(&self) -> Exit {
+        self.ended
+            .as_ref()
+            .map_or(Exit::Passed, |_| self.came_to().0.exit())
+    }
 }
 
 /// A bench that goes on.
@@ -144,15 +164,10 @@ impl<'a> Session<'a> {
     ) -> Result<Self, NotBenched> {
         let inputs = execute::inputs_of(project, &spec)?;
         if project.external() && request.gives_discipline() {
-            let line = project
-                .config
-                .harness
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default();
             return Err(NotBenched::Refused(format!(
-                "this kernel is judged by `{line}`, which has a discipline of its own: leave --warm-up, --iterations and \
-                 --trials out"
+                "this kernel is judged by `{}`, which has a discipline of its own: leave --warm-up, --iterations and \
+                 --trials out",
+                command(project)
             )));
         }
         let store = BenchStore::new(&project.lab_dir);
@@ -198,8 +213,7 @@ impl<'a> Session<'a> {
                 .bench
                 .runs
                 .last()
-                .map_or(0, |run| run.run)
-                .saturating_add(1);
+                .map_or(1, |run| run.run.saturating_add(1));
             tell(BenchEvent::Began(number));
             let mut progress = |report| tell(BenchEvent::Progress(number, report));
             let run = match self
@@ -252,9 +266,15 @@ impl<'a> Session<'a> {
             spec: &self.spec,
             inputs: &self.inputs,
             start: &self.bench.start,
-            device: self.bench.runs.first().map(|run| run.device.clone()),
+            device: self.bench.device().cloned(),
         }
     }
+}
+
+/// The command of the harness.
+fn command(project: &Project) -> String {
+    let own = project.config.harness.as_ref();
+    own.map_or_else(|| "built-in".to_owned(), ToString::to_string)
 }
 
 fn begun(
@@ -271,11 +291,7 @@ fn begun(
     let (start, open) = store.create(|id| BenchStart {
         origin: own_origin(),
         inputs: inputs.files(),
-        command: project
-            .config
-            .harness
-            .as_ref()
-            .map_or_else(|| "built-in".to_owned(), ToString::to_string),
+        command: command(project),
         target: spec.target(project),
         discipline: (!project.external()).then(|| request.discipline(Discipline::default())),
         runs: request.runs.unwrap_or(RUNS),
@@ -329,38 +345,23 @@ fn resumed(
 
 /// Why a bench cannot be resumed; `None` if it can.
 fn why_not(bench: &Bench, inputs: &Inputs, request: &BenchRequest) -> Option<String> {
-    let start = &bench.start;
+    let (start, lab) = (&bench.start, env!("CARGO_PKG_VERSION"));
     if !bench.is_own() {
         return Some("was not written by this user's lab, or was changed since".to_owned());
     }
     if start.fingerprint != inputs.fingerprint {
-        let paths = crate::inputs::differences(&start.inputs, &inputs.files());
-        return Some(format!(
-            "is of other bytes or rules: {} changed since",
-            paths.join(", ")
-        ));
+        let paths = crate::inputs::differences(&start.inputs, &inputs.files()).join(", ");
+        return Some(format!("is of other bytes or rules: {paths} changed since"));
     }
-    if start.lab != env!("CARGO_PKG_VERSION") {
-        return Some(format!(
-            "was begun by lab {}, and this is {}",
-            start.lab,
-            env!("CARGO_PKG_VERSION")
-        ));
+    if start.lab != lab {
+        return Some(format!("was begun by lab {}, and this is {lab}", start.lab));
     }
-    let wanted = start
-        .discipline
-        .map(|discipline| request.discipline(discipline));
-    if let (Some(was), Some(wanted)) = (start.discipline, wanted)
-        && was != wanted
-    {
+    let wanted = start.discipline.map(|was| (was, request.discipline(was)));
+    if let Some((was, wanted)) = wanted.filter(|(was, wanted)| was != wanted) {
         return Some(format!(
             "has the discipline {was}, and {wanted} was asked for"
         ));
     }
-    bench.failed_run().map(|run| {
-        format!(
-            "ended with run {}, which did not pass ({})",
-            run.run, run.why
-        )
-    })
+    let BenchRun { run, why, .. } = bench.failed_run()?;
+    Some(format!("ended with run {run}, which did not pass ({why})"))
 }

@@ -49,10 +49,6 @@ impl BenchStore {
         }
     }
 
-    pub fn files(&self) -> &Root {
-        &self.files
-    }
-
     pub fn folder(&self, id: BenchId) -> PathBuf {
         self.benches.join(id.to_string())
     }
@@ -88,41 +84,32 @@ impl BenchStore {
                 self.benches.display()
             )
         };
-        let id = self.new_folder().with_context(failed);
-        let id = id.map_err(|error| space::explain(error, "no bench could start"))?;
+        let explained = |error| space::explain(error, "no bench could start");
+        let id = self.new_folder().with_context(failed).map_err(explained)?;
         let start = start(id);
-        let begin = || -> Result<OpenBench> {
+        let begin = || {
             let open = self
                 .open(id)?
                 .context("another process took the new bench")?;
-            let path = self.folder(id).join(START);
-            let text = signed(Purpose::Bench, &start)?;
-            self.files
-                .replace(&path, text.as_bytes())
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            open.write(START, Purpose::Bench, &start)?;
             Ok(open)
         };
-        begin().map(|open| (start, open)).map_err(|error| {
+        begin().map(|open| (start.clone(), open)).map_err(|error| {
             let _ = self.files.remove_dir_all(&self.folder(id));
-            space::explain(error, "no bench could start")
+            explained(error)
         })
     }
 
     fn new_folder(&self) -> io::Result<BenchId> {
         self.files.create_dir_all(&self.benches)?;
-        let mut newest = self.ids().first().map_or(0, |id| id.0);
-        loop {
-            let id = BenchId(
-                newest
-                    .checked_add(1)
-                    .ok_or_else(|| io::Error::other("no number is left"))?,
-            );
+        let newest = self.ids().first().map_or(0, |id| id.0);
+        for id in (newest + 1..).map(BenchId) {
             match self.files.create_dir(&self.folder(id)) {
-                Ok(()) => return Ok(id),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => newest = id.0,
-                Err(error) => return Err(error),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| id),
             }
         }
+        Err(io::Error::other("no number is left"))
     }
 
     /// Takes the lock of a bench; `None` if another process adds runs to it. Removes what a killed
@@ -154,28 +141,22 @@ impl BenchStore {
         let start = self.read_start(id)?;
         let path = self.folder(id).join(RUNS);
         let text = match self.files.read(&path, READ_LIMIT) {
-            Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => {
-                return Err(error).with_context(|| format!("cannot read {}", path.display()));
-            }
+            text => text.with_context(|| format!("cannot read {}", path.display()))?,
         };
-        let text = String::from_utf8_lossy(&text);
         let mut runs: Vec<BenchRun> = Vec::new();
-        for line in text.lines() {
-            let Ok((run, origin)) = signature::read::<BenchRun>(Purpose::BenchRun, line.as_bytes())
-            else {
-                continue;
-            };
-            let is_of_it = run.bench == id && run.fingerprint == start.fingerprint;
-            if is_of_it && runs.iter().all(|known| known.run != run.run) {
+        for line in text.split(|byte| *byte == b'\n') {
+            if let Ok((run, origin)) = signature::read::<BenchRun>(Purpose::BenchRun, line)
+                && run.bench == id
+                && run.fingerprint == start.fingerprint
+                && runs.iter().all(|known| known.run != run.run)
+            {
                 runs.push(BenchRun { origin, ..run });
             }
         }
         runs.sort_by_key(|run| run.run);
-        let peers = self
-            .read_peers(id)
-            .filter(|peers| peers.fingerprint == start.fingerprint);
+        let peers = self.read_peers(id);
+        let peers = peers.filter(|peers| peers.fingerprint == start.fingerprint);
         Ok(Bench { start, runs, peers })
     }
 
@@ -215,19 +196,15 @@ impl BenchStore {
             }
             text => text.with_context(|| format!("cannot read {}", path.display()))?,
         };
+        let path = path.display();
         let (start, origin) = signature::read::<BenchStart>(Purpose::Bench, &text)
-            .with_context(|| format!("{} is damaged", path.display()))?;
+            .with_context(|| format!("{path} is damaged"))?;
+        let (of, kernel) = (start.bench, &start.kernel);
+        ensure!(of == id, "{path} is of bench {of}, not of bench {id}");
         ensure!(
-            start.bench == id,
-            "{} is of bench {}, not of bench {id}",
-            path.display(),
-            start.bench
-        );
-        ensure!(
-            is_inside(&start.kernel),
-            "{} names a kernel outside of the repository: {}",
-            path.display(),
-            crate::text::sanitise::text(&start.kernel)
+            is_inside(kernel),
+            "{path} names a kernel outside of the repository: {}",
+            crate::text::sanitise::text(kernel)
         );
         Ok(BenchStart { origin, ..start })
     }
@@ -248,37 +225,33 @@ impl BenchStore {
 }
 
 impl OpenBench {
-    pub fn id(&self) -> BenchId {
-        self.id
-    }
-
     /// Adds a run. Its line is on disk before this returns.
     pub fn append(&mut self, run: &BenchRun) -> Result<()> {
-        let path = self.store.folder(self.id).join(RUNS);
         let line = signed(Purpose::BenchRun, run)?;
-        let mut append = || {
-            // A line that was only half written must not swallow this one.
-            self.runs.write_all(format!("\n{line}\n").as_bytes())?;
-            self.runs.sync_data()
-        };
-        append()
-            .with_context(|| format!("cannot write {}", path.display()))
-            .map_err(|error| {
-                space::explain(
-                    error,
-                    &format!("run {} of bench {} was not recorded", run.run, self.id),
-                )
-            })
+        // A line that was only half written must not swallow this one.
+        let line = format!("\n{line}\n");
+        let written = self.runs.write_all(line.as_bytes());
+        let synced = written.and_then(|()| self.runs.sync_data());
+        let path = self.store.folder(self.id).join(RUNS);
+        let error = synced.with_context(|| format!("cannot write {}", path.display()));
+        error.map_err(|error| {
+            let lost = format!("run {} of bench {} was not recorded", run.run, self.id);
+            space::explain(error, &lost)
+        })
     }
 
     /// Replaces what was timed beside the peers.
     pub fn write_peers(&self, peers: &BenchPeers) -> Result<()> {
-        let path = self.store.folder(self.id).join(PEERS);
-        let text = signed(Purpose::BenchPeers, peers)?;
-        self.store
+        self.write(PEERS, Purpose::BenchPeers, peers)
+    }
+
+    fn write<T: serde::Serialize>(&self, name: &str, purpose: Purpose, value: &T) -> Result<()> {
+        let path = self.store.folder(self.id).join(name);
+        let written = self
+            .store
             .files
-            .replace(&path, text.as_bytes())
-            .with_context(|| format!("cannot write {}", path.display()))
+            .replace(&path, signed(purpose, value)?.as_bytes());
+        written.with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// The folder in which the files to judge are copied for a run.

@@ -91,7 +91,7 @@ pub fn decide(record: &Record, incumbent: Option<&str>, keeps_at_same: bool) -> 
             verdict.mixed().unwrap_or_default()
         )),
         Some(Speed::Undecided) => {
-            leave("the verdict on speed is undecided: measure longer with `lab measure`")
+            leave("the verdict on speed is undecided: measure longer with `lab bench --verdict`")
         }
     }
 }
@@ -190,7 +190,8 @@ mod tests {
             true,
             "discard",
         );
-        let undecided = "the verdict on speed is undecided: measure longer with `lab measure`";
+        let undecided =
+            "the verdict on speed is undecided: measure longer with `lab bench --verdict`";
         decides_of(&with(Speed::Undecided, |_| {}), true, undecided);
         let rule = |keep_shorter| {
             rule(&AutoConfig {
@@ -255,7 +256,8 @@ mod tests {
             &with(Speed::Mixed, mixed),
             "the result is mixed: 1 of 54 workloads is slower, the worst rows=1 cols=8 by -4.9 % (-6.0 … -3.8)",
         );
-        let undecided = "the verdict on speed is undecided: measure longer with `lab measure`";
+        let undecided =
+            "the verdict on speed is undecided: measure longer with `lab bench --verdict`";
         decides(&with(Speed::Undecided, |_| {}), undecided);
         decides(
             &run(Some(Speed::Faster), None),

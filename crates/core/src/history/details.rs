@@ -1,7 +1,7 @@
 //! One experiment in detail, and two experiments compared: more than fits into memory for all of
 //! them.
 
-use crate::bench::{BenchDigest, BenchStore, digest};
+use crate::bench::{BenchDigest, BenchStore};
 use crate::message::Trailer;
 use crate::profile::{self, compare::Moved};
 use crate::project::Project;
@@ -58,7 +58,7 @@ pub fn experiment_details(
         .unwrap_or_default();
     let benches = record.as_ref().map(|record| {
         let (store, start) = (BenchStore::new(&project.lab_dir), &record.start);
-        digest::benches(&store, &start.kernel, &start.fingerprint)
+        BenchDigest::of_bytes(&store, &start.kernel, &start.fingerprint)
     });
     ExperimentDetails {
         benches: benches.unwrap_or_default(),
@@ -256,9 +256,9 @@ fn difference(a: &Record, b: &Record, common: CommonWorkloads) -> Option<String>
     if a.start.external != b.start.external {
         return Some("they were measured by different harnesses".to_owned());
     }
-    // `lab measure` judges more workloads than a save: what both timed is compared.
+    // `lab bench --verdict` judges more workloads than a save: what both timed is compared.
     if is_trials(a) != is_trials(b) && common == CommonWorkloads::Same {
-        return Some("one was measured by `lab measure`, the other on a save".to_owned());
+        return Some("one was measured by `lab bench --verdict`, the other on a save".to_owned());
     }
     (problem(a) != problem(b)).then(|| "their problem.toml is not the same".to_owned())
 }
@@ -342,7 +342,7 @@ mod tests {
         };
         assert!(said(|r| r.device = Some("L40S".into())).contains("different devices"));
         assert!(said(|r| r.start.kernel = "b.cu".into()).contains("different problems"));
-        assert!(said(|r| r.start.reason = Reason::Measure).contains("lab measure"));
+        assert!(said(|r| r.start.reason = Reason::Measure).contains("lab bench --verdict"));
         assert!(said(|r| r.start.external = false).contains("different harnesses"));
         assert!(said(|r| r.verdict = None).contains("measured nothing"));
     }

@@ -415,7 +415,7 @@ mod tests {
         let history = [kept("aaaaaaa", 160_000.0), kept("bbbbbbb", 150_000.0)];
         assert!(of(&run(), &history).ends_with("vs incumbent, best so far"));
         assert!(of(&run(), &[kept("ccccccc", 170_000.0)]).ends_with(", -2.8 % vs best (ccccccc)"));
-        // A save judged three workloads, and `lab measure` 54: their means are two figures.
+        // A save judged three workloads, and `lab bench --verdict` 54: their means are two figures.
         let save = with(|verdict| {
             verdict.judged = Some(JudgedWorkloads {
                 judged: 3,

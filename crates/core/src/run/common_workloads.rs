@@ -1,6 +1,6 @@
 //! Two runs that did not judge the same workloads, compared on those that both timed.
 //!
-//! A save judges the workloads with `when = "save"`, `lab measure` more of them. A mean over other
+//! A save judges the workloads with `when = "save"`, `lab bench --verdict` more of them. A mean over other
 //! workloads is another figure, so the two runs are compared on the common ones.
 
 use crate::objective::Objective;

@@ -45,7 +45,7 @@ pub enum Reason {
     /// `lab check`, or its key: tools look for errors in the kernel, and there is no verdict about
     /// it.
     Check,
-    /// `lab measure`.
+    /// `lab bench --verdict`.
     Measure,
     /// `lab restore`, or the incumbent put back by a discard.
     Restored,

@@ -114,13 +114,10 @@ pub struct PeerFigure {
     /// The kernel's speed over the peer's; `None` if they could not be compared.
     pub ratio: Option<PeerRatio>,
     /// Over how many workloads the ratio is, unless it is over all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<PeerPart>,
     /// `None` of a figure that was read from a trailer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<Timestamp>,
     /// Why they could not be compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
@@ -137,6 +134,17 @@ impl fmt::Display for PeerFigure {
 }
 
 impl PeerFigure {
+    /// Of a peer that nobody timed yet.
+    pub fn untimed(name: String) -> Self {
+        PeerFigure {
+            name,
+            ratio: None,
+            part: None,
+            measured: None,
+            failure: None,
+        }
+    }
+
     /// The trailer of a keep; `None` without a ratio.
     fn trailer(&self) -> Option<Trailer> {
         self.ratio

@@ -242,7 +242,7 @@ impl Verdict {
     pub fn left_workloads(&self) -> Option<String> {
         let judged = self.judged.filter(|judged| judged.judged < judged.of)?;
         let later = match judged.when {
-            When::Save => "; `lab measure` and the check before a keep judge more",
+            When::Save => "; `lab bench --verdict` and the check before a keep judge more",
             When::Measure => "; the check before a keep judges all",
             When::Keep => "",
         };

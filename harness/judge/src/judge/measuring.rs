@@ -183,8 +183,9 @@ impl Measuring<'_> {
             .take_if(|incumbent| needs(incumbent) > self.plan.patience());
         if let Some(slow) = slow {
             let seconds = slow.turn_duration().as_secs_f64();
-            let reason =
-                format!("its launch takes {seconds:.2} s, too long for a save; use `lab measure`");
+            let reason = format!(
+                "its launch takes {seconds:.2} s, too long for a save; use `lab bench --verdict`"
+            );
             cx.out.caveat(no_comparison(&reason))?;
         }
         Ok(())
@@ -296,7 +297,7 @@ impl Measuring<'_> {
         self.plan.trials.is_some() || self.times.pairs < LEAST_BLOCKS || fits
     }
 
-    /// What counts against the plan's budget: on save the time in turns, in `lab measure` all time.
+    /// What counts against the plan's budget: on save the time in turns, in `lab bench --verdict` all time.
     fn spent(&self) -> Duration {
         if self.plan.trials.is_some() {
             self.began.elapsed()

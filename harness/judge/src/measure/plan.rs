@@ -1,5 +1,5 @@
 //! How long to measure: a budget of time on save, a number of trials and launches for
-//! `lab measure`.
+//! `lab bench --verdict`.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub struct SoFar {
     pub undecided: bool,
 }
 
-/// How many launches `lab measure` takes.
+/// How many launches `lab bench --verdict` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trials {
     /// Untimed launches at the beginning of each process of the candidate.

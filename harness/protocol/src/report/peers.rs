@@ -57,18 +57,18 @@ pub struct Peer {
     /// Why it could not be compared.
     pub failure: Option<String>,
     /// Microseconds of a launch of the peer.
+    #[serde(rename = "peer_us")]
     pub us: Option<f64>,
     /// Microseconds of a launch of the candidate beside it.
+    #[serde(rename = "kernel_us")]
     pub own_us: Option<f64>,
     /// `graph` or `plain`.
     pub launched_as: Option<String>,
     /// Each workload; empty if there is only one.
     pub workloads: Vec<PeerWorkload>,
     /// The workloads that it does not compute: the ratio is over the others.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<PeerLeftOut>,
     /// Over how many workloads the ratio is, unless it is over all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<PeerPart>,
 }
 
@@ -115,11 +115,26 @@ impl PeerPart {
 
 /// The candidate's speed over a peer's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Measure", into = "Measure")]
 pub struct PeerRatio {
     /// Above 1 the candidate is faster.
     pub value: f64,
     /// The ends of the 95 % interval.
     pub interval: Option<(f64, f64)>,
+}
+
+impl From<Measure> for PeerRatio {
+    fn from(Measure { value, low, high }: Measure) -> Self {
+        let interval = low.zip(high);
+        PeerRatio { value, interval }
+    }
+}
+
+impl From<PeerRatio> for Measure {
+    fn from(PeerRatio { value, interval }: PeerRatio) -> Self {
+        let (low, high) = interval.unzip();
+        Measure { value, low, high }
+    }
 }
 
 impl PeerRatio {
@@ -162,6 +177,7 @@ pub struct PeerWorkload {
     /// workloads.
     pub ratio: PeerRatio,
     /// Microseconds of a launch of the peer.
+    #[serde(rename = "peer_us")]
     pub us: Option<f64>,
 }
 
@@ -258,15 +274,6 @@ fn ratio(value: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<Peer
         value,
         interval: low.zip(high),
     })
-}
-
-impl From<Measure> for PeerRatio {
-    fn from(Measure { value, low, high }: Measure) -> Self {
-        PeerRatio {
-            value,
-            interval: low.zip(high),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -86,6 +86,7 @@ pub struct WorstWorkload {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AggregateOf {
     /// The aggregate.
+    #[serde(rename = "name")]
     pub aggregate: Aggregate,
     /// The workloads.
     pub workloads: usize,

@@ -107,7 +107,7 @@ impl Measuring<'_> {
                     self.doubt("raise `iterations` or `trials` under [measure] in lab.toml")
                 });
         }
-        self.doubt("use `lab measure`")
+        self.doubt("use `lab bench --verdict`")
     }
 
     /// Why the verdict on speed is *undecided*, and what to do; `None` if it is another one, or

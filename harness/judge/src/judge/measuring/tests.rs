@@ -580,7 +580,7 @@ fn a_noisy_comparison_is_undecided_and_says_why() {
         "{caveat}"
     );
     assert!(
-        caveat.ends_with(" % is too wide; use `lab measure`"),
+        caveat.ends_with(" % is too wide; use `lab bench --verdict`"),
         "{caveat}"
     );
 }

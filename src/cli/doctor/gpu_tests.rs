@@ -1,11 +1,12 @@
 //! The last run of `scripts/gpu-tests` that is in the repository, for `lab doctor`: when it ran, of
 //! which commit, on which GPU, and what came of it.
 
+use super::{note, well};
 use lab_device::Finding;
 use std::collections::BTreeMap;
 
 /// The output of that run. Suites that were run again are at its end.
-const OUTPUT: &str = include_str!("../../benchmarks/h200/gpu-tests.txt");
+const OUTPUT: &str = include_str!("../../../benchmarks/h200/gpu-tests.txt");
 
 /// What `lab doctor` says of the GPU tests.
 pub fn finding() -> Finding {
@@ -36,24 +37,12 @@ fn describe(output: &str) -> Finding {
         .filter_map(|(name, suite)| Some(format!("; {name} again with {}", suite.again?)))
         .collect();
     let run = format!("on {gpu}, {when}{}", again.concat());
-    let what = "GPU tests".to_owned();
     if suites.is_empty() || !failed.is_empty() {
         let says = format!("not all passed {run}: {}", failed.join(", "));
-        let remedy = "benchmarks/h200/gpu-tests.txt holds the output; scripts/gpu-tests runs them"
-            .to_owned();
-        return Finding {
-            what,
-            ok: true,
-            says: says.trim_end_matches(": ").to_owned(),
-            remedy: Some(remedy),
-        };
+        let remedy = "benchmarks/h200/gpu-tests.txt holds the output; scripts/gpu-tests runs them";
+        return note("GPU tests", says.trim_end_matches(": "), remedy);
     }
-    Finding {
-        what,
-        ok: true,
-        says: format!("{passed} passed {run}"),
-        remedy: None,
-    }
+    well("GPU tests", format!("{passed} passed {run}"))
 }
 
 /// The last result of a suite.

@@ -1,0 +1,350 @@
+//! A run that has ended: its verdict in words, and what can be done next. `lab run`, `lab bench
+//! --verdict` and the tools of `lab mcp` say the same of it.
+
+use super::peer_lines;
+use lab_core::decide::auto::{self, AutoDecision};
+use lab_core::decide::{self, NotAllowed, allowed, snapshot};
+use lab_core::history::last_peers;
+use lab_core::inputs;
+use lab_core::objective::Objective;
+use lab_core::project::Project;
+use lab_core::repo::{self, Repo};
+use lab_core::run::Reason;
+use lab_core::run::record::Record;
+use lab_core::run::verdict::{Outcome, Verdict};
+use lab_core::store::{RunIndex, RunSummary};
+use lab_core::text::figures::{self, figure};
+use lab_protocol::report::{Comparison, Measure, Speed, attribute, first_word, number};
+use serde::Serialize;
+
+/// A run with its verdict, and what its answer is looked up in.
+#[derive(Clone, Copy)]
+pub struct Judged<'a> {
+    pub project: &'a Project,
+    /// `None` if git's repository cannot be read.
+    pub repo: Option<&'a Repo>,
+    pub index: &'a RunIndex,
+    pub record: &'a Record,
+    pub verdict: &'a Verdict,
+}
+
+/// What can be done after a verdict.
+pub enum Next {
+    /// The run is decided.
+    Edit,
+    /// What the verdict says keeps the kernel from being judged.
+    Mend,
+    /// No verdict belongs to these bytes.
+    JudgeAgain,
+    /// The kernel is wrong: it can be mended or discarded.
+    Discard,
+    /// An earlier keep holds the bytes; the text says which.
+    KeptAlready(String),
+    /// The rules of the problem are not as in HEAD.
+    CommitRules,
+    Decide,
+}
+
+impl<'a> Judged<'a> {
+    /// `None` while the run has no verdict.
+    pub fn of(
+        project: &'a Project,
+        repo: Option<&'a Repo>,
+        index: &'a RunIndex,
+        record: &'a Record,
+    ) -> Option<Self> {
+        Some(Judged {
+            project,
+            repo,
+            index,
+            record,
+            verdict: record.verdict.as_ref()?,
+        })
+    }
+
+    /// The verdict in one line: its word, the run, the figure and how the kernel compares with the
+    /// incumbent.
+    pub fn line(&self) -> String {
+        let (verdict, kernel) = (self.verdict, &self.project.kernel_name);
+        // What was not judged has no number.
+        let number = match verdict.outcome {
+            Outcome::NotJudged => String::new(),
+            _ => format!("run {} of ", self.record.start.id),
+        };
+        let mut text = format!("{} {}  {number}{kernel}", verdict.sign(), verdict.word());
+        if !verdict.why.is_empty() {
+            text += &format!("  {}", verdict.why);
+        }
+        if let Some(figure) = verdict.figure(&self.project.config.objective) {
+            // A time that lab.toml names is called by its key, as ever.
+            let unit = match (&figure.objective, &verdict.chosen) {
+                (Objective::KernelTime, None) => "kernel_us".to_owned(),
+                _ => figure.unit().to_string(),
+            };
+            text += &format!("  {} {unit}", figures::figure(figure.measure.value));
+        }
+        if let Some(change) = verdict.change {
+            text += &format!("  {change} vs {}", change.against());
+        }
+        if verdict.emulated && verdict.objective.is_some() {
+            text += "  (emulated: its times say nothing about a GPU)";
+        }
+        text
+    }
+
+    /// The first gate that a wrong kernel failed.
+    fn failure(&self) -> Option<String> {
+        let report = self.record.report();
+        let failure = report.value("first_failure").map(str::to_owned);
+        failure.filter(|_| self.verdict.outcome == Outcome::Fail)
+    }
+
+    /// [`Judged::line`] with the failure and the first caveats, in one line.
+    pub fn summary(&self) -> String {
+        let caveats = self.verdict.caveats.iter().take(3);
+        let caveats = caveats.map(|caveat| format!("caveat: {caveat}"));
+        let parts = [self.line()]
+            .into_iter()
+            .chain(self.failure())
+            .chain(caveats);
+        parts.collect::<Vec<_>>().join("; ")
+    }
+
+    /// All lines for a person, the commands that decide the run last.
+    pub fn lines(&self) -> Vec<String> {
+        let (verdict, project) = (self.verdict, self.project);
+        let details = self.failure().into_iter();
+        let details = details.chain(verdict.slower_workloads());
+        let details = details.chain(verdict.left_workloads());
+        let measured = Measured::of(self.record);
+        let details = details.chain(measured.iter().flat_map(Measured::lines));
+        let mut lines: Vec<String> = details.map(|detail| format!("  {detail}")).collect();
+        lines.splice(0..0, [String::new(), self.line()]);
+        lines.extend(self.beside_peers());
+        lines.extend(
+            verdict
+                .caveats
+                .iter()
+                .map(|caveat| format!("  caveat: {caveat}")),
+        );
+        let this = project.argument.clone() + &self.by_number();
+        let discard = format!("`lab discard{this} -m TEXT` puts the incumbent back");
+        let keep = format!("`lab keep{this} -m TEXT` commits it, {discard}");
+        let next = match self.next() {
+            Next::Mend | Next::JudgeAgain => return lines,
+            Next::Discard => discard,
+            _ if verdict.unmeasured().is_some() => format!("so it cannot be kept; {discard}"),
+            Next::KeptAlready(why) => why,
+            Next::CommitRules => format!(
+                "the rules are not as in HEAD: `lab rules{} -m TEXT` commits them, then {keep}",
+                project.argument
+            ),
+            Next::Edit | Next::Decide => keep,
+        };
+        lines.push(format!("  {next}"));
+        lines
+    }
+
+    /// What can be done now. What cannot be read is left to the keep, which says why.
+    fn next(&self) -> Next {
+        match self.verdict.outcome {
+            Outcome::NotJudged => Next::Mend,
+            Outcome::Void => Next::JudgeAgain,
+            Outcome::Fail | Outcome::Crash => Next::Discard,
+            Outcome::Pass => {
+                let present = inputs::read(self.project);
+                let looked = self.repo.and_then(|repo| {
+                    snapshot(repo, self.project, self.index, &present, Some(self.record)).ok()
+                });
+                let Some(snapshot) = looked else {
+                    return Next::Decide;
+                };
+                match allowed(&snapshot).keep {
+                    Err(why @ NotAllowed::KeptAlready { .. }) => Next::KeptAlready(why.to_string()),
+                    _ if snapshot
+                        .present
+                        .is_ok_and(|present| !present.rules.changed.is_empty()) =>
+                    {
+                        Next::CommitRules
+                    }
+                    _ => Next::Decide,
+                }
+            }
+        }
+    }
+
+    /// What a client of `lab mcp` can do now.
+    pub fn next_call(&self) -> String {
+        let id = self.record.start.id;
+        let next = match self.record.decision {
+            Some(_) => Next::Edit,
+            None => self.next(),
+        };
+        match next {
+            Next::Edit => "The run is decided. Edit the kernel and call judge.".to_owned(),
+            Next::Mend => {
+                "The kernel was not judged: mend what `why` says, then call judge again.".to_owned()
+            }
+            Next::JudgeAgain => "No verdict belongs to these bytes: call judge again.".to_owned(),
+            Next::Discard => {
+                format!("Mend the kernel and call judge again, or call discard with run {id}.")
+            }
+            Next::KeptAlready(why) => format!("{why}. Edit the kernel and call judge."),
+            Next::CommitRules => {
+                "The rules are not as in HEAD, so nothing can be kept: a person commits them with `lab rules -m TEXT`, or \
+                 takes the change back."
+                    .to_owned()
+            }
+            Next::Decide => match self.repo {
+                Some(repo) => self.by_rule(repo),
+                None => "git's repository cannot be read: a person runs `lab doctor`.".to_owned(),
+            },
+        }
+    }
+
+    /// What the rule of `lab auto` would do with the run.
+    fn by_rule(&self, repo: &Repo) -> String {
+        let (id, project) = (self.record.start.id, self.project);
+        let at_same = inputs::read(project)
+            .is_ok_and(|present| decide::keeps_at_same(repo, project, present.kernel()));
+        let incumbent = repo::incumbent(repo, project).unwrap_or_default();
+        match auto::decide(self.record, incumbent.as_deref(), at_same) {
+            AutoDecision::Keep if at_same => format!(
+                "The rule keeps it, because it is faster, or as fast and shorter: call keep with run {id}."
+            ),
+            AutoDecision::Keep => format!("It is correct and faster: call keep with run {id}."),
+            AutoDecision::Discard => format!(
+                "It is not faster: call discard with run {id}, or keep it for another reason."
+            ),
+            AutoDecision::Leave(why) => format!(
+                "The rule leaves it to you, because {why}: call keep or discard with run {id}."
+            ),
+        }
+    }
+
+    /// The lines about the peers: of the run, else of an earlier run of the same bytes, else of the
+    /// incumbent.
+    fn beside_peers(&self) -> Vec<String> {
+        let (record, project) = (self.record, self.project);
+        if !record.peers.is_empty() {
+            return peer_lines::lines(&record.peers);
+        }
+        let device = record.device.as_deref();
+        let known = last_peers::of(project, self.index, &record.start.fingerprint, device);
+        let known = known.as_ref().and_then(peer_lines::last);
+        let of_incumbent = || {
+            let inputs = &record.inputs;
+            let known = last_peers::of_incumbent(self.repo?, project, self.index, inputs, device)?;
+            Some(format!("the incumbent: {}", peer_lines::last(&known)?))
+        };
+        let text = known.or_else(of_incumbent);
+        text.map(|text| format!("  {text}")).into_iter().collect()
+    }
+
+    /// Returns ` --run N` if a newer run judged the same bytes, because an open screen judges each
+    /// save too. Without it a decision would be about the newer run.
+    fn by_number(&self) -> String {
+        let start = &self.record.start;
+        let newer =
+            |run: &RunSummary| run.judges(self.project) && run.fingerprint == start.fingerprint;
+        let mut since = self.index.newest().take_while(|run| run.id > start.id);
+        since
+            .any(newer)
+            .then(|| format!(" --run {}", start.id))
+            .unwrap_or_default()
+    }
+}
+
+/// The figures of a long measurement, from the result lines of its run.
+#[derive(Serialize)]
+pub struct Measured {
+    median: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    /// Median absolute deviation in percent; `None` if the harness printed none.
+    mad_pct: Option<f64>,
+    launches: Option<u64>,
+    trials: Option<u64>,
+    incumbent: Option<Measure>,
+    ratio: Option<Measure>,
+    quads: Option<u64>,
+    speed: Option<Speed>,
+    #[serde(skip)]
+    comparison: Option<Comparison>,
+}
+
+impl Measured {
+    /// `None` if the run was no long measurement, or did not pass.
+    pub fn of(record: &Record) -> Option<Measured> {
+        let is_measured = record.start.reason == Reason::Measure;
+        let throughput = record.verdict.as_ref().filter(|_| is_measured)?.objective?;
+        let report = record.report();
+        let count = |line, name| attribute(report.value(line)?, name)?.parse().ok();
+        let comparison = report.comparison();
+        Some(Measured {
+            median: throughput.value,
+            low: throughput.low,
+            high: throughput.high,
+            mad_pct: report
+                .value("spread_pct")
+                .and_then(|mad| number(first_word(mad))),
+            launches: count("spread_pct", "launches"),
+            trials: count("spread_pct", "trials"),
+            incumbent: report.measure("incumbent_sps"),
+            ratio: comparison.map(|comparison| comparison.ratio),
+            quads: count("speed_ratio", "quads"),
+            speed: comparison.and_then(|comparison| comparison.speed),
+            comparison,
+        })
+    }
+
+    /// One line for each figure.
+    fn lines(&self) -> Vec<String> {
+        let (low, high) = (self.low, self.high);
+        let median = Measure {
+            value: self.median,
+            low,
+            high,
+        };
+        let mut text = format!("median {}", with_ends(&median, figure));
+        if let (Some(mad), Some(launches), Some(trials)) =
+            (self.mad_pct, self.launches, self.trials)
+        {
+            text += &format!(", spread {mad} % (MAD), {launches} launches in {trials} trials");
+        }
+        let incumbent = self
+            .incumbent
+            .map(|i| format!("incumbent {}", with_ends(&i, figure)));
+        let ratio = self.comparison.map(
+            |Comparison {
+                 ratio,
+                 speed,
+                 aggregate,
+             }| {
+                let quads = self
+                    .quads
+                    .map_or_else(|| "?".to_owned(), |quads| quads.to_string());
+                let ratio = with_ends(&ratio, |ratio| format!("{ratio:.4}"));
+                let aggregate = aggregate.map(|aggregate| format!(", {aggregate}"));
+                let speed = speed.map(|speed| format!(": {}", speed.word()));
+                format!(
+                    "ratio {ratio} of {quads} ABBA blocks{}{}",
+                    aggregate.unwrap_or_default(),
+                    speed.unwrap_or_default()
+                )
+            },
+        );
+        [Some(text), incumbent, ratio]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+}
+
+fn with_ends(measure: &Measure, figure: impl Fn(f64) -> String) -> String {
+    let value = figure(measure.value);
+    match (measure.low, measure.high) {
+        (Some(low), Some(high)) => format!("{value} ({} … {})", figure(low), figure(high)),
+        _ => value,
+    }
+}
