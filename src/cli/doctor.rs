@@ -19,7 +19,8 @@ use lab_device::sandbox::{self, SandboxState};
 use lab_device::{self as device, Finding, FolderTrust};
 use lab_judge::judge::counters_are_readable;
 use lab_judge::profile::ncu::Ncu;
-use lab_judge::{JudgeOptions, check, profile};
+use lab_judge::{check, profile};
+use lab_protocol::{JudgeRequest, ProfileRequest};
 use lab_protocol::{Language, Target};
 use lab_tui::theme::AppearanceChoice;
 use serde::Serialize;
@@ -95,15 +96,15 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     let sandbox = sandbox();
     let mut checks = check::equipment(has_gpu);
     let counters = |ncu: &Ncu| {
-        let judged = JudgeOptions {
+        let judged = JudgeRequest {
             trusted: is_trusted,
-            ..JudgeOptions::new(&folder)
+            ..JudgeRequest::new(&folder)
         };
-        counters_are_readable(&judged, ncu)
+        counters_are_readable(judged, ncu)
     };
     checks.extend(profile::equipment(
         has_gpu,
-        super::harness::of_environment("LAB_NCU"),
+        ProfileRequest::ncu_of_environment(),
         counters,
     ));
     let python = match &subject {

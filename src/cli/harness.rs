@@ -4,13 +4,13 @@
 use super::{code, complain};
 use clap::Args;
 use lab_core::project::kernel_file::{self, FolderKernel};
-use lab_core::project::{Project, trust};
-use lab_judge::ProfileRequest;
+use lab_core::project::{Project, python, trust};
 use lab_judge::judge;
-use lab_judge::measure::plan::{Plan, Trials};
-use lab_protocol::Tool;
+use lab_protocol::plan::{Discipline, Plan};
 use lab_protocol::profile::ProfileSet;
-use lab_protocol::{CompileOptions, Exit, Target, When};
+use lab_protocol::{CompileOptions, Exit, JudgeKind, JudgeRequest, ProfileRequest};
+use lab_protocol::{Target, Tool, When};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,7 +18,11 @@ use std::time::Duration;
 #[derive(Args, Debug)]
 pub struct HarnessArgs {
     /// Folder of the problem: problem.toml, kernel.cu or kernel.py, reference.cu or reference.py
-    folder: PathBuf,
+    #[arg(required_unless_present = "request")]
+    folder: Option<PathBuf>,
+    /// Read what to do from stdin: a line of JSON, then the start signal of a judge on standby
+    #[arg(long, hide = true, exclusive = true)]
+    request: bool,
     /// Judge this file instead of the folder's kernel.cu, or kernel.py if only that is there; a .py
     /// file is Python
     #[arg(long)]
@@ -108,12 +112,6 @@ pub struct HarnessArgs {
     /// Time for timed launches in milliseconds; with --trials an upper limit
     #[arg(long, value_name = "MS", default_value = "250")]
     budget_ms: u64,
-    /// Difference in percent up to which two speeds count as the same
-    #[arg(long, value_name = "PERCENT", default_value = "0.5", value_parser = percent)]
-    same_within: f64,
-    /// Stop measuring when the interval is no wider than ± this percentage
-    #[arg(long, value_name = "PERCENT", default_value = "0.25", value_parser = percent)]
-    narrow: f64,
     /// Measure this many trials, each in a new process
     #[arg(long)]
     trials: Option<usize>,
@@ -130,13 +128,6 @@ pub struct HarnessArgs {
     /// Prepare, then judge when a line arrives on stdin
     #[arg(long, hide = true)]
     standby: bool,
-}
-
-/// The program that an environment variable names, as LAB_PYTHON and LAB_NCU.
-pub fn of_environment(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name)
-        .filter(|named| !named.is_empty())
-        .map(PathBuf::from)
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -156,94 +147,95 @@ fn sealed(text: &str) -> Result<usize, String> {
         .ok_or_else(wrong)
 }
 
-fn percent(text: &str) -> Result<f64, String> {
-    let wrong = || format!("'{text}' is not a percentage from 0.01 to 50");
-    text.parse()
-        .ok()
-        .filter(|p| (0.01..=50.0).contains(p))
-        .ok_or_else(wrong)
+pub fn main(given: HarnessArgs) -> ExitCode {
+    let mut stdin = BufReader::new(io::stdin());
+    let request = match given.request {
+        true => sent(&mut stdin),
+        false => given.into_request(),
+    };
+    match request {
+        Ok(request) => code(judge::main(request, stdin)),
+        Err(why) => {
+            complain(&why);
+            code(Exit::Usage)
+        }
+    }
 }
 
-pub fn main(given: HarnessArgs) -> ExitCode {
-    let mut options = lab_judge::JudgeOptions::new(given.folder);
-    options.kernel = match given
-        .kernel
-        .map_or_else(|| kernel_of(&options.folder), |kernel| Ok(Some(kernel)))
-    {
-        Ok(kernel) => kernel,
-        Err(why) => {
-            complain(&why);
-            return code(Exit::Usage);
-        }
-    };
-    options.roots = given.roots;
-    options.readable = given.readable;
-    options.trusted = given.trusted || (options.roots.is_empty() && is_trusted(&options.folder));
-    options.shown_as = given.shown_as;
-    options.device = given.device;
-    options.compile_options = match CompileOptions::parse(&given.options) {
-        Ok(checked) => checked,
-        Err(refused) => {
-            complain(&format!("--option: {refused}"));
-            return code(Exit::Usage);
-        }
-    };
-    options.arch = given.arch;
-    options.time_limit = given.time_limit;
-    options.dump = given.dump;
-    options.python = given.python.or_else(|| of_environment("LAB_PYTHON"));
-    options.python_standby = given.python_standby;
-    options.load_limit = given.load_limit;
-    options.when = given.when;
-    options.held_out = given.held_out;
-    options.sealed = given.sealed;
-    options.seed = given.seed;
-    options.check = given.check.then_some(given.tools);
-    let all_workloads = given.workload.as_deref() == Some("all");
-    options.profile = given
-        .profile
-        .zip(given.profile_out)
-        .map(|(set, out)| ProfileRequest {
-            set,
-            workload: given.workload.filter(|_| !all_workloads),
-            all_workloads,
-            out,
-            keeps_report: given.keep_report,
-            writes_text: given.ncu_text,
-            ncu: of_environment("LAB_NCU"),
-            limit: given.profile_limit,
-            proof_limit: lab_judge::profile::PROOF_LIMIT,
+/// The request of the lab that started this judge.
+fn sent(stdin: &mut impl BufRead) -> Result<JudgeRequest, String> {
+    let mut line = String::new();
+    let read = stdin.read_line(&mut line).map_err(|e| e.to_string());
+    let request = read.and_then(|_| serde_json::from_str(&line).map_err(|e| e.to_string()));
+    request.map_err(|why| format!("the request cannot be read: {why}"))
+}
+
+impl HarnessArgs {
+    /// What a person asks for.
+    fn into_request(self) -> Result<JudgeRequest, String> {
+        let folder = self.folder.unwrap_or_default();
+        let kernel = match self.kernel {
+            Some(kernel) => Some(kernel),
+            None => kernel_of(&folder)?,
+        };
+        let incumbent = self
+            .incumbent
+            .map(|path| incumbent_of(path, kernel.as_deref()))
+            .transpose()?;
+        let discipline = self.trials.map(|trials| Discipline {
+            warm_up: self.warm_up,
+            iterations: self.iterations,
+            trials,
         });
-    options.peers = given.peers;
-    options.incumbent = match given
-        .incumbent
-        .map(|path| incumbent_of(path, options.kernel.as_deref()))
-        .transpose()
-    {
-        Ok(incumbent) => incumbent,
-        Err(why) => {
-            complain(&why);
-            return code(Exit::Usage);
-        }
-    };
-    let HarnessArgs {
-        iterations,
-        warm_up,
-        ..
-    } = given;
-    let trials = given.trials.map(|trials| Trials {
-        warm_up,
-        iterations,
-        trials,
-    });
-    options.discipline = trials.filter(|_| given.bench);
-    options.plan = Plan {
-        budget: Duration::from_millis(given.budget_ms),
-        same_within: given.same_within / 100.0,
-        half_width: given.narrow / 100.0,
-        trials,
-    };
-    code(judge::main(options, given.standby))
+        let kind = match (self.profile.zip(self.profile_out), discipline) {
+            (Some((set, out)), _) => JudgeKind::Profile(ProfileRequest {
+                workload: self.workload,
+                keeps_report: self.keep_report,
+                writes_text: self.ncu_text,
+                limit: self.profile_limit,
+                ..ProfileRequest::new(set, out)
+            }),
+            (None, Some(discipline)) if self.bench => JudgeKind::Bench(discipline),
+            (None, _) if self.check => JudgeKind::Check {
+                tools: self.tools,
+                sanitizer: None,
+            },
+            (None, _) if self.held_out => JudgeKind::SealedCheck { runs: self.sealed },
+            (None, _) => JudgeKind::Run,
+        };
+        let python = self.python.or_else(|| {
+            let named = std::env::var_os(python::VARIABLE).filter(|named| !named.is_empty());
+            named.map(PathBuf::from)
+        });
+        Ok(JudgeRequest {
+            kind,
+            kernel,
+            incumbent,
+            trusted: self.trusted || (self.roots.is_empty() && is_trusted(&folder)),
+            roots: self.roots,
+            readable: self.readable,
+            shown_as: self.shown_as,
+            device: self.device,
+            compile_options: CompileOptions::parse(&self.options)
+                .map_err(|refused| format!("--option: {refused}"))?,
+            arch: self.arch,
+            time_limit: self.time_limit,
+            dump: self.dump,
+            python: python.unwrap_or_else(|| python::USUAL.into()),
+            load_limit: self.load_limit,
+            when: self.when,
+            seed: self.seed,
+            peers: self.peers,
+            plan: Plan {
+                budget: Duration::from_millis(self.budget_ms),
+                trials: discipline,
+                ..Plan::default()
+            },
+            python_standby: self.python_standby,
+            on_standby: self.standby,
+            ..JudgeRequest::new(folder)
+        })
+    }
 }
 
 /// The kernel of a folder, if it holds one. The error is for the user: it holds two.

@@ -4,8 +4,7 @@ use super::{JsonArg, answer, complain, failed, say};
 use clap::Args;
 use lab_core::text::figures::figure;
 use lab_judge::judge::probing;
-use lab_protocol::Exit;
-use lab_protocol::Target;
+use lab_protocol::{Exit, JudgeRequest, Target};
 use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
@@ -37,10 +36,12 @@ struct ProbeAnswer<'a> {
 
 /// Exits with 0 if the device was measured, else with 3.
 pub fn main(given: &ProbeArgs) -> ExitCode {
-    let mut options = lab_judge::JudgeOptions::new(".");
-    options.device = given.device;
-    options.trusted = super::harness::is_trusted(Path::new("."));
-    match probing::probe(&options) {
+    let request = JudgeRequest {
+        device: given.device,
+        trusted: super::harness::is_trusted(Path::new(".")),
+        ..JudgeRequest::new(".")
+    };
+    match probing::probe(request) {
         Ok(probed) => {
             if given.json.json {
                 return answer(Exit::Passed, as_json(&probed));

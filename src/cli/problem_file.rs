@@ -2,7 +2,8 @@
 //! words.
 
 use lab_core::project::Project;
-use lab_judge::{JudgeOptions, problem};
+use lab_judge::problem;
+use lab_protocol::JudgeRequest;
 
 /// What is wrong with the problem.toml of a project, as a run says it. `None` if nothing is, and
 /// where the user's own harness judges.
@@ -12,9 +13,9 @@ pub fn mistake(project: &Project) -> Option<String> {
     }
     let stop = problem::open(&project.problem_dir).err()?;
     let shown_as = Some(project.kernel_name.clone());
-    let options = JudgeOptions {
+    let options = JudgeRequest {
         shown_as,
-        ..JudgeOptions::new(&project.problem_dir)
+        ..JudgeRequest::new(&project.problem_dir)
     };
     Some(options.as_shown(&stop.to_string()))
 }

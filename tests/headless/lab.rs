@@ -67,6 +67,13 @@ impl CommandOutput {
     }
 }
 
+/// How a script that stands for the judge begins: it reads its request. `field KEY` prints a text of
+/// the request; the words are the kernel's folder, its file and its shown path, as $2, $4 and $6.
+pub const READ_REQUEST: &str = r#"read -r request; export request
+field() { printf '%s' "$request" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
+set -- harness "$(field folder)" --kernel "$(field kernel)" --shown-as "$(field shown_as)"
+"#;
+
 impl Lab {
     /// An empty git repository whose user has a name.
     pub fn empty() -> Lab {

@@ -3,7 +3,7 @@
 //! that it is the real one.
 
 use crate::built_in::rmsnorm;
-use crate::lab::Lab;
+use crate::lab::{Lab, READ_REQUEST};
 use lab_core::project::Project;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
@@ -14,15 +14,12 @@ use lab_core::store::RunIndex;
 
 /// Says what it was asked, shows the incumbent that it was given, and passes.
 const JUDGE: &str = r#"
-echo "asked: $*"
-before=
-for word; do
-    case "$before" in --incumbent)
-        echo "text of the incumbent: $(cat "$word")"
-        echo "text of its include: $(cat "$(dirname "$word")/inc/tile.cuh")";;
-    esac
-    before=$word
-done
+echo "asked: $request"
+incumbent=$(field incumbent)
+if [ -n "$incumbent" ]; then
+    echo "text of the incumbent: $(cat "$incumbent")"
+    echo "text of its include: $(cat "$(dirname "$incumbent")/inc/tile.cuh")"
+fi
 echo 'device: Test GPU'
 echo 'throughput_sps: 1021.3 low=1020 high=1022'
 echo 'speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3'
@@ -41,7 +38,7 @@ fn edited() -> Lab {
     lab.git("commit -qm first");
     lab.write("kernel.cu", "#include \"inc/tile.cuh\"\n// tried\n");
     lab.write("inc/tile.cuh", "// edited\n");
-    lab.script("../bin/judge", JUDGE);
+    lab.script("../bin/judge", &format!("{READ_REQUEST}{JUDGE}"));
     lab
 }
 
@@ -87,9 +84,9 @@ fn before_the_first_commit_there_is_nothing_to_compare_with() {
     let lab = Lab::empty();
     lab.write("problem.toml", "");
     lab.write("kernel.cu", "// new\n");
-    lab.script("../bin/judge", JUDGE);
+    lab.script("../bin/judge", &format!("{READ_REQUEST}{JUDGE}"));
     let (record, log) = run(&lab, Reason::Command);
-    assert!(!log.contains("--incumbent"), "{log}");
+    assert!(log.contains("\"incumbent\":null"), "{log}");
     assert!(record.verdict.unwrap().caveats.is_empty());
 }
 
@@ -101,14 +98,16 @@ fn a_save_has_a_budget_and_a_bench_with_a_verdict_the_full_discipline() {
         "[measure]\nbudget_ms = 400\nsame_within = 1\ntrials = 7\nwarm_up = 2\nlimit_s = 90.5\n",
     );
     let (_, saved) = run(&lab, Reason::Saved);
-    assert!(
-        saved.contains(" --budget-ms=400 --same-within=1 --narrow=0.25 "),
-        "{saved}"
-    );
-    assert!(!saved.contains("--trials"), "{saved}");
+    let plan = "\"plan\":{\"budget\":{\"secs\":0,\"nanos\":400000000},\"same_within\":0.01,\"half_width\":0.0025,\"trials\":null}";
+    assert!(saved.contains(plan), "{saved}");
+    assert!(saved.contains("\"when\":\"save\""), "{saved}");
+    assert!(saved.contains("\"peers\":false"), "{saved}");
     let (record, measured) = run(&lab, Reason::Measure);
-    let asked = " --budget-ms=90500 --same-within=1 --narrow=0.25 --when=measure --trials=7 --iterations=100 --warm-up=2 --peers ";
-    assert!(measured.contains(asked), "{measured}");
+    let plan = "\"plan\":{\"budget\":{\"secs\":90,\"nanos\":500000000},\"same_within\":0.01,\"half_width\":0.0025,\
+                \"trials\":{\"warm_up\":2,\"iterations\":100,\"trials\":7}}";
+    assert!(measured.contains(plan), "{measured}");
+    assert!(measured.contains("\"when\":\"measure\""), "{measured}");
+    assert!(measured.contains("\"peers\":true"), "{measured}");
     assert_eq!(record.start.reason, Reason::Measure);
 }
 
@@ -117,7 +116,7 @@ fn the_cpu_device_is_given_no_incumbent() {
     let lab = edited();
     lab.write("lab.toml", "device = \"cpu\"\n");
     let (_, log) = run(&lab, Reason::Saved);
-    assert!(!log.contains("--incumbent"), "{log}");
+    assert!(log.contains("\"incumbent\":null"), "{log}");
 }
 
 /// With the real judge, on the emulated device: its times are no figures, but it is a run like any

@@ -1,6 +1,6 @@
 //! The runner as the screen uses it. The built-in harness is a script here.
 
-use crate::lab::{Lab, patience};
+use crate::lab::{Lab, READ_REQUEST, patience};
 use lab_core::project::Project;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Ending, Reason};
@@ -12,7 +12,7 @@ fn runner(script: &str) -> (Lab, Runner, Receiver<RunEvent>) {
     let lab = Lab::empty();
     lab.write("kernel.cu", "// one\n");
     lab.write("problem.toml", "# of the script\n");
-    lab.script("../bin/judge", script);
+    lab.script("../bin/judge", &format!("{READ_REQUEST}{script}"));
     let project = Arc::new(Project::open(&lab.repo, None).unwrap());
     let (send, events) = channel();
     let sink = Arc::new(move |event| drop(send.send(event)));

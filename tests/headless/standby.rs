@@ -1,7 +1,7 @@
 //! The judge that stands by for the next run, and everything that keeps a run from using it. The
 //! built-in harness is a script here.
 
-use crate::lab::{Lab, patience, until};
+use crate::lab::{Lab, READ_REQUEST, patience, until};
 use lab_core::inputs;
 use lab_core::project::Project;
 use lab_core::run::Reason;
@@ -34,8 +34,8 @@ impl Bench {
         lab.script(
             "../bin/judge",
             &format!(
-                "pids={}\ncase \"$*\" in *--standby) {on_standby};; esac\n\
-                 case \"$*\" in *--incumbent*) echo 'it has an incumbent';; esac\n\
+                "pids={}\n{READ_REQUEST}case \"$request\" in *on_standby??true*) {on_standby};; esac\n\
+                 case \"$(field incumbent)\" in ?*) echo 'it has an incumbent';; esac\n\
                  cat \"$2/problem.toml\" \"$4\"\ngrep -q crash \"$4\" && kill -SEGV $$\necho 'correctness: pass'",
                 lab.path("../pids").display()
             ),

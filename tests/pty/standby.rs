@@ -61,7 +61,7 @@ fn stands_by(below: &str) -> Vec<String> {
             };
             all.iter().filter(is_one).count()
         };
-        count("--standby\0") == 1
+        count("--request\0") == 1
             && count("harness-compiler\0") == 2
             && count("harness-worker\0") == 2
     });

@@ -166,10 +166,10 @@ fn why_no_judge_stands_by_is_told_once() {
 #[test]
 fn a_standby_judge_that_does_not_answer_is_told_of_and_the_run_has_its_own() {
     let bench = Bench::with_standby();
-    let hangs = "case \"$*\" in *--standby) touch ../hangs; while :; do sleep 1000; done;; esac";
+    let hangs = "case \"$request\" in *on_standby??true*) touch ../hangs; while :; do sleep 1000; done;; esac";
     support::write_script(
         &bench.path("../hanging"),
-        &format!("{hangs}\nexec sh ../script \"$@\""),
+        &format!("{}{hangs}\nexec sh ../script \"$@\"", support::READ_REQUEST),
     );
     // The judge that is started after this run hangs.
     run(&bench, "// one\n", "mv ../hanging ../judge");

@@ -35,10 +35,10 @@ fn bench() -> Bench {
     bench
 }
 
-/// The judge runs `held_out` in the check before a keep, and notes its arguments.
+/// The judge runs `held_out` in the check before a keep, and notes its request.
 fn judge(bench: &Bench, held_out: &str) {
     bench.script(&format!(
-        "case \"$*\" in *--held-out*) echo \"$*\" >> ../asked; {held_out};; *) {RUN};; esac\n"
+        "case \"$request\" in *sealed_check*) echo \"$request\" >> ../asked; {held_out};; *) {RUN};; esac\n"
     ));
 }
 
@@ -46,7 +46,7 @@ fn passes(lines: &str) -> String {
     format!("echo 'device: Test GPU'; printf '{lines}'; echo 'correctness: pass'")
 }
 
-/// The arguments of each held-out check so far.
+/// The request of each held-out check so far.
 fn asked(bench: &Bench) -> Vec<String> {
     let text = fs::read_to_string(bench.path("../asked")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
@@ -130,11 +130,11 @@ fn the_incumbent_is_timed_too_and_the_row_has_the_sealed_figure() {
     let kept = keep(&bench).unwrap();
     let words = asked(&bench).concat();
     assert!(
-        words.contains("--held-out") && words.contains("held-out/incumbent/kernel.cu"),
+        words.contains("sealed_check") && words.contains("held-out/incumbent/kernel.cu"),
         "{words}"
     );
     assert!(
-        !words.contains("--sealed"),
+        words.contains("\"runs\":1}"),
         "one is what a judge does unasked: {words}"
     );
     assert!(!bench.path(".lab/runs/1/held-out").exists());
@@ -211,7 +211,7 @@ fn a_speed_that_sealed_inputs_do_not_bear_out_is_refused() {
     );
     keep(&bench).unwrap();
     assert!(
-        asked(&bench)[1].contains("--sealed 8"),
+        asked(&bench)[1].contains("\"runs\":8}"),
         "{:?}",
         asked(&bench)
     );
@@ -300,7 +300,7 @@ fn after_a_failed_check_eight_sealed_runs_are_asked_for() {
         judge(
             &bench,
             &format!(
-                "case \"$*\" in *'--sealed 8'*) {};; *'--sealed 3'*) {wrong};; esac",
+                "case \"$request\" in *runs??8*) {};; *runs??3*) {wrong};; esac",
                 passes("sealed_runs: 5\\n")
             ),
         );
@@ -329,7 +329,7 @@ fn after_a_failed_check_eight_sealed_runs_are_asked_for() {
     );
     refused(&bench, "the held-out check could not run: the disk is full");
     assert!(
-        asked(&bench)[before].contains("--sealed 8"),
+        asked(&bench)[before].contains("\"runs\":8}"),
         "{:?}",
         asked(&bench)
     );
@@ -394,7 +394,7 @@ fn a_passed_check_that_this_users_lab_did_not_note_makes_no_refusal_good() {
     );
     refused(&bench, "the disk is full");
     assert!(
-        asked(&bench)[before].contains("--sealed 8"),
+        asked(&bench)[before].contains("\"runs\":8}"),
         "{:?}",
         asked(&bench)
     );
@@ -429,7 +429,7 @@ fn a_crash_of_the_kernel_is_a_refusal_and_one_of_the_machine_is_none() {
     assert!(
         asked(&bench)
             .iter()
-            .all(|words| !words.contains("--sealed"))
+            .all(|words| words.contains("\"runs\":1}"))
     );
 
     judge(
@@ -444,7 +444,7 @@ fn a_crash_of_the_kernel_is_a_refusal_and_one_of_the_machine_is_none() {
     let before = asked(&bench).len();
     judge(&bench, &passes("sealed_runs: 8\\n"));
     assert_eq!(keep(&bench).unwrap().run, Some(RunId(2)));
-    assert!(asked(&bench)[before].contains("--sealed 8"));
+    assert!(asked(&bench)[before].contains("\"runs\":8}"));
 }
 
 #[test]

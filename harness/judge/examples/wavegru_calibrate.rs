@@ -12,9 +12,9 @@
     reason = "a developer reads its output"
 )]
 
-use lab_judge::JudgeOptions;
 use lab_judge::judge::judge;
 use lab_judge::{compiler, worker};
+use lab_protocol::JudgeRequest;
 use lab_protocol::report::Report;
 use std::io::{self, Write};
 use std::path::Path;
@@ -88,7 +88,7 @@ fn main() -> Result<ExitCode, String> {
         "harness-worker" => return Ok(worker::main()),
         _ => {}
     }
-    let mut options = JudgeOptions::new(&folder);
+    let mut options = JudgeRequest::new(&folder);
     options.device = words.next().ok_or("which device?")?.parse()?;
     let draws: u64 = words
         .next()
@@ -103,7 +103,6 @@ fn main() -> Result<ExitCode, String> {
         .tempfile()
         .map_err(|e| e.to_string())?;
     options.kernel = Some(changed.path().to_owned());
-    options.include_dirs.push(folder.into());
 
     println!(
         "{:<36} {}  mismatches",
@@ -153,7 +152,7 @@ fn worse(a: f64, b: f64) -> f64 {
 }
 
 /// One judgement, whatever its verdict; an error if it did not reach its gates.
-fn verify(options: &JudgeOptions) -> Result<Report, String> {
+fn verify(options: &JudgeRequest) -> Result<Report, String> {
     let log = Log::default();
     judge(options.clone(), log.clone());
     let bytes = log.0.lock().unwrap_or_else(PoisonError::into_inner).clone();

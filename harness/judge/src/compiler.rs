@@ -4,7 +4,7 @@
 //! that never ends can be killed.
 
 use crate::outcome::Stop;
-use crate::process::child::{self, Child, LineSink, Program};
+use crate::process::child::{self, Child, LineSink};
 use crate::process::framing::{self, FrameError};
 use crate::process::private_folder::PrivateFolder;
 use crate::process::rpc::{self, Connection};
@@ -13,6 +13,7 @@ use lab_device::build_cache::{self, CachedBuilder};
 use lab_device::confined::ConfinedBuilder;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{BuildRequest, Builder, Built, DeviceError, FolderTrust};
+use lab_protocol::Program;
 use lab_protocol::Target;
 use lab_system::lifetime;
 use rustix::process::Signal;

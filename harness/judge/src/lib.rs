@@ -11,7 +11,6 @@
 //! | [`process`] | child processes: supervising them and exchanging requests with them |
 //! | [`compiler`], [`worker`] | the two children, each with its client |
 //! | `source_place` | the line of the source that a failed launch belongs to |
-//! | [`JudgeOptions`] | what a judge is asked to do |
 //! | [`probe`] | what the device can do, and the bounds that follow |
 //! | [`problem`] | what is computed, and when it is right |
 //! | [`check`] | the tools of `lab check` |
@@ -27,7 +26,6 @@ pub mod dtype;
 pub mod gates;
 pub mod judge;
 pub mod measure;
-mod options;
 pub mod outcome;
 pub mod probe;
 pub mod problem;
@@ -40,5 +38,3 @@ pub mod telemetry;
 #[cfg(test)]
 mod testing;
 pub mod worker;
-
-pub use options::{JudgeOptions, ProfileRequest};

@@ -8,9 +8,9 @@ mod support;
 #[path = "judge/toy.rs"]
 mod toy;
 
-use lab_judge::JudgeOptions;
 use lab_protocol::report::Severity;
 use lab_protocol::{Exit, Target};
+use lab_protocol::{JudgeKind, JudgeRequest};
 use std::path::{Path, PathBuf};
 use support::{Folder, options, run};
 use toy::{PROBLEM, SHARED, kernel};
@@ -30,9 +30,12 @@ fn committed(name: &str) -> PathBuf {
 #[track_caller]
 fn on_a_gpu(body: &str, wanted: &[&str]) {
     let folder = Folder::new(&[("problem.toml", PROBLEM), ("kernel.cu", &kernel(body))]);
-    let judged = run(JudgeOptions {
+    let judged = run(JudgeRequest {
         device: Target::Cuda(0),
-        check: Some(Vec::new()),
+        kind: JudgeKind::Check {
+            tools: Vec::new(),
+            sanitizer: None,
+        },
         ..folder.options()
     });
     let tool = |message: &str| {
@@ -88,9 +91,12 @@ fn on_a_gpu_each_tool_names_the_line_of_its_mistake() {
 fn on_a_gpu_the_committed_kernels_are_clean() {
     for name in ["rmsnorm", "wavegru"] {
         let folder = committed(name);
-        let judged = run(JudgeOptions {
+        let judged = run(JudgeRequest {
             device: Target::Cuda(0),
-            check: Some(Vec::new()),
+            kind: JudgeKind::Check {
+                tools: Vec::new(),
+                sanitizer: None,
+            },
             ..options(&folder)
         });
         judged

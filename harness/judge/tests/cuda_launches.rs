@@ -6,7 +6,7 @@
 #[path = "judge/support.rs"]
 mod support;
 
-use lab_judge::JudgeOptions;
+use lab_protocol::JudgeRequest;
 use lab_protocol::{Exit, Target};
 use support::{Folder, Judged};
 
@@ -25,7 +25,7 @@ fn judge(line: &str, kernel: &str, incumbent: bool) -> Judged {
     let kept = folder.path().join("kept.cu");
     std::fs::write(&kept, KERNEL).unwrap();
     let options = folder.options();
-    support::run(JudgeOptions {
+    support::run(JudgeRequest {
         device: Target::Cuda(0),
         incumbent: incumbent.then_some(kept),
         seed: None,

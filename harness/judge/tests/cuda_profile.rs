@@ -6,13 +6,14 @@
 #[path = "judge/support.rs"]
 mod support;
 
-use lab_judge::JudgeOptions;
-use lab_judge::ProfileRequest;
+use lab_judge::profile::file;
 use lab_judge::profile::ncu::{self, Ncu};
-use lab_judge::profile::{LIMIT, PROOF_LIMIT, file};
+use lab_protocol::ProfileRequest;
 use lab_protocol::profile::{Origin, Profile, ProfileSet, WorkloadDurations};
 use lab_protocol::{Exit, Target};
+use lab_protocol::{JudgeKind, JudgeRequest};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use support::{options, run};
 
 /// The folder of a committed kernel: in the source tree that this was built from, or in the
@@ -31,19 +32,18 @@ fn profiled(name: &str, set: ProfileSet, all_workloads: bool) -> tempfile::TempD
     let out = tempfile::tempdir().unwrap();
     let request = ProfileRequest {
         set,
-        workload: None,
-        all_workloads,
+        workload: all_workloads.then(|| "all".into()),
         out: out.path().to_owned(),
         keeps_report: false,
         writes_text: false,
         ncu: None,
-        limit: LIMIT,
-        proof_limit: PROOF_LIMIT,
+        limit: Duration::from_secs(300),
+        proof_limit: ProfileRequest::PROOF_LIMIT,
     };
     let folder = committed(name);
-    let judged = run(JudgeOptions {
+    let judged = run(JudgeRequest {
         device: Target::Cuda(0),
-        profile: Some(request),
+        kind: JudgeKind::Profile(request),
         ..options(&folder)
     });
     judged.expect(Exit::Passed);
@@ -134,21 +134,21 @@ fn on_a_gpu_every_workload_has_a_duration() {
 fn on_a_gpu_a_tiny_kernel_proves_that_counters_can_be_read_and_the_answer_is_kept() {
     let cache = tempfile::tempdir().unwrap();
     let folder = committed("rmsnorm");
-    let options = JudgeOptions {
+    let options = JudgeRequest {
         device: Target::Cuda(0),
         cache_dir: Some(cache.path().to_owned()),
         ..options(&folder)
     };
     let ncu = Ncu::at(ncu::find().expect("an ncu")).unwrap();
     assert_eq!(
-        lab_judge::judge::counters_are_readable(&options, &ncu),
+        lab_judge::judge::counters_are_readable(options.clone(), &ncu),
         Ok(())
     );
     let kept = std::fs::read_to_string(cache.path().join("counters.json")).unwrap();
     assert!(kept.contains("\"refused\":null"), "{kept}");
     // The kept answer is not written anew.
     assert_eq!(
-        lab_judge::judge::counters_are_readable(&options, &ncu),
+        lab_judge::judge::counters_are_readable(options.clone(), &ncu),
         Ok(())
     );
     assert_eq!(

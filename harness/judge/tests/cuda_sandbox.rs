@@ -13,7 +13,7 @@
 mod support;
 
 use lab_device::sandbox;
-use lab_judge::JudgeOptions;
+use lab_protocol::JudgeRequest;
 use lab_protocol::{Exit, Target};
 use std::path::Path;
 
@@ -34,8 +34,8 @@ fn problem(top: &str) -> tempfile::TempDir {
     folder
 }
 
-fn options(folder: &Path) -> JudgeOptions {
-    JudgeOptions {
+fn options(folder: &Path) -> JudgeRequest {
+    JudgeRequest {
         device: Target::Cuda(0),
         ..support::options(folder)
     }

@@ -6,11 +6,11 @@
 #[path = "judge/support.rs"]
 mod support;
 
-use lab_judge::JudgeOptions;
-use lab_judge::measure::plan::Trials;
 use lab_protocol::Exit;
 use lab_protocol::Target;
+use lab_protocol::plan::Discipline;
 use lab_protocol::report::{Measure, Report, Speed};
+use lab_protocol::{JudgeKind, JudgeRequest};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use support::{Folder, Judged};
@@ -39,7 +39,7 @@ fn judge(folder: &Folder, kernel: &str, incumbent: Option<&Path>) -> Judged {
     let path = folder.path().join("candidate.cu");
     std::fs::write(&path, kernel).unwrap();
     let options = folder.options();
-    support::run(JudgeOptions {
+    support::run(JudgeRequest {
         device: Target::Cuda(0),
         kernel: Some(path),
         incumbent: incumbent.map(PathBuf::from),
@@ -218,14 +218,14 @@ fn a_bench_times_each_of_54_workloads_in_every_trial() {
         ),
     ]);
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let discipline = Some(Trials {
+    let kind = JudgeKind::Bench(Discipline {
         warm_up: 3,
         iterations: 10,
         trials: 2,
     });
-    let judged = support::run(JudgeOptions {
+    let judged = support::run(JudgeRequest {
         device: Target::Cuda(0),
-        discipline,
+        kind,
         seed: None,
         ..folder.options()
     });

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`CompileOptions`] | the compiler options that a lab.toml may give |
 //! | [`report`] | the result lines of run.log, with a reader and a writer |
+//! | [`JudgeRequest`] | what a judge is asked to do |
+//! | [`plan`] | how long to measure |
 //! | [`Exit`] | the exit codes of a run |
 //! | [`Language`] | the language of a kernel or a reference |
 //! | [`Target`] | the device that a run asks for |
@@ -22,8 +24,10 @@ mod compile_options;
 pub mod console;
 mod exit;
 mod language;
+pub mod plan;
 pub mod profile;
 pub mod report;
+mod request;
 mod signal;
 mod target;
 pub mod telemetry;
@@ -36,6 +40,7 @@ mod when;
 pub use compile_options::{CompileOptions, RefusedOption};
 pub use exit::Exit;
 pub use language::Language;
+pub use request::{JudgeKind, JudgeRequest, ProfileRequest, Program};
 pub use signal::FatalSignal;
 pub use target::Target;
 pub use tool::{Tool, tool_names};

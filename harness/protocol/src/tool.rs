@@ -1,6 +1,7 @@
 //! The tools of `lab check`.
 
 use crate::target::Target;
+use serde::{Deserialize, Serialize};
 
 /// A tool that watches a kernel's memory accesses while it runs.
 ///
@@ -11,7 +12,8 @@ use crate::target::Target;
 /// assert_eq!(Tool::of(Target::Cpu), [Tool::Address, Tool::Race]);
 /// assert!("valgrind".parse::<Tool>().is_err());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Tool {
     /// Invalid accesses to global memory, by compute-sanitizer.
     Memcheck,

@@ -9,7 +9,7 @@ use crate::project::Project;
 use crate::repo::{AgentTree, Repo};
 use crate::run::Ending;
 use crate::runner::follow::{Follow, read_log};
-use crate::runner::process::{self, Control, Limits};
+use crate::runner::process::{self, Control};
 use crate::runner::spec::own_program;
 use crate::text::{shell, signal};
 use anyhow::{Context, Result};
@@ -211,13 +211,7 @@ impl Edit<'_> {
     fn follow(&self, command: Command, log: File) -> Result<Ending> {
         let mut follow = Follow::new(log, OUTPUT_LIMIT);
         let running = process::start(command, Stdio::null()).context("cannot start the command")?;
-        let ending = process::follow(
-            running,
-            Limits { time: self.limit },
-            self.control,
-            &mut follow,
-            |_| {},
-        );
+        let ending = process::follow(running, self.limit, self.control, &mut follow, |_| {});
         // The log is for reading only: the turn goes on without it.
         let _ = follow.finish();
         Ok(ending)

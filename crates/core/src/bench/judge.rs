@@ -3,21 +3,19 @@
 use crate::bench::from_report;
 use crate::bench::record::{BenchPeers, BenchRun, BenchStart, BenchedDevice};
 use crate::bench::store::{OpenBench, own_origin};
-use crate::inputs::{self, Inputs};
+use crate::inputs::Inputs;
 use crate::project::Project;
 use crate::run::Ending;
 use crate::run::peers::MeasuredPeer;
-use crate::run::verdict::{self, Facts, Outcome, Verdict};
-use crate::runner::follow::Follow;
-use crate::runner::process::{self, Control, Limits, RunningProcess};
-use crate::runner::spec::{RunSpec, withheld};
-use crate::runner::{harness_files, python_package};
+use crate::run::verdict::{Outcome, Verdict};
+use crate::runner::follow::{Batch, Follow};
+use crate::runner::job::{Ended, Job};
+use crate::runner::process::Control;
+use crate::runner::spec::{self, RunSpec};
 use anyhow::Result;
 use jiff::Timestamp;
-use lab_protocol::When;
 use lab_protocol::report::{Report, first_word};
-use std::io;
-use std::process::Stdio;
+use lab_protocol::{JudgeKind, JudgeRequest, When};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -56,36 +54,22 @@ impl Judged<'_> {
         tell: &mut dyn FnMut(Arc<Report>),
     ) -> Result<JudgedRun> {
         let (started, began) = (Timestamp::now(), Instant::now());
-        let log = open.create_log(number)?;
-        let config = &self.project.config;
-        let mut follow =
-            Follow::new(log, config.output_limit_mib << 20).judging_by(&config.measure);
+        let mut follow = Job::follow(self.project, open.create_log(number)?);
         let mut difference = None;
-        let ending = match self.start(open, &mut follow, false) {
-            Ok(running) => process::follow(running, self.limits(), control, &mut follow, |batch| {
-                let Some(report) = batch.report else { return };
-                if difference.is_none() {
-                    difference = self
-                        .device
-                        .as_ref()
-                        .and_then(|device| device.difference(&report));
-                    if difference.is_some() {
-                        control.end();
-                    }
+        let kind = self.start.discipline.map(JudgeKind::Bench);
+        let ended = self.job(open, kind, &mut follow, control, |batch| {
+            let Some(report) = batch.report else { return };
+            if difference.is_none() {
+                difference = self
+                    .device
+                    .as_ref()
+                    .and_then(|device| device.difference(&report));
+                if difference.is_some() {
+                    control.end();
                 }
-                tell(report);
-            }),
-            Err(error) => {
-                follow.say(&format!("the harness could not be started: {error}"));
-                Ending::NotStarted
             }
-        };
-        let changed = self.changed();
-        open.remove_copies();
-        let incomplete = follow
-            .finish()
-            .err()
-            .map(|error| format!("the log of the run is incomplete: {error}"));
+            tell(report);
+        });
         // A short run may have ended before its lines were told.
         let difference = difference.or_else(|| self.device.as_ref()?.difference(follow.report()));
         if let Some(difference) = difference {
@@ -93,20 +77,14 @@ impl Judged<'_> {
                 "{difference}, so its times do not belong to this bench: begin a new one without --resume"
             )));
         }
-        let mut verdict = verdict::judge(&Facts {
-            report: follow.report(),
-            ending,
-            external: self.project.external(),
-            script: self.project.harness_script(),
-            changed: &changed,
-            objective: &config.objective,
-            time_limit_s: config.time_limit_s,
-            output_limit_mib: config.output_limit_mib,
-            last_words: &follow.last_words(),
-        });
-        verdict.caveats.extend(incomplete);
+        let mut verdict = ended.verdict(self.project, &follow);
+        verdict.caveats.extend(ended.caveats);
+        let incomplete = ended.incomplete;
+        verdict
+            .caveats
+            .extend(incomplete.map(|error| format!("the log of the run is incomplete: {error}")));
         Ok(match verdict.outcome {
-            Outcome::Void if ending == Ending::Superseded => JudgedRun::Interrupted,
+            Outcome::Void if ended.ending == Ending::Superseded => JudgedRun::Interrupted,
             Outcome::Void | Outcome::NotJudged => JudgedRun::NotJudged(verdict.why),
             Outcome::Pass | Outcome::Fail | Outcome::Crash => JudgedRun::Ended(Box::new(
                 self.record(number, started, began.elapsed(), follow.report(), verdict),
@@ -117,21 +95,10 @@ impl Judged<'_> {
     /// Times the kernel beside the problem's peers, in a process of its own. `None` if somebody
     /// ended it. An error is of the disk.
     pub fn beside_peers(&self, open: &OpenBench, control: &Control) -> Result<Option<BenchPeers>> {
-        let config = &self.project.config;
-        let log = open.create_peers_log()?;
-        let mut follow =
-            Follow::new(log, config.output_limit_mib << 20).judging_by(&config.measure);
-        let ending = match self.start(open, &mut follow, true) {
-            Ok(running) => process::follow(running, self.limits(), control, &mut follow, |_| ()),
-            Err(error) => {
-                follow.say(&format!("the harness could not be started: {error}"));
-                Ending::NotStarted
-            }
-        };
-        open.remove_copies();
+        let mut follow = Job::follow(self.project, open.create_peers_log()?);
         // What the log lacks is in the record.
-        let _ = follow.finish();
-        if ending == Ending::Superseded {
+        let ended = self.job(open, None, &mut follow, control, |_| ());
+        if ended.ending == Ending::Superseded {
             return Ok(None);
         }
         let report = follow.report();
@@ -216,69 +183,37 @@ impl Judged<'_> {
         made
     }
 
-    fn limits(&self) -> Limits {
-        let time_limit = Duration::from_secs_f64(self.project.config.time_limit_s);
-        Limits {
-            time: if self.project.external() {
-                time_limit
-            } else {
-                JUDGE_LIMIT
-            },
-        }
-    }
-
-    /// Starts the harness: for a run, or to time the kernel `beside_peers`.
-    fn start(
+    /// Runs the harness: for a bench of this kind, or to time the kernel beside the peers.
+    fn job(
         &self,
         open: &OpenBench,
+        kind: Option<JudgeKind>,
         follow: &mut Follow,
-        beside_peers: bool,
-    ) -> io::Result<RunningProcess> {
-        let (project, spec, tree) = (self.project, self.spec, open.tree());
-        if let Some(line) = &project.harness_line() {
-            // The folder exists, as that of a run would: the harness may write into it.
-            project.files().create_dir_all(&tree)?;
-            let mut command = spec.external(project, line, &tree, None);
-            let package = harness_files::python_package(&project.files(), &project.lab_dir)?;
-            command.env("PYTHONPATH", python_package::search_path(&package));
-            return process::start(command, Stdio::null());
+        control: &Control,
+        tell: impl FnMut(Batch),
+    ) -> Ended {
+        let (project, tree) = (self.project, open.tree());
+        let ended = Job {
+            project,
+            spec: self.spec,
+            inputs: self.inputs,
+            request: JudgeRequest {
+                // A bench is about every workload, whatever occasion problem.toml gives it.
+                when: When::Keep,
+                peers: kind.is_none(),
+                kind: kind.unwrap_or(JudgeKind::Run),
+                ..self.spec.request(project, &tree)
+            },
+            tree: &tree,
+            run_dir: &tree,
+            incumbent: None,
+            limit: match project.external() {
+                true => spec::limit(project),
+                false => JUDGE_LIMIT,
+            },
         }
-        if let Some(text) = withheld(project) {
-            follow.say(&text);
-        }
-        self.inputs.write(project, &tree).map_err(|e| {
-            io::Error::new(
-                e.kind(),
-                format!("cannot write the snapshot of the files: {e}"),
-            )
-        })?;
-        let mut command = spec.judge(project, &tree);
-        // A bench is about every workload, whatever occasion problem.toml gives it.
-        command.arg(format!("--when={}", When::Keep));
-        if beside_peers {
-            command.arg("--peers");
-        } else if let Some(discipline) = self.start.discipline {
-            command.arg("--bench");
-            command.arg(format!("--trials={}", discipline.trials));
-            command.arg(format!("--iterations={}", discipline.iterations));
-            command.arg(format!("--warm-up={}", discipline.warm_up));
-        }
-        process::start(command, Stdio::null())
-    }
-
-    /// Paths of the inputs that were not what this bench is about while the run read them. The
-    /// built-in harness reads a copy of most inputs, which nobody changes.
-    fn changed(&self) -> Vec<String> {
-        if !self.project.external() {
-            let in_place = self.inputs.sources.iter().filter(|source| source.in_place);
-            let changed = in_place
-                .filter(|source| inputs::hash(self.project, &source.path) != source.file.hash);
-            return changed.map(|source| source.file.path.clone()).collect();
-        }
-        match inputs::read(self.project) {
-            Ok(now) if now.fingerprint == self.inputs.fingerprint => Vec::new(),
-            Ok(now) => inputs::differences(&self.inputs.files(), &now.files()),
-            Err(_) => vec![self.project.kernel_name.clone()],
-        }
+        .run(None, follow, control, tell);
+        open.remove_copies();
+        ended
     }
 }

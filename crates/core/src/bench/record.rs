@@ -6,6 +6,7 @@ use crate::run::record::{InputFile, Origin, VERSION};
 use crate::run::verdict::Outcome;
 use jiff::Timestamp;
 use lab_protocol::Exit;
+use lab_protocol::plan::Discipline;
 use lab_protocol::report::{Report, first_word};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -21,37 +22,6 @@ impl fmt::Display for BenchId {
     }
 }
 
-/// How many launches of each workload a run makes.
-///
-/// ```
-/// use lab_core::bench::Discipline;
-/// assert_eq!(Discipline::default().to_string(), "3/100/5");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Discipline {
-    /// Untimed launches at the beginning of each trial.
-    pub warm_up: usize,
-    /// Timed launches of a trial, at least 1.
-    pub iterations: usize,
-    /// Trials, each in a new process of the kernel, at least 1.
-    pub trials: usize,
-}
-
-impl Default for Discipline {
-    fn default() -> Self {
-        Discipline {
-            warm_up: 3,
-            iterations: 100,
-            trials: 5,
-        }
-    }
-}
-
-impl fmt::Display for Discipline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.warm_up, self.iterations, self.trials)
-    }
-}
 
 /// What a bench measures: `bench.json`, written once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

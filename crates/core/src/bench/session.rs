@@ -1,7 +1,7 @@
 //! Beginning or resuming a bench, and its runs one after the other.
 
 use crate::bench::judge::{Judged, JudgedRun};
-use crate::bench::record::{Bench, BenchOutcome, BenchRun, BenchStart, Discipline};
+use crate::bench::record::{Bench, BenchOutcome, BenchRun, BenchStart};
 use crate::bench::store::{BenchStore, OpenBench, own_origin};
 use crate::inputs::Inputs;
 use crate::project::Project;
@@ -11,6 +11,7 @@ use crate::runner::execute::{self, NotRun};
 use crate::runner::process::Control;
 use crate::runner::spec::RunSpec;
 use lab_protocol::Exit;
+use lab_protocol::plan::Discipline;
 use lab_protocol::report::Report;
 use std::sync::Arc;
 

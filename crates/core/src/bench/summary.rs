@@ -312,7 +312,8 @@ impl fmt::Display for BenchDigest {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::bench::record::{BenchId, BenchStart, BenchedDevice, Discipline, WorkloadRun};
+    use crate::bench::Discipline;
+    use crate::bench::record::{BenchId, BenchStart, BenchedDevice, WorkloadRun};
     use crate::run::Fingerprint;
     use crate::run::record::Origin;
     use jiff::Timestamp;

@@ -4,21 +4,22 @@
 //! ending.
 
 use crate::disk::space;
-use crate::inputs::{self, Inputs};
+use crate::inputs::Inputs;
 use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::run::common_workloads::{self, CommonWorkloads};
 use crate::run::peers::MeasuredPeer;
 use crate::run::record::{Record, Sandbox};
-use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
-use crate::run::{Ending, RunId, RunStart};
+use crate::run::verdict::{Change, Outcome, Verdict};
+use crate::run::{RunId, RunStart};
 use crate::runner::duplicate::{self, Duplicate};
 use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
-use crate::runner::process::{self, Control, RunningProcess};
-use crate::runner::spec::{RunSpec, limits, with_incumbent, withheld};
+use crate::runner::job::Job;
+use crate::runner::log_link;
+use crate::runner::process::Control;
+use crate::runner::spec::{RunSpec, limit};
 use crate::runner::standby::Standby;
-use crate::runner::{harness_files, log_link, python_package};
 use crate::store::signature;
 use crate::store::{INCUMBENT, RunIndex, RunStore, RunSummary, TREE};
 use anyhow::{Context, Result};
@@ -26,9 +27,8 @@ use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
 use lab_system::file_lock::LockedFile;
 use lab_system::root::Access;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -76,8 +76,7 @@ impl<'a> Announced<'a> {
             store.remove(id);
             space::explain(error, "no run could start")
         })?;
-        let follow = Follow::new(file, project.config.output_limit_mib << 20)
-            .judging_by(&project.config.measure);
+        let follow = Job::follow(project, file);
         Ok(Announced {
             project,
             spec,
@@ -130,43 +129,29 @@ impl<'a> Announced<'a> {
             tell(RunEvent::NoStandby { why });
             None
         });
-        let ending = match ready.flatten().map_or_else(|| self.start_harness(), Ok) {
-            Ok(running) => process::follow(
-                running,
-                limits(project),
-                control,
-                &mut self.follow,
-                |batch| {
-                    tell(RunEvent::Progress(id, batch));
-                },
-            ),
-            Err(error) => {
-                self.follow
-                    .say(&format!("the harness could not be started: {error}"));
-                Ending::NotStarted
-            }
+        let folder = self.store.folder(id);
+        let tree = folder.join(TREE);
+        let mut job = Job {
+            project,
+            spec: self.spec,
+            inputs: &self.inputs,
+            request: self.spec.request(project, &tree),
+            tree: &tree,
+            run_dir: &folder,
+            incumbent: Some((&self.repo, folder.join(INCUMBENT))),
+            limit: limit(project),
         };
-        let changed = self.changed_inputs();
-        if let Err(error) = self.follow.finish() {
-            self.caveat(format!("run.log is incomplete: {error}"));
-        }
-        if self.follow.has_news() {
-            tell(RunEvent::Progress(id, self.follow.batch()));
-        }
-        let verdict = verdict::judge(&Facts {
-            report: self.follow.report(),
-            ending,
-            external: project.external(),
-            script: project.harness_script(),
-            changed: &changed,
-            objective: &project.config.objective,
-            time_limit_s: project.config.time_limit_s,
-            output_limit_mib: project.config.output_limit_mib,
-            last_words: &self.follow.last_words(),
+        let ended = job.run(ready.flatten(), &mut self.follow, control, |batch| {
+            tell(RunEvent::Progress(id, batch));
         });
+        let verdict = ended.verdict(project, &self.follow);
+        self.caveats.extend(ended.caveats);
+        if let Some(error) = ended.incomplete {
+            self.caveats.push(format!("run.log is incomplete: {error}"));
+        }
+        self.record.ending = Some(ended.ending);
         self.record.ended = Some(Timestamp::now());
         self.record.seconds = Some(began.elapsed().as_secs_f64());
-        self.record.ending = Some(ending);
         self.conclude(verdict, index)
     }
 
@@ -235,69 +220,6 @@ impl<'a> Announced<'a> {
         }
     }
 
-    /// Adds a caveat, once.
-    fn caveat(&mut self, text: String) {
-        if !self.caveats.contains(&text) {
-            self.caveats.push(text);
-        }
-    }
-
-    /// Starts the harness on the inputs.
-    fn start_harness(&mut self) -> io::Result<RunningProcess> {
-        let (project, spec) = (self.project, self.spec);
-        let folder = self.store.folder(self.id());
-        if let Some(line) = &project.harness_line() {
-            // Its own business is on which device it compares the two.
-            let incumbent = harness_files::incumbent(&self.repo, project).unwrap_or_else(|error| {
-                self.caveat(format!("the harness did not get the incumbent: {error:#}"));
-                None
-            });
-            let mut command = spec.external(project, line, &folder, incumbent.as_deref());
-            match harness_files::python_package(self.store.files(), &project.lab_dir) {
-                Ok(package) => command.env("PYTHONPATH", python_package::search_path(&package)),
-                Err(error) => {
-                    self.caveat(format!(
-                        "the harness did not get the Python package lab_harness: {error}"
-                    ));
-                    &mut command
-                }
-            };
-            return process::start(command, Stdio::null());
-        }
-        let (tree, incumbent) = (folder.join(TREE), folder.join(INCUMBENT));
-        if let Some(text) = withheld(project) {
-            self.follow.say(&text);
-        }
-        self.inputs.write(project, &tree).map_err(|e| {
-            io::Error::new(
-                e.kind(),
-                format!("cannot write the snapshot of the files: {e}"),
-            )
-        })?;
-        let mut command = spec.judge(project, &tree);
-        match spec.write_incumbent(&self.repo, project, &incumbent) {
-            Ok(_) => command = with_incumbent(command, project, &incumbent),
-            Err(error) => self.caveat(format!("no comparison with the incumbent: {error:#}")),
-        }
-        process::start(command, Stdio::null())
-    }
-
-    /// Paths of the inputs that are not on disk now as the harness was to read them. The built-in
-    /// harness reads a copy of most inputs, which nobody changes.
-    fn changed_inputs(&self) -> Vec<String> {
-        if !self.project.external() {
-            let sources = self.inputs.sources.iter().filter(|source| source.in_place);
-            let changed = sources
-                .filter(|source| inputs::hash(self.project, &source.path) != source.file.hash);
-            return changed.map(|source| source.file.path.clone()).collect();
-        }
-        match inputs::read(self.project) {
-            Ok(now) if now.fingerprint == self.inputs.fingerprint => Vec::new(),
-            Ok(now) => inputs::differences(&self.inputs.files(), &now.files()),
-            Err(_) => vec![self.project.kernel_name.clone()],
-        }
-    }
-
     /// Compares with the incumbent's recorded figure where the harness did not time the two in
     /// turns.
     fn compare_with_recorded(&mut self, verdict: &mut Verdict, index: &mut RunIndex) {
@@ -309,7 +231,12 @@ impl<'a> Announced<'a> {
             Ok(incumbent) => {
                 verdict.change = incumbent.and_then(|held| self.change(&candidate, &held));
             }
-            Err(error) => self.caveat(format!("no comparison with the incumbent: {error:#}")),
+            Err(error) => {
+                let text = format!("no comparison with the incumbent: {error:#}");
+                if !self.caveats.contains(&text) {
+                    self.caveats.push(text);
+                }
+            }
         }
     }
 

@@ -10,21 +10,21 @@ use crate::repo::Repo;
 use crate::run::chosen::Chosen;
 use crate::run::record::{HeldOut, Record, SealedFigures};
 use crate::run::sealed::{self, Speeds};
-use crate::run::verdict::{self, Facts, Outcome, Verdict};
+use crate::run::verdict::{Outcome, Verdict};
 use crate::run::{Ending, Reason, RunId};
 use crate::runner::announced::kept_results;
 use crate::runner::follow::{Batch, Follow};
-use crate::runner::process::{self, Control};
-use crate::runner::spec::{self, RunSpec, with_incumbent};
+use crate::runner::job::{Ended, Job};
+use crate::runner::process::Control;
+use crate::runner::spec::{self, RunSpec};
 use crate::store::RunStore;
 use crate::text::{figures, signal};
 use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
 use lab_protocol::report::Report;
-use lab_protocol::{Exit, Target, When};
+use lab_protocol::{Exit, JudgeKind, Target, When};
 use lab_system::root::Access;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 /// How the caller of a keep controls and follows the check.
 pub struct RunContext<'a> {
@@ -85,8 +85,8 @@ impl Check<'_> {
         let began = Timestamp::now();
         let (mut passed, mut measured, mut mixed, mut caveats) = (0, None, None, Vec::new());
         loop {
-            let (follow, ending) = self.judge(wanted - passed, wanted, context)?;
-            let report = follow.report();
+            let (follow, ended) = self.judge(wanted - passed, wanted, context)?;
+            let (report, ending) = (follow.report(), ended.ending);
             // Who ends a check after it showed a failure does not get another draw for that.
             let failure = failure(report);
             if ending == Ending::Superseded && failure.is_none() {
@@ -94,7 +94,7 @@ impl Check<'_> {
             }
             let verdict = match failure {
                 Some(why) => Verdict::bare(Outcome::Fail, &why),
-                None => self.verdict(&follow, ending),
+                None => ended.verdict(self.project, &follow),
             };
             let came_to = |outcome, why, passed| HeldOut {
                 checked: began,
@@ -154,11 +154,11 @@ impl Check<'_> {
         sealed_runs: u32,
         wanted: u32,
         context: &mut RunContext,
-    ) -> Result<(Follow, Ending)> {
+    ) -> Result<(Follow, Ended)> {
         let (project, id, log) = (self.project, self.record.start.id, self.log);
         let file = project.files().open(log, Access::Append);
         let file = file.with_context(|| format!("cannot write {}", log.display()))?;
-        let mut follow = Follow::new(file, project.config.output_limit_mib << 20);
+        let mut follow = Job::follow(project, file);
         follow.say(&match (sealed_runs, wanted) {
             (_, 1) => "checking held-out inputs before the keep".to_owned(),
             (left, all) => format!(
@@ -166,72 +166,47 @@ impl Check<'_> {
                 all - left + 1
             ),
         });
-        let (tree, incumbent) = (self.folder.join("tree"), self.folder.join("incumbent"));
         // The run may have been on another device than lab.toml's.
         let device = self.record.emulated().then_some(Target::Cpu);
-        let run_spec = RunSpec {
+        let spec = RunSpec {
             device,
             program: context.program.clone(),
             ..RunSpec::new(Reason::Command)
         };
         // A keep that was killed leaves its copies behind.
         let _ = project.files().remove_dir_all(self.folder);
-        let started = self.inputs.write(project, &tree).and_then(|()| {
-            let mut command = run_spec.judge(project, &tree);
-            command.arg("--held-out");
-            // The sealed speed is compared with the run's, so the same workloads are timed.
-            if self.record.start.reason == Reason::Measure {
-                command.arg(format!("--when={}", When::Measure));
-            }
-            if sealed_runs > 1 {
-                command.args(["--sealed", &sealed_runs.to_string()]);
-            }
-            match run_spec.write_incumbent(self.repo, project, &incumbent) {
-                Ok(_) => command = with_incumbent(command, project, &incumbent),
-                Err(error) => follow.say(&format!("no comparison with the incumbent: {error:#}")),
-            }
-            process::start(command, Stdio::null())
-        });
-        let ending = match started {
-            Ok(running) => {
-                let limits = spec::limits(project);
-                process::follow(running, limits, context.control, &mut follow, |batch| {
-                    (context.tell)(id, batch);
-                })
-            }
-            Err(error) => {
-                follow.say(&format!("the harness could not be started: {error}"));
-                Ending::NotStarted
-            }
+        let tree = self.folder.join("tree");
+        let mut request = spec.request(project, &tree);
+        request.kind = JudgeKind::SealedCheck {
+            runs: sealed_runs as usize,
         };
-        follow
-            .finish()
-            .with_context(|| format!("{} is incomplete", log.display()))?;
-        if follow.has_news() {
-            (context.tell)(id, follow.batch());
+        // The sealed speed is compared with the run's, so the same workloads are timed.
+        if self.record.start.reason == Reason::Measure {
+            request.when = When::Measure;
+        }
+        let mut job = Job {
+            project,
+            spec: &spec,
+            inputs: self.inputs,
+            request,
+            tree: &tree,
+            run_dir: self.folder,
+            incumbent: Some((self.repo, self.folder.join("incumbent"))),
+            limit: spec::limit(project),
+        };
+        let mut ended = job.run(None, &mut follow, context.control, |batch| {
+            (context.tell)(id, batch);
+        });
+        if let Some(error) = ended.incomplete.take() {
+            return Err(error).with_context(|| format!("{} is incomplete", log.display()));
         }
         // That says nothing about the kernel, so it is no outcome: the next keep checks again.
         ensure!(
-            ending != Ending::NotStarted,
+            ended.ending != Ending::NotStarted,
             "the held-out check could not run: {}",
             follow.last_words()
         );
-        Ok((follow, ending))
-    }
-
-    fn verdict(&self, follow: &Follow, ending: Ending) -> Verdict {
-        let config = &self.project.config;
-        verdict::judge(&Facts {
-            report: follow.report(),
-            ending,
-            external: false,
-            script: None,
-            changed: &[],
-            objective: &config.objective,
-            time_limit_s: config.time_limit_s,
-            output_limit_mib: config.output_limit_mib,
-            last_words: &follow.last_words(),
-        })
+        Ok((follow, ended))
     }
 
     /// Why the sealed speed contradicts the run's verdict. Times of an emulated device say nothing.

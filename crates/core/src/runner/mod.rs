@@ -8,6 +8,7 @@ pub mod execute;
 pub mod follow;
 pub(crate) mod harness_files;
 pub mod held_out;
+pub(crate) mod job;
 mod log_link;
 pub mod process;
 pub mod profiling;

@@ -63,12 +63,6 @@ impl Control {
     }
 }
 
-/// Limits of a run besides that of its output, which [`Follow`] knows.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    pub time: Duration,
-}
-
 /// Starts the command with its output in one pipe. The calling thread must live as long as the
 /// process: Linux ends a child that asked for it together with the *thread* that started the child.
 pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<RunningProcess> {
@@ -85,12 +79,12 @@ pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<Runnin
 /// the ending is [`Ending::Unknown`].
 pub fn follow(
     running: RunningProcess,
-    limits: Limits,
+    limit: Duration,
     control: &Control,
     follow: &mut Follow,
     tell: impl FnMut(Batch),
 ) -> Ending {
-    follow_process(running, limits, control, follow, tell).unwrap_or_else(|error| {
+    follow_process(running, limit, control, follow, tell).unwrap_or_else(|error| {
         follow.say(&format!(
             "the harness could not be followed to its end: {error}"
         ));
@@ -100,13 +94,13 @@ pub fn follow(
 
 fn follow_process(
     mut running: RunningProcess,
-    limits: Limits,
+    limit: Duration,
     control: &Control,
     follow: &mut Follow,
     mut tell: impl FnMut(Batch),
 ) -> io::Result<Ending> {
     let mut enforcer = Enforcer {
-        limits,
+        limit,
         started: Instant::now(),
         ending: None,
         told: None,
@@ -143,7 +137,7 @@ fn follow_process(
 
 /// Applies the limits to one process.
 struct Enforcer {
-    limits: Limits,
+    limit: Duration,
     started: Instant,
     /// How the lab ended the process, if it did.
     ending: Option<Ending>,
@@ -164,7 +158,7 @@ impl Enforcer {
         now: Instant,
     ) {
         let over = now - self.started;
-        if self.ending == Some(Ending::TimedOut) && over >= self.limits.time + GRACE {
+        if self.ending == Some(Ending::TimedOut) && over >= self.limit + GRACE {
             running.group.kill();
         }
         if self.killed() {
@@ -176,7 +170,7 @@ impl Enforcer {
         } else if follow.flooded() {
             self.ending = Some(Ending::Flooded);
             running.group.kill();
-        } else if self.ending.is_none() && over >= self.limits.time {
+        } else if self.ending.is_none() && over >= self.limit {
             self.ending = Some(Ending::TimedOut);
             running.group.signal(Signal::TERM);
         }
@@ -212,8 +206,8 @@ impl Enforcer {
     fn timeout(&self, follow: &Follow, now: Instant) -> Option<Duration> {
         let over = now - self.started;
         let limit = match self.ending {
-            None => Some(self.limits.time.saturating_sub(over)),
-            Some(Ending::TimedOut) => Some((self.limits.time + GRACE).saturating_sub(over)),
+            None => Some(self.limit.saturating_sub(over)),
+            Some(Ending::TimedOut) => Some((self.limit + GRACE).saturating_sub(over)),
             Some(_) => None,
         };
         let news = follow.has_news().then(|| match self.told {
@@ -384,16 +378,8 @@ mod tests {
         // Reading a folder fails.
         running.pipe = Some(OwnedFd::from(std::fs::File::open("/").unwrap()).into());
         let mut lines = Follow::new(tempfile::tempfile().unwrap(), 1000);
-        let limits = Limits {
-            time: Duration::from_secs(60),
-        };
-        follow(
-            running,
-            limits,
-            &Control::new().unwrap(),
-            &mut lines,
-            |_| {},
-        );
+        let limit = Duration::from_secs(60);
+        follow(running, limit, &Control::new().unwrap(), &mut lines, |_| {});
         let why = lines.finish().unwrap_err().to_string();
         assert!(
             why.starts_with("cannot read what the harness prints: Is a directory"),
@@ -408,16 +394,8 @@ mod tests {
         command.args(["-c", script]);
         let running = start(command, Stdio::null()).unwrap();
         let mut lines = Follow::new(tempfile::tempfile().unwrap(), 1000);
-        let limits = Limits {
-            time: Duration::from_secs(60),
-        };
-        let ending = follow(
-            running,
-            limits,
-            &Control::new().unwrap(),
-            &mut lines,
-            |_| {},
-        );
+        let limit = Duration::from_secs(60);
+        let ending = follow(running, limit, &Control::new().unwrap(), &mut lines, |_| {});
         (ending, lines.last_words())
     }
 
@@ -445,16 +423,8 @@ mod tests {
         waitpid(Some(running.group.leader()), WaitOptions::empty()).unwrap();
         let log = tempfile::tempfile().unwrap();
         let mut lines = Follow::new(log, 1000);
-        let limits = Limits {
-            time: Duration::from_secs(60),
-        };
-        let ending = follow(
-            running,
-            limits,
-            &Control::new().unwrap(),
-            &mut lines,
-            |_| {},
-        );
+        let limit = Duration::from_secs(60);
+        let ending = follow(running, limit, &Control::new().unwrap(), &mut lines, |_| {});
         assert_eq!(ending, Ending::Unknown);
         assert!(
             lines

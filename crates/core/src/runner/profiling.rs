@@ -7,19 +7,19 @@ use crate::project::Project;
 use crate::run::verdict::Outcome;
 use crate::run::{Ending, Reason, RunId};
 use crate::runner::execute::{NotRun, inputs_of};
-use crate::runner::follow::{Batch, Follow};
-use crate::runner::process::{self, Control};
-use crate::runner::spec::{self, Confinement, RunSpec, own_program, withheld};
+use crate::runner::follow::Batch;
+use crate::runner::job::Job;
+use crate::runner::process::Control;
+use crate::runner::spec::{self, Confinement, RunSpec, own_program};
 use crate::store::{RunIndex, RunStore};
 use anyhow::{Context, Result, anyhow, bail};
 use lab_protocol::profile::{Profile, ProfileSet};
 use lab_protocol::report::Report;
-use lab_protocol::{Exit, Target};
+use lab_protocol::{Exit, JudgeKind, JudgeRequest, ProfileRequest, Target};
 use lab_system::root::Access;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 /// The profile's name in the folder of a run. [`lab_protocol::profile::Profile`] is its content.
 pub const PROFILE: &str = "profile.json";
@@ -180,39 +180,40 @@ impl Attempt<'_> {
         control: &Control,
         tell: &mut dyn FnMut(Batch),
     ) -> Result<Profiled> {
-        let files = self.store.files();
+        let (project, files) = (self.project, self.store.files());
         let (tree, out) = (self.working.join("tree"), self.working.join("out"));
         let log = files
             .create(self.log)
             .with_context(|| format!("cannot write {}", self.log.display()))?;
-        let mut follow = Follow::new(log, self.project.config.output_limit_mib << 20);
-        if let Some(text) = withheld(self.project) {
-            follow.say(&text);
-        }
-        inputs
-            .write(self.project, &tree)
-            .context("cannot write the snapshot of the files")?;
+        let mut follow = Job::follow(project, log);
         files
             .create_dir_all(&out)
             .with_context(|| format!("cannot make {}", out.display()))?;
-        let ending = match process::start(self.command(&tree, &out), Stdio::null()) {
-            Ok(running) => {
-                let limits = spec::limits(self.project);
-                process::follow(running, limits, control, &mut follow, &mut *tell)
-            }
-            Err(error) => {
-                follow.say(&format!("the harness could not be started: {error}"));
-                Ending::NotStarted
-            }
+        let profile = ProfileRequest {
+            workload: self.spec.workload.clone(),
+            keeps_report: self.spec.keeps_report,
+            writes_text: self.spec.wants_text,
+            ..ProfileRequest::new(self.spec.set, out.clone())
         };
-        follow
-            .finish()
-            .with_context(|| format!("{} is incomplete", self.log.display()))?;
-        if follow.has_news() {
-            tell(follow.batch());
+        let mut job = Job {
+            project,
+            spec: self.run_spec,
+            inputs,
+            request: JudgeRequest {
+                kind: JudgeKind::Profile(profile),
+                ..self.run_spec.request(project, &tree)
+            },
+            tree: &tree,
+            run_dir: self.working,
+            incumbent: None,
+            limit: spec::limit(project),
+        };
+        let ended = job.run(None, &mut follow, control, tell);
+        if let Some(error) = ended.incomplete {
+            return Err(error).with_context(|| format!("{} is incomplete", self.log.display()));
         }
         let report = follow.report();
-        match ending {
+        match ended.ending {
             Ending::Exited(code) if code == Exit::Passed as i32 => {}
             Ending::Superseded => bail!("the profile was ended: nothing was written"),
             Ending::TimedOut => bail!(
@@ -227,24 +228,6 @@ impl Attempt<'_> {
             }
         }
         self.take_over(&out, report.value("device"))
-    }
-
-    fn command(&self, tree: &Path, out: &Path) -> std::process::Command {
-        let mut command = self.run_spec.judge(self.project, tree);
-        command
-            .args(["--profile", self.spec.set.name()])
-            .arg("--profile-out")
-            .arg(out);
-        if let Some(workload) = &self.spec.workload {
-            command.arg(format!("--workload={workload}"));
-        }
-        if self.spec.keeps_report {
-            command.arg("--keep-report");
-        }
-        if self.spec.wants_text {
-            command.arg("--ncu-text");
-        }
-        command
     }
 
     /// Adds the time of the run to a profile, if the run used this device. A profile that cannot be

@@ -1,13 +1,13 @@
 //! What a run is started with, and the command lines that follow from it.
 
+use crate::config::MeasureConfig;
 use crate::inputs::{self, Inputs, KernelError};
 use crate::project::python::{self, Interpreter};
 use crate::project::{Project, compile_paths, trust};
 use crate::repo::{self, HeldFile, Repo};
 use crate::run::Reason;
-use crate::runner::process::Limits;
-use lab_protocol::Target;
-use lab_protocol::{Tool, When};
+use lab_protocol::plan::{Discipline, Plan};
+use lab_protocol::{JudgeKind, JudgeRequest, Target, Tool, When};
 use lab_system::large_pages;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -124,73 +124,51 @@ impl RunSpec {
         command
     }
 
-    /// The command of the built-in harness. It judges the copy of the inputs in `tree`, which
-    /// stands for the repository's root: nobody edits the files there.
-    pub fn judge(&self, project: &Project, tree: &Path) -> Command {
-        let kernel = tree.join(&project.kernel_name);
+    /// The command of the built-in harness, which reads a request on its stdin.
+    pub fn judge(&self, project: &Project) -> Command {
         let mut command = Command::new(&self.program);
-        command.arg0("lab");
-        command
-            .arg("harness")
-            .arg(kernel.parent().unwrap_or(&kernel))
-            .arg("--kernel")
-            .arg(&kernel);
-        command.args([
-            "--shown-as",
-            &project.kernel_name,
-            "--device",
-            &self.device(project).to_string(),
-        ]);
-        command.args(["--time-limit", &project.config.time_limit_s.to_string()]);
-        command.args(self.measure_arguments(project));
-        for option in project.config.compile.options.given() {
-            command.arg(format!("--option={option}"));
-        }
-        with_python(&mut command, project, tree);
-        if let Some(socket) = &self.python_standby {
-            command.arg("--python-standby").arg(socket);
-        }
-        confine(&mut command, project, tree);
-        if let Some(arch) = &project.config.compile.arch {
-            command.arg(format!("--arch={arch}"));
-        }
-        if self.reason == Reason::Check {
-            command.arg("--check");
-            command.args(
-                self.tools
-                    .iter()
-                    .map(|tool| format!("--tool={}", tool.name())),
-            );
-        }
+        command.arg0("lab").args(["harness", "--request"]);
         command.current_dir(&project.root);
         large_pages::allow(&mut command);
         command
     }
 
-    /// The judge's arguments about how long it measures.
-    fn measure_arguments(&self, project: &Project) -> Vec<String> {
-        let measure = &project.config.measure;
-        let full = self.reason == Reason::Measure;
-        let budget_ms = if full {
-            (1000.0 * measure.limit_s).ceil() as u64
-        } else {
-            measure.budget_ms
-        };
-        let mut plan = vec![
-            format!("--budget-ms={budget_ms}"),
-            format!("--same-within={}", measure.same_within),
-            format!("--narrow={}", measure.narrow),
-        ];
-        if full {
-            plan.push(format!("--when={}", When::Measure));
-            plan.push(format!("--trials={}", measure.trials));
-            plan.push(format!("--iterations={}", measure.iterations));
-            plan.push(format!("--warm-up={}", measure.warm_up));
-            if self.peers {
-                plan.push("--peers".to_owned());
-            }
+    /// What the built-in harness is asked to do. It judges the copy of the inputs in `tree`, which
+    /// stands for the repository's root: nobody edits the files there.
+    pub fn request(&self, project: &Project, tree: &Path) -> JudgeRequest {
+        let kernel = tree.join(&project.kernel_name);
+        let config = &project.config;
+        let paths = compile_paths::of(project);
+        // Without a place to remember trust, nothing is trusted.
+        let trusted = trust::is_granted(project).unwrap_or(false);
+        let measures = self.reason == Reason::Measure;
+        let mut roots = module_folders(project, tree);
+        roots.push(tree.to_owned());
+        roots.extend(paths.inside);
+        JudgeRequest {
+            kind: match self.reason {
+                Reason::Check => JudgeKind::Check {
+                    tools: self.tools.clone(),
+                    sanitizer: None,
+                },
+                _ => JudgeKind::Run,
+            },
+            shown_as: Some(project.kernel_name.clone()),
+            roots,
+            readable: if trusted { paths.outside } else { Vec::new() },
+            trusted,
+            device: self.device(project),
+            compile_options: config.compile.options.clone(),
+            arch: config.compile.arch.clone(),
+            when: if measures { When::Measure } else { When::Save },
+            time_limit: Duration::from_secs_f64(config.time_limit_s),
+            peers: measures && self.peers,
+            plan: plan(&config.measure, measures),
+            python: Interpreter::of(project).program,
+            python_standby: self.python_standby.clone(),
+            kernel: Some(kernel.clone()),
+            ..JudgeRequest::new(kernel.parent().unwrap_or(&kernel))
         }
-        plan
     }
 
     /// Writes the incumbent's files into `tree` and returns them. Empty where HEAD does not hold
@@ -216,43 +194,36 @@ impl RunSpec {
     }
 }
 
-/// Adds what the judge's children may use: the copy of the repository and what lab.toml names, and
-/// whether they may run without a sandbox.
-fn confine(command: &mut Command, project: &Project, tree: &Path) {
-    let paths = compile_paths::of(project);
-    for root in [tree]
-        .into_iter()
-        .chain(paths.inside.iter().map(PathBuf::as_path))
-    {
-        command.arg("--root").arg(root);
-    }
-    // Without a place to remember trust, nothing is trusted.
-    if trust::is_granted(project).unwrap_or(false) {
-        command.arg("--trusted");
-        for path in &paths.outside {
-            command.arg("--readable").arg(path);
-        }
+/// How long a judge measures: on a save, or for `lab measure`.
+fn plan(measure: &MeasureConfig, full: bool) -> Plan {
+    let limit = Duration::from_secs_f64(measure.limit_s);
+    Plan {
+        budget: match full {
+            true => limit,
+            false => Duration::from_millis(measure.budget_ms),
+        },
+        same_within: measure.same_within / 100.0,
+        half_width: measure.narrow / 100.0,
+        trials: full.then_some(Discipline {
+            warm_up: measure.warm_up,
+            iterations: measure.iterations,
+            trials: measure.trials,
+        }),
     }
 }
 
-/// Adds the interpreter, and where the kernel is in a package, the folder of the copy in which
-/// Python finds the package. Python finds modules in the kernel's folder and in the copy's root
-/// without a word.
-fn with_python(command: &mut Command, project: &Project, tree: &Path) {
-    command
-        .arg("--python")
-        .arg(Interpreter::of(project).program);
+/// Where the kernel is in a Python package: the folders of the copy in which Python finds the
+/// package. Python finds modules in the kernel's folder and in the copy's root without a word.
+fn module_folders(project: &Project, tree: &Path) -> Vec<PathBuf> {
     if python::source(project).is_none() {
-        return;
+        return Vec::new();
     }
     let (own, root) = (project.problem_dir.as_path(), project.root.as_path());
-    let folders =
-        lab_source::imports::search_path(own, root, |file: &Path| file.is_file()).into_iter();
-    for folder in folders.filter(|folder| folder != own && folder != root) {
-        if let Ok(below) = folder.strip_prefix(root) {
-            command.arg("--root").arg(tree.join(below));
-        }
-    }
+    lab_source::imports::search_path(own, root, |file: &Path| file.is_file())
+        .into_iter()
+        .filter(|folder| folder != own && folder != root)
+        .filter_map(|folder| Some(tree.join(folder.strip_prefix(root).ok()?)))
+        .collect()
 }
 
 /// What the compiler may not read although lab.toml names it, because the user does not trust this
@@ -277,17 +248,13 @@ pub fn own_program() -> PathBuf {
     PathBuf::from("/proc/self/exe")
 }
 
-/// Adds the judge's argument for the incumbent in `tree`, if one was written there.
-pub fn with_incumbent(mut command: Command, project: &Project, tree: &Path) -> Command {
+/// Has the judge compare with the incumbent in `tree`, if one was written there.
+pub fn with_incumbent(request: &mut JudgeRequest, project: &Project, tree: &Path) {
     let incumbent = tree.join(&project.kernel_name);
     if incumbent.is_file() {
-        command
-            .arg("--incumbent")
-            .arg(incumbent)
-            .arg("--root")
-            .arg(tree);
+        request.incumbent = Some(incumbent);
+        request.roots.push(tree.to_owned());
     }
-    command
 }
 
 /// Added to the time limits of a judge. The judge applies `time_limit_s` to the build and to each
@@ -296,14 +263,12 @@ pub fn with_incumbent(mut command: Command, project: &Project, tree: &Path) -> C
 const JUDGE_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// How long the project's harness may take before it is ended.
-pub fn limits(project: &Project) -> Limits {
+pub fn limit(project: &Project) -> Duration {
     let time = Duration::from_secs_f64(project.config.time_limit_s);
     let measuring = Duration::from_secs_f64(project.config.measure.limit_s);
-    Limits {
-        time: if project.external() {
-            time
-        } else {
-            time + measuring + JUDGE_LIMIT
-        },
+    if project.external() {
+        time
+    } else {
+        time + measuring + JUDGE_LIMIT
     }
 }

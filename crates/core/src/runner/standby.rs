@@ -10,12 +10,13 @@ use crate::inputs::Inputs;
 use crate::project::Project;
 use crate::repo::{self, HeldFile, Repo};
 use crate::run::record::InputFile;
-use crate::runner::process::{self, Control, RunningProcess};
+use crate::runner::job::start_judge;
+use crate::runner::process::{Control, RunningProcess};
 use crate::runner::spec::{RunSpec, with_incumbent};
 use anyhow::{Context, Result, ensure};
-use std::io::{self, PipeWriter, Write};
+use lab_protocol::JudgeRequest;
+use std::io::{PipeWriter, Write};
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 /// A judge answers its order at once, whatever it is busy with. After this long it counts as hung.
@@ -49,8 +50,10 @@ pub struct Standby {
     orders: PipeWriter,
     /// Path of the kernel's copy.
     kernel: PathBuf,
-    /// The command line and every input but the kernel, as they were when the judge was started.
-    command: String,
+    /// The executable, the request and every input but the kernel, as they were when the judge was
+    /// started.
+    program: PathBuf,
+    request: JudgeRequest,
     files: Vec<InputFile>,
     /// The incumbent's files as HEAD held them.
     incumbent: Vec<HeldFile>,
@@ -77,26 +80,26 @@ impl Standby {
         }
         inputs.write(project, &tree)?;
         let incumbent = spec.write_incumbent(&repo, project, &incumbent_tree(project, owner))?;
-        let judge = command(project, spec, owner);
-        let command = describe(&judge);
-        let (theirs, orders) = io::pipe()?;
-        let running = process::start(judge, theirs)?;
+        let request = request(project, spec, owner);
+        let (running, orders) = start_judge(project, spec, &request)?;
         let kernel = tree.join(&project.kernel_name);
         Ok(Some(Standby {
             running,
             owner,
             orders,
             kernel,
-            command,
+            program: spec.program.clone(),
+            request,
             files: others(inputs),
             incumbent,
         }))
     }
 
-    /// Whether the judge lives, and was started with the command line and the incumbent that a run
+    /// Whether the judge lives, and was started with the request and the incumbent that a run
     /// would have now. Reads no input: a run's inputs are compared by [`Standby::take_over`].
     pub fn fits(&mut self, project: &Project, spec: &RunSpec) -> bool {
-        describe(&command(project, spec, self.owner)) == self.command
+        spec.program == self.program
+            && request(project, spec, self.owner) == self.request
             && Repo::open(project)
                 .and_then(|repo| spec.incumbent_files(&repo, project))
                 .is_ok_and(|held| held == self.incumbent)
@@ -152,19 +155,16 @@ fn incumbent_tree(project: &Project, owner: Owner) -> PathBuf {
         .join(owner.folder(project))
 }
 
-fn command(project: &Project, spec: &RunSpec, owner: Owner) -> Command {
-    let judge = spec.judge(project, &tree(project, owner));
-    let mut command = with_incumbent(judge, project, &incumbent_tree(project, owner));
-    command.arg("--standby");
-    command
+fn request(project: &Project, spec: &RunSpec, owner: Owner) -> JudgeRequest {
+    let mut request = JudgeRequest {
+        on_standby: true,
+        ..spec.request(project, &tree(project, owner))
+    };
+    with_incumbent(&mut request, project, &incumbent_tree(project, owner));
+    request
 }
 
 /// Every input but the kernel, which is the first.
 fn others(inputs: &Inputs) -> Vec<InputFile> {
     inputs.files().split_off(1)
-}
-
-/// Program, arguments and folder of a command, to compare two of them.
-fn describe(command: &Command) -> String {
-    format!("{command:?} {:?}", command.get_current_dir())
 }

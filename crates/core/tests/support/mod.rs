@@ -28,6 +28,13 @@ pub fn sign_for_tests() {
     lab_core::store::signature::use_key_file(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("key"));
 }
 
+/// How a script that stands for the judge begins: it reads its request. `field KEY` prints a text of
+/// the request; the words are the kernel's folder, its file and its shown path, as $2, $4 and $6.
+pub const READ_REQUEST: &str = r#"read -r request; export request
+field() { printf '%s' "$request" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
+set -- harness "$(field folder)" --kernel "$(field kernel)" --shown-as "$(field shown_as)"
+"#;
+
 /// HEAD holds kernel.cu with the text `// kept`.
 pub struct Bench {
     runner: Option<Runner>,
@@ -59,7 +66,10 @@ impl Bench {
         let judge = temp.path().join("judge");
         write_script(
             &judge,
-            "case \"$*\" in *--standby) read order || exit;; esac\nexec sh ../script \"$@\"",
+            &format!(
+                "{READ_REQUEST}case \"$request\" in *on_standby??true*) read order || exit;; esac\n\
+                 exec sh ../script \"$@\""
+            ),
         );
         let project = Arc::new(Project::open(&repo, None).unwrap());
         let (send, events) = channel();

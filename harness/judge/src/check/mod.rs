@@ -10,13 +10,13 @@ mod races;
 pub mod sanitizer;
 mod symbolize;
 
-use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{Problem, ProblemContext};
 use crate::process::exec_wrapper;
 use crate::process::private_folder::PrivateFolder;
 use crate::worker::{WatchingTool, Worker};
 use lab_device::{Sanitizer, cpu};
+use lab_protocol::JudgeRequest;
 use lab_protocol::report::Writer;
 use lab_protocol::{Target, Tool, tool_names};
 use sanitizer::ComputeSanitizer;
@@ -80,7 +80,7 @@ pub struct SourceLine {
 }
 
 /// The limit for a launch. A kernel runs many times slower under a tool.
-pub fn time_limit(options: &JudgeOptions) -> Duration {
+pub fn time_limit(options: &JudgeRequest) -> Duration {
     options.time_limit.max(Duration::from_secs(120))
 }
 
@@ -93,7 +93,7 @@ const SHOWN: usize = 20;
 /// One tool, ready to watch a worker.
 pub struct ToolRun<'a> {
     tool: Tool,
-    options: &'a JudgeOptions,
+    options: &'a JudgeRequest,
     image: &'a Path,
     sanitizer: Option<&'a ComputeSanitizer>,
     folder: PrivateFolder,
@@ -104,7 +104,7 @@ impl<'a> ToolRun<'a> {
     /// `cache_dir`. `sanitizer` is needed for the tools of compute-sanitizer.
     pub fn new(
         tool: Tool,
-        options: &'a JudgeOptions,
+        options: &'a JudgeRequest,
         image: &'a Path,
         sanitizer: Option<&'a ComputeSanitizer>,
         cache_dir: &Path,
@@ -291,7 +291,7 @@ fn launch_for_check(
 
 /// The built file is in a snapshot folder, which the user does not know: shows the kernel's own
 /// path instead.
-fn as_shown(file: &str, options: &JudgeOptions) -> String {
+fn as_shown(file: &str, options: &JudgeRequest) -> String {
     let path = Path::new(file);
     let snapshot =
         path.file_name().is_some_and(|name| name == "kernel.cu") && file.contains("/snapshots/");

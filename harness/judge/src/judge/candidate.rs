@@ -3,7 +3,7 @@
 use super::incumbent::{self, Incumbent};
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
-use super::run_environment::RunEnvironment;
+use super::session::Session;
 use crate::device_lock::DeviceUse;
 use crate::outcome::Stop;
 use crate::problem::{self, BuildNeeds, Problem};
@@ -19,13 +19,13 @@ const RAISE_CLOCKS_FOR: Duration = Duration::from_millis(150);
 
 /// What the candidate is built with. The incumbent runs meanwhile: that raises the GPU's clocks and
 /// gives a fresh `incumbent_sps:`. An incumbent that fails here is dropped with a caveat.
-pub struct CandidateBuild<'a, 'b> {
-    pub env: &'a RunEnvironment<'b>,
-    pub builder: &'a mut KernelBuilder<'b>,
+pub struct CandidateBuild<'a> {
+    pub env: &'a Session,
+    pub builder: &'a mut KernelBuilder,
     pub incumbent: &'a mut Option<Incumbent>,
 }
 
-impl CandidateBuild<'_, '_> {
+impl CandidateBuild<'_> {
     /// Has the compiler build the copy.
     pub fn build(
         self,
@@ -66,7 +66,7 @@ impl CandidateBuild<'_, '_> {
 
 /// Calls `build` while the incumbent runs.
 fn beside_incumbent<T: Send>(
-    env: &RunEnvironment,
+    env: &Session,
     incumbent: &mut Option<Incumbent>,
     out: &mut Writer,
     build: impl FnOnce() -> Result<T, Stop> + Send,

@@ -3,21 +3,21 @@
 
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
-use super::processes::{arch, as_kernel_output};
-use super::tool_start::{self, ToolStart};
+use super::processes::as_kernel_output;
+use super::session::Session;
 use crate::check::sanitizer::{ComputeSanitizer, REMEDY};
 use crate::check::{self, ToolRun};
-use crate::compiler::{Compiler, SNAPSHOTS};
-use crate::options::JudgeOptions;
+use crate::compiler::SNAPSHOTS;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{Problem, ProblemContext};
+use crate::problem::Problem;
 use crate::sink::SharedSink;
-use crate::worker::Worker;
-use lab_device::{DeviceInfo, Image, Sanitizer};
+use lab_device::{Image, Sanitizer};
+use lab_protocol::JudgeRequest;
 use lab_protocol::report::{Stage, Writer};
 use lab_protocol::{Tool, tool_names};
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Runs these tools, or all tools of the device if none is named. Returns `Pass` if no tool found
 /// anything.
@@ -25,53 +25,45 @@ use std::path::Path;
 /// A tool that does not finish does not stop the others. Its error is returned at the end, unless
 /// another tool found something.
 pub fn check(
-    options: &JudgeOptions,
+    request: &Arc<JudgeRequest>,
     tools: &[Tool],
+    sanitizer: Option<&Path>,
     sink: &SharedSink,
 ) -> Result<Correctness, Stop> {
     let out = &mut sink.writer();
-    let mut problem = tool_start::open_problem(
-        options,
+    let (session, builder, mut problem) = Session::open_for_tool(
+        request,
+        sink,
         "`lab check` watches the memory accesses of CUDA C++: its tools cannot watch Python. A run finds stores out of bounds into the \
          lab's buffers, and changed inputs",
         out,
     )?;
-    let target = lab_device::resolve(options.device);
-    let tools = if tools.is_empty() {
-        Tool::of(target)
-    } else {
-        tools
-    };
-    let sanitizer = options
-        .sanitizer
-        .clone()
-        .map(|path| ComputeSanitizer { path })
+    let sanitizer = sanitizer
+        .map(|path| ComputeSanitizer {
+            path: path.to_owned(),
+        })
         .or_else(ComputeSanitizer::find);
-    if sanitizer.is_none() && tools.iter().any(|tool| tool.needs_sanitizer()) {
+    let tools = match tools {
+        [] => Tool::of(session.target),
+        tools => tools,
+    };
+    let lacks_sanitizer = sanitizer.is_none() && tools.iter().any(|tool| tool.needs_sanitizer());
+    if lacks_sanitizer {
         return Err(Stop::Lab(REMEDY.into()));
     }
-    let ToolStart {
-        compiler,
-        device,
-        cache_dir,
-    } = tool_start::start(options, target, sink, out)?;
     out.line("check_tools", tool_names(tools))?;
-    out.line("check_size", problem.shrink_for_check(&device)?)?;
-
-    let snapshot = KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?;
-    let mut session = CheckSession {
-        options,
-        device: &device,
-        cache_dir: &cache_dir,
-        sink,
+    out.line("check_size", problem.shrink_for_check(&session.device)?)?;
+    let mut checking = Checking {
+        snapshot: KernelSnapshot::take(request, &session.cache_dir.join(SNAPSHOTS))?,
+        session,
+        builder,
         sanitizer,
-        compiler: Some(compiler),
         images: HashMap::new(),
     };
     let (mut found, mut unfinished) = (Vec::new(), None);
     for (done, tool) in tools.iter().enumerate() {
         out.progress(done as u64, tools.len() as u64)?;
-        match session.run(*tool, &mut *problem, &snapshot, out) {
+        match checking.run(*tool, &mut *problem, out) {
             Ok(Correctness::Pass) => {}
             Ok(Correctness::Fail) => found.push(*tool),
             // A kernel that does not build for one tool builds for none.
@@ -100,59 +92,43 @@ pub fn check(
 }
 
 /// What stays the same for all tools of a check.
-struct CheckSession<'a> {
-    options: &'a JudgeOptions,
-    device: &'a DeviceInfo,
-    cache_dir: &'a Path,
-    sink: &'a SharedSink,
+struct Checking {
+    session: Session,
+    builder: KernelBuilder,
+    snapshot: KernelSnapshot,
     sanitizer: Option<ComputeSanitizer>,
-    /// `None` only while [`CheckSession::image`] builds.
-    compiler: Option<Compiler>,
     /// The images built so far, by the instrumentation that a tool needs.
     images: HashMap<Option<Sanitizer>, Image>,
 }
 
-impl CheckSession<'_> {
+impl Checking {
     fn run(
         &mut self,
         tool: Tool,
         problem: &mut dyn Problem,
-        snapshot: &KernelSnapshot,
         out: &mut Writer,
     ) -> Result<Correctness, Stop> {
         if tool == Tool::Race {
-            problem.require_memory_for_races(self.device, false)?;
+            problem.require_memory_for_races(&self.session.device, false)?;
         }
-        let image = self.image(tool, problem, snapshot, out)?;
+        let image = self.image(tool, problem, out)?;
         out.stage(Stage::Verify)?;
+        let session = &self.session;
         let tool_run = ToolRun::new(
             tool,
-            self.options,
+            &session.request,
             &image.path,
             self.sanitizer.as_ref(),
-            self.cache_dir,
+            &session.cache_dir,
         )?;
-        let worker = Worker::start_under_tool(
-            &self.options.worker,
-            &tool_run.watching()?,
-            lab_device::resolve(self.options.device),
-            check::time_limit(self.options),
-            self.cache_dir,
-            as_kernel_output(self.sink.writer()),
-        )?
-        .ready()?;
-        let mut cx = ProblemContext {
-            device: self.device,
-            cache_dir: self.cache_dir,
-            seed: self.options.seed.unwrap_or(1),
-            seed_is_fixed: true,
-            out,
-            // A check times nothing.
-            figures: None,
-            spawn_worker: &mut |_| Err(Stop::Lab("a check starts no further worker".into())),
-            build: &mut |_, _| Err(Stop::Lab("a check builds no reference".into())),
-        };
-        tool_run.run(problem, &mut cx, worker)
+        let worker = session
+            .start_under_tool(
+                &tool_run.watching()?,
+                check::time_limit(&session.request),
+                as_kernel_output(session.sink.writer()),
+            )?
+            .ready()?;
+        session.with_one_worker("a check", out, |cx| tool_run.run(problem, cx, worker))
     }
 
     /// The candidate built with the instrumentation that this tool needs.
@@ -160,7 +136,6 @@ impl CheckSession<'_> {
         &mut self,
         tool: Tool,
         problem: &dyn Problem,
-        snapshot: &KernelSnapshot,
         out: &mut Writer,
     ) -> Result<Image, Stop> {
         let instrumentation = check::instrumentation(tool);
@@ -168,22 +143,10 @@ impl CheckSession<'_> {
             return Ok(image.clone());
         }
         out.stage(Stage::Build)?;
-        let mut options = self.options.clone();
-        options.instrumentation = instrumentation;
-        let Some(compiler) = self.compiler.take() else {
-            return Err(Stop::Lab("the compiler process has ended".into()));
-        };
-        let arch = arch(&options, self.device);
-        let mut builder = KernelBuilder {
-            compiler: Some(compiler),
-            options: &options,
-            cache_dir: self.cache_dir,
-            arch,
-        };
-        let built = builder.candidate(snapshot, &problem.build_needs(self.device));
-        let image = built.and_then(|built| builder.write_build(built, out));
-        self.compiler = builder.compiler;
-        let image = image?;
+        self.builder.sanitizer = instrumentation;
+        let needs = problem.build_needs(&self.session.device);
+        let built = self.builder.candidate(&self.snapshot, &needs)?;
+        let image = self.builder.write_build(built, out)?;
         self.images.insert(instrumentation, image.clone());
         Ok(image)
     }

@@ -1,10 +1,10 @@
 //! The sandbox of a run's children: what the compiler may read, what the run says about it, and
 //! when a run needs it.
 
-use crate::options::JudgeOptions;
 use crate::outcome::Stop;
 use lab_device::DeviceInfo;
 use lab_device::sandbox::{SandboxState, include_entries};
+use lab_protocol::JudgeRequest;
 use lab_protocol::Language;
 use lab_protocol::report::Writer;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 /// Folders of the compiler's inputs: the problem's, the kernel's and the incumbent's, those that
 /// stand for the repository, and those that the user trusts. Without the third kind, the git work
 /// tree that holds the problem.
-pub fn readable(options: &JudgeOptions) -> Vec<PathBuf> {
-    let folder = absolute(&options.folder);
-    let kernel = absolute(&options.kernel());
-    let incumbent = options.incumbent_source().map(|file| absolute(&file));
+pub fn readable(request: &JudgeRequest) -> Vec<PathBuf> {
+    let folder = absolute(&request.folder);
+    let kernel = absolute(&request.kernel());
+    let incumbent = request.incumbent_source().map(|file| absolute(&file));
     let mut roots: Vec<PathBuf> = vec![folder.clone()];
     roots.extend(
         [Some(kernel), incumbent]
@@ -23,19 +23,10 @@ pub fn readable(options: &JudgeOptions) -> Vec<PathBuf> {
             .flatten()
             .filter_map(|f| f.parent().map(Path::to_owned)),
     );
-    roots.extend(options.include_dirs.iter().map(|folder| absolute(folder)));
-    roots.extend(options.roots.iter().map(|folder| absolute(folder)));
-    if options.roots.is_empty() {
-        roots.extend(
-            folder
-                .ancestors()
-                .find(|above| above.join(".git").exists())
-                .map(Path::to_owned),
-        );
-    }
+    roots.extend(request.repository(absolute));
     roots.sort();
     roots.dedup();
-    let named = options.readable.iter().map(|path| absolute(path));
+    let named = request.readable.iter().map(|path| absolute(path));
     roots
         .iter()
         .flat_map(|root| include_entries(root))
@@ -53,13 +44,13 @@ fn absolute(path: &Path) -> PathBuf {
 /// nothing holds Python back, on no device, and the interpreter may be a program of the folder.
 /// `reference` is the language of the problem's reference.
 pub fn require_trust_for_python(
-    options: &JudgeOptions,
+    request: &JudgeRequest,
     reference: Option<Language>,
 ) -> Result<(), Stop> {
     let python = |language: Option<Language>| language == Some(Language::Python);
-    let what = match (python(Some(options.language())), python(reference)) {
-        _ if options.trusted => return Ok(()),
-        (true, _) => options.shown_as(),
+    let what = match (python(Some(request.language())), python(reference)) {
+        _ if request.trusted => return Ok(()),
+        (true, _) => request.shown_as(),
         (false, true) => Language::Python.reference_name().to_owned(),
         (false, false) => return Ok(()),
     };
@@ -73,14 +64,14 @@ pub fn require_trust_for_python(
 /// [`Stop::Lab`] with what to do if the run needs a sandbox: on the cpu device, where a kernel runs
 /// with the user's rights, in a folder that is not trusted.
 pub fn declare(
-    options: &JudgeOptions,
+    request: &JudgeRequest,
     device: &DeviceInfo,
     state: &SandboxState,
     out: &mut Writer,
 ) -> Result<(), Stop> {
     out.line("sandbox", state)?;
-    if !options.readable.is_empty() {
-        let paths: Vec<String> = options
+    if !request.readable.is_empty() {
+        let paths: Vec<String> = request
             .readable
             .iter()
             .map(|path| path.display().to_string())
@@ -91,7 +82,7 @@ pub fn declare(
     let Some(why) = state.missing() else {
         return Ok(());
     };
-    if device.emulated && !options.trusted {
+    if device.emulated && !request.trusted {
         return Err(Stop::Lab(format!(
             "kernels cannot be kept from your files here ({why}), and this folder is not trusted: look at its kernels, then \
              `lab trust` lets them run without a sandbox"
@@ -112,9 +103,9 @@ mod tests {
         for folder in ["kernels/a", "shared", ".git", ".lab/runs/1"] {
             std::fs::create_dir_all(root.path().join(folder)).unwrap();
         }
-        let options = JudgeOptions::new(root.path().join("kernels/a"));
+        let request = JudgeRequest::new(root.path().join("kernels/a"));
         let root = root.path().canonicalize().unwrap();
-        let paths = readable(&options);
+        let paths = readable(&request);
         assert!(
             paths.contains(&root.join("kernels/a")) && paths.contains(&root.join("shared")),
             "{paths:?}"
@@ -128,10 +119,10 @@ mod tests {
         // Where the caller says what stands for the repository, the work tree around it is not
         // readable.
         let tree = root.join(".lab/runs/1");
-        let options = JudgeOptions {
+        let request = JudgeRequest {
             roots: vec![tree.clone()],
-            ..JudgeOptions::new(tree.clone())
+            ..JudgeRequest::new(tree.clone())
         };
-        assert_eq!(readable(&options), [tree]);
+        assert_eq!(readable(&request), [tree]);
     }
 }

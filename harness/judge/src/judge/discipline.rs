@@ -8,10 +8,10 @@
 
 use super::measuring::{Candidate, check_bounds};
 use crate::measure::discipline::{TrialTimes, WorkloadTime, mean};
-use crate::measure::plan::Trials;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{ProblemContext, Timed, WorkerFor, WorkerRole};
 use crate::worker::Worker;
+use lab_protocol::plan::Discipline;
 use lab_protocol::report::Writer;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ const WRITE_EVERY: Duration = Duration::from_millis(50);
 /// `Fail` if the outputs of a launch were wrong, or if it took less time than the device can.
 pub fn measure(
     cx: &mut ProblemContext,
-    asked: Trials,
+    asked: Discipline,
     candidate: Candidate,
 ) -> Result<Correctness, Stop> {
     let discipline = on_device(cx, asked)?;
@@ -78,16 +78,16 @@ pub fn measure(
 
 /// Writes `discipline:`, and returns what this device does of what was asked for. The times of the
 /// emulated device say nothing about a GPU, so there a trial is one launch.
-fn on_device(cx: &mut ProblemContext, asked: Trials) -> Result<Trials, Stop> {
+fn on_device(cx: &mut ProblemContext, asked: Discipline) -> Result<Discipline, Stop> {
     let done = match cx.device.emulated {
-        true => Trials {
+        true => Discipline {
             warm_up: 0,
             iterations: 1,
             ..asked
         },
         false => asked,
     };
-    let Trials {
+    let Discipline {
         warm_up,
         iterations,
         trials,
@@ -109,7 +109,7 @@ fn on_device(cx: &mut ProblemContext, asked: Trials) -> Result<Trials, Stop> {
 }
 
 struct Bench {
-    discipline: Trials,
+    discipline: Discipline,
     trials: TrialTimes,
     /// Timed turns so far.
     turns: usize,
@@ -118,7 +118,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(discipline: Trials) -> Self {
+    fn new(discipline: Discipline) -> Self {
         let trials = TrialTimes::new(discipline.trials, discipline.iterations);
         Bench {
             discipline,

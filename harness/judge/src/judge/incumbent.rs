@@ -10,13 +10,13 @@
 
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
-use super::processes::start_worker_quietly;
-use super::run_environment::RunEnvironment;
+use super::processes::{no_output, start_worker};
+use super::session::Session;
 use crate::compiler::SNAPSHOTS;
-use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{BuildNeeds, Problem, Timed, WorkerRole};
 use crate::worker::{StartingWorker, Worker};
+use lab_protocol::JudgeRequest;
 use lab_protocol::report::{Measure, Writer};
 use lab_protocol::{Language, Target};
 use std::io;
@@ -58,18 +58,19 @@ pub struct Incumbent {
 }
 
 /// Starts the incumbent's worker, if there is an incumbent and the device is a GPU.
-pub fn start(options: &JudgeOptions, target: Target) -> IncumbentState {
-    if options.incumbent.is_none() || !matches!(target, Target::Cuda(_)) {
+pub fn start(request: &JudgeRequest) -> IncumbentState {
+    let target = lab_device::resolve(request.device);
+    if request.incumbent.is_none() || !matches!(target, Target::Cuda(_)) {
         return IncumbentState::None;
     }
-    let language = options.language();
-    if options
+    let language = request.language();
+    if request
         .incumbent_source()
         .is_some_and(|source| Language::of(source) != language)
     {
         return IncumbentState::Failed("it is written in another language than the kernel".into());
     }
-    match start_worker_quietly(options, language, target) {
+    match start_worker(request, language, target, no_output()) {
         Ok(starting) => IncumbentState::Opening(Box::new(starting)),
         Err(stop) => IncumbentState::Failed(stop.to_string()),
     }
@@ -80,7 +81,7 @@ impl IncumbentState {
     /// before, or if it fails; a failure is kept for [`IncumbentState::caveat`].
     pub fn set_up(
         &mut self,
-        env: &RunEnvironment,
+        env: &Session,
         problem: &mut dyn Problem,
         builder: &mut KernelBuilder,
         needs: &BuildNeeds,
@@ -126,13 +127,13 @@ pub fn no_comparison(reason: &str) -> String {
 
 fn set_up(
     starting: StartingWorker,
-    env: &RunEnvironment,
+    env: &Session,
     problem: &mut dyn Problem,
     builder: &mut KernelBuilder,
     needs: &BuildNeeds,
     out: &mut Writer,
 ) -> Result<Incumbent, Stop> {
-    let (image, source) = match env.options.language() {
+    let (image, source) = match env.request.language() {
         Language::Cuda => (builder.incumbent(needs)?.path, None),
         Language::Python => {
             let copy = incumbent_copy(env)?;
@@ -165,9 +166,9 @@ fn set_up(
 }
 
 /// A copy of the incumbent under the name of a kernel.
-fn incumbent_copy(env: &RunEnvironment) -> Result<KernelSnapshot, Stop> {
+fn incumbent_copy(env: &Session) -> Result<KernelSnapshot, Stop> {
     let source = env
-        .options
+        .request
         .incumbent_source()
         .ok_or_else(|| Stop::Lab("no incumbent was named".into()))?;
     KernelSnapshot::copy(&source, "its source", &env.cache_dir.join(SNAPSHOTS))

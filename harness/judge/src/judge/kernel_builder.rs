@@ -1,33 +1,36 @@
 //! What the judge has built: the candidate, the incumbent, and a problem's reference.cu.
 
 use super::kernel_snapshot::KernelSnapshot;
-use crate::compiler::Compiler;
-use crate::options::JudgeOptions;
+use crate::compiler::{Compiler, SNAPSHOTS};
 use crate::outcome::Stop;
 use crate::problem::BuildNeeds;
-use lab_device::{BuildRequest, Built, Image};
+use lab_device::{BuildRequest, Built, Image, Sanitizer};
 use lab_protocol::CompileOptions;
+use lab_protocol::JudgeRequest;
 use lab_protocol::report::{Report, Severity, Writer};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Builds kernels for the run's device.
-pub struct KernelBuilder<'a> {
+pub struct KernelBuilder {
     /// `None` if nothing of the run is compiled.
     pub compiler: Option<Compiler>,
-    pub options: &'a JudgeOptions,
-    pub cache_dir: &'a Path,
+    pub request: Arc<JudgeRequest>,
+    pub cache_dir: PathBuf,
     /// The architecture to build for, as in `sm_90`; empty on the cpu device.
     pub arch: String,
+    /// The instrumentation of the candidate, which a tool asks for.
+    pub sanitizer: Option<Sanitizer>,
 }
 
-impl KernelBuilder<'_> {
-    fn compiler(&mut self) -> Result<&mut Compiler, Stop> {
+impl KernelBuilder {
+    pub fn compiler(&mut self) -> Result<&mut Compiler, Stop> {
         self.compiler
             .as_mut()
             .ok_or_else(|| Stop::Lab("this run has no compiler process".into()))
     }
 
-    fn request(&self, source: PathBuf, shown_as: String, needs: &BuildNeeds) -> BuildRequest {
+    fn build_request(&self, source: PathBuf, shown_as: String, needs: &BuildNeeds) -> BuildRequest {
         BuildRequest {
             source,
             shown_as,
@@ -37,23 +40,46 @@ impl KernelBuilder<'_> {
             sanitizer: None,
             problem_header: needs.problem_header.clone(),
             arch: self.arch.clone(),
-            cache_dir: self.cache_dir.to_owned(),
+            cache_dir: self.cache_dir.clone(),
+        }
+    }
+
+    /// How a kernel is built with the candidate's options and under its name. Its includes are
+    /// looked up in `own_folder` and in the problem's.
+    fn kernel_request(
+        &self,
+        source: PathBuf,
+        own_folder: Option<&Path>,
+        needs: &BuildNeeds,
+    ) -> BuildRequest {
+        let own_folder = own_folder.map(|folder| match folder.as_os_str().is_empty() {
+            true => PathBuf::from("."),
+            false => folder.to_owned(),
+        });
+        let mut include_dirs: Vec<PathBuf> = own_folder.into_iter().collect();
+        include_dirs.push(self.request.folder.clone());
+        include_dirs.dedup();
+        BuildRequest {
+            include_dirs,
+            options: self.request.compile_options.clone(),
+            sanitizer: self.sanitizer,
+            ..self.build_request(source, self.request.shown_as(), needs)
         }
     }
 
     fn candidate_request(&self, source: PathBuf, needs: &BuildNeeds) -> BuildRequest {
-        BuildRequest {
-            include_dirs: self.options.all_include_dirs(),
-            options: self.options.compile_options.clone(),
-            sanitizer: self.options.instrumentation,
-            ..self.request(source, self.options.shown_as(), needs)
-        }
+        self.kernel_request(source, self.request.kernel().parent(), needs)
+    }
+
+    /// Whether the compiler, if there is one, has not ended.
+    pub fn is_alive(&mut self) -> bool {
+        self.compiler.as_mut().is_none_or(Compiler::is_alive)
     }
 
     /// Lets the compiler prepare for the candidate, as the file is now: it may precompile the
     /// headers that the file includes.
     pub fn warm_up(&mut self, needs: &BuildNeeds) -> Result<(), Stop> {
-        let request = self.candidate_request(self.options.kernel(), needs);
+        let request = self.candidate_request(self.request.kernel(), needs);
         self.compiler()?.warm_up(&request)
     }
 
@@ -99,7 +125,7 @@ impl KernelBuilder<'_> {
                 "the emulated device judged another path than a GPU runs: {place}"
             ))?;
         }
-        image.ok_or_else(|| Stop::Build(format!("{} does not build", self.options.shown_as())))
+        image.ok_or_else(|| Stop::Build(format!("{} does not build", self.request.shown_as())))
     }
 
     /// Writes `built_for:`, the architecture that the image of a GPU says it is for. Writes a
@@ -128,17 +154,10 @@ impl KernelBuilder<'_> {
     /// Builds the incumbent with the candidate's options and shown path. It was the candidate once,
     /// so its build is usually in the build cache.
     pub fn incumbent(&mut self, needs: &BuildNeeds) -> Result<Image, Stop> {
-        let Some(source) = self.options.incumbent_source() else {
+        let Some(source) = self.request.incumbent_source() else {
             return Err(Stop::Lab("no incumbent was named".into()));
         };
-        let own_folder = source.parent().map(Path::to_owned);
-        let mut request = self.candidate_request(source, needs);
-        // Its own folder takes the place of the candidate's, which is the first of the candidate's
-        // list.
-        request.include_dirs = own_folder
-            .into_iter()
-            .chain(self.options.include_dirs_of_problem())
-            .collect();
+        let request = self.kernel_request(source.clone(), source.parent(), needs);
         let built = self.compiler()?.build(&request)?;
         built
             .image
@@ -153,13 +172,8 @@ impl KernelBuilder<'_> {
         source: &Path,
         needs: &BuildNeeds,
     ) -> Result<Image, Stop> {
-        let shown_as = self.options.as_shown(&source.display().to_string());
-        let mut request = self.candidate_request(copy, needs);
-        let own_folder = source.parent().map(Path::to_owned);
-        request.include_dirs = own_folder
-            .into_iter()
-            .chain(self.options.include_dirs_of_problem())
-            .collect();
+        let shown_as = self.request.as_shown(&source.display().to_string());
+        let mut request = self.kernel_request(copy, source.parent(), needs);
         request.shown_as.clone_from(&shown_as);
         let built = self.compiler()?.build(&request)?;
         let errors = Report::read(&built.log);
@@ -173,6 +187,13 @@ impl KernelBuilder<'_> {
             .ok_or_else(|| Stop::Build(format!("{shown_as} does not build{why}")))
     }
 
+    /// Builds a source of the lab's own, which gets a folder while it is built.
+    pub fn own_source(&mut self, name: &str, text: &str, header: &str) -> Result<Image, Stop> {
+        let parent = self.cache_dir.join(SNAPSHOTS);
+        let copy = KernelSnapshot::write(text.as_bytes(), name, name, &parent)?;
+        self.reference(&copy.source(), header)
+    }
+
     /// Builds a trusted source with this `lab_problem.h`, without the user's compiler options,
     /// which are for the candidate. Returns [`Stop::Problem`] with the compiler's messages if it
     /// does not build.
@@ -180,12 +201,12 @@ impl KernelBuilder<'_> {
         // Each run judges a copy in another folder. With the path of the copy in it, the image
         // would be another one each time: it would be built anew, and no sealed inputs in stock
         // would be of it.
-        let shown_as = self.options.as_shown(&source.display().to_string());
+        let shown_as = self.request.as_shown(&source.display().to_string());
         let needs = BuildNeeds {
             problem_header: header.to_owned(),
             ..BuildNeeds::default()
         };
-        let mut request = self.request(source.to_owned(), shown_as.clone(), &needs);
+        let mut request = self.build_request(source.to_owned(), shown_as.clone(), &needs);
         request.include_dirs = source.parent().map(Path::to_owned).into_iter().collect();
         let built = self.compiler()?.build(&request)?;
         built.image.ok_or_else(|| {

@@ -1,8 +1,8 @@
 //! The copy of the kernel that is judged, while the user goes on editing the file.
 
-use crate::options::JudgeOptions;
 use crate::outcome::Stop;
 use crate::process::private_folder::PrivateFolder;
+use lab_protocol::JudgeRequest;
 use lab_protocol::Language;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -23,8 +23,8 @@ impl KernelSnapshot {
     ///
     /// Returns [`Stop::Build`] if the kernel is missing, unreadable, empty or larger than 8 MiB,
     /// and [`Stop::Lab`] if the copy cannot be written.
-    pub fn take(options: &JudgeOptions, parent: &Path) -> Result<Self, Stop> {
-        Self::copy(&options.kernel(), &options.shown_as(), parent)
+    pub fn take(request: &JudgeRequest, parent: &Path) -> Result<Self, Stop> {
+        Self::copy(&request.kernel(), &request.shown_as(), parent)
     }
 
     /// [`KernelSnapshot::take`] for another file than the candidate.

@@ -9,12 +9,12 @@ mod workloads;
 
 use super::incumbent::{Incumbent, WRONG, no_comparison};
 use crate::measure::abba::AbbaBlock;
-use crate::measure::plan::{LEAST_BLOCKS, Plan, SoFar};
 use crate::measure::summarise;
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds;
 use crate::problem::{CHECKED_LAUNCHES, Problem, ProblemContext, Timed, WorkerFor, WorkerRole};
 use crate::worker::{ModuleId, Worker};
+use lab_protocol::plan::{LEAST_BLOCKS, Plan, SoFar};
 use lab_protocol::report::Writer;
 use lab_stats::speed::Speed;
 use std::io;
@@ -75,6 +75,17 @@ pub struct Candidate<'a> {
     pub module: ModuleId,
     /// The candidate's image, for further workers.
     pub image: &'a Path,
+}
+
+impl Candidate<'_> {
+    /// The same candidate, for one of several measurements.
+    pub fn again(&mut self) -> Candidate<'_> {
+        Candidate {
+            problem: &mut *self.problem,
+            worker: &mut *self.worker,
+            ..*self
+        }
+    }
 }
 
 /// The candidate set up in one worker, and the inputs that it may still have there.

@@ -5,7 +5,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `run` | one run from the first line to the verdict |
-//! | `run_environment` | what stays the same for a whole run |
+//! | `session` | setting up: what stays the same for everything that one judge does |
 //! | `candidate` | building or loading the candidate while the incumbent runs |
 //! | `sealed_check` | further sealed inputs before a keep |
 //! | `race_check` | the race detector beside a run on the cpu device |
@@ -24,7 +24,6 @@
 //! | `device_access` | waiting until the GPU is free |
 //! | `confinement` | the sandbox of the children |
 //! | `processes` | starting the children, the cache folder |
-//! | `tool_start` | what `lab check` and `lab profile` do first |
 
 mod candidate;
 mod checking;
@@ -42,31 +41,29 @@ mod processes;
 mod profiling;
 mod race_check;
 mod run;
-mod run_environment;
 mod sealed_check;
+mod session;
 mod standby;
 mod start_signal;
-mod tool_start;
 #[cfg(test)]
 mod wavegru_tests;
 
-use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::process::private_folder;
 use crate::sink::SharedSink;
 use lab_protocol::report::{Stage, Writer};
-use lab_protocol::{Exit, Language, console};
+use lab_protocol::{Exit, JudgeKind, JudgeRequest, Language, console};
 use lab_system::{descendants, lifetime};
 pub use processes::remove_unused;
 pub use profiling::counters_are_readable;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
+use std::sync::Arc;
 
 /// Runs the judge process, with run.log's lines on stdout.
 ///
-/// It dies with the process that started it, and ends its children when a signal ends it. With
-/// `on_standby` it does ahead what does not depend on the candidate, and judges when a line arrives
-/// on its stdin.
-pub fn main(options: JudgeOptions, on_standby: bool) -> Exit {
+/// It dies with the process that started it, and ends its children when a signal ends it. On
+/// standby it waits for its start signal on `stdin`.
+pub fn main(request: JudgeRequest, stdin: impl BufRead + Send + 'static) -> Exit {
     let signals = lifetime::kill_children_on_signals(private_folder::remove_own)
         .and_then(|()| descendants::adopt_orphans())
         .and_then(|()| lifetime::die_with_parent(rustix::process::Signal::TERM));
@@ -77,52 +74,53 @@ pub fn main(options: JudgeOptions, on_standby: bool) -> Exit {
         );
         return Exit::NOT_JUDGED;
     }
-    if on_standby {
-        standby::judge(&options, io::stdin(), console::stdout())
+    if request.on_standby {
+        standby::judge(&Arc::new(request), stdin, console::stdout())
     } else {
-        judge(options, console::stdout())
+        judge(request, console::stdout())
     }
 }
 
-/// Judges one kernel, or checks or profiles it if the options say so, and writes run.log's lines to
-/// `sink`.
+/// Does what the request says, and writes run.log's lines to `sink`.
 ///
 /// Every failure becomes a line `stopped:` and an exit code; see [`Exit`].
-pub fn judge(options: JudgeOptions, sink: impl Write + Send + 'static) -> Exit {
-    let sink = SharedSink::new(sink);
-    if let Some(request) = &options.profile {
-        let out = &mut sink.writer();
-        return match profiling::profile(&options, request, &sink) {
+pub fn judge(request: JudgeRequest, sink: impl Write + Send + 'static) -> Exit {
+    let (sink, request) = (SharedSink::new(sink), Arc::new(request));
+    let out = &mut sink.writer();
+    let verdict = match &request.kind {
+        JudgeKind::Profile(profile) => match profiling::profile(&request, profile, &sink) {
             // A profile is no verdict.
-            Ok(()) if out.stage(Stage::Done).is_ok() => Exit::Passed,
-            Ok(()) => Exit::Crashed,
-            Err(stop) => write_verdict(&options, Err(stop), out),
-        };
-    }
-    let verdict = match &options.check {
-        Some(tools) => checking::check(&options, tools, &sink),
-        None => run::run(&options, &sink, None),
+            Ok(()) if out.stage(Stage::Done).is_ok() => return Exit::Passed,
+            Ok(()) => return Exit::Crashed,
+            Err(stop) => Err(stop),
+        },
+        JudgeKind::Check { tools, sanitizer } => {
+            checking::check(&request, tools, sanitizer.as_deref(), &sink)
+        }
+        JudgeKind::Run | JudgeKind::SealedCheck { .. } | JudgeKind::Bench(_) => {
+            run::run(&request, &sink, None)
+        }
     };
-    write_verdict(&options, verdict, &mut sink.writer())
+    write_verdict(&request, verdict, out)
 }
 
 /// Writes the last lines of a run and returns its exit code.
 fn write_verdict(
-    options: &JudgeOptions,
+    request: &JudgeRequest,
     verdict: Result<Correctness, Stop>,
     out: &mut Writer,
 ) -> Exit {
     // A source that cannot be read was refused already; then there is no launch that failed.
-    let source = || std::fs::read_to_string(options.kernel()).unwrap_or_default();
+    let source = || std::fs::read_to_string(request.kernel()).unwrap_or_default();
     let verdict = verdict.map_err(|stop| crate::source_place::with_line(stop, &source()));
     let written = match &verdict {
         Ok(Correctness::Pass) => out.line("correctness", "pass"),
         Ok(Correctness::Fail) => out.line("correctness", "fail"),
         Err(stop) => {
             let reason = with_place(
-                options,
+                request,
                 stop,
-                options.as_shown(&of_the_kernel(options, stop)),
+                request.as_shown(&of_the_kernel(request, stop)),
             );
             write_fault(out, stop).and_then(|()| write_stopped(out, &reason))
         }
@@ -151,7 +149,7 @@ fn write_fault(out: &mut Writer, stop: &Stop) -> io::Result<()> {
 
 /// A fault that belongs to a line of the source, in the form of a compiler's message, so that an
 /// editor and the screen find the line. Any other text stays as it is.
-fn with_place(options: &JudgeOptions, stop: &Stop, text: String) -> String {
+fn with_place(request: &JudgeRequest, stop: &Stop, text: String) -> String {
     let (Stop::Build(_) | Stop::Crash(_)) = stop else {
         return text;
     };
@@ -159,18 +157,18 @@ fn with_place(options: &JudgeOptions, stop: &Stop, text: String) -> String {
         .strip_prefix("line ")
         .and_then(|rest| rest.split_once(": "));
     match place.and_then(|(line, what)| Some((line.parse::<u32>().ok()?, what))) {
-        Some((line, what)) => format!("{}:{line}: error: {what}", options.shown_as()),
+        Some((line, what)) => format!("{}:{line}: error: {what}", request.shown_as()),
         None => text,
     }
 }
 
 /// The text of a stop with the path that is shown for a source in Python, whose copy has its usual
 /// name.
-fn of_the_kernel(options: &JudgeOptions, stop: &Stop) -> String {
+fn of_the_kernel(request: &JudgeRequest, stop: &Stop) -> String {
     let text = stop.to_string();
     match stop {
-        Stop::Build(_) | Stop::Crash(_) if options.language() == Language::Python => {
-            let (name, shown) = (Language::Python.kernel_name(), options.shown_as());
+        Stop::Build(_) | Stop::Crash(_) if request.language() == Language::Python => {
+            let (name, shown) = (Language::Python.kernel_name(), request.shown_as());
             let of_line = |line: &str| match line.strip_prefix(name) {
                 Some(rest) if rest.starts_with(':') => format!("{shown}{rest}"),
                 _ => line.replace(&format!("File \"{name}\""), &format!("File \"{shown}\"")),

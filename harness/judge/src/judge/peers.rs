@@ -14,7 +14,7 @@ pub use files::PeerFiles;
 use super::incumbent::Incumbent;
 use super::kernel_builder::KernelBuilder;
 use super::measuring::{self, Candidate};
-use super::run_environment::RunEnvironment;
+use super::session::Session;
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{self, LeftOut, PeerSpec, Problem, Timed, WorkerRole, WorkloadFigures};
@@ -85,34 +85,22 @@ fn in_a_word(text: &str) -> String {
 /// Times the candidate beside each peer, and writes their lines. Returns `Fail` if the candidate
 /// was wrong in one of these turns.
 pub fn measure(
-    env: &RunEnvironment,
+    env: &Session,
     builder: &mut KernelBuilder,
-    candidate: Candidate,
+    mut candidate: Candidate,
     files: &PeerFiles,
     out: &mut Writer,
 ) -> Result<Correctness, Stop> {
-    let Candidate {
-        problem,
-        worker,
-        module,
-        image,
-    } = candidate;
-    let (peers, began) = (problem.peers().to_vec(), Instant::now());
+    let (peers, began) = (candidate.problem.peers().to_vec(), Instant::now());
     for (number, peer) in (1..).zip(&peers) {
         out.progress(number, peers.len() as u64)?;
-        let candidate = Candidate {
-            problem: &mut *problem,
-            worker: &mut *worker,
-            module,
-            image,
-        };
         let (name, taken) = (&peer.name, began.elapsed());
-        let compared = match number > 1 && taken > 2 * env.options.peer_limit {
+        let compared = match number > 1 && taken > 2 * env.request.peer_limit {
             true => Compared::Failed(format!(
                 "there is no time for it: the peers before it took {} s",
                 taken.as_secs()
             )),
-            false => compare(env, builder, candidate, (peer, files), out)?,
+            false => compare(env, builder, candidate.again(), (peer, files), out)?,
         };
         match compared {
             Compared::Ratio(figures) => figures.write(name, out)?,
@@ -135,7 +123,7 @@ pub fn measure(
 
 /// Compares with one peer. An error is the candidate's or the lab's.
 fn compare(
-    env: &RunEnvironment,
+    env: &Session,
     builder: &mut KernelBuilder,
     mut candidate: Candidate,
     (spec, files): (&PeerSpec, &PeerFiles),
@@ -173,18 +161,12 @@ fn compare(
             Err(why) => return Ok(Compared::Failed(why)),
         }
     }
-    let Candidate {
-        problem,
-        worker,
-        module,
-        image,
-    } = candidate;
-    let problem = part.as_deref_mut().unwrap_or(problem);
-    let candidate = Candidate {
-        problem,
-        worker,
-        module,
-        image,
+    let candidate = match &mut part {
+        Some(problem) => Candidate {
+            problem: &mut **problem,
+            ..candidate.again()
+        },
+        None => candidate.again(),
     };
     let _access = env.access.wait(DeviceUse::Measuring, out)?;
     let (log, mut lines) = Captured::new();
@@ -192,7 +174,7 @@ fn compare(
         env.with_context(builder, &mut lines, |cx| on_cpu(cx, candidate, ready))?
     } else {
         let mut beside = Some(ready);
-        let plan = &env.options.plan;
+        let plan = &env.request.plan;
         let verdict = env.with_context(builder, &mut lines, |cx| {
             measuring::measure(cx, plan, candidate, &mut beside, &mut |_| Ok(false))
         })?;
@@ -219,15 +201,15 @@ type JudgedProblem = (Box<dyn Problem>, Correctness);
 /// The problem without these workloads, which the candidate has passed. `Err(why)` where the lab
 /// has no place for its buffers beside those of all workloads.
 fn without(
-    env: &RunEnvironment,
+    env: &Session,
     builder: &mut KernelBuilder,
     candidate: &mut Candidate,
     left_out: &[LeftOut],
     out: &mut Writer,
     lines: &mut Writer,
 ) -> Result<Result<JudgedProblem, String>, Stop> {
-    let mut problem = problem::open(&env.options.folder)?;
-    problem.use_workloads(env.options.when);
+    let mut problem = problem::open(&env.request.folder)?;
+    problem.use_workloads(env.request.when);
     problem.leave_out(&prepared::labels(left_out));
     let _access = env.access.wait(DeviceUse::Launching, out)?;
     let verdict = env.with_context(builder, lines, |cx| {

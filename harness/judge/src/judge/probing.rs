@@ -1,26 +1,24 @@
 //! Probing the device with the judge's processes: once for each device and driver while a judge is
 //! on standby, or on request by `lab probe`.
 
-use super::device_access::DeviceAccess;
 use super::kernel_builder::KernelBuilder;
-use super::processes::{arch, cache_dir, start_compiler, start_worker};
-use super::run_environment::RunEnvironment;
+use super::processes::start_compiler;
+use super::session::{Opened, Session};
 use super::start_signal::StartSignal;
-use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
-use crate::options::JudgeOptions;
 use crate::outcome::Stop;
 use crate::probe::{self, DeviceFigures, HEADER, SOURCE};
-use crate::process::private_folder::{self, PrivateFolder};
+use crate::process::private_folder;
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::Worker;
 use lab_device::DeviceInfo;
+use lab_protocol::JudgeRequest;
 use lab_protocol::report::Writer;
 use lab_protocol::{Language, console};
 use lab_system::lifetime;
-use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Probes the device before the start signal and stores the figures.
 ///
@@ -28,7 +26,7 @@ use std::path::Path;
 /// arrives, and if the probe fails or is disturbed. The last two are written as log text. A later
 /// judge then probes again; only the bounds of this run are missing.
 pub(super) fn probe_ahead(
-    env: &RunEnvironment,
+    env: &Session,
     builder: &mut KernelBuilder,
     out: &mut Writer,
     start: &mut StartSignal,
@@ -55,7 +53,7 @@ pub(super) fn probe_ahead(
 
 /// The figures, or what disturbed the probe.
 fn try_probe_ahead(
-    env: &RunEnvironment,
+    env: &Session,
     builder: &mut KernelBuilder,
     start: &mut StartSignal,
 ) -> Result<Result<Option<DeviceFigures>, String>, Stop> {
@@ -65,13 +63,11 @@ fn try_probe_ahead(
     // The probe is compiled, also where the kernel and its reference are Python.
     let is_only_for_probe = builder.compiler.is_none();
     if is_only_for_probe {
-        builder.compiler = Some(start_compiler(env.options, env.target, env.sink)?);
+        builder.compiler = Some(start_compiler(&env.request, env.target, &env.sink)?);
     }
-    let mut worker = start_worker(env.options, Language::Cuda, env.target, env.sink)?.ready()?;
+    let mut worker = env.start_worker(Language::Cuda)?;
     env.telemetry.start();
-    let figures = build_and_measure(builder, &mut worker, env.cache_dir, &mut || {
-        start.received()
-    });
+    let figures = build_and_measure(builder, &mut worker, &mut || start.received());
     if is_only_for_probe {
         builder.compiler = None;
     }
@@ -82,7 +78,7 @@ fn try_probe_ahead(
     if !disturbed.is_empty() {
         return Ok(Err(disturbed.join("; ")));
     }
-    store(env.cache_dir, env.device, &figures)?;
+    store(&env.cache_dir, &env.device, &figures)?;
     Ok(Ok(Some(figures)))
 }
 
@@ -99,25 +95,24 @@ pub struct Probed {
 
 /// Probes the device, also if its figures are stored already. If a signal ends the calling process,
 /// it ends its children first.
-pub fn probe(options: &JudgeOptions) -> Result<Probed, Stop> {
+pub fn probe(request: JudgeRequest) -> Result<Probed, Stop> {
     lifetime::kill_children_on_signals(private_folder::remove_own)?;
     let sink = SharedSink::new(console::stderr());
-    let cache_dir = cache_dir(options)?;
-    let target = lab_device::resolve(options.device);
-    let compiler = start_compiler(options, target, &sink)?;
-    let mut worker = start_worker(options, Language::Cuda, target, &sink)?.ready()?;
-    let device = worker.info().clone();
-    let mut builder = KernelBuilder {
-        compiler: Some(compiler),
-        options,
-        cache_dir: &cache_dir,
-        arch: arch(options, &device),
-    };
-    let telemetry = TelemetryMonitor::open(&device)?;
-    let _access =
-        DeviceAccess::of(&device, &cache_dir).wait(DeviceUse::Measuring, &mut sink.writer())?;
+    let Opened {
+        session,
+        mut builder,
+        mut worker,
+    } = Session::open(&Arc::new(request), &sink, Language::Cuda, true)?;
+    let Session {
+        device,
+        cache_dir,
+        telemetry,
+        access,
+        ..
+    } = session;
+    let _access = access.wait(DeviceUse::Measuring, &mut sink.writer())?;
     telemetry.start();
-    let figures = build_and_measure(&mut builder, &mut worker, &cache_dir, &mut || false)?;
+    let figures = build_and_measure(&mut builder, &mut worker, &mut || false)?;
     let disturbed = disturbances(&telemetry);
     let figures = figures.ok_or_else(|| Stop::Lab("the probe was interrupted".into()))?;
     if disturbed.is_empty() {
@@ -144,19 +139,9 @@ fn store(cache_dir: &Path, device: &DeviceInfo, figures: &DeviceFigures) -> Resu
 fn build_and_measure(
     builder: &mut KernelBuilder,
     worker: &mut Worker,
-    cache_dir: &Path,
     interrupted: &mut dyn FnMut() -> bool,
 ) -> Result<Option<DeviceFigures>, Stop> {
-    let failed = |e: io::Error| {
-        Stop::Lab(format!(
-            "probe.cu cannot be written in {}: {e}",
-            cache_dir.display()
-        ))
-    };
-    let folder = PrivateFolder::new_in(&cache_dir.join(SNAPSHOTS)).map_err(failed)?;
-    let source = folder.path().join("probe.cu");
-    std::fs::write(&source, SOURCE).map_err(failed)?;
-    let image = builder.reference(&source, HEADER)?;
+    let image = builder.own_source("probe.cu", SOURCE, HEADER)?;
     let module = worker.load(&image.path)?;
     probe::measure(worker, module, interrupted)
 }

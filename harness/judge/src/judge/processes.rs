@@ -2,15 +2,15 @@
 //! folder, the architecture.
 
 use crate::compiler::Compiler;
-use crate::options::JudgeOptions;
 use crate::outcome::Stop;
 use crate::process::child::LineSink;
 use crate::process::private_folder;
 use crate::sink::SharedSink;
 use crate::sync::lock;
-use crate::worker::{StartingWorker, Worker};
+use crate::worker::{Interpreter, StartingWorker, Worker};
 use lab_device::sandbox::SandboxState;
 use lab_device::{DeviceInfo, FolderTrust};
+use lab_protocol::JudgeRequest;
 use lab_protocol::report::Writer;
 use lab_protocol::{Language, Target};
 use std::path::PathBuf;
@@ -18,56 +18,43 @@ use std::sync::{Arc, Mutex};
 
 /// Starts the compiler process. What it prints becomes log text.
 pub fn start_compiler(
-    options: &JudgeOptions,
+    request: &JudgeRequest,
     target: Target,
     sink: &SharedSink,
 ) -> Result<Compiler, Stop> {
-    let cache_dir = cache_dir(options)?;
-    let readable = super::confinement::readable(options);
+    let cache_dir = cache_dir(request)?;
+    let readable = super::confinement::readable(request);
     Compiler::start(
-        &options.compiler,
-        (target, FolderTrust::of(options.trusted)),
-        options.time_limit,
+        &request.compiler,
+        (target, FolderTrust::of(request.trusted)),
+        request.time_limit,
         &cache_dir,
         readable,
         as_text(sink.writer()),
     )
 }
 
-/// Starts a worker process for code in this language. What the code prints is written behind `| `.
+/// Starts a worker process for code in this language. `output` takes what the code prints.
 pub fn start_worker(
-    options: &JudgeOptions,
+    request: &JudgeRequest,
     language: Language,
     target: Target,
-    sink: &SharedSink,
+    output: LineSink,
 ) -> Result<StartingWorker, Stop> {
-    start_worker_with(options, language, target, as_kernel_output(sink.writer()))
-}
-
-/// [`start_worker`] for a kernel that is not the candidate: what it prints is dropped, because in
-/// run.log it would look like the candidate's output.
-pub fn start_worker_quietly(
-    options: &JudgeOptions,
-    language: Language,
-    target: Target,
-) -> Result<StartingWorker, Stop> {
-    start_worker_with(options, language, target, Arc::new(|_: &str| {}))
-}
-
-/// [`start_worker`] with another place for what the code prints.
-fn start_worker_with(
-    options: &JudgeOptions,
-    language: Language,
-    target: Target,
-    forward: LineSink,
-) -> Result<StartingWorker, Stop> {
-    let (cache_dir, limit) = (cache_dir(options)?, options.time_limit);
+    let (cache_dir, limit) = (cache_dir(request)?, request.time_limit);
     match language {
-        Language::Cuda => Worker::start(&options.worker, target, limit, &cache_dir, forward),
+        Language::Cuda => Worker::start(&request.worker, target, limit, &cache_dir, output),
         Language::Python => {
-            Worker::start_python(&options.interpreter(), target, limit, &cache_dir, forward)
+            let python = Interpreter::of(request);
+            Worker::start_python(&python, target, limit, &cache_dir, output)
         }
     }
+}
+
+/// Drops what a kernel that is not the candidate prints: in run.log it would look like the
+/// candidate's output.
+pub fn no_output() -> LineSink {
+    Arc::new(|_: &str| {})
 }
 
 /// What holds back the children of a run: the weaker of the two, if there is a compiler.
@@ -111,8 +98,8 @@ pub fn auto_caveat(asked: Target) -> Option<String> {
 
 /// Creates the folder for what outlives a run, and returns its absolute path: the children may have
 /// another current folder.
-pub fn cache_dir(options: &JudgeOptions) -> Result<PathBuf, Stop> {
-    let folder = match &options.cache_dir {
+pub fn cache_dir(request: &JudgeRequest) -> Result<PathBuf, Stop> {
+    let folder = match &request.cache_dir {
         Some(folder) => folder.clone(),
         None => users_cache_dir().map_err(|e| {
             Stop::Lab(format!(
@@ -145,12 +132,12 @@ pub fn remove_unused() {
 
 /// The architecture to build for: that of `--arch`, else that of a compiler option, else the
 /// device's own.
-pub fn arch(options: &JudgeOptions, device: &DeviceInfo) -> String {
-    let named = options
+pub fn arch(request: &JudgeRequest, device: &DeviceInfo) -> String {
+    let named = request
         .compile_options
         .architecture()
         .filter(|_| !device.emulated);
-    options
+    request
         .arch
         .as_deref()
         .or(named)

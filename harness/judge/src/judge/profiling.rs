@@ -8,17 +8,12 @@ mod least;
 mod proof;
 mod under_ncu;
 
-use super::device_access::DeviceAccess;
-use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
-use super::processes::{arch, as_kernel_output, start_worker};
-use super::tool_start::{self, ToolStart};
+use super::session::Session;
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
-use crate::options::JudgeOptions;
-use crate::options::ProfileRequest;
 use crate::outcome::Stop;
-use crate::problem::{Problem, ProblemContext};
+use crate::problem::Problem;
 use crate::profile::file;
 use crate::profile::image::{self, BuiltImage};
 use crate::profile::ncu::{self, Ncu};
@@ -29,48 +24,37 @@ use counters::Counted;
 use lab_device::{DeviceInfo, Image};
 use lab_protocol::profile::{LaunchShape, ListedKernel, Origin, Profile, VERSION};
 use lab_protocol::report::{Stage, Writer};
-use lab_protocol::{Language, Target};
+use lab_protocol::{JudgeRequest, Language, ProfileRequest};
 use lab_system::atomic_file;
 use least::differences;
 use proof::Proving;
 use serde::Serialize;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use under_ncu::WorkerStart;
 
 pub use proof::counters_are_readable;
 
 /// Profiles one launch, or times a launch of each workload, and writes the file into the folder of
 /// the request.
 pub fn profile(
-    options: &JudgeOptions,
-    request: &ProfileRequest,
+    request: &Arc<JudgeRequest>,
+    asked: &ProfileRequest,
     sink: &SharedSink,
 ) -> Result<(), Stop> {
     let out = &mut sink.writer();
-    let mut problem = tool_start::open_problem(
-        options,
+    let (session, mut builder, mut problem) = Session::open_for_tool(
+        request,
+        sink,
         "`lab profile` reads the counters of CUDA C++ kernels: profile the interpreter with ncu itself",
         out,
     )?;
-    let target = lab_device::resolve(options.device);
-    let ToolStart {
-        compiler,
-        device,
-        cache_dir,
-    } = tool_start::start(options, target, sink, out)?;
-
-    let cases = problem.profile_cases(&device);
-    let chosen = workload::choose(&cases, request.workload.as_deref()).map_err(Stop::Lab)?;
-    let snapshot = KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?;
-    let arch = arch(options, &device);
-    let mut builder = KernelBuilder {
-        compiler: Some(compiler),
-        options,
-        cache_dir: &cache_dir,
-        arch,
-    };
-    let built = builder.candidate(&snapshot, &problem.build_needs(&device))?;
+    let cases = problem.profile_cases(&session.device);
+    let wanted = asked.workload.as_deref();
+    let wanted = wanted.filter(|_| !asked.is_of_all_workloads());
+    let chosen = workload::choose(&cases, wanted).map_err(Stop::Lab)?;
+    let snapshot = KernelSnapshot::take(request, &session.cache_dir.join(SNAPSHOTS))?;
+    let built = builder.candidate(&snapshot, &problem.build_needs(&session.device))?;
     let resources = Resources {
         registers: built.registers,
         spill_bytes: built.spill_bytes,
@@ -81,69 +65,37 @@ pub fn profile(
         .map_err(|e| Stop::Lab(format!("{} cannot be read: {e}", image.path.display())))?;
 
     // Another run's launches would change the counters, and the replays its times.
-    let _access = DeviceAccess::of(&device, &cache_dir).wait(DeviceUse::Measuring, out)?;
-    let mut session = ProfileSession {
-        options,
-        request,
-        device: &device,
-        target,
-        cache_dir: &cache_dir,
-        sink,
+    let _access = session.access.wait(DeviceUse::Measuring, out)?;
+    let mut profiling = Profiling {
+        session: &session,
+        asked,
         image: &image,
         arch: lab_device::image_target(&bytes).unwrap_or_default(),
         kernels: lab_device::image_kernels(&bytes),
         resources,
     };
     out.stage(Stage::Measure)?;
-    let tool = match installed_ncu(request, &device) {
+    let tool = match installed_ncu(asked, &session.device) {
         Ok(ncu) => {
             let proving = Proving {
-                options,
-                target,
-                device: &device,
-                cache_dir: &cache_dir,
+                session: &session,
                 ncu: &ncu,
-                limit: request.proof_limit,
+                limit: asked.proof_limit,
             };
             proving.prove(&mut builder, false, out)?.map(|()| ncu)
         }
         Err(why) => Err(why),
     };
     drop(builder);
-    if request.all_workloads {
-        return session.time_all(&mut *problem, &cases, tool, out);
+    if asked.is_of_all_workloads() {
+        return profiling.time_all(&mut *problem, &cases, tool, out);
     }
-    let case = &cases[chosen];
-    out.line("profile_workload", &case.label)?;
-    let counted = match tool {
-        Ok(ncu) => {
-            out.line(
-                "profiler",
-                format_args!("ncu {} set={}", ncu.version, request.set.name()),
-            )?;
-            let counted = session.count(&mut *problem, &ncu, (chosen, case), out)?;
-            if counted.is_err() {
-                proof::forget(&device, &ncu, &cache_dir, out)?;
-            }
-            counted
-        }
-        Err(why) => Err(why),
-    };
-    let profile = match counted {
-        Ok(counted) => session.with_counters(case, counted),
-        Err(why) => {
-            out.text(&format!("no counters: {why}"))?;
-            session.of_image(&mut *problem, (chosen, case), why, out)?
-        }
-    };
-    write(&request.out, file::PROFILE, &profile)?;
-    out.line("profile", file::PROFILE)?;
-    Ok(())
+    profiling.profile_one(&mut *problem, (chosen, &cases[chosen]), tool, out)
 }
 
 /// The ncu to use, or why there is none, and what to do.
-fn installed_ncu(request: &ProfileRequest, device: &DeviceInfo) -> Result<Ncu, String> {
-    if let Some(named) = &request.ncu {
+fn installed_ncu(asked: &ProfileRequest, device: &DeviceInfo) -> Result<Ncu, String> {
+    if let Some(named) = &asked.ncu {
         return Ncu::at(named.clone());
     }
     if device.emulated {
@@ -162,13 +114,9 @@ struct Resources {
 }
 
 /// What stays the same for all launches of a profile.
-struct ProfileSession<'a> {
-    options: &'a JudgeOptions,
-    request: &'a ProfileRequest,
-    device: &'a DeviceInfo,
-    target: Target,
-    cache_dir: &'a Path,
-    sink: &'a SharedSink,
+struct Profiling<'a> {
+    session: &'a Session,
+    asked: &'a ProfileRequest,
     image: &'a Image,
     /// The image's target; empty on the cpu device.
     arch: String,
@@ -177,7 +125,40 @@ struct ProfileSession<'a> {
     resources: Resources,
 }
 
-impl ProfileSession<'_> {
+impl Profiling<'_> {
+    /// Profiles one workload and writes profile.json.
+    fn profile_one(
+        &mut self,
+        problem: &mut dyn Problem,
+        (number, case): (usize, &ProfileCase),
+        tool: Result<Ncu, String>,
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        out.line("profile_workload", &case.label)?;
+        let counted = match tool {
+            Ok(ncu) => {
+                let set = self.asked.set.name();
+                out.line("profiler", format_args!("ncu {} set={set}", ncu.version))?;
+                let counted = self.count(problem, &ncu, (number, case), out)?;
+                if counted.is_err() {
+                    proof::forget(self.session, &ncu, out)?;
+                }
+                counted
+            }
+            Err(why) => Err(why),
+        };
+        let profile = match counted {
+            Ok(counted) => self.with_counters(case, counted),
+            Err(why) => {
+                out.text(&format!("no counters: {why}"))?;
+                self.of_image(problem, (number, case), why, out)?
+            }
+        };
+        write(&self.asked.out, file::PROFILE, &profile)?;
+        out.line("profile", file::PROFILE)?;
+        Ok(())
+    }
+
     /// Makes launches on this worker.
     fn launch(
         &self,
@@ -188,21 +169,13 @@ impl ProfileSession<'_> {
         out: &mut Writer,
     ) -> Result<(), Stop> {
         let module = worker.load(&self.image.path)?;
-        let mut cx = ProblemContext {
-            device: self.device,
-            cache_dir: self.cache_dir,
-            seed: self.options.seed.unwrap_or(1),
-            seed_is_fixed: true,
-            out,
-            figures: None,
-            spawn_worker: &mut |_| Err(Stop::Lab("a profile starts no further worker".into())),
-            build: &mut |_, _| Err(Stop::Lab("a profile builds no reference".into())),
-        };
-        for case in cases {
-            problem.launch_for_profile(&mut cx, worker, module, *case)?;
-            launched.push(worker.launched().cloned().unwrap_or_default());
-        }
-        Ok(())
+        self.session.with_one_worker("a profile", out, |cx| {
+            for case in cases {
+                problem.launch_for_profile(cx, worker, module, *case)?;
+                launched.push(worker.launched().cloned().unwrap_or_default());
+            }
+            Ok(())
+        })
     }
 
     /// The profile with counters.
@@ -223,7 +196,7 @@ impl ProfileSession<'_> {
             device: longest
                 .device
                 .clone()
-                .unwrap_or_else(|| self.device.name.clone()),
+                .unwrap_or_else(|| self.session.device.name.clone()),
             arch: self.arch.clone(),
             entry: longest.entry,
             workload: case.label.clone(),
@@ -252,9 +225,8 @@ impl ProfileSession<'_> {
         let mut missing =
             vec!["counters, findings and lines of source: nothing ran under a profiler".to_owned()];
         let mut launched = Vec::new();
-        if !self.device.emulated {
-            let mut worker =
-                start_worker(self.options, Language::Cuda, self.target, self.sink)?.ready()?;
+        if !self.session.device.emulated {
+            let mut worker = self.session.start_worker(Language::Cuda)?;
             self.launch(problem, &mut worker, &[number], &mut launched, out)?;
         }
         let launched = launched.pop();
@@ -275,7 +247,7 @@ impl ProfileSession<'_> {
         Ok(Profile {
             version: VERSION,
             origin: Origin::Image { why },
-            device: self.device.name.clone(),
+            device: self.session.device.name.clone(),
             arch: self.arch.clone(),
             entry,
             workload: case.label.clone(),
@@ -328,16 +300,6 @@ impl ProfileSession<'_> {
             block,
         };
         image::read(&image, missing)
-    }
-
-    /// How the candidate's worker is started under ncu.
-    fn worker_start(&self) -> WorkerStart<'_> {
-        WorkerStart {
-            options: self.options,
-            target: self.target,
-            cache_dir: self.cache_dir,
-            forward: as_kernel_output(self.sink.writer()),
-        }
     }
 }
 

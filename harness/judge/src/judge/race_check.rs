@@ -7,20 +7,17 @@
 
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
-use super::processes::{arch, start_compiler};
+use super::processes::{arch, no_output, start_compiler};
+use super::session::{Session, with_one_worker};
 use crate::check::{self, ToolFinding, ToolRun};
-use crate::compiler::Compiler;
-use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, ProblemContext};
-use crate::process::child::LineSink;
+use crate::problem;
 use crate::sink::SharedSink;
 use crate::worker::Worker;
 use lab_device::DeviceInfo;
 use lab_protocol::report::Writer;
 use lab_protocol::{Language, Target, Tool};
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -28,18 +25,10 @@ use std::time::Duration;
 /// The longest launch under the detector. A kernel whose small case takes longer is not checked.
 const LAUNCH_LIMIT: Duration = Duration::from_secs(20);
 
-/// A compiler that is ready for instrumented builds.
+/// A compiler that is ready for instrumented builds, and what the check needs to know of the run.
 pub struct RaceCheck {
-    compiler: Compiler,
-    case: RaceCase,
-}
-
-/// What the check needs to know of the run.
-#[derive(Clone)]
-struct RaceCase {
-    options: JudgeOptions,
+    builder: KernelBuilder,
     device: DeviceInfo,
-    cache_dir: PathBuf,
     seed: u64,
 }
 
@@ -52,54 +41,45 @@ impl RaceCheck {
     /// Starts the compiler's process. `None` on a GPU, where compute-sanitizer's racecheck takes
     /// seconds: `lab check` runs it. `None` for a kernel in Python, which has no threads of a
     /// block.
-    pub fn new(
-        options: &JudgeOptions,
-        device: &DeviceInfo,
-        cache_dir: &Path,
-        seed: u64,
-    ) -> Result<Option<RaceCheck>, Stop> {
-        if !device.emulated || options.held_out || options.language() == Language::Python {
+    pub fn new(session: &Session) -> Result<Option<RaceCheck>, Stop> {
+        let (request, device) = (&session.request, &session.device);
+        let is_sealed = request.sealed_runs().is_some();
+        if !device.emulated || is_sealed || request.language() == Language::Python {
             return Ok(None);
         }
-        let mut options = options.clone();
-        options.instrumentation = check::instrumentation(Tool::Race);
         // The run's own compiler prints the same.
         let silent = SharedSink::new(io::sink());
-        let compiler = start_compiler(&options, Target::Cpu, &silent)?;
-        let case = RaceCase {
-            options,
-            device: device.clone(),
-            cache_dir: cache_dir.to_owned(),
-            seed,
+        let builder = KernelBuilder {
+            compiler: Some(start_compiler(request, Target::Cpu, &silent)?),
+            request: Arc::clone(request),
+            cache_dir: session.cache_dir.clone(),
+            arch: arch(request, device),
+            sanitizer: check::instrumentation(Tool::Race),
         };
-        Ok(Some(RaceCheck { compiler, case }))
+        Ok(Some(RaceCheck {
+            builder,
+            device: device.clone(),
+            seed: session.seed,
+        }))
     }
 
     /// Lets the compiler prepare for the build.
-    pub fn warm_up(self) -> Result<RaceCheck, Stop> {
-        let RaceCheck { compiler, case } = self;
-        let mut problem = problem::open(&case.options.folder)?;
-        problem.shrink_for_races(&case.device)?;
-        let needs = problem.build_needs(&case.device);
-        let mut builder = case.builder(compiler);
-        builder.warm_up(&needs)?;
-        let compiler = builder
-            .compiler
-            .ok_or_else(|| Stop::Lab("the compiler process has ended".into()))?;
-        Ok(RaceCheck { compiler, case })
+    pub fn warm_up(&mut self) -> Result<(), Stop> {
+        let mut problem = problem::open(&self.builder.request.folder)?;
+        problem.shrink_for_races(&self.device)?;
+        self.builder.warm_up(&problem.build_needs(&self.device))
     }
 
     /// Returns whether the compiler's process has not ended.
     pub fn is_alive(&mut self) -> bool {
-        self.compiler.is_alive()
+        self.builder.is_alive()
     }
 
     /// Begins the check of this kernel.
     pub fn start(self, snapshot: Arc<KernelSnapshot>) -> Result<RunningRaceCheck, Stop> {
-        let RaceCheck { compiler, case } = self;
         let thread = std::thread::Builder::new()
             .name("races".into())
-            .spawn(move || case.find(compiler, &snapshot))
+            .spawn(move || self.find(&snapshot))
             .map_err(|e| {
                 Stop::Lab(format!(
                     "a thread for the race detector cannot be started: {e}"
@@ -107,69 +87,37 @@ impl RaceCheck {
             })?;
         Ok(RunningRaceCheck { thread })
     }
-}
-
-impl RaceCase {
-    fn builder(&self, compiler: Compiler) -> KernelBuilder<'_> {
-        let arch = arch(&self.options, &self.device);
-        KernelBuilder {
-            compiler: Some(compiler),
-            options: &self.options,
-            cache_dir: &self.cache_dir,
-            arch,
-        }
-    }
 
     /// Builds the kernel, launches the small case, and returns the races.
-    fn find(
-        &self,
-        compiler: Compiler,
-        snapshot: &KernelSnapshot,
-    ) -> Result<Vec<ToolFinding>, Stop> {
-        let mut problem = problem::open(&self.options.folder)?;
-        problem.use_workloads(self.options.when);
+    fn find(mut self, snapshot: &KernelSnapshot) -> Result<Vec<ToolFinding>, Stop> {
+        let request = Arc::clone(&self.builder.request);
+        let mut problem = problem::open(&request.folder)?;
+        problem.use_workloads(request.when);
         let size = problem.shrink_for_races(&self.device)?;
         problem.require_memory_for_races(&self.device, true)?;
-        let built = self
-            .builder(compiler)
-            .candidate(snapshot, &problem.build_needs(&self.device))?;
+        let needs = problem.build_needs(&self.device);
+        let built = self.builder.candidate(snapshot, &needs)?;
         let image = built
             .image
             .ok_or_else(|| Stop::Build(format!("it does not build for {size}")))?;
-        let watched = ToolRun::new(
-            Tool::Race,
-            &self.options,
-            &image.path,
-            None,
-            &self.cache_dir,
-        )?;
-        let limit = self.options.time_limit.min(LAUNCH_LIMIT);
+        let cache_dir = &self.builder.cache_dir;
+        let watched = ToolRun::new(Tool::Race, &request, &image.path, None, cache_dir)?;
         // The run's own worker prints the same.
-        let silent: LineSink = Arc::new(|_| {});
         let worker = Worker::start_under_tool(
-            &self.options.worker,
+            &request.worker,
             &watched.watching()?,
             Target::Cpu,
-            limit,
-            &self.cache_dir,
-            silent,
-        )?;
-        let sink = SharedSink::new(io::sink());
-        let mut cx = ProblemContext {
-            device: &self.device,
-            cache_dir: &self.cache_dir,
-            seed: self.seed,
-            seed_is_fixed: self.options.seed.is_some(),
-            out: &mut sink.writer(),
-            figures: None,
-            spawn_worker: &mut |_| {
-                Err(Stop::Lab(
-                    "the race detector starts no further worker".into(),
-                ))
-            },
-            build: &mut |_, _| Err(Stop::Lab("the race detector builds no reference".into())),
-        };
-        watched.find(&mut *problem, &mut cx, worker.ready()?)
+            request.time_limit.min(LAUNCH_LIMIT),
+            cache_dir,
+            no_output(),
+        )?
+        .ready()?;
+        let seed = (self.seed, request.seed.is_some());
+        let out = &mut Writer::new(io::sink());
+        let what = "the race detector";
+        with_one_worker(&self.device, cache_dir, seed, what, out, |cx| {
+            watched.find(&mut *problem, cx, worker)
+        })
     }
 }
 

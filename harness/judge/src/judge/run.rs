@@ -5,36 +5,30 @@
 
 use super::candidate::CandidateBuild;
 use super::confinement;
-use super::device_access::{DeviceAccess, PATIENCE_OF_BENCH};
+use super::device_access::PATIENCE_OF_BENCH;
 use super::discipline;
-use super::incumbent::{self, Incumbent};
+use super::incumbent::{self, Incumbent, IncumbentState};
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::launch_lines::write_launches;
 use super::measuring::{self, Candidate};
 use super::peers::{self, PeerFiles};
 use super::probing;
-use super::processes::{arch, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker};
 use super::race_check::RaceCheck;
-use super::run_environment::RunEnvironment;
-use super::sealed_check::{SealedCheck, random_seed};
+use super::sealed_check::SealedCheck;
+use super::session::{Opened, Session};
 use super::start_signal::StartSignal;
-use crate::compiler::{Compiler, SNAPSHOTS};
+use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
-use crate::measure::plan::Trials;
-use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
-use crate::probe;
-use crate::problem::{self, Problem, StockUse};
+use crate::problem::{self, BuildNeeds, HeldOutUse, Problem, StockUse};
 use crate::sink::SharedSink;
-use crate::telemetry::TelemetryMonitor;
 use crate::worker::compile_ahead::CompileAhead;
-use crate::worker::{ModuleId, Worker};
-use lab_device::DeviceInfo;
-use lab_protocol::Language;
+use crate::worker::{Interpreter, ModuleId, Worker};
+use lab_protocol::plan::Discipline;
 use lab_protocol::report::{JudgedWorkloads, Report, Severity, Stage, Writer};
-use std::io;
-use std::path::Path;
+use lab_protocol::{JudgeKind, JudgeRequest, Language};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The name of the header that the judge makes of problem.toml.
@@ -43,236 +37,298 @@ const PROBLEM_HEADER: &str = "lab_problem.h";
 /// Judges the candidate and returns the verdict on correctness. With a start signal, does what it
 /// can ahead and waits for it.
 pub fn run(
-    options: &JudgeOptions,
+    request: &Arc<JudgeRequest>,
     sink: &SharedSink,
     start: Option<&mut StartSignal>,
 ) -> Result<Correctness, Stop> {
     let out = &mut sink.writer();
-    out.stage(Stage::Build)?;
-    let mut problem = problem::open(&options.folder)?;
-    problem.use_workloads(options.when);
-    out.line("problem", problem.name())?;
-    let (language, reference) = (options.language(), problem.reference());
-    if let Some(why) = problem.refuses(language) {
-        return Err(Stop::Problem(why));
-    }
-    confinement::require_trust_for_python(options, reference)?;
-    let cache_dir = cache_dir(options)?;
-    let target = lab_device::resolve(options.device);
-
-    // The compiler loads its libraries while the worker opens its device. Where all is Python,
-    // nothing is compiled.
-    let compiled_peer = options.peers
-        && problem
-            .peers()
-            .iter()
-            .any(|peer| peer.language() == Language::Cuda);
-    let compiles = language == Language::Cuda || reference == Some(Language::Cuda) || compiled_peer;
-    let compiler = compiles
-        .then(|| start_compiler(options, target, sink))
-        .transpose()?;
-    let starting = start_worker(options, language, target, sink)?;
-    let mut incumbent_state = incumbent::start(options, target);
-    let mut worker = starting.ready()?;
-    let device = worker.info().clone();
-    let mut builder = KernelBuilder {
-        compiler,
-        options,
-        cache_dir: &cache_dir,
-        arch: arch(options, &device),
-    };
-    write_device(&device, out)?;
-    if let Some(caveat) = auto_caveat(options.device) {
-        out.caveat(caveat)?;
-    }
-    if let Some(compiler) = &mut builder.compiler {
-        out.line("compiler", compiler.version()?)?;
-    }
-    if language == Language::Python {
-        out.line("python", options.interpreter())?;
-    }
-    let sandbox = sandbox_of(&worker, builder.compiler.as_ref());
-    confinement::declare(options, &device, &sandbox, out)?;
-    // A kernel that reads the cache folder would know the sealed inputs before their keep.
-    if language == Language::Cuda && sandbox.missing().is_none() {
-        problem.use_stock(if options.held_out {
-            StockUse::Takes
-        } else {
-            StockUse::Makes
-        });
-    }
-    let seed = options.seed.unwrap_or_else(random_seed);
-    out.line("seed", seed)?;
-    let needs = problem.build_needs(&device);
-
-    let telemetry = TelemetryMonitor::open(&device)?;
-    let access = DeviceAccess::of(&device, &cache_dir);
-    let (device, cache_dir) = (&device, &*cache_dir);
-    let figures = probe::load(cache_dir, device);
-    let mut env = RunEnvironment {
-        options,
-        sink,
-        target,
-        device,
-        cache_dir,
-        seed,
-        telemetry,
-        access,
-        figures,
-    };
-    let problem = &mut *problem;
-    let held_out = if options.held_out {
-        Some(problem.use_held_out_inputs(seed, options.sealed)?)
-    } else {
-        None
-    };
+    let mut run = Run::open(request, sink, out)?;
     let on_standby = start.is_some();
-    let mut race_check = RaceCheck::new(options, device, cache_dir, seed)?;
-    let mut incumbent = None;
     if let Some(start) = start {
-        // If somebody waits already, the build without precompiled headers is sooner done.
-        if !start.received() {
-            if language == Language::Cuda {
-                builder.warm_up(&needs)?;
-            }
-            race_check = race_check.map(RaceCheck::warm_up).transpose()?;
-        }
-        env.prepare(problem, &mut builder, out, &mut worker)?;
-        env.draw_ahead(problem, &mut builder, out, &mut worker, start)?;
-        if problem.can_set_up_early() {
-            let _access = env.access.wait_while_idle(|| start.received());
-            if !start.received() {
-                incumbent = incumbent_state.set_up(&env, problem, &mut builder, &needs, out);
-            }
-        }
-        if env.figures.is_none() {
-            env.figures = probing::probe_ahead(&env, &mut builder, out, start)?;
-        }
-        env.prepare_held_out(problem, &mut builder, out, start)?;
-        start.wait();
+        run.stand_by(start, out)?;
         sink.clock.restart();
-        let races_alive = race_check.as_mut().is_none_or(RaceCheck::is_alive);
-        let compiler_alive = builder.compiler.as_mut().is_none_or(Compiler::is_alive);
-        if !(worker.is_alive() && compiler_alive && races_alive) {
+        if !run.is_alive() {
             // Something outside ended a child while this judge waited. The candidate did not run
             // yet, so start over.
-            return self::run(options, sink, None);
+            return self::run(request, sink, None);
         }
         out.stage(Stage::Build)?;
     }
-    let snapshot = Arc::new(KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?);
-    let peer_files = options
-        .peers
-        .then(|| PeerFiles::read(&options.folder, problem.peers()));
-    let compiling = (language == Language::Python).then(|| {
-        CompileAhead::start(
-            &options.interpreter(),
-            &snapshot.source(),
-            &device.arch,
-            &problem.calls(device),
-        )
-    });
-    let race_check = race_check
-        .map(|check| check.start(snapshot.clone()))
-        .transpose()?;
-    let candidate = CandidateBuild {
-        env: &env,
-        builder: &mut builder,
-        incumbent: &mut incumbent,
-    };
-    let (image, module) = match language {
-        Language::Cuda => {
-            let built = candidate.build(&snapshot, &needs, out)?;
-            if built.image.is_none() && fails_in_problem_header(&built.log) && !on_standby {
-                // The header is made of problem.toml. If reference.cu does not build with it
-                // either, problem.toml is wrong.
-                if let Err(stop) = env.prepare(problem, &mut builder, out, &mut worker) {
-                    out.text(&built.log)?;
-                    return Err(stop);
-                }
+    run.judge(on_standby, out)
+}
+
+/// A run, with everything that does not depend on the candidate.
+struct Run {
+    session: Session,
+    builder: KernelBuilder,
+    /// The candidate's worker.
+    worker: Worker,
+    problem: Box<dyn Problem>,
+    needs: BuildNeeds,
+    incumbent_state: IncumbentState,
+    /// The incumbent, once it is set up.
+    incumbent: Option<Incumbent>,
+    race_check: Option<RaceCheck>,
+    /// Only of a check on sealed inputs.
+    held_out: Option<HeldOutUse>,
+}
+
+impl Run {
+    /// Opens the problem and the device, and writes what they are.
+    fn open(
+        request: &Arc<JudgeRequest>,
+        sink: &SharedSink,
+        out: &mut Writer,
+    ) -> Result<Self, Stop> {
+        out.stage(Stage::Build)?;
+        let mut problem = problem::open(&request.folder)?;
+        problem.use_workloads(request.when);
+        out.line("problem", problem.name())?;
+        let (language, reference) = (request.language(), problem.reference());
+        if let Some(why) = problem.refuses(language) {
+            return Err(Stop::Problem(why));
+        }
+        confinement::require_trust_for_python(request, reference)?;
+        let has_compiled_peer = || {
+            let mut peers = problem.peers().iter();
+            request.peers && peers.any(|peer| peer.language() == Language::Cuda)
+        };
+        // Where all is Python, nothing is compiled.
+        let compiles = [Some(language), reference].contains(&Some(Language::Cuda));
+        let incumbent_state = incumbent::start(request);
+        let Opened {
+            session,
+            mut builder,
+            worker,
+        } = Session::open(request, sink, language, compiles || has_compiled_peer())?;
+        let device = &session.device;
+        session.write_device(
+            &[("device_uuid", &device.uuid), ("driver", &device.driver)],
+            out,
+        )?;
+        if builder.compiler.is_some() {
+            out.line("compiler", builder.compiler()?.version()?)?;
+        }
+        if language == Language::Python {
+            out.line("python", Interpreter::of(request))?;
+        }
+        let sandbox = session.declare(&worker, &builder, out)?;
+        // A kernel that reads the cache folder would know the sealed inputs before their keep.
+        if language == Language::Cuda && sandbox.missing().is_none() {
+            problem.use_stock(match request.sealed_runs() {
+                Some(_) => StockUse::Takes,
+                None => StockUse::Makes,
+            });
+        }
+        out.line("seed", session.seed)?;
+        let needs = problem.build_needs(device);
+        let held_out = request
+            .sealed_runs()
+            .map(|runs| problem.use_held_out_inputs(session.seed, runs))
+            .transpose()?;
+        Ok(Run {
+            race_check: RaceCheck::new(&session)?,
+            session,
+            builder,
+            worker,
+            problem,
+            needs,
+            incumbent_state,
+            incumbent: None,
+            held_out,
+        })
+    }
+
+    /// Does ahead what does not depend on the candidate, and waits for the start signal.
+    fn stand_by(&mut self, start: &mut StartSignal, out: &mut Writer) -> Result<(), Stop> {
+        // If somebody waits already, the build without precompiled headers is sooner done.
+        if !start.received() {
+            if self.session.request.language() == Language::Cuda {
+                self.builder.warm_up(&self.needs)?;
             }
-            let image = builder.write_build(built, out)?;
-            KernelBuilder::write_image(&image, out)?;
-            let module = worker.load(&image.path)?;
-            problem.require_entries(&mut worker, module)?;
-            (image.path, module)
+            self.race_check
+                .as_mut()
+                .map_or(Ok(()), RaceCheck::warm_up)?;
         }
-        Language::Python => {
-            let module = candidate.load(&snapshot, problem, &mut worker, out)?;
-            (snapshot.source(), module)
+        self.prepare(out)?;
+        let (session, builder, problem) = (&mut self.session, &mut self.builder, &mut self.problem);
+        session.draw_ahead(&mut **problem, builder, out, &mut self.worker, start)?;
+        if problem.can_set_up_early() {
+            let _access = session.access.wait_while_idle(|| start.received());
+            if !start.received() {
+                self.incumbent =
+                    self.incumbent_state
+                        .set_up(session, &mut **problem, builder, &self.needs, out);
+            }
         }
-    };
-    if !on_standby {
-        env.prepare(problem, &mut builder, out, &mut worker)?;
+        if session.figures.is_none() {
+            session.figures = probing::probe_ahead(session, builder, out, start)?;
+        }
+        session.prepare_held_out(&mut **problem, builder, out, start)?;
+        start.wait();
+        Ok(())
     }
-    out.stage(Stage::Verify)?;
-    let mut verdict = env.verify(problem, &mut builder, out, &mut worker, module)?;
-    // It must not work beside the measurement.
-    drop(compiling);
-    if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
-        out.line("workloads", format_args!("{judged} of={of} when={when}"))?;
+
+    /// Whether no child has ended.
+    fn is_alive(&mut self) -> bool {
+        let races = self.race_check.as_mut().is_none_or(RaceCheck::is_alive);
+        self.worker.is_alive() && self.builder.is_alive() && races
     }
-    if let Some(held_out) = held_out {
-        let mut sealed = SealedCheck {
-            env: &mut env,
-            builder: &mut builder,
-            worker: &mut worker,
-            module,
+
+    /// Builds or loads the candidate, verifies it and times it.
+    fn judge(mut self, on_standby: bool, out: &mut Writer) -> Result<Correctness, Stop> {
+        let request = Arc::clone(&self.session.request);
+        let snapshots = self.session.cache_dir.join(SNAPSHOTS);
+        let snapshot = Arc::new(KernelSnapshot::take(&request, &snapshots)?);
+        let peer_files = request
+            .peers
+            .then(|| PeerFiles::read(&request.folder, self.problem.peers()));
+        let is_python = request.language() == Language::Python;
+        let compiling = is_python.then(|| {
+            CompileAhead::start(
+                &Interpreter::of(&request),
+                &snapshot.source(),
+                &self.session.device.arch,
+                &self.problem.calls(&self.session.device),
+            )
+        });
+        let compiling = compiling.flatten();
+        let race_check = self.race_check.take();
+        let race_check = race_check
+            .map(|check| check.start(Arc::clone(&snapshot)))
+            .transpose()?;
+        let (image, module) = self.build(&snapshot, on_standby, out)?;
+        if !on_standby {
+            self.prepare(out)?;
+        }
+        let mut verdict = self.verify(module, compiling, out)?;
+        if verdict == Correctness::Pass
+            && let Some(check) = race_check
+        {
+            verdict = check.write(out)?;
+        }
+        // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
+        let is_timed = self.held_out.is_none() || !self.session.device.emulated;
+        if verdict == Correctness::Fail || !is_timed {
+            return Ok(verdict);
+        }
+        self.measure((&image, module), peer_files.as_ref(), out)
+    }
+
+    /// Builds the candidate, or loads it if it is Python. Returns the image and its module in the
+    /// worker.
+    fn build(
+        &mut self,
+        snapshot: &KernelSnapshot,
+        on_standby: bool,
+        out: &mut Writer,
+    ) -> Result<(PathBuf, ModuleId), Stop> {
+        let candidate = CandidateBuild {
+            env: &self.session,
+            builder: &mut self.builder,
+            incumbent: &mut self.incumbent,
         };
-        let is_from_stock = problem.is_from_stock();
-        verdict = sealed.check_again(held_out, is_from_stock, verdict, out)?;
+        if self.session.request.language() == Language::Python {
+            let module = candidate.load(snapshot, &*self.problem, &mut self.worker, out)?;
+            return Ok((snapshot.source(), module));
+        }
+        let built = candidate.build(snapshot, &self.needs, out)?;
+        if built.image.is_none() && fails_in_problem_header(&built.log) && !on_standby {
+            // The header is made of problem.toml. If reference.cu does not build with it either,
+            // problem.toml is wrong.
+            if let Err(stop) = self.prepare(out) {
+                out.text(&built.log)?;
+                return Err(stop);
+            }
+        }
+        let image = self.builder.write_build(built, out)?;
+        KernelBuilder::write_image(&image, out)?;
+        let module = self.worker.load(&image.path)?;
+        self.problem.require_entries(&mut self.worker, module)?;
+        Ok((image.path, module))
     }
-    if let Some(launched) = worker.launched() {
-        write_launches(launched, out)?;
+
+    fn prepare(&mut self, out: &mut Writer) -> Result<(), Stop> {
+        let (builder, worker) = (&mut self.builder, &mut self.worker);
+        self.session
+            .prepare(&mut *self.problem, builder, out, worker)
     }
-    if verdict == Correctness::Pass
-        && let Some(check) = race_check
-    {
-        verdict = check.write(out)?;
+
+    /// Checks the candidate, on further sealed inputs too if they were asked for. What compiles
+    /// ahead ends with the first check: it must not work beside the measurement.
+    fn verify(
+        &mut self,
+        module: ModuleId,
+        compiling: Option<CompileAhead>,
+        out: &mut Writer,
+    ) -> Result<Correctness, Stop> {
+        out.stage(Stage::Verify)?;
+        let (builder, worker) = (&mut self.builder, &mut self.worker);
+        let problem = &mut *self.problem;
+        let mut verdict = self.session.verify(problem, builder, out, worker, module)?;
+        drop(compiling);
+        if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
+            out.line("workloads", format_args!("{judged} of={of} when={when}"))?;
+        }
+        if let Some(held_out) = &self.held_out {
+            let is_from_stock = problem.is_from_stock();
+            let mut sealed = SealedCheck {
+                env: &mut self.session,
+                builder,
+                worker,
+                module,
+            };
+            verdict = sealed.check_again(held_out, is_from_stock, verdict, out)?;
+        }
+        if let Some(launched) = self.worker.launched() {
+            write_launches(launched, out)?;
+        }
+        Ok(verdict)
     }
-    // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
-    if verdict == Correctness::Fail || (held_out.is_some() && device.emulated) {
-        return Ok(verdict);
-    }
-    out.stage(Stage::Measure)?;
-    if let Some(asked) = options.discipline {
-        let candidate = Candidate {
-            problem,
-            worker: &mut worker,
+
+    /// Times the candidate: alone for a bench, else beside the incumbent; then beside the peers.
+    fn measure(
+        &mut self,
+        (image, module): (&Path, ModuleId),
+        peer_files: Option<&PeerFiles>,
+        out: &mut Writer,
+    ) -> Result<Correctness, Stop> {
+        out.stage(Stage::Measure)?;
+        let (session, builder) = (&self.session, &mut self.builder);
+        let is_bench = matches!(session.request.kind, JudgeKind::Bench(_));
+        if !is_bench {
+            if self.incumbent.is_none() {
+                let _access = session.access.wait(DeviceUse::Launching, out)?;
+                let problem = &mut *self.problem;
+                self.incumbent =
+                    self.incumbent_state
+                        .set_up(session, problem, builder, &self.needs, out);
+            }
+            if let Some(caveat) = self.incumbent_state.caveat() {
+                out.caveat(caveat)?;
+            }
+        }
+        let mut candidate = Candidate {
+            problem: &mut *self.problem,
+            worker: &mut self.worker,
             module,
-            image: &image,
+            image,
         };
-        let verdict = env.measure_by(asked, candidate, &mut builder, out)?;
-        let candidate = Candidate {
-            problem,
-            worker: &mut worker,
-            module,
-            image: &image,
+        let mut incumbent = self.incumbent.take();
+        let verdict = match session.request.kind {
+            JudgeKind::Bench(asked) => {
+                session.measure_by(asked, candidate.again(), builder, out)?
+            }
+            _ => session.measure(candidate.again(), builder, out, &mut incumbent)?,
         };
-        return env.beside_peers(verdict, candidate, peer_files.as_ref(), &mut builder, out);
+        drop(incumbent);
+        match (verdict, peer_files) {
+            (Correctness::Pass, Some(files)) => {
+                peers::measure(session, builder, candidate, files, out)
+            }
+            (verdict, _) => Ok(verdict),
+        }
     }
-    if incumbent.is_none() {
-        let _access = env.access.wait(DeviceUse::Launching, out)?;
-        incumbent = incumbent_state.set_up(&env, problem, &mut builder, &needs, out);
-    }
-    if let Some(caveat) = incumbent_state.caveat() {
-        out.caveat(caveat)?;
-    }
-    let candidate = Candidate {
-        problem,
-        worker: &mut worker,
-        module,
-        image: &image,
-    };
-    let verdict = env.measure(candidate, &mut builder, out, &mut incumbent)?;
-    drop(incumbent);
-    let candidate = Candidate {
-        problem,
-        worker: &mut worker,
-        module,
-        image: &image,
-    };
-    env.beside_peers(verdict, candidate, peer_files.as_ref(), &mut builder, out)
 }
 
 /// Whether the compiler found an error in the header that the judge made of problem.toml.
@@ -287,18 +343,7 @@ fn fails_in_problem_header(log: &str) -> bool {
         .any(|file| file.ends_with(PROBLEM_HEADER))
 }
 
-/// Writes `device:`, and `device_uuid:` and `driver:` if the device has them.
-fn write_device(device: &DeviceInfo, out: &mut Writer) -> io::Result<()> {
-    out.line("device", &device.name)?;
-    for (key, value) in [("device_uuid", &device.uuid), ("driver", &device.driver)] {
-        if !value.is_empty() {
-            out.line(key, value)?;
-        }
-    }
-    Ok(())
-}
-
-impl RunEnvironment<'_> {
+impl Session {
     pub fn prepare(
         &self,
         problem: &mut dyn Problem,
@@ -366,7 +411,7 @@ impl RunEnvironment<'_> {
         self.with_context(builder, out, |cx| {
             let _access = self.access.wait(DeviceUse::Launching, cx.out)?;
             let verdict = problem.verify(cx, worker, module)?;
-            if let Some(folder) = &self.options.dump {
+            if let Some(folder) = &self.request.dump {
                 std::fs::create_dir_all(folder).map_err(|e| {
                     Stop::Lab(format!(
                         "the dump folder {} cannot be made: {e}",
@@ -390,31 +435,14 @@ impl RunEnvironment<'_> {
             let _access = self.access.wait(DeviceUse::Measuring, cx.out)?;
             self.telemetry.start();
             let mut ended = |out: &mut Writer| self.telemetry.write(out);
-            measuring::measure(cx, &self.options.plan, candidate, incumbent, &mut ended)
+            measuring::measure(cx, &self.request.plan, candidate, incumbent, &mut ended)
         })
-    }
-
-    /// Times the candidate beside the problem's peers, if it passed and they were asked for.
-    fn beside_peers(
-        &self,
-        verdict: Correctness,
-        candidate: Candidate,
-        files: Option<&PeerFiles>,
-        builder: &mut KernelBuilder,
-        out: &mut Writer,
-    ) -> Result<Correctness, Stop> {
-        match (verdict, files) {
-            (Correctness::Pass, Some(files)) => {
-                peers::measure(self, builder, candidate, files, out)
-            }
-            (verdict, _) => Ok(verdict),
-        }
     }
 
     /// Measures the candidate alone, by the discipline of `lab bench`.
     fn measure_by(
         &self,
-        asked: Trials,
+        asked: Discipline,
         candidate: Candidate,
         builder: &mut KernelBuilder,
         out: &mut Writer,

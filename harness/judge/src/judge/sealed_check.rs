@@ -1,27 +1,27 @@
 //! Further sets of the check on sealed inputs, which no run has launched.
 
 use super::kernel_builder::KernelBuilder;
-use super::run_environment::RunEnvironment;
+use super::session::{Session, random_seed};
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{self, HeldOutUse, Problem, StockUse};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::report::{Stage, Writer};
 
 /// A check on sealed inputs, after its first part.
-pub struct SealedCheck<'a, 'b> {
-    pub env: &'a mut RunEnvironment<'b>,
-    pub builder: &'a mut KernelBuilder<'b>,
+pub struct SealedCheck<'a> {
+    pub env: &'a mut Session,
+    pub builder: &'a mut KernelBuilder,
     pub worker: &'a mut Worker,
     pub module: ModuleId,
 }
 
-impl SealedCheck<'_, '_> {
+impl SealedCheck<'_> {
     /// Checks the kernel on as many sealed sets of inputs as the options ask for, and writes
     /// `sealed_runs:` if the problem does not count them itself. Ends with the first set that
     /// fails.
     pub fn check_again(
         &mut self,
-        held_out: HeldOutUse,
+        held_out: &HeldOutUse,
         is_from_stock: Option<bool>,
         mut verdict: Correctness,
         out: &mut Writer,
@@ -29,11 +29,12 @@ impl SealedCheck<'_, '_> {
         let mut done = held_out.sets_in_a_check;
         let mut from_stock = is_from_stock.map(usize::from);
         let seed = self.env.seed;
-        while verdict == Correctness::Pass && done < self.env.options.sealed {
+        let wanted = self.env.request.sealed_runs().unwrap_or(1);
+        while verdict == Correctness::Pass && done < wanted {
             self.env.seed = random_seed();
             out.line("seed", self.env.seed)?;
-            let mut problem = problem::open(&self.env.options.folder)?;
-            problem.use_workloads(self.env.options.when);
+            let mut problem = problem::open(&self.env.request.folder)?;
+            problem.use_workloads(self.env.request.when);
             problem.use_held_out_inputs(self.env.seed, 1)?;
             if is_from_stock.is_some() {
                 problem.use_stock(StockUse::Takes);
@@ -66,10 +67,4 @@ impl SealedCheck<'_, '_> {
         self.env
             .verify(problem, self.builder, out, self.worker, self.module)
     }
-}
-
-/// A random seed, from the standard library's source of random hash keys.
-pub fn random_seed() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one("seed")
 }

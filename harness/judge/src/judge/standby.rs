@@ -8,24 +8,24 @@
 
 use super::start_signal::StartSignal;
 use super::{run, write_verdict};
-use crate::options::JudgeOptions;
 use crate::process::private_folder;
-use crate::sink::{HeldSink, SharedSink};
+use crate::sink::SharedSink;
 use lab_protocol::Exit;
+use lab_protocol::JudgeRequest;
 use lab_system::lifetime;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, Write};
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 /// Prepares, waits for the start signal, judges.
 pub fn judge(
-    options: &JudgeOptions,
-    stdin: impl Read + Send + 'static,
+    request: &Arc<JudgeRequest>,
+    stdin: impl BufRead + Send + 'static,
     sink: impl Write + Send + 'static,
 ) -> Exit {
-    let held = HeldSink::new(sink);
-    let sink = SharedSink::new(held.clone());
+    let sink = SharedSink::held(sink);
     let (sender, receiver) = channel();
-    let to_release = held.clone();
+    let to_release = sink.clone();
     let listener = std::thread::Builder::new()
         .name("start-signal".into())
         .spawn(move || listen(stdin, &to_release, &sender));
@@ -33,18 +33,18 @@ pub fn judge(
         return Exit::Crashed;
     }
     let mut start = StartSignal::new(receiver);
-    let verdict = run::run(options, &sink, Some(&mut start));
-    if held.discard() {
+    let verdict = run::run(request, &sink, Some(&mut start));
+    if sink.discard() {
         return Exit::Crashed;
     }
-    write_verdict(options, verdict, &mut sink.writer())
+    write_verdict(request, verdict, &mut sink.writer())
 }
 
 /// Reads the start signal. Runs on its own thread, so that the end of stdin ends a judge that is
 /// still preparing.
-fn listen(stdin: impl Read, held: &HeldSink, sender: &Sender<()>) {
+fn listen(mut stdin: impl BufRead, held: &SharedSink, sender: &Sender<()>) {
     let mut line = String::new();
-    match BufReader::new(stdin).read_line(&mut line) {
+    match stdin.read_line(&mut line) {
         Ok(length) if length > 0 => {
             // If the reader of stdout is gone, the judge's own next line fails and ends the run.
             let _ = held.release();

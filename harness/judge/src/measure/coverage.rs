@@ -12,7 +12,7 @@
 mod several;
 
 use super::abba::{AbbaBlock, Ratio};
-use super::plan::{Plan, SoFar};
+use lab_protocol::plan::{Plan, SoFar};
 use lab_stats::speed::{Speed, decide};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -4,7 +4,6 @@
 #[cfg(test)]
 mod coverage;
 pub mod discipline;
-pub mod plan;
 
 pub use lab_stats::summary::{TimingSummary, summarise};
 pub use lab_stats::{abba, centre};

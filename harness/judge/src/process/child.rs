@@ -4,7 +4,7 @@
 use super::forked::Forked;
 use super::forwarded_stream::ForwardedStream;
 use super::output;
-use lab_protocol::FatalSignal;
+use lab_protocol::{FatalSignal, Program};
 use lab_system::child_group::{self, ChildGroup};
 use lab_system::{large_pages, lifetime};
 use std::ffi::{OsStr, OsString};
@@ -12,37 +12,12 @@ use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
-
-/// A program to start as a child, with its arguments.
-#[derive(Clone, Debug)]
-pub struct Program {
-    /// The executable.
-    pub path: PathBuf,
-    /// Its arguments.
-    pub args: Vec<OsString>,
-}
-
-impl Program {
-    /// This executable itself, under a name that still works after the file was rebuilt or deleted.
-    pub fn this(args: &[&str]) -> Self {
-        let own = PathBuf::from("/proc/self/exe");
-        let path = if own.exists() {
-            own
-        } else {
-            std::env::current_exe().unwrap_or(own)
-        };
-        Program {
-            path,
-            args: args.iter().map(OsString::from).collect(),
-        }
-    }
-}
 
 /// Takes each line that a child prints. Two threads call it, one for stdout and one for stderr.
 pub type LineSink = Arc<dyn Fn(&str) + Send + Sync>;

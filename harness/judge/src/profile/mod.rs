@@ -37,7 +37,6 @@ pub mod workload;
 
 use lab_device::Finding;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// The files in the folder of a profile.
 pub mod file {
@@ -50,12 +49,6 @@ pub mod file {
     /// The profiler's own text.
     pub const TEXT: &str = "ncu.txt";
 }
-
-/// How long ncu may take for a launch with all its replays, unless the options say another time.
-pub const LIMIT: Duration = Duration::from_secs(300);
-
-/// How long ncu may take for the tiny kernel. On an H200 a whole quick profile takes less than 5 s.
-pub const PROOF_LIMIT: Duration = Duration::from_secs(30);
 
 /// What this machine has for `lab profile`: ncu, and whether counters may be read. `named` is the
 /// ncu of LAB_NCU, which is used on every device. Without a GPU and without a named ncu there is

@@ -2,14 +2,14 @@
 //! built: a copy of the kernel in the cache folder, perhaps of an earlier run, because a cached
 //! image does not depend on the folder.
 
-use crate::options::JudgeOptions;
+use lab_protocol::JudgeRequest;
 use std::path::{Component, Path, PathBuf};
 
 /// Headers of the lab that are in no folder of the user.
 const EMBEDDED: [&str; 2] = ["lab.h", "lab_problem.h"];
 
 /// Returns the path that the user knows: relative to the repository where the file is in it.
-pub fn shown(file: &str, options: &JudgeOptions) -> String {
+pub fn shown(file: &str, options: &JudgeRequest) -> String {
     let path = Path::new(file);
     let name = path.file_name().unwrap_or_default();
     if name == options.language().kernel_name() {
@@ -74,7 +74,7 @@ mod tests {
             std::fs::create_dir_all(root.path().join(file).parent().unwrap()).unwrap();
             std::fs::write(root.path().join(file), "").unwrap();
         }
-        let mut options = JudgeOptions::new(root.path().join("kernels/a"));
+        let mut options = JudgeRequest::new(root.path().join("kernels/a"));
         options.shown_as = Some("kernels/a/kernel.cu".into());
         options.roots = vec![root.path().to_owned()];
         for (reported, expected) in [

@@ -8,7 +8,7 @@ use super::images::Images;
 use crate::process::child::{Child, LineSink};
 use crate::sync::lock;
 use lab_device::sandbox::{MACHINE_MEMORY, limit_worker};
-use lab_protocol::Target;
+use lab_protocol::{JudgeRequest, Target};
 use std::fmt;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -78,6 +78,27 @@ pub struct Started {
 }
 
 impl Interpreter {
+    /// The Python of a request. It finds the modules of the kernel's folder and of the repository.
+    pub fn of(request: &JudgeRequest) -> Self {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        // A worker has another current folder. A link stays what it is: it may be the Python of a
+        // virtual environment.
+        let program = match request.python.components().count() {
+            0 | 1 => request.python.clone(),
+            _ => absolute(&request.python),
+        };
+        let kernel = absolute(&request.kernel());
+        let mut modules: Vec<PathBuf> = kernel.parent().map(Path::to_owned).into_iter().collect();
+        modules.extend(request.repository(absolute));
+        modules.dedup();
+        Interpreter {
+            program,
+            load_limit: request.load_limit,
+            modules,
+            standby: request.python_standby.clone(),
+        }
+    }
+
     /// Starts the worker's process, or has the parent on standby fork it. `images` is the worker's
     /// own folder, which gets a copy of the package: another kernel cannot change it.
     pub fn start(&self, target: Target, images: &Images, forward: LineSink) -> io::Result<Started> {
@@ -196,7 +217,43 @@ pub fn without_folder(text: &str, folder: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn a_relative_path_of_python_holds_in_another_folder_and_a_name_is_looked_up() {
+        let named = |python: &str| {
+            let request = JudgeRequest {
+                python: python.into(),
+                ..JudgeRequest::new("x")
+            };
+            Interpreter::of(&request).program
+        };
+        assert_eq!(named("python3.12"), Path::new("python3.12"));
+        assert!(named(".venv/bin/python").is_absolute() && named("./python").is_absolute());
+        assert_eq!(
+            Interpreter::of(&JudgeRequest::new("x")).program,
+            Path::new("python3")
+        );
+    }
+
+    #[test]
+    fn modules_are_those_of_the_kernels_folder_and_of_the_repository() {
+        let repo = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(repo.path().join("k/deep")).unwrap();
+        std::fs::create_dir(repo.path().join(".git")).unwrap();
+        let mut request = JudgeRequest::new(repo.path().join("k"));
+        assert_eq!(
+            Interpreter::of(&request).modules,
+            [repo.path().join("k"), repo.path().to_owned()]
+        );
+        request.kernel = Some(repo.path().join("k/deep/kernel.py"));
+        request.roots = vec!["/copy".into()];
+        assert_eq!(
+            Interpreter::of(&request).modules,
+            [repo.path().join("k/deep"), "/copy".into()]
+        );
+    }
 
     #[test]
     fn an_interpreter_is_known_by_its_own_lines_only() {

@@ -3,20 +3,20 @@
 
 use crate::doubled;
 use crate::support::{Judged, run};
-use lab_judge::JudgeOptions;
-use lab_judge::measure::plan::Trials;
-use lab_protocol::Exit;
+use lab_protocol::JudgeRequest;
+use lab_protocol::plan::Discipline;
+use lab_protocol::{Exit, JudgeKind};
 
 fn benched(body: &str) -> Judged {
     let source = doubled::kernel("__device__ int launches = 0;", body);
     let folder = doubled::folder(&[100, 200, 300, 400], &source);
-    let discipline = Some(Trials {
+    let kind = JudgeKind::Bench(Discipline {
         warm_up: 3,
         iterations: 100,
         trials: 3,
     });
-    run(JudgeOptions {
-        discipline,
+    run(JudgeRequest {
+        kind,
         ..folder.options()
     })
 }

@@ -3,14 +3,17 @@
 
 use crate::support::{Folder, Judged, options, run, write_script};
 use crate::toy::{PROBLEM, SHARED, kernel};
-use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
 use lab_protocol::Tool;
+use lab_protocol::{JudgeKind, JudgeRequest};
 
 fn checked(kernel: &str, tools: &[Tool]) -> Judged {
     let folder = Folder::new(&[("problem.toml", PROBLEM), ("kernel.cu", kernel)]);
     let mut options = folder.options();
-    options.check = Some(tools.to_vec());
+    options.kind = JudgeKind::Check {
+        tools: tools.to_vec(),
+        sanitizer: None,
+    };
     run(options)
 }
 
@@ -200,8 +203,11 @@ fn the_committed_kernels_are_clean() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../kernels")
             .join(name);
-        let judged = run(JudgeOptions {
-            check: Some(Vec::new()),
+        let judged = run(JudgeRequest {
+            kind: JudgeKind::Check {
+                tools: Vec::new(),
+                sanitizer: None,
+            },
             ..options(&folder)
         });
         judged
@@ -239,13 +245,10 @@ fn under_a_sanitizer(tells: &[(&str, &str)]) -> Judged {
     let sanitizer = folder.path().join("sanitizer");
     write_script(&sanitizer, SANITIZER);
     let mut options = folder.options();
-    options.sanitizer = Some(sanitizer);
-    options.check = Some(vec![
-        Tool::Memcheck,
-        Tool::Racecheck,
-        Tool::Initcheck,
-        Tool::Synccheck,
-    ]);
+    options.kind = JudgeKind::Check {
+        tools: Tool::of(Target::Cuda(0)).to_vec(),
+        sanitizer: Some(sanitizer),
+    };
     run(options)
 }
 

@@ -2,9 +2,9 @@
 
 use crate::doubled;
 use crate::support::{self, Folder, Judged, Log, write_script};
-use lab_judge::JudgeOptions;
 use lab_judge::judge::judge;
 use lab_protocol::Exit;
+use lab_protocol::JudgeRequest;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ fn a_kernel_that_kills_its_process_is_a_crash() {
 #[test]
 fn a_kernel_that_never_ends_is_ended() {
     let folder = folder("volatile int on = 1; while (i == 5 && on) {}");
-    let judged = support::run(JudgeOptions {
+    let judged = support::run(JudgeRequest {
         time_limit: Duration::from_secs(3),
         ..folder.options()
     });
@@ -302,11 +302,12 @@ impl Endless {
 fn judge_process() {
     if support::plays("judge_process") {
         let folder = std::env::var_os("LAB_TEST_FOLDER").unwrap();
-        let options = JudgeOptions {
+        let options = JudgeRequest {
             shown_as: None,
+            on_standby: std::env::var_os("LAB_TEST_STANDBY").is_some(),
             ..support::options(folder.as_ref())
         };
-        let _ = lab_judge::judge::main(options, std::env::var_os("LAB_TEST_STANDBY").is_some());
+        let _ = lab_judge::judge::main(options, BufReader::new(std::io::stdin()));
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::support::{Folder, Judged, run};
 use crate::toy;
-use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
+use lab_protocol::JudgeRequest;
 
 const RIGHT: &str = "const int i = blockIdx.x * 64 + threadIdx.x; y[i] = 2 * x[i];";
 
@@ -18,7 +18,7 @@ fn beside(peers: &str, files: &[(&str, &str)]) -> Judged {
     ];
     all.extend_from_slice(files);
     let folder = Folder::new(&all);
-    run(JudgeOptions {
+    run(JudgeRequest {
         peers: true,
         ..folder.options()
     })

@@ -2,8 +2,8 @@
 //! of an invalid file has, behind `# expected:`, what its error must contain.
 
 use crate::support::{self, Folder};
-use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
+use lab_protocol::JudgeRequest;
 use std::path::{Path, PathBuf};
 
 fn files(folder: &str) -> Vec<(PathBuf, String)> {
@@ -362,7 +362,7 @@ fn gather(kernel: &str) -> Folder {
 fn integers_in_place_are_judged_exactly_and_dumped() {
     let folder = gather(GATHER_KERNEL);
     let out = folder.path().join("dump");
-    let judged = support::run(JudgeOptions {
+    let judged = support::run(JudgeRequest {
         dump: Some(out.clone()),
         ..folder.options()
     });

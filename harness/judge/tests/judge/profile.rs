@@ -5,10 +5,10 @@ mod proof;
 
 use crate::support::{Folder, Judged, run, write_script};
 use crate::toy::{PROBLEM, kernel};
-use lab_judge::ProfileRequest;
 use lab_judge::profile::file;
 use lab_protocol::Exit;
 use lab_protocol::profile::{Origin, Profile, ProfileSet, WorkloadDurations};
+use lab_protocol::{JudgeKind, ProfileRequest};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -94,7 +94,6 @@ impl Profiled {
         ProfileRequest {
             set,
             workload: None,
-            all_workloads: false,
             out: self.out(),
             keeps_report: false,
             writes_text: false,
@@ -122,7 +121,7 @@ impl Profiled {
 
     fn run(&self, request: ProfileRequest) -> Judged {
         let mut options = self.problem.options();
-        options.profile = Some(request);
+        options.kind = JudgeKind::Profile(request);
         run(options)
     }
 }
@@ -361,7 +360,7 @@ fn a_workload_that_is_not_there_is_named_with_those_that_are() {
 fn every_workload_has_a_duration_and_there_is_a_mean() {
     let folder = Profiled::new(&[]);
     let request = ProfileRequest {
-        all_workloads: true,
+        workload: Some("all".into()),
         ..folder.request(ProfileSet::Quick)
     };
     folder

@@ -4,7 +4,7 @@
 use crate::doubled;
 use crate::support::{self, Folder, Judged};
 use lab_device::sandbox;
-use lab_judge::JudgeOptions;
+use lab_protocol::JudgeRequest;
 use lab_protocol::{CompileOptions, Exit};
 use std::path::Path;
 
@@ -26,7 +26,7 @@ fn has_sandbox() -> bool {
     missing.missing().is_none()
 }
 
-fn judged(top: &str, change: impl FnOnce(&mut JudgeOptions)) -> Judged {
+fn judged(top: &str, change: impl FnOnce(&mut JudgeRequest)) -> Judged {
     let folder = folder(top);
     let mut options = folder.options();
     change(&mut options);

@@ -3,12 +3,12 @@
 #[path = "../../../device/tests/support/headers.rs"]
 mod headers;
 
-use lab_judge::JudgeOptions;
 use lab_judge::judge::judge;
-use lab_judge::process::child::Program;
 use lab_judge::process::private_folder::PrivateFolder;
 use lab_judge::{compiler, worker};
 use lab_protocol::Exit;
+use lab_protocol::JudgeRequest;
+use lab_protocol::Program;
 use lab_protocol::Target;
 use lab_protocol::report::Report;
 use std::io::{self, Write};
@@ -124,7 +124,7 @@ impl Folder {
     }
 
     /// Options for the cpu device, with this test binary as the children and the tests' own cache.
-    pub fn options(&self) -> JudgeOptions {
+    pub fn options(&self) -> JudgeRequest {
         options(self.path())
     }
 
@@ -149,8 +149,8 @@ pub fn write_script(path: &Path, text: &str) {
     );
 }
 
-pub fn options(folder: &Path) -> JudgeOptions {
-    JudgeOptions {
+pub fn options(folder: &Path) -> JudgeRequest {
+    JudgeRequest {
         device: Target::Cpu,
         cache_dir: Some(cache()),
         // The tests also run where Linux has no Landlock.
@@ -161,7 +161,7 @@ pub fn options(folder: &Path) -> JudgeOptions {
         time_limit: Duration::from_secs(300),
         compiler: child("compiler_process"),
         worker: child("worker_process"),
-        ..JudgeOptions::new(folder)
+        ..JudgeRequest::new(folder)
     }
 }
 
@@ -179,7 +179,7 @@ pub fn cache() -> PathBuf {
     std::env::var_os(CACHE_VARIABLE).map_or_else(|| CACHE.path().to_owned(), PathBuf::from)
 }
 
-pub fn run(options: JudgeOptions) -> Judged {
+pub fn run(options: JudgeRequest) -> Judged {
     let log = Log::default();
     let exit = judge(options, log.clone());
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();

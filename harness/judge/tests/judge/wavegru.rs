@@ -2,8 +2,8 @@
 //! sealed runs.
 
 use crate::support::{self, Folder};
-use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
+use lab_protocol::{JudgeKind, JudgeRequest};
 
 const KERNEL: &str = include_str!("../../../../kernels/wavegru/kernel.cu");
 
@@ -56,10 +56,9 @@ fn with_a_table(seeds: &[u64]) -> String {
 fn a_table_of_known_runs_serves_a_save_and_no_keep() {
     let folder = Folder::new(&[("problem.toml", PROBLEM), ("kernel.cu", &with_a_table(&[]))]);
     let cache = folder.path().join("cache");
-    let options = JudgeOptions {
+    let options = JudgeRequest {
         seed: None,
         cache_dir: Some(cache.clone()),
-        sealed: 3,
         ..folder.options()
     };
     let first = support::run(options.clone());
@@ -91,8 +90,8 @@ fn a_table_of_known_runs_serves_a_save_and_no_keep() {
         second.log
     );
 
-    let sealed = support::run(JudgeOptions {
-        held_out: true,
+    let sealed = support::run(JudgeRequest {
+        kind: JudgeKind::SealedCheck { runs: 3 },
         ..options
     });
     sealed

@@ -2,8 +2,8 @@
 
 use crate::support::{self, Folder, Judged};
 use crate::toy;
-use lab_judge::JudgeOptions;
 use lab_protocol::{Exit, When};
+use lab_protocol::{JudgeKind, JudgeRequest};
 
 /// One workload for each occasion, and shapes that a keep draws.
 fn problem(drawn: &str) -> String {
@@ -33,15 +33,15 @@ fn folder(drawn: &str, wrong: usize) -> Folder {
 }
 
 fn at(folder: &Folder, when: When) -> Judged {
-    support::run(JudgeOptions {
+    support::run(JudgeRequest {
         when,
         ..folder.options()
     })
 }
 
 fn before_a_keep(folder: &Folder) -> Judged {
-    support::run(JudgeOptions {
-        held_out: true,
+    support::run(JudgeRequest {
+        kind: JudgeKind::SealedCheck { runs: 1 },
         ..folder.options()
     })
 }

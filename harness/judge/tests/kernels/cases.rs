@@ -4,8 +4,8 @@
 use crate::expected::Expected;
 use crate::support::{self, Judged};
 use lab_device::sandbox;
-use lab_judge::JudgeOptions;
 use lab_protocol::Target;
+use lab_protocol::{JudgeKind, JudgeRequest};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -196,7 +196,7 @@ pub fn judge_all(kind: &str, device: Target) {
 
 /// A short time limit is meant for the kernel, and it also holds for the build. If a busy machine
 /// takes too long to build, the limit is doubled.
-fn patiently(options: &JudgeOptions, expected: &Expected) -> Judged {
+fn patiently(options: &JudgeRequest, expected: &Expected) -> Judged {
     let mut options = options.clone();
     loop {
         let judged = support::run(options.clone());
@@ -229,7 +229,7 @@ impl Case {
 pub fn judge(case: &Case, device: Target) -> Result<(), String> {
     let on_cpu = device == Target::Cpu;
     let folder = problem(case);
-    let options = JudgeOptions {
+    let options = JudgeRequest {
         device,
         time_limit: case.limit,
         ..support::options(folder.path())
@@ -272,8 +272,8 @@ pub fn judge(case: &Case, device: Target) -> Result<(), String> {
     }
     // `lab keep` checks held-out inputs for every kernel that passes.
     if *expected == Expected::Pass {
-        let held_out = support::run(JudgeOptions {
-            held_out: true,
+        let held_out = support::run(JudgeRequest {
+            kind: JudgeKind::SealedCheck { runs: 1 },
             ..options
         });
         // A GPU is timed on sealed runs too.

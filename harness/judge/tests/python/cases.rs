@@ -5,7 +5,7 @@ use crate::expected::Expected;
 use crate::python;
 use crate::standby::Parent;
 use crate::support::{self, Judged};
-use lab_judge::JudgeOptions;
+use lab_protocol::{JudgeKind, JudgeRequest};
 use libtest_mimic::{Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -140,8 +140,8 @@ fn judge(case: &Case, forked: bool, parent: &SharedParent) -> Result<(), Failed>
     }
     if case.judged == Expected::Pass {
         // `lab keep` checks held-out inputs for every kernel that passes.
-        let held_out = support::run(JudgeOptions {
-            held_out: true,
+        let held_out = support::run(JudgeRequest {
+            kind: JudgeKind::SealedCheck { runs: 1 },
             ..options
         });
         if let Some(why) = Expected::Pass.differs(&held_out) {

@@ -3,13 +3,13 @@
 use crate::cases::folder;
 use crate::python::{self, WITHOUT};
 use crate::support::{self, Folder, Judged, write_script};
-use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
+use lab_protocol::JudgeRequest;
 use libtest_mimic::{Failed, Trial};
 use std::time::Duration;
 
 /// Runs a problem with a script as its interpreter.
-fn judge_with(script: &str, change: impl FnOnce(&mut JudgeOptions)) -> Judged {
+fn judge_with(script: &str, change: impl FnOnce(&mut JudgeRequest)) -> Judged {
     let problem = folder().join("problems/axpy");
     let text = |name: &str| std::fs::read_to_string(problem.join(name)).unwrap();
     let folder = Folder::new(&[
@@ -19,8 +19,8 @@ fn judge_with(script: &str, change: impl FnOnce(&mut JudgeOptions)) -> Judged {
     ]);
     let python = folder.path().join("python");
     write_script(&python, script);
-    let mut options = JudgeOptions {
-        python: Some(python),
+    let mut options = JudgeRequest {
+        python,
         ..python::options(folder.path())
     };
     change(&mut options);
@@ -40,7 +40,7 @@ fn expect(judged: &Judged, words: &[&str]) -> Result<(), Failed> {
     }
 }
 
-type Change = fn(&mut JudgeOptions);
+type Change = fn(&mut JudgeRequest);
 
 pub fn trials() -> Vec<Trial> {
     let as_it_is: Change = |_| {};
@@ -78,7 +78,7 @@ pub fn trials() -> Vec<Trial> {
         (
             "is_not_there",
             "#!/bin/sh\n",
-            |options| options.python = Some("/nowhere/python".into()),
+            |options| options.python = "/nowhere/python".into(),
             &["/nowhere/python cannot be started", "LAB_PYTHON"],
         ),
         (

@@ -3,8 +3,8 @@
 use crate::cases::problem_folder;
 use crate::python;
 use crate::support::{self, Judged};
-use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
+use lab_protocol::JudgeRequest;
 use lab_protocol::report::Peer;
 use libtest_mimic::{Failed, Trial};
 use std::path::Path;
@@ -62,15 +62,15 @@ fn folder(
     Ok(folder)
 }
 
-fn options(folder: &Path) -> JudgeOptions {
-    JudgeOptions {
+fn options(folder: &Path) -> JudgeRequest {
+    JudgeRequest {
         peers: true,
         ..python::options(folder)
     }
 }
 
 /// The peers of a run, which must pass.
-fn beside(options: JudgeOptions) -> Result<(Judged, Vec<Peer>), Failed> {
+fn beside(options: JudgeRequest) -> Result<(Judged, Vec<Peer>), Failed> {
     let judged = support::run(options);
     if judged.exit != Exit::Passed {
         return Err(format!("ended as {:?} in\n{}", judged.exit, judged.log).into());
@@ -222,7 +222,7 @@ fn crash_and_hang() -> Result<(), Failed> {
         folder.path().join("peer.py"),
         peer.replace("os.environ['LATER']", &format!("{counter:?}")),
     )?;
-    let limited = JudgeOptions {
+    let limited = JudgeRequest {
         time_limit: Duration::from_secs(3),
         ..options(folder.path())
     };
@@ -430,7 +430,7 @@ fn no_time() -> Result<(), Failed> {
         ("next", "function = \"axpy\""),
     ];
     let folder = folder("axpy", RIGHT, &peers, RIGHT)?;
-    let limited = JudgeOptions {
+    let limited = JudgeRequest {
         peer_limit: Duration::ZERO,
         ..options(folder.path())
     };
@@ -466,7 +466,7 @@ fn not_in_an_untrusted_folder() -> Result<(), Failed> {
     for cuda in ["kernel.cu", "reference.cu"] {
         std::fs::write(folder.path().join(cuda), IN_CUDA)?;
     }
-    let untrusted = support::run(JudgeOptions {
+    let untrusted = support::run(JudgeRequest {
         trusted: false,
         ..options(folder.path())
     });

@@ -1,8 +1,8 @@
 //! The Python of these tests.
 
 use crate::{COMPILER, WORKER, support};
-use lab_judge::JudgeOptions;
-use lab_judge::process::child::Program;
+use lab_protocol::JudgeRequest;
+use lab_protocol::Program;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -49,13 +49,13 @@ pub fn missing() -> Option<String> {
 }
 
 /// Options for the cpu device, with this program as the children that are not Python.
-pub fn options(folder: &Path) -> JudgeOptions {
+pub fn options(folder: &Path) -> JudgeRequest {
     let this = |role: &str| Program {
         path: std::env::current_exe().unwrap(),
         args: vec![role.into()],
     };
-    JudgeOptions {
-        python: Some(interpreter()),
+    JudgeRequest {
+        python: interpreter(),
         shown_as: Some("kernels/a/kernel.py".into()),
         load_limit: support::options(folder).time_limit,
         compiler: this(COMPILER),

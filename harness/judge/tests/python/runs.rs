@@ -3,9 +3,9 @@
 use crate::cases::problem_folder;
 use crate::python;
 use crate::support::{self, Judged};
-use lab_judge::JudgeOptions;
-use lab_judge::measure::plan::Trials;
+use lab_protocol::plan::Discipline;
 use lab_protocol::{Exit, Tool};
+use lab_protocol::{JudgeKind, JudgeRequest};
 use libtest_mimic::{Failed, Trial};
 use std::path::Path;
 use std::time::Duration;
@@ -175,7 +175,7 @@ fn reference_that_hangs() -> Result<(), Failed> {
         "reference.py",
         "def axpy(x, y, a):\n    while True:\n        pass\n",
     )?;
-    let options = JudgeOptions {
+    let options = JudgeRequest {
         time_limit: Duration::from_secs(1),
         ..python::options(folder.path())
     };
@@ -189,8 +189,11 @@ fn reference_that_hangs() -> Result<(), Failed> {
 
 fn check_is_not_for_python() -> Result<(), Failed> {
     let folder = problem_folder("axpy", RIGHT);
-    let options = JudgeOptions {
-        check: Some(vec![Tool::Race]),
+    let options = JudgeRequest {
+        kind: JudgeKind::Check {
+            tools: vec![Tool::Race],
+            sanitizer: None,
+        },
         ..python::options(folder.path())
     };
     expect(
@@ -217,7 +220,7 @@ fn wavegru_is_not_for_python() -> Result<(), Failed> {
 fn dump() -> Result<(), Failed> {
     let folder = problem_folder("axpy", RIGHT);
     let dump = folder.path().join("dumped");
-    let options = JudgeOptions {
+    let options = JudgeRequest {
         dump: Some(dump.clone()),
         ..python::options(folder.path())
     };
@@ -233,13 +236,13 @@ fn dump() -> Result<(), Failed> {
 /// Each trial is a further process of the kernel.
 fn bench() -> Result<(), Failed> {
     let folder = problem_folder("axpy", RIGHT);
-    let discipline = Some(Trials {
+    let kind = JudgeKind::Bench(Discipline {
         warm_up: 1,
         iterations: 2,
         trials: 2,
     });
-    let judged = support::run(JudgeOptions {
-        discipline,
+    let judged = support::run(JudgeRequest {
+        kind,
         ..python::options(folder.path())
     });
     expect(
@@ -257,7 +260,7 @@ fn named_kernel() -> Result<(), Failed> {
     let folder = problem_folder("axpy", "this is not Python");
     write(folder.path(), "other.py", RIGHT)?;
     let kernel = Some(folder.path().join("other.py"));
-    let options = JudgeOptions {
+    let options = JudgeRequest {
         kernel,
         shown_as: Some("a/other.py".into()),
         ..python::options(folder.path())

@@ -3,8 +3,8 @@
 use crate::cases::problem_folder;
 use crate::python;
 use crate::support::{self, Judged};
-use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
+use lab_protocol::{JudgeKind, JudgeRequest};
 use libtest_mimic::{Failed, Trial};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -42,9 +42,9 @@ impl Parent {
         Some(self.folder.path().join("socket"))
     }
 
-    fn judge(&self, kernel: &str, change: impl FnOnce(&mut JudgeOptions)) -> Judged {
+    fn judge(&self, kernel: &str, change: impl FnOnce(&mut JudgeRequest)) -> Judged {
         let folder = problem_folder("axpy", kernel);
-        let mut options = JudgeOptions {
+        let mut options = JudgeRequest {
             python_standby: self.socket(),
             ..python::options(folder.path())
         };
@@ -124,12 +124,12 @@ fn runs_one_after_the_other() -> Result<(), Failed> {
         expect(&judged, exit, words)?;
         expect(&judged, exit, &parents_line)?;
     }
-    let discipline = Some(lab_judge::measure::plan::Trials {
+    let kind = JudgeKind::Bench(lab_protocol::plan::Discipline {
         warm_up: 0,
         iterations: 1,
         trials: 3,
     });
-    let judged = parent.judge(&right, |options| options.discipline = discipline);
+    let judged = parent.judge(&right, |options| options.kind = kind);
     expect(&judged, Exit::Passed, &parents_line)
 }
 
@@ -142,7 +142,7 @@ fn without_a_parent() -> Result<(), Failed> {
     let own = format!("the parent is {}", std::process::id());
     for python_standby in [socket, Some("/nowhere/socket".into())] {
         let folder = problem_folder("axpy", &with_parent(""));
-        let options = JudgeOptions {
+        let options = JudgeRequest {
             python_standby,
             ..python::options(folder.path())
         };

@@ -1,8 +1,8 @@
 //! kernels/wavegru/harness.py and reference.py against the built-in harness, on the cpu device.
 
 use crate::python;
-use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
+use lab_protocol::JudgeRequest;
 use libtest_mimic::{Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,7 +53,7 @@ impl Problem {
     }
 
     fn built_in(&self, dump: Option<PathBuf>) -> Ended {
-        let options = JudgeOptions {
+        let options = JudgeRequest {
             seed: Some(SEED),
             dump,
             ..python::options(self.0.path())

@@ -8,7 +8,7 @@ use lab_protocol::report::Report;
 use lab_protocol::testing::Log;
 use std::path::Path;
 
-const ASKED: Trials = Trials {
+const ASKED: Discipline = Discipline {
     warm_up: 3,
     iterations: 4,
     trials: 2,

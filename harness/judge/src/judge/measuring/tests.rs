@@ -5,12 +5,12 @@ mod several;
 
 use super::super::incumbent::Incumbent;
 use super::*;
-use crate::measure::plan::Trials;
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::problem::{BuildNeeds, HeldOutUse, in_digits};
 use crate::testing;
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
+use lab_protocol::plan::Discipline;
 use lab_protocol::report::{Measure, Report, Speed};
 use lab_protocol::testing::Log;
 use std::cell::RefCell;
@@ -371,7 +371,7 @@ fn one_that_takes_two_percent_longer_is_slower_though_the_clock_falls() {
 #[test]
 fn a_process_that_has_seen_its_inputs_is_replaced_by_a_fresh_one() {
     let plan = Plan {
-        trials: Some(Trials {
+        trials: Some(Discipline {
             warm_up: 1,
             iterations: 20,
             trials: 1,
@@ -412,7 +412,7 @@ fn a_process_that_has_seen_its_inputs_is_replaced_by_a_fresh_one() {
 
 #[test]
 fn the_full_discipline_takes_every_launch_of_every_trial() {
-    let trials = Some(Trials {
+    let trials = Some(Discipline {
         warm_up: 3,
         iterations: 4,
         trials: 3,
@@ -587,7 +587,7 @@ fn a_noisy_comparison_is_undecided_and_says_why() {
 
 #[test]
 fn the_full_discipline_may_be_undecided_too() {
-    let trials = Some(Trials {
+    let trials = Some(Discipline {
         warm_up: 3,
         iterations: 4,
         trials: 3,

@@ -7,8 +7,8 @@ use crate::device_lock::DeviceUse;
 use crate::judge::incumbent::Incumbent;
 use crate::judge::kernel_builder::KernelBuilder;
 use crate::judge::kernel_snapshot::KernelSnapshot;
-use crate::judge::processes::start_worker_quietly;
-use crate::judge::run_environment::RunEnvironment;
+use crate::judge::processes::{no_output, start_worker};
+use crate::judge::session::Session;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{self, LeftOut, PeerSpec, Problem, WorkerRole};
 use crate::worker::{ModuleId, Worker};
@@ -39,7 +39,7 @@ impl PreparedPeer {
     /// Builds the peer, checks it by the problem's gates and sets it up for the workloads that it
     /// computes. `Ok(Err(why))` if it computes none.
     pub fn set_up(
-        env: &RunEnvironment,
+        env: &Session,
         builder: &mut KernelBuilder,
         of: &dyn Problem,
         (peer, file): (&PeerSpec, &PeerFile),
@@ -79,7 +79,7 @@ impl PreparedPeer {
 /// Starts the peer, checks it on every workload that is not left out, and sets it up if it is right
 /// on all of these.
 fn start(
-    env: &RunEnvironment,
+    env: &Session,
     builder: &mut KernelBuilder,
     of: &dyn Problem,
     (peer, file): (&PeerSpec, &PeerFile),
@@ -87,23 +87,23 @@ fn start(
     out: &mut Writer,
 ) -> Result<Result<Started, String>, Stop> {
     let language = peer.language();
-    if language == Language::Python && !env.options.trusted {
+    if language == Language::Python && !env.request.trusted {
         let source = peer.source.display();
         return Ok(Err(format!(
             "it is written in Python, and this folder is not trusted: look at {source}, then `lab trust`"
         )));
     }
     out.line("peer_hash", format_args!("{} {}", peer.name, file.hash))?;
-    let starting = start_worker_quietly(env.options, language, env.target)?;
+    let starting = start_worker(&env.request, language, env.target, no_output())?;
     let call = peer.call(&file.text());
     if !call.is_empty() {
         out.line("peer_call", format_args!("{} {call}", peer.name))?;
     }
     let mut worker = starting.ready()?;
-    worker.limit_altogether(Some(env.options.peer_limit));
+    worker.limit_altogether(Some(env.request.peer_limit));
     let module = load(env, builder, of, (peer, file), &mut worker)?;
-    let mut problem = problem::open(&env.options.folder)?;
-    problem.use_workloads(env.options.when);
+    let mut problem = problem::open(&env.request.folder)?;
+    problem.use_workloads(env.request.when);
     problem.use_graph(peer.graph);
     problem.leave_out(&labels(left_out));
     let _access = env.access.wait(DeviceUse::Launching, out)?;
@@ -194,7 +194,7 @@ fn failures(log: &str, why: &str) -> Option<Vec<LeftOut>> {
 
 /// Builds a kernel.cu, or loads a Python file, as it was read.
 fn load(
-    env: &RunEnvironment,
+    env: &Session,
     builder: &mut KernelBuilder,
     of: &dyn Problem,
     (peer, file): (&PeerSpec, &PeerFile),
@@ -205,8 +205,8 @@ fn load(
     let copy = KernelSnapshot::write(&file.bytes, name, &shown_as, &env.cache_dir.join(SNAPSHOTS))?;
     match peer.language() {
         Language::Cuda => {
-            let source = env.options.folder.join(&peer.source);
-            let image = builder.peer(copy.source(), &source, &of.build_needs(env.device))?;
+            let source = env.request.folder.join(&peer.source);
+            let image = builder.peer(copy.source(), &source, &of.build_needs(&env.device))?;
             worker.load(&image.path)
         }
         Language::Python => worker.load_with(&copy.source(), &peer.functions),

@@ -1,7 +1,8 @@
 //! The counters of one launch of a workload: the launch under ncu, and what its report says.
 
-use super::ProfileSession;
+use super::Profiling;
 use super::under_ncu::{Ran, UnderNcu};
+use crate::judge::processes::as_kernel_output;
 use crate::outcome::Stop;
 use crate::problem::Problem;
 use crate::profile::ncu::{Counters, Ncu, Page};
@@ -26,14 +27,14 @@ pub struct Counted {
     pub launched: Option<Launched>,
 }
 
-impl ProfileSession<'_> {
+impl Profiling<'_> {
     /// Starts ncu for the candidate's kernels, and for this entry if the image names any.
     pub(super) fn under_ncu<'n>(&self, ncu: &'n Ncu, entry: &str) -> Result<UnderNcu<'n>, Stop> {
         let mut kernels = self.kernels.clone();
         if !kernels.is_empty() && !kernels.iter().any(|kernel| kernel == entry) {
             kernels.push(entry.to_owned());
         }
-        UnderNcu::new(ncu, kernels, self.cache_dir)
+        UnderNcu::new(ncu, kernels, &self.session.cache_dir)
     }
 
     /// Launches the workloads under ncu, one after the other. The inner error says why there are no
@@ -47,8 +48,9 @@ impl ProfileSession<'_> {
         out: &mut Writer,
     ) -> Result<Result<Vec<Launched>, String>, Stop> {
         let mut launched = Vec::new();
-        let limit = self.request.limit * cases.len() as u32;
-        let ran = under_ncu.run(&self.worker_start(), counters, limit, |worker| {
+        let limit = self.asked.limit * cases.len() as u32;
+        let output = as_kernel_output(self.session.sink.writer());
+        let ran = under_ncu.run(self.session, output, counters, limit, |worker| {
             self.launch(problem, worker, cases, &mut launched, out)
         })?;
         match ran {
@@ -72,7 +74,7 @@ impl ProfileSession<'_> {
         (number, case): (usize, &ProfileCase),
         out: &mut Writer,
     ) -> Result<Result<Counted, String>, Stop> {
-        let set = self.request.set;
+        let set = self.asked.set;
         let began = Instant::now();
         let under_ncu = self.under_ncu(ncu, &case.entry)?;
         let launched =
@@ -119,7 +121,7 @@ impl ProfileSession<'_> {
             missing.extend(read.missing);
             lines = read.lines;
             for line in &mut lines {
-                line.file = shown_files::shown(&line.file, self.options);
+                line.file = shown_files::shown(&line.file, &self.session.request);
             }
         }
         let origin = Origin::Counters {
@@ -149,21 +151,21 @@ impl ProfileSession<'_> {
     /// Copies the report, and ncu's text, to the profile if that is wanted. Returns the report's
     /// name.
     fn keep(&self, ncu: &Ncu, report: &Path) -> Result<Option<String>, Stop> {
-        let request = self.request;
+        let asked = self.asked;
         let failed = |path: &Path, error: std::io::Error| {
             Stop::Lab(format!("{} cannot be written: {error}", path.display()))
         };
-        if request.writes_text {
+        if asked.writes_text {
             let (text, path) = (
                 ncu.text(report).map_err(Stop::Lab)?,
-                request.out.join(file::TEXT),
+                asked.out.join(file::TEXT),
             );
             std::fs::write(&path, text).map_err(|error| failed(&path, error))?;
         }
-        if !request.keeps_report {
+        if !asked.keeps_report {
             return Ok(None);
         }
-        let path = request.out.join(file::REPORT);
+        let path = asked.out.join(file::REPORT);
         std::fs::copy(report, &path).map_err(|error| failed(&path, error))?;
         Ok(Some(file::REPORT.to_owned()))
     }

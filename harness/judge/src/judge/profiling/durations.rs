@@ -1,6 +1,6 @@
 //! `--workloads all`: how long a launch of each workload takes under ncu.
 
-use super::{ProfileSession, write};
+use super::{Profiling, write};
 use crate::outcome::Stop;
 use crate::problem::Problem;
 use crate::profile::ncu::{Counters, Ncu, Page};
@@ -10,7 +10,7 @@ use crate::worker::Launched;
 use lab_protocol::profile::{VERSION, WorkloadDuration, WorkloadDurations};
 use lab_protocol::report::Writer;
 
-impl ProfileSession<'_> {
+impl Profiling<'_> {
     /// Launches every workload once under ncu and writes profile-workloads.json. Without counters
     /// there are no durations.
     pub(super) fn time_all(
@@ -41,11 +41,11 @@ impl ProfileSession<'_> {
         let durations = WorkloadDurations {
             version: VERSION,
             tool: format!("ncu {}", ncu.version),
-            device: self.device.name.clone(),
+            device: self.session.device.name.clone(),
             workloads,
             mean_us,
         };
-        write(&self.request.out, file::WORKLOADS, &durations)?;
+        write(&self.asked.out, file::WORKLOADS, &durations)?;
         out.line("profile", file::WORKLOADS)?;
         Ok(())
     }

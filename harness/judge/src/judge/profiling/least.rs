@@ -1,18 +1,20 @@
 //! What the profiled workload costs at least, and how the profiled launch differs from a launch of
 //! a run.
 
-use super::ProfileSession;
-use crate::probe;
+use super::Profiling;
+use crate::judge::session::Session;
 use crate::profile::workload::ProfileCase;
 use lab_protocol::profile::LeastWork;
 
-impl ProfileSession<'_> {
+impl Profiling<'_> {
     /// The bytes and operations that the problem names, with the floor that the verdict uses where
     /// the device was probed.
     pub(super) fn least(&self, case: &ProfileCase) -> Option<LeastWork> {
         let demand = &case.demand;
-        let figures = probe::load(self.cache_dir, self.device);
-        let bounds = figures.map(|figures| figures.bounds(demand, self.device.l2_bytes));
+        let Session {
+            figures, device, ..
+        } = self.session;
+        let bounds = figures.map(|figures| figures.bounds(demand, device.l2_bytes));
         let is_known = demand.reads + demand.writes + demand.flops > 0.0;
         is_known.then(|| LeastWork {
             read_bytes: demand.reads,

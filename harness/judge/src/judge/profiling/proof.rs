@@ -1,33 +1,26 @@
 //! The proof that counters can be read here: ncu reads one counter of a tiny kernel. The answer is
 //! kept for a while.
 
-use super::under_ncu::{Ran, UnderNcu, WorkerStart};
-use crate::compiler::SNAPSHOTS;
+use super::under_ncu::{Ran, UnderNcu};
 use crate::device_lock::DeviceUse;
-use crate::judge::device_access::DeviceAccess;
 use crate::judge::kernel_builder::KernelBuilder;
-use crate::judge::processes::{arch, cache_dir, start_compiler, start_worker};
-use crate::options::JudgeOptions;
+use crate::judge::processes::no_output;
+use crate::judge::session::{Opened, Session};
 use crate::outcome::Stop;
-use crate::process::private_folder::{self, PrivateFolder};
+use crate::process::private_folder;
 use crate::profile::ncu::{Counters, Ncu, Page};
 use crate::profile::proofs::{self, Subject};
-use crate::profile::{PROOF_LIMIT, metrics, permission, raw, tiny};
+use crate::profile::{metrics, permission, raw, tiny};
 use crate::sink::SharedSink;
-use lab_device::DeviceInfo;
 use lab_protocol::report::Writer;
-use lab_protocol::{Language, Target};
+use lab_protocol::{JudgeRequest, Language, ProfileRequest};
 use lab_system::lifetime;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The device and the programs of a proof.
 pub struct Proving<'a> {
-    pub options: &'a JudgeOptions,
-    pub target: Target,
-    pub device: &'a DeviceInfo,
-    pub cache_dir: &'a Path,
+    pub session: &'a Session,
     pub ncu: &'a Ncu,
     /// How long ncu may take.
     pub limit: Duration,
@@ -43,9 +36,9 @@ impl Proving<'_> {
         tries_again: bool,
         out: &mut Writer,
     ) -> Result<Result<(), String>, Stop> {
-        let subject = Subject::of(self.device, self.ncu);
+        let subject = Subject::of(&self.session.device, self.ncu);
         let now = super::now().unwrap_or(0);
-        let kept = proofs::load(self.cache_dir, &subject, now);
+        let kept = proofs::load(&self.session.cache_dir, &subject, now);
         match kept {
             Some((proof, age)) if !(tries_again && proof.refused.is_some()) => {
                 return Ok(proof.refused.map_or(Ok(()), |why| Err(with_age(&why, age))));
@@ -60,8 +53,8 @@ impl Proving<'_> {
                 "counters can be read: ncu counted a tiny kernel in {took:.1} s"
             ))?;
         }
-        if let Err(error) = proofs::store(self.cache_dir, &subject, now, &shown) {
-            let folder = self.cache_dir.display();
+        if let Err(error) = proofs::store(&self.session.cache_dir, &subject, now, &shown) {
+            let folder = self.session.cache_dir.display();
             out.text(&format!(
                 "whether counters can be read is not kept: {folder} cannot be written: {error}"
             ))?;
@@ -87,15 +80,11 @@ impl Proving<'_> {
             )
         };
         let mut run = || -> Result<Ran, Stop> {
-            let image = self.build(builder)?;
-            let under_ncu = UnderNcu::new(ncu, vec![tiny::ENTRY.to_owned()], self.cache_dir)?;
-            let start = WorkerStart {
-                options: self.options,
-                target: self.target,
-                cache_dir: self.cache_dir,
-                forward: Arc::new(|_: &str| {}),
-            };
-            let ran = under_ncu.run(&start, Counters::Duration, self.limit, |worker| {
+            let image = builder.own_source("tiny.cu", tiny::SOURCE, tiny::HEADER)?;
+            let (session, kernels) = (self.session, vec![tiny::ENTRY.to_owned()]);
+            let under_ncu = UnderNcu::new(ncu, kernels, &session.cache_dir)?;
+            let counters = Counters::Duration;
+            let ran = under_ncu.run(session, no_output(), counters, self.limit, |worker| {
                 let module = worker.load(&image.path)?;
                 worker.launch(&tiny::launch(module)).map(drop)
             })?;
@@ -127,29 +116,12 @@ impl Proving<'_> {
             Err(stop) => Err(cannot(stop.to_string())),
         }
     }
-
-    fn build(&self, builder: &mut KernelBuilder) -> Result<lab_device::Image, Stop> {
-        let failed = |e: std::io::Error| {
-            Stop::Lab(format!(
-                "tiny.cu cannot be written in {}: {e}",
-                self.cache_dir.display()
-            ))
-        };
-        let folder = PrivateFolder::new_in(&self.cache_dir.join(SNAPSHOTS)).map_err(failed)?;
-        let source = folder.path().join("tiny.cu");
-        std::fs::write(&source, tiny::SOURCE).map_err(failed)?;
-        builder.reference(&source, tiny::HEADER)
-    }
 }
 
 /// Forgets that counters can be read, because a launch of the candidate has shown otherwise.
-pub fn forget(
-    device: &DeviceInfo,
-    ncu: &Ncu,
-    cache_dir: &Path,
-    out: &mut Writer,
-) -> Result<(), Stop> {
-    match proofs::forget(cache_dir, &Subject::of(device, ncu)) {
+pub fn forget(session: &Session, ncu: &Ncu, out: &mut Writer) -> Result<(), Stop> {
+    let cache_dir = &session.cache_dir;
+    match proofs::forget(cache_dir, &Subject::of(&session.device, ncu)) {
         Ok(()) => Ok(()),
         Err(error) => Ok(out.text(&format!(
             "{} cannot be written, so the next profile starts with this ncu, too: {error}",
@@ -171,43 +143,32 @@ fn with_age(why: &str, seconds: u64) -> String {
 /// Whether this user can read counters with this ncu, for `lab doctor`: a refusal that was kept
 /// does not count. The error says why not, and what to do. If a signal ends the calling process, it
 /// ends its children first.
-pub fn counters_are_readable(options: &JudgeOptions, ncu: &Ncu) -> Result<(), String> {
-    try_to_prove(options, ncu).unwrap_or_else(|stop| Err(stop.to_string()))
+pub fn counters_are_readable(request: JudgeRequest, ncu: &Ncu) -> Result<(), String> {
+    try_to_prove(request, ncu).unwrap_or_else(|stop| Err(stop.to_string()))
 }
 
-fn try_to_prove(options: &JudgeOptions, ncu: &Ncu) -> Result<Result<(), String>, Stop> {
+fn try_to_prove(request: JudgeRequest, ncu: &Ncu) -> Result<Result<(), String>, Stop> {
     lifetime::kill_children_on_signals(private_folder::remove_own)?;
     // `lab doctor` prints findings and nothing else.
     let sink = SharedSink::new(std::io::sink());
-    let cache_dir = cache_dir(options)?;
-    let target = lab_device::resolve(options.device);
-    let device = start_worker(options, Language::Cuda, target, &sink)?
-        .ready()?
-        .info()
-        .clone();
+    let Opened {
+        session,
+        mut builder,
+        worker,
+    } = Session::open(&Arc::new(request), &sink, Language::Cuda, true)?;
+    drop(worker);
     // Held to the end: a profiled launch beside a measurement would disturb it.
-    let lock = DeviceAccess::of(&device, &cache_dir).try_get(DeviceUse::Launching)?;
-    if lock.is_none() && !device.emulated {
+    let lock = session.access.try_get(DeviceUse::Launching)?;
+    if lock.is_none() && !session.device.emulated {
         return Ok(Err(
             "another run measures on the GPU now, so it was not tried: `lab doctor` again after its end"
                 .into(),
         ));
     }
-    let compiler = start_compiler(options, target, &sink)?;
-    let arch = arch(options, &device);
-    let mut builder = KernelBuilder {
-        compiler: Some(compiler),
-        options,
-        cache_dir: &cache_dir,
-        arch,
-    };
     let proving = Proving {
-        options,
-        target,
-        device: &device,
-        cache_dir: &cache_dir,
+        session: &session,
         ncu,
-        limit: PROOF_LIMIT,
+        limit: ProfileRequest::PROOF_LIMIT,
     };
     proving.prove(&mut builder, true, &mut sink.writer())
 }

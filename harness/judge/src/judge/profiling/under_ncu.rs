@@ -1,7 +1,7 @@
 //! One start of a worker under ncu: the launches, ncu's log, and the report.
 
 use crate::check::read_findings;
-use crate::options::JudgeOptions;
+use crate::judge::session::Session;
 use crate::outcome::Stop;
 use crate::process::child::LineSink;
 use crate::process::exec_wrapper;
@@ -10,7 +10,6 @@ use crate::profile::file;
 use crate::profile::log::{self, Failure};
 use crate::profile::ncu::{Counters, Ncu, Page};
 use crate::worker::{StartingWorker, WatchingTool, Worker};
-use lab_protocol::Target;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -20,15 +19,6 @@ const WRITE_LIMIT: Duration = Duration::from_secs(120);
 /// Most bytes of ncu's log and of its report that are read.
 const LOG_LIMIT: u64 = 4 << 20;
 const REPORT_LIMIT: u64 = 1 << 30;
-
-/// How the worker is started.
-pub struct WorkerStart<'a> {
-    pub options: &'a JudgeOptions,
-    pub target: Target,
-    pub cache_dir: &'a Path,
-    /// Takes what the kernel prints.
-    pub forward: LineSink,
-}
 
 /// What ncu made of the launches.
 pub enum Ran {
@@ -87,11 +77,12 @@ impl<'a> UnderNcu<'a> {
         String::from_utf8_lossy(&log).into_owned()
     }
 
-    /// Starts a worker under ncu, has it make the launches, and waits for the report. All launches
+    /// Starts a worker of the session under ncu, has it make the launches, and waits for the report. All launches
     /// together may take `limit`.
     pub fn run(
         &self,
-        start: &WorkerStart,
+        session: &Session,
+        output: LineSink,
         counters: Counters,
         limit: Duration,
         launch: impl FnOnce(&mut Worker) -> Result<(), Stop>,
@@ -106,20 +97,7 @@ impl<'a> UnderNcu<'a> {
             is_profiler: true,
         };
         let began = Instant::now();
-        let WorkerStart {
-            options,
-            target,
-            cache_dir,
-            forward,
-        } = start;
-        let started = Worker::start_under_tool(
-            &options.worker,
-            &tool,
-            *target,
-            limit,
-            cache_dir,
-            forward.clone(),
-        );
+        let started = session.start_under_tool(&tool, limit, output);
         let ran = started
             .and_then(StartingWorker::ready)
             .and_then(|mut worker| {

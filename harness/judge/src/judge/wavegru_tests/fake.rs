@@ -1,7 +1,6 @@
 //! A device that knows the answers, and what the judge does with a problem on it.
 
 use crate::judge::measuring::{self, Candidate};
-use crate::measure::plan::Plan;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::wavegru::config::WaveGruConfig;
 use crate::problem::wavegru::launcher::WORK_BYTES;
@@ -13,6 +12,7 @@ use crate::problem::{ProblemContext, wavegru};
 use crate::testing;
 use crate::worker::{Worker, statement_encoding};
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
+use lab_protocol::plan::Plan;
 use lab_protocol::testing::Log;
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -2,9 +2,9 @@
 
 use super::{Profiled, RECORDED, read};
 use crate::support::Judged;
-use lab_judge::ProfileRequest;
 use lab_judge::profile::ncu::Ncu;
 use lab_protocol::Exit;
+use lab_protocol::ProfileRequest;
 use lab_protocol::profile::{Origin, ProfileSet};
 use std::time::Duration;
 
@@ -123,7 +123,7 @@ fn the_doctor_tries_again_after_a_refusal() {
     let folder = Profiled::new(&[("tiny-mode", "refused")]);
     profiled(&folder);
     let ncu = Ncu::at(folder.ncu.path().join("ncu")).unwrap();
-    let readable = || lab_judge::judge::counters_are_readable(&folder.problem.options(), &ncu);
+    let readable = || lab_judge::judge::counters_are_readable(folder.problem.options(), &ncu);
     assert!(readable().unwrap_err().contains("ERR_NVGPUCTRPERM"));
     std::fs::write(folder.ncu.path().join("tiny-mode"), "").unwrap();
     assert_eq!(readable(), Ok(()));

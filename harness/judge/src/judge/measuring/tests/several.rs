@@ -137,7 +137,7 @@ fn report(each: Each, beside: bool, disturbed: bool) -> Report {
     };
     let mut problem = SeveralScript { script, each };
     // 20 blocks, however fast the machine is.
-    let trials = Some(Trials {
+    let trials = Some(Discipline {
         warm_up: 0,
         iterations: 40,
         trials: 1,

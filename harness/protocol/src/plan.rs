@@ -1,6 +1,8 @@
 //! How long to measure: a budget of time on save, a number of trials and launches for
 //! `lab bench --verdict`.
 
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::time::Duration;
 
 pub use lab_stats::speed::LEAST_BLOCKS;
@@ -14,7 +16,7 @@ const EXTENSION: u32 = 3;
 /// How long to measure, from the settings.
 ///
 /// ```
-/// use lab_judge::measure::plan::{Plan, SoFar};
+/// use lab_protocol::plan::{Plan, SoFar};
 /// use std::time::Duration;
 ///
 /// let plan = Plan::default();
@@ -22,7 +24,7 @@ const EXTENSION: u32 = 3;
 /// // After three blocks with a narrow interval a save is measured long enough.
 /// assert!(!plan.goes_on(&SoFar { blocks: 3, half_width: 0.002, undecided: false }, Duration::from_millis(10)));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Time that the timed launches may take.
     pub budget: Duration,
@@ -33,7 +35,7 @@ pub struct Plan {
     pub half_width: f64,
     /// `None` on save: the budget and the width decide. Otherwise as many launches as this says,
     /// and the budget is a limit.
-    pub trials: Option<Trials>,
+    pub trials: Option<Discipline>,
 }
 
 /// What a measurement shows so far.
@@ -47,15 +49,36 @@ pub struct SoFar {
     pub undecided: bool,
 }
 
-/// How many launches `lab bench --verdict` takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trials {
+/// How many launches of each workload are timed.
+///
+/// ```
+/// use lab_protocol::plan::Discipline;
+/// assert_eq!(Discipline::default().to_string(), "3/100/5");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discipline {
     /// Untimed launches at the beginning of each process of the candidate.
     pub warm_up: usize,
-    /// Timed launches of the candidate in a trial.
+    /// Timed launches of the candidate in a trial, at least 1.
     pub iterations: usize,
-    /// Trials. Each begins with a new process of the candidate.
+    /// Trials, at least 1. Each begins with a new process of the candidate.
     pub trials: usize,
+}
+
+impl Default for Discipline {
+    fn default() -> Self {
+        Discipline {
+            warm_up: 3,
+            iterations: 100,
+            trials: 5,
+        }
+    }
+}
+
+impl fmt::Display for Discipline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.warm_up, self.iterations, self.trials)
+    }
 }
 
 /// One launch, in which a new process loads what it loads lazily.
@@ -169,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_full_discipline_takes_all_its_launches_however_narrow_the_interval() {
-        let trials = Some(Trials {
+        let trials = Some(Discipline {
             warm_up: 3,
             iterations: 99,
             trials: 5,
