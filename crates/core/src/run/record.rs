@@ -107,7 +107,7 @@ impl HeldOut {
     /// so.
     pub fn judged_workloads(&self) -> Option<JudgedWorkloads> {
         let (_, value) = self.results.iter().find(|(key, _)| key == "workloads")?;
-        Report::read(&format!("workloads: {value}\n")).judged_workloads()
+        JudgedWorkloads::of_value(value)
     }
 
     /// Whether the check passed this many sealed runs.
@@ -250,13 +250,13 @@ impl Record {
     pub fn report(&self) -> Report {
         let mut report = Report::default();
         for (key, value) in &self.results {
-            report.push_line(&format!("{key}: {value}"));
+            report.push(key, value);
         }
         for row in &self.workloads {
-            report.push_line(&format!("workload: {row}"));
+            report.push("workload", row);
         }
         for text in self.verdict.iter().flat_map(|v| &v.caveats) {
-            report.push_line(&format!("caveat: {text}"));
+            report.push("caveat", text);
         }
         report
     }

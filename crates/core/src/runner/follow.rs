@@ -128,7 +128,7 @@ impl Follow {
         let correct =
             self.report.correctness() == Some(true) && self.report.failing_gate().is_none();
         if let Some(doubt) = self.report.doubt().filter(|_| correct).map(str::to_owned) {
-            self.report.push_line(&format!("caveat: {doubt}"));
+            self.report.push("caveat", &doubt);
             self.report_grew = true;
         }
     }

@@ -192,10 +192,20 @@ const LIKE: usize = 100;
 impl Report {
     /// Reads one line, without its newline. Returns whether it was a result line.
     pub fn push_line(&mut self, line: &str) -> bool {
-        let Some(ResultLine { key, value }) = parse(line) else {
-            self.note_diagnostic(line);
-            return false;
-        };
+        match parse(line) {
+            Some(ResultLine { key, value }) => {
+                self.push(key, value);
+                true
+            }
+            None => {
+                self.note_diagnostic(line);
+                false
+            }
+        }
+    }
+
+    /// Takes in a result line that is split already.
+    pub fn push(&mut self, key: &str, value: &str) {
         match key {
             "stopped" => {
                 self.note_diagnostic(value);
@@ -220,7 +230,6 @@ impl Report {
                 .filter(|stage| *stage != Stage::Done)
                 .or(self.reached);
         }
-        true
     }
 
     /// Keeps a compiler's message. A compiler that builds a file several times says the same each

@@ -126,6 +126,17 @@ pub struct JudgedWorkloads {
 }
 
 impl JudgedWorkloads {
+    /// Reads the value of a line `workloads:`.
+    pub fn of_value(value: &str) -> Option<JudgedWorkloads> {
+        let of = super::attribute(value, "of")?.parse().ok()?;
+        let when = super::attribute(value, "when")?.parse().ok()?;
+        let judged = super::first_word(value)
+            .parse()
+            .ok()
+            .filter(|judged| *judged <= of)?;
+        Some(JudgedWorkloads { judged, of, when })
+    }
+
     /// The number of judged workloads, if some were left to later occasions.
     pub fn part(self) -> Option<usize> {
         (self.judged < self.of).then_some(self.judged)
@@ -149,14 +160,7 @@ impl Report {
     /// assert_eq!(judged.to_string(), "3 of 54 workloads judged");
     /// ```
     pub fn judged_workloads(&self) -> Option<JudgedWorkloads> {
-        let line = self.value("workloads")?;
-        let of = super::attribute(line, "of")?.parse().ok()?;
-        let when = super::attribute(line, "when")?.parse().ok()?;
-        let judged = super::first_word(line)
-            .parse()
-            .ok()
-            .filter(|judged| *judged <= of)?;
-        Some(JudgedWorkloads { judged, of, when })
+        JudgedWorkloads::of_value(self.value("workloads")?)
     }
 
     /// What was measured of each workload, in the order of the lines; of at most [`MOST`].
