@@ -1,7 +1,6 @@
 //! What a judge is asked to do. The lab sends a request as one line of JSON on the judge's stdin;
-//! `lab harness FOLDER` makes one from what a person types.
-
-mod path_text;
+//! `lab harness FOLDER` makes one from what a person types. Its paths are UTF-8, as those that the
+//! judge sends to its compiler.
 
 use crate::compile_options::CompileOptions;
 use crate::language::Language;
@@ -23,19 +22,15 @@ const PEER_LIMIT: Duration = Duration::from_secs(5 * 60);
 pub struct JudgeRequest {
     pub kind: JudgeKind,
     /// The problem's folder.
-    #[serde(with = "path_text")]
     pub folder: PathBuf,
     /// The file to judge; `None` is kernel.cu in `folder`, or kernel.py if only that is there.
-    #[serde(with = "path_text")]
     pub kernel: Option<PathBuf>,
     /// The path that messages show for the kernel; `None` is the kernel's own path.
     pub shown_as: Option<String>,
     /// Folders that stand for the repository: the compiler may read them, so the kernel may include
     /// what is in them.
-    #[serde(with = "path_text")]
     pub roots: Vec<PathBuf>,
     /// Further files and folders that the compiler may read, because a trusted lab.toml names them.
-    #[serde(with = "path_text")]
     pub readable: Vec<PathBuf>,
     /// The folder is trusted: the kernel may run where no sandbox holds it back, and the compiler
     /// may come from the folder's own `.venv`.
@@ -46,20 +41,17 @@ pub struct JudgeRequest {
     /// The architecture to build for, as in `sm_90`; `None` is the device's own.
     pub arch: Option<String>,
     /// Folder for what outlives a run; `None` is `lab` in the user's cache folder.
-    #[serde(with = "path_text")]
     pub cache_dir: Option<PathBuf>,
     /// The workloads that are checked and timed: those of this occasion and of the ones before it.
     /// A check on sealed inputs checks all, and times these.
     pub when: When,
     /// Folder into which every tensor is written as .npy; `None` writes none.
-    #[serde(with = "path_text")]
     pub dump: Option<PathBuf>,
     /// Limit for the build, and for each launch.
     pub time_limit: Duration,
     /// The seed of inputs, start states and orders, to repeat a run; `None` draws a seed.
     pub seed: Option<u64>,
     /// The kernel to compare with, or its folder; `None` compares with nothing.
-    #[serde(with = "path_text")]
     pub incumbent: Option<PathBuf>,
     /// Also times the candidate beside the problem's peers.
     pub peers: bool,
@@ -70,11 +62,9 @@ pub struct JudgeRequest {
     pub plan: Plan,
     /// The Python that runs Python kernels and a reference.py: a path, or a name that PATH leads
     /// to.
-    #[serde(with = "path_text")]
     pub python: PathBuf,
     /// The socket of a parent on standby that is this Python (`lab_harness.standby`); `None` starts
     /// each worker anew.
-    #[serde(with = "path_text")]
     pub python_standby: Option<PathBuf>,
     /// Limit for the start of that Python, and for executing a source, which imports its packages.
     pub load_limit: Duration,
@@ -102,7 +92,6 @@ pub enum JudgeKind {
     Check {
         tools: Vec<Tool>,
         /// The compute-sanitizer to use; `None` searches for it.
-        #[serde(with = "path_text")]
         sanitizer: Option<PathBuf>,
     },
     /// Profiles one launch of the kernel.
@@ -118,14 +107,12 @@ pub struct ProfileRequest {
     /// timed one. `all` only reads the duration of every timed workload.
     pub workload: Option<String>,
     /// The folder for profile.json, which exists.
-    #[serde(with = "path_text")]
     pub out: PathBuf,
     /// Also writes ncu's report into that folder.
     pub keeps_report: bool,
     /// Also writes ncu's own text into that folder.
     pub writes_text: bool,
     /// The ncu to use, on any device; `None` searches for one where the device is a GPU.
-    #[serde(with = "path_text")]
     pub ncu: Option<PathBuf>,
     /// How long ncu may take for its launch.
     pub limit: Duration,
@@ -168,7 +155,6 @@ impl ProfileRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// The executable.
-    #[serde(with = "path_text")]
     pub path: PathBuf,
     pub args: Vec<String>,
 }
@@ -306,8 +292,6 @@ fn only_kernel(folder: &Path) -> PathBuf {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn a_folder_with_only_a_kernel_in_python_means_it() {
@@ -335,8 +319,8 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_read_as_it_was_sent_with_paths_that_are_not_utf_8() {
-        let odd = PathBuf::from(OsStr::from_bytes(b"odd \xff folder"));
+    fn a_request_is_one_line_and_is_read_as_it_was_sent() {
+        let odd = PathBuf::from("odd \n folder");
         let options = ["-O3".to_owned(), "-DTILE=32".to_owned()];
         let request = JudgeRequest {
             kind: JudgeKind::Profile(ProfileRequest::new(ProfileSet::Full, odd.join("out"))),
