@@ -2,13 +2,12 @@
 //! where this process is killed halfway. [`crate::leftovers`] removes the file that a killed
 //! process leaves.
 
-use crate::temporary;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use std::fs::{File, Permissions};
+use crate::root::Root;
+use rustix::io::Errno;
+use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use tempfile::{NamedTempFile, TempPath};
 
 /// Replaces the file at `target`, or creates it with the mode that the user's umask leaves of 666.
 /// The bytes are on disk before this returns. On an error the old file is unchanged.
@@ -21,10 +20,7 @@ use tempfile::{NamedTempFile, TempPath};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = NewFile::beside(target)?;
-    file.write_all(bytes)?;
-    file.sync()?;
-    file.replace(target)
+    Root::new(folder_of(target)).replace(name_of(target)?, bytes)
 }
 
 /// [`replace`] for a file that can be made again: creates its folder too, and does not wait for the
@@ -32,10 +28,10 @@ pub fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
 /// the user may read the file.
 pub fn replace_in_cache(target: &Path, bytes: &[u8]) -> io::Result<()> {
     std::fs::create_dir_all(folder_of(target))?;
-    let mut file = NewFile::beside(target)?;
-    file.set_permissions(Permissions::from_mode(0o600))?;
-    file.write_all(bytes)?;
-    file.replace(target)
+    Root::new(folder_of(target)).replace_by(name_of(target)?, |new| {
+        new.set_permissions(Permissions::from_mode(0o600))?;
+        new.write_all(bytes)
+    })
 }
 
 /// The folder of a file; `.` for a bare name.
@@ -45,72 +41,10 @@ fn folder_of(file: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// A file without a name yet, in the folder of the file that it will replace. Dropping it removes
-/// it.
-#[derive(Debug)]
-pub struct NewFile(NamedTempFile);
-
-impl NewFile {
-    /// Creates the file in the folder of `target`, which must exist.
-    pub fn beside(target: &Path) -> io::Result<NewFile> {
-        temporary::create(
-            folder_of(target),
-            &temporary::suffix(target),
-            |builder, folder| {
-                // Without this only the user could read the file.
-                builder.permissions(Permissions::from_mode(0o666));
-                let file = builder.tempfile_in(folder)?;
-                let held = file.as_file().try_clone()?;
-                Ok((NewFile(file), held))
-            },
-        )
-        .map(|(file, _)| file)
-    }
-
-    /// Sets the mode, whatever the umask is.
-    pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
-        self.file().set_permissions(permissions)
-    }
-
-    pub fn file(&self) -> &File {
-        self.0.as_file()
-    }
-
-    /// Waits until the bytes are on disk.
-    pub fn sync(&self) -> io::Result<()> {
-        self.file().sync_data()
-    }
-
-    /// Gives the file its name.
-    pub fn replace(self, target: &Path) -> io::Result<()> {
-        self.0
-            .persist(target)
-            .map(drop)
-            .map_err(|error| error.error)
-    }
-
-    /// Gives the file its name and returns the path of the old file, which the caller may still
-    /// read: it holds what was written last under that name. `None` where there was no old file or
-    /// the file system cannot exchange two files; the new file has the name then too.
-    pub fn exchange(self, target: &Path) -> io::Result<Option<TempPath>> {
-        let new = self.0.into_temp_path();
-        if renameat_with(CWD, &*new, CWD, target, RenameFlags::EXCHANGE).is_ok() {
-            return Ok(Some(new));
-        }
-        new.persist(target)
-            .map(|()| None)
-            .map_err(|error| error.error)
-    }
-}
-
-impl Write for NewFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
+fn name_of(file: &Path) -> io::Result<&Path> {
+    file.file_name()
+        .map(Path::new)
+        .ok_or_else(|| Errno::ISDIR.into())
 }
 
 #[cfg(test)]
@@ -154,15 +88,17 @@ mod tests {
     fn an_exchange_returns_what_had_the_name() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("file");
+        let root = Root::new(temp.path());
+        let mode = Permissions::from_mode(0o640);
         let exchange = |text: &str| {
-            let mut file = NewFile::beside(&path).unwrap();
-            file.write_all(text.as_bytes()).unwrap();
-            file.exchange(&path).unwrap()
+            let file = Path::new("file");
+            root.exchange(file, text.as_bytes(), mode.clone()).unwrap()
         };
         assert!(exchange("one").is_none());
         // Not every file system can exchange.
         if let Some(old) = exchange("another") {
             assert_eq!(fs::read_to_string(&old).unwrap(), "one");
+            fs::remove_file(old).unwrap();
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), "another");
         assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);

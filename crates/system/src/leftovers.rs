@@ -87,10 +87,8 @@ pub fn sweep(files: &Root, folder: &Path) -> usize {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::atomic_file::NewFile;
     use crate::temporary::TemporaryFolder;
     use std::fs;
-    use std::io::Write;
     use std::os::unix::fs::symlink;
 
     fn names(folder: &Path) -> Vec<String> {
@@ -109,13 +107,16 @@ mod tests {
         fs::write(temp.path().join(left[0]), "half").unwrap();
         fs::create_dir(temp.path().join(left[1])).unwrap();
         fs::write(temp.path().join(left[1]).join("inside"), "x").unwrap();
-        let mut file = NewFile::beside(&temp.path().join("record.json")).unwrap();
-        file.write_all(b"in use").unwrap();
         let folder = TemporaryFolder::inside(temp.path()).unwrap();
-        assert_eq!(names(temp.path()).len(), 4);
-        assert_eq!(sweep(&Root::new(temp.path()), Path::new("")), 2);
-        assert_eq!(names(temp.path()).len(), 2, "{:?}", names(temp.path()));
-        file.replace(&temp.path().join("record.json")).unwrap();
+        let root = Root::new(temp.path());
+        root.replace_with(Path::new("record.json"), |out| {
+            out.write_all(b"in use")?;
+            assert_eq!(names(temp.path()).len(), 4);
+            assert_eq!(sweep(&root, Path::new("")), 2);
+            assert_eq!(names(temp.path()).len(), 2, "{:?}", names(temp.path()));
+            Ok(())
+        })
+        .unwrap();
         assert!(folder.path().is_dir());
         drop(folder);
         assert_eq!(names(temp.path()), ["record.json"]);

@@ -12,7 +12,7 @@ mod refused;
 mod resolve;
 mod tree;
 
-pub use open_folder::{FileStamp, OpenFolder};
+pub use open_folder::{OpenFolder, Stamp};
 pub use refused::{Refused, refusal};
 
 use crate::temporary;
@@ -192,7 +192,36 @@ impl Root {
         })
     }
 
-    fn replace_by(
+    /// Replaces a file in one step by one with these bytes and this mode, whatever the umask is.
+    /// Returns the path of the old file, which the caller may still read and has to remove: it
+    /// holds what was written last under that name. `None` where there was no old file or the file
+    /// system cannot exchange two files; the new file has the name then too.
+    pub fn exchange(
+        &self,
+        file: &Path,
+        bytes: &[u8],
+        mode: Permissions,
+    ) -> io::Result<Option<PathBuf>> {
+        let (folder, name) = self.folder_of(file)?;
+        let (mut new, path) = self.new_file(&folder, &name)?;
+        let exchange = || -> io::Result<Option<PathBuf>> {
+            new.set_permissions(mode)?;
+            new.write_all(bytes)?;
+            fdatasync(&new)?;
+            if renameat_with(&folder, &path, &folder, &name, RenameFlags::EXCHANGE).is_ok() {
+                return Ok(Some(self.path.join(file).with_file_name(&path)));
+            }
+            renameat(&folder, &path, &folder, &name)?;
+            Ok(None)
+        };
+        let exchanged = exchange();
+        if exchanged.is_err() {
+            let _ = unlinkat(&folder, &path, AtFlags::empty());
+        }
+        exchanged
+    }
+
+    pub(crate) fn replace_by(
         &self,
         file: &Path,
         write: impl FnOnce(&mut File) -> io::Result<()>,

@@ -21,26 +21,6 @@ const RANDOM: usize = 12;
 /// How often an entry is created that a sweep removes before its lock is taken.
 const ATTEMPTS: usize = 8;
 
-/// Creates an entry in `folder` and locks it. `make` creates it with the builder's name and returns
-/// it with an open handle. The lock lasts until the handle and all its clones are dropped.
-pub(crate) fn create<T>(
-    folder: &Path,
-    suffix: &str,
-    make: impl Fn(&mut Builder<'_, '_>, &Path) -> io::Result<(T, File)>,
-) -> io::Result<(T, File)> {
-    for _ in 0..ATTEMPTS {
-        let mut builder = Builder::new();
-        builder.prefix(PREFIX).rand_bytes(RANDOM).suffix(suffix);
-        let (made, handle) = make(&mut builder, folder)?;
-        if is_still_there(&handle)? {
-            return Ok((made, handle));
-        }
-    }
-    Err(io::Error::other(
-        "a new file was removed each time it was created",
-    ))
-}
-
 /// A folder for files that are needed only for a while. Dropping it removes it with everything in
 /// it.
 #[derive(Debug)]
@@ -52,15 +32,23 @@ pub struct TemporaryFolder {
 impl TemporaryFolder {
     /// Creates an empty folder inside `parent`, which must exist. Only the user may open it.
     pub fn inside(parent: &Path) -> io::Result<TemporaryFolder> {
-        let (folder, lock) = create(parent, "", |builder, parent| {
-            let folder = builder.tempdir_in(parent)?;
-            let handle = File::open(folder.path())?;
-            Ok((folder, handle))
-        })?;
-        Ok(TemporaryFolder {
-            folder,
-            _lock: lock,
-        })
+        for _ in 0..ATTEMPTS {
+            let mut builder = Builder::new();
+            let folder = builder
+                .prefix(PREFIX)
+                .rand_bytes(RANDOM)
+                .tempdir_in(parent)?;
+            let lock = File::open(folder.path())?;
+            if is_still_there(&lock)? {
+                return Ok(TemporaryFolder {
+                    folder,
+                    _lock: lock,
+                });
+            }
+        }
+        Err(io::Error::other(
+            "a new folder was removed each time it was created",
+        ))
     }
 
     pub fn path(&self) -> &Path {
@@ -68,7 +56,7 @@ impl TemporaryFolder {
     }
 }
 
-/// The end of a name that [`create`] gives: the name of the file that is replaced. `None` for any
+/// The end of the name of such an entry: the name of the file that is replaced; empty for a folder. `None` for any
 /// other name.
 pub(crate) fn target(name: &str) -> Option<&str> {
     let (random, rest) = name.strip_prefix(PREFIX)?.split_at_checked(RANDOM)?;

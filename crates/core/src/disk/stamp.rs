@@ -5,9 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Inode, size in bytes, and the time of the last write: seconds since 1970 and nanoseconds. Files
-/// with the same stamp are taken to hold the same bytes.
-pub type Stamp = (u64, u64, i64, i64);
+pub use lab_system::root::Stamp;
 
 /// Returns the stamp of a file or folder below `files`; `None` where there is nothing, or its
 /// metadata cannot be read. A link has a stamp of its own.
@@ -18,6 +16,5 @@ pub fn stamp(files: &Root, path: &Path) -> Option<Stamp> {
 
 /// [`stamp`] of the file `name` in a folder of an open one, for callers that look at many.
 pub fn stamp_in(open: &OpenFolder, folder: &OsStr, name: &OsStr) -> Option<Stamp> {
-    let stamp = open.stamp(folder, name).ok()?;
-    Some((stamp.inode, stamp.size, stamp.written.0, stamp.written.1))
+    open.stamp(folder, name).ok()
 }

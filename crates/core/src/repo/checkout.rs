@@ -4,13 +4,10 @@ use super::link::refuse_link;
 use crate::inputs::InputFiles;
 use crate::repo::{Project, Repo, blob_in, blob_in_head, exact, find, index, renames};
 use anyhow::{Context, Result, bail};
-use lab_system::atomic_file::NewFile;
-use lab_system::root::read_anywhere;
+use lab_system::root::{Root, read_anywhere};
 use std::fs::Permissions;
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use tempfile::TempPath;
 
 /// Replaces the kernel on disk by that of `commit`. `saved` are the bytes that the caller found
 /// there and saved. If other bytes were there at the last moment, they are saved too. The file
@@ -41,12 +38,11 @@ pub fn checkout_kernel(
             "lab: saved while it was being replaced",
         )
     {
-        let place = replaced
-            .keep()
-            .map(|path| path.display().to_string())
-            .unwrap_or_default();
+        let place = replaced.display();
         return Err(error.context(format!("a save came in between and is kept as {place}")));
     }
+    // What was there is saved. A file that cannot be removed is a leftover of the next command.
+    let _ = folder_of(&path).remove_file(&replaced);
     Ok(())
 }
 
@@ -78,19 +74,19 @@ fn held(repo: &Repo, project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> 
     Ok((exact::bytes(repo, project, &commit, &name, blob)?, mode))
 }
 
+fn folder_of(file: &Path) -> Root {
+    Root::new(file.parent().unwrap_or(Path::new("/")))
+}
+
 /// Writes a file and lets it change places with the one at `path`, in one step. Returns the
 /// replaced file: it holds the last bytes that anybody wrote there. `None` if there was no file, or
 /// if the file system cannot exchange two files.
-fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<TempPath>> {
+fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<PathBuf>> {
     let permissions = match std::fs::metadata(path) {
         Ok(present) => present.permissions(),
         Err(_) => Permissions::from_mode(new_mode),
     };
-    let mut file = NewFile::beside(path)?;
-    file.set_permissions(permissions)?;
-    file.write_all(bytes)?;
-    file.sync()?;
-    file.exchange(path)
+    folder_of(path).exchange(path, bytes, permissions)
 }
 
 /// Whether the index holds another version of the kernel than HEAD.

@@ -11,15 +11,9 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct OpenFolder(OwnedFd);
 
-/// What tells whether a file is still the one that it was, and holds what it held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileStamp {
-    pub inode: u64,
-    /// Bytes.
-    pub size: u64,
-    /// The last write: seconds since 1970 and nanoseconds.
-    pub written: (i64, i64),
-}
+/// Inode, size in bytes, and the time of the last write: seconds since 1970 and nanoseconds. Files
+/// with the same stamp are taken to hold the same bytes.
+pub type Stamp = (u64, u64, i64, i64);
 
 impl Root {
     /// Opens a folder to look at many files in its folders: each is found without the folders
@@ -32,17 +26,12 @@ impl Root {
 impl OpenFolder {
     /// The stamp of the file `name` in the folder `folder` of this one. A link has a stamp of its
     /// own, and a link in place of the folder is an error.
-    pub fn stamp(&self, folder: &OsStr, name: &OsStr) -> io::Result<FileStamp> {
+    pub fn stamp(&self, folder: &OsStr, name: &OsStr) -> io::Result<Stamp> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = openat(&self.0, folder, flags, Mode::empty())?;
         let about = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(FileStamp {
-            inode: about.st_ino,
-            size: about.st_size.unsigned_abs(),
-            written: (
-                about.st_mtime,
-                i64::try_from(about.st_mtime_nsec).unwrap_or(0),
-            ),
-        })
+        let nanoseconds = i64::try_from(about.st_mtime_nsec).unwrap_or(0);
+        let size = about.st_size.unsigned_abs();
+        Ok((about.st_ino, size, about.st_mtime, nanoseconds))
     }
 }
