@@ -308,7 +308,7 @@ impl Running<'_> {
             _ => {}
         };
         let (options, control, cut) = (self.options, self.control, self.cut);
-        let mut auto = Auto {
+        let ended = auto::run(Auto {
             project,
             options,
             spec: &spec,
@@ -316,8 +316,7 @@ impl Running<'_> {
             cut,
             report: &report,
             tell: &mut tell,
-        };
-        let ended = auto::run(&mut auto)?;
+        })?;
         if let Some(state) = auto::read_state(project)? {
             say(&counts(&state));
         }

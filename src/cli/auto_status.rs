@@ -42,12 +42,11 @@ pub fn main(options: &StatusArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
     let (running, state) = (auto::is_running(&project)?, auto::read_state(&project)?);
     let disk = auto::disk_use(&project)?;
-    let lanes = auto::lanes(&project);
-    let lanes = lanes.iter().map(|lane| {
+    let lanes = auto::lanes(&project).into_iter().map(|lane| {
         Ok(LaneAnswer {
-            lane: lane.lane.clone().unwrap_or_default(),
-            running: auto::is_running(lane)?,
-            state: auto::read_state(lane)?,
+            lane: lane.name,
+            running: lane.running,
+            state: lane.state.map_err(anyhow::Error::msg)?,
         })
     });
     let lanes: Vec<LaneAnswer> = lanes.collect::<Result<_>>()?;

@@ -36,16 +36,10 @@ fn templates() -> impl TypedValueParser<Value = Template> {
 /// What `lab new` prints with `--json`.
 #[derive(Serialize)]
 struct NewAnswer<'a> {
-    name: &'a str,
-    template: &'static str,
-    /// Relative to the work tree, as the kernel.
-    folder: &'a str,
-    kernel: &'a str,
-    /// In the folder.
-    files: &'a [&'static str],
+    #[serde(flatten)]
+    made: &'a NewProblem,
     /// Commands to go on with.
     next: Vec<String>,
-    notes: &'a [String],
 }
 
 pub fn main(options: &NewArgs) -> Result<ExitCode> {
@@ -61,26 +55,13 @@ pub fn main(options: &NewArgs) -> Result<ExitCode> {
         .cloned()
         .collect();
     if options.json.json {
-        let template = made.template.name();
-        let (name, folder, kernel) = (&made.name, &made.folder, &made.kernel);
-        let (files, notes) = (&made.files, &made.notes);
-        return Ok(answer(
-            Exit::Passed,
-            NewAnswer {
-                name,
-                template,
-                folder,
-                kernel,
-                files,
-                next,
-                notes,
-            },
-        ));
+        let made = &made;
+        return Ok(answer(Exit::Passed, NewAnswer { made, next }));
     }
     say(&format!(
         "wrote {} ({}): {}",
         made.folder,
-        made.template,
+        made.template.name(),
         made.files.join(", ")
     ));
     made.notes.iter().for_each(|note| say(&format!("  {note}")));

@@ -27,13 +27,8 @@ pub struct RestoreArgs {
 #[derive(Serialize)]
 pub struct RestoreAnswer {
     kernel: String,
-    /// Full id of the commit whose kernel is on disk now, and its subject.
-    commit: String,
-    subject: String,
-    /// Whether the bytes on disk are other ones now.
-    changed: bool,
-    /// Full id of the commit that holds the bytes that were on disk; `None` if they are the same.
-    saved: Option<String>,
+    #[serde(flatten)]
+    restored: Restored,
     /// The kernel of the experiment, if another kernel was named.
     kernel_of_experiment: Option<String>,
 }
@@ -45,18 +40,9 @@ impl RestoreAnswer {
         restored: Restored,
         kernel_of_experiment: Option<String>,
     ) -> RestoreAnswer {
-        let Restored {
-            commit,
-            subject,
-            saved,
-            changed,
-        } = restored;
         RestoreAnswer {
             kernel: project.kernel_name.clone(),
-            commit,
-            subject,
-            changed,
-            saved,
+            restored,
             kernel_of_experiment,
         }
     }

@@ -4,7 +4,7 @@
 use super::{JsonArg, answer, here, say};
 use anyhow::Result;
 use lab_core::project::Project;
-use lab_core::project::trust::{self, TrustRequest};
+use lab_core::project::trust::{self, PythonRequest, TrustRequest};
 use lab_protocol::Exit;
 use lab_protocol::console::say_each;
 use serde::Serialize;
@@ -21,7 +21,7 @@ struct TrustAnswer<'a> {
     /// The Python that would run for the kernels of this place; `None` where none would.
     python: Option<PythonAnswer<'a>>,
     /// The Python files of the peers, which a measurement runs.
-    peers: &'a [String],
+    peers: Vec<&'a String>,
     /// Paths outside the repository's sources that the compiler may read.
     outside: Vec<Cow<'a, str>>,
     /// The whole of what is trusted, in words.
@@ -64,8 +64,9 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
         });
         let peers = request
             .peers
-            .as_ref()
-            .map_or(&[][..], |peers| &peers.sources);
+            .iter()
+            .flat_map(PythonRequest::sources)
+            .collect();
         return Ok(answer(
             Exit::Passed,
             TrustAnswer {

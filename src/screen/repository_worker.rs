@@ -149,7 +149,10 @@ impl RepositoryThread {
             } => RepositoryReply::Described(decide::describe(
                 project,
                 &commit,
-                &decide::Changes::of_description(&description),
+                &decide::Changes {
+                    description: Some(&description),
+                    trailers: &[],
+                },
             )),
             RepositoryRequest::Restore(commit) => {
                 RepositoryReply::Restored(self.restore(commit).map_err(in_one_line))

@@ -118,6 +118,7 @@ fn a_loop_whose_command_edits() {
 /// no loop.
 fn lanes() -> LoopView {
     let lane = |device: &str, phase, best| LaneView {
+        name: device.into(),
         device: device.into(),
         running: true,
         state: Ok(Some(State {
@@ -171,16 +172,19 @@ fn lanes_that_ended_were_killed_or_cannot_be_read_say_so_and_the_keys_are_about_
         ..view.lanes[0].clone()
     };
     view.lanes.push(LaneView {
+        name: "repo-cuda-2".into(),
         device: "cuda:2".into(),
         running: false,
         state: Ok(Some(state("editing"))),
     });
     view.lanes.push(LaneView {
+        name: "repo-cuda-3".into(),
         device: "cuda:3".into(),
         running: true,
         state: Ok(None),
     });
     view.lanes.push(LaneView {
+        name: "repo-cpu".into(),
         device: "cpu".into(),
         running: false,
         state: Err("state.json is damaged".into()),

@@ -131,12 +131,6 @@ impl fmt::Debug for Source {
     }
 }
 
-/// A hash of a kernel's tokens, in hex: the same for kernels that differ only in comments and
-/// blanks.
-pub(crate) fn tokens_of(kernel: &[u8], language: Language) -> String {
-    lab_source::fingerprint::hash(kernel, cut(language))
-}
-
 fn cut(language: Language) -> Cut {
     match language {
         Language::Cuda => cut_cpp,

@@ -1,6 +1,6 @@
 //! What the command of a turn says about its edit.
 
-use crate::message::{Message, Trailer, TrailerKey};
+use crate::message::{Message, TrailerKey};
 use serde::{Deserialize, Serialize};
 
 /// Most bytes of the file.
@@ -37,22 +37,19 @@ impl Answer {
     /// The message of the experiment. Without a description the hypothesis is the subject.
     pub(super) fn message(&self, turn: u64) -> Message {
         let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-        let trailer = |key: TrailerKey, text: &Option<String>| -> Option<Trailer> {
-            Some((key, said(text)?))
-        };
-        let subject = said(&self.description).or_else(|| said(&self.hypothesis));
-        let subject = subject.unwrap_or_else(|| format!("lab auto, turn {turn}"));
         let trailers = [
-            trailer(TrailerKey::Hypothesis, &self.hypothesis),
-            trailer(TrailerKey::Lesson, &self.lesson),
+            (TrailerKey::Hypothesis, &self.hypothesis),
+            (TrailerKey::Lesson, &self.lesson),
         ];
-        let message = Message::new(&subject, trailers.clone().into_iter().flatten());
-        // Cleaning may leave nothing of a subject.
+        let trailers = trailers
+            .into_iter()
+            .filter_map(|(key, text)| Some((key, said(text)?)));
+        let with_subject = |subject: &str| Message::new(subject, trailers.clone());
+        let subject = said(&self.description).or_else(|| said(&self.hypothesis));
+        let message = with_subject(&subject.unwrap_or_default());
+        // There may be no subject, and cleaning may leave nothing of one.
         if message.subject().is_empty() {
-            return Message::new(
-                &format!("lab auto, turn {turn}"),
-                trailers.into_iter().flatten(),
-            );
+            return with_subject(&format!("lab auto, turn {turn}"));
         }
         message
     }

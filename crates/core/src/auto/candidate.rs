@@ -2,8 +2,7 @@
 //! was judged is found in the records, and is not judged again.
 
 use super::files::Files;
-use super::judged_by::JudgedBy;
-use super::ready::Ready;
+use super::running::{Came, Running};
 use super::state::{Candidate, LastTurn, TurnOutcome};
 use crate::decide::{self, Ruling};
 use crate::history::{JudgedBefore, judged_before};
@@ -17,50 +16,27 @@ use crate::run::verdict::Outcome;
 use crate::runner::execute::{NotRun, execute_by};
 use crate::runner::held_out::RunContext;
 use crate::runner::process::Control;
-use crate::runner::spec::{RunSpec, own_program};
-use crate::store::{RunIndex, RunSummary};
+use crate::runner::spec::own_program;
+use crate::store::RunSummary;
 use anyhow::{Context, Result};
 
-/// What came of a candidate.
-pub(super) enum Came {
-    Ended(LastTurn),
-    /// The rule decided, and the decision failed or was refused: the same may succeed the next
-    /// time.
-    Undecided(LastTurn),
-    /// The loop was ended before the candidate was decided.
-    Stopped,
-    /// The kernel could not be judged, and it is not to blame.
-    Trouble(String),
-    /// Other bytes are in the kernel's file: a person edits.
-    Person,
-}
-
-/// What judging needs.
-pub(super) struct Judging<'a> {
-    pub project: &'a Project,
-    pub files: &'a Files,
-    pub spec: &'a RunSpec,
-    pub ready: &'a mut Ready,
-    pub judged_by: &'a mut JudgedBy,
-    pub control: &'a Control,
-}
-
-impl Judging<'_> {
+impl Running<'_, '_> {
     /// Takes the candidate to its end. Does nothing twice.
-    pub fn finish(&mut self, index: &mut RunIndex, candidate: &Candidate) -> Result<Came> {
-        let project = self.project;
+    pub fn finish(&mut self, candidate: &Candidate, control: &Control) -> Result<Came> {
+        let project = self.auto.project;
         let mut told = candidate.told.clone();
+        let turn = told.turn;
         let Some(bytes) = self.files.candidate(&candidate.hash) else {
             let why = "the file with the command's kernel was changed or removed";
             return Ok(Came::Ended(told.ended(TurnOutcome::Failed, why)));
         };
         let repo = Repo::open(project)?;
         let blob = repo::blob_id(&repo, &project.kernel_name, &bytes)?;
-        index.refresh();
-        let record = match self.judged_already(index, &blob, candidate.after)? {
+        self.index.refresh();
+        let record = match self.judged_already(&blob, candidate.after)? {
             Some(record) => {
                 // Only bytes on disk can be kept.
-                if record.decision.is_none() && !self.put(&repo, &bytes, candidate.told.turn)? {
+                if record.decision.is_none() && !self.put(&repo, &bytes, turn)? {
                     return Ok(Came::Person);
                 }
                 record
@@ -70,25 +46,25 @@ impl Judging<'_> {
                     let why = "the kernel is the incumbent's";
                     return Ok(Came::Ended(told.ended(TurnOutcome::Nothing, why)));
                 }
-                if !self.put(&repo, &bytes, candidate.told.turn)? {
+                if !self.put(&repo, &bytes, turn)? {
                     return Ok(Came::Person);
                 }
                 // That may have waited for somebody else's decision, and a short run may end before
                 // the request is seen.
-                if self.files.ends_turn(candidate.told.turn) {
-                    self.control.end();
+                if self.files.ends_turn(turn) {
+                    control.end();
                     return Ok(Came::Stopped);
                 }
-                if let Some(known) = self.judged_before(index) {
+                if let Some(known) = self.judged_before() {
                     told.run = Some(known.record.start.id);
                     return Ok(Came::Ended(
                         told.ended(TurnOutcome::Known, in_words(&known)),
                     ));
                 }
                 self.judged_by.look_before_run(project);
-                let (spec, standby) = (self.ready.spec(self.spec), self.ready.take());
-                self.ready.prepare_meanwhile(project, self.spec);
-                match execute_by(standby, project, &spec, index, self.control, |_| {}) {
+                let (spec, standby) = (self.ready.spec(self.auto.spec), self.ready.take());
+                self.ready.prepare_meanwhile(project, self.auto.spec);
+                match execute_by(standby, project, &spec, &mut self.index, control, |_| {}) {
                     Ok(record) => record,
                     Err(NotRun::Kernel(why)) => {
                         return Ok(Came::Ended(
@@ -100,21 +76,17 @@ impl Judging<'_> {
             }
         };
         told.run = Some(record.start.id);
-        self.decide(index, &record, candidate, told)
+        self.decide(&record, candidate, told, control)
     }
 
     /// The newest run of this loop after `after` that judged these bytes. Another lane may have
     /// judged them on its device, too.
-    fn judged_already(&self, index: &RunIndex, blob: &str, after: RunId) -> Result<Option<Record>> {
-        let project = self.project;
+    fn judged_already(&self, blob: &str, after: RunId) -> Result<Option<Record>> {
+        let (project, index) = (self.auto.project, &self.index);
         let is_judged = |run: &&RunSummary| {
             run.id > after && run.judges(project) && run.outcome().is_some_and(Outcome::is_verdict)
         };
-        let target = self
-            .spec
-            .device
-            .unwrap_or(project.config.device)
-            .to_string();
+        let target = self.target().to_string();
         let is_own =
             |record: &Record| project.lane.is_none() || record.target.as_ref() == Some(&target);
         let mut records = index
@@ -127,24 +99,20 @@ impl Judging<'_> {
     }
 
     /// The earlier run that judged the kernel that is on disk now.
-    fn judged_before(&self, index: &RunIndex) -> Option<JudgedBefore> {
-        let present = inputs::read(self.project).ok()?;
-        let target = self
-            .spec
-            .device
-            .unwrap_or(self.project.config.device)
-            .to_string();
-        judged_before(self.project, index, &present, &target)
+    fn judged_before(&self) -> Option<JudgedBefore> {
+        let project = self.auto.project;
+        let present = inputs::read(project).ok()?;
+        judged_before(project, &self.index, &present, &self.target().to_string())
     }
 
     fn decide(
-        &self,
-        index: &mut RunIndex,
+        &mut self,
         record: &Record,
         candidate: &Candidate,
         told: LastTurn,
+        control: &Control,
     ) -> Result<Came> {
-        let project = self.project;
+        let (project, index) = (self.auto.project, &mut self.index);
         let Some(verdict) = &record.verdict else {
             return Ok(Came::Trouble("the run has no verdict".to_owned()));
         };
@@ -157,7 +125,7 @@ impl Judging<'_> {
             (Outcome::Crash | Outcome::Pass | Outcome::Fail, Some(changed)) => {
                 return Ok(Came::Ended(told.ended(TurnOutcome::Left, changed)));
             }
-            _ if self.control.is_ended() => return Ok(Came::Stopped),
+            _ if control.is_ended() => return Ok(Came::Stopped),
             // A harness that was removed judges nothing.
             (Outcome::NotJudged, Some(changed)) => {
                 return Ok(Came::Trouble(format!("{}: {changed}", verdict.why)));
@@ -189,14 +157,14 @@ impl Judging<'_> {
         }
         let mut tell = |_: RunId, _| {};
         let mut asked = RunContext {
-            control: self.control,
+            control,
             program: own_program(),
             tell: &mut tell,
             by_rule: true,
         };
         let ruling = decide::by_rule(&repo, project, index, record, &message, &mut asked);
         Ok(match ruling {
-            _ if self.control.is_ended() && !matches!(ruling, Ruling::Decided(_)) => Came::Stopped,
+            _ if control.is_ended() && !matches!(ruling, Ruling::Decided(_)) => Came::Stopped,
             Ruling::Decided(decided) => {
                 Came::Ended(told.ended(outcome(decided.status), verdict.why.clone()))
             }
@@ -208,27 +176,28 @@ impl Judging<'_> {
     /// Puts the bytes into the kernel's file in place of the incumbent. Returns false where the
     /// file holds neither: it is a person's.
     fn put(&self, repo: &Repo, bytes: &[u8], turn: u64) -> Result<bool> {
-        match inputs::on_disk(self.project) {
+        match inputs::on_disk(self.auto.project) {
             Ok(present) if present == bytes => return Ok(true),
-            _ if !is_incumbent(self.project)? => return Ok(false),
+            _ if !is_incumbent(self.auto.project)? => return Ok(false),
             _ => {}
         }
         let message = format!("lab auto: the kernel of turn {turn}");
-        let stored = repo::prepare_discarded(repo, self.project, RunId(turn), bytes, &message)?;
-        decide::restore_commit(self.project, &stored.id)?;
+        let stored =
+            repo::prepare_discarded(repo, self.auto.project, RunId(turn), bytes, &message)?;
+        decide::restore_commit(self.auto.project, &stored.id)?;
         Ok(true)
     }
 
     /// Puts the incumbent back in place of the candidate. Other bytes are a person's, and stay.
     pub fn put_back(&self, candidate: &Candidate) -> Result<()> {
-        let present = inputs::on_disk(self.project);
+        let present = inputs::on_disk(self.auto.project);
         let is_candidate =
             present.is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == candidate.hash);
-        if is_candidate && !is_incumbent(self.project)? {
-            let head = repo::head(&Repo::open(self.project)?)?
+        if is_candidate && !is_incumbent(self.auto.project)? {
+            let head = repo::head(&Repo::open(self.auto.project)?)?
                 .commit
                 .context("HEAD is on no commit")?;
-            decide::restore_commit(self.project, &head)?;
+            decide::restore_commit(self.auto.project, &head)?;
         }
         Ok(())
     }

@@ -3,7 +3,10 @@
 
 use super::answer::{self, Answer};
 use super::files::Files;
+use super::hints;
+use super::lanes::device_name;
 use super::noticed::UsersRepository;
+use super::running::{Edited, Running};
 use super::state::{LastTurn, TurnOutcome};
 use crate::project::Project;
 use crate::repo::{AgentTree, Repo};
@@ -13,7 +16,7 @@ use crate::runner::process::{self, Control};
 use crate::runner::spec::own_program;
 use crate::text::{shell, signal};
 use anyhow::{Context, Result};
-use lab_system::root::Root;
+use lab_system::root::{Access, Root};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
@@ -36,67 +39,28 @@ const KEPT_OF_A_TURN: u64 = 64 << 20;
 const KEPT_IN_ALL: u64 = 1 << 30;
 const KEPT_AT_LEAST: u64 = 16 << 10;
 
-/// What one run of the command is given.
-pub(super) struct Edit<'a> {
-    pub project: &'a Project,
-    pub files: &'a Files,
-    /// The program and its arguments.
-    pub words: &'a [String],
-    pub limit: Duration,
-    pub turn: u64,
-    /// Counts the crashes of these bytes that the command is asked to mend; 0 for a fresh edit.
-    pub attempt: u32,
-    /// The bytes to start from; `None` for the incumbent's.
-    pub from: Option<&'a [u8]>,
-    /// The content of `LAB_AUTO_STATE`.
-    pub state: &'a [u8],
-    /// Ends the command.
-    pub control: &'a Control,
-    /// Ends the loop.
-    pub whole: &'a Control,
-    /// The device that judges the kernel, as it was asked for.
-    pub device: &'a str,
-}
-
-/// What the command left.
-pub(super) enum Edited {
-    Kernel {
-        bytes: Vec<u8>,
-        answer: Answer,
-        told: LastTurn,
-    },
-    /// No kernel is to be judged.
-    Without {
-        told: LastTurn,
-        /// What the turn cost all the same.
-        cost: f64,
-    },
-    /// The loop is to end. What the command had done by then is kept in git, and told.
-    Stopped(LastTurn),
-}
-
-impl Edit<'_> {
+impl Running<'_, '_> {
     /// Runs the command. An error is of the lab's own files.
-    pub fn run(&self) -> Result<Edited> {
+    pub fn run_command(&self, words: &[String], control: &Control) -> Result<Edited> {
         let started = Instant::now();
+        let (project, turn) = (self.auto.project, self.state.turn);
+        let told = hints::of(&self.auto, &self.index, &self.state)?;
         let user = Root::new(&self.files.user);
-        let repo = Repo::open(self.project)?;
-        keep_half_done(self.project, self.files)?;
+        let repo = Repo::open(project)?;
+        keep_half_done(project, self.files)?;
         // The command of an earlier turn may have removed them.
         self.files.create()?;
-        let before_it = UsersRepository::look(&repo, self.project)?;
-        let tree = AgentTree::create(
-            &repo,
-            self.project,
-            &self.files.user.join("tree"),
-            self.turn,
-            self.from,
-        )?;
+        let before_it = UsersRepository::look(&repo, project)?;
+        // Without a crash to mend the command starts from the incumbent.
+        let mending = self.state.mending.as_deref();
+        let crashed = mending.and_then(|hash| self.files.candidate(hash));
+        let path = self.files.user.join("tree");
+        let tree = AgentTree::create(&repo, project, &path, turn, crashed.as_deref())?;
         let before = tree
             .read_kernel()
             .context("cannot read the kernel in the work tree of the command")?;
         let [state, answer] = ["state.json", "answer.json"].map(|name| self.files.user.join(name));
-        user.replace_with(&state, |out| out.write_all(self.state))
+        user.replace_with(&state, |out| out.write_all(&told))
             .with_context(|| format!("cannot write {}", state.display()))?;
         match user.remove_file(&answer) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -105,14 +69,16 @@ impl Edit<'_> {
             _ => {}
         }
         let (log, log_path) = self.files.log()?;
-        let ending = self.follow(self.command(&tree, &state, &answer), log)?;
-        let mut told = LastTurn::begun(self.turn);
-        told.command = in_words(ending, self.limit);
+        let command = self.command(words, &tree, &state, &answer);
+        let limit = self.auto.options.turn_limit;
+        let ending = follow(command, limit, log, control)?;
+        let mut told = LastTurn::begun(turn);
+        told.command = in_words(ending, limit);
         told.seconds = started.elapsed().as_secs_f64();
-        told.noticed = before_it.changes(self.project, self.files);
+        told.noticed = before_it.changes(project, self.files);
         // It may not be as it was when the command began.
-        let repo = Repo::open(self.project);
-        if self.whole.is_ended() {
+        let repo = Repo::open(project);
+        if self.auto.control.is_ended() {
             keep_others(&tree, &repo?, self.files, &mut told, true)?;
             end_turn(self.files)?;
             return Ok(Edited::Stopped(told.ended(
@@ -120,13 +86,9 @@ impl Edit<'_> {
                 "the loop was ended while the command edited",
             )));
         }
-        let lines = self
-            .project
-            .files()
-            .open(&log_path, lab_system::root::Access::Read);
-        let lines = lines
-            .and_then(|file| read_log(file, OUTPUT_LINES))
-            .unwrap_or_default();
+        let log = project.files().open(&log_path, Access::Read);
+        let lines = log.and_then(|log| read_log(log, OUTPUT_LINES));
+        let lines = lines.unwrap_or_default();
         told.output = lines.into_iter().map(|line| line.text).collect();
         let (said, answer_error) = match user.read(&answer, answer::LIMIT) {
             Ok(bytes) => Answer::parse(&bytes)
@@ -177,8 +139,8 @@ impl Edit<'_> {
         })
     }
 
-    fn command(&self, tree: &AgentTree, state: &Path, answer: &Path) -> Command {
-        let words: Vec<String> = self.words.iter().map(|word| shell::quote(word)).collect();
+    fn command(&self, words: &[String], tree: &AgentTree, state: &Path, answer: &Path) -> Command {
+        let words: Vec<String> = words.iter().map(|word| shell::quote(word)).collect();
         let line = format!("exec {}", words.join(" "));
         let mut command = Command::new(own_program());
         let own = std::process::id().to_string();
@@ -191,10 +153,10 @@ impl Edit<'_> {
             .env("LAB_AUTO_STATE", state)
             .env("LAB_ANSWER", answer)
             .env("LAB_KERNEL", &kernel);
-        command.env("LAB_DEVICE", self.device);
         command
-            .env("LAB_TURN", self.turn.to_string())
-            .env("LAB_ATTEMPT", self.attempt.to_string());
+            .env("LAB_DEVICE", device_name(self.target()))
+            .env("LAB_TURN", self.state.turn.to_string())
+            .env("LAB_ATTEMPT", self.state.counts.mended.to_string());
         // git in the work tree is about the work tree, whoever started the lab.
         for name in [
             "GIT_DIR",
@@ -207,15 +169,16 @@ impl Edit<'_> {
         }
         command
     }
+}
 
-    fn follow(&self, command: Command, log: File) -> Result<Ending> {
-        let mut follow = Follow::new(log, OUTPUT_LIMIT);
-        let running = process::start(command, Stdio::null()).context("cannot start the command")?;
-        let ending = process::follow(running, self.limit, self.control, &mut follow, |_| {});
-        // The log is for reading only: the turn goes on without it.
-        let _ = follow.finish();
-        Ok(ending)
-    }
+/// Follows the command to its end.
+fn follow(command: Command, time: Duration, log: File, control: &Control) -> Result<Ending> {
+    let mut follow = Follow::new(log, OUTPUT_LIMIT);
+    let running = process::start(command, Stdio::null()).context("cannot start the command")?;
+    let ending = process::follow(running, time, control, &mut follow, |_| {});
+    // The log is for reading only: the turn goes on without it.
+    let _ = follow.finish();
+    Ok(ending)
 }
 
 /// Keeps in git what a command had done in a turn that did not end: the loop was killed, or its

@@ -17,9 +17,15 @@ use std::time::Duration;
 const ATTEMPTS: usize = 5;
 const MOMENT: Duration = Duration::from_millis(20);
 
+/// Names of files in the loop's folder.
+const STATE: &str = "state.json";
+const REQUEST: &str = "request";
+const END_TURN: &str = "end-turn";
+const KEPT_BYTES: &str = "kept_bytes";
+
 /// Where the files of one kernel's loop are.
 pub(super) struct Files {
-    root: Root,
+    pub root: Root,
     /// In `.lab`.
     pub folder: PathBuf,
     /// Absolute, outside the work tree.
@@ -57,20 +63,17 @@ impl Files {
 
     /// Takes the locks of the loop. The error names the process that holds them.
     pub fn lock(&self, project: &Project) -> Result<Locks> {
-        let take = |(root, path): &(Root, PathBuf)| {
-            let taken = root.take_lock(path, Access::ReadWrite);
-            taken.with_context(|| format!("cannot lock {}", path.display()))
-        };
-        let hold = |file| {
-            let mut lock = take(file)?;
-            // A command that asks whether a loop runs holds the lock for a moment.
-            for _ in 0..ATTEMPTS {
-                if lock.is_none() {
-                    std::thread::sleep(MOMENT);
-                    lock = take(file)?;
+        let hold = |(root, path): &(Root, PathBuf)| {
+            for _ in 0..=ATTEMPTS {
+                let taken = root.take_lock(path, Access::ReadWrite);
+                let taken = taken.with_context(|| format!("cannot lock {}", path.display()));
+                if let Some(lock) = taken? {
+                    return Ok(lock);
                 }
+                // A command that asks whether a loop runs holds the lock for a moment.
+                std::thread::sleep(MOMENT);
             }
-            lock.ok_or_else(|| is_taken(project))
+            Err(is_taken(project))
         };
         let [user, lab] = &self.lock_files();
         Ok(Locks([hold(user)?, hold(lab)?]))
@@ -100,7 +103,7 @@ impl Files {
     /// alone says of the last turns: their numbers, costs and failures, and the last patch. What
     /// was judged and decided is in the records.
     pub fn write_state(&self, state: &State) -> Result<()> {
-        let path = self.folder.join("state.json");
+        let path = self.folder.join(STATE);
         let bytes = serde_json::to_vec_pretty(state)?;
         let written = self.again_if_gone(|| match (&state.candidate, state.phase) {
             (None, Phase::Starting | Phase::Editing) => {
@@ -114,10 +117,21 @@ impl Files {
 
     /// Stores the bytes that are to be judged.
     pub fn write_candidate(&self, bytes: &[u8]) -> Result<()> {
-        let path = self.folder.join("candidate");
+        self.write("candidate", bytes)
+            .map_err(|error| space::explain(error, "the loop ended"))
+    }
+
+    /// Replaces one of the loop's files. The bytes are on disk before this returns.
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.folder.join(name);
         let written = self.again_if_gone(|| self.root.replace(&path, bytes));
-        let written = written.with_context(|| format!("cannot write {}", path.display()));
-        written.map_err(|error| space::explain(error, "the loop ended"))
+        written.with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Reads a short file of the loop.
+    fn word(&self, name: &str) -> Option<String> {
+        let text = self.root.read_text(&self.folder.join(name), 64).ok()?;
+        Some(text.trim().to_owned())
     }
 
     /// Does a step once more, with new folders, if somebody has removed them: `git clean -fdx`
@@ -156,56 +170,43 @@ impl Files {
 
     /// Bytes of files other than the kernel that were kept of all turns.
     pub fn kept_bytes(&self) -> u64 {
-        let text = self.root.read_text(&self.folder.join("kept_bytes"), 64);
-        text.ok()
-            .and_then(|text| text.trim().parse().ok())
-            .unwrap_or(0)
+        let kept = self.word(KEPT_BYTES).and_then(|text| text.parse().ok());
+        kept.unwrap_or(0)
     }
 
     pub fn write_kept_bytes(&self, bytes: u64) -> Result<()> {
-        let path = self.folder.join("kept_bytes");
-        let written = self.again_if_gone(|| self.root.replace(&path, bytes.to_string().as_bytes()));
-        written.with_context(|| format!("cannot write {}", path.display()))
+        self.write(KEPT_BYTES, bytes.to_string().as_bytes())
+    }
+
+    /// What a person asked the loop for, and the loop has not read yet.
+    pub fn request(&self) -> Option<String> {
+        self.word(REQUEST)
     }
 
     /// Removes and returns what a person asked the loop for.
     pub fn take_request(&self) -> Option<String> {
-        let path = self.folder.join("request");
-        let text = self.root.read_text(&path, 64).ok()?;
-        self.root.remove_file(&path).ok()?;
-        Some(text)
+        let asked = self.request()?;
+        self.root.remove_file(&self.folder.join(REQUEST)).ok()?;
+        Some(asked)
     }
 
     pub fn write_request(&self, word: &str) -> Result<()> {
-        let path = self.folder.join("request");
-        self.root
-            .replace(&path, word.as_bytes())
-            .with_context(|| format!("cannot write {}", path.display()))
-    }
-
-    /// What a person asked the loop for, and the loop has not read yet.
-    pub fn waiting_request(&self) -> Option<String> {
-        self.root.read_text(&self.folder.join("request"), 64).ok()
+        self.write(REQUEST, word.as_bytes())
     }
 
     /// Asks for the end of this turn. The request is not about another turn.
     pub fn write_end_of_turn(&self, turn: u64) -> Result<()> {
-        let path = self.folder.join("end-turn");
-        let text = turn.to_string();
-        self.root
-            .replace(&path, text.as_bytes())
-            .with_context(|| format!("cannot write {}", path.display()))
+        self.write(END_TURN, turn.to_string().as_bytes())
     }
 
     /// Whether a person asked for the end of this turn.
     pub fn ends_turn(&self, turn: u64) -> bool {
-        let asked = self.root.read_text(&self.folder.join("end-turn"), 64);
-        asked.is_ok_and(|text| text.trim().parse() == Ok(turn))
+        self.word(END_TURN) == Some(turn.to_string())
     }
 
     /// The files whose changes a screen shows.
     pub fn shown(&self) -> [PathBuf; 4] {
-        ["state.json", "request", "end-turn", "command.log"].map(|name| self.folder.join(name))
+        [STATE, REQUEST, END_TURN, "command.log"].map(|name| self.folder.join(name))
     }
 
     /// The kernel in the command's work tree.
@@ -236,7 +237,7 @@ pub fn read_state(project: &Project) -> Result<Option<State>> {
 
 /// [`read_state`] of the loop with this folder.
 pub(super) fn read_state_in(project: &Project, folder: &Path) -> Result<Option<State>> {
-    let path = folder.join("state.json");
+    let path = folder.join(STATE);
     let bytes = match project.files().read(&path, STATE_LIMIT) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         bytes => bytes.with_context(|| format!("cannot read {}", path.display()))?,

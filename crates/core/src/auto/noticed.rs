@@ -82,25 +82,15 @@ impl UsersRepository {
         if changed.is_empty() {
             return Ok(());
         }
-        let names = changed
-            .iter()
-            .take(MOST_NAMES)
-            .map(String::as_str)
-            .collect::<Vec<_>>()
-            .join(", ");
-        let more = changed.len().saturating_sub(MOST_NAMES);
-        let more = if more == 0 {
-            String::new()
-        } else {
-            format!(" and {more} more")
+        let names = changed[..changed.len().min(MOST_NAMES)].join(", ");
+        let more = match changed.len().saturating_sub(MOST_NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
         };
-        let settings = changed
-            .iter()
-            .any(|name| Path::new(name).ends_with(config::FILE));
-        let settings = if settings {
-            "; the loop reads lab.toml when it starts"
-        } else {
-            ""
+        let is_settings = |name: &String| Path::new(name).ends_with(config::FILE);
+        let settings = match changed.iter().any(is_settings) {
+            true => "; the loop reads lab.toml when it starts",
+            false => "",
         };
         lines.push(format!(
             "files of your repository changed while the command worked: {names}{more}; the next turns read them as they are \

@@ -2,7 +2,7 @@
 //! HEAD.
 
 use super::answer::Answer;
-use super::command::Edited;
+use super::running::Edited;
 use super::state::{LastTurn, TurnOutcome};
 use crate::inputs::SIZE_LIMIT;
 use crate::project::Project;

@@ -7,7 +7,7 @@ use crate::run::RunId;
 use crate::run::chosen::ChosenMeasure;
 use crate::run::experiment::Status;
 use crate::run::record::Origin;
-use crate::store::{Fact, Keys, RunIndex, RunSummary};
+use crate::store::{Fact, RunIndex, RunSummary};
 use lab_protocol::report::Measure;
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +75,7 @@ fn kept<'i>(
     };
     let may_be = |keys: &Keys| keys.is(Fact::IsDecided) && keys.is(Fact::IsKept);
     index
-        .newest_of_kernel(&project.kernel_name, may_be)
+        .newest_of_kernel(&project.kernel_name, |keys| keys.is(Fact::IsKept))
         .filter(is_kept)
 }
 
@@ -160,14 +160,10 @@ const LOOK_AT: usize = 8;
 
 /// Kept kernels other than the incumbent, the newest first.
 pub(super) fn older_kept(project: &Project, index: &RunIndex, target: &str) -> Vec<KeptPoint> {
-    let repo = Repo::open(project);
-    let head = repo
-        .as_ref()
-        .ok()
-        .and_then(|repo| repo::head(repo).ok()?.commit);
+    let repo = Repo::open(project).ok();
+    let head = repo.as_ref().and_then(|repo| repo::head(repo).ok()?.commit);
     let incumbent = repo
         .as_ref()
-        .ok()
         .and_then(|repo| repo::incumbent(repo, project).ok()?);
     let points = kept(project, index, target)
         .filter(|run| Some(&run.blob) != incumbent.as_ref())

@@ -1,10 +1,11 @@
 //! What a person asks a running loop for: pause, go on, stop, end the turn.
 
-use super::files::{Files, read_state};
-use super::lanes::lanes;
+use super::files::{Files, read_state_in};
+use super::lanes::{LaneView, lanes};
 use super::state::Phase;
 use crate::project::{Project, loop_claim};
 use anyhow::{Result, bail};
+use std::path::PathBuf;
 
 /// What `lab auto pause`, `resume`, `stop` and `end-turn` ask for. The loop reads the first three
 /// between two turns.
@@ -46,25 +47,30 @@ impl Request {
 /// Asks the running loop of a kernel. A later request replaces one that was not read yet; the end
 /// of a turn and the others do not replace each other.
 pub fn request(project: &Project, asked: Request) -> Result<()> {
-    let files = Files::of(project)?;
-    if !loop_claim::is_running(project) {
+    request_in(project, loop_claim::folder(project), asked)
+}
+
+/// Asks the loop with this folder.
+fn request_in(project: &Project, folder: PathBuf, asked: Request) -> Result<()> {
+    let kernel = &project.kernel_name;
+    if !loop_claim::is_running_in(project, &folder) {
         bail!(
-            "no `lab auto` works on {}: there is nothing to {}",
-            project.kernel_name,
+            "no `lab auto` works on {kernel}: there is nothing to {}",
             asked.verb()
         );
     }
+    let files = Files {
+        folder,
+        ..Files::of(project)?
+    };
     if asked != Request::EndTurn {
         return files.write_request(asked.word());
     }
-    match read_state(project)? {
+    match read_state_in(project, &files.folder)? {
         Some(state) if matches!(state.phase, Phase::Editing | Phase::Judging) => {
             files.write_end_of_turn(state.turn)
         }
-        _ => bail!(
-            "no turn is in progress on {}: there is nothing to end",
-            project.kernel_name
-        ),
+        _ => bail!("no turn is in progress on {kernel}: there is nothing to end"),
     }
 }
 
@@ -72,18 +78,15 @@ pub fn request(project: &Project, asked: Request) -> Result<()> {
 /// refused, as a line each: of several lanes one may be between two turns. An error means that
 /// nobody took the request.
 pub fn request_everywhere(project: &Project, asked: Request) -> Result<Vec<String>> {
-    let running: Vec<Project> = lanes(project)
-        .into_iter()
-        .filter(loop_claim::is_running)
-        .collect();
+    let mut running = lanes(project);
+    running.retain(|lane| lane.running);
     if running.is_empty() || loop_claim::is_running(project) {
         request(project, asked)?;
     }
-    let ask = |lane: &Project| {
-        let name = lane.lane.as_deref().unwrap_or_default();
-        request(lane, asked)
-            .err()
-            .map(|why| format!("{name}: {why:#}"))
+    let ask = |lane: &LaneView| {
+        let folder = loop_claim::folder_of_lane(project, &lane.name);
+        let why = request_in(project, folder, asked).err()?;
+        Some(format!("{}: {why:#}", lane.name))
     };
     let refused: Vec<String> = running.iter().filter_map(ask).collect();
     if !running.is_empty() && refused.len() == running.len() {

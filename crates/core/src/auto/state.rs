@@ -30,7 +30,7 @@ pub enum Phase {
 }
 
 /// What a turn came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnOutcome {
     Kept,
@@ -44,6 +44,7 @@ pub enum TurnOutcome {
     /// The kernel was not changed.
     Nothing,
     /// The command failed, or its kernel could not be taken.
+    #[default]
     Failed,
 }
 
@@ -94,7 +95,7 @@ pub struct Candidate {
 }
 
 /// How the last turn ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LastTurn {
     pub turn: u64,
     pub outcome: TurnOutcome,
@@ -133,28 +134,15 @@ impl LastTurn {
             .run
             .map(|run| format!(" run {run}"))
             .unwrap_or_default();
-        let why = if self.why.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", self.why)
-        };
-        format!("turn {}: {word}{run}{why}", self.turn)
+        let colon = if self.why.is_empty() { "" } else { ": " };
+        format!("turn {}: {word}{run}{colon}{}", self.turn, self.why)
     }
 
     /// A turn that has just begun.
     pub(super) fn begun(turn: u64) -> LastTurn {
         LastTurn {
             turn,
-            outcome: TurnOutcome::Failed,
-            why: String::new(),
-            run: None,
-            answer_error: None,
-            command: String::new(),
-            seconds: 0.0,
-            output: Vec::new(),
-            ignored: Vec::new(),
-            ignored_ref: None,
-            noticed: Vec::new(),
+            ..LastTurn::default()
         }
     }
 
@@ -170,7 +158,7 @@ impl LastTurn {
 }
 
 /// The whole file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     pub schema_version: u32,
     /// The process of the loop. It runs while it holds the lock beside the state.
@@ -228,24 +216,11 @@ impl State {
             schema_version: VERSION,
             process: std::process::id(),
             kernel: kernel.to_owned(),
-            phase: Phase::Starting,
             turn,
             since: Timestamp::now(),
             started: Timestamp::now(),
             budget,
-            counts: Counts::default(),
-            last_turn: None,
-            candidate: None,
-            mending: None,
-            patch: None,
-            ended: None,
-            trouble: None,
-            plateau: false,
-            best: None,
-            bounds: None,
-            older_kept: Vec::new(),
-            cleaned: 0,
-            left: Vec::new(),
+            ..State::default()
         }
     }
 
@@ -300,44 +275,36 @@ impl State {
 
     /// Experiments an hour since the budget began. `None` before the first one.
     pub(super) fn rate(&self, is_running: bool, now: Timestamp) -> Option<f64> {
-        let (experiments, hours) = (
-            self.counts.experiments,
-            self.seconds(is_running, now) / 3600.0,
-        );
-        (experiments > 0 && hours > 0.0).then(|| experiments as f64 / hours)
+        let experiments = self.counts.experiments as f64;
+        let hours = self.seconds(is_running, now) / 3600.0;
+        (experiments > 0.0 && hours > 0.0).then(|| experiments / hours)
     }
 
     /// Why the budget is spent; `None` while it is not.
     pub(super) fn spent(&self) -> Option<String> {
-        let Counts {
-            experiments,
-            seconds,
-            cost,
-            ..
-        } = &self.counts;
-        let Budget {
-            experiments: most,
-            hours,
-            cost: most_cost,
-            until_floor,
-        } = &self.budget;
-        if let Some(most) = most.filter(|most| experiments >= most) {
+        let (spent, budget) = (&self.counts, &self.budget);
+        if let Some(most) = budget.experiments
+            && spent.experiments >= most
+        {
             return Some(format!("the budget of {most} experiments is spent"));
         }
-        if let Some(hours) = hours.filter(|hours| *seconds >= hours * 3600.0) {
+        if let Some(hours) = budget.hours
+            && spent.seconds >= hours * 3600.0
+        {
             return Some(format!("the budget of {hours} hours is spent"));
         }
-        let floor = self.bounds.as_ref().map(|bounds| bounds.of_floor);
-        if let Some((percent, floor)) = until_floor
-            .zip(floor)
-            .filter(|(percent, floor)| floor >= percent)
+        if let (Some(percent), Some(bounds)) = (budget.until_floor, &self.bounds)
+            && bounds.of_floor >= percent
         {
             return Some(format!(
-                "the floor is {floor:.1} % of the incumbent's time (--until-floor {percent})"
+                "the floor is {:.1} % of the incumbent's time (--until-floor {percent})",
+                bounds.of_floor
             ));
         }
-        most_cost
-            .filter(|most| cost >= most)
-            .map(|most| format!("the budget of {most} in cost is spent ({cost})"))
+        let most = budget.cost.filter(|most| spent.cost >= *most)?;
+        Some(format!(
+            "the budget of {most} in cost is spent ({})",
+            spent.cost
+        ))
     }
 }

@@ -3,7 +3,7 @@
 
 use super::candidate::is_incumbent;
 use super::files::{Files, read_state};
-use super::lane_view::{self, LaneView};
+use super::lanes::{self, LaneView};
 use super::requests::Request;
 use super::state::{Phase, State};
 use crate::disk::stamp::{Stamp, stamp};
@@ -149,7 +149,7 @@ impl LoopView {
             at: Timestamp::now(),
             running,
             asked: files
-                .waiting_request()
+                .request()
                 .as_deref()
                 .and_then(Request::parse)
                 .filter(|_| running),
@@ -170,7 +170,7 @@ impl LoopView {
                 "" => String::new(),
                 argument => format!(" --kernel{argument}"),
             },
-            lanes: LaneView::read_all(project),
+            lanes: lanes::lanes(project),
             state,
         })
     }
@@ -266,7 +266,7 @@ impl LoopSnapshot {
             return LoopSnapshot::default();
         };
         let root = project.files();
-        let lanes = lane_view::stamps(project);
+        let lanes = lanes::stamps(project);
         let mut stamps: Vec<Option<Stamp>> = files
             .shown()
             .iter()

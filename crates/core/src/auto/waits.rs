@@ -1,10 +1,10 @@
 //! What a loop waits for: requests, a person's edit, and time after a failure.
 
 use super::candidate::is_incumbent;
-use super::options::{Auto, Ended};
+use super::options::Ended;
 use super::requests::Request;
+use super::running::Running;
 use super::state::Phase;
-use super::the_loop::Running;
 use anyhow::Result;
 use std::time::{Duration, Instant};
 
@@ -14,21 +14,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// The longest wait after a failure.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-impl Running<'_> {
+impl Running<'_, '_> {
     /// What comes between two turns: requests, the budget, a person's edit.
-    pub(super) fn between(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
-        if let Some(ended) = self.asked_or_spent(auto)? {
+    pub(super) fn between(&mut self) -> Result<Option<Ended>> {
+        if let Some(ended) = self.asked_or_spent()? {
             return Ok(Some(ended));
         }
-        if auto.control.is_ended() {
+        if self.auto.control.is_ended() {
             return Ok(Some(Ended::Stopped));
         }
-        self.wait_for_incumbent(auto)
+        self.wait_for_incumbent()
     }
 
     /// Does what a person asked for, and looks at the budget.
-    fn asked_or_spent(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
-        let ended = self.requests(auto)?;
+    fn asked_or_spent(&mut self) -> Result<Option<Ended>> {
+        let ended = self.requests()?;
         Ok(ended.or_else(|| self.spent().map(Ended::Done)))
     }
 
@@ -39,7 +39,7 @@ impl Running<'_> {
     }
 
     /// Does what a person asked for. A pause lasts until the next request.
-    fn requests(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
+    fn requests(&mut self) -> Result<Option<Ended>> {
         let mut is_paused = false;
         loop {
             match self
@@ -53,7 +53,7 @@ impl Running<'_> {
                 }
                 Some(Request::Pause) => {
                     is_paused = true;
-                    self.enter(auto, Phase::Paused)?;
+                    self.enter(Phase::Paused)?;
                 }
                 Some(Request::Resume) => is_paused = false,
                 // The step in progress reads that request elsewhere.
@@ -62,61 +62,62 @@ impl Running<'_> {
             if !is_paused {
                 return Ok(None);
             }
-            if auto.control.wait(LOOK_EVERY) {
+            if self.auto.control.wait(LOOK_EVERY) {
                 return Ok(Some(Ended::Stopped));
             }
         }
     }
 
     /// Waits while the kernel's file is not the incumbent: a person edits it, or left a run.
-    pub(super) fn wait_for_incumbent(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
+    pub(super) fn wait_for_incumbent(&mut self) -> Result<Option<Ended>> {
         loop {
-            match is_incumbent(auto.project) {
+            match is_incumbent(self.auto.project) {
                 Ok(true) => return Ok(None),
                 Ok(false) => {}
                 // A command may damage the user's repository. A loop that ended without its limit
                 // of failures would look like a crash.
-                Err(error) => match self.trouble(auto, &format!("{error:#}"))? {
+                Err(error) => match self.trouble(&format!("{error:#}"))? {
                     Some(ended) => return Ok(Some(ended)),
                     None => continue,
                 },
             }
             if self.state.phase != Phase::WaitingForPerson {
-                self.enter(auto, Phase::WaitingForPerson)?;
+                self.enter(Phase::WaitingForPerson)?;
             }
-            if let Some(ended) = self.asked_or_spent(auto)? {
+            if let Some(ended) = self.asked_or_spent()? {
                 return Ok(Some(ended));
             }
-            if auto.control.wait(LOOK_EVERY) {
+            if self.auto.control.wait(LOOK_EVERY) {
                 return Ok(Some(Ended::Stopped));
             }
         }
     }
 
     /// Waits after a failure, longer after each further one. Ends the loop after too many.
-    pub(super) fn back_off(&mut self, auto: &mut Auto, why: &str) -> Result<Option<Ended>> {
+    pub(super) fn back_off(&mut self, why: &str) -> Result<Option<Ended>> {
         let failures = self.state.counts.failures_in_a_row;
-        if failures >= auto.options.give_up {
+        if failures >= self.auto.options.give_up {
             return Ok(Some(Ended::GaveUp(format!(
                 "{failures} failures in a row, the last: {why}"
             ))));
         }
-        self.enter(auto, Phase::BackingOff)?;
-        let wait = auto
+        self.enter(Phase::BackingOff)?;
+        let wait = self
+            .auto
             .options
             .back_off
             .saturating_mul(1 << failures.saturating_sub(1).min(16));
         let until = Instant::now() + wait.min(LONGEST_WAIT);
         // Some failures last until a person ends the loop.
         loop {
-            if let Some(ended) = self.asked_or_spent(auto)? {
+            if let Some(ended) = self.asked_or_spent()? {
                 return Ok(Some(ended));
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(None);
             }
-            if auto.control.wait(left.min(LOOK_EVERY)) {
+            if self.auto.control.wait(left.min(LOOK_EVERY)) {
                 return Ok(Some(Ended::Stopped));
             }
         }

@@ -1,6 +1,7 @@
-//! A decision while it is made: the lock, the steps worked out so far, and what the user is told.
+//! A decision while it is made: the steps worked out so far, and what the user is told.
 
-use super::intent::{self, Intent, What};
+use super::intent::{Intent, What};
+use super::locked::{Locked, unfinished};
 use super::resume::resume_locked;
 use super::step::Step;
 use super::steps::{self, Came, Failure};
@@ -11,46 +12,8 @@ use crate::repo::{self, Repo};
 use crate::run::RunId;
 use crate::run::experiment::{Row, Status};
 use crate::store::{DecisionLock, RunStore};
-use anyhow::{Error, Result};
+use anyhow::Result;
 use std::result::Result as StdResult;
-
-/// What a decision works with while it holds the decision lock.
-pub(super) struct Locked {
-    pub repo: Repo,
-    pub lock: DecisionLock,
-    /// Steps of earlier decisions that failed and are tried again.
-    pub owed: Vec<Step>,
-    /// What was done for earlier decisions, for the user.
-    pub said: Vec<String>,
-}
-
-impl Locked {
-    pub fn new(project: &Project, lock: DecisionLock) -> Result<Locked> {
-        Ok(Locked {
-            repo: Repo::open(project)?,
-            lock,
-            owed: Vec::new(),
-            said: Vec::new(),
-        })
-    }
-
-    /// Leaves the steps that are owed for the next command, and removes the intent where there are
-    /// none.
-    pub fn close(&self, project: &Project, owed: Vec<Step>) -> Result<()> {
-        self.lock.end();
-        if owed.is_empty() {
-            return intent::remove(project);
-        }
-        let only_owed = Intent::new(What::Append, project, "");
-        Intent { owed, ..only_owed }.write(project)
-    }
-
-    /// Removes an intent that has changed nothing.
-    pub fn withdraw(&self, project: &Project) -> Result<()> {
-        repo::unlock_index(&self.repo)?;
-        self.close(project, self.owed.clone())
-    }
-}
 
 /// One decision.
 pub(super) struct Decision<'p> {
@@ -167,10 +130,4 @@ impl<'p> Decision<'p> {
             _ => Ok(()),
         }
     }
-}
-
-/// The error of an intent that the next lab goes on with.
-pub(super) fn unfinished(intent: &Intent, error: Error) -> Error {
-    let error = space::explain(error, &format!("{} is not finished", intent.subject));
-    error.context("the next `lab` goes on with it")
 }

@@ -3,14 +3,13 @@
 
 use super::decision::Decision;
 use super::step::{RowChange, Step};
-use super::upkeep::owes_row;
 use super::{Decided, Refusal};
 use crate::message::Message;
 use crate::project::Project;
 use crate::run::experiment::{Row, Status};
 use crate::run::record::{self, Record};
 use crate::run::verdict::Outcome;
-use crate::store::{Fact, RunIndex};
+use crate::store::{Fact, RunIndex, RunSummary};
 use crate::{ledger, repo};
 use jiff::Timestamp;
 
@@ -88,6 +87,13 @@ impl Decision<'_> {
         let row = self.intent.row().cloned();
         Ok(self.decided(Some(run), status, row))
     }
+}
+
+/// Whether the row of a decision is not in its ledger yet.
+pub(super) fn owes_row(run: &RunSummary) -> bool {
+    run.decision
+        .as_ref()
+        .is_some_and(|decision| decision.row.is_some() && !decision.row_written)
 }
 
 /// Tells the user that the row of a decided run is not in its ledger.

@@ -16,6 +16,7 @@ mod draft;
 mod finish;
 mod intent;
 mod keep;
+mod locked;
 mod on_disk;
 mod refusals;
 mod restore;

@@ -1,6 +1,6 @@
 //! The kernel on disk: read before a decision, and replaced by one.
 
-use super::decision::Locked;
+use super::locked::Locked;
 use crate::disk::space;
 use crate::inputs;
 use crate::project::Project;

@@ -8,7 +8,7 @@
 mod not_allowed;
 mod snapshot;
 
-pub use not_allowed::{Hint, NotAllowed};
+pub use not_allowed::NotAllowed;
 pub use snapshot::{Candidate, Kept, LastDecision, LaterWork, Present, RunInProgress, Snapshot};
 
 use crate::repo::short;
@@ -298,9 +298,6 @@ fn undo(snapshot: &Snapshot) -> Result<(), NotAllowed> {
         return Err(NotAllowed::Git(obstacle.clone()));
     }
     match (last.status, last.made) {
-        (Status::Keep, None) => Err(NotAllowed::OlderLab {
-            subject: last.subject(),
-        }),
         (Status::Keep, Some(true)) => match &last.later_work {
             LaterWork::Found(work) => Err(NotAllowed::LaterWork {
                 subject: last.subject(),
@@ -308,7 +305,7 @@ fn undo(snapshot: &Snapshot) -> Result<(), NotAllowed> {
             }),
             LaterWork::Unknown | LaterWork::None => Ok(()),
         },
-        (Status::Keep, Some(false)) | (Status::Discard | Status::Crash, _) => Ok(()),
+        (Status::Keep | Status::Discard | Status::Crash, _) => Ok(()),
         // Of no run.
         (Status::Rules, _) => Err(NotAllowed::NothingDecided {
             kernel: snapshot.kernel.clone(),

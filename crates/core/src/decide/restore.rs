@@ -8,10 +8,11 @@ use super::step::Step;
 use crate::history::names::resolve_name;
 use crate::project::Project;
 use crate::repo;
+use serde::Serialize;
 use std::result::Result as StdResult;
 
 /// What a restore did.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Restored {
     /// Full id of the commit whose kernel is now on disk.
     pub commit: String,

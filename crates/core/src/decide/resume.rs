@@ -1,7 +1,7 @@
 //! Goes on with what a lab that was killed began, and says so.
 
-use super::decision::{Locked, unfinished};
 use super::intent::{self, Intent, What};
+use super::locked::{Locked, unfinished};
 use super::step::Step;
 use super::steps::{self, Came, Failure};
 use crate::project::Project;

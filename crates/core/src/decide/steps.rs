@@ -1,7 +1,7 @@
 //! Takes the steps of a decision. Each can be taken twice: the second time it changes nothing.
 
-use super::decision::Locked;
 use super::intent::{self, Intent, What};
+use super::locked::Locked;
 use super::step::{RowChange, Step};
 use super::{judged_bytes, on_disk};
 use crate::disk::space;

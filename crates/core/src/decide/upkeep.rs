@@ -4,12 +4,12 @@
 
 use super::Refusal;
 use super::decision::Decision;
-use super::finish::{append_step, decision_step};
+use super::finish::{append_step, decision_step, owes_row};
 use super::intent::What;
 use super::step::Step;
 use crate::project::Project;
 use crate::repo::{self, Repo};
-use crate::store::{Fact, RunIndex, RunSummary};
+use crate::store::{Fact, RunIndex};
 use crate::{history, ledger};
 use anyhow::Result;
 use std::result::Result as StdResult;
@@ -51,12 +51,6 @@ pub fn append_owed(project: &Project, index: &mut RunIndex) -> Result<usize> {
     let added = append_missing(project)?;
     index.refresh();
     Ok(added)
-}
-
-pub(super) fn owes_row(run: &RunSummary) -> bool {
-    run.decision
-        .as_ref()
-        .is_some_and(|decision| decision.row.is_some() && !decision.row_written)
 }
 
 /// Packs the refs below `refs/lab` into git's file of packed refs. Every ref stays. Returns how

@@ -9,7 +9,7 @@ use crate::text::shell::quote;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab_protocol::{Language, Target};
 use lab_system::root::Root;
-use std::fmt;
+use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
@@ -17,7 +17,8 @@ use std::path::{Component, Path, PathBuf};
 const NAME_LENGTH: usize = 64;
 
 /// What a new problem computes at first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Template {
     /// `z[i] = a * x[i] + y[i]`
     #[default]
@@ -91,14 +92,8 @@ impl Template {
     }
 }
 
-impl fmt::Display for Template {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// A problem that was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewProblem {
     pub name: String,
     pub template: Template,
@@ -110,6 +105,7 @@ pub struct NewProblem {
     pub files: Vec<&'static str>,
     /// The folder as an argument of a command that starts in the same folder as this one did,
     /// quoted for a shell.
+    #[serde(skip)]
     pub argument: String,
     /// What the user should know besides.
     pub notes: Vec<String>,
@@ -386,7 +382,7 @@ mod tests {
     fn the_name_stands_in_every_file_and_a_dash_is_no_part_of_an_entry() {
         let (_temp, root) = repository();
         for template in Template::ALL {
-            let name = format!("my-{template}");
+            let name = format!("my-{}", template.name());
             let made = create(&root, Path::new(&name), template).unwrap();
             let sources = [
                 template.language().reference_name(),
@@ -407,7 +403,7 @@ mod tests {
                 "void"
             };
             assert!(
-                kernel.contains(&format!("{function} my_{template}_f32(")),
+                kernel.contains(&format!("{function} my_{}_f32(", template.name())),
                 "{kernel}"
             );
         }

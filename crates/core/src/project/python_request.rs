@@ -7,43 +7,60 @@ use super::python::{self, Interpreter, NamedBy};
 /// Python that a user is asked to trust. Nothing confines it, on no device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PythonRequest {
-    /// The kernel, or the reference that judges it, relative to the work tree.
+    /// A kernel, the reference that judges it, or a file of peers, relative to the work tree.
     pub source: String,
-    /// Of a request that is about no kernel in particular: the other kernels and references.
+    /// The other ones, each once.
     pub others: Vec<String>,
     pub interpreter: Interpreter,
 }
 
 impl PythonRequest {
-    pub(super) fn of(project: &Project) -> Option<PythonRequest> {
-        let source = python::source(project)?;
+    /// What the judging of a project runs, or with `all` that of every kernel that the trust in
+    /// this project's lab.toml, or in its repository, is about.
+    pub(super) fn of_kernels(project: &Project, all: bool) -> Option<PythonRequest> {
+        PythonRequest::of(project, all, |project| {
+            python::source(project).into_iter().collect()
+        })
+    }
+
+    /// The peers, which run with the user's rights whatever the kernel's language is.
+    pub(super) fn of_peers(project: &Project, all: bool) -> Option<PythonRequest> {
+        PythonRequest::of(project, all, python::peers)
+    }
+
+    fn of(
+        project: &Project,
+        all: bool,
+        sources: impl Fn(&Project) -> Vec<String>,
+    ) -> Option<PythonRequest> {
+        let mut found = sources(project);
+        if all && !project.external() {
+            for source in others_of(project).flat_map(|other| sources(&other)) {
+                if !found.contains(&source) {
+                    found.push(source);
+                }
+            }
+        }
+        let mut found = found.into_iter();
         Some(PythonRequest {
-            source,
-            others: Vec::new(),
+            source: found.next()?,
+            others: found.collect(),
             interpreter: Interpreter::of(project),
         })
     }
 
-    /// The sources of all kernels that the trust in this project's lab.toml, or in its repository,
-    /// is about.
-    pub(super) fn of_all(project: &Project) -> Option<PythonRequest> {
-        let own = PythonRequest::of(project);
-        if project.external() {
-            return own;
+    pub fn sources(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.source).chain(&self.others)
+    }
+
+    /// The interpreter with what is to be known about it, as the subject of a sentence.
+    pub(super) fn interpreter_in_words(&self) -> &'static str {
+        match (self.interpreter.is_inside, self.interpreter.named_by) {
+            (true, _) => "The interpreter is a program of this folder:",
+            (false, NamedBy::Environment) => "The interpreter is the one that LAB_PYTHON names:",
+            (false, NamedBy::Config) => "The interpreter is the one that lab.toml names:",
+            (false, NamedBy::Path) => "The interpreter is python3 on your PATH:",
         }
-        let mut sources: Vec<String> = own.into_iter().map(|own| own.source).collect();
-        for source in others_of(project).filter_map(|other| python::source(&other)) {
-            if !sources.contains(&source) {
-                sources.push(source);
-            }
-        }
-        let mut sources = sources.into_iter();
-        let (source, others) = (sources.next()?, sources.collect());
-        Some(PythonRequest {
-            source,
-            others,
-            interpreter: Interpreter::of(project),
-        })
     }
 }
 
@@ -55,49 +72,4 @@ fn others_of(project: &Project) -> impl Iterator<Item = Project> {
     let below = listed
         .filter_map(|kernel| Project::open(&project.root, Some(&project.root.join(kernel))).ok());
     below.filter(|other| other.config_file == project.config_file && !other.external())
-}
-
-/// Peers in Python, which run with the user's rights whatever the kernel's language is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeersRequest {
-    /// Their files, relative to the work tree.
-    pub sources: Vec<String>,
-    pub interpreter: Interpreter,
-}
-
-impl PeersRequest {
-    pub(super) fn of(project: &Project) -> Option<PeersRequest> {
-        PeersRequest::new(project, python::peers(project))
-    }
-
-    /// The peers of all kernels that the trust in this project's lab.toml, or in its repository, is
-    /// about.
-    pub(super) fn of_all(project: &Project) -> Option<PeersRequest> {
-        let mut sources = python::peers(project);
-        if !project.external() {
-            for source in others_of(project).flat_map(|other| python::peers(&other)) {
-                if !sources.contains(&source) {
-                    sources.push(source);
-                }
-            }
-        }
-        PeersRequest::new(project, sources)
-    }
-
-    fn new(project: &Project, sources: Vec<String>) -> Option<PeersRequest> {
-        (!sources.is_empty()).then(|| PeersRequest {
-            sources,
-            interpreter: Interpreter::of(project),
-        })
-    }
-}
-
-/// The interpreter with what is to be known about it, as the subject of a sentence.
-pub(super) fn interpreter_in_words(interpreter: &Interpreter) -> &'static str {
-    match (interpreter.is_inside, interpreter.named_by) {
-        (true, _) => "The interpreter is a program of this folder:",
-        (false, NamedBy::Environment) => "The interpreter is the one that LAB_PYTHON names:",
-        (false, NamedBy::Config) => "The interpreter is the one that lab.toml names:",
-        (false, NamedBy::Path) => "The interpreter is python3 on your PATH:",
-    }
 }

@@ -9,10 +9,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 /// Held as long as the screen is open.
-#[derive(Debug)]
-pub struct ScreenLock {
-    _file: LockedFile,
-}
+pub type ScreenLock = LockedFile;
 
 fn path_of(project: &Project) -> PathBuf {
     project
@@ -52,7 +49,7 @@ pub fn take(project: &Project) -> Result<ScreenLock> {
     file.set_len(0)
         .and_then(|()| write!(file, "{}", std::process::id()))
         .with_context(failed)?;
-    Ok(ScreenLock { _file: file })
+    Ok(file)
 }
 
 #[cfg(test)]

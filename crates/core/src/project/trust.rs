@@ -7,10 +7,9 @@
 //! (elsewhere a measurement leaves them out), and the compiler may read paths outside the
 //! repository that lab.toml names.
 
-pub use super::python_request::{PeersRequest, PythonRequest};
+pub use super::python_request::PythonRequest;
 pub use super::trust_mark::{STATE_DIR, TrustMark, state_folder};
 
-use super::python_request::interpreter_in_words;
 use crate::config::{self, Config, Harness};
 use crate::project::python;
 use crate::project::{Project, compile_paths};
@@ -44,7 +43,7 @@ pub struct TrustRequest {
     /// The Python that would run. `None` where none would.
     pub python: Option<PythonRequest>,
     /// The peers in Python that a measurement would run. `None` where there are none.
-    pub peers: Option<PeersRequest>,
+    pub peers: Option<PythonRequest>,
     mark: TrustMark,
     /// lab.toml and the work tree that it is in. `None` where there is no lab.toml.
     config: Option<(PathBuf, PathBuf)>,
@@ -89,8 +88,8 @@ impl TrustRequest {
             command: command(project),
             outside: compile_paths::of(project).outside,
             unconfined,
-            python: PythonRequest::of(project),
-            peers: PeersRequest::of(project),
+            python: PythonRequest::of_kernels(project, false),
+            peers: PythonRequest::of_peers(project, false),
             config: project
                 .config_file
                 .clone()
@@ -102,11 +101,9 @@ impl TrustRequest {
     /// [`TrustRequest::of`] for a user who names no kernel: it lists the Python of every kernel
     /// that the trust is about.
     pub fn of_folder(project: &Project) -> TrustRequest {
-        let python = PythonRequest::of_all(project);
-        let peers = PeersRequest::of_all(project);
         TrustRequest {
-            python,
-            peers,
+            python: PythonRequest::of_kernels(project, true),
+            peers: PythonRequest::of_peers(project, true),
             ..TrustRequest::of(project, None)
         }
     }
@@ -123,8 +120,6 @@ impl TrustRequest {
     /// The whole of what is asked, without the question.
     pub fn lines(&self) -> Vec<TrustLine> {
         let sentence = |text: &str| TrustLine::Sentence(text.to_owned());
-        let path =
-            |path: &Path| TrustLine::Literal(format!("    {}", visible(&path.to_string_lossy())));
         let mut lines = vec![path(&self.place)];
         if let Some(command) = &self.command {
             lines.push(sentence(
@@ -132,66 +127,36 @@ impl TrustRequest {
             ));
             lines.extend(numbered(command).into_iter().map(TrustLine::Literal));
             lines.push(sentence("It runs with your rights at every save."));
-            if let Some(python) = &self.python {
-                lines.push(sentence(interpreter_in_words(&python.interpreter)));
-                lines.push(path(&python.interpreter.program));
-            }
-        }
-        if let (None, Some(python)) = (&self.command, &self.python) {
+        } else if let Some(python) = &self.python {
             lines.push(sentence(
                 "wants to run Python that you have not trusted yet:",
             ));
-            lines.push(path(Path::new(&python.source)));
-            lines.extend(
-                python
-                    .others
-                    .iter()
-                    .take(LISTED)
-                    .map(|source| path(Path::new(source))),
-            );
-            if let Some(more) = python
-                .others
-                .len()
-                .checked_sub(LISTED)
-                .filter(|more| *more > 0)
-            {
-                lines.push(TrustLine::Sentence(format!("and {more} more.")));
-            }
+            // The first source is not counted.
+            lines.extend(listed(python, LISTED + 1, ""));
             lines.push(sentence(match python.others.is_empty() {
                 true => "It runs with your rights at every save: nothing keeps it from your files.",
                 false => {
                     "They run with your rights at every save: nothing keeps them from your files."
                 }
             }));
-            lines.push(sentence(interpreter_in_words(&python.interpreter)));
-            lines.push(path(&python.interpreter.program));
         }
-        if let Some(peers) = &self.peers {
-            lines.push(sentence(
+        let mut interpreter = self.python.as_ref();
+        let mut peers = Vec::new();
+        if let Some(request) = &self.peers {
+            peers.push(sentence(
                 "A measurement also runs the peers in these Python files, with your rights:",
             ));
-            lines.extend(
-                peers
-                    .sources
-                    .iter()
-                    .take(LISTED)
-                    .map(|source| path(Path::new(source))),
-            );
-            if let Some(more) = peers
-                .sources
-                .len()
-                .checked_sub(LISTED)
-                .filter(|more| *more > 0)
-            {
-                lines.push(TrustLine::Sentence(format!(
-                    "and {more} more files of peers."
-                )));
-            }
-            if self.python.is_none() {
-                lines.push(sentence(interpreter_in_words(&peers.interpreter)));
-                lines.push(path(&peers.interpreter.program));
-            }
+            peers.extend(listed(request, LISTED, " files of peers"));
         }
+        if interpreter.is_none() {
+            interpreter = self.peers.as_ref();
+            lines.append(&mut peers);
+        }
+        if let Some(python) = interpreter {
+            lines.push(sentence(python.interpreter_in_words()));
+            lines.push(path(&python.interpreter.program));
+        }
+        lines.append(&mut peers);
         if let Some(why) = &self.unconfined {
             lines.push(TrustLine::Sentence(format!(
                 "Kernels of this folder would run on this machine's processor with your rights: they cannot be kept from your \
@@ -266,6 +231,22 @@ impl std::fmt::Display for TrustRequest {
             ),
         }
     }
+}
+
+fn path(path: &Path) -> TrustLine {
+    TrustLine::Literal(format!("    {}", visible(&path.to_string_lossy())))
+}
+
+/// So many sources as lines, and how many more there are.
+fn listed<'p>(
+    request: &'p PythonRequest,
+    most: usize,
+    what: &'p str,
+) -> impl Iterator<Item = TrustLine> + 'p {
+    let sources = request.sources().take(most);
+    let more = (request.others.len() + 1).saturating_sub(most);
+    let more = (more > 0).then(|| TrustLine::Sentence(format!("and {more} more{what}.")));
+    sources.map(|source| path(Path::new(source))).chain(more)
 }
 
 /// The command of the user's own harness, without the words that are only for the shell.
@@ -438,8 +419,9 @@ mod tests {
         };
         let mut asked =
             TrustRequest::new("/clone".into(), TrustMark::of_folder(Path::new("/clone")));
-        asked.peers = Some(PeersRequest {
-            sources: vec!["k/peer.py".into(), "k/t\u{202e}.py".into()],
+        asked.peers = Some(PythonRequest {
+            source: "k/peer.py".into(),
+            others: vec!["k/t\u{202e}.py".into()],
             interpreter,
         });
         let text = asked.text();

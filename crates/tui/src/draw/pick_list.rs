@@ -2,7 +2,6 @@
 //! rows.
 
 use super::dialog::Dialog;
-use crate::format;
 use crate::keymap::{Action, KeyScope};
 use crate::overlay::{PickFrom, PickList};
 use crate::palette::{self, Offer, PickRows};

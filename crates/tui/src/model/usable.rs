@@ -295,5 +295,5 @@ impl Model {
 
 /// The reason in a few words.
 fn in_brief(why: NotAllowed) -> String {
-    why.hint().to_string()
+    why.hint()
 }

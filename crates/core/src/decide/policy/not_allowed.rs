@@ -6,7 +6,6 @@ use crate::repo::Obstacle;
 use crate::rules::RuleChange;
 use crate::run::RunId;
 use crate::run::experiment::Status;
-use std::fmt;
 
 /// Why an action is not allowed now. `Display` says what to do; [`NotAllowed::hint`] is a few
 /// words.
@@ -105,11 +104,6 @@ pub enum NotAllowed {
     Damaged { run: RunId },
     #[error("{subject} cannot be undone: {work}")]
     LaterWork { subject: String, work: String },
-    #[error(
-        "an older lab kept {subject}, and did not note whether it made the commit: `git reset --soft HEAD^` takes a \
-         commit back by hand"
-    )]
-    OlderLab { subject: String },
 }
 
 fn listed(changed: &[RuleChange]) -> String {
@@ -122,64 +116,54 @@ fn listed(changed: &[RuleChange]) -> String {
 
 impl NotAllowed {
     /// A few words, for a line of key hints.
-    pub fn hint(&self) -> Hint<'_> {
-        Hint(self)
-    }
-}
-
-/// A refusal in a few words.
-pub struct Hint<'a>(&'a NotAllowed);
-
-impl fmt::Display for Hint<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    pub fn hint(&self) -> String {
         let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-        match self.0 {
-            NotAllowed::DecisionInProgress => f.write_str("a decision is in progress"),
-            NotAllowed::RunStarting => f.write_str("a run is starting"),
-            NotAllowed::RunInProgress(run) => write!(f, "run {run} in progress"),
-            NotAllowed::NoRun { .. } => f.write_str("needs a verdict"),
-            NotAllowed::Check(run) => write!(f, "run {run} was a check"),
-            NotAllowed::Foreign { run, .. } => write!(f, "run {run} is foreign: judge again"),
-            NotAllowed::ForeignDecision { .. } => f.write_str("the last decision is foreign"),
-            NotAllowed::OtherKernel { run, .. } => write!(f, "run {run} judged another kernel"),
-            NotAllowed::NotJudged { .. } => f.write_str("needs a verdict"),
-            NotAllowed::NoPass { .. } => f.write_str("needs a passing verdict"),
-            NotAllowed::Unreadable { kernel, .. } => write!(f, "{} cannot be read", file(kernel)),
+        match self {
+            NotAllowed::DecisionInProgress => "a decision is in progress".to_owned(),
+            NotAllowed::RunStarting => "a run is starting".to_owned(),
+            NotAllowed::RunInProgress(run) => format!("run {run} in progress"),
+            NotAllowed::NoRun { .. } => "needs a verdict".to_owned(),
+            NotAllowed::Check(run) => format!("run {run} was a check"),
+            NotAllowed::Foreign { run, .. } => format!("run {run} is foreign: judge again"),
+            NotAllowed::ForeignDecision { .. } => "the last decision is foreign".to_owned(),
+            NotAllowed::OtherKernel { run, .. } => format!("run {run} judged another kernel"),
+            NotAllowed::NotJudged { .. } => "needs a verdict".to_owned(),
+            NotAllowed::NoPass { .. } => "needs a passing verdict".to_owned(),
+            NotAllowed::Unreadable { kernel, .. } => format!("{} cannot be read", file(kernel)),
             NotAllowed::Changed { files, .. } => match files.as_slice() {
-                [only] => write!(f, "{} is newer than the verdict", file(only)),
-                several => write!(f, "{} files are newer than the verdict", several.len()),
+                [only] => format!("{} is newer than the verdict", file(only)),
+                several => format!("{} files are newer than the verdict", several.len()),
             },
             NotAllowed::Decided {
                 status: Status::Keep,
                 ..
             }
-            | NotAllowed::KeptAlready { .. } => f.write_str("kept already"),
-            NotAllowed::Decided { .. } => f.write_str("discarded already"),
-            NotAllowed::HeldOut { .. } => f.write_str("failed the held-out check"),
-            NotAllowed::Unmeasured { .. } => f.write_str("the run measured nothing"),
+            | NotAllowed::KeptAlready { .. } => "kept already".to_owned(),
+            NotAllowed::Decided { .. } => "discarded already".to_owned(),
+            NotAllowed::HeldOut { .. } => "failed the held-out check".to_owned(),
+            NotAllowed::Unmeasured { .. } => "the run measured nothing".to_owned(),
             NotAllowed::UncommittedInclude { include, .. } => {
-                write!(f, "{} is not committed", file(include))
+                format!("{} is not committed", file(include))
             }
             NotAllowed::Rules { changed, .. } => match changed.as_slice() {
-                [only] => write!(f, "{} is not as in HEAD", file(&only.path)),
-                several => write!(f, "{} files of the rules are not as in HEAD", several.len()),
+                [only] => format!("{} is not as in HEAD", file(&only.path)),
+                several => format!("{} files of the rules are not as in HEAD", several.len()),
             },
             NotAllowed::OutsideInclude(outside) => match outside.is_macro {
-                true => write!(f, "{} includes a file by a macro", file(&outside.file)),
-                false => write!(f, "{} is outside of the repository", file(&outside.include)),
+                true => format!("{} includes a file by a macro", file(&outside.file)),
+                false => format!("{} is outside of the repository", file(&outside.include)),
             },
-            NotAllowed::Git(obstacle) => obstacle.hint().fmt(f),
-            NotAllowed::NoIncumbent { kernel } => write!(f, "HEAD does not hold {}", file(kernel)),
+            NotAllowed::Git(obstacle) => obstacle.hint().to_string(),
+            NotAllowed::NoIncumbent { kernel } => format!("HEAD does not hold {}", file(kernel)),
             NotAllowed::IncumbentOnDisk { .. } | NotAllowed::IncumbentJudged { .. } => {
-                f.write_str("the incumbent's own bytes")
+                "the incumbent's own bytes".to_owned()
             }
-            NotAllowed::NothingDecided { .. } => f.write_str("nothing was decided yet"),
-            NotAllowed::Damaged { run } => write!(f, "the record of run {run} is damaged"),
+            NotAllowed::NothingDecided { .. } => "nothing was decided yet".to_owned(),
+            NotAllowed::Damaged { run } => format!("the record of run {run} is damaged"),
             // The hint is short: the remedy comes after the semicolon.
             NotAllowed::LaterWork { work, .. } => {
-                f.write_str(work.split(';').next().unwrap_or_default())
+                work.split(';').next().unwrap_or_default().to_owned()
             }
-            NotAllowed::OlderLab { .. } => f.write_str("an older lab made the keep"),
         }
     }
 }

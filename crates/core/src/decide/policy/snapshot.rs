@@ -189,7 +189,7 @@ impl Candidate {
                 kernel,
             });
         }
-        // Of a decided run the decision is told, whoever made it.
+        // If the run was decided, the reason names the decision and who made it.
         if self.is_foreign && self.decided.is_none() {
             return Err(NotAllowed::Foreign {
                 run: self.id,
@@ -240,7 +240,7 @@ pub struct LastDecision {
     pub description: String,
     /// Full id of the commit that holds the judged bytes.
     pub commit: String,
-    /// Whether a keep made that commit; `None` of a discard, and of a keep by an older lab.
+    /// Whether a keep made that commit; `None` of a discard.
     pub made: Option<bool>,
     /// This user's lab did not write the record.
     pub is_foreign: bool,

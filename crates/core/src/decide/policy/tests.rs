@@ -445,11 +445,6 @@ fn the_last_decision_is_undone_until_something_was_built_on_it() {
         undo_is(&decided(status, None, found()), "()");
     }
     undo_is(
-        &decided(Status::Keep, None, LaterWork::Unknown),
-        "an older lab made the keep | an older lab kept run 6 (a1b2c3d, 'two rows'), and did not note whether it made the \
-         commit: `git reset --soft HEAD^` takes a commit back by hand",
-    );
-    undo_is(
         &passed(),
         "nothing was decided yet | nothing was decided about kernels/a/kernel.cu yet",
     );

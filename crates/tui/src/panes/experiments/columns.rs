@@ -1,7 +1,6 @@
 //! The columns that fit, and their widths.
 
 use super::cells::in_short;
-use crate::format;
 use crate::state::ScreenData;
 use crate::table::{Column, Table};
 use crate::text::{printable, width};
