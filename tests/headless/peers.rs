@@ -46,7 +46,7 @@ fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures()
     lab.lab("peers")
         .is(0)
         .says("other  old/other.cu  not timed yet");
-    let measured = lab.lab("measure --json").is(0).json();
+    let measured = lab.lab("bench --verdict --json").is(0).json();
     assert_eq!(names(&measured["peers"]), (vec!["other"], vec!["wrong"]));
     let [other, wrong] = [0, 1].map(|at| measured["peers"][at].clone());
     let why = wrong["failure"].as_str().unwrap();
@@ -194,7 +194,7 @@ fn the_first_peer_of_a_problem_is_added_by_a_command_and_runs_at_once() {
         lab.read("problem.toml").starts_with(&problem()),
         "the rest of the file is as it was"
     );
-    let measured = lab.lab("measure --json").is(0).json();
+    let measured = lab.lab("bench --verdict --json").is(0).json();
     assert_eq!(names(&measured["peers"]), (vec!["reference"], vec![]));
     let again = lab.lab("peers new --json").is(1).json();
     assert!(
@@ -222,7 +222,7 @@ fn why_no_peer_has_a_figure_is_listed_too() {
         (&none["peers"][0]["failure"], &none["peers"][0]["measured"]),
         (&Value::Null, &Value::Null)
     );
-    let measured = lab.lab("measure --json").is(0).json();
+    let measured = lab.lab("bench --verdict --json").is(0).json();
     let listed = lab.lab("peers --json").is(0).json();
     assert!(listed["peers"][0]["failure"].is_string(), "{listed}");
     assert_eq!(
@@ -241,7 +241,7 @@ fn why_no_peer_has_a_figure_is_listed_too() {
 #[test]
 fn no_peers_leaves_them_out() {
     let lab = twice(PEERS);
-    let measured = lab.lab("measure --no-peers --json").is(0).json();
+    let measured = lab.lab("bench --verdict --no-peers --json").is(0).json();
     assert_eq!(measured["peers"], json!([]));
     let few = "bench --runs 1 --warm-up 0 --iterations 1 --trials 1 --no-peers --json";
     let bench = lab.lab(few).is(0);
@@ -288,7 +288,7 @@ fn a_peer_in_python_runs_in_a_trusted_folder_only() {
         format!("open({marker:?}, 'w').close()\ndef eager(x, y):\n    y[:] = 2 * x\n"),
     );
     let skipped = |why: &str| {
-        let measured = lab.lab("measure --json").is(0).json();
+        let measured = lab.lab("bench --verdict --json").is(0).json();
         let failure = measured["peers"][0]["failure"]
             .as_str()
             .unwrap_or_default()
@@ -314,7 +314,7 @@ fn a_peer_in_python_runs_in_a_trusted_folder_only() {
     skipped("another lab.toml");
     lab.write("lab.toml", before);
     // Whether it has a figure then depends on whether this machine's Python has NumPy.
-    let measured = lab.lab("measure --json").is(0).json();
+    let measured = lab.lab("bench --verdict --json").is(0).json();
     let why = measured["peers"][0]["failure"].as_str().unwrap_or_default();
     assert!(!why.contains("lab trust"), "{measured}");
     assert_eq!(
@@ -331,7 +331,7 @@ fn a_peer_that_computes_some_workloads_is_compared_in_these() {
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
     lab.git("add small.cu");
     lab.git("commit -qm small small.cu");
-    let measured = lab.lab("measure --json").is(0).json();
+    let measured = lab.lab("bench --verdict --json").is(0).json();
     let peer = &measured["peers"][0];
     assert_eq!(
         (&peer["part"], peer["ratio"].is_object()),

@@ -30,7 +30,7 @@ fn a_keep_judges_the_workloads_that_a_save_left_out() {
     lab.lab("run")
         .is(0)
         .says("1 of 3 workloads judged; `lab bench --verdict` and");
-    let measured = lab.lab("measure --json").is(0).json();
+    let measured = lab.lab("bench --verdict --json").is(0).json();
     assert_eq!(measured["judged_workloads"], judged(2, "measure"));
     assert_eq!(measured["workloads"].as_array().map(Vec::len), Some(2));
     let run = lab.lab("run --json").is(0).json();
