@@ -167,7 +167,7 @@ impl Inputs {
             .first()
             .map(|kernel| Language::of(&kernel.path))
             .unwrap_or_default();
-        tokens_of(self.kernel(), language)
+        lab_source::fingerprint::hash(self.kernel(), cut(language))
     }
 
     /// The fingerprint with the kernel's tokens in place of its bytes: the same for inputs that

@@ -73,7 +73,6 @@ fn kept<'i>(
             })
             && is_of_lane(project, run, target)
     };
-    let may_be = |keys: &Keys| keys.is(Fact::IsDecided) && keys.is(Fact::IsKept);
     index
         .newest_of_kernel(&project.kernel_name, |keys| keys.is(Fact::IsKept))
         .filter(is_kept)
