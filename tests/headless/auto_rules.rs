@@ -3,7 +3,6 @@
 use crate::auto_loop::{auto, body, incumbent_is_back, lab, state};
 use crate::lab::Lab;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 /// The repository of [`lab`], whose harness runs `first` before it judges.
 fn lab_with(first: &str) -> Lab {

@@ -139,23 +139,45 @@ fn the_world_decides_as_lab_core_does() {
 
 fn in_world(world: &mut World, step: Step) {
     match step {
-        Save => drop(world.tell("save")),
-        Judge(Outcome::Pass) => drop(world.tell("press r; say correctness: pass; end pass 1000")),
-        Judge(Outcome::Fail) => {
-            drop(world.tell("press r; say correctness: fail; end fail it is wrong"));
+        Save => {
+            world.tell("save");
         }
-        Judge(Outcome::Crash) => drop(world.tell("press r; end crash it crashed")),
-        Judge(Outcome::Void) => drop(world.tell("press r; end void the files changed")),
-        Judge(Outcome::NotJudged) => drop(world.tell("press r; end not-judged no driver")),
-        Unmeasured => drop(world.tell("press r; say correctness: pass; end pass")),
+        Judge(Outcome::Pass) => {
+            world.tell("press r; say correctness: pass; end pass 1000");
+        }
+        Judge(Outcome::Fail) => {
+            {
+                world.tell("press r; say correctness: fail; end fail it is wrong");
+            };
+        }
+        Judge(Outcome::Crash) => {
+            world.tell("press r; end crash it crashed");
+        }
+        Judge(Outcome::Void) => {
+            world.tell("press r; end void the files changed");
+        }
+        Judge(Outcome::NotJudged) => {
+            world.tell("press r; end not-judged no driver");
+        }
+        Unmeasured => {
+            world.tell("press r; say correctness: pass; end pass");
+        }
         Remove => {
             world.unreadable = Some("kernels/rmsnorm/kernel.cu cannot be read".into());
             world.tell("elsewhere");
         }
-        Keep => drop(world.tell("press c; type some words; press enter")),
-        Step::Discard => drop(world.tell("press d; type some words; press enter")),
-        DiscardAnyway => drop(world.tell("press d; press y; type some words; press enter")),
-        Undo => drop(world.tell("press u; press y")),
+        Keep => {
+            world.tell("press c; type some words; press enter");
+        }
+        Step::Discard => {
+            world.tell("press d; type some words; press enter");
+        }
+        DiscardAnyway => {
+            world.tell("press d; press y; type some words; press enter");
+        }
+        Undo => {
+            world.tell("press u; press y");
+        }
     }
     // What was refused is read and closed.
     for _ in 0..3 {

@@ -306,10 +306,7 @@ fn after_a_failed_check_eight_sealed_runs_are_asked_for() {
         );
         refused(&bench, "keep refused: x_diff is 2");
         let held_out = bench.recorded(run.0).held_out.unwrap();
-        assert_eq!(
-            (held_out.outcome, held_out.sealed_runs),
-            (Outcome::Fail, 5)
-        );
+        assert_eq!((held_out.outcome, held_out.sealed_runs), (Outcome::Fail, 5));
         assert_eq!(asked(&bench).len(), 3 + 2 * at);
     }
     // The count survives a discard.

@@ -25,9 +25,7 @@ pub mod store;
 pub mod summary;
 
 pub use lab_protocol::plan::Discipline;
-pub use record::{
-    Bench, BenchId, BenchOutcome, BenchPeers, BenchRun, BenchStart, BenchedDevice,
-};
+pub use record::{Bench, BenchId, BenchOutcome, BenchPeers, BenchRun, BenchStart, BenchedDevice};
 pub use session::{BenchEvent, BenchRequest, BenchState, Ended, NotBenched, Session};
 pub use store::BenchStore;
 pub use summary::{BenchDigest, Summary};

@@ -22,7 +22,6 @@ impl fmt::Display for BenchId {
     }
 }
 
-
 /// What a bench measures: `bench.json`, written once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchStart {

@@ -5,8 +5,8 @@
 //! ([`super::commit_by_program`]) does that, once the decision's intent is on disk.
 
 use super::folder_programs::by_program;
-use super::identity::{author, committer};
 use super::history::introduced;
+use super::identity::{author, committer};
 use super::link::refuse_link;
 use crate::repo::{Project, Repo, blob_in, durable, filters, head_commit, head_ref, verify_write};
 use anyhow::{Context, Result, anyhow, bail};

@@ -116,7 +116,11 @@ pub fn change(repo: &Repo, project: &Project, commit: &str, around: u32) -> Resu
 }
 
 /// The kernel that a commit holds, under the name that it had there.
-fn kernel_in<'r>(repo: &'r Repo, project: &Project, commit: &git2::Commit) -> Option<git2::Blob<'r>> {
+fn kernel_in<'r>(
+    repo: &'r Repo,
+    project: &Project,
+    commit: &git2::Commit,
+) -> Option<git2::Blob<'r>> {
     let name = renames::name_in(repo, project, commit, &project.kernel_name);
     blob_in(commit, &name).and_then(|(id, _)| repo.git.find_blob(id).ok())
 }
@@ -130,7 +134,8 @@ pub fn diff(
     to: Option<&str>,
     around: u32,
 ) -> Result<String> {
-    let blob = |commit: &str| Ok::<_, anyhow::Error>(kernel_in(repo, project, &find(&repo.git, commit)?));
+    let blob =
+        |commit: &str| Ok::<_, anyhow::Error>(kernel_in(repo, project, &find(&repo.git, commit)?));
     let old = blob(from)?;
     let new = match to {
         Some(commit) => blob(commit)?,

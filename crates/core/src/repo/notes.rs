@@ -1,7 +1,7 @@
 //! The record of an experiment as a git note of its commit, in `refs/notes/lab`.
 
-use super::identity::any_signature;
 use super::history::introduced;
+use super::identity::any_signature;
 use super::present::first_with;
 use super::ref_update::write_ref;
 use super::{CommitFile, Project, Repo, blob_in, commit, find, head_commit, locks};

@@ -4,8 +4,8 @@
 use crate::support::{Folder, Judged, options, run, write_script};
 use crate::toy::{PROBLEM, SHARED, kernel};
 use lab_protocol::Exit;
-use lab_protocol::Tool;
 use lab_protocol::{JudgeKind, JudgeRequest};
+use lab_protocol::{Target, Tool};
 
 fn checked(kernel: &str, tools: &[Tool]) -> Judged {
     let folder = Folder::new(&[("problem.toml", PROBLEM), ("kernel.cu", kernel)]);

@@ -485,11 +485,11 @@ fn a_build_that_never_ends_is_ended() {
     options
         .compiler
         .args
-        .insert(0, options.compiler.path.clone().into());
+        .insert(0, options.compiler.path.display().to_string());
     options
         .compiler
         .args
-        .insert(0, format!("CXX={}", compiler.script.display()).into());
+        .insert(0, format!("CXX={}", compiler.script.display()));
     options.compiler.path = "/usr/bin/env".into();
     let log = Log::default();
     let exit = judge(options, log.clone());
