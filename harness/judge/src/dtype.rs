@@ -7,10 +7,14 @@ use half::{bf16, f16};
 use lab_device::{BYTE_POISONS, FLOAT8_POISONS, MapElement, POISONS};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use strum::IntoStaticStr;
 
 /// An element type, named as in problem.toml.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Dtype {
     /// 32-bit float.
     F32,
@@ -89,18 +93,7 @@ impl Dtype {
 
     /// The name in problem.toml.
     pub fn word(self) -> &'static str {
-        match self {
-            Dtype::F32 => "f32",
-            Dtype::F16 => "f16",
-            Dtype::Bf16 => "bf16",
-            Dtype::I32 => "i32",
-            Dtype::F8e4m3 => "f8e4m3",
-            Dtype::F8e5m2 => "f8e5m2",
-            Dtype::I8 => "i8",
-            Dtype::U8 => "u8",
-            Dtype::I64 => "i64",
-            Dtype::Bool => "bool",
-        }
+        self.into()
     }
 
     /// The name in kernel.cu.
@@ -157,15 +150,12 @@ impl Dtype {
 
     /// The largest whole number up to which a cell holds every whole number exactly.
     pub fn counts_to(self) -> i64 {
-        match self {
-            Dtype::F32 => 1 << 24,
-            Dtype::F16 => 1 << 11,
-            Dtype::Bf16 => 1 << 8,
-            Dtype::F8e4m3 => 1 << 4,
-            Dtype::F8e5m2 => 1 << 3,
-            Dtype::I8 | Dtype::U8 | Dtype::I32 | Dtype::I64 | Dtype::Bool => {
-                self.integers().map_or(0, |(_, largest)| largest)
-            }
+        // The numbers from the smallest normal one to its double are as far apart as the subnormal
+        // ones: there are so many steps, and twice as many up to the double.
+        match (self.integers(), self.subnormals()) {
+            (Some((_, largest)), _) => largest,
+            (None, Some((_, count))) => 2 * (i64::from(count) + 1),
+            (None, None) => 0,
         }
     }
 
@@ -212,18 +202,9 @@ impl Dtype {
     /// Appends the cell that is nearest to `value`, in little endian.
     #[inline]
     pub fn encode(self, value: f64, to: &mut Vec<u8>) {
-        match self {
-            Dtype::F32 => to.extend((value as f32).to_le_bytes()),
-            Dtype::F16 => to.extend(f16::from_f64(value).to_le_bytes()),
-            Dtype::Bf16 => to.extend(bf16::from_f64(value).to_le_bytes()),
-            Dtype::F8e4m3 => to.push(Float8::E4m3.encode(value)),
-            Dtype::F8e5m2 => to.push(Float8::E5m2.encode(value)),
-            Dtype::I32 => to.extend((value as i32).to_le_bytes()),
-            Dtype::I8 => to.extend((value as i8).to_le_bytes()),
-            Dtype::U8 => to.push(value as u8),
-            Dtype::I64 => to.extend((value as i64).to_le_bytes()),
-            Dtype::Bool => to.push((value != 0.0).into()),
-        }
+        let start = to.len();
+        to.resize(start + self.size(), 0);
+        self.encode_each(&mut to[start..], || value);
     }
 
     /// Fills cells with the ones that are nearest to these values. For whole tensors: the type is
@@ -243,12 +224,20 @@ impl Dtype {
         }
     }
 
-    /// Appends the cell that is nearest to a whole number, in little endian. An i64 is exact.
-    pub fn encode_integer(self, value: i64, to: &mut Vec<u8>) {
+    /// [`Dtype::encode_each`] for whole numbers. An i64 is exact.
+    pub fn encode_each_integer(self, cells: &mut [u8], mut values: impl FnMut() -> i64) {
         match self {
-            Dtype::I64 => to.extend(value.to_le_bytes()),
-            _ => self.encode(value as f64, to),
+            // An f64 does not hold each of them.
+            Dtype::I64 => each_cell(cells, || values().to_le_bytes()),
+            _ => self.encode_each(cells, || values() as f64),
         }
+    }
+
+    /// The cell that is nearest to a whole number, in little endian. An i64 is exact.
+    pub fn integer_cell(self, value: i64) -> Vec<u8> {
+        let mut cell = vec![0; self.size()];
+        self.encode_each_integer(&mut cell, || value);
+        cell
     }
 
     /// The two patterns that outputs of this type are filled with before a launch, in turn. In
@@ -404,8 +393,7 @@ mod tests {
             9_007_199_254_740_993,
             i64::MAX,
         ] {
-            let mut cell = Vec::new();
-            Dtype::I64.encode_integer(value, &mut cell);
+            let cell = Dtype::I64.integer_cell(value);
             assert_eq!(Dtype::I64.value(&cell), CellValue::Integer(value));
             assert_eq!(Dtype::I64.value(&cell).to_string(), value.to_string());
         }
@@ -416,13 +404,11 @@ mod tests {
         for dtype in Dtype::ALL {
             let limit = dtype.counts_to().min(1 << 20);
             for value in 0..=limit {
-                let mut cell = Vec::new();
-                dtype.encode_integer(value, &mut cell);
+                let cell = dtype.integer_cell(value);
                 assert_eq!(dtype.decode(&cell), value as f64, "{dtype}");
             }
         }
-        let mut cell = Vec::new();
-        Dtype::F16.encode_integer(Dtype::F16.counts_to() + 1, &mut cell);
+        let cell = Dtype::F16.integer_cell(Dtype::F16.counts_to() + 1);
         assert_ne!(Dtype::F16.decode(&cell), 2049.0);
     }
 

@@ -1,6 +1,7 @@
 //! Comparing what a kernel wrote with what was expected.
 
 use crate::dtype::{CellValue, Dtype};
+use crate::parallel::each_on_a_thread;
 use lab_protocol::report::Histogram;
 use lab_protocol::report::histogram::{EXPONENTS, exponent_of};
 
@@ -238,24 +239,18 @@ pub fn compare(
     if cells <= share {
         return compare_stretch(dtype, got, want, tolerance, unwritten, 0);
     }
-    std::thread::scope(|scope| {
-        let running: Vec<_> = got
-            .chunks(share * dtype.size())
-            .zip(want.chunks(share * dtype.size()))
-            .enumerate()
-            .map(|(i, (got, want))| {
-                let start = i * share * dtype.size();
-                let unwritten = unwritten.part(start..start + got.len());
-                scope.spawn(move || {
-                    compare_stretch(dtype, got, want, tolerance, unwritten, i * share)
-                })
-            })
-            .collect();
-        let done = running
-            .into_iter()
-            .map(|p| p.join().expect("comparing numbers does not panic"));
-        done.fold(TensorComparison::default(), TensorComparison::join)
-    })
+    let bytes = share * dtype.size();
+    let parts: Vec<_> = got
+        .chunks(bytes)
+        .zip(want.chunks(bytes))
+        .enumerate()
+        .collect();
+    let compared = each_on_a_thread(&parts, |(i, (got, want))| {
+        let unwritten = unwritten.part(i * bytes..i * bytes + got.len());
+        compare_stretch(dtype, got, want, tolerance, unwritten, i * share)
+    });
+    let joined = compared.into_iter();
+    joined.fold(TensorComparison::default(), TensorComparison::join)
 }
 
 /// Cells that are compared as bytes first: most of what is right is equal.

@@ -27,6 +27,7 @@ pub mod gates;
 pub mod judge;
 pub mod measure;
 pub mod outcome;
+mod parallel;
 pub mod probe;
 pub mod problem;
 pub mod process;

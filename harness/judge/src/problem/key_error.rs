@@ -45,6 +45,16 @@ impl KeyError {
         }
     }
 
+    /// An error of a key.
+    pub fn at(key: impl Into<KeyStep>, what: impl Into<String>) -> Self {
+        KeyError::new(what).within(key)
+    }
+
+    /// The same error, in an item of an array.
+    pub fn item(self, array: &str, item: usize) -> Self {
+        self.within(item).within(array)
+    }
+
     /// The same error, whose path begins with one more step.
     pub fn within(mut self, step: impl Into<KeyStep>) -> Self {
         self.path.push(step.into());

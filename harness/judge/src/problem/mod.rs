@@ -44,7 +44,7 @@ pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
         Some(other) => {
             let what =
                 format!("unknown kind '{other}': it is \"tensor\" (the default) or \"wavegru\"");
-            Err(KeyError::new(what).within("kind").stop(&path, &text))
+            Err(KeyError::at("kind", what).stop(&path, &text))
         }
     }
 }

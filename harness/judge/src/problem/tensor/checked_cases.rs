@@ -2,14 +2,14 @@
 //! after the other.
 
 use super::TensorProblem;
-use super::case_data::{CaseData, Part, draw, planted_sets};
+use super::case_data::{CaseData, Drawing, Part};
 use super::input_values::InputValues;
 use super::launcher::CaseLauncher;
 use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::resident::{Resident, TimedCases};
-use super::spec::{Case, Origin};
+use super::spec::{Case, ProblemSpec};
 use super::tally::GateTally;
-use super::verify::CaseCheck;
+use super::verify::{CaseCheck, CheckedSets};
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::ProblemContext;
 use crate::worker::{ModuleId, Worker};
@@ -18,52 +18,53 @@ use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 impl TensorProblem {
     /// Whether the device can judge a case: the emulated one leaves out the large ones, which a
     /// caveat says.
     pub(super) fn fits(&self, case: &Case, device: &DeviceInfo) -> bool {
-        !device.emulated
-            || self
-                .spec
-                .cpu_max_cells
-                .is_none_or(|most| case.cells() <= most)
+        let most = self.spec.cpu_max_cells.filter(|_| device.emulated);
+        most.is_none_or(|most| case.cells() <= most)
+    }
+
+    /// The cases of this occasion that the device can judge.
+    pub(super) fn cases_of(
+        &self,
+        spec: &ProblemSpec,
+        when: When,
+        device: &DeviceInfo,
+    ) -> Vec<Arc<Case>> {
+        let judged = |case: &&Arc<Case>| case.when <= when && self.fits(case, device);
+        spec.cases.iter().filter(judged).cloned().collect()
     }
 
     /// Notes how many of the workloads that this device can judge, each in each of its types, were
     /// judged, and writes how many extremes their inputs held.
     pub(super) fn note_judged(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
-        let is_workload =
-            |case: &Case| case.origin == Origin::Workload && self.fits(case, cx.device);
-        let judged = self
-            .chosen
-            .iter()
-            .filter(|index| is_workload(&self.spec.cases[**index]))
-            .count();
-        let of = self
-            .spec
-            .cases
-            .iter()
-            .filter(|case| is_workload(case))
-            .count();
+        let count = |cases: &[Arc<Case>]| {
+            let is_workload =
+                |case: &&Arc<Case>| case.table.0 == "workload" && self.fits(case, cx.device);
+            cases.iter().filter(is_workload).count()
+        };
         self.judged = Some(JudgedWorkloads {
-            judged,
-            of,
+            judged: count(&self.chosen),
+            of: count(&self.spec.cases),
             when: self.when,
         });
-        let seed = self.seed(cx);
-        let sets =
-            |index: &usize| planted_sets(&self.spec, &self.spec.cases[*index], cx.device, seed);
-        let (planted, left_out) = self
-            .chosen
-            .iter()
-            .map(sets)
-            .fold((0, 0), |(planted, left_out), sets| {
-                (planted + sets.patterns(), left_out + sets.left_out)
-            });
+        let drawing = Drawing {
+            device: cx.device,
+            seed: self.seed(cx),
+        };
+        let (mut planted, mut left_out) = (0, 0);
+        for case in &self.chosen {
+            let sets = drawing.planted_sets(case);
+            planted += sets.patterns();
+            left_out += sets.left_out;
+        }
         if planted > 0 {
-            cx.out
-                .line("planted", format_args!("{planted} left_out={left_out}"))?;
+            let counts = format_args!("{planted} left_out={left_out}");
+            cx.out.line("planted", counts)?;
         }
         Ok(())
     }
@@ -84,76 +85,23 @@ impl TensorProblem {
         present: &mut Option<usize>,
     ) -> Result<Correctness, Stop> {
         let resident = self.resident(cx, worker)?;
-        let timed = self.timed(cx)?;
         let mut tally = GateTally::new(&self.spec);
-        for (done, index) in self.chosen.clone().into_iter().enumerate() {
-            cx.out.progress(done as u64, self.chosen.len() as u64)?;
+        let chosen = self.chosen.clone();
+        let all = chosen.len() as u64;
+        for (done, case) in chosen.iter().enumerate() {
+            cx.out.progress(done as u64, all)?;
             *present = Some(done);
             let failures = tally.failures();
             tally.begin_case();
-            let at = timed.iter().position(|(timed, _)| *timed == index);
-            let untimed = if at.is_none() {
-                Some(self.take(index, Part::Drawn, cx)?)
+            self.verify_case(case, cx, worker, module, &resident, &mut tally)?;
+            let outcome = if tally.failures() == failures {
+                CaseOutcome::Pass
             } else {
-                None
+                CaseOutcome::Fail
             };
-            let renewed = match at {
-                Some(_) if self.renewed.contains(&index) => {
-                    Some(self.take(index, Part::Renewed, cx)?)
-                }
-                _ => None,
-            };
-            let planted = self.take(index, Part::Planted, cx)?;
-            let mut check = CaseCheck {
-                spec: &self.spec,
-                resident: &resident,
-                module,
-                tally: &mut tally,
-            };
-            if let Some(at) = at {
-                let accepted = Some((at, &self.accepted));
-                check.run(
-                    &resident.launchers[at],
-                    &timed[at].1,
-                    accepted,
-                    ORDERS,
-                    cx,
-                    worker,
-                )?;
-                if let Some(renewed) = renewed.filter(|_| !check.tally.has_seen_enough()) {
-                    check.run_renewed(
-                        &resident.launchers[at],
-                        &renewed,
-                        &timed[at].1.sets,
-                        cx,
-                        worker,
-                    )?;
-                }
-            }
-            for (drawn, least) in untimed
-                .iter()
-                .map(|drawn| (drawn, ORDERS))
-                .chain([(&planted, 0)])
-            {
-                if drawn.sets.is_empty() || check.tally.has_seen_enough() {
-                    continue;
-                }
-                let launcher = CaseLauncher::set_up_shared(&self.spec, index, worker, &drawn.sets)?;
-                check.run(&launcher, drawn, None, least, cx, worker)?;
-                launcher.take_down(worker)?;
-            }
-            let is_right = tally.failures() == failures;
-            outcomes.set(
-                done,
-                if is_right {
-                    CaseOutcome::Pass
-                } else {
-                    CaseOutcome::Fail
-                },
-            );
+            outcomes.set(done, outcome);
             // After each case, so that the gates of a long problem show while it runs.
-            let last = tally.breached() || done + 1 == self.chosen.len();
-            tally.write(&self.spec, last, cx.out)?;
+            tally.write(tally.breached() || done + 1 == chosen.len(), cx.out)?;
             if tally.breached() {
                 // On the emulated device the store may have damaged the worker itself.
                 cx.out.text(
@@ -162,81 +110,115 @@ impl TensorProblem {
                 return Ok(Correctness::Fail);
             }
         }
-        cx.out
-            .progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
+        cx.out.progress(all, all)?;
         self.note_judged(cx)?;
         Ok(tally.verdict())
+    }
+
+    /// Checks a case on its sets, on renewed ones if it gets some, and on those that hold extremes.
+    fn verify_case(
+        &mut self,
+        case: &Arc<Case>,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        resident: &Resident,
+        tally: &mut GateTally,
+    ) -> Result<(), Stop> {
+        let mut timed = resident.timed.iter();
+        let at = timed.position(|timed| timed.case.index == case.index);
+        let is_renewed = self
+            .renewed
+            .iter()
+            .any(|renewed| renewed.index == case.index);
+        let mut take =
+            |part: Part, is_needed: bool| is_needed.then(|| self.take(case, part, cx)).transpose();
+        let untimed = take(Part::Drawn, at.is_none())?;
+        let renewed = take(Part::Renewed, at.is_some() && is_renewed)?;
+        let planted = take(Part::Planted, true)?;
+        let mut check = CaseCheck {
+            resident,
+            module,
+            tally,
+            worker,
+            out: cx.out,
+            seed: cx.seed,
+        };
+        if let Some(at) = at {
+            let of_timed = CheckedSets {
+                launcher: &resident.launchers[at],
+                drawn: &resident.timed[at],
+                accepted: Some((at, &self.accepted[0])),
+            };
+            check.run(of_timed, ORDERS)?;
+            if let Some(renewed) = renewed.filter(|_| !check.tally.has_seen_enough()) {
+                let of_renewed = CheckedSets {
+                    drawn: &renewed,
+                    accepted: None,
+                    ..of_timed
+                };
+                check.run_renewed(of_renewed, &of_timed.drawn.sets)?;
+            }
+        }
+        for (drawn, least) in [(untimed, ORDERS), (planted, 0)] {
+            let drawn = drawn.filter(|drawn| !drawn.sets.is_empty());
+            let Some(drawn) = drawn.filter(|_| !check.tally.has_seen_enough()) else {
+                continue;
+            };
+            let launcher = CaseLauncher::set_up_shared(case, check.worker)?;
+            let of_untimed = CheckedSets {
+                launcher: &launcher,
+                drawn: &drawn,
+                accepted: None,
+            };
+            check.run(of_untimed, least)?;
+            launcher.take_down(check.worker)?;
+        }
+        Ok(())
     }
 
     /// For each tensor whose values come from a file: a caveat that every run has the same ones.
     pub(super) fn fixed_inputs(&self) -> Vec<String> {
         let mut caveats = Vec::new();
-        for index in &self.chosen {
-            for (tensor, shaped) in self
-                .spec
-                .tensors
-                .iter()
-                .zip(&self.spec.cases[*index].tensors)
-            {
-                let Some(InputValues::Npy(array)) = &shaped.values else {
-                    continue;
-                };
-                let hash = array.hash.get(..12).unwrap_or(&array.hash);
-                let caveat = format!(
-                    "fixed inputs: {} is {} (blake3 {hash}) in every run, so a kernel may know its values",
-                    tensor.name, array.name
-                );
-                if !caveats.contains(&caveat) {
-                    caveats.push(caveat);
-                }
+        for tensor in self.chosen.iter().flat_map(|case| &case.tensors) {
+            let Some(InputValues::Npy(array)) = &tensor.values else {
+                continue;
+            };
+            let hash = array.hash.get(..12).unwrap_or(&array.hash);
+            let caveat = format!(
+                "fixed inputs: {} is {} (blake3 {hash}) in every run, so a kernel may know its values",
+                tensor.name, array.name
+            );
+            if !caveats.contains(&caveat) {
+                caveats.push(caveat);
             }
         }
         caveats
     }
 
-    /// Sets of a case, unless they were drawn ahead drawn now.
+    /// Sets of a case, drawn now unless they were drawn ahead.
     pub(super) fn take(
         &mut self,
-        index: usize,
+        case: &Arc<Case>,
         part: Part,
         cx: &ProblemContext,
     ) -> Result<CaseData, Stop> {
-        match self.ahead.remove(&(index, part)) {
+        match self.ahead.remove(&(case.index, part)) {
             Some(drawn) => Ok(drawn),
-            None => draw(
-                &self.spec,
-                index,
-                part,
-                &mut self.reference,
-                cx.device,
-                cx.seed,
-            ),
+            None => Drawing::of(cx).draw(case, part, &mut self.reference),
         }
     }
 
-    pub(super) fn timed_cases(&self) -> Vec<usize> {
-        self.chosen
-            .iter()
-            .copied()
-            .filter(|index| !self.spec.cases[*index].held_out)
-            .collect()
+    pub(super) fn timed_cases(&self) -> Vec<Arc<Case>> {
+        let timed = self.chosen.iter().filter(|case| !case.held_out);
+        timed.cloned().collect()
     }
 
     /// The timed cases of every occasion that this device runs.
-    pub(super) fn cases_to_profile(&self, device: &DeviceInfo) -> Vec<usize> {
-        let all = self.cases_of(&self.spec, When::Keep, device);
-        all.into_iter()
-            .filter(|index| !self.spec.cases[*index].held_out)
-            .collect()
-    }
-
-    /// The cases that are checked and never timed.
-    pub(super) fn untimed_cases(&self) -> Vec<usize> {
-        self.chosen
-            .iter()
-            .copied()
-            .filter(|index| self.spec.cases[*index].held_out)
-            .collect()
+    pub(super) fn cases_to_profile(&self, device: &DeviceInfo) -> Vec<Arc<Case>> {
+        let mut cases = self.cases_of(&self.spec, When::Keep, device);
+        cases.retain(|case| !case.held_out);
+        cases
     }
 
     /// The data of the timed cases, drawn now unless it was drawn ahead.
@@ -244,12 +226,12 @@ impl TensorProblem {
         if let Some(drawn) = &self.timed {
             return Ok(drawn.clone());
         }
-        let mut all = Vec::new();
-        for index in self.timed_cases() {
-            let drawn = self.take(index, Part::Drawn, cx)?;
-            all.push((index, drawn));
-        }
-        Ok(self.timed.insert(Rc::new(all)).clone())
+        let cases = self.timed_cases();
+        let all: Result<Vec<CaseData>, Stop> = cases
+            .iter()
+            .map(|case| self.take(case, Part::Drawn, cx))
+            .collect();
+        Ok(self.timed.insert(Rc::new(all?)).clone())
     }
 
     /// The timed cases on the candidate's worker, set up now unless they are.

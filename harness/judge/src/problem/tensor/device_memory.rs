@@ -5,21 +5,21 @@
 //! results in that of the machine. On the cpu device both are in the memory of the machine, and a
 //! worker also knows there what each of its buffers must hold.
 
-use super::case_data::{Part, bytes_of_inputs, planted_sets, sets, sets_in};
-use super::spec::{Case, ProblemSpec, TensorRole};
+use super::case_data::{Drawing, Part, sets};
+use super::spec::{Case, CaseTensor, TensorRole};
 use crate::problem::key_error::KeyError;
 use crate::worker::guarded_bytes;
 use lab_device::DeviceInfo;
 use lab_device::cpu::SHADOW_PER_BYTE;
 use lab_system::memory::{MemoryBytes, in_words};
+use std::sync::Arc;
 
 /// What a run holds.
 pub struct HeldMemory<'a> {
-    pub spec: &'a ProblemSpec,
-    /// The cases of the run, as indices into the spec's.
-    pub chosen: &'a [usize],
+    /// The cases of the run.
+    pub chosen: &'a [Arc<Case>],
     /// Those of them that get new inputs where others have lain.
-    pub renewed: &'a [usize],
+    pub renewed: &'a [Arc<Case>],
     pub device: &'a DeviceInfo,
 }
 
@@ -44,6 +44,12 @@ impl Bytes {
     }
 }
 
+/// Ends what a message says of memory that the judge and a worker share.
+const WITH_COPIES: &str = ", with what the judge and the reference hold";
+
+/// A remedy that only the emulated device has.
+const LEAVE_OUT: &str = ", or let cpu_max_cells leave it out";
+
 /// The page of a GPU's memory.
 const GPU_PAGE: usize = 2 << 20;
 
@@ -52,86 +58,87 @@ impl HeldMemory<'_> {
     /// the timed ones are in memory at once. `machine` is what this process may use of the
     /// machine's memory.
     pub fn check(&self, machine: Option<MemoryBytes>) -> Result<(), KeyError> {
-        let each = self.chosen.iter().map(|index| (*index, self.alone(*index)));
-        let Some((largest, alone)) = each.max_by_key(|(_, bytes)| bytes.all()) else {
+        let each = self.chosen.iter().map(|case| (case, self.alone(case)));
+        let Some((case, alone)) = each.max_by_key(|(_, bytes)| bytes.all()) else {
             return Ok(());
         };
         let together = self.together();
-        let case = &self.spec.cases[largest];
-        let (label, (table, number), emulated) = (&case.label, case.table, self.device.emulated);
-        let refused = |what: String| {
-            Err(KeyError::new(what)
-                .within("dims")
-                .within(number)
-                .within(table))
-        };
-        let cpu = if emulated {
-            ", or let cpu_max_cells leave it out"
-        } else {
-            ""
-        };
-        let also = if emulated {
-            ", with what the judge and the reference hold"
-        } else {
-            ""
-        };
+        let why = self
+            .too_large_for_device(case, alone, together)
+            .or_else(|| self.too_large_for_machine(case, alone, together, machine?));
+        let (table, number) = case.table;
+        why.map_or(Ok(()), |why| {
+            Err(KeyError::at("dims", why).item(table, number))
+        })
+    }
+
+    /// A part of a message that is about the emulated device only.
+    fn if_emulated(&self, words: &'static str) -> &'static str {
+        if self.device.emulated { words } else { "" }
+    }
+
+    /// Why the device has too little memory for the largest case, or for all of them.
+    fn too_large_for_device(&self, case: &Case, alone: Bytes, together: Bytes) -> Option<String> {
+        let (device, emulated) = (self.device, self.device.emulated);
         let on_device = |bytes: Bytes| if emulated { bytes.all() } else { bytes.workers };
-        let the_largest = format!("the largest is {label} with");
-        if self.device.memory_bytes > 0 {
-            let has = format!(
-                "{} has {}",
-                self.device.name,
-                in_words(self.device.memory_bytes)
-            );
-            let remedy =
-                format!("make it smaller, remove it{cpu}, or use a device with more memory");
-            if on_device(alone) > self.device.memory_bytes {
-                let sets = sets(case, self.device);
-                let times = if sets == 1 {
-                    String::new()
-                } else {
-                    format!(" for {sets} sets of inputs and outputs")
-                };
-                let needs = in_words(on_device(alone));
-                return refused(format!(
-                    "the workload {label} needs {needs} of device memory{times}{also}, and {has}: {remedy}"
-                ));
-            }
-            if on_device(together) > self.device.memory_bytes {
-                return refused(format!(
-                    "the workloads together need {} of device memory{also}, and {has}; {the_largest} {}: {remedy}",
-                    in_words(on_device(together)),
-                    in_words(on_device(alone)),
-                ));
-            }
+        let is_too_much =
+            |bytes: Bytes| device.memory_bytes > 0 && on_device(bytes) > device.memory_bytes;
+        let also = self.if_emulated(WITH_COPIES);
+        let has = format!("and {} has {}", device.name, in_words(device.memory_bytes));
+        let remedy = format!(
+            "make it smaller, remove it{}, or use a device with more memory",
+            self.if_emulated(LEAVE_OUT)
+        );
+        let (label, needs) = (&case.label, in_words(on_device(alone)));
+        if is_too_much(alone) {
+            let times = match sets(case, device) {
+                1 => String::new(),
+                sets => format!(" for {sets} sets of inputs and outputs"),
+            };
+            return Some(format!(
+                "the workload {label} needs {needs} of device memory{times}{also}, {has}: {remedy}"
+            ));
         }
-        let Some(machine) = machine else {
-            return Ok(());
-        };
+        is_too_much(together).then(|| {
+            let all = in_words(on_device(together));
+            format!(
+                "the workloads together need {all} of device memory{also}, {has}; the largest is {label} with {needs}: {remedy}"
+            )
+        })
+    }
+
+    /// Why this machine has too little memory for what is in it.
+    fn too_large_for_machine(
+        &self,
+        case: &Case,
+        alone: Bytes,
+        together: Bytes,
+        machine: MemoryBytes,
+    ) -> Option<String> {
+        let emulated = self.device.emulated;
         let on_machine = |bytes: Bytes| if emulated { bytes.all() } else { bytes.judge };
         let needs = on_machine(together);
         if needs <= machine.free {
-            return Ok(());
+            return None;
         }
-        let (what, also) = if emulated {
-            ("the workloads", also)
+        let what = if emulated {
+            "the workloads"
         } else {
-            ("the judge's copies", "")
+            "the judge's copies"
         };
-        let (now, first) = match needs <= machine.all {
-            true => (" free now", "end other programs, "),
-            false => ("", ""),
+        let (has, now, first) = match needs <= machine.all {
+            true => (machine.free, " free now", "end other programs, "),
+            false => (machine.all, "", ""),
         };
-        let has = in_words(if now.is_empty() {
-            machine.all
-        } else {
-            machine.free
-        });
-        refused(format!(
-            "{what} together need {} of this machine's memory{also}, and it has {has}{now}; {the_largest} {}: {first}make it \
-             smaller or remove it{cpu}",
+        Some(format!(
+            "{what} together need {} of this machine's memory{}, and it has {}{now}; the largest is {} with {}: {first}make it \
+             smaller or remove it{}",
             in_words(needs),
+            self.if_emulated(WITH_COPIES),
+            in_words(has),
+            case.label,
             in_words(on_machine(alone)),
+            self.if_emulated(LEAVE_OUT),
         ))
     }
 
@@ -139,13 +146,11 @@ impl HeldMemory<'_> {
     /// it can.
     pub fn too_large_to_watch(
         &self,
-        cases: &[usize],
+        cases: &[Arc<Case>],
         machine: Option<MemoryBytes>,
     ) -> Option<String> {
-        let watched = cases
-            .iter()
-            .map(|index| (*index, under_detector(&self.spec.cases[*index])));
-        let (index, bytes) = watched.max_by_key(|(_, bytes)| *bytes)?;
+        let watched = cases.iter().map(|case| (case, under_detector(case)));
+        let (case, bytes) = watched.max_by_key(|(_, bytes)| *bytes)?;
         let needs = self.together().all().saturating_add(bytes);
         let machine = machine.map_or(u64::MAX, |machine| machine.free);
         let device = if self.device.memory_bytes == 0 {
@@ -156,7 +161,7 @@ impl HeldMemory<'_> {
         (needs > machine.min(device)).then(|| {
             format!(
                 "to watch {} takes up to {} of memory, and {} has less free: add a small workload",
-                self.spec.cases[index].label,
+                case.label,
                 in_words(bytes),
                 self.device.name
             )
@@ -166,23 +171,16 @@ impl HeldMemory<'_> {
     /// What the run holds at the most. All timed cases are there at once, and one case at a time is
     /// checked.
     fn together(&self) -> Bytes {
-        let resident = self
-            .chosen
-            .iter()
-            .map(|index| self.resident(&self.spec.cases[*index]));
-        let checked = self
-            .chosen
-            .iter()
-            .map(|index| self.checked(*index))
-            .max_by_key(|bytes| bytes.all());
+        let resident = self.chosen.iter().map(|case| self.resident(case));
+        let checked = self.chosen.iter().map(|case| self.checked(case));
+        let checked = checked.max_by_key(|bytes| bytes.all());
         resident
             .fold(Bytes::default(), Bytes::plus)
             .plus(checked.unwrap_or_default())
     }
 
-    fn alone(&self, index: usize) -> Bytes {
-        self.resident(&self.spec.cases[index])
-            .plus(self.checked(index))
+    fn alone(&self, case: &Case) -> Bytes {
+        self.resident(case).plus(self.checked(case))
     }
 
     /// Of a timed case: its sets on the candidate's worker, and the judge's copies.
@@ -199,20 +197,24 @@ impl HeldMemory<'_> {
 
     /// What is there only while a case is checked: sets that are not timed, one of them at a time
     /// on a worker, and what a launch wrote while that of the next launch is read.
-    fn checked(&self, index: usize) -> Bytes {
-        let case = &self.spec.cases[index];
-        let planted = planted_sets(self.spec, case, self.device, 0);
+    fn checked(&self, case: &Case) -> Bytes {
+        let is_renewed = self
+            .renewed
+            .iter()
+            .any(|renewed| renewed.index == case.index);
+        let drawing = Drawing {
+            device: self.device,
+            seed: 0,
+        };
         let parts = [
             (Part::Drawn, case.held_out),
             (Part::Planted, true),
-            (Part::Renewed, self.renewed.contains(&index)),
+            (Part::Renewed, is_renewed),
         ];
         let untimed = parts.into_iter().filter(|(_, is_there)| *is_there);
-        let untimed: usize = untimed
-            .map(|(part, _)| sets_in(case, part, &planted, self.device))
-            .sum();
+        let untimed: usize = untimed.map(|(part, _)| drawing.sets_in(case, part)).sum();
         let workers = if untimed > 0 { self.on_worker(case) } else { 0 };
-        let written = 2 * outputs(self.spec, case);
+        let written = 2 * outputs(case);
         Bytes {
             workers,
             judge: times(self.copies(case), untimed).saturating_add(written),
@@ -232,33 +234,28 @@ impl HeldMemory<'_> {
             };
             guarded.saturating_add(known)
         });
-        sum(buffers)
+        buffers.fold(0, u64::saturating_add)
     }
 
     /// A set of a case in the judge: the inputs, and what the reference says of them.
     fn copies(&self, case: &Case) -> u64 {
-        let inputs = bytes_of_inputs(case) as u64;
-        let expected = if self.spec.steps > 1 { 2 } else { 1 };
-        inputs.saturating_add(times(outputs(self.spec, case), expected))
+        let expected = if case.steps > 1 { 2 } else { 1 };
+        inputs(case).saturating_add(times(outputs(case), expected))
     }
 }
 
 /// A launch under the detector: its inputs in the judge, its buffers, and what it notes of each
 /// access to them.
 fn under_detector(case: &Case) -> u64 {
-    let all = sum(case.tensors.iter().map(|tensor| tensor.bytes() as u64));
-    times(all, 2 + SHADOW_PER_BYTE).saturating_add(bytes_of_inputs(case) as u64)
+    times(case.bytes_of(|_| true) as u64, 2 + SHADOW_PER_BYTE).saturating_add(inputs(case))
 }
 
-fn outputs(spec: &ProblemSpec, case: &Case) -> u64 {
-    let tensors = spec.tensors.iter().zip(&case.tensors);
-    sum(tensors
-        .filter(|(tensor, _)| tensor.role != TensorRole::In)
-        .map(|(_, shaped)| shaped.bytes() as u64))
+fn inputs(case: &Case) -> u64 {
+    case.bytes_of(|tensor| tensor.role != TensorRole::Out) as u64
 }
 
-fn sum(bytes: impl Iterator<Item = u64>) -> u64 {
-    bytes.fold(0, u64::saturating_add)
+fn outputs(case: &Case) -> u64 {
+    case.bytes_of(CaseTensor::is_output) as u64
 }
 
 fn times(bytes: u64, count: usize) -> u64 {
@@ -266,5 +263,4 @@ fn times(bytes: u64, count: usize) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "device_memory_tests.rs"]
 mod tests;

@@ -69,7 +69,7 @@ impl DrawnShapes {
     pub fn error(&self) -> Option<KeyError> {
         if !(1..=MOST).contains(&self.draws) {
             let what = format!("draws = {}: it must be from 1 to {MOST}", self.draws);
-            return Some(KeyError::new(what).within("draws"));
+            return Some(KeyError::at("draws", what));
         }
         let wrong = |(name, choice): (&String, &ExtentChoice)| match choice {
             ExtentChoice::ExtentRange(ExtentRange { from, to, step })
@@ -78,7 +78,7 @@ impl DrawnShapes {
                 let what = format!(
                     "{name}: from = {from}, to = {to}, step = {step}: from must be at least 1, to at least from, step at least 1"
                 );
-                Some(KeyError::new(what).within(name.as_str()).within("dims"))
+                Some(KeyError::at(name.as_str(), what).within("dims"))
             }
             _ => None,
         };

@@ -2,7 +2,7 @@
 
 use super::case_data::CaseData;
 use super::launcher::Outputs;
-use super::spec::{Case, CaseTensor, ProblemSpec};
+use super::spec::CaseTensor;
 use crate::dtype::{CellValue, Dtype};
 use crate::outcome::Stop;
 use npyz::WriterBuilder;
@@ -12,15 +12,9 @@ use std::path::Path;
 /// Writes `CASE-x.npy` for inputs, and `CASE-y_reference.npy` and `CASE-y_kernel.npy` for outputs.
 /// CASE is the case's label, as in `rows3-cols257-Tf16`. Floats of 8 and 16 bits are widened to
 /// f32.
-pub fn write(
-    folder: &Path,
-    spec: &ProblemSpec,
-    case: &Case,
-    drawn: &CaseData,
-    got: &Outputs,
-) -> Result<(), Stop> {
-    let label = case.label.replace('=', "").replace(' ', "-");
-    for (i, (tensor, shaped)) in spec.tensors.iter().zip(&case.tensors).enumerate() {
+pub fn write(folder: &Path, drawn: &CaseData, got: &Outputs) -> Result<(), Stop> {
+    let label = drawn.case.label.replace('=', "").replace(' ', "-");
+    for (i, tensor) in drawn.case.tensors.iter().enumerate() {
         let contents = [
             ("", &drawn.sets[0][i]),
             ("_reference", &drawn.expected[0][i]),
@@ -29,7 +23,7 @@ pub fn write(
         for (suffix, content) in contents {
             let Some(content) = content else { continue };
             let path = folder.join(format!("{label}-{}{suffix}.npy", tensor.name));
-            write_npy(&path, shaped, content)
+            write_npy(&path, tensor, content)
                 .map_err(|e| Stop::Lab(format!("{} cannot be written: {e}", path.display())))?;
         }
     }
@@ -62,11 +56,10 @@ fn write_cells<T: npyz::AutoSerialize>(
     shaped: &CaseTensor,
     cells: impl Iterator<Item = T>,
 ) -> io::Result<()> {
-    let shape: Vec<u64> = shaped.shape.iter().map(|n| *n as u64).collect();
     let file = BufWriter::new(std::fs::File::create(path)?);
     let mut npy = npyz::WriteOptions::new()
         .default_dtype()
-        .shape(&shape)
+        .shape(&shaped.extents())
         .writer(file)
         .begin_nd()?;
     npy.extend(cells)?;

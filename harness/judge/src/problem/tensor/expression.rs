@@ -83,19 +83,10 @@ impl Expression {
 fn written_out(text: &str) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let is_name = first.is_ascii_alphabetic() || first == '_';
-        let end = if is_name {
-            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-                .unwrap_or(rest.len())
-        } else if first.is_ascii_digit() || first == '.' {
-            number_end(rest)
-        } else {
-            first.len_utf8()
-        };
-        let (token, after) = rest.split_at(end);
+    while let Some((token, after)) = first_token(rest) {
+        let is_number = token.starts_with(|c: char| c.is_ascii_digit() || c == '.');
         match token.parse::<f64>() {
-            Ok(number) if !is_name && token.contains(['e', 'E']) => {
+            Ok(number) if is_number && token.contains(['e', 'E']) => {
                 if !number.is_finite() {
                     return Err(format!("'{text}': {token} is too large"));
                 }
@@ -106,6 +97,21 @@ fn written_out(text: &str) -> Result<String, String> {
         rest = after;
     }
     Ok(out)
+}
+
+/// Splits a text behind its first token: a name, a number, or any other character. `None` if the
+/// text is empty.
+pub fn first_token(text: &str) -> Option<(&str, &str)> {
+    let first = text.chars().next()?;
+    let end = if first.is_ascii_alphabetic() || first == '_' {
+        text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .unwrap_or(text.len())
+    } else if first.is_ascii_digit() || first == '.' {
+        number_end(text)
+    } else {
+        first.len_utf8()
+    };
+    Some(text.split_at(end))
 }
 
 /// Where the number at the beginning of `text` ends, with its exponent if it has one.

@@ -2,23 +2,25 @@
 
 mod cases;
 mod given;
-pub mod outline;
+mod names;
 mod peers;
-mod text;
+pub mod text;
 mod tolerance;
 
 use super::expression::Expression;
 use super::objective::{Figure, Objective};
 use super::planted::{PlantedText, Planting};
-use super::spec::{ProblemSpec, TensorRole, TensorSpec};
+use super::spec::{ProblemSpec, TensorRole};
 use super::values_text::NpyFiles;
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::problem::key_error::{KeyError, toml_error};
 use lab_protocol::When;
+pub use names::PYTHON_WORDS;
+use names::{KEYWORDS, SIZE_OF_T, is_identifier};
 use peers::PeersOf;
 use std::path::Path;
-use text::{ExtentText, ProblemFile, TensorText, TensorType};
+use text::{ExtentText, ProblemFile, TensorText};
 
 /// How the check before a keep draws shapes.
 #[derive(Clone, Copy, Debug)]
@@ -31,25 +33,70 @@ pub struct KeepCheck {
 /// Reads the problem.toml at `path`, which has this text. With `held_out`, the shapes that
 /// `[[keep]]` describes are drawn and added. An error names the line and the column of the key.
 pub fn parse(path: &Path, text: &str, held_out: Option<KeepCheck>) -> Result<ProblemSpec, Stop> {
-    let mut file: ProblemFile = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
+    let mut file = read(path, text)?;
     file.files = NpyFiles::new(path.parent().unwrap_or(Path::new(".")));
-    let file = match held_out {
-        Some(check) => file.held_out(check),
-        None => file,
-    };
+    if let Some(check) = held_out {
+        file.draw_shapes(check);
+    }
     file.check().map_err(|error| error.stop(path, text))
 }
 
-/// The variable that holds the bytes of the type parameter.
-const SIZE_OF_T: &str = "sizeof_T";
+/// Reads the keys of the problem.toml at `path`, unchecked.
+pub fn read(path: &Path, text: &str) -> Result<ProblemFile, Stop> {
+    toml::from_str(text).map_err(|e| toml_error(path, text, &e))
+}
 
 /// Most launches in a row. Each check makes them all.
 const MOST_STEPS: usize = 1000;
 
+/// A file whose expressions are parsed.
+struct ParsedFile<'a> {
+    file: &'a ProblemFile,
+    /// The names that expressions may use.
+    names: Vec<&'a str>,
+    tensors: Vec<ParsedTensor<'a>>,
+    samples: Expression,
+    bytes: Option<Expression>,
+    flops: Option<Expression>,
+}
+
+/// A tensor whose shape is still expressions.
+struct ParsedTensor<'a> {
+    text: &'a TensorText,
+    shape: Vec<Expression>,
+    planted: Planting,
+}
+
 impl ProblemFile {
-    fn check(self) -> Result<ProblemSpec, KeyError> {
+    fn check(&self) -> Result<ProblemSpec, KeyError> {
         self.check_names()?;
         self.check_types()?;
+        let parsed = self.parsed()?;
+        self.check_steps()?;
+        let cases = parsed.cases()?;
+        parsed.check_drawn()?;
+        let graph = self.graph.unwrap_or(true);
+        let of = PeersOf {
+            entry: &self.entry,
+            types: &self.types,
+            graph,
+        };
+        Ok(ProblemSpec {
+            name: self.name.clone(),
+            dims: self.dims.clone(),
+            cases,
+            cpu_max_cells: self.cpu_max_cells,
+            graph,
+            cache: self.cache,
+            objective: Objective {
+                figure: self.objective.measure,
+                aggregate: self.objective.aggregate,
+            },
+            peers: peers::peers(&self.peer, &of)?,
+        })
+    }
+
+    fn parsed(&self) -> Result<ParsedFile<'_>, KeyError> {
         let names = self.names();
         let tensors = self.tensors(&names)?;
         self.check_scalars(&names)?;
@@ -57,49 +104,20 @@ impl ProblemFile {
             Expression::parse(text, &names).map_err(|e| KeyError::new(format!("{key}: {e}")))
         };
         let optional = |key: &str, text: &Option<String>| {
-            text.as_deref()
-                .map(|text| expression(key, text))
-                .transpose()
-                .map_err(|e| e.within(key))
+            let parsed = text.as_deref().map(|text| expression(key, text));
+            parsed.transpose().map_err(|e| e.within(key))
         };
-        let samples = expression("objective.samples", self.samples()?);
-        let counts = ParsedCounts {
-            samples: samples.map_err(|e| e.within("samples").within("objective"))?,
-            bytes: optional("bytes", &self.bytes)?,
-            flops: optional("flops", &self.flops)?,
-        };
-        self.check_steps()?;
-        let cases = self.cases(&tensors, &counts)?;
-        self.check_drawn(&tensors, &counts)?;
-        let tensors = tensors.into_iter().map(|t| t.tensor).collect();
-        let graph = self.graph.unwrap_or(true);
-        let of = PeersOf {
-            entry: &self.entry,
-            types: &self.types,
-            graph,
-        };
-        let peers = peers::peers(&self.peer, &of)?;
-        let objective = Objective {
-            figure: self.objective.measure,
-            aggregate: self.objective.aggregate,
-        };
-        let scalars = self
-            .scalar
-            .into_iter()
-            .map(|scalar| (scalar.name, scalar.dtype))
-            .collect();
-        Ok(ProblemSpec {
-            name: self.name,
-            dims: self.dims,
+        let samples = expression("objective.samples", self.samples()?)
+            .map_err(|e| e.within("samples").within("objective"))?;
+        let bytes = optional("bytes", &self.bytes)?;
+        let flops = optional("flops", &self.flops)?;
+        Ok(ParsedFile {
+            file: self,
+            names,
             tensors,
-            scalars,
-            cases,
-            steps: self.steps,
-            cpu_max_cells: self.cpu_max_cells,
-            graph,
-            cache: self.cache,
-            objective,
-            peers,
+            samples,
+            bytes,
+            flops,
         })
     }
 
@@ -114,24 +132,23 @@ impl ProblemFile {
             }
             steps => format!("{steps}: it must be from 1 to {MOST_STEPS}"),
         };
-        Err(KeyError::new(format!("steps: {what}")).within("steps"))
+        Err(KeyError::at("steps", format!("steps: {what}")))
     }
 
     /// The expression for the samples of a launch. A launch is one sample if something else is the
     /// measure and nothing is said.
     fn samples(&self) -> Result<&str, KeyError> {
-        let within =
-            |error: &str, key: &str| Err(KeyError::new(error).within(key).within("objective"));
+        let wrong = |key: &str, what: &str| Err(KeyError::at(key, what).within("objective"));
         match (self.objective.measure, self.objective.samples.as_deref()) {
-            (Figure::Tflops, _) if self.flops.is_none() => within(
-                "objective.measure: tflops needs the operations of a launch, as in flops = \"2 * m * n * k\" at the top",
+            (Figure::Tflops, _) if self.flops.is_none() => wrong(
                 "measure",
+                "objective.measure: tflops needs the operations of a launch, as in flops = \"2 * m * n * k\" at the top",
             ),
             (_, Some(samples)) => Ok(samples),
-            (Figure::Samples, None) => within(
+            (Figure::Samples, None) => wrong(
+                "samples",
                 "objective.samples is missing: say how many samples one launch counts, as in samples = \"rows\", or choose \
                  another measure: time, tflops, gbps",
-                "samples",
             ),
             (_, None) => Ok("1"),
         }
@@ -143,199 +160,119 @@ impl ProblemFile {
         self.dims.iter().map(String::as_str).chain(size).collect()
     }
 
-    fn check_names(&self) -> Result<(), KeyError> {
-        if self.dims.is_empty() {
-            let what = "dims: name at least one dimension, as in dims = [\"n\"]";
-            return Err(KeyError::new(what).within("dims"));
-        }
-        let dims = self.dims.iter().enumerate().map(|(i, n)| ("dims", i, n));
-        let tensors = self
-            .tensor
-            .iter()
-            .enumerate()
-            .map(|(i, t)| ("tensor", i, &t.name));
-        let scalars = self
-            .scalar
-            .iter()
-            .enumerate()
-            .map(|(i, s)| ("scalar", i, &s.name));
-        let mut seen: Vec<&str> = Vec::new();
-        for (kind, i, name) in dims.chain(tensors).chain(scalars) {
-            let what = if !is_identifier(name) {
-                "is not a name: use letters, digits and _, and no digit first"
-            } else if matches!(name.as_str(), "T" | "E" | "PI" | "TAU" | SIZE_OF_T) {
-                "is reserved: choose another name"
-            } else if KEYWORDS.contains(&name.as_str()) {
-                "is a word of C++: choose another name"
-            } else if seen.contains(&name.as_str()) {
-                "is given twice"
-            } else {
-                seen.push(name);
-                continue;
-            };
-            let error = KeyError::new(format!("{kind}: '{name}' {what}"));
-            return Err(match kind {
-                "dims" => error.within(i).within(kind),
-                _ => error.within("name").within(i).within(kind),
-            });
-        }
-        // Result lines are named after outputs, and keys of result lines are lower case.
-        let shouting = |t: &TensorText| {
-            t.role != TensorRole::In && t.name.bytes().any(|b| b.is_ascii_uppercase())
-        };
-        match self.tensor.iter().position(shouting) {
-            Some(i) => {
-                let name = &self.tensor[i].name;
-                let what =
-                    format!("tensor: the name of an output must be lower case, unlike '{name}'");
-                Err(KeyError::new(what)
-                    .within("name")
-                    .within(i)
-                    .within("tensor"))
-            }
-            None => Ok(()),
-        }
-    }
-
     fn check_types(&self) -> Result<(), KeyError> {
-        let parameter = self.tensor.iter().position(|t| t.dtype == TensorType::T);
-        let pattern = self.entry.contains("{T}");
+        let parameter = self.tensor.iter().position(|t| t.dtype.is_none());
         if let Some(i) = parameter.filter(|_| self.types.is_empty()) {
             let what = format!(
                 "tensor '{}' has type T, but nothing says what T is: add types = [\"f32\", \"f16\"]",
                 self.tensor[i].name
             );
-            return Err(KeyError::new(what)
-                .within("type")
-                .within(i)
-                .within("tensor"));
+            return Err(KeyError::at("type", what).item("tensor", i));
         }
         if !self.types.is_empty() && parameter.is_none() {
-            return Err(
-                KeyError::new("types is given, but no tensor has type \"T\"").within("types"),
-            );
+            let what = "types is given, but no tensor has type \"T\"";
+            return Err(KeyError::at("types", what));
         }
         if let Some(i) = (1..self.types.len()).find(|i| self.types[..*i].contains(&self.types[*i]))
         {
-            return Err(
-                KeyError::new(format!("types: {} is given twice", self.types[i]))
-                    .within(i)
-                    .within("types"),
-            );
+            let what = format!("types: {} is given twice", self.types[i]);
+            return Err(KeyError::new(what).item("types", i));
         }
-        self.check_entry(pattern).map_err(|e| e.within("entry"))?;
+        self.check_entry()?;
         for (dtype, t) in &self.tolerance {
-            let wrong = t.check(&self.names()).err();
-            if let Some(error) = wrong {
-                let of = format!("tolerance.{dtype}");
-                return Err(error.of(of).within(dtype.word()).within("tolerance"));
-            }
+            t.check(&self.names()).map_err(|e| {
+                let error = e.of(format_args!("tolerance.{dtype}"));
+                error.within(dtype.word()).within("tolerance")
+            })?;
         }
         Ok(())
     }
 
-    fn check_entry(&self, pattern: bool) -> Result<(), KeyError> {
+    fn check_entry(&self) -> Result<(), KeyError> {
         let entry = &self.entry;
-        if pattern == self.types.is_empty() {
-            return Err(KeyError::new(format!(
-                "entry: '{entry}': with types it contains {{T}}, as in \"rmsnorm_{{T}}\", and without it does not"
-            )));
-        }
-        if !is_identifier(&entry.replace("{T}", "x")) {
-            return Err(KeyError::new(format!(
-                "entry: '{entry}' is not the name of a function"
-            )));
-        }
-        if KEYWORDS.contains(&entry.as_str()) {
-            return Err(KeyError::new(format!(
-                "entry: '{entry}' is a word of C++: choose another name"
-            )));
-        }
-        Ok(())
+        let what = if entry.contains("{T}") == self.types.is_empty() {
+            ": with types it contains {T}, as in \"rmsnorm_{T}\", and without it does not"
+        } else if !is_identifier(&entry.replace("{T}", "x")) {
+            " is not the name of a function"
+        } else if KEYWORDS.contains(&entry.as_str()) {
+            " is a word of C++: choose another name"
+        } else {
+            return Ok(());
+        };
+        Err(KeyError::at("entry", format!("entry: '{entry}'{what}")))
     }
 
-    fn tensors(&self, names: &[&str]) -> Result<Vec<ParsedTensor>, KeyError> {
+    fn tensors(&self, names: &[&str]) -> Result<Vec<ParsedTensor<'_>>, KeyError> {
         if self.tensor.iter().all(|t| t.role == TensorRole::In) {
             let what = "tensor: none has role \"out\" or \"inout\", so there is nothing to compare";
-            return Err(KeyError::new(what)
-                .within("role")
-                .within(0)
-                .within("tensor"));
+            return Err(KeyError::at("role", what).item("tensor", 0));
         }
-        let tensor = |(i, t): (usize, &TensorText)| {
-            let named = format!("tensor '{}'", t.name);
-            self.tensor(t, names)
-                .map_err(|e| e.of(named).within(i).within("tensor"))
-        };
+        let tensor = |(i, t)| self.tensor(t, names).map_err(|e| self.of_tensor(i, e));
         self.tensor.iter().enumerate().map(tensor).collect()
     }
 
-    fn tensor(&self, t: &TensorText, names: &[&str]) -> Result<ParsedTensor, KeyError> {
+    /// An error of a tensor's own keys.
+    fn of_tensor(&self, i: usize, error: KeyError) -> KeyError {
+        let name = &self.tensor[i].name;
+        error.of(format_args!("tensor '{name}'")).item("tensor", i)
+    }
+
+    fn tensor<'a>(&self, t: &'a TensorText, names: &[&str]) -> Result<ParsedTensor<'a>, KeyError> {
         if let Some(values) = &t.values {
             if t.role == TensorRole::Out {
                 let what = "an output has no values: the kernel writes them";
-                return Err(KeyError::new(what).within("values"));
+                return Err(KeyError::at("values", what));
             }
             values
                 .check(names)
                 .map_err(|e| e.of("values").within("values"))?;
         }
-        match &t.tolerance {
-            Some(_) if t.role == TensorRole::In => {
-                let what = "tolerance is for outputs: an input is not compared with a tolerance";
-                return Err(KeyError::new(what).within("tolerance"));
-            }
-            Some(tolerance) => {
-                tolerance
-                    .check(names)
-                    .map_err(|e| e.of("tolerance").within("tolerance"))?;
-            }
-            None if t.role == TensorRole::In => {}
-            None => {
-                let without = |d: &Dtype| d.integers().is_none() && !self.tolerance.contains_key(d);
-                if let Some(dtype) = self.concrete(t.dtype).into_iter().find(without) {
-                    return Err(KeyError::new(format!(
-                        "it is compared as {dtype}, and there is no tolerance for {dtype}: add [tolerance.{dtype}] with atol and rtol"
-                    ))
-                    .within("type"));
-                }
-            }
-        }
+        self.check_tolerance(t, names)?;
         let extent = |(i, extent): (usize, &ExtentText)| {
-            let parsed = match extent {
-                ExtentText::Number(n) => Expression::parse(&n.to_string(), names),
-                ExtentText::Expression(text) => Expression::parse(text, names),
-            };
-            parsed.map_err(|e| {
-                KeyError::new(format!("shape: {e}"))
-                    .within(i)
-                    .within("shape")
-            })
+            Expression::parse(&extent.text(), names)
+                .map_err(|e| KeyError::new(format!("shape: {e}")).item("shape", i))
         };
-        let shape: Vec<Expression> = t
-            .shape
-            .iter()
-            .enumerate()
-            .map(extent)
-            .collect::<Result<_, _>>()?;
+        let shape = t.shape.iter().enumerate().map(extent);
+        let shape: Vec<Expression> = shape.collect::<Result<_, _>>()?;
         if shape.is_empty() {
-            return Err(
-                KeyError::new("shape: give at least one extent, as in shape = [1]").within("shape"),
-            );
+            let what = "shape: give at least one extent, as in shape = [1]";
+            return Err(KeyError::at("shape", what));
         }
         let planted = self
             .planting(t, t.planted.as_ref())
             .map_err(|e| e.within("planted"))?;
-        let tensor = TensorSpec {
-            name: t.name.clone(),
-            role: t.role,
-        };
         Ok(ParsedTensor {
-            tensor,
-            dtype: t.dtype,
+            text: t,
             shape,
             planted,
         })
+    }
+
+    /// Checks a tensor's own tolerance, or that each of its types has one.
+    fn check_tolerance(&self, t: &TensorText, names: &[&str]) -> Result<(), KeyError> {
+        let error = match &t.tolerance {
+            Some(_) if t.role == TensorRole::In => {
+                KeyError::new("tolerance is for outputs: an input is not compared with a tolerance")
+            }
+            Some(tolerance) => match tolerance.check(names) {
+                Ok(()) => return Ok(()),
+                Err(error) => error.of("tolerance"),
+            },
+            None if t.role == TensorRole::In => return Ok(()),
+            None => {
+                let without = |d: &Dtype| d.integers().is_none() && !self.tolerance.contains_key(d);
+                let Some(dtype) = self.concrete(t.dtype).into_iter().find(without) else {
+                    return Ok(());
+                };
+                return Err(KeyError::at(
+                    "type",
+                    format!(
+                        "it is compared as {dtype}, and there is no tolerance for {dtype}: add [tolerance.{dtype}] with atol and rtol"
+                    ),
+                ));
+            }
+        };
+        Err(error.within("tolerance"))
     }
 
     /// What is planted into a tensor as `text` says, which may be its own key or that of a
@@ -354,128 +291,7 @@ impl ProblemFile {
     }
 
     /// The types that a tensor has in any case.
-    fn concrete(&self, dtype: TensorType) -> Vec<Dtype> {
-        match dtype.fixed() {
-            Some(fixed) => vec![fixed],
-            None => self.types.clone(),
-        }
+    fn concrete(&self, dtype: Option<Dtype>) -> Vec<Dtype> {
+        dtype.map_or_else(|| self.types.clone(), |fixed| vec![fixed])
     }
-}
-
-/// A tensor whose shape is still expressions.
-struct ParsedTensor {
-    tensor: TensorSpec,
-    dtype: TensorType,
-    shape: Vec<Expression>,
-    planted: Planting,
-}
-
-struct ParsedCounts {
-    samples: Expression,
-    bytes: Option<Expression>,
-    flops: Option<Expression>,
-}
-
-/// The words of C++20 that name nothing else.
-const KEYWORDS: [&str; 92] = [
-    "alignas",
-    "alignof",
-    "and",
-    "and_eq",
-    "asm",
-    "auto",
-    "bitand",
-    "bitor",
-    "bool",
-    "break",
-    "case",
-    "catch",
-    "char",
-    "char16_t",
-    "char32_t",
-    "char8_t",
-    "class",
-    "co_await",
-    "co_return",
-    "co_yield",
-    "compl",
-    "concept",
-    "const",
-    "const_cast",
-    "consteval",
-    "constexpr",
-    "constinit",
-    "continue",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "dynamic_cast",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "false",
-    "float",
-    "for",
-    "friend",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "not_eq",
-    "nullptr",
-    "operator",
-    "or",
-    "or_eq",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "reinterpret_cast",
-    "requires",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "static_assert",
-    "static_cast",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "thread_local",
-    "throw",
-    "true",
-    "try",
-    "typedef",
-    "typeid",
-    "typename",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "wchar_t",
-    "while",
-    "xor",
-    "xor_eq",
-];
-
-fn is_identifier(name: &str) -> bool {
-    let mut letters = name.bytes();
-    letters
-        .next()
-        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
-        && letters.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }

@@ -1,11 +1,13 @@
 //! Which workloads passed, for a run that does not: a `workload:` line for each, without figures.
 
-use super::spec::{Case, ProblemSpec};
+use super::spec::Case;
 use crate::outcome::{Correctness, Stop};
 use lab_protocol::report::Writer;
+use std::sync::Arc;
 
-/// What one workload came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What one workload came to. Its text stands behind `correctness=`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "snake_case")]
 pub enum CaseOutcome {
     Pass,
     Fail,
@@ -15,41 +17,15 @@ pub enum CaseOutcome {
     NotJudged,
 }
 
-impl CaseOutcome {
-    /// The word behind `correctness=`.
-    pub fn word(self) -> &'static str {
-        match self {
-            CaseOutcome::Pass => "pass",
-            CaseOutcome::Fail => "fail",
-            CaseOutcome::Crash => "crash",
-            CaseOutcome::NotJudged => "not_judged",
-        }
-    }
-}
-
 /// The outcomes of the cases of a run, in their order.
 #[derive(Debug)]
-pub struct CaseOutcomes(Vec<(usize, CaseOutcome)>);
+pub struct CaseOutcomes(Vec<(Arc<Case>, CaseOutcome)>);
 
 impl CaseOutcomes {
-    /// No case was judged yet. `cases` are indices into the spec's.
-    pub fn new(cases: &[usize]) -> Self {
-        CaseOutcomes(
-            cases
-                .iter()
-                .map(|case| (*case, CaseOutcome::NotJudged))
-                .collect(),
-        )
-    }
-
-    /// All of these cases passed so far.
-    pub fn passed(cases: impl IntoIterator<Item = usize>) -> Self {
-        CaseOutcomes(
-            cases
-                .into_iter()
-                .map(|case| (case, CaseOutcome::Pass))
-                .collect(),
-        )
+    /// What all of these cases came to so far.
+    pub fn new<'a>(cases: impl IntoIterator<Item = &'a Arc<Case>>, so_far: CaseOutcome) -> Self {
+        let each = cases.into_iter().map(|case| (case.clone(), so_far));
+        CaseOutcomes(each.collect())
     }
 
     /// Notes what the case at this position came to.
@@ -59,21 +35,18 @@ impl CaseOutcomes {
         }
     }
 
-    /// The position of a case of the spec.
-    pub fn position(&self, spec: &ProblemSpec, case: &Case) -> Option<usize> {
+    /// The position of a case.
+    pub fn position(&self, case: &Case) -> Option<usize> {
         self.0
             .iter()
-            .position(|(index, _)| std::ptr::eq(&spec.cases[*index], case))
+            .position(|(known, _)| known.index == case.index)
     }
 
     /// Writes the lines of a run that failed.
-    pub fn write(&self, spec: &ProblemSpec, out: &mut Writer) -> Result<(), Stop> {
-        for (index, outcome) in &self.0 {
-            let case = &spec.cases[*index];
-            out.line(
-                "workload",
-                format_args!("{} correctness={}", case.label, outcome.word()),
-            )?;
+    pub fn write(&self, out: &mut Writer) -> Result<(), Stop> {
+        for (case, outcome) in &self.0 {
+            let label = &case.label;
+            out.line("workload", format_args!("{label} correctness={outcome}"))?;
         }
         Ok(())
     }
@@ -81,18 +54,17 @@ impl CaseOutcomes {
     /// Writes the lines if the run failed, or if the kernel crashed in the case at this position.
     pub fn write_unless_passed(
         &mut self,
-        spec: &ProblemSpec,
         verdict: &Result<Correctness, Stop>,
         at: Option<usize>,
         out: &mut Writer,
     ) -> Result<(), Stop> {
         match verdict {
-            Ok(Correctness::Fail) => self.write(spec, out),
+            Ok(Correctness::Fail) => self.write(out),
             Err(Stop::Crash(_)) => {
                 if let Some(at) = at {
                     self.set(at, CaseOutcome::Crash);
                 }
-                self.write(spec, out)
+                self.write(out)
             }
             Ok(Correctness::Pass) | Err(_) => Ok(()),
         }

@@ -5,21 +5,26 @@
 //! | file | what it does |
 //! |---|---|
 //! | `planted` | what problem.toml says |
+//! | `line` | a line of a tensor's cells |
 //! | `pattern` | what one planted line of cells looks like |
 //! | `sets` | which set of inputs gets which patterns, and in which lines |
 
+mod line;
 mod pattern;
 mod sets;
 
-pub use sets::{Placed, PlantedSets, PlantedTensor, describe, plant};
+pub use pattern::PlantedTensor;
+pub use sets::{Placed, PlantedSets, describe, plant};
 
 use crate::dtype::Dtype;
 use serde::Deserialize;
+use strum::{IntoStaticStr, VariantArray};
 
 /// An extreme, as problem.toml names it. Where `values` has a range, no planted number leaves it;
 /// infinities and NaN do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Extreme {
     /// Every cell times 1000, or as large as may be planted; with a range, its high end.
     Large,
@@ -70,24 +75,7 @@ pub enum Extreme {
 impl Extreme {
     /// What `planted = true` stands for. The other kinds must be named, because a kernel need not
     /// bear them unless its problem says so.
-    const ORDINARY: [Extreme; 16] = [
-        Extreme::Large,
-        Extreme::Small,
-        Extreme::Zero,
-        Extreme::Constant,
-        Extreme::Negative,
-        Extreme::Positive,
-        Extreme::LargeNegative,
-        Extreme::LargePositive,
-        Extreme::LargeFirst,
-        Extreme::LargeLast,
-        Extreme::LowestFirst,
-        Extreme::LowestLast,
-        Extreme::Ties,
-        Extreme::Repeated,
-        Extreme::SignedZero,
-        Extreme::Denormal,
-    ];
+    const ORDINARY: &[Extreme] = Self::VARIANTS.split_at(Extreme::Saturated as usize).0;
 
     /// Whether a line of it can hide what other lines of the same inputs show, because a result
     /// depends on it alone.
@@ -97,28 +85,7 @@ impl Extreme {
 
     /// The word in problem.toml.
     pub fn word(self) -> &'static str {
-        match self {
-            Extreme::Large => "large",
-            Extreme::Small => "small",
-            Extreme::Zero => "zero",
-            Extreme::Constant => "constant",
-            Extreme::Negative => "negative",
-            Extreme::Positive => "positive",
-            Extreme::LargeNegative => "large_negative",
-            Extreme::LargePositive => "large_positive",
-            Extreme::LargeFirst => "large_first",
-            Extreme::LargeLast => "large_last",
-            Extreme::LowestFirst => "lowest_first",
-            Extreme::LowestLast => "lowest_last",
-            Extreme::Ties => "ties",
-            Extreme::Repeated => "repeated",
-            Extreme::SignedZero => "signed_zero",
-            Extreme::Denormal => "denormal",
-            Extreme::Saturated => "saturated",
-            Extreme::Inf => "inf",
-            Extreme::NegativeInf => "negative_inf",
-            Extreme::Nan => "nan",
-        }
+        self.into()
     }
 }
 
@@ -166,40 +133,22 @@ pub enum KindsText {
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(rename_all = "lowercase")]
 pub enum KindText {
     /// All that `true` stands for.
-    Ordinary(OrdinaryWord),
+    Ordinary,
+    #[serde(untagged)]
     One(Extreme),
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OrdinaryWord {
-    Ordinary,
-}
-
-impl KindText {
-    fn kinds(self) -> Vec<Extreme> {
-        match self {
-            KindText::Ordinary(OrdinaryWord::Ordinary) => Extreme::ORDINARY.to_vec(),
-            KindText::One(kind) => vec![kind],
-        }
-    }
-}
-
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-enum AlongText {
-    One(usize),
-    Several(Vec<usize>),
-    Word(AlongWord),
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum AlongWord {
+enum AlongText {
     All,
+    #[serde(untagged)]
+    One(usize),
+    #[serde(untagged)]
+    Several(Vec<usize>),
 }
 
 /// What to plant into a tensor: each kind, in lines of each axis. Empty if nothing is planted.
@@ -217,36 +166,34 @@ impl PlantedText {
             PlantedText::Kinds(kinds) => (kinds, None),
             PlantedText::Table(table) => (&table.kinds, table.along.as_ref()),
         };
-        let mut kinds = match named {
-            KindsText::Ordinary(true) => Extreme::ORDINARY.to_vec(),
-            KindsText::Ordinary(false) => Vec::new(),
-            KindsText::Kinds(kinds) => kinds.iter().flat_map(|kind| kind.kinds()).collect(),
+        let named: &[KindText] = match named {
+            KindsText::Ordinary(true) => &[KindText::Ordinary],
+            KindsText::Ordinary(false) => &[],
+            KindsText::Kinds(kinds) => kinds,
         };
-        let mut seen = Vec::new();
-        kinds.retain(|kind| {
-            !seen.contains(kind) && {
-                seen.push(*kind);
-                true
+        let mut kinds = Vec::new();
+        for named in named {
+            let further = match named {
+                KindText::Ordinary => Extreme::ORDINARY,
+                KindText::One(kind) => std::slice::from_ref(kind),
+            };
+            if let (KindText::One(kind), Some(dtype)) = (named, types.first())
+                && !types.iter().any(|dtype| kind.is_in(*dtype))
+            {
+                let word = kind.word();
+                return Err(format!("planted: {word}: {dtype} has no such numbers"));
             }
-        });
-        if let (KindsText::Kinds(named), Some(dtype)) = (named, types.first())
-            && let Some(kind) = named.iter().find_map(|kind| match kind {
-                KindText::One(kind) if types.iter().all(|dtype| !kind.is_in(*dtype)) => Some(kind),
-                _ => None,
-            })
-        {
-            return Err(format!(
-                "planted: {}: {dtype} has no such numbers",
-                kind.word()
-            ));
+            for kind in further {
+                if !kinds.contains(kind) {
+                    kinds.push(*kind);
+                }
+            }
         }
         let along = match along {
             None => vec![extents.saturating_sub(1)],
-            Some(AlongText::Word(AlongWord::All)) => {
-                return Ok(Planting {
-                    kinds,
-                    along: vec![Axis::All],
-                });
+            Some(AlongText::All) => {
+                let along = vec![Axis::All];
+                return Ok(Planting { kinds, along });
             }
             Some(AlongText::One(axis)) => vec![*axis],
             Some(AlongText::Several(axes)) => axes.clone(),
@@ -302,10 +249,7 @@ mod tests {
             }
         );
         let both = planting("[\"ordinary\", \"nan\"]").unwrap();
-        assert_eq!(
-            both.kinds,
-            [&Extreme::ORDINARY[..], &[Extreme::Nan]].concat()
-        );
+        assert_eq!(both.kinds, [Extreme::ORDINARY, &[Extreme::Nan]].concat());
         let rows = planting("{ kinds = [\"large_last\"], along = 0 }").unwrap();
         assert_eq!(
             rows,

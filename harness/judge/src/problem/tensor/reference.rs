@@ -12,7 +12,7 @@ use crate::worker::{ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use lab_protocol::Language;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 pub struct ReferenceKernel {
     /// The reference, which is loaded in its worker.
@@ -26,15 +26,10 @@ pub struct ReferenceKernel {
 /// Most cells of the case in which the reference runs twice on the same inputs.
 const RUN_TWICE: usize = 4 << 20;
 
-/// The language of the reference in a problem's folder: Python if there is a reference.py and no
-/// reference.cu.
+/// The language of the reference in a problem's folder. CUDA if it is unclear which file is the
+/// reference.
 pub fn language(folder: &Path) -> Language {
-    let is_there = |language: Language| folder.join(language.reference_name()).is_file();
-    if is_there(Language::Python) && !is_there(Language::Cuda) {
-        Language::Python
-    } else {
-        Language::Cuda
-    }
+    source(folder).map_or(Language::Cuda, |(_, language)| language)
 }
 
 /// The reference in a problem's folder. Returns [`Stop::Problem`] if there is none, or one in each
@@ -97,31 +92,20 @@ impl ReferenceKernel {
 
     /// Returns what launches on each of these sets of inputs must write. Returns [`Stop::Problem`]
     /// if the reference crashes, breaks a rule or leaves a cell unwritten.
-    pub fn expect(
-        &mut self,
-        spec: &Rc<ProblemSpec>,
-        index: usize,
-        sets: &[Inputs],
-    ) -> Result<Vec<Expected>, Stop> {
-        let source = self.source.clone();
-        self.all_launches(spec, index, sets)
-            .map_err(|stop| as_problem(&source, stop))
-    }
-
-    fn all_launches(
-        &mut self,
-        spec: &Rc<ProblemSpec>,
-        index: usize,
-        sets: &[Inputs],
-    ) -> Result<Vec<Expected>, Stop> {
+    pub fn expect(&mut self, case: &Arc<Case>, sets: &[Inputs]) -> Result<Vec<Expected>, Stop> {
         if sets.is_empty() {
             return Ok(Vec::new());
         }
-        let launcher = CaseLauncher::set_up_shared(spec, index, &mut self.worker, sets)?;
+        self.all_launches(case, sets)
+            .map_err(|stop| as_problem(&self.source, stop))
+    }
+
+    fn all_launches(&mut self, case: &Arc<Case>, sets: &[Inputs]) -> Result<Vec<Expected>, Stop> {
+        let launcher = CaseLauncher::set_up_shared(case, &mut self.worker)?;
         let expected: Vec<Expected> = (0..sets.len())
-            .map(|set| self.launches(&launcher, sets, set, spec))
+            .map(|set| self.launches(&launcher, sets, set))
             .collect::<Result<_, _>>()?;
-        if !self.is_deterministic && launcher.case().cells() <= RUN_TWICE {
+        if !self.is_deterministic && case.cells() <= RUN_TWICE {
             self.require_same_again(&launcher, sets, &expected[0].outputs)?;
             self.is_deterministic = true;
         }
@@ -134,36 +118,33 @@ impl ReferenceKernel {
         launcher: &CaseLauncher,
         sets: &[Inputs],
         set: usize,
-        spec: &ProblemSpec,
     ) -> Result<Expected, Stop> {
         let (worker, module, case) = (&mut self.worker, self.module, launcher.case());
-        let inputs = &sets[set];
         let mut other = None;
-        if spec.needs_two_launches(case) {
+        if case.needs_two_launches() {
             launcher.launch(worker, module, set, sets, ExecutionOrder::Forward)?;
-            other = Some(launcher.written(worker, set, inputs)?);
+            other = Some(launcher.written(worker, set)?);
         }
         let seconds = launcher.launch(worker, module, set, sets, ExecutionOrder::Forward)?;
-        let written = launcher.written(worker, set, inputs)?;
+        let written = launcher.written(worker, set)?;
         let mut after_steps = None;
-        if spec.steps > 1 {
-            for _ in 1..spec.steps {
-                launcher.launch_again(worker, module, set, sets, ExecutionOrder::Forward)?;
+        if case.steps > 1 {
+            for _ in 1..case.steps {
+                launcher.launch_again(worker, module, set, ExecutionOrder::Forward)?;
             }
-            after_steps = Some(launcher.written(worker, set, inputs)?);
+            after_steps = Some(launcher.written(worker, set)?);
         }
         // Before the inputs of the next set lie over a change of these.
         if let Some(breach) = worker.breaches()?.first() {
             return Err(Stop::Crash(launcher.describe(breach)));
         }
-        require_written(spec, case, &written, other.as_ref())?;
+        require_written(case, &written, other.as_ref())?;
         if let Some(written) = &after_steps {
-            require_written(spec, case, written, None)?;
+            require_written(case, written, None)?;
         }
-        let after_steps = after_steps.map(|written| written.outputs);
         Ok(Expected {
             outputs: written.outputs,
-            after_steps,
+            after_steps: after_steps.map(|written| written.outputs),
             seconds,
         })
     }
@@ -176,38 +157,20 @@ impl ReferenceKernel {
         sets: &[Inputs],
         first: &Outputs,
     ) -> Result<(), Stop> {
-        let case = launcher.case();
-        launcher.launch(
-            &mut self.worker,
-            self.module,
-            0,
-            sets,
-            ExecutionOrder::Forward,
-        )?;
-        let again = launcher.outputs(&mut self.worker, 0)?;
-        for (i, shaped) in case.tensors.iter().enumerate() {
-            let (Some(first), Some(again)) = (&first[i], &again[i]) else {
+        let (worker, case) = (&mut self.worker, launcher.case());
+        launcher.launch(worker, self.module, 0, sets, ExecutionOrder::Forward)?;
+        let again = launcher.outputs(worker, 0)?;
+        for ((tensor, first), again) in case.tensors.iter().zip(first).zip(&again) {
+            let (Some(first), Some(again)) = (first, again) else {
                 continue;
             };
-            let compared = gates::compare(
-                shaped.dtype,
-                again,
-                first,
-                &shaped.tolerance,
-                gates::Unwritten::Unknown,
-            );
-            if let Some(cell) = compared
-                .first_wrong()
-                .filter(|_| !compared.passes(&shaped.tolerance))
-            {
-                let place = format!(
-                    "{}{} ({})",
-                    launcher.name(i),
-                    shaped.index(cell.index),
-                    case.label
-                );
+            let unwritten = gates::Unwritten::Unknown;
+            let compared = gates::compare(tensor.dtype, again, first, &tensor.tolerance, unwritten);
+            let wrong = compared.first_wrong();
+            if let Some(cell) = wrong.filter(|_| !compared.passes(&tensor.tolerance)) {
+                let (cell, label) = (tensor.cell(cell.index), &case.label);
                 return Err(Stop::Crash(format!(
-                    "the reference is not deterministic: a second launch on the same inputs gives another {place}. Give each random \
+                    "the reference is not deterministic: a second launch on the same inputs gives another {cell} ({label}). Give each random \
                      number generator a fixed seed, and use no result of an earlier launch"
                 )));
             }
@@ -228,21 +191,16 @@ pub struct Expected {
 
 /// Returns an error that names the first cell of a pure output which the launch never wrote.
 /// `other` is another launch on the same inputs.
-fn require_written(
-    spec: &ProblemSpec,
-    case: &Case,
-    written: &Written,
-    other: Option<&Written>,
-) -> Result<(), Stop> {
-    let tensors = spec.tensors.iter().zip(&case.tensors).enumerate();
-    for (i, (tensor, shaped)) in tensors.filter(|(_, (tensor, _))| tensor.role == TensorRole::Out) {
-        let Some(content) = &written.outputs[i] else {
+fn require_written(case: &Case, written: &Written, other: Option<&Written>) -> Result<(), Stop> {
+    for (i, tensor) in case.tensors.iter().enumerate() {
+        let content = written.outputs[i].as_ref();
+        let Some(content) = content.filter(|_| tensor.role == TensorRole::Out) else {
             continue;
         };
-        let unwritten = written.unwritten(i, shaped.dtype, other);
-        if let Some(cell) = gates::first_unwritten(shaped.dtype, content, unwritten) {
-            let place = format!("{}{} ({})", tensor.name, shaped.index(cell), case.label);
-            return Err(Stop::Crash(format!("never wrote {place}")));
+        let unwritten = written.unwritten(i, tensor.dtype, other);
+        if let Some(cell) = gates::first_unwritten(tensor.dtype, content, unwritten) {
+            let (cell, label) = (tensor.cell(cell), &case.label);
+            return Err(Stop::Crash(format!("never wrote {cell} ({label})")));
         }
     }
     Ok(())

@@ -6,11 +6,12 @@
 
 use super::input_values::InputValues;
 use super::launcher::{self, Inputs};
-use super::spec::{Case, CaseTensor, ProblemSpec};
+use super::spec::{Case, CaseTensor};
 use super::turn_order::shuffle;
 use lab_protocol::When;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
+use std::sync::Arc;
 
 /// Makes the values of renewed sets others than those of any other set.
 const FIRST_RENEWED: usize = 1 << 33;
@@ -21,22 +22,15 @@ const MOST_CELLS: usize = 4 << 20;
 
 /// The cases that get new inputs: before a keep all; else chance selects as many as fit, and at
 /// least one, so that no case is safe for a kernel that remembers results.
-pub fn cases_to_renew(
-    spec: &ProblemSpec,
-    mut timed: Vec<usize>,
-    when: When,
-    seed: u64,
-) -> Vec<usize> {
+pub fn cases_to_renew(mut timed: Vec<Arc<Case>>, when: When, seed: u64) -> Vec<Arc<Case>> {
     if when == When::Keep {
         return timed;
     }
     shuffle(&mut ChaCha8Rng::seed_from_u64(seed ^ SALT), &mut timed);
     let mut cells = 0;
-    timed.retain(|index| {
-        let of_case = spec.cases[*index].cells();
-        let is_first = cells == 0;
-        let fits = is_first || cells + of_case <= MOST_CELLS;
-        cells += if fits { of_case.max(1) } else { 0 };
+    timed.retain(|case| {
+        let fits = cells == 0 || cells + case.cells() <= MOST_CELLS;
+        cells += if fits { case.cells().max(1) } else { 0 };
         fits
     });
     timed
@@ -55,13 +49,13 @@ pub enum Kept {
 }
 
 /// A set with other values in the cells that it does not keep.
-pub fn renew(spec: &ProblemSpec, case: &Case, seed: u64, set: &Inputs, kept: Kept) -> Inputs {
+pub fn renew(case: &Case, seed: u64, set: &Inputs, kept: Kept) -> Inputs {
     let number = match kept {
         Kept::FirstHalf => 0,
         Kept::LastHalf => 1,
         Kept::Nothing(number) => 2 + number,
     };
-    let fresh = launcher::draw(spec, case, seed, FIRST_RENEWED + number);
+    let fresh = launcher::draw(case, seed, FIRST_RENEWED + number);
     let tensors = case.tensors.iter().zip(set).zip(fresh);
     tensors
         .map(|((tensor, old), fresh)| Some(mixed(tensor, old.as_deref()?, fresh?, kept)))
@@ -89,5 +83,4 @@ fn mixed(tensor: &CaseTensor, old: &[u8], mut fresh: Vec<u8>, kept: Kept) -> Vec
 }
 
 #[cfg(test)]
-#[path = "renewed_tests.rs"]
 mod tests;

@@ -11,8 +11,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// The data of the timed cases, each with its index among the spec's.
-pub type TimedCases = Rc<Vec<(usize, CaseData)>>;
+/// The data of the timed cases.
+pub type TimedCases = Rc<Vec<CaseData>>;
 
 /// The timed cases on one worker.
 pub struct Resident {
@@ -39,8 +39,8 @@ impl Resident {
     ) -> Result<Resident, Stop> {
         let scratch = launcher::scratch(spec, worker)?;
         let mut launchers = Vec::with_capacity(timed.len());
-        for (index, drawn) in timed.iter() {
-            launchers.push(CaseLauncher::set_up(spec, *index, worker, &drawn.sets)?);
+        for drawn in timed.iter() {
+            launchers.push(CaseLauncher::set_up(&drawn.case, worker, &drawn.sets)?);
         }
         let submission = worker.submission(spec.graph);
         let (spec, timed, emulated) = (spec.clone(), timed.clone(), worker.info().emulated);

@@ -24,7 +24,10 @@ impl TensorTiming {
     /// Returns [`Stop::Crash`] if launches take longer on inputs that the process has not had than
     /// on those that it has had: the kernel then remembers results.
     pub fn expect_same_time_on_new_inputs(&self, worker: &mut Worker) -> Result<(), Stop> {
-        let is_renewed = |at: &usize| self.renewed.contains(&self.drawn[*at].0);
+        let is_renewed = |at: &usize| {
+            let index = self.drawn[*at].case.index;
+            self.renewed.iter().any(|case| case.index == index)
+        };
         let mut suspects: Vec<usize> = (0..self.drawn.len()).filter(is_renewed).collect();
         if suspects.is_empty() {
             return Ok(());
@@ -45,11 +48,8 @@ impl TensorTiming {
                 return Ok(());
             };
             if number == COMPARISONS {
-                return Err(Stop::Crash(slower_text(
-                    &self.spec.cases[self.drawn[*first].0],
-                    *new,
-                    *known,
-                )));
+                let case = &self.drawn[*first].case;
+                return Err(Stop::Crash(slower_text(case, *new, *known)));
             }
             suspects = slower.into_iter().map(|(at, _)| at).collect();
         }
@@ -67,16 +67,10 @@ impl TensorTiming {
         worker.reload(self.module)?;
         let mut each = Vec::with_capacity(cases.len());
         for at in cases.iter().copied() {
-            let (index, drawn) = &self.drawn[at];
-            let (case, launcher) = (&self.spec.cases[*index], &self.resident.launchers[at]);
+            let (drawn, launcher) = (&self.drawn[at], &self.resident.launchers[at]);
             if let Some(number) = number {
-                let inputs = renew(
-                    &self.spec,
-                    case,
-                    self.seed,
-                    &drawn.sets[0],
-                    Kept::Nothing(number),
-                );
+                let kept = Kept::Nothing(number);
+                let inputs = renew(&drawn.case, self.seed, &drawn.sets[0], kept);
                 launcher.write_inputs(worker, 0, &inputs)?;
             }
             self.prepare(worker, at, &[0])?;

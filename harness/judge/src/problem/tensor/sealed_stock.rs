@@ -8,9 +8,9 @@
 //! built reference, of the values that come from files, of the device and of the program itself. So
 //! a change of any of them leaves the file unused.
 
-use super::case_data::{self, Ahead, CaseData, Part};
+use super::case_data::{Ahead, CaseData, Drawing, Part};
 use super::input_values::InputValues;
-use super::spec::ProblemSpec;
+use super::spec::{Case, ProblemSpec};
 use lab_device::DeviceInfo;
 use lab_protocol::When;
 use lab_system::atomic_file;
@@ -19,7 +19,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// The folder in the cache folder.
@@ -47,10 +47,10 @@ pub struct SealedSets {
 }
 
 /// The parts of these cases in the order of a file.
-pub fn in_order(cases: &[usize]) -> impl Iterator<Item = (usize, Part)> + '_ {
+pub fn in_order(cases: &[Arc<Case>]) -> impl Iterator<Item = (Arc<Case>, Part)> + '_ {
     cases
         .iter()
-        .flat_map(|index| [(*index, Part::Drawn), (*index, Part::Planted)])
+        .flat_map(|case| [(case.clone(), Part::Drawn), (case.clone(), Part::Planted)])
 }
 
 impl SealedStock {
@@ -218,20 +218,13 @@ fn content<'b>(bytes: &'b [u8], key: &[u8; 32]) -> Option<(u64, &'b [u8])> {
 
 /// Reads what is expected in these cases, and draws their inputs again. `None` if the content is
 /// not of them.
-pub fn read(
-    spec: &Rc<ProblemSpec>,
-    cases: &[usize],
-    device: &DeviceInfo,
-    seed: u64,
-    mut content: &[u8],
-) -> Option<SealedSets> {
-    let mut data = Vec::new();
-    let parts: Vec<(usize, Part)> = in_order(cases).collect();
-    let drawn = case_data::drawn_sets(spec, &parts, device, seed);
-    for ((index, _), (sets, planted)) in parts.into_iter().zip(drawn) {
+pub fn read(cases: &[Arc<Case>], drawing: Drawing, mut content: &[u8]) -> Option<SealedSets> {
+    let parts: Vec<(Arc<Case>, Part)> = in_order(cases).collect();
+    let mut data = drawing.sets_of_parts(&parts);
+    for drawn in &mut data {
         let mut next = || take(&mut content);
         let (expected, after_steps) = (next()?, next()?);
-        let case = &spec.cases[index];
+        let case = &drawn.case;
         let fits = |tensors: &Vec<Option<Vec<u8>>>| {
             let sizes = tensors.iter().zip(&case.tensors);
             tensors.len() == case.tensors.len()
@@ -239,7 +232,7 @@ pub fn read(
                     .into_iter()
                     .all(|(bytes, t)| bytes.as_ref().is_none_or(|b| b.len() == t.bytes()))
         };
-        let count = planted.len();
+        let count = drawn.planted.len();
         let all = [&expected, &after_steps].into_iter().flatten();
         if expected.len() != count
             || ![0, count].contains(&after_steps.len())
@@ -247,21 +240,17 @@ pub fn read(
         {
             return None;
         }
-        data.push(CaseData {
-            sets,
-            expected,
-            after_steps,
-            planted,
-            reference_seconds: None,
-        });
+        (drawn.expected, drawn.after_steps) = (expected, after_steps);
     }
+    let seed = drawing.seed;
     content.is_empty().then_some(SealedSets { seed, data })
 }
 
 impl SealedSets {
     /// The data by case and part.
-    pub fn ahead(self, cases: &[usize]) -> Ahead {
-        in_order(cases).zip(self.data).collect()
+    pub fn ahead(self, cases: &[Arc<Case>]) -> Ahead {
+        let parts = in_order(cases).map(|(case, part)| (case.index, part));
+        parts.zip(self.data).collect()
     }
 }
 
@@ -305,5 +294,4 @@ fn take(bytes: &mut &[u8]) -> Option<Vec<Vec<Option<Vec<u8>>>>> {
 }
 
 #[cfg(test)]
-#[path = "sealed_stock_tests.rs"]
 mod tests;

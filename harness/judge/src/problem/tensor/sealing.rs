@@ -2,14 +2,13 @@
 //! stock.
 
 use super::TensorProblem;
-use super::case_data::{CaseData, draw};
+use super::case_data::{CaseData, Drawing};
 use super::file::{self, KeepCheck};
 use super::reference::{self, ReferenceKernel};
 use super::sealed_stock::{self, MOST_OF_A_SET, SealedSets, SealedStock, in_order};
 use super::spec::ProblemSpec;
 use crate::outcome::Stop;
 use crate::problem::api::ProblemContext;
-use lab_device::DeviceInfo;
 use lab_protocol::{Language, When};
 use std::rc::Rc;
 
@@ -42,7 +41,8 @@ impl TensorProblem {
         let read = |seed: u64, content: &[u8]| {
             let spec = self.spec_of_keep(seed).ok()?;
             let cases = self.cases_of(&spec, self.when, cx.device);
-            sealed_stock::read(&spec, &cases, cx.device, seed, content)
+            let device = cx.device;
+            sealed_stock::read(&cases, Drawing { device, seed }, content)
         };
         let sets = match stock.take(read) {
             Ok(sets) => sets,
@@ -131,8 +131,12 @@ impl TensorProblem {
         let seed = secret_seed();
         let spec = self.spec_of_keep(seed)?;
         let cases = self.cases_of(&spec, When::Keep, cx.device);
+        let drawing = Drawing {
+            device: cx.device,
+            seed,
+        };
         let (mut data, mut bytes) = (Vec::new(), 0);
-        for (index, part) in in_order(&cases) {
+        for (case, part) in in_order(&cases) {
             if !is_idle() {
                 return Ok(None);
             }
@@ -140,7 +144,7 @@ impl TensorProblem {
                 cx.out.text(TOO_LARGE)?;
                 return Ok(None);
             }
-            let mut drawn = draw(&spec, index, part, &mut self.reference, cx.device, seed)?;
+            let mut drawn = drawing.draw(&case, part, &mut self.reference)?;
             // They follow from the seed.
             drawn.sets = Vec::new();
             bytes += size(&drawn);
@@ -156,13 +160,6 @@ impl TensorProblem {
             timed: self.timed_when,
         };
         Ok(Rc::new(file::parse(&self.path(), &self.text, Some(check))?))
-    }
-
-    /// The cases of this occasion that the device can judge.
-    pub fn cases_of(&self, spec: &ProblemSpec, when: When, device: &DeviceInfo) -> Vec<usize> {
-        let cases = spec.cases.iter().enumerate();
-        let judged = cases.filter(|(_, case)| case.when <= when && self.fits(case, device));
-        judged.map(|(index, _)| index).collect()
     }
 }
 

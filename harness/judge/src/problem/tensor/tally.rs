@@ -1,55 +1,37 @@
 //! The gates of a tensor problem: what was found over all cases, and its result lines.
 
-use super::case_data::planted_tensors;
-use super::planted::{self, Placed};
-use super::spec::{Case, ProblemSpec, TensorRole};
-use crate::gates::{self, CellMismatch, TensorComparison, Unwritten};
-use crate::outcome::{Correctness, Stop};
-use lab_protocol::report::{self, Histogram, Writer};
-
+use super::case_data::{CaseData, planted_tensors};
 use super::launcher::{Outputs, Written};
+use super::planted;
+use super::spec::{Case, CaseTensor, ProblemSpec};
+use crate::gates::{self, CellMismatch, TensorComparison};
+use crate::outcome::{Correctness, Stop};
+use crate::worker::Breach;
+use lab_protocol::report::{self, Histogram, Writer};
 use std::time::{Duration, Instant};
-
-/// A launch whose outputs are compared.
-#[derive(Clone, Copy)]
-pub struct LaunchOf<'a> {
-    pub case: &'a Case,
-    /// Names the launch in messages.
-    pub how: &'a str,
-    /// What is planted in its inputs.
-    pub planted: &'a [Placed],
-}
 
 /// What each output of a launch is beside what is expected; `None` for pure inputs.
 pub struct ComparedOutputs(Vec<Option<TensorComparison>>);
 
 impl ComparedOutputs {
-    /// Compares what a launch wrote with what is expected.
-    pub fn of(case: &Case, got: &Outputs, want: &Outputs) -> Self {
-        Self::cells(case, got, want, |i| Unwritten::of(case.tensors[i].dtype))
-    }
-
-    /// [`ComparedOutputs::of`] a launch beside which there is another one on the same inputs.
-    pub fn beside(case: &Case, [written, other]: [&Written; 2], want: &Outputs) -> Self {
-        let unwritten = |i: usize| written.unwritten(i, case.tensors[i].dtype, Some(other));
-        Self::cells(case, &written.outputs, want, unwritten)
-    }
-
-    fn cells<'a>(
-        case: &Case,
-        got: &Outputs,
-        want: &Outputs,
-        unwritten: impl Fn(usize) -> Unwritten<'a>,
-    ) -> Self {
-        let outputs = got.iter().zip(want).zip(&case.tensors).enumerate();
-        let each = outputs.map(|(i, ((got, want), shaped))| {
-            let (got, want) = (got.as_ref()?, want.as_ref()?);
+    /// Compares what a launch wrote with what is expected. `other` is another launch on the same
+    /// inputs.
+    pub fn of(case: &Case, written: &Written, other: Option<&Written>, want: &Outputs) -> Self {
+        let outputs = written
+            .outputs
+            .iter()
+            .zip(want)
+            .zip(&case.tensors)
+            .enumerate();
+        let each = outputs.map(|(i, ((got, want), tensor))| {
+            let (got, want, dtype) = (got.as_ref()?, want.as_ref()?, tensor.dtype);
+            let unwritten = written.unwritten(i, dtype, other);
             Some(gates::compare(
-                shaped.dtype,
+                dtype,
                 got,
                 want,
-                &shaped.tolerance,
-                unwritten(i),
+                &tensor.tolerance,
+                unwritten,
             ))
         });
         ComparedOutputs(each.collect())
@@ -58,7 +40,7 @@ impl ComparedOutputs {
 
 /// The results of all launches so far.
 pub struct GateTally {
-    /// In the order of the spec's tensors; `None` for pure inputs.
+    /// In the order of the problem's tensors; `None` for pure inputs.
     tensors: Vec<Option<OutputTally>>,
     breaches: BreachCounts,
     written: Option<BreachCounts>,
@@ -82,6 +64,7 @@ struct BreachCounts {
 /// The results for one output.
 #[derive(Default)]
 struct OutputTally {
+    name: String,
     worst: WorstError,
     /// What the gates' lines say so far.
     written: Option<WorstError>,
@@ -105,10 +88,14 @@ struct WorstError {
 
 impl GateTally {
     pub fn new(spec: &ProblemSpec) -> Self {
-        let found = |role| (role != TensorRole::In).then(OutputTally::default);
-        let tensors = spec.tensors.iter().map(|t| found(t.role)).collect();
+        let found = |tensor: &CaseTensor| {
+            tensor.is_output().then(|| OutputTally {
+                name: tensor.name.clone(),
+                ..OutputTally::default()
+            })
+        };
         GateTally {
-            tensors,
+            tensors: spec.tensors().iter().map(found).collect(),
             breaches: BreachCounts::default(),
             written: None,
             drawn: None,
@@ -134,44 +121,31 @@ impl GateTally {
         self.mostly_wrong = false;
     }
 
-    /// Adds what a launch wrote, and returns whether it is right.
+    /// Adds what a launch on a set wrote, and returns whether it is right. `how` names the launch.
     pub fn add(
         &mut self,
-        spec: &ProblemSpec,
-        launched: LaunchOf,
+        drawn: &CaseData,
+        set: usize,
+        how: &str,
         compared: ComparedOutputs,
         out: &mut Writer,
     ) -> Result<bool, Stop> {
-        let before = self.failures;
-        let LaunchOf { case, how, planted } = launched;
-        for ((i, found), compared) in self.tensors.iter_mut().enumerate().zip(compared.0) {
+        let (before, case) = (self.failures, &*drawn.case);
+        let each = self.tensors.iter_mut().zip(&case.tensors).zip(compared.0);
+        for ((found, tensor), compared) in each {
             let (Some(found), Some(compared)) = (found, compared) else {
                 continue;
             };
-            let shaped = &case.tensors[i];
-            if let Some(cell) = compared
-                .worst
-                .filter(|_| compared.error > found.worst.error)
-            {
-                let name = &spec.tensors[i].name;
-                found.place = Some(format!("{name}{} {}", shaped.index(cell), case.label));
-            }
-            found.add(&compared, gates::allowed_mismatch(&shaped.tolerance));
-            if compared.passes(&shaped.tolerance) {
+            found.add(&compared, tensor, &case.label);
+            if compared.passes(&tensor.tolerance) {
                 continue;
             }
             self.failures += 1;
             self.mostly_wrong |= is_mostly_wrong(&compared);
-            let name = &spec.tensors[i].name;
-            let mut what = first_wrong(&compared, |cell| {
-                format!("{name}{}", shaped.index(cell.index))
-            });
+            let mut what = first_wrong(&compared, tensor);
             let near = compared.first_wrong().and_then(|cell| {
-                planted::describe(
-                    planted,
-                    &planted_tensors(spec, case),
-                    &shaped.place(cell.index),
-                )
+                let place = tensor.place(cell.index);
+                planted::describe(&drawn.planted[set], &planted_tensors(case), &place)
             });
             what.extend(near.map(|near| format!("; {near}")));
             fail(out, self.failures, &case.label, how, &what)?;
@@ -179,21 +153,21 @@ impl GateTally {
         Ok(self.failures == before)
     }
 
-    /// Records a rule that a launch broke.
+    /// Records a rule that a launch broke. `what` describes the breach.
     pub fn breach(
         &mut self,
         case: &Case,
         how: &str,
         what: &str,
-        input: bool,
+        breach: &Breach,
         out: &mut Writer,
     ) -> Result<(), Stop> {
-        let breaches = &mut self.breaches;
-        *(if input {
-            &mut breaches.inputs_changed
-        } else {
-            &mut breaches.out_of_bounds
-        }) += 1;
+        match breach {
+            Breach::InputChanged { .. } => self.breaches.inputs_changed += 1,
+            Breach::OutOfBounds { .. } | Breach::StrayStore { .. } | Breach::LateStore { .. } => {
+                self.breaches.out_of_bounds += 1;
+            }
+        }
         self.failures += 1;
         fail(out, self.failures, &case.label, how, what)
     }
@@ -215,21 +189,20 @@ impl GateTally {
 
     /// Writes the gates' lines that changed since they were last written. The gravest come first,
     /// because the first failing gate is shown as the reason. With `last`, also writes the series.
-    pub fn write(&mut self, spec: &ProblemSpec, last: bool, out: &mut Writer) -> Result<(), Stop> {
+    pub fn write(&mut self, last: bool, out: &mut Writer) -> Result<(), Stop> {
         let series = last || self.drawn.is_none_or(|at| at.elapsed() >= SERIES_EVERY);
         if self.written.replace(self.breaches) != Some(self.breaches) {
             out.count_gate("out_of_bounds", self.breaches.out_of_bounds, 0)?;
             out.count_gate("inputs_changed", self.breaches.inputs_changed, 0)?;
         }
-        for (tensor, found) in spec.tensors.iter().zip(&mut self.tensors) {
-            let Some(found) = found else { continue };
+        for found in self.tensors.iter_mut().flatten() {
             if found.written.replace(found.worst) != Some(found.worst) {
                 found
                     .worst
-                    .write(&tensor.name, found.place.as_deref(), out)?;
+                    .write(&found.name, found.place.as_deref(), out)?;
             }
             if series {
-                let name = format!("{}_error", tensor.name);
+                let name = format!("{}_error", found.name);
                 out.series(&name, &found.errors)?;
                 out.histogram(&name, &found.counts)?;
                 self.drawn = Some(Instant::now());
@@ -240,7 +213,11 @@ impl GateTally {
 }
 
 impl OutputTally {
-    fn add(&mut self, compared: &TensorComparison, allowed: f64) {
+    fn add(&mut self, compared: &TensorComparison, tensor: &CaseTensor, label: &str) {
+        let allowed = gates::allowed_mismatch(&tensor.tolerance);
+        if let Some(cell) = compared.worst.filter(|_| compared.error > self.worst.error) {
+            self.place = Some(format!("{} {label}", tensor.cell(cell)));
+        }
         if let Some(last) = self.errors.last_mut() {
             *last = last.max(compared.error);
         }
@@ -282,36 +259,27 @@ fn is_mostly_wrong(compared: &TensorComparison) -> bool {
 }
 
 /// Describes the first wrong cell of the gravest kind.
-fn first_wrong(compared: &TensorComparison, place: impl Fn(&CellMismatch) -> String) -> String {
-    if let Some(cell) = &compared.first_unwritten {
-        let (at, n) = (place(cell), compared.unwritten);
-        return format!(
-            "never wrote {at}, expected {} ({n} cells unwritten)",
-            cell.want
-        );
+fn first_wrong(compared: &TensorComparison, tensor: &CaseTensor) -> String {
+    let Some(&CellMismatch { index, got, want }) = compared.first_wrong() else {
+        return "no cell is wrong".into();
+    };
+    let at = tensor.cell(index);
+    let (n, all, error) = (compared.mismatched, compared.cells, compared.error);
+    if compared.unwritten > 0 {
+        let n = compared.unwritten;
+        return format!("never wrote {at}, expected {want} ({n} cells unwritten)");
     }
-    if let Some(cell) = &compared.first_not_finite {
-        let (at, n) = (place(cell), compared.not_finite);
-        return format!(
-            "{at} is {}, expected {} ({n} cells not finite)",
-            cell.got, cell.want
-        );
+    if compared.not_finite > 0 {
+        let n = compared.not_finite;
+        return format!("{at} is {got}, expected {want} ({n} cells not finite)");
     }
-    match &compared.first_mismatch {
-        Some(cell) => {
-            let (at, n, all) = (place(cell), compared.mismatched, compared.cells);
-            let (got, want) = (cell.got, cell.want);
-            // Without a tolerance an error has no size.
-            if compared.error.is_infinite() {
-                return format!("{at} is {got}, expected {want} ({n} of {all} cells differ)");
-            }
-            format!(
-                "{at} is {got}, expected {want} ({n} of {all} cells off, at worst {:.3} times the tolerance)",
-                compared.error
-            )
-        }
-        None => "no cell is wrong".into(),
+    // Without a tolerance an error has no size.
+    if error.is_infinite() {
+        return format!("{at} is {got}, expected {want} ({n} of {all} cells differ)");
     }
+    format!(
+        "{at} is {got}, expected {want} ({n} of {all} cells off, at worst {error:.3} times the tolerance)"
+    )
 }
 
 /// Writes the first failure as a result line, and some further ones as log text.

@@ -10,13 +10,13 @@ use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::parameters::require_entries;
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec};
-use super::tally::{ComparedOutputs, GateTally, LaunchOf};
+use super::tally::{ComparedOutputs, GateTally};
 use super::turn_order::{draw_sets, shuffle};
 use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::api::{Timed, WorkerRole, WorkloadFigures, in_digits};
-use crate::worker::{Breach, BufferId, ModuleId, Replayed, Worker};
+use crate::worker::{BufferId, ModuleId, Replayed, Worker};
 use lab_device::{ExecutionOrder, Submission};
 use lab_protocol::report::{Measure, Writer};
 use lab_stats::aggregate::{Aggregate, Better};
@@ -24,6 +24,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A kernel that is set up in a worker.
 pub struct TensorTiming {
@@ -31,10 +32,9 @@ pub struct TensorTiming {
     pub drawn: TimedCases,
     pub resident: Rc<Resident>,
     pub module: ModuleId,
-    /// The outputs of this kernel that are known to be right.
-    pub accepted: AcceptedOutputs,
-    /// Those of a kernel that [`Timed::in_same_worker`] sets up beside this one.
-    pub accepted_of_other: AcceptedOutputs,
+    /// The outputs of this kernel that are known to be right, and those of a kernel that
+    /// [`Timed::in_same_worker`] sets up beside this one.
+    pub accepted: [AcceptedOutputs; 2],
     tally: GateTally,
     /// What the timed launches of each case came to.
     outcomes: CaseOutcomes,
@@ -44,9 +44,9 @@ pub struct TensorTiming {
     submission: Submission,
     turns: usize,
     /// The cases of a candidate in Python whose time on new inputs is compared with that on known
-    /// ones, as indices into the spec's. Such a kernel may keep what it computes beyond its module,
-    /// so every turn begins with a module that was loaded anew.
-    pub(super) renewed: Vec<usize>,
+    /// ones. Such a kernel may keep what it computes beyond its module, so every turn begins with a
+    /// module that was loaded anew.
+    pub(super) renewed: Vec<Arc<Case>>,
     /// Seconds of single launches, by case; empty if they are not measured.
     latencies: Vec<Vec<f64>>,
 }
@@ -72,8 +72,7 @@ impl TensorTiming {
         );
         let mut tally = GateTally::new(&spec);
         tally.begin_case();
-        let outcomes = CaseOutcomes::passed(drawn.iter().map(|(index, _)| *index));
-        let [accepted, accepted_of_other] = accepted;
+        let outcomes = CaseOutcomes::new(drawn.iter().map(|drawn| &drawn.case), CaseOutcome::Pass);
         let latencies = match (emulated, place) {
             (true, _) | (_, WorkerRole::Incumbent) => Vec::new(),
             (false, WorkerRole::Verified | WorkerRole::Fresh(_)) => vec![Vec::new(); drawn.len()],
@@ -85,7 +84,6 @@ impl TensorTiming {
             resident,
             module,
             accepted,
-            accepted_of_other,
             tally,
             outcomes,
             seed: seed ^ place.salt(),
@@ -129,7 +127,7 @@ impl TensorTiming {
         at: usize,
         sets: &[usize],
     ) -> Result<(), Stop> {
-        self.resident.launchers[at].prepare(worker, sets, &self.drawn[at].1.sets)?;
+        self.resident.launchers[at].prepare(worker, sets, &self.drawn[at].sets)?;
         match self.spec.cache {
             CacheState::Cold => Ok(()),
             CacheState::Warm => self.resident.read_inputs(worker, at, sets),
@@ -154,21 +152,16 @@ impl TensorTiming {
     ) -> Result<(), Stop> {
         let digests = self.resident.output_digests(worker, at, sets)?;
         for (set, digests) in sets.iter().zip(digests) {
-            if self.accepted.contains(at, *set, &digests) {
+            if self.accepted[0].contains(at, *set, &digests) {
                 continue;
             }
-            let (index, drawn) = &self.drawn[at];
-            let got = self.resident.launchers[at].outputs(worker, *set)?;
+            let drawn = &self.drawn[at];
+            let written = self.resident.launchers[at].written(worker, *set)?;
             let how = format!("timed launch in turn {}", self.turns);
-            let case = &self.spec.cases[*index];
-            let launched = LaunchOf {
-                case,
-                how: &how,
-                planted: &drawn.planted[*set],
-            };
-            let compared = ComparedOutputs::of(case, &got, &drawn.expected[*set]);
-            if self.tally.add(&self.spec, launched, compared, out)? {
-                self.accepted.insert(at, *set, digests);
+            let want = &drawn.expected[*set];
+            let compared = ComparedOutputs::of(&drawn.case, &written, None, want);
+            if self.tally.add(drawn, *set, &how, compared, out)? {
+                self.accepted[0].insert(at, *set, digests);
             } else {
                 self.outcomes.set(at, CaseOutcome::Fail);
             }
@@ -203,21 +196,20 @@ impl TensorTiming {
     ) -> Result<f64, Stop> {
         if matches!(seconds, Err(Stop::Crash(_))) {
             self.outcomes.set(at, CaseOutcome::Crash);
-            self.outcomes.write(&self.spec, out)?;
+            self.outcomes.write(out)?;
         }
         seconds
     }
 
     fn report_breaches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<(), Stop> {
         for breach in worker.breaches()? {
-            let input = matches!(breach, Breach::InputChanged { .. });
             // What belongs to no case is reported with the first one.
             let first = self.resident.launchers.first();
-            let first = first.map(|first| (first.case(), first.describe(&breach)));
+            let first = first.map(|first| (&**first.case(), first.describe(&breach)));
             if let Some((case, what)) = self.resident.describe(&breach).or(first) {
                 self.tally
-                    .breach(case, "timed launches", &what, input, out)?;
-                if let Some(at) = self.outcomes.position(&self.spec, case) {
+                    .breach(case, "timed launches", &what, &breach, out)?;
+                if let Some(at) = self.outcomes.position(case) {
                     self.outcomes.set(at, CaseOutcome::Fail);
                 }
             }
@@ -228,14 +220,14 @@ impl TensorTiming {
     fn verdict(&mut self, out: &mut Writer) -> Result<Correctness, Stop> {
         let verdict = self.tally.verdict();
         if verdict == Correctness::Fail {
-            self.tally.write(&self.spec, true, out)?;
-            self.outcomes.write(&self.spec, out)?;
+            self.tally.write(true, out)?;
+            self.outcomes.write(out)?;
         }
         Ok(verdict)
     }
 
     fn cases(&self) -> impl Iterator<Item = &Case> {
-        self.drawn.iter().map(|(index, _)| &self.spec.cases[*index])
+        self.drawn.iter().map(|drawn| &*drawn.case)
     }
 
     /// The median of a case's single launches, in seconds; `None` if none was timed.
@@ -337,13 +329,11 @@ impl Timed for TensorTiming {
     ) -> Result<Option<Box<dyn Timed>>, Stop> {
         let module = worker.load(image)?;
         require_entries(&self.spec, worker, module)?;
-        Ok(Some(Box::new(TensorTiming::new(
-            self.resident.clone(),
-            module,
-            [self.accepted_of_other.clone(), self.accepted.clone()],
-            WorkerRole::Incumbent,
-            self.seed,
-        ))))
+        let mut accepted = self.accepted.clone();
+        accepted.reverse();
+        let (resident, place) = (self.resident.clone(), WorkerRole::Incumbent);
+        let timing = TensorTiming::new(resident, module, accepted, place, self.seed);
+        Ok(Some(Box::new(timing)))
     }
 
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
@@ -369,7 +359,9 @@ impl Timed for TensorTiming {
     }
 
     fn demands(&self) -> Vec<Demand> {
-        self.cases().map(|case| self.spec.demand(case)).collect()
+        self.cases()
+            .map(|case| case.demand(self.spec.cache))
+            .collect()
     }
 
     fn measures(&self) -> Vec<&'static str> {
@@ -432,5 +424,4 @@ fn write_no_graph(why: &str, out: &mut Writer) -> Result<(), Stop> {
 }
 
 #[cfg(test)]
-#[path = "timing_tests.rs"]
 mod tests;

@@ -10,10 +10,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use strum::IntoStaticStr;
 
 /// As in `values = { normal = { std = 0.5 } }`. Every bound may be an expression.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, IntoStaticStr)]
 #[serde(try_from = "ValuesKeys")]
+#[strum(serialize_all = "lowercase")]
 pub enum ValuesText {
     Normal(NormalText),
     Uniform(RangeText),
@@ -133,103 +135,77 @@ pub struct Filled<'a> {
 impl ValuesText {
     /// Returns what is wrong with an expression, whatever the workload.
     pub fn check(&self, names: &[&str]) -> Result<(), KeyError> {
-        for (keys, number) in self.numbers() {
-            number.check(names).map_err(|what| at(&keys, what))?;
+        for (key, number) in self.numbers() {
+            number.check(names).map_err(|what| self.error(key, what))?;
         }
         Ok(())
     }
 
-    /// Each number, with its keys from the innermost one.
-    fn numbers(&self) -> Vec<(Vec<&'static str>, &NumberText)> {
+    /// Each number, with its key. A constant has no key of its own.
+    fn numbers(&self) -> Vec<(Option<&'static str>, &NumberText)> {
         match self {
-            ValuesText::Normal(n) => vec![
-                (vec!["mean", "normal"], &n.mean),
-                (vec!["std", "normal"], &n.std),
-            ],
-            ValuesText::Uniform(r) => r.numbers("uniform"),
-            ValuesText::Integers(r) => r.numbers("integers"),
-            ValuesText::Ascending(r) => r.numbers("ascending"),
-            ValuesText::Constant(number) => vec![(vec!["constant"], number)],
+            ValuesText::Normal(n) => vec![(Some("mean"), &n.mean), (Some("std"), &n.std)],
+            ValuesText::Uniform(r) | ValuesText::Integers(r) | ValuesText::Ascending(r) => {
+                vec![(Some("low"), &r.low), (Some("high"), &r.high)]
+            }
+            ValuesText::Constant(number) => vec![(None, number)],
             ValuesText::Permutation(_) | ValuesText::Npy(_) => Vec::new(),
         }
     }
 
+    /// An error of one of the keys of a distribution, or of the distribution itself.
+    fn error(&self, key: Option<&'static str>, what: String) -> KeyError {
+        let error = KeyError::new(what);
+        let error = match key {
+            Some(key) => error.within(key),
+            None => error,
+        };
+        let distribution: &str = self.into();
+        error.within(distribution)
+    }
+
     /// The values for the tensor of a case. An error names the key below `values`.
     pub fn resolve(&self, filled: &Filled) -> Result<InputValues, KeyError> {
-        let value = |keys: [&'static str; 2], number: &NumberText| {
-            number
-                .value(&filled.variables)
-                .map_err(|what| at(&keys, what))
+        let value = |key: Option<&'static str>, number: &NumberText| {
+            let value = number.value(&filled.variables);
+            value.map_err(|what| self.error(key, what))
         };
-        let whole = |keys: [&'static str; 2], number: &NumberText| {
-            number
-                .whole(&filled.variables)
-                .map_err(|what| at(&keys, what))
+        let whole = |key: Option<&'static str>, number: &NumberText| {
+            let value = number.whole(&filled.variables);
+            value.map_err(|what| self.error(key, what))
         };
         let values = match self {
             ValuesText::Normal(NormalText { mean, std }) => InputValues::Normal {
-                mean: value(["mean", "normal"], mean)?,
-                std: value(["std", "normal"], std)?,
+                mean: value(Some("mean"), mean)?,
+                std: value(Some("std"), std)?,
             },
             ValuesText::Uniform(RangeText { low, high }) => InputValues::Uniform {
-                low: value(["low", "uniform"], low)?,
-                high: value(["high", "uniform"], high)?,
+                low: value(Some("low"), low)?,
+                high: value(Some("high"), high)?,
             },
             ValuesText::Integers(RangeText { low, high }) => InputValues::Integers {
-                low: whole(["low", "integers"], low)?,
-                high: whole(["high", "integers"], high)?,
+                low: whole(Some("low"), low)?,
+                high: whole(Some("high"), high)?,
             },
             ValuesText::Ascending(RangeText { low, high }) => InputValues::Ascending {
-                low: whole(["low", "ascending"], low)?,
-                high: whole(["high", "ascending"], high)?,
+                low: whole(Some("low"), low)?,
+                high: whole(Some("high"), high)?,
             },
             ValuesText::Permutation(true) => InputValues::Permutation,
             ValuesText::Permutation(false) => {
-                return Err(at(
-                    &["permutation"],
-                    "permutation is true or left out".into(),
-                ));
+                return Err(self.error(None, "permutation is true or left out".into()));
             }
-            ValuesText::Constant(number) => InputValues::Constant(constant(number, filled)?),
-            ValuesText::Npy(name) => InputValues::Npy(
-                filled
-                    .files
-                    .array(name)
-                    .map_err(|what| at(&["npy"], what))?,
-            ),
+            // As exact as its type.
+            ValuesText::Constant(number) => InputValues::Constant(match filled.dtype.integers() {
+                Some(_) => CellValue::Integer(whole(None, number)?),
+                None => CellValue::Float(value(None, number)?),
+            }),
+            ValuesText::Npy(name) => {
+                let array = filled.files.array(name);
+                InputValues::Npy(array.map_err(|what| self.error(None, what))?)
+            }
         };
-        values
-            .check(filled.dtype, filled.shape)
-            .map_err(|(keys, what)| at(&keys, what))?;
+        values.check(filled.dtype, filled.shape)?;
         Ok(values)
     }
-}
-
-impl RangeText {
-    fn numbers(&self, key: &'static str) -> Vec<(Vec<&'static str>, &NumberText)> {
-        vec![
-            (vec!["low", key], &self.low),
-            (vec!["high", key], &self.high),
-        ]
-    }
-}
-
-/// A constant: as exact as its type.
-fn constant(number: &NumberText, filled: &Filled) -> Result<CellValue, KeyError> {
-    if filled.dtype.integers().is_some() {
-        return number
-            .whole(&filled.variables)
-            .map(CellValue::Integer)
-            .map_err(|what| at(&["constant"], what));
-    }
-    number
-        .value(&filled.variables)
-        .map(CellValue::Float)
-        .map_err(|what| at(&["constant"], what))
-}
-
-/// An error below `values`; `keys` begin with the innermost one.
-fn at(keys: &[&'static str], what: String) -> KeyError {
-    keys.iter()
-        .fold(KeyError::new(what), |error, key| error.within(*key))
 }

@@ -1,15 +1,13 @@
 //! Verifying one case: launching it and comparing what it wrote.
 
 use super::case_data::CaseData;
-use super::launcher::{CaseLauncher, Inputs, Outputs, Written};
+use super::launcher::{CaseLauncher, Inputs, Written};
 use super::resident::{AcceptedOutputs, Resident};
-use super::spec::ProblemSpec;
-use super::tally::{ComparedOutputs, GateTally, LaunchOf};
+use super::tally::{ComparedOutputs, GateTally};
 use crate::outcome::Stop;
-use crate::problem::api::ProblemContext;
 use crate::worker::{Breach, ModuleId, Worker};
 use lab_device::ExecutionOrder;
-use std::rc::Rc;
+use lab_protocol::report::Writer;
 use std::thread::{Scope, ScopedJoinHandle};
 
 /// Launches of a case after each of which all memory is looked at.
@@ -17,39 +15,33 @@ const LOOKS: usize = 3;
 
 /// What checks of all cases share.
 pub struct CaseCheck<'a> {
-    pub spec: &'a Rc<ProblemSpec>,
     /// The timed cases, which are set up all the time.
     pub resident: &'a Resident,
     pub module: ModuleId,
     pub tally: &'a mut GateTally,
+    pub worker: &'a mut Worker,
+    pub out: &'a mut Writer,
+    /// Of the orders of threads on the emulated device.
+    pub seed: u64,
 }
 
-/// A launch of a case on one of its sets.
+/// Sets of a case, and the buffers that it is launched on.
+#[derive(Clone, Copy)]
+pub struct CheckedSets<'a> {
+    pub launcher: &'a CaseLauncher,
+    pub drawn: &'a CaseData,
+    /// The number of a timed case, and where its right outputs are noted.
+    pub accepted: Option<(usize, &'a AcceptedOutputs)>,
+}
+
+/// A launch on one of the sets.
 #[derive(Clone)]
 struct CheckedLaunch<'a> {
-    launcher: &'a CaseLauncher,
-    drawn: &'a CaseData,
+    of: CheckedSets<'a>,
     set: usize,
     order: ExecutionOrder,
     /// Names the launch in messages.
     how: String,
-}
-
-impl<'a> CheckedLaunch<'a> {
-    fn of(&'a self, how: &'a str) -> LaunchOf<'a> {
-        LaunchOf {
-            case: self.launcher.case(),
-            how,
-            planted: &self.drawn.planted[self.set],
-        }
-    }
-}
-
-/// What a launch wrote: where only two launches show an unwritten cell, the first and the second
-/// one's.
-enum Outcome {
-    Once(Outputs),
-    Twice([Written; 2]),
 }
 
 /// A comparison on a thread of its own.
@@ -64,15 +56,18 @@ impl<'scope, 'a: 'scope> Comparing<'scope, 'a> {
     fn start(
         scope: &'scope Scope<'scope, '_>,
         launch: CheckedLaunch<'a>,
-        (outcome, digests): (Outcome, Vec<u64>),
+        (written, digests): (Vec<Written>, Vec<u64>),
     ) -> Self {
-        let (case, want) = (launch.launcher.case(), &launch.drawn.expected[launch.set]);
-        let compared = scope.spawn(move || match outcome {
-            Outcome::Once(got) => vec![ComparedOutputs::of(case, &got, want)],
-            Outcome::Twice([first, second]) => vec![
-                ComparedOutputs::beside(case, [&first, &second], want),
-                ComparedOutputs::beside(case, [&second, &first], want),
-            ],
+        let drawn = launch.of.drawn;
+        let (case, want) = (&*drawn.case, &drawn.expected[launch.set]);
+        let compared = scope.spawn(move || {
+            let others = written
+                .iter()
+                .rev()
+                .map(|other| (written.len() > 1).then_some(other));
+            let each = written.iter().zip(others);
+            each.map(|(written, other)| ComparedOutputs::of(case, written, other, want))
+                .collect()
         });
         Comparing {
             launch,
@@ -82,77 +77,42 @@ impl<'scope, 'a: 'scope> Comparing<'scope, 'a> {
     }
 }
 
-/// What a case is launched on.
-#[derive(Clone, Copy)]
-struct Launches<'a> {
-    launcher: &'a CaseLauncher,
-    drawn: &'a CaseData,
-    accepted: Accepted<'a>,
-    least: usize,
-}
-
-/// Right outputs of a timed case, and its number.
-type Accepted<'a> = Option<(usize, &'a AcceptedOutputs)>;
-
 impl CaseCheck<'_> {
-    /// Launches a case on each set of inputs, at least `least` times, and on the emulated device in
-    /// several orders of blocks and threads, and compares the outputs. Notes the right ones in
-    /// `accepted`, under the number of the timed case. Stops after a launch that got most of an
-    /// output wrong, and after a store out of bounds.
-    pub fn run(
-        &mut self,
-        launcher: &CaseLauncher,
-        drawn: &CaseData,
-        accepted: Accepted,
-        least: usize,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-    ) -> Result<(), Stop> {
+    /// Launches a case on each set of inputs, on the emulated device at least `least` times and in
+    /// several orders of blocks and threads, and compares the outputs. Stops after a launch that
+    /// got most of an output wrong, and after a store out of bounds.
+    pub fn run(&mut self, sets: CheckedSets, least: usize) -> Result<(), Stop> {
         // What a launch wrote is compared while the next set is launched.
         std::thread::scope(|scope| {
             let mut comparing = None;
-            let launches = Launches {
-                launcher,
-                drawn,
-                accepted,
-                least,
-            };
             // The first launch of a function in Python may compile it.
-            let limit = drawn
-                .launch_limit(cx.device.emulated)
-                .filter(|_| !worker.is_python());
-            worker.limit_launches(limit);
-            let launched = self.launch_all(&launches, scope, &mut comparing, cx, worker);
-            worker.limit_launches(None);
+            let limit = sets.drawn.launch_limit(self.resident.emulated);
+            let limit = limit.filter(|_| !self.worker.is_python());
+            self.worker.limit_launches(limit);
+            let launched = self.launch_all(sets, least, scope, &mut comparing);
+            self.worker.limit_launches(None);
             // Also after a crash: what was wrong before it is told.
-            self.finish(comparing, accepted, cx)?;
+            self.finish(comparing)?;
             launched
         })
     }
 
     fn launch_all<'scope, 'a: 'scope>(
         &mut self,
-        launches: &Launches<'a>,
+        of: CheckedSets<'a>,
+        least: usize,
         scope: &'scope Scope<'scope, '_>,
         comparing: &mut Option<Comparing<'scope, 'a>>,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
     ) -> Result<(), Stop> {
-        let Launches {
-            launcher,
-            drawn,
-            accepted,
-            least,
-        } = *launches;
-        let sets = drawn.sets.len();
+        let sets = of.drawn.sets.len();
         // A GPU has an order of its own.
-        let is_ordered = worker.orders_threads();
-        let launches = if cx.device.emulated {
+        let is_ordered = self.worker.orders_threads();
+        let launches = if self.resident.emulated {
             sets.max(least)
         } else {
             sets
         };
-        let shuffled = ExecutionOrder::Shuffled(cx.seed);
+        let shuffled = ExecutionOrder::Shuffled(self.seed);
         let orders = match is_ordered {
             true => vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, shuffled],
             false => vec![ExecutionOrder::Forward],
@@ -168,39 +128,36 @@ impl CaseCheck<'_> {
                 }
             };
             let launch = CheckedLaunch {
-                launcher,
-                drawn,
+                of,
                 set,
                 order,
                 how: how.clone(),
             };
             // Each set is launched twice where only two launches show an unwritten cell.
-            let twice = i < sets && self.spec.needs_two_launches(launcher.case());
-            let written = self.launch(&launch, twice, accepted, worker)?;
-            self.finish(comparing.take(), accepted, cx)?;
+            let twice = i < sets && of.drawn.case.needs_two_launches();
+            let written = self.launch(&launch, twice)?;
+            self.finish(comparing.take())?;
             *comparing = Some(Comparing::start(scope, launch.clone(), written));
-            if self.spec.steps > 1 {
-                self.finish(comparing.take(), accepted, cx)?;
-                self.compare_steps(&launch, cx, worker)?;
+            if of.drawn.case.steps > 1 {
+                self.finish(comparing.take())?;
+                self.compare_steps(&launch)?;
             }
             // To look at all memory takes a while. A stray store of later launches is found after
             // the last one. Shared buffers are looked at before the inputs of the next set lie over
             // a change of these.
             let (breaches, how) = if i < LOOKS {
-                (worker.breaches()?, how)
+                (self.worker.breaches()?, how)
             } else if i + 1 == launches {
-                (
-                    worker.breaches()?,
-                    format!("launches {} to {launches}", LOOKS + 1),
-                )
-            } else if launcher.shares_buffers() {
-                (worker.breaches_of_given()?, how)
+                let how = format!("launches {} to {launches}", LOOKS + 1);
+                (self.worker.breaches()?, how)
+            } else if of.launcher.shares_buffers() {
+                (self.worker.breaches_of_given()?, how)
             } else {
                 continue;
             };
             if !breaches.is_empty() {
-                self.finish(comparing.take(), accepted, cx)?;
-                self.report(launcher, breaches, &how, cx)?;
+                self.finish(comparing.take())?;
+                self.report(of.launcher, breaches, &how)?;
             }
             if self.tally.has_seen_enough() {
                 break;
@@ -211,79 +168,64 @@ impl CaseCheck<'_> {
 
     /// Launches a resident case on renewed inputs, which lie where its sets have lain, and compares
     /// the outputs. Then its sets are there again.
-    pub fn run_renewed(
-        &mut self,
-        launcher: &CaseLauncher,
-        renewed: &CaseData,
-        known: &[Inputs],
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-    ) -> Result<(), Stop> {
+    pub fn run_renewed(&mut self, of: CheckedSets, known: &[Inputs]) -> Result<(), Stop> {
+        let launcher = of.launcher;
         std::thread::scope(|scope| {
             let how = "new inputs in the place of others";
-            for (set, inputs) in renewed.sets.iter().enumerate() {
-                launcher.write_inputs(worker, set, inputs)?;
-                let order = ExecutionOrder::Forward;
+            for (set, inputs) in of.drawn.sets.iter().enumerate() {
+                launcher.write_inputs(self.worker, set, inputs)?;
                 let launch = CheckedLaunch {
-                    launcher,
-                    drawn: renewed,
+                    of,
                     set,
-                    order,
+                    order: ExecutionOrder::Forward,
                     how: how.into(),
                 };
-                let twice = self.spec.needs_two_launches(launcher.case());
-                let written = self.launch(&launch, twice, None, worker)?;
+                let written = self.launch(&launch, of.drawn.case.needs_two_launches())?;
                 let comparing = Comparing::start(scope, launch, written);
-                let breaches = worker.breaches_of_given()?;
-                launcher.write_inputs(worker, set, &known[set % known.len().max(1)])?;
-                self.finish(Some(comparing), None, cx)?;
-                self.report(launcher, breaches, how, cx)?;
+                let breaches = self.worker.breaches_of_given()?;
+                launcher.write_inputs(self.worker, set, &known[set % known.len().max(1)])?;
+                self.finish(Some(comparing))?;
+                self.report(launcher, breaches, how)?;
             }
             Ok(())
         })
     }
 
-    /// Launches a set once or twice. Returns what was written, and its digests if right outputs are
-    /// noted.
+    /// Launches a set once or twice. Returns what each launch wrote, and the digests of the last
+    /// one's outputs if right ones are noted.
     fn launch(
-        &self,
+        &mut self,
         launch: &CheckedLaunch,
         twice: bool,
-        accepted: Accepted,
-        worker: &mut Worker,
-    ) -> Result<(Outcome, Vec<u64>), Stop> {
-        let CheckedLaunch {
-            launcher,
-            drawn,
-            set,
-            order,
-            ..
-        } = *launch;
-        let inputs = &drawn.sets[set];
-        let mut first = None;
+    ) -> Result<(Vec<Written>, Vec<u64>), Stop> {
+        let (launcher, set) = (launch.of.launcher, launch.set);
+        let mut written = Vec::new();
         if twice {
-            launcher.launch(worker, self.module, set, &drawn.sets, order)?;
-            first = Some(launcher.written(worker, set, inputs)?);
+            self.launch_once(launch)?;
+            written.push(launcher.written(self.worker, set)?);
         }
-        launcher.launch(worker, self.module, set, &drawn.sets, order)?;
-        let digests = match accepted {
-            Some((at, _)) => self.resident.output_digests(worker, at, &[set])?.concat(),
+        self.launch_once(launch)?;
+        let digests = match launch.of.accepted {
+            Some((at, _)) => self
+                .resident
+                .output_digests(self.worker, at, &[set])?
+                .concat(),
             None => Vec::new(),
         };
-        let outcome = match first {
-            None => Outcome::Once(launcher.outputs(worker, set)?),
-            Some(first) => Outcome::Twice([first, launcher.written(worker, set, inputs)?]),
-        };
-        Ok((outcome, digests))
+        written.push(launcher.written(self.worker, set)?);
+        Ok((written, digests))
+    }
+
+    fn launch_once(&mut self, launch: &CheckedLaunch) -> Result<f64, Stop> {
+        let CheckedSets {
+            launcher, drawn, ..
+        } = launch.of;
+        let (module, sets) = (self.module, &drawn.sets);
+        launcher.launch(self.worker, module, launch.set, sets, launch.order)
     }
 
     /// Waits for a comparison, and adds it to the gates.
-    fn finish(
-        &mut self,
-        comparing: Option<Comparing>,
-        accepted: Accepted,
-        cx: &mut ProblemContext,
-    ) -> Result<(), Stop> {
+    fn finish(&mut self, comparing: Option<Comparing>) -> Result<(), Stop> {
         let Some(Comparing {
             launch,
             digests,
@@ -293,19 +235,13 @@ impl CaseCheck<'_> {
             return Ok(());
         };
         let again = format!("{}, again", launch.how);
-        let names = [&launch.how, &again];
+        let compared = compared.join().expect("comparing numbers does not panic");
         let mut right = true;
-        for (compared, how) in compared
-            .join()
-            .expect("comparing numbers does not panic")
-            .into_iter()
-            .zip(names)
-        {
-            right &= self
-                .tally
-                .add(self.spec, launch.of(how), compared, cx.out)?;
+        for (compared, how) in compared.into_iter().zip([&launch.how, &again]) {
+            let drawn = launch.of.drawn;
+            right &= self.tally.add(drawn, launch.set, how, compared, self.out)?;
         }
-        if let Some((at, accepted)) = accepted.filter(|_| right) {
+        if let Some((at, accepted)) = launch.of.accepted.filter(|_| right) {
             accepted.insert(at, launch.set, digests);
         }
         Ok(())
@@ -313,30 +249,19 @@ impl CaseCheck<'_> {
 
     /// Makes the further launches in a row on what the last one left, and compares what is there
     /// after them.
-    fn compare_steps(
-        &mut self,
-        launch: &CheckedLaunch,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-    ) -> Result<(), Stop> {
-        let CheckedLaunch {
-            launcher,
-            drawn,
-            set,
-            order,
-            ..
-        } = *launch;
-        for _ in 1..self.spec.steps {
-            launcher.launch_again(worker, self.module, set, &drawn.sets, order)?;
+    fn compare_steps(&mut self, launch: &CheckedLaunch) -> Result<(), Stop> {
+        let CheckedSets {
+            launcher, drawn, ..
+        } = launch.of;
+        let (set, steps) = (launch.set, drawn.case.steps);
+        for _ in 1..steps {
+            launcher.launch_again(self.worker, self.module, set, launch.order)?;
         }
-        let got = launcher.outputs(worker, set)?;
-        let how = format!(
-            "{}, after {} launches in a row",
-            launch.how, self.spec.steps
-        );
-        let compared = ComparedOutputs::of(launcher.case(), &got, &drawn.after_steps[set]);
-        self.tally
-            .add(self.spec, launch.of(&how), compared, cx.out)?;
+        let written = launcher.written(self.worker, set)?;
+        let how = format!("{}, after {steps} launches in a row", launch.how);
+        let want = &drawn.after_steps[set];
+        let compared = ComparedOutputs::of(&drawn.case, &written, None, want);
+        self.tally.add(drawn, set, &how, compared, self.out)?;
         Ok(())
     }
 
@@ -345,23 +270,20 @@ impl CaseCheck<'_> {
         launcher: &CaseLauncher,
         breaches: Vec<Breach>,
         how: &str,
-        cx: &mut ProblemContext,
     ) -> Result<(), Stop> {
         for breach in breaches {
-            let input = matches!(breach, Breach::InputChanged { .. });
-            let found = if launcher.owns(&breach) {
-                None
-            } else {
-                self.resident.describe(&breach)
+            let other = match launcher.owns(&breach) {
+                true => None,
+                false => self.resident.describe(&breach),
             };
-            let what = match found {
+            let what = match other {
                 Some((case, what)) => {
                     format!("{what}, which belongs to the workload {}", case.label)
                 }
                 None => launcher.describe(&breach),
             };
             self.tally
-                .breach(launcher.case(), how, &what, input, cx.out)?;
+                .breach(launcher.case(), how, &what, &breach, self.out)?;
         }
         Ok(())
     }

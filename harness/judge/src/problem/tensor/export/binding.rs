@@ -1,23 +1,24 @@
 //! The C++ between PyTorch and the kernel: checks the tensors, infers the dimensions from their
 //! shapes, and launches.
 
-use super::super::file::outline::{Outline, OutlinedTensor};
+use super::super::file::text::{ProblemFile, ScalarText, TensorText};
 use super::super::number::NumberText;
 use super::super::spec::TensorRole;
-use super::Parts;
 use super::formula;
-use super::tables::{number, quoted};
+use super::tables::{list, number, quoted};
 use crate::dtype::Dtype;
-use std::fmt::Write;
 
+const INCLUDES: &str = "#include <c10/cuda/CUDAGuard.h>\n#include <c10/cuda/CUDAStream.h>\n#include <torch/extension.h>\n\n#include <cmath>\n\
+    #include <cstdint>\n#include <functional>\n#include <optional>\n#include <string>\n#include <vector>\n\n";
 const INTERFACE: &str = include_str!("parts/interface.h");
 const CHECKS: &str = include_str!("parts/binding.cpp");
 
-/// How the function of the binding is called.
-pub struct Signature {
-    /// Its parameters in order.
+/// A binding's source, and how its function is called.
+pub struct Binding {
+    pub source: String,
+    /// In order.
     pub parameters: Vec<Parameter>,
-    /// The tensors that it returns.
+    /// The tensors that the function returns.
     pub returned: Vec<String>,
 }
 
@@ -27,6 +28,8 @@ pub struct Parameter {
     /// What it is, in words.
     pub what: String,
     pub kind: ParameterKind,
+    /// As C++ declares it.
+    declared: String,
 }
 
 /// How a parameter is given.
@@ -41,99 +44,78 @@ pub enum ParameterKind {
     Number,
 }
 
-/// A binding's source, and how it is called.
-pub struct Binding {
-    pub source: String,
-    pub signature: Signature,
-}
-
-/// Where a dimension comes from.
-enum DimSource {
-    /// An extent of a tensor.
-    Extent(usize, usize),
-    /// A parameter of its own.
-    Parameter,
-}
-
 struct Writer<'a> {
-    outline: &'a Outline,
+    file: &'a ProblemFile,
     /// For each tensor: whether it must be given.
     required: Vec<bool>,
-    dims: Vec<DimSource>,
+    /// For each dimension: the tensor and its extent that give the dimension. `None` if it is a
+    /// parameter of its own.
+    dims: Vec<Option<(usize, usize)>>,
 }
 
-pub fn write(parts: &Parts) -> Binding {
-    let outline = &parts.outline;
-    let mut required: Vec<bool> = outline
-        .tensors
+pub fn write(file: &ProblemFile) -> Binding {
+    let of_role = |role: TensorRole| file.tensor.iter().filter(move |t| t.role == role);
+    let mut required: Vec<bool> = file
+        .tensor
         .iter()
         .map(|t| t.role != TensorRole::Out)
         .collect();
-    let has_t = |required: &[bool]| {
-        outline.types.is_empty()
-            || outline
-                .tensors
-                .iter()
-                .zip(required)
-                .any(|(t, required)| *required && t.dtype.is_none())
-    };
-    if !has_t(&required) {
+    let mut given = file.tensor.iter().zip(&required);
+    let has_type = given.any(|(tensor, required)| *required && tensor.dtype.is_none());
+    if !file.types.is_empty() && !has_type {
         // The type is known from an output alone.
-        if let Some(at) = outline.tensors.iter().position(|t| t.dtype.is_none()) {
+        if let Some(at) = file.tensor.iter().position(|t| t.dtype.is_none()) {
             required[at] = true;
         }
     }
     if !required.contains(&true) {
         required[0] = true;
     }
-    let dims = outline
-        .dims
-        .iter()
-        .map(|dim| source_of(outline, &mut required, dim))
+    let dims = file.dims.iter();
+    let dims = dims
+        .map(|dim| source_of(file, &mut required, dim))
         .collect();
-    for (at, tensor) in outline.tensors.iter().enumerate() {
-        required[at] |= tensor
-            .shape
-            .iter()
-            .any(|text| cpp_formula(outline, text).is_none());
+    for (at, tensor) in file.tensor.iter().enumerate() {
+        let mut formulas = tensor.shape.iter();
+        required[at] |= formulas.any(|extent| cpp_formula(file, &extent.text()).is_none());
+    }
+    let mut returned: Vec<String> = of_role(TensorRole::Out).map(|t| t.name.clone()).collect();
+    if returned.is_empty() {
+        returned.extend(of_role(TensorRole::Inout).map(|t| t.name.clone()));
     }
     let writer = Writer {
-        outline,
+        file,
         required,
         dims,
     };
+    let parameters = writer.parameters();
     Binding {
-        source: writer.source(),
-        signature: writer.signature(),
+        source: writer.source(&parameters, &returned),
+        parameters,
+        returned,
     }
 }
 
 /// The extent that is this dimension, in a tensor that must be given; else in an output, which then
 /// must be given.
-fn source_of(outline: &Outline, required: &mut [bool], dim: &str) -> DimSource {
-    let extent = |tensor: &OutlinedTensor| tensor.shape.iter().position(|text| text.trim() == dim);
+fn source_of(file: &ProblemFile, required: &mut [bool], dim: &str) -> Option<(usize, usize)> {
     let find = |wanted: bool| {
-        let mut each = outline.tensors.iter().zip(required.iter()).enumerate();
-        each.find_map(|(at, (tensor, required))| {
-            (*required == wanted)
-                .then(|| extent(tensor))
-                .flatten()
-                .map(|extent| (at, extent))
+        let each = file.tensor.iter().zip(required.iter()).enumerate();
+        let mut wanted = each.filter(|(_, (_, required))| **required == wanted);
+        wanted.find_map(|(at, (tensor, _))| {
+            let mut extents = tensor.shape.iter();
+            Some((at, extents.position(|extent| extent.text().trim() == dim)?))
         })
     };
-    match find(true).or_else(|| find(false)) {
-        Some((tensor, extent)) => {
-            required[tensor] = true;
-            DimSource::Extent(tensor, extent)
-        }
-        None => DimSource::Parameter,
-    }
+    let (tensor, extent) = find(true).or_else(|| find(false))?;
+    required[tensor] = true;
+    Some((tensor, extent))
 }
 
 /// An expression as C++ over the binding's variables.
-fn cpp_formula(outline: &Outline, text: &str) -> Option<String> {
+fn cpp_formula(file: &ProblemFile, text: &str) -> Option<String> {
     formula::in_cpp(text, &|name| {
-        let is_dim = outline.dims.iter().any(|dim| dim == name);
+        let is_dim = file.dims.iter().any(|dim| dim == name);
         match name {
             "sizeof_T" => Some("sizeof_T".into()),
             name if is_dim => Some(format!("double(d_{name})")),
@@ -142,6 +124,7 @@ fn cpp_formula(outline: &Outline, text: &str) -> Option<String> {
     })
 }
 
+/// The name of a type in PyTorch.
 fn scalar_type(dtype: Dtype) -> &'static str {
     match dtype {
         Dtype::F32 => "at::kFloat",
@@ -157,39 +140,49 @@ fn scalar_type(dtype: Dtype) -> &'static str {
     }
 }
 
-/// The place of a type in the enum of the code that launches.
+/// The place of a type in the enum of the code that launches, which has the order of messages.
 fn type_number(dtype: Dtype) -> usize {
-    use Dtype::{Bf16, Bool, F8e4m3, F8e5m2, F16, F32, I8, I32, I64, U8};
-    [F32, F16, Bf16, F8e4m3, F8e5m2, I8, U8, I32, I64, Bool]
-        .iter()
-        .position(|d| *d == dtype)
-        .unwrap_or(0)
+    let place = Dtype::ALL.iter().position(|known| *known == dtype);
+    place.unwrap_or(0)
 }
 
-fn shape_text(tensor: &OutlinedTensor) -> String {
-    format!("({})", tensor.shape.join(", "))
+fn shape_text(tensor: &TensorText) -> String {
+    format!("({})", list(&tensor.shape, |extent| extent.text()))
 }
 
 impl Writer<'_> {
     /// The C++ for a scalar's default; `None` if it must be given.
-    fn default_of(&self, value: &NumberText) -> Option<String> {
-        match value {
+    fn default_of(&self, scalar: &ScalarText) -> Option<String> {
+        match &scalar.value {
             NumberText::Integer(value) => Some(format!("{value}LL")),
             NumberText::Float(value) => Some(number(*value)),
-            NumberText::Expression(text) => cpp_formula(self.outline, text),
+            NumberText::Expression(text) => cpp_formula(self.file, text),
         }
     }
 
-    fn signature(&self) -> Signature {
-        let types = self
-            .outline
-            .types
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(" or ");
-        let mut parameters = Vec::new();
-        for (tensor, required) in self.outline.tensors.iter().zip(&self.required) {
+    /// The names of the problem's types.
+    fn types(&self) -> String {
+        let types: Vec<&str> = self.file.types.iter().map(|dtype| dtype.word()).collect();
+        types.join(" or ")
+    }
+
+    /// The tensors, and whether each must be given.
+    fn tensors(&self) -> impl Iterator<Item = (&TensorText, bool)> {
+        self.file.tensor.iter().zip(self.required.iter().copied())
+    }
+
+    fn given(&self) -> impl Iterator<Item = &TensorText> {
+        let given = self.tensors().filter(|(_, required)| *required);
+        given.map(|(tensor, _)| tensor)
+    }
+
+    /// The dimensions, and where each comes from.
+    fn dims(&self) -> impl Iterator<Item = (&String, Option<(usize, usize)>)> {
+        self.file.dims.iter().zip(self.dims.iter().copied())
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let tensors = self.tensors().map(|(tensor, required)| {
             let role = match tensor.role {
                 TensorRole::In => "input",
                 TensorRole::Out => "output",
@@ -197,284 +190,183 @@ impl Writer<'_> {
             };
             let dtype = tensor
                 .dtype
-                .map_or_else(|| types.clone(), |dtype| dtype.to_string());
-            let what = format!("{role}, {dtype}, {}", shape_text(tensor));
-            let kind = if *required {
-                ParameterKind::Tensor
-            } else {
-                ParameterKind::Output
+                .map_or_else(|| self.types(), |dtype| dtype.to_string());
+            let (kind, declared) = match required {
+                true => (ParameterKind::Tensor, "at::Tensor t_"),
+                false => (ParameterKind::Output, "std::optional<at::Tensor> o_"),
             };
-            parameters.push(Parameter {
+            Parameter {
                 name: tensor.name.clone(),
-                what,
+                what: format!("{role}, {dtype}, {}", shape_text(tensor)),
                 kind,
-            });
-        }
-        for scalar in &self.outline.scalars {
-            let (kind, default) = match (&scalar.value, self.default_of(&scalar.value)) {
-                (_, None) => (ParameterKind::Number, String::new()),
-                (NumberText::Integer(value), _) => {
-                    (ParameterKind::Scalar, format!(", {value} by default"))
-                }
-                (NumberText::Float(value), _) => {
-                    (ParameterKind::Scalar, format!(", {value:?} by default"))
-                }
-                (NumberText::Expression(text), _) => {
-                    (ParameterKind::Scalar, format!(", {text} by default"))
-                }
-            };
-            parameters.push(Parameter {
-                name: scalar.name.clone(),
-                what: format!("{}{default}", scalar.dtype),
-                kind,
-            });
-        }
-        for (dim, source) in self.outline.dims.iter().zip(&self.dims) {
-            if matches!(source, DimSource::Parameter) {
-                let what = "dimension".to_owned();
-                parameters.push(Parameter {
-                    name: dim.clone(),
-                    what,
-                    kind: ParameterKind::Number,
-                });
-            }
-        }
-        let named = |role: TensorRole| {
-            let tensors = self
-                .outline
-                .tensors
-                .iter()
-                .filter(move |tensor| tensor.role == role);
-            tensors
-                .map(|tensor| tensor.name.clone())
-                .collect::<Vec<_>>()
-        };
-        let outputs = named(TensorRole::Out);
-        let returned = if outputs.is_empty() {
-            named(TensorRole::Inout)
-        } else {
-            outputs
-        };
-        Signature {
-            parameters,
-            returned,
-        }
-    }
-
-    fn source(&self) -> String {
-        let mut out = String::from(
-            "#include <c10/cuda/CUDAGuard.h>\n#include <c10/cuda/CUDAStream.h>\n#include <torch/extension.h>\n\n#include <cmath>\n\
-             #include <cstdint>\n#include <functional>\n#include <optional>\n#include <string>\n#include <vector>\n\n",
-        );
-        out += INTERFACE;
-        out.push('\n');
-        out += CHECKS;
-        let _ = write!(
-            out,
-            "\nstd::vector<at::Tensor> run({}) {{\n",
-            self.cpp_parameters()
-        );
-        self.device_and_type(&mut out);
-        self.cpp_dims(&mut out);
-        self.cpp_tensors(&mut out);
-        self.cpp_call(&mut out);
-        out + "}\n"
-    }
-
-    fn cpp_parameters(&self) -> String {
-        let tensors =
-            self.outline.tensors.iter().zip(&self.required).map(
-                |(tensor, required)| match required {
-                    true => format!("at::Tensor t_{}", tensor.name),
-                    false => format!("std::optional<at::Tensor> o_{}", tensor.name),
-                },
-            );
-        let scalars = self.outline.scalars.iter().map(|scalar| {
-            let of = if scalar.dtype.integers().is_some() {
-                "int64_t"
-            } else {
-                "double"
-            };
-            match self.default_of(&scalar.value) {
-                Some(_) => format!("std::optional<{of}> o_{}", scalar.name),
-                None => format!("{of} o_{}", scalar.name),
+                declared: format!("{declared}{}", tensor.name),
             }
         });
-        let dims = self.outline.dims.iter().zip(&self.dims);
-        let dims = dims.filter(|(_, source)| matches!(source, DimSource::Parameter));
-        let dims = dims.map(|(dim, _)| format!("int64_t d_{dim}"));
-        tensors
-            .chain(scalars)
-            .chain(dims)
-            .collect::<Vec<_>>()
-            .join(", ")
+        let scalars = self.file.scalar.iter().map(|scalar| {
+            let (name, dtype) = (&scalar.name, scalar.dtype);
+            let of = match dtype.integers() {
+                Some(_) => "int64_t",
+                None => "double",
+            };
+            let default = match &scalar.value {
+                NumberText::Integer(value) => value.to_string(),
+                NumberText::Float(value) => number(*value),
+                NumberText::Expression(text) => text.clone(),
+            };
+            let (kind, what, declared) = match self.default_of(scalar) {
+                Some(_) => (
+                    ParameterKind::Scalar,
+                    format!("{dtype}, {default} by default"),
+                    format!("std::optional<{of}> o_{name}"),
+                ),
+                None => (
+                    ParameterKind::Number,
+                    dtype.to_string(),
+                    format!("{of} o_{name}"),
+                ),
+            };
+            Parameter {
+                name: name.clone(),
+                what,
+                kind,
+                declared,
+            }
+        });
+        let dims = self.dims().filter(|(_, source)| source.is_none());
+        let dims = dims.map(|(dim, _)| Parameter {
+            name: dim.clone(),
+            what: "dimension".into(),
+            kind: ParameterKind::Number,
+            declared: format!("int64_t d_{dim}"),
+        });
+        tensors.chain(scalars).chain(dims).collect()
     }
 
-    fn given(&self) -> impl Iterator<Item = &OutlinedTensor> {
-        self.outline
-            .tensors
-            .iter()
-            .zip(&self.required)
-            .filter(|(_, required)| **required)
-            .map(|(t, _)| t)
+    fn source(&self, parameters: &[Parameter], returned: &[String]) -> String {
+        let sections = [
+            format!(
+                "{INCLUDES}{INTERFACE}\n{CHECKS}\nstd::vector<at::Tensor> run({}) {{\n",
+                list(parameters, |parameter| parameter.declared.clone())
+            ),
+            self.device_and_type(),
+            self.cpp_dims(),
+            self.tensors()
+                .map(|(tensor, required)| self.cpp_tensor(tensor, required))
+                .collect(),
+            self.cpp_call(),
+            format!(
+                "    return {{{}}};\n}}\n",
+                list(returned, |name| format!("t_{name}"))
+            ),
+        ];
+        sections.concat()
     }
 
-    fn device_and_type(&self, out: &mut String) {
+    fn device_and_type(&self) -> String {
         let Some(first) = self.given().next() else {
-            return;
+            return String::new();
         };
-        let name = &first.name;
-        let _ = writeln!(out, "    const c10::Device device = t_{name}.device();");
-        let _ = writeln!(
-            out,
-            "    TORCH_CHECK(device.is_cuda(), \"{name} is on \", device, \": it must be on a CUDA device\");"
+        let (name, entry) = (&first.name, &self.file.entry);
+        let device = format!(
+            "    const c10::Device device = t_{name}.device();\n    \
+             TORCH_CHECK(device.is_cuda(), \"{name} is on \", device, \": it must be on a CUDA device\");\n    \
+             const c10::cuda::CUDAGuard guard(device);\n"
         );
-        out.push_str("    const c10::cuda::CUDAGuard guard(device);\n");
-        let entry = &self.outline.entry;
         let Some(typed) = self.given().find(|tensor| tensor.dtype.is_none()) else {
-            let _ = writeln!(out, "    const std::string entry = {};", quoted(entry));
-            return;
+            return format!("{device}    const std::string entry = {};\n", quoted(entry));
         };
-        let name = &typed.name;
-        let _ = writeln!(out, "    const at::ScalarType T = t_{name}.scalar_type();");
-        out.push_str(
-            "    std::string entry;\n    int number_of_T = 0;\n    [[maybe_unused]] double sizeof_T = 0;\n",
-        );
-        for dtype in &self.outline.types {
+        let of_type = |dtype: &Dtype| {
             let entry = quoted(&entry.replace("{T}", dtype.word()));
             let (of, at, size) = (scalar_type(*dtype), type_number(*dtype), dtype.size());
-            let _ = writeln!(
-                out,
-                "    if (T == {of}) entry = {entry}, number_of_T = {at}, sizeof_T = {size};"
-            );
-        }
-        let types = self
-            .outline
-            .types
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(" or ");
-        let _ = writeln!(
-            out,
-            "    TORCH_CHECK(!entry.empty(), \"{name} has the type \", T, \": it must be {types}\");"
-        );
+            format!("    if (T == {of}) entry = {entry}, number_of_T = {at}, sizeof_T = {size};\n")
+        };
+        let of_types: String = self.file.types.iter().map(of_type).collect();
+        let (name, types) = (&typed.name, self.types());
+        format!(
+            "{device}    const at::ScalarType T = t_{name}.scalar_type();\n    \
+             std::string entry;\n    int number_of_T = 0;\n    [[maybe_unused]] double sizeof_T = 0;\n{of_types}    \
+             TORCH_CHECK(!entry.empty(), \"{name} has the type \", T, \": it must be {types}\");\n"
+        )
     }
 
-    fn cpp_dims(&self, out: &mut String) {
-        for tensor in self.given() {
-            let (name, rank) = (&tensor.name, tensor.shape.len());
-            let _ = writeln!(
-                out,
-                "    check_rank(t_{name}, \"{name}\", {rank}, {});",
-                quoted(&shape_text(tensor))
-            );
-        }
-        for (dim, source) in self.outline.dims.iter().zip(&self.dims) {
-            if let DimSource::Extent(tensor, extent) = source {
-                let name = &self.outline.tensors[*tensor].name;
-                let _ = writeln!(out, "    const int64_t d_{dim} = t_{name}.size({extent});");
-            }
-            let _ = writeln!(out, "    check_dim(d_{dim}, \"{dim}\");");
-        }
+    fn cpp_dims(&self) -> String {
+        let rank = |tensor: &TensorText| {
+            let (name, rank, shape) = (&tensor.name, tensor.shape.len(), shape_text(tensor));
+            format!(
+                "    check_rank(t_{name}, \"{name}\", {rank}, {});\n",
+                quoted(&shape)
+            )
+        };
+        let dim = |(dim, source): (&String, Option<(usize, usize)>)| {
+            let value = source.map(|(tensor, extent)| {
+                let name = &self.file.tensor[tensor].name;
+                format!("    const int64_t d_{dim} = t_{name}.size({extent});\n")
+            });
+            let value = value.unwrap_or_default();
+            format!("{value}    check_dim(d_{dim}, \"{dim}\");\n")
+        };
+        self.given().map(rank).chain(self.dims().map(dim)).collect()
     }
 
-    fn cpp_extent(&self, tensor: &OutlinedTensor, at: usize) -> String {
-        let (text, name) = (tensor.shape[at].trim(), &tensor.name);
-        if self.outline.dims.iter().any(|dim| dim == text) {
+    fn cpp_extent(&self, tensor: &TensorText, at: usize) -> String {
+        let (text, name) = (tensor.shape[at].text(), &tensor.name);
+        let text = text.trim();
+        if self.file.dims.iter().any(|dim| dim == text) {
             return format!("d_{text}");
         }
         if text.parse::<u32>().is_ok() {
             return text.to_owned();
         }
-        match cpp_formula(self.outline, text) {
+        match cpp_formula(self.file, text) {
             Some(formula) => format!("extent({formula}, \"{name}\")"),
             // An expression that has no C++ here: such a tensor is given.
             None => format!("t_{name}.size({at})"),
         }
     }
 
-    fn cpp_tensors(&self, out: &mut String) {
-        for (tensor, required) in self.outline.tensors.iter().zip(&self.required) {
-            let name = &tensor.name;
-            let of = tensor.dtype.map_or("T", scalar_type);
-            let shape: Vec<String> = (0..tensor.shape.len())
-                .map(|at| self.cpp_extent(tensor, at))
-                .collect();
-            let _ = writeln!(
-                out,
-                "    const std::vector<int64_t> shape_of_{name} = {{{}}};",
-                shape.join(", ")
-            );
-            if !required {
-                let _ = writeln!(
-                    out,
-                    "    at::Tensor t_{name} = o_{name} ? *o_{name} : at::empty(shape_of_{name}, \
-                     at::TensorOptions().device(device).dtype({of}));"
-                );
-            }
-            let _ = writeln!(
-                out,
-                "    check_tensor(t_{name}, \"{name}\", {of}, shape_of_{name}, device);"
-            );
-        }
+    fn cpp_tensor(&self, tensor: &TensorText, required: bool) -> String {
+        let name = &tensor.name;
+        let of = tensor.dtype.map_or("T", scalar_type);
+        let shape = list(0..tensor.shape.len(), |at| self.cpp_extent(tensor, at));
+        let allocated = match required {
+            true => String::new(),
+            false => format!(
+                "    at::Tensor t_{name} = o_{name} ? *o_{name} : at::empty(shape_of_{name}, \
+                 at::TensorOptions().device(device).dtype({of}));\n"
+            ),
+        };
+        format!(
+            "    const std::vector<int64_t> shape_of_{name} = {{{shape}}};\n{allocated}    \
+             check_tensor(t_{name}, \"{name}\", {of}, shape_of_{name}, device);\n"
+        )
     }
 
-    fn cpp_call(&self, out: &mut String) {
-        let dims = self
-            .outline
-            .dims
-            .iter()
-            .map(|dim| format!("int(d_{dim})"))
-            .collect::<Vec<_>>()
-            .join(", ");
-        let _ = writeln!(out, "    const std::vector<int> dims = {{{dims}}};");
-        let tensors: Vec<String> = self
-            .outline
-            .tensors
-            .iter()
-            .map(|tensor| {
-                let of = tensor
-                    .dtype
-                    .map_or_else(|| "number_of_T".to_owned(), |d| type_number(d).to_string());
-                format!("buffer(t_{0}, \"{0}\", {of})", tensor.name)
-            })
-            .collect();
-        let _ = writeln!(
-            out,
-            "    const std::vector<LabBuffer> tensors = {{{}}};",
-            tensors.join(", ")
-        );
-        let scalars: Vec<String> = self
-            .outline
-            .scalars
-            .iter()
-            .map(|scalar| {
-                let of = match scalar.dtype {
-                    Dtype::I64 => "int64_t",
-                    Dtype::I32 => "int32_t",
-                    _ => "float",
-                };
-                match self.default_of(&scalar.value) {
-                    Some(default) => {
-                        format!("bytes({of}(o_{0} ? *o_{0} : {default}))", scalar.name)
-                    }
-                    None => format!("bytes({of}(o_{}))", scalar.name),
-                }
-            })
-            .collect();
-        let _ = writeln!(
-            out,
-            "    const std::vector<std::string> scalars = {{{}}};",
-            scalars.join(", ")
-        );
-        out.push_str(
-            "    at::Tensor memory;\n    const auto scratch = [&](size_t size) {\n        memory = at::empty({int64_t(size)}, \
-             at::TensorOptions().device(device).dtype(at::kByte));\n        return memory.data_ptr();\n    };\n    lab_run(entry, dims, \
-             tensors, scalars, scratch, c10::cuda::getCurrentCUDAStream(device.index()).stream());\n",
-        );
-        let returned = self.signature().returned;
-        let returned: Vec<String> = returned.iter().map(|name| format!("t_{name}")).collect();
-        let _ = writeln!(out, "    return {{{}}};", returned.join(", "));
+    fn cpp_call(&self) -> String {
+        let dims = list(&self.file.dims, |dim| format!("int(d_{dim})"));
+        let tensors = list(&self.file.tensor, |tensor| {
+            let (name, of) = (&tensor.name, tensor.dtype.map(type_number));
+            let of = of.map_or_else(|| "number_of_T".to_owned(), |number| number.to_string());
+            format!("buffer(t_{name}, \"{name}\", {of})")
+        });
+        let scalars = list(&self.file.scalar, |scalar| {
+            let of = match scalar.dtype {
+                Dtype::I64 => "int64_t",
+                Dtype::I32 => "int32_t",
+                _ => "float",
+            };
+            let name = &scalar.name;
+            match self.default_of(scalar) {
+                Some(default) => format!("bytes({of}(o_{name} ? *o_{name} : {default}))"),
+                None => format!("bytes({of}(o_{name}))"),
+            }
+        });
+        format!(
+            "    const std::vector<int> dims = {{{dims}}};\n    \
+             const std::vector<LabBuffer> tensors = {{{tensors}}};\n    \
+             const std::vector<std::string> scalars = {{{scalars}}};\n    \
+             at::Tensor memory;\n    const auto scratch = [&](size_t size) {{\n        memory = at::empty({{int64_t(size)}}, \
+             at::TensorOptions().device(device).dtype(at::kByte));\n        return memory.data_ptr();\n    }};\n    lab_run(entry, dims, \
+             tensors, scalars, scratch, c10::cuda::getCurrentCUDAStream(device.index()).stream());\n"
+        )
     }
 }

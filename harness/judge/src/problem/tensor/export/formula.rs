@@ -1,5 +1,7 @@
 //! An expression of problem.toml as C++ over doubles.
 
+use super::super::expression::first_token;
+
 /// The expression as C++; `name_of` gives the C++ for a name. `None` if it holds something that has
 /// no C++ here.
 pub fn in_cpp(text: &str, name_of: &dyn Fn(&str) -> Option<String>) -> Option<String> {
@@ -22,38 +24,15 @@ enum Token<'a> {
 fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let end = if first.is_ascii_alphabetic() || first == '_' {
-            let end = rest
-                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-                .unwrap_or(rest.len());
-            found.push(Token::Name(&rest[..end]));
-            end
-        } else if first.is_ascii_digit() || first == '.' {
-            let end = number_end(rest);
-            found.push(Token::Number(rest[..end].parse().ok()?));
-            end
-        } else {
-            found.push(Token::Sign(first));
-            first.len_utf8()
-        };
-        rest = rest[end..].trim_start();
+    while let Some((token, after)) = first_token(rest) {
+        found.push(match token.chars().next()? {
+            'a'..='z' | 'A'..='Z' | '_' => Token::Name(token),
+            '0'..='9' | '.' => Token::Number(token.parse().ok()?),
+            sign => Token::Sign(sign),
+        });
+        rest = after.trim_start();
     }
     Some(found)
-}
-
-fn number_end(text: &str) -> usize {
-    let mut end = 0;
-    let bytes = text.as_bytes();
-    while let Some(byte) = bytes.get(end) {
-        let is_sign =
-            matches!(byte, b'+' | b'-') && end > 0 && matches!(bytes[end - 1], b'e' | b'E');
-        if !(byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E') || is_sign) {
-            break;
-        }
-        end += 1;
-    }
-    end
 }
 
 struct Reader<'a> {

@@ -13,9 +13,8 @@ mod torch;
 pub use source::ReadHeader;
 
 use super::file;
-use super::file::outline::{Outline, outline};
+use super::file::text::ProblemFile;
 use super::spec::ProblemSpec;
-use crate::dtype::Dtype;
 use std::path::Path;
 
 /// Modules that a Python file of the same name would hide from PyTorch, because a program's own
@@ -137,7 +136,7 @@ struct Parts<'a> {
     reference: Source<'a>,
     name: String,
     spec: ProblemSpec,
-    outline: Outline,
+    file: ProblemFile,
 }
 
 /// Returns the text of the export. The error says what cannot be exported, why, and what to do.
@@ -168,27 +167,19 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
     }
     let spec = file::parse(material.problem_file, material.problem_toml, None)
         .map_err(|e| e.to_string())?;
-    let outline =
-        outline(material.problem_file, material.problem_toml).map_err(|e| e.to_string())?;
+    let file =
+        file::read(material.problem_file, material.problem_toml).map_err(|e| e.to_string())?;
     tables::check_values(&spec)?;
-    let folder = material
-        .problem_file
-        .parent()
-        .and_then(Path::file_name)
-        .map(|n| n.to_string_lossy().into_owned());
-    let name = spec
-        .name
-        .clone()
-        .or(folder)
-        .unwrap_or_else(|| "kernel".into());
+    let name = spec.name_at(material.problem_file);
     // It stands in comments.
+    let name = name.unwrap_or_else(|| "kernel".into());
     let name = name.replace(char::is_control, " ");
     let parts = Parts {
         material,
         reference,
         name,
         spec,
-        outline,
+        file,
     };
     match form {
         Form::Standalone => standalone::write(&parts),
@@ -198,40 +189,12 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
 }
 
 impl Parts<'_> {
-    /// The types of the scalars.
-    fn scalars(&self) -> Vec<Dtype> {
-        self.outline
-            .scalars
-            .iter()
-            .map(|scalar| scalar.dtype)
-            .collect()
-    }
-
     /// The head's lines, each behind `mark`.
     fn head(&self, mark: &str) -> String {
         let lines = self.material.head.iter().flat_map(|line| line.lines());
         lines
             .map(|line| format!("{mark}{line}").trim_end().to_owned() + "\n")
             .collect()
-    }
-
-    /// `struct LabDims`.
-    fn dims(&self) -> String {
-        let fields: String = self
-            .spec
-            .dims
-            .iter()
-            .map(|dim| format!("    int {dim};\n"))
-            .collect();
-        format!("struct LabDims {{\n{fields}}};\n\n")
-    }
-
-    /// The command of a Python file.
-    fn python_command(&self) -> String {
-        format!(
-            "python3 {}",
-            shell_word(&format!("{}.py", self.material.file_stem))
-        )
     }
 
     /// The options of `[compile]` that nvcc takes too.

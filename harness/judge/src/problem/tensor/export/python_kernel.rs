@@ -1,10 +1,7 @@
 //! The export of a Python kernel: its source as it is, then the reference and the check.
 
-use super::torch::{self, HEAD_OF_CHECK, IMPORTS, Python, Sources, joined};
+use super::torch::{HEAD_OF_CHECK, IMPORTS, bound, sources, with_check};
 use super::{Exported, Parts, binding};
-
-const BUILD: &str = include_str!("parts/build.py");
-const CHECK: &str = include_str!("parts/check.py");
 
 pub fn write(parts: &Parts) -> Result<Exported, String> {
     let kernel = parts.material.kernel;
@@ -15,33 +12,17 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
             kernel.path
         ));
     }
-    let sources = Sources::of(parts, None)?;
-    let python = Python::of(parts)?;
-    let is_python = parts.reference.is_python();
-    let (bound, build) = if is_python {
-        (String::new(), String::new())
-    } else {
-        (
-            torch::bound(&binding::write(parts), parts)?,
-            BUILD.to_owned(),
-        )
-    };
-    let sections = [
+    let mut sections = vec![
         head(parts),
         kernel.text.to_owned(),
         format!("# ---- What lab adds: the reference and the check ----\n{IMPORTS}"),
-        sources.text(None, parts.reference)?,
-        bound,
-        build,
-        CHECK.to_owned(),
-        python.tables,
-        python.reference,
-        torch::main("_lab_by_name(globals()[case.entry], case, tensors)"),
+        sources(parts, None)?,
     ];
-    Ok(Exported {
-        text: joined(&sections),
-        command: parts.python_command(),
-    })
+    if !parts.reference.is_python() {
+        sections.push(bound(&binding::write(&parts.file), parts));
+    }
+    let call = "_lab_by_name(globals()[case.entry], case, tensors)";
+    Ok(with_check(parts, sections, call))
 }
 
 /// Comments, so that a docstring or a `from __future__` of the kernel stays at the beginning.

@@ -29,6 +29,15 @@ pub struct Flattened {
     pub foreign: BTreeSet<String>,
 }
 
+impl Flattened {
+    /// The text, and the end of its macros: they must not reach what follows.
+    pub fn with_macros_undefined(&self) -> String {
+        let macros = self.macros.iter();
+        let undefined: String = macros.map(|name| format!("#undef {name}\n")).collect();
+        format!("{}\n\n{undefined}", self.text.trim())
+    }
+}
+
 /// Deepest nesting of headers.
 const DEEPEST: usize = 64;
 
@@ -41,11 +50,14 @@ pub fn flatten(text: &str, frame: &Frame, read: ReadHeader) -> Result<Flattened,
         read,
         done: Flattened::default(),
         once: BTreeSet::new(),
-        state: State::default(),
+        open: false,
+        began: false,
+        depth: 0,
+        holds_code: false,
     };
     flattener.file(text, "", 0)?;
     flattener.close();
-    if !flattener.state.began {
+    if !flattener.began {
         // A source without a declaration.
         flattener.open();
         flattener.close();
@@ -70,11 +82,6 @@ struct Flattener<'a> {
     done: Flattened,
     /// Headers with `#pragma once` that are in place.
     once: BTreeSet<String>,
-    state: State,
-}
-
-#[derive(Default)]
-struct State {
     /// The namespace is open.
     open: bool,
     /// It was open before.
@@ -92,27 +99,27 @@ impl Flattener<'_> {
     }
 
     fn open(&mut self) {
-        if self.state.open {
+        if self.open {
             return;
         }
         if let Some(name) = self.frame.namespace {
             self.push(&format!("namespace {name} {{"));
         }
-        if !self.state.began {
+        if !self.began {
             let opening = self.frame.opening;
             self.done.text.push_str(opening);
         }
-        (self.state.open, self.state.began) = (true, true);
+        (self.open, self.began) = (true, true);
     }
 
     fn close(&mut self) {
-        if !self.state.open {
+        if !self.open {
             return;
         }
         if let Some(name) = self.frame.namespace {
             self.push(&format!("}}  // namespace {name}"));
         }
-        self.state.open = false;
+        self.open = false;
     }
 
     fn file(&mut self, text: &str, folder: &str, nested: usize) -> Result<(), String> {
@@ -128,20 +135,20 @@ impl Flattener<'_> {
                 LineKind::Directive(Directive { name, rest }) => match name {
                     "include" => self.include(line.text, rest.trim_end(), folder, nested)?,
                     "if" | "ifdef" | "ifndef" => {
-                        if self.state.depth == 0 {
+                        if self.depth == 0 {
                             let (code, includes) = holds(&lines[at + 1..]);
-                            self.state.holds_code = code;
+                            self.holds_code = code;
                             match (code, includes) {
                                 (true, _) => self.open(),
                                 (false, true) => self.close(),
                                 (false, false) => {}
                             }
                         }
-                        self.state.depth += 1;
+                        self.depth += 1;
                         self.push(line.text);
                     }
                     "endif" => {
-                        self.state.depth = self.state.depth.saturating_sub(1);
+                        self.depth = self.depth.saturating_sub(1);
                         self.push(line.text);
                     }
                     _ => {
@@ -204,10 +211,10 @@ impl Flattener<'_> {
             }
             self.done.foreign.insert(name.to_owned());
         }
-        let was_open = self.state.open;
+        let was_open = self.open;
         self.close();
         self.push(line);
-        if was_open && self.state.depth > 0 && self.state.holds_code {
+        if was_open && self.depth > 0 && self.holds_code {
             self.open();
         }
         Ok(())
@@ -258,5 +265,4 @@ fn joined(folder: &str, name: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "source_tests.rs"]
 mod tests;

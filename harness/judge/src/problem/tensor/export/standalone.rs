@@ -1,6 +1,6 @@
 //! The export as one .cu: kernel, reference, and a main that verifies and times.
 
-use super::source::{Flattened, Frame, declared_names, flatten, mentions};
+use super::source::{Frame, declared_names, flatten, mentions};
 use super::{Exported, Parts, lab_header, shell_word, tables};
 use crate::probe::bounds::CacheState;
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
             parts.reference.path
         ));
     }
-    let dims = parts.dims();
+    let dims = parts.spec.dims_struct() + "\n";
     let frame = Frame {
         namespace: Some("lab_kernel"),
         opening: &dims,
@@ -49,7 +49,8 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
     };
     let flat = flatten(parts.reference.text, &plain, material.read)
         .map_err(|e| of(parts.reference.path, &e))?;
-    let entries = parts.spec.entries().into_iter().map(str::to_owned);
+    let entries = parts.spec.case_of_each_entry().into_iter();
+    let entries = entries.map(|case| case.entry.clone());
     let renamed: BTreeSet<String> = declared_names(&flat.text)
         .into_iter()
         .chain(entries)
@@ -88,9 +89,9 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
         STATEMENTS.to_owned(),
         lab_header::helpers(&sources),
         title(&format!("{}: the kernel", material.kernel.path)),
-        body(&kernel),
+        kernel.with_macros_undefined(),
         title(&format!("{}: the reference", parts.reference.path)),
-        body(&reference),
+        reference.with_macros_undefined(),
         title("Launching, verifying and timing"),
         LAUNCHING.to_owned(),
         WORKLOADS.to_owned(),
@@ -116,16 +117,6 @@ fn of(path: &str, what: &str) -> String {
 fn title(text: &str) -> String {
     let line = "=".repeat(100);
     format!("// {line}\n// {text}\n// {line}")
-}
-
-/// A source, and the end of its macros: they must not reach what follows.
-fn body(source: &Flattened) -> String {
-    let undefined: String = source
-        .macros
-        .iter()
-        .map(|name| format!("#undef {name}\n"))
-        .collect();
-    format!("{}\n\n{undefined}", source.text.trim())
 }
 
 /// The option of nvcc that names the architecture: that of the measured image, if the source has
@@ -207,8 +198,8 @@ fn problem(parts: &Parts) -> String {
          too\nconst bool is_cold = {cold};  // whether the L2 cache is flushed before a timed launch\nconst bool is_graph = {};\n\n{}\n}}  \
          // namespace\n}}  // namespace lab_export\n",
         tables::quoted(&parts.name),
-        spec.steps,
+        parts.file.steps,
         spec.graph,
-        tables::in_cpp(spec, &parts.scalars()),
+        tables::in_cpp(spec),
     )
 }

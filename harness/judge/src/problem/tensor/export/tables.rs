@@ -2,7 +2,7 @@
 //! range is a number there.
 
 use super::super::input_values::InputValues;
-use super::super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
+use super::super::spec::{Case, CaseScalar, CaseTensor, ProblemSpec, TensorRole};
 use crate::dtype::{CellValue, Dtype};
 use std::fmt::Write;
 
@@ -11,26 +11,20 @@ const MOST_BYTES: usize = 256 << 10;
 
 /// Returns why an export cannot hold the values of an input: they come from a large file.
 pub fn check_values(spec: &ProblemSpec) -> Result<(), String> {
-    for case in &spec.cases {
-        for (tensor, of) in spec.tensors.iter().zip(&case.tensors) {
-            if let Some(InputValues::Npy(array)) = &of.values {
-                let bytes = array.cells.len();
-                if bytes > MOST_BYTES {
-                    return Err(format!(
-                        "{} takes its values from {}, and its {bytes} bytes are too many for an export, which holds up to \
-                         {MOST_BYTES}: give {} a distribution in problem.toml, or a smaller file",
-                        tensor.name, array.name, tensor.name
-                    ));
-                }
-            }
+    for tensor in spec.cases.iter().flat_map(|case| &case.tensors) {
+        let Some(InputValues::Npy(array)) = &tensor.values else {
+            continue;
+        };
+        let (name, bytes) = (&tensor.name, array.cells.len());
+        if bytes > MOST_BYTES {
+            return Err(format!(
+                "{name} takes its values from {}, and its {bytes} bytes are too many for an export, which holds up to \
+                 {MOST_BYTES}: give {name} a distribution in problem.toml, or a smaller file",
+                array.name
+            ));
         }
     }
     Ok(())
-}
-
-/// The name of a type in the exports' enum.
-pub fn type_name(dtype: Dtype) -> String {
-    dtype.word().to_uppercase()
 }
 
 fn role_name(role: TensorRole) -> &'static str {
@@ -80,54 +74,47 @@ fn octal(bytes: &[u8]) -> String {
 }
 
 /// A scalar as it is written in a program.
-pub fn scalar_text(dtype: Dtype, bytes: &[u8]) -> String {
-    match dtype.value(bytes) {
+fn scalar_text(scalar: &CaseScalar) -> String {
+    match scalar.dtype.value(&scalar.bytes) {
         CellValue::Integer(value) => value.to_string(),
         // The shortest text of an f32 is that of the f32, not of the f64 of the same value.
         CellValue::Float(value) => format!("{:?}", value as f32),
     }
 }
 
-fn cpp_scalar(dtype: Dtype, bytes: &[u8]) -> String {
-    match (dtype, dtype.value(bytes)) {
+fn cpp_scalar(scalar: &CaseScalar) -> String {
+    match (scalar.dtype, scalar.dtype.value(&scalar.bytes)) {
         (Dtype::I64, CellValue::Integer(value)) => format!("scalar({})", whole(value)),
         (_, CellValue::Integer(value)) => format!("scalar(int({value}LL))"),
-        (_, CellValue::Float(_)) => format!("scalar({}f)", scalar_text(dtype, bytes)),
+        (_, CellValue::Float(_)) => format!("scalar({}f)", scalar_text(scalar)),
     }
 }
 
 fn cpp_values(values: Option<&InputValues>) -> String {
-    let of = |kind: &str, a: f64, b: f64, low: i64, high: i64, bytes: &str| {
-        format!(
-            "{{Values::{kind}, {}, {}, {}, {}, {bytes}}}",
-            number(a),
-            number(b),
-            whole(low),
-            whole(high)
-        )
-    };
+    let word: &str = values.map_or("none", Into::into);
+    let mut kind = word.to_uppercase();
+    let (mut floats, mut wholes, mut bytes) = ([0.0; 2], [0; 2], "nullptr".to_owned());
     match values {
-        None => of("NONE", 0.0, 0.0, 0, 0, "nullptr"),
-        Some(InputValues::Normal { mean, std }) => of("NORMAL", *mean, *std, 0, 0, "nullptr"),
-        Some(InputValues::Uniform { low, high }) => of("UNIFORM", *low, *high, 0, 0, "nullptr"),
-        Some(InputValues::Integers { low, high }) => {
-            of("INTEGERS", 0.0, 0.0, *low, *high, "nullptr")
+        Some(
+            InputValues::Normal { mean: a, std: b } | InputValues::Uniform { low: a, high: b },
+        ) => floats = [*a, *b],
+        Some(InputValues::Integers { low, high } | InputValues::Ascending { low, high }) => {
+            wholes = [*low, *high];
         }
-        Some(InputValues::Ascending { low, high }) => {
-            of("ASCENDING", 0.0, 0.0, *low, *high, "nullptr")
-        }
-        Some(InputValues::Permutation) => of("PERMUTATION", 0.0, 0.0, 0, 0, "nullptr"),
         Some(InputValues::Constant(CellValue::Float(value))) => {
-            of("NUMBER", *value, 0.0, 0, 0, "nullptr")
+            (kind, floats[0]) = ("NUMBER".into(), *value);
         }
         Some(InputValues::Constant(CellValue::Integer(value))) => {
-            of("WHOLE", 0.0, 0.0, *value, 0, "nullptr")
+            (kind, wholes[0]) = ("WHOLE".into(), *value);
         }
-        Some(InputValues::Npy(array)) => of("BYTES", 0.0, 0.0, 0, 0, &octal(&array.cells)),
+        Some(InputValues::Npy(array)) => (kind, bytes) = ("BYTES".into(), octal(&array.cells)),
+        None | Some(InputValues::Permutation) => {}
     }
+    let (floats, wholes) = (list(floats, number), list(wholes, whole));
+    format!("{{Values::{kind}, {floats}, {wholes}, {bytes}}}")
 }
 
-fn list<T>(items: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) -> String {
+pub fn list<T>(items: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) -> String {
     items.into_iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
@@ -135,7 +122,7 @@ fn cpp_tensor(of: &CaseTensor) -> String {
     let tolerance = &of.tolerance;
     format!(
         "{{{}, {{{}}}, {}, {}, {}, {}}}",
-        type_name(of.dtype),
+        of.dtype.word().to_uppercase(),
         list(&of.shape, usize::to_string),
         number(tolerance.atol),
         number(tolerance.rtol),
@@ -144,10 +131,10 @@ fn cpp_tensor(of: &CaseTensor) -> String {
     )
 }
 
-/// The tables `tensors` and `cases` of C++. `scalars` are the types of the scalars.
-pub fn in_cpp(spec: &ProblemSpec, scalars: &[Dtype]) -> String {
+/// The tables `tensors` and `cases` of C++.
+pub fn in_cpp(spec: &ProblemSpec) -> String {
     let mut out = String::from("const std::vector<Tensor> tensors = {");
-    out += &list(&spec.tensors, |tensor| {
+    out += &list(spec.tensors(), |tensor| {
         format!("{{{}, {}}}", quoted(&tensor.name), role_name(tensor.role))
     });
     out += "};\n\nconst std::vector<Case> cases = {\n";
@@ -158,10 +145,8 @@ pub fn in_cpp(spec: &ProblemSpec, scalars: &[Dtype]) -> String {
             quoted(&case.label),
             quoted(&case.entry),
             !case.held_out,
-            list(&case.dims, i32::to_string),
-            list(scalars.iter().zip(&case.scalars), |(dtype, bytes)| {
-                cpp_scalar(*dtype, bytes)
-            }),
+            list(&case.dims, |(_, extent)| extent.to_string()),
+            list(&case.scalars, cpp_scalar),
         );
         out += &case
             .tensors
@@ -175,29 +160,25 @@ pub fn in_cpp(spec: &ProblemSpec, scalars: &[Dtype]) -> String {
 }
 
 fn python_values(values: Option<&InputValues>) -> String {
+    let Some(values) = values else {
+        return "None".into();
+    };
+    let word: &str = values.into();
     match values {
-        None => "None".into(),
-        Some(InputValues::Normal { mean, std }) => {
-            format!("(\"normal\", {}, {})", number(*mean), number(*std))
+        InputValues::Normal { mean: a, std: b } | InputValues::Uniform { low: a, high: b } => {
+            format!("(\"{word}\", {}, {})", number(*a), number(*b))
         }
-        Some(InputValues::Uniform { low, high }) => {
-            format!("(\"uniform\", {}, {})", number(*low), number(*high))
+        InputValues::Integers { low, high } | InputValues::Ascending { low, high } => {
+            format!("(\"{word}\", {low}, {high})")
         }
-        Some(InputValues::Integers { low, high }) => format!("(\"integers\", {low}, {high})"),
-        Some(InputValues::Ascending { low, high }) => format!("(\"ascending\", {low}, {high})"),
-        Some(InputValues::Permutation) => "(\"permutation\",)".into(),
-        Some(InputValues::Constant(CellValue::Float(value))) => {
-            format!("(\"constant\", {})", number(*value))
+        InputValues::Permutation => format!("(\"{word}\",)"),
+        InputValues::Constant(CellValue::Float(value)) => {
+            format!("(\"{word}\", {})", number(*value))
         }
-        Some(InputValues::Constant(CellValue::Integer(value))) => {
-            format!("(\"constant\", {value})")
-        }
-        Some(InputValues::Npy(array)) => {
-            let hex: String = array
-                .cells
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
+        InputValues::Constant(CellValue::Integer(value)) => format!("(\"{word}\", {value})"),
+        InputValues::Npy(array) => {
+            let cells = array.cells.iter();
+            let hex: String = cells.map(|byte| format!("{byte:02x}")).collect();
             format!("(\"bytes\", bytes.fromhex(\"{hex}\"))")
         }
     }
@@ -211,53 +192,47 @@ fn python_tuple(items: &[String]) -> String {
     }
 }
 
-fn python_case(spec: &ProblemSpec, scalars: &[(String, Dtype)], case: &Case) -> String {
-    let dims = spec.dims.iter().zip(&case.dims);
-    let given = scalars.iter().zip(&case.scalars);
-    let mut out = format!(
-        "    _LabCase(\n        {},\n        {},\n        {},\n        {{{}}},\n        {{{}}},\n        {{\n",
+fn python_case(case: &Case) -> String {
+    let tensor = |tensor: &CaseTensor| {
+        let shape: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
+        format!(
+            "            {}: _LabOf({}, {}, {}, {}, {}, {}),\n",
+            quoted(&tensor.name),
+            quoted(tensor.dtype.word()),
+            python_tuple(&shape),
+            number(tensor.tolerance.atol),
+            number(tensor.tolerance.rtol),
+            number(tensor.tolerance.matched),
+            python_values(tensor.values.as_ref())
+        )
+    };
+    format!(
+        "    _LabCase(\n        {},\n        {},\n        {},\n        {{{}}},\n        {{{}}},\n        {{\n{}        }},\n    ),\n",
         quoted(&case.label),
         quoted(&case.entry),
-        if case.held_out { "False" } else { "True" },
-        list(dims, |(name, extent)| format!("{}: {extent}", quoted(name))),
-        list(given, |((name, dtype), bytes)| format!(
-            "{}: {}",
-            quoted(name),
-            scalar_text(*dtype, bytes)
+        truth(!case.held_out),
+        list(&case.dims, |(name, extent)| format!(
+            "{}: {extent}",
+            quoted(name)
         )),
-    );
-    for (tensor, of) in spec.tensors.iter().zip(&case.tensors) {
-        let shape: Vec<String> = of.shape.iter().map(usize::to_string).collect();
-        let tolerance = &of.tolerance;
-        let _ = writeln!(
-            out,
-            "            {}: _LabOf({}, {}, {}, {}, {}, {}),",
-            quoted(&tensor.name),
-            quoted(of.dtype.word()),
-            python_tuple(&shape),
-            number(tolerance.atol),
-            number(tolerance.rtol),
-            number(tolerance.matched),
-            python_values(of.values.as_ref())
-        );
-    }
-    out + "        },\n    ),\n"
+        list(&case.scalars, |scalar| {
+            format!("{}: {}", quoted(&scalar.name), scalar_text(scalar))
+        }),
+        case.tensors.iter().map(tensor).collect::<String>()
+    )
 }
 
-/// The tables `_LAB_ROLES` and `_LAB_CASES` of Python. `scalars` are the names and types of the
-/// scalars.
-pub fn in_python(spec: &ProblemSpec, scalars: &[(String, Dtype)]) -> String {
-    let roles = list(&spec.tensors, |tensor| {
-        format!(
-            "{}: {}",
-            quoted(&tensor.name),
-            quoted(&role_name(tensor.role).to_lowercase())
-        )
+/// A truth value of Python.
+pub fn truth(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
+}
+
+/// The tables `_LAB_ROLES` and `_LAB_CASES` of Python.
+pub fn in_python(spec: &ProblemSpec) -> String {
+    let roles = list(spec.tensors(), |tensor| {
+        let role = role_name(tensor.role).to_lowercase();
+        format!("{}: {}", quoted(&tensor.name), quoted(&role))
     });
-    let cases: String = spec
-        .cases
-        .iter()
-        .map(|case| python_case(spec, scalars, case))
-        .collect();
+    let cases: String = spec.cases.iter().map(|case| python_case(case)).collect();
     format!("_LAB_ROLES = {{{roles}}}\n\n_LAB_CASES = [\n{cases}]\n")
 }

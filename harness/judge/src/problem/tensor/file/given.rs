@@ -3,7 +3,7 @@
 
 use super::super::input_values::InputValues;
 use super::super::number::Variables;
-use super::super::spec::TensorRole;
+use super::super::spec::{CaseScalar, TensorRole};
 use super::super::suggest::suggest;
 use super::super::values_text::Filled;
 use super::cases::Workload;
@@ -22,27 +22,20 @@ impl ProblemFile {
         let names: Vec<&str> = self.tensor.iter().map(|t| t.name.as_str()).collect();
         for (name, values) in &workload.values {
             let tensor = self.tensor.iter().find(|t| t.name == *name);
-            let wrong = |what: String| KeyError::new(what).within(name.as_str()).within("values");
-            match tensor.map(|t| t.role) {
+            let checked = match tensor.map(|t| t.role) {
                 None => {
-                    return Err(wrong(format!(
-                        "values: '{name}' is not a tensor{}",
-                        suggest(name, &names)
-                    )));
+                    let hint = suggest(name, &names);
+                    Err(format!("values: '{name}' is not a tensor{hint}").into())
                 }
-                Some(TensorRole::Out) => {
-                    return Err(wrong(format!(
-                        "values: '{name}' is an output: the kernel writes its values"
-                    )));
-                }
-                Some(TensorRole::In | TensorRole::Inout) => {
-                    values.check(&self.names()).map_err(|e| {
-                        e.of(format_args!("values of '{name}'"))
-                            .within(name.as_str())
-                            .within("values")
-                    })?;
-                }
-            }
+                Some(TensorRole::Out) => Err(format!(
+                    "values: '{name}' is an output: the kernel writes its values"
+                )
+                .into()),
+                Some(TensorRole::In | TensorRole::Inout) => values
+                    .check(&self.names())
+                    .map_err(|e| e.of(format_args!("values of '{name}'"))),
+            };
+            checked.map_err(|e: KeyError| e.within(name.as_str()).within("values"))?;
         }
         Ok(())
     }
@@ -57,14 +50,12 @@ impl ProblemFile {
         let tensor = &self.tensor[i];
         match (&tensor.tolerance, self.tolerance.get(&dtype)) {
             _ if tensor.role == TensorRole::In => Ok(Tolerance::EXACT),
-            (Some(own), _) => own.resolve(variables).map_err(|e| {
-                let of = format!("tensor '{}': tolerance", tensor.name);
-                e.of(of).within("tolerance").within(i).within("tensor")
-            }),
+            (Some(own), _) => own
+                .resolve(variables)
+                .map_err(|e| self.of_tensor(i, e.of("tolerance").within("tolerance"))),
             (None, Some(of_type)) => of_type.resolve(variables).map_err(|e| {
-                e.of(format_args!("tolerance.{dtype}"))
-                    .within(dtype.word())
-                    .within("tolerance")
+                let error = e.of(format_args!("tolerance.{dtype}"));
+                error.within(dtype.word()).within("tolerance")
             }),
             (None, None) => Ok(Tolerance::EXACT),
         }
@@ -79,74 +70,68 @@ impl ProblemFile {
         filled: &Filled,
     ) -> Result<Option<InputValues>, KeyError> {
         let tensor = &self.tensor[i];
-        let of = format!("tensor '{}'", tensor.name);
-        let own = |e: KeyError| e.within(i).within("tensor");
-        let (values, stated) = match (workload.text.values.get(&tensor.name), &tensor.values) {
+        let name = tensor.name.as_str();
+        // An error of a key of the workload that is about the tensor.
+        let of_key = |key: &str, error: KeyError| {
+            let (table, number) = workload.table;
+            let error = error.of(format_args!("tensor '{name}'"));
+            error.within(name).within(key).item(table, number)
+        };
+        let stated = workload.text.values.get(name);
+        let values = match (stated, &tensor.values) {
             _ if tensor.role == TensorRole::Out => return Ok(None),
-            (Some(text), _) => {
-                let place = |e: KeyError| e.within(tensor.name.as_str()).within("values");
-                let place = |e: KeyError| place(e).within(workload.number).within(workload.key);
-                (
-                    text.resolve(filled)
-                        .map_err(|e| place(e.of("values").of(&of)))?,
-                    true,
-                )
-            }
-            (None, Some(text)) => {
-                let place = |e: KeyError| own(e.of("values").of(&of).within("values"));
-                (text.resolve(filled).map_err(place)?, false)
-            }
+            (Some(text), _) => text
+                .resolve(filled)
+                .map_err(|e| of_key("values", e.of("values")))?,
+            (None, Some(text)) => text
+                .resolve(filled)
+                .map_err(|e| self.of_tensor(i, e.of("values").within("values")))?,
             (None, None) => {
                 let what = "an input needs values, as in values = { normal = { std = 1.0 } }";
-                return Err(own(KeyError::new(what).of(&of)));
+                return Err(self.of_tensor(i, what.into()));
             }
         };
-        let Some(why) = values
-            .forbids_planting()
-            .filter(|_| !workload.planted[i].kinds.is_empty())
-        else {
+        let is_planted = !workload.planted[i].kinds.is_empty();
+        let Some(why) = values.forbids_planting().filter(|_| is_planted) else {
             return Ok(Some(values));
         };
-        let error = KeyError::new(format!("planted: {why}")).of(&of);
-        let stated_planted = workload.text.planted.contains_key(&tensor.name);
-        Err(match (stated_planted, stated) {
-            (true, _) => error.within(tensor.name.as_str()).within("planted"),
-            (false, true) => error.within(tensor.name.as_str()).within("values"),
-            (false, false) => return Err(own(error.within("planted"))),
-        }
-        .within(workload.number)
-        .within(workload.key))
+        let error = KeyError::new(format!("planted: {why}"));
+        Err(match (workload.text.planted.contains_key(name), stated) {
+            (true, _) => of_key("planted", error),
+            (false, Some(_)) => of_key("values", error),
+            (false, None) => self.of_tensor(i, error.within("planted")),
+        })
     }
 
     /// Checks the scalars, whatever the workload.
     pub(super) fn check_scalars(&self, names: &[&str]) -> Result<(), KeyError> {
         for (i, s) in self.scalar.iter().enumerate() {
-            let of = |e: KeyError| {
-                e.of(format_args!("scalar '{}'", s.name))
-                    .within(i)
-                    .within("scalar")
-            };
-            s.value
-                .check(names)
-                .map_err(|e| of(KeyError::new(e).within("value")))?;
+            s.value.check(names).map_err(|e| of_scalar(i, s, e))?;
         }
         Ok(())
     }
 
-    /// The bytes of the scalar parameters in a workload.
-    pub(super) fn scalars_of(&self, variables: &Variables) -> Result<Vec<Vec<u8>>, KeyError> {
+    /// The scalar parameters in a workload.
+    pub(super) fn scalars_of(&self, variables: &Variables) -> Result<Vec<CaseScalar>, KeyError> {
         let scalar = |(i, s): (usize, &ScalarText)| {
-            let error = |e| KeyError::new(format!("scalar '{}': {e}", s.name));
-            scalar_bytes(s, variables)
-                .map_err(|e| error(e).within("value").within(i).within("scalar"))
+            Ok(CaseScalar {
+                name: s.name.clone(),
+                dtype: s.dtype,
+                bytes: scalar_bytes(s, variables).map_err(|e| of_scalar(i, s, e))?,
+            })
         };
         self.scalar.iter().enumerate().map(scalar).collect()
     }
 }
 
+/// An error of the value of scalar `i`.
+fn of_scalar(i: usize, s: &ScalarText, what: String) -> KeyError {
+    let error = KeyError::at("value", what).item("scalar", i);
+    error.of(format_args!("scalar '{}'", s.name))
+}
+
 /// The bytes of a scalar parameter.
 fn scalar_bytes(s: &ScalarText, variables: &Variables) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
     match s.dtype.integers() {
         Some((least, largest)) => {
             let value = s
@@ -159,15 +144,16 @@ fn scalar_bytes(s: &ScalarText, variables: &Variables) -> Result<Vec<u8>, String
                     s.dtype
                 ));
             }
-            s.dtype.encode_integer(value, &mut bytes);
+            Ok(s.dtype.integer_cell(value))
         }
         None => {
             let value = s.value.value(variables)?;
             if value.abs() > s.dtype.largest() {
                 return Err(format!("{} does not fit {}", s.value.shown(value), s.dtype));
             }
+            let mut bytes = Vec::new();
             s.dtype.encode(value, &mut bytes);
+            Ok(bytes)
         }
     }
-    Ok(bytes)
 }

@@ -1,5 +1,6 @@
 //! `[[peer]]`: other implementations of the problem that the kernel is timed beside.
 
+use super::names::{PYTHON_WORDS, is_identifier};
 use crate::dtype::Dtype;
 use crate::problem::key_error::KeyError;
 use crate::problem::peer::PeerSpec;
@@ -16,49 +17,9 @@ const MOST_CHARACTERS: usize = 32;
 /// Stands for the name of a type.
 const TYPE: &str = "{T}";
 
-/// The words of Python that name nothing else.
-const PYTHON_WORDS: [&str; 36] = [
-    "False",
-    "None",
-    "True",
-    "__debug__",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-];
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PeerText {
+pub struct PeerText {
     name: String,
     /// A function of a Python file.
     function: Option<String>,
@@ -84,20 +45,16 @@ pub(super) fn peers(texts: &[PeerText], of: &PeersOf) -> Result<Vec<PeerSpec>, K
             "peer: {} are too many: a problem has at most {MOST_PEERS}",
             texts.len()
         );
-        return Err(KeyError::new(what).within("peer"));
+        return Err(KeyError::at("peer", what));
     }
     let peer = |(i, text): (usize, &PeerText)| {
         let twice = texts[..i].iter().any(|other| other.name == text.name);
         let checked = if twice {
-            Err(KeyError::new("another peer has this name").within("name"))
+            Err(KeyError::at("name", "another peer has this name"))
         } else {
             text.check(of)
         };
-        checked.map_err(|e| {
-            e.of(format_args!("peer '{}'", text.name))
-                .within(i)
-                .within("peer")
-        })
+        checked.map_err(|e| e.of(format_args!("peer '{}'", text.name)).item("peer", i))
     };
     texts.iter().enumerate().map(peer).collect()
 }
@@ -112,21 +69,21 @@ impl PeerText {
             let what = format!(
                 "a name has 1 to {MOST_CHARACTERS} letters, digits and the signs _ . + - : /, as in name = \"F.rms_norm\""
             );
-            return Err(KeyError::new(what).within("name"));
+            return Err(KeyError::at("name", what));
         }
         let (key, source, functions) = match (&self.function, &self.kernel) {
             (Some(_), Some(_)) => {
                 let what = "function and kernel are both given: a peer is a function of a Python file, or a kernel.cu";
-                return Err(KeyError::new(what).within("kernel"));
+                return Err(KeyError::at("kernel", what));
             }
             (None, None) => {
                 let what = "say what it is: function = \"NAME\" for a function of peer.py, or kernel = \"other.cu\"";
-                return Err(KeyError::new(what).within("name"));
+                return Err(KeyError::at("name", what));
             }
             (Some(function), None) => {
                 let functions = of
                     .functions(function)
-                    .map_err(|what| KeyError::new(what).within("function"))?;
+                    .map_err(|what| KeyError::at("function", what))?;
                 (
                     "file",
                     self.file.as_deref().unwrap_or(USUAL_FILE),
@@ -134,22 +91,22 @@ impl PeerText {
                 )
             }
             (None, Some(_)) if self.file.is_some() => {
-                return Err(KeyError::new("file is for a function: leave it out").within("file"));
+                return Err(KeyError::at("file", "file is for a function: leave it out"));
             }
             (None, Some(kernel)) => ("kernel", kernel.as_str(), Vec::new()),
         };
-        let source =
-            inside(source).map_err(|what| KeyError::new(format!("{key}: {what}")).within(key))?;
+        let source = inside(source).map_err(|what| KeyError::at(key, format!("{key}: {what}")))?;
         let is_python = source
             .extension()
             .is_some_and(|extension| extension == "py");
         match (self.function.is_some(), is_python) {
-            (true, false) => {
-                Err(KeyError::new("file: it must be a Python file, as peer.py").within("file"))
-            }
+            (true, false) => Err(KeyError::at(
+                "file",
+                "file: it must be a Python file, as peer.py",
+            )),
             (false, true) => {
                 let what = "kernel: it is a Python file: name it with file = \"…\" and its function with function = \"…\"";
-                Err(KeyError::new(what).within("kernel"))
+                Err(KeyError::at("kernel", what))
             }
             _ => {
                 let graph = self.graph.unwrap_or(of.graph);
@@ -184,7 +141,7 @@ impl PeersOf<'_> {
             }
         };
         for (_, name) in &pairs {
-            if !super::is_identifier(name) {
+            if !is_identifier(name) {
                 return Err(format!(
                     "function: '{function}' is not the name of a function"
                 ));

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ProblemFile {
+pub struct ProblemFile {
     #[serde(rename = "kind")]
     pub _kind: Option<String>,
     pub name: Option<String>,
@@ -37,10 +37,10 @@ pub(super) struct ProblemFile {
     pub held_out: Vec<WorkloadText>,
     #[serde(default)]
     pub keep: Vec<DrawnShapes>,
-    /// The shapes that were drawn as `keep` says; `None` unless the problem is read for the check
-    /// before a keep.
+    /// The shapes that were drawn as `keep` says, each with the number of its table there. `None`
+    /// unless the problem is read for the check before a keep.
     #[serde(skip)]
-    pub drawn: Option<Vec<WorkloadText>>,
+    pub drawn: Option<Vec<(usize, WorkloadText)>>,
     /// In the check before a keep, the workloads of this occasion and of those before it are timed,
     /// the others only checked.
     #[serde(skip)]
@@ -65,11 +65,12 @@ fn one_step() -> usize {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TensorText {
+pub struct TensorText {
     pub name: String,
     pub role: TensorRole,
-    #[serde(rename = "type")]
-    pub dtype: TensorType,
+    /// `None` stands for the type parameter.
+    #[serde(rename = "type", deserialize_with = "tensor_type")]
+    pub dtype: Option<Dtype>,
     pub shape: Vec<ExtentText>,
     pub values: Option<ValuesText>,
     /// In place of the tolerance of its type.
@@ -78,31 +79,18 @@ pub(super) struct TensorText {
 }
 
 /// The type of a tensor: a type's name, or `T`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TensorType {
-    Fixed(Dtype),
-    /// The type parameter.
-    T,
-}
-
-impl<'de> Deserialize<'de> for TensorType {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let word = String::deserialize(deserializer)?;
-        if word == "T" {
-            return Ok(TensorType::T);
-        }
-        let fixed = Dtype::ALL.into_iter().find(|dtype| dtype.word() == word);
-        fixed.map(TensorType::Fixed).ok_or_else(|| {
-            let known: Vec<String> = Dtype::ALL
-                .iter()
-                .map(|dtype| format!("`{dtype}`"))
-                .collect();
-            let known = known.join(", ");
-            serde::de::Error::custom(format!(
-                "unknown variant `{word}`, expected one of {known} or `T`"
-            ))
-        })
+fn tensor_type<'de, D: Deserializer<'de>>(text: D) -> Result<Option<Dtype>, D::Error> {
+    let word = String::deserialize(text)?;
+    if word == "T" {
+        return Ok(None);
     }
+    let fixed = Dtype::ALL.into_iter().find(|dtype| dtype.word() == word);
+    fixed.map(Some).ok_or_else(|| {
+        let known = Dtype::ALL.map(|dtype| format!("`{dtype}`")).join(", ");
+        serde::de::Error::custom(format!(
+            "unknown variant `{word}`, expected one of {known} or `T`"
+        ))
+    })
 }
 
 /// As `"rows"`, `"2 * cols"` or a plain number.
@@ -111,14 +99,24 @@ impl<'de> Deserialize<'de> for TensorType {
     untagged,
     expecting = "an extent is a number or an expression in quotes"
 )]
-pub(super) enum ExtentText {
+pub enum ExtentText {
     Number(u32),
     Expression(String),
 }
 
+impl ExtentText {
+    /// The extent as an expression.
+    pub fn text(&self) -> String {
+        match self {
+            ExtentText::Number(number) => number.to_string(),
+            ExtentText::Expression(text) => text.clone(),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ScalarText {
+pub struct ScalarText {
     pub name: String,
     #[serde(rename = "type", deserialize_with = "scalar_type")]
     pub dtype: Dtype,
@@ -147,7 +145,7 @@ fn scalar_type<'de, D: Deserializer<'de>>(text: D) -> Result<Dtype, D::Error> {
     deny_unknown_fields,
     expecting = "a tolerance, as in { atol = 1e-3, rtol = 1e-3 }"
 )]
-pub(super) struct ToleranceText {
+pub struct ToleranceText {
     #[serde(default = "none")]
     pub atol: NumberText,
     #[serde(default = "none")]
@@ -166,7 +164,7 @@ fn all() -> NumberText {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ObjectiveText {
+pub struct ObjectiveText {
     /// Needed if the measure is samples per second.
     pub samples: Option<String>,
     #[serde(default)]
@@ -177,7 +175,7 @@ pub(super) struct ObjectiveText {
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WorkloadText {
+pub struct WorkloadText {
     pub dims: Extents,
     pub types: Option<Vec<Dtype>>,
     /// The values of these tensors, in place of their own.
@@ -189,17 +187,4 @@ pub(super) struct WorkloadText {
     /// says.
     #[serde(default)]
     pub planted: BTreeMap<String, PlantedText>,
-    /// The number of the `[[keep]]` table that drew the shape, from 0; `None` for a workload of the
-    /// file.
-    #[serde(skip)]
-    pub drawn_by: Option<usize>,
-}
-
-impl TensorType {
-    pub fn fixed(self) -> Option<Dtype> {
-        match self {
-            TensorType::Fixed(dtype) => Some(dtype),
-            TensorType::T => None,
-        }
-    }
 }

@@ -17,19 +17,14 @@ impl ToleranceText {
     /// Returns what is wrong whatever the workload: an expression that cannot be read, or a number
     /// out of its range.
     pub fn check(&self, names: &[&str]) -> Result<(), KeyError> {
+        let look_up = &|_: &str| f64::NAN;
+        let variables = Variables { names, look_up };
         for (key, number) in self.limits() {
             number
                 .check(names)
-                .map_err(|e| KeyError::new(format!("{key}: {e}")).within(key))?;
+                .map_err(|e| KeyError::at(key, format!("{key}: {e}")))?;
             if !matches!(number, NumberText::Expression(_)) {
-                limit(
-                    key,
-                    number,
-                    &Variables {
-                        names,
-                        look_up: &|_| f64::NAN,
-                    },
-                )?;
+                limit(key, number, &variables)?;
             }
         }
         Ok(())
@@ -49,7 +44,7 @@ impl ToleranceText {
 }
 
 fn limit(key: &'static str, number: &NumberText, variables: &Variables) -> Result<f64, KeyError> {
-    let wrong = |what: String| KeyError::new(what).within(key);
+    let wrong = |what: String| KeyError::at(key, what);
     let value = match number {
         // The next message says more about it.
         NumberText::Float(number) => *number,

@@ -1,9 +1,11 @@
 //! What one planted line of cells looks like.
 
-use super::Extreme;
+use super::line::Line;
+use super::{Extreme, Planting};
 use crate::dtype::Dtype;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
+use strum::IntoStaticStr;
 
 /// An extreme at a place of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +15,8 @@ pub struct Pattern {
 }
 
 /// Which cells of a line an extreme takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 enum Place {
     /// Those that the kind itself names.
     Own,
@@ -30,14 +33,17 @@ enum Place {
     High,
 }
 
-/// The numbers that a tensor may hold.
+/// A tensor of a case, as far as planting asks.
 #[derive(Clone, Copy, Debug)]
-pub struct Numbers {
+pub struct PlantedTensor<'a> {
+    pub name: &'a str,
     pub dtype: Dtype,
+    pub shape: &'a [usize],
     /// The range of its values, if they have one.
     pub range: Option<(f64, f64)>,
     /// What the size of a drawn number hardly ever exceeds.
     pub reach: f64,
+    pub planting: &'a Planting,
 }
 
 /// The largest number that is planted without a range, unless drawn numbers are larger or the
@@ -45,7 +51,7 @@ pub struct Numbers {
 /// it in f32, and may round it to f16.
 const LARGEST: f64 = 16_000.0;
 
-impl Numbers {
+impl PlantedTensor<'_> {
     /// The lowest and the highest number that are planted.
     fn ends(&self) -> (f64, f64) {
         self.range.unwrap_or_else(|| {
@@ -82,6 +88,35 @@ impl Numbers {
             .is_none_or(|(low, high)| (low..=high).contains(&number))
     }
 
+    /// Whether a line of `cells` cells can hold a kind, and differs then from a drawn one.
+    fn fit(&self, kind: Extreme, cells: usize) -> bool {
+        if matches!(kind, Extreme::Inf | Extreme::NegativeInf | Extreme::Nan) {
+            return kind.is_in(self.dtype);
+        }
+        let is_one_number = self.range.is_some_and(|(low, high)| low >= high);
+        let fits = match kind {
+            Extreme::Large => self.range.is_some() || self.enlarged() > 1.0,
+            Extreme::LargeNegative => self.ends().0 < 0.0,
+            Extreme::LargePositive => self.ends().1 > 0.0,
+            Extreme::Zero => self.holds(0.0),
+            Extreme::Negative => self.may_be_negative(),
+            Extreme::Positive => self.may_be_negative() && self.holds(0.0),
+            Extreme::SignedZero => self.holds(0.0) && kind.is_in(self.dtype),
+            Extreme::Denormal => self.dtype.subnormals().is_some_and(|(step, count)| {
+                self.holds(step) && self.holds(step * f64::from(count))
+            }),
+            Extreme::Ties
+            | Extreme::Constant
+            | Extreme::LargeFirst
+            | Extreme::LargeLast
+            | Extreme::LowestFirst
+            | Extreme::LowestLast
+            | Extreme::Repeated => cells > 1,
+            _ => true,
+        };
+        fits && !is_one_number
+    }
+
     fn may_be_negative(&self) -> bool {
         self.range.is_none_or(|(low, _)| low < 0.0) && encodes(self.dtype, -1.0)
     }
@@ -105,135 +140,64 @@ fn encodes(dtype: Dtype, number: f64) -> bool {
 impl Pattern {
     /// The patterns of a kind that fit into a line of `cells` cells, so that it differs from a
     /// drawn one.
-    pub fn of(kind: Extreme, cells: usize, numbers: &Numbers) -> Vec<Pattern> {
-        let own = |fits: bool| {
-            if fits {
-                vec![Pattern {
-                    kind,
-                    place: Place::Own,
-                }]
-            } else {
-                Vec::new()
-            }
-        };
-        let is_one_number = numbers.range.is_some_and(|(low, high)| low >= high);
-        let several = cells > 1 && !is_one_number;
-        match kind {
-            Extreme::Inf | Extreme::NegativeInf | Extreme::Nan => {
-                let fits = kind.is_in(numbers.dtype);
-                let places: &[Place] = match cells {
-                    _ if !fits => &[],
-                    1 => &[Place::All],
-                    2 => &[Place::First, Place::Last, Place::All, Place::AllButOne],
-                    _ => &[
-                        Place::First,
-                        Place::Last,
-                        Place::Some,
-                        Place::All,
-                        Place::AllButOne,
-                    ],
-                };
-                // NaN has no neighbour among the numbers.
-                let is_there = |place: &&Place| **place != Place::AllButOne || kind != Extreme::Nan;
-                places
-                    .iter()
-                    .filter(is_there)
-                    .map(|place| Pattern {
-                        kind,
-                        place: *place,
-                    })
-                    .collect()
-            }
-            Extreme::Ties if several && cells > 2 => {
-                vec![
-                    Pattern {
-                        kind,
-                        place: Place::Some,
-                    },
-                    Pattern {
-                        kind,
-                        place: Place::Last,
-                    },
-                ]
-            }
-            Extreme::Ties => own(several),
-            Extreme::Large => {
-                own(!is_one_number && (numbers.range.is_some() || numbers.enlarged() > 1.0))
-            }
-            Extreme::Small => own(!is_one_number),
-            Extreme::LargeNegative => own(!is_one_number && numbers.ends().0 < 0.0),
-            Extreme::LargePositive => own(!is_one_number && numbers.ends().1 > 0.0),
-            Extreme::Zero => own(!is_one_number && numbers.holds(0.0)),
-            Extreme::Negative => own(!is_one_number && numbers.may_be_negative()),
-            Extreme::Positive => {
-                own(!is_one_number && numbers.may_be_negative() && numbers.holds(0.0))
-            }
-            Extreme::Constant
-            | Extreme::LargeFirst
-            | Extreme::LargeLast
-            | Extreme::LowestFirst
-            | Extreme::LowestLast
-            | Extreme::Repeated => own(several),
-            Extreme::SignedZero => {
-                own(!is_one_number && numbers.holds(0.0) && kind.is_in(numbers.dtype))
-            }
-            Extreme::Denormal => own(!is_one_number
-                && numbers.dtype.subnormals().is_some_and(|(step, count)| {
-                    numbers.holds(step) && numbers.holds(step * f64::from(count))
-                })),
+    pub fn of(kind: Extreme, cells: usize, tensor: &PlantedTensor) -> Vec<Pattern> {
+        use Place::{All, AllButOne, First, High, Last, Low, Own};
+        let places: &[Place] = match kind {
+            _ if !tensor.fit(kind, cells) => &[],
+            Extreme::Inf | Extreme::NegativeInf | Extreme::Nan => match cells {
+                1 => &[All],
+                2 => &[First, Last, All, AllButOne],
+                _ => &[First, Last, Place::Some, All, AllButOne],
+            },
+            Extreme::Ties if cells > 2 => &[Place::Some, Last],
             // With a range, `large_negative` and `large_positive` lie at its ends already.
-            Extreme::Saturated if numbers.range.is_none() => [Place::Own, Place::Low, Place::High]
-                .map(|place| Pattern { kind, place })
-                .to_vec(),
-            Extreme::Saturated => own(!is_one_number),
-        }
+            Extreme::Saturated if tensor.range.is_none() => &[Own, Low, High],
+            _ => &[Own],
+        };
+        // NaN has no neighbour among the tensor.
+        let is_there = |place: &&Place| **place != AllButOne || kind != Extreme::Nan;
+        let places = places.iter().filter(is_there);
+        places
+            .map(|place| Pattern {
+                kind,
+                place: *place,
+            })
+            .collect()
     }
 
     /// The pattern's name in messages, as in `large_last` and `nan_first`.
     pub fn word(self) -> String {
-        let place = match self.place {
-            Place::Own => return self.kind.word().to_owned(),
-            Place::First => "first",
-            Place::Last => "last",
-            Place::Some => "some",
-            Place::All => "all",
-            Place::AllButOne => "all_but_one",
-            Place::Low => "low",
-            Place::High => "high",
-        };
-        format!("{}_{place}", self.kind.word())
+        let (kind, place): (_, &str) = (self.kind.word(), self.place.into());
+        match self.place {
+            Place::Own => kind.to_owned(),
+            _ => format!("{kind}_{place}"),
+        }
     }
 
-    /// Plants it into a line of drawn numbers.
-    pub fn write(self, line: &mut Line, numbers: &Numbers, rng: &mut ChaCha8Rng) {
+    /// Plants it into a line of drawn tensor.
+    pub fn write(self, line: &mut Line, tensor: &PlantedTensor, rng: &mut ChaCha8Rng) {
         let last = line.cells - 1;
-        let map = |line: &mut Line, change: &dyn Fn(f64) -> f64| {
-            (0..line.cells).for_each(|at| line.set(at, numbers.clamp(change(line.get(at)))));
-        };
+        let largest = tensor.dtype.largest();
+        let (lowest, highest) = tensor.range.unwrap_or((-largest, largest));
         match self.kind {
-            Extreme::Large => map(line, &|x| {
-                numbers
-                    .range
-                    .map_or(x * numbers.enlarged(), |(_, high)| high)
+            Extreme::Large => line.each(|_, x| match tensor.range {
+                Some((_, high)) => high,
+                None => tensor.clamp(x * tensor.enlarged()),
             }),
-            Extreme::Small => map(line, &|x| numbers.range.map_or(x / 1000.0, |(low, _)| low)),
-            Extreme::Zero => map(line, &|_| 0.0),
-            Extreme::Negative => map(line, &|x| -x.abs()),
-            Extreme::Positive => map(line, &f64::abs),
-            Extreme::LargeNegative | Extreme::LargePositive => {
-                let (low, high) = numbers.ends();
-                let end = if self.kind == Extreme::LargeNegative {
-                    low
-                } else {
-                    high
-                };
-                (0..line.cells).for_each(|at| line.set(at, numbers.outermost(end, rng)));
-            }
+            Extreme::Small => line.each(|_, x| match tensor.range {
+                Some((low, _)) => low,
+                None => tensor.clamp(x / 1000.0),
+            }),
+            Extreme::Zero => line.each(|_, _| tensor.clamp(0.0)),
+            Extreme::Negative => line.each(|_, x| tensor.clamp(-x.abs())),
+            Extreme::Positive => line.each(|_, x| tensor.clamp(x.abs())),
+            Extreme::LargeNegative => line.each(|_, _| tensor.outermost(tensor.ends().0, rng)),
+            Extreme::LargePositive => line.each(|_, _| tensor.outermost(tensor.ends().1, rng)),
             Extreme::Constant => (1..line.cells).for_each(|at| line.copy(0, at)),
-            Extreme::LargeFirst => peak(line, 0, 1.0, numbers),
-            Extreme::LargeLast => peak(line, last, 1.0, numbers),
-            Extreme::LowestFirst => peak(line, 0, -1.0, numbers),
-            Extreme::LowestLast => peak(line, last, -1.0, numbers),
+            Extreme::LargeFirst => peak(line, 0, 1.0, tensor),
+            Extreme::LargeLast => peak(line, last, 1.0, tensor),
+            Extreme::LowestFirst => peak(line, 0, -1.0, tensor),
+            Extreme::LowestLast => peak(line, last, -1.0, tensor),
             Extreme::Ties => self.tie(line, rng),
             Extreme::Repeated => {
                 let chosen = [0; 4].map(|_| below(rng, line.cells));
@@ -246,46 +210,40 @@ impl Pattern {
                 } else {
                     usize::MAX
                 };
-                for at in 0..line.cells {
+                line.each(|at, _| {
                     let is_positive = at == positive || (at > 0 && below(rng, 2) == 0);
-                    line.set(at, if is_positive { 0.0 } else { -0.0 });
-                }
+                    if is_positive { 0.0 } else { -0.0 }
+                });
             }
             Extreme::Denormal => {
-                let Some((step, count)) = numbers.dtype.subnormals() else {
+                let Some((step, count)) = tensor.dtype.subnormals() else {
                     return;
                 };
-                for at in 0..line.cells {
+                line.each(|_, _| {
                     let size = step * (1 + below(rng, count as usize)) as f64;
-                    let is_negative = numbers.may_be_negative() && below(rng, 2) == 0;
-                    line.set(
-                        at,
-                        if is_negative {
-                            numbers.clamp(-size)
-                        } else {
-                            size
-                        },
-                    );
-                }
-            }
-            Extreme::Saturated if matches!(self.place, Place::Low | Place::High) => {
-                let sign = if self.place == Place::Low { -1.0 } else { 1.0 };
-                let end = sign * numbers.dtype.largest();
-                (0..line.cells).for_each(|at| line.set(at, share_of(end, rng)));
-            }
-            Extreme::Saturated => {
-                let largest = numbers.dtype.largest();
-                let (low, high) = numbers.range.unwrap_or((-largest, largest));
-                let first = below(rng, 2);
-                for at in 0..line.cells {
-                    let is_high = if at < 2 {
-                        (at + first).is_multiple_of(2)
+                    let is_negative = tensor.may_be_negative() && below(rng, 2) == 0;
+                    if is_negative {
+                        tensor.clamp(-size)
                     } else {
-                        below(rng, 2) == 0
-                    };
-                    line.set(at, if is_high { high } else { low });
-                }
+                        size
+                    }
+                });
             }
+            Extreme::Saturated => match self.place {
+                Place::Low => line.each(|_, _| share_of(-largest, rng)),
+                Place::High => line.each(|_, _| share_of(largest, rng)),
+                _ => {
+                    let first = below(rng, 2);
+                    line.each(|at, _| {
+                        let is_high = if at < 2 {
+                            (at + first).is_multiple_of(2)
+                        } else {
+                            below(rng, 2) == 0
+                        };
+                        if is_high { highest } else { lowest }
+                    });
+                }
+            },
             Extreme::Inf | Extreme::NegativeInf | Extreme::Nan => {
                 let places = match self.place {
                     Place::First => vec![0],
@@ -295,16 +253,15 @@ impl Pattern {
                         .map(|_| below(rng, line.cells))
                         .collect(),
                 };
-                places
-                    .into_iter()
-                    .for_each(|at| line.set(at, self.kind.special()));
+                let special = self.kind.special();
+                places.into_iter().for_each(|at| line.set(at, special));
                 if self.place == Place::AllButOne {
-                    let largest = numbers.dtype.largest();
-                    let (low, high) = numbers.range.unwrap_or((-largest, largest));
-                    line.set(
-                        1 + below(rng, last),
-                        if self.kind == Extreme::Inf { high } else { low },
-                    );
+                    let end = if self.kind == Extreme::Inf {
+                        highest
+                    } else {
+                        lowest
+                    };
+                    line.set(1 + below(rng, last), end);
                 }
             }
         }
@@ -364,8 +321,8 @@ impl Extreme {
 
 /// Makes one cell of a line its largest number, or with the sign −1 its smallest one, and the only
 /// one of its size.
-fn peak(line: &mut Line, place: usize, sign: f64, numbers: &Numbers) {
-    if let Some((low, high)) = numbers.range {
+fn peak(line: &mut Line, place: usize, sign: f64, tensor: &PlantedTensor) {
+    if let Some((low, high)) = tensor.range {
         let (end, other) = if sign > 0.0 { (high, low) } else { (low, high) };
         line.set(place, end);
         let end = line.get(place);
@@ -380,9 +337,9 @@ fn peak(line: &mut Line, place: usize, sign: f64, numbers: &Numbers) {
         * (0..line.cells)
             .map(|at| line.get(at).abs())
             .fold(0.0, f64::max);
-    let (_, largest) = numbers.ends();
+    let (_, largest) = tensor.ends();
     if peak > largest {
-        (0..line.cells).for_each(|at| line.set(at, line.get(at) * (largest / peak)));
+        line.each(|_, x| x * (largest / peak));
     }
     line.set(place, sign * peak.min(largest));
 }
@@ -390,69 +347,4 @@ fn peak(line: &mut Line, place: usize, sign: f64, numbers: &Numbers) {
 /// A number from 0 to `end` − 1; 0 if `end` is 0.
 pub fn below(rng: &mut ChaCha8Rng, end: usize) -> usize {
     (rng.next_u64() % end.max(1) as u64) as usize
-}
-
-/// Cells of a tensor's bytes at equal distances.
-pub struct Line<'a> {
-    bytes: &'a mut [u8],
-    dtype: Dtype,
-    /// The first cell, and from each cell to the next, in cells.
-    start: usize,
-    stride: usize,
-    cells: usize,
-    /// One encoded cell.
-    encoded: Vec<u8>,
-}
-
-impl<'a> Line<'a> {
-    /// The `cells` cells of `bytes` from the cell `start` on, each `stride` cells behind the one
-    /// before it.
-    pub fn new(
-        bytes: &'a mut [u8],
-        dtype: Dtype,
-        start: usize,
-        stride: usize,
-        cells: usize,
-    ) -> Self {
-        Line {
-            bytes,
-            dtype,
-            start,
-            stride,
-            cells,
-            encoded: Vec::with_capacity(dtype.size()),
-        }
-    }
-
-    fn at(&self, cell: usize) -> std::ops::Range<usize> {
-        let size = self.dtype.size();
-        let start = (self.start + cell * self.stride) * size;
-        start..start + size
-    }
-
-    fn bytes_of(&self, cell: usize) -> Vec<u8> {
-        self.bytes[self.at(cell)].to_vec()
-    }
-
-    fn put(&mut self, cell: usize, bytes: &[u8]) {
-        let place = self.at(cell);
-        self.bytes[place].copy_from_slice(bytes);
-    }
-
-    fn get(&self, cell: usize) -> f64 {
-        self.dtype.decode(&self.bytes[self.at(cell)])
-    }
-
-    fn set(&mut self, cell: usize, number: f64) {
-        let place = self.at(cell);
-        self.encoded.clear();
-        self.dtype.encode(number, &mut self.encoded);
-        self.bytes[place].copy_from_slice(&self.encoded);
-    }
-
-    fn copy(&mut self, from: usize, to: usize) {
-        let from = self.at(from);
-        let to = self.at(to).start;
-        self.bytes.copy_within(from, to);
-    }
 }

@@ -6,35 +6,13 @@
 //! lines, those along a second extent, and those that hide others. In each of these sets, every
 //! other tensor is as drawn, so that it hides nothing either.
 
-use super::pattern::{Line, Numbers, Pattern, below};
-use super::{Axis, Planting};
-use crate::dtype::Dtype;
+use super::Axis;
+use super::line::Line;
+use super::pattern::{Pattern, PlantedTensor, below};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// A tensor of a case, as far as planting asks.
-#[derive(Clone, Copy, Debug)]
-pub struct PlantedTensor<'a> {
-    pub name: &'a str,
-    pub dtype: Dtype,
-    pub shape: &'a [usize],
-    /// The range of its values, if they have one.
-    pub range: Option<(f64, f64)>,
-    /// What the size of a drawn number hardly ever exceeds.
-    pub reach: f64,
-    /// `None` for an output.
-    pub planting: Option<&'a Planting>,
-}
-
 impl PlantedTensor<'_> {
-    fn numbers(&self) -> Numbers {
-        Numbers {
-            dtype: self.dtype,
-            range: self.range,
-            reach: self.reach,
-        }
-    }
-
     fn cells(&self) -> usize {
         self.shape.iter().product()
     }
@@ -67,14 +45,8 @@ impl PlantedTensor<'_> {
 
     /// The patterns that fit, those that hide others apart.
     fn patterns(&self, axis: Axis) -> [Vec<Pattern>; 2] {
-        let numbers = self.numbers();
-        let kinds = self
-            .planting
-            .map(|planting| planting.kinds.as_slice())
-            .unwrap_or_default();
-        let all = kinds
-            .iter()
-            .flat_map(|kind| Pattern::of(*kind, self.length(axis), &numbers));
+        let kinds = self.planting.kinds.iter();
+        let all = kinds.flat_map(|kind| Pattern::of(*kind, self.length(axis), self));
         let (hiding, ordinary) = all.partition(|pattern| pattern.kind.hides_others());
         [ordinary, hiding]
     }
@@ -118,11 +90,7 @@ impl PlantedSets {
         // Lines that are taken in every set; the tensors there have the same number of lines.
         let (mut lines_there, mut taken) = (None, 0);
         for (number, tensor) in tensors.iter().enumerate() {
-            let axes = tensor
-                .planting
-                .map(|planting| planting.along.as_slice())
-                .unwrap_or_default();
-            for (at, axis) in axes.iter().enumerate() {
+            for (at, axis) in tensor.planting.along.iter().enumerate() {
                 let [ordinary, hiding] = tensor.patterns(*axis);
                 let lines = tensor.lines(*axis);
                 let group = |patterns: &[Pattern]| Group {
@@ -171,7 +139,7 @@ impl PlantedSets {
 
     /// What a set holds, of those that are drawn without planting too.
     pub fn places(&self, tensors: &[PlantedTensor], seed: u64) -> Vec<Placed> {
-        place(&self.everywhere.iter().collect::<Vec<_>>(), tensors, seed)
+        place(&self.everywhere, tensors, seed)
     }
 
     /// What a further set holds.
@@ -181,35 +149,29 @@ impl PlantedSets {
         tensors: &[PlantedTensor],
         seed: u64,
     ) -> Vec<Placed> {
-        let group: Vec<&Group> = self.further.get(number).into_iter().collect();
-        place(&group, tensors, seed)
+        let group = self.further.get(number..=number);
+        place(group.unwrap_or_default(), tensors, seed)
     }
 }
 
 /// Gives each pattern of these groups, whose tensors have the same number of lines, a line of its
 /// own, at random. The first and the last line are among them, or one of the two if there is one
 /// pattern.
-fn place(groups: &[&Group], tensors: &[PlantedTensor], seed: u64) -> Vec<Placed> {
+fn place(groups: &[Group], tensors: &[PlantedTensor], seed: u64) -> Vec<Placed> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ PLACED);
     let Some(first) = groups.first() else {
         return Vec::new();
     };
     let lines = tensors[first.tensor].lines(first.axis);
-    let each = |group: &&Group| {
-        let Group {
+    let each = |group: &Group| {
+        let Group { tensor, axis, .. } = *group;
+        let placed = move |pattern: &Pattern| Placed {
             tensor,
             axis,
-            ref patterns,
-        } = **group;
-        patterns
-            .iter()
-            .map(move |pattern| Placed {
-                tensor,
-                axis,
-                line: 0,
-                pattern: *pattern,
-            })
-            .collect::<Vec<_>>()
+            line: 0,
+            pattern: *pattern,
+        };
+        group.patterns.iter().map(placed).collect::<Vec<_>>()
     };
     let mut placed: Vec<Placed> = groups.iter().flat_map(each).collect();
     for last in (1..placed.len()).rev() {
@@ -250,10 +212,9 @@ pub fn plant(
         let (shaped, Some(Some(bytes))) = (&tensors[*tensor], inputs.get_mut(*tensor)) else {
             continue;
         };
-        let numbers = shaped.numbers();
         let (start, stride) = (shaped.start(*axis, *line), shaped.stride(*axis));
         let mut line = Line::new(bytes, shaped.dtype, start, stride, shaped.length(*axis));
-        pattern.write(&mut line, &numbers, &mut rng);
+        pattern.write(&mut line, shaped, &mut rng);
     }
 }
 
@@ -316,5 +277,4 @@ const PLACED: u64 = 0x706c_6163_6564_5f69;
 const WRITTEN: u64 = 0x7772_6974_7465_6e21;
 
 #[cfg(test)]
-#[path = "sets_tests.rs"]
 mod tests;

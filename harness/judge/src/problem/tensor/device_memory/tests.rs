@@ -4,7 +4,7 @@ use crate::problem::tensor::file;
 use crate::testing;
 
 /// Scales `n` numbers, for each of these workloads.
-fn spec(workloads: &[u64], planted: &str) -> ProblemSpec {
+fn cases(workloads: &[u64], planted: &str) -> Vec<Arc<Case>> {
     let mut text = "entry = \"scale\"\ndims = [\"n\"]\nbytes = \"8 * n\"\n".to_owned();
     let input = format!("role = \"in\"\nvalues = {{ normal = {{}} }}\nplanted = {planted}");
     for (name, role) in [("x", input.as_str()), ("y", "role = \"out\"")] {
@@ -15,7 +15,8 @@ fn spec(workloads: &[u64], planted: &str) -> ProblemSpec {
     for n in workloads {
         text += &format!("[[workload]]\ndims = {{ n = {n} }}\n");
     }
-    file::parse(std::path::Path::new("problem.toml"), &text, None).unwrap()
+    let spec = file::parse(std::path::Path::new("problem.toml"), &text, None).unwrap();
+    spec.cases
 }
 
 const MIB: u64 = 1 << 20;
@@ -39,11 +40,8 @@ fn refusal_on(
         emulated,
         ..testing::device()
     };
-    let spec = spec(workloads, "false");
-    let chosen: Vec<usize> = (0..spec.cases.len()).collect();
     let held = HeldMemory {
-        spec: &spec,
-        chosen: &chosen,
+        chosen: &cases(workloads, "false"),
         renewed: &[],
         device: &device,
     };
@@ -130,10 +128,8 @@ fn the_sets_that_hold_extremes_count() {
         ..testing::device()
     };
     let needs = |planted: &str| {
-        let spec = spec(&[20_000], planted);
         HeldMemory {
-            spec: &spec,
-            chosen: &[0],
+            chosen: &cases(&[20_000], planted),
             renewed: &[],
             device: &device,
         }
@@ -154,14 +150,13 @@ fn a_launch_whose_accesses_take_more_memory_than_there_is_is_not_watched() {
         ..testing::device()
     };
     let why = |workloads: &[u64], machine| {
-        let spec = spec(workloads, "false");
+        let cases = cases(workloads, "false");
         let held = HeldMemory {
-            spec: &spec,
-            chosen: &[0],
+            chosen: &cases,
             renewed: &[],
             device: &device,
         };
-        held.too_large_to_watch(&[0], machine)
+        held.too_large_to_watch(&cases, machine)
     };
     let text = why(&[100_000_000], None).unwrap();
     let wanted = "to watch n=100000000 takes up to 24.2 GiB of memory, and fake has less free: add a small workload";

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const PROBLEM: &str = concat!(
     "entry = \"twice\"\ndims = [\"n\"]\ncache = \"CACHE\"\n",
-    include_str!("../../../tests/one_to_one.toml"),
+    include_str!("../../../../tests/one_to_one.toml"),
     "[objective]\nsamples = \"n\"\n[[workload]]\ndims = { n = 100 }\n"
 );
 
@@ -184,19 +184,15 @@ fn world(cache: &str) -> World {
         Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(60)).unwrap();
     let module = worker.load(Path::new("image")).unwrap();
     let sets: Vec<_> = (0..sets(&spec.cases[0], worker.info()))
-        .map(|set| launcher::draw(&spec, &spec.cases[0], 1, set))
+        .map(|set| launcher::draw(&spec.cases[0], 1, set))
         .collect();
     let right = vec![None, Some([1u8, 0, 0, 0].repeat(100))];
-    let drawn = Rc::new(vec![(
-        0,
-        CaseData {
-            expected: vec![right; sets.len()],
-            after_steps: Vec::new(),
-            planted: vec![Vec::new(); sets.len()],
-            sets,
-            reference_seconds: None,
-        },
-    )]);
+    let drawn = Rc::new(vec![CaseData {
+        expected: vec![right; sets.len()],
+        planted: vec![Vec::new(); sets.len()],
+        sets,
+        ..CaseData::new(&spec.cases[0])
+    }]);
     let resident = Rc::new(Resident::set_up(&spec, &drawn, &mut worker, 7).unwrap());
     let accepted = [AcceptedOutputs::default(), AcceptedOutputs::default()];
     let place = WorkerRole::Verified;

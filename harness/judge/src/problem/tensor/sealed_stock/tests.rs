@@ -31,8 +31,8 @@ samples = "n"
 dims = { n = 300 }
 "#;
 
-fn spec() -> Rc<ProblemSpec> {
-    Rc::new(file::parse(Path::new("problem.toml"), PROBLEM, None).unwrap())
+fn spec() -> ProblemSpec {
+    file::parse(Path::new("problem.toml"), PROBLEM, None).unwrap()
 }
 
 fn device(name: &str) -> DeviceInfo {
@@ -63,30 +63,24 @@ fn stock(cache: &Path, text: &str, image: &str) -> SealedStock {
 
 /// Sets as a judge makes them, with outputs of these bytes.
 fn sets(seed: u64) -> SealedSets {
-    let data = in_order(&[0]).map(|(index, part)| {
-        let (sets, planted) =
-            case_data::drawn_sets(&spec(), &[(index, part)], &device("cpu"), seed).remove(0);
-        let expected = planted
-            .iter()
-            .map(|_| vec![None, Some(vec![7; 1200])])
-            .collect();
-        CaseData {
-            sets,
-            expected,
-            after_steps: Vec::new(),
-            planted,
-            reference_seconds: None,
-        }
-    });
-    SealedSets {
+    let drawing = Drawing {
+        device: &device("cpu"),
         seed,
-        data: data.collect(),
+    };
+    let parts: Vec<_> = in_order(&spec().cases).collect();
+    let mut data = drawing.sets_of_parts(&parts);
+    for drawn in &mut data {
+        drawn.expected = vec![vec![None, Some(vec![7; 1200])]; drawn.sets.len()];
     }
+    SealedSets { seed, data }
 }
 
 fn taken(stock: &SealedStock) -> Option<SealedSets> {
     stock
-        .take(|seed, content| read(&spec(), &[0], &device("cpu"), seed, content))
+        .take(|seed, content| {
+            let device = &device("cpu");
+            read(&spec().cases, Drawing { device, seed }, content)
+        })
         .unwrap()
 }
 

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::problem::tensor::planted::{Extreme, PlantedText};
+use crate::dtype::Dtype;
+use crate::problem::tensor::planted::{Extreme, PlantedText, Planting};
 
 const MANY: usize = 1 << 22;
 
@@ -24,7 +25,7 @@ fn tensor<'a>(
         shape,
         range,
         reach: 4.0,
-        planting: Some(planting),
+        planting,
     }
 }
 
@@ -345,7 +346,7 @@ fn lines_of(kinds: &str, like: PlantedTensor, fill: f64) -> Vec<(String, Vec<f64
     let planting = planting(kinds, 1);
     let tensors = [PlantedTensor {
         shape: &[64],
-        planting: Some(&planting),
+        planting: &planting,
         ..like
     }];
     let sets = PlantedSets::of(&tensors, MANY, 1);

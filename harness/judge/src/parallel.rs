@@ -1,0 +1,31 @@
+//! Work on all cores.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Calls `make` for each item, on as many threads as the processor runs at once. The results are in
+/// the items' order.
+pub fn each_on_a_thread<I: Sync, R: Send>(items: &[I], make: impl Fn(&I) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(items.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut made = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else {
+                return made;
+            };
+            made.push((at, make(item)));
+        }
+    };
+    let mut made: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        running
+            .into_iter()
+            .flat_map(|part| part.join().expect("working on numbers does not panic"))
+            .collect()
+    });
+    made.sort_by_key(|(at, _)| *at);
+    made.into_iter().map(|(_, result)| result).collect()
+}

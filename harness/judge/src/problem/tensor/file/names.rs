@@ -1,0 +1,197 @@
+//! Which names the dimensions, tensors and scalars of a problem.toml may have.
+
+use super::super::spec::TensorRole;
+use super::text::{ProblemFile, TensorText};
+use crate::problem::key_error::KeyError;
+
+/// The variable that holds the bytes of the type parameter.
+pub const SIZE_OF_T: &str = "sizeof_T";
+
+impl ProblemFile {
+    /// Checks the names of dimensions, tensors and scalars.
+    pub(super) fn check_names(&self) -> Result<(), KeyError> {
+        if self.dims.is_empty() {
+            let what = "dims: name at least one dimension, as in dims = [\"n\"]";
+            return Err(KeyError::at("dims", what));
+        }
+        let dims = self.dims.iter().enumerate().map(|(i, n)| ("dims", i, n));
+        let tensors = self.tensor.iter().enumerate();
+        let tensors = tensors.map(|(i, t)| ("tensor", i, &t.name));
+        let scalars = self.scalar.iter().enumerate();
+        let scalars = scalars.map(|(i, s)| ("scalar", i, &s.name));
+        let mut seen: Vec<&str> = Vec::new();
+        for (kind, i, name) in dims.chain(tensors).chain(scalars) {
+            let what = if !is_identifier(name) {
+                "is not a name: use letters, digits and _, and no digit first"
+            } else if matches!(name.as_str(), "T" | "E" | "PI" | "TAU" | SIZE_OF_T) {
+                "is reserved: choose another name"
+            } else if KEYWORDS.contains(&name.as_str()) {
+                "is a word of C++: choose another name"
+            } else if seen.contains(&name.as_str()) {
+                "is given twice"
+            } else {
+                seen.push(name);
+                continue;
+            };
+            let error = KeyError::new(format!("{kind}: '{name}' {what}"));
+            return Err(match kind {
+                "dims" => error.item(kind, i),
+                _ => error.within("name").item(kind, i),
+            });
+        }
+        // Result lines are named after outputs, and keys of result lines are lower case.
+        let shouting = |t: &TensorText| {
+            t.role != TensorRole::In && t.name.bytes().any(|b| b.is_ascii_uppercase())
+        };
+        let Some(i) = self.tensor.iter().position(shouting) else {
+            return Ok(());
+        };
+        let name = &self.tensor[i].name;
+        let what = format!("tensor: the name of an output must be lower case, unlike '{name}'");
+        Err(KeyError::at("name", what).item("tensor", i))
+    }
+}
+
+/// The words of C++20 that name nothing else.
+pub const KEYWORDS: [&str; 92] = [
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "char16_t",
+    "char32_t",
+    "char8_t",
+    "class",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "compl",
+    "concept",
+    "const",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "continue",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dynamic_cast",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "static_assert",
+    "static_cast",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "xor_eq",
+];
+
+pub fn is_identifier(name: &str) -> bool {
+    let mut letters = name.bytes();
+    letters
+        .next()
+        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && letters.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// The words of Python that name nothing else.
+pub const PYTHON_WORDS: [&str; 36] = [
+    "False",
+    "None",
+    "True",
+    "__debug__",
+    "and",
+    "as",
+    "assert",
+    "async",
+    "await",
+    "break",
+    "class",
+    "continue",
+    "def",
+    "del",
+    "elif",
+    "else",
+    "except",
+    "finally",
+    "for",
+    "from",
+    "global",
+    "if",
+    "import",
+    "in",
+    "is",
+    "lambda",
+    "nonlocal",
+    "not",
+    "or",
+    "pass",
+    "raise",
+    "return",
+    "try",
+    "while",
+    "with",
+    "yield",
+];

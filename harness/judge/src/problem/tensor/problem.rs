@@ -1,0 +1,399 @@
+//! What the judge asks of a tensor problem.
+
+use super::case_data::{Drawing, Part};
+use super::device_memory::HeldMemory;
+use super::launcher::CaseLauncher;
+use super::objective::Figure;
+use super::outcomes::{CaseOutcome, CaseOutcomes};
+use super::parameters::{self, parameters};
+use super::reference::{self, ReferenceKernel};
+use super::renewed::cases_to_renew;
+use super::resident::Resident;
+use super::sealing::Stocking;
+use super::spec::Case;
+use super::timing::TensorTiming;
+use super::{TensorProblem, dump};
+use crate::outcome::{Correctness, Stop};
+use crate::problem::api::{
+    BuildNeeds, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext, StockUse, Timed,
+    WorkerRole,
+};
+use crate::problem::key_error::KeyError;
+use crate::problem::peer::PeerSpec;
+use crate::profile::workload::ProfileCase;
+use crate::worker::compile_ahead::Call;
+use crate::worker::{ModuleId, Worker};
+use lab_device::{DeviceInfo, ExecutionOrder};
+use lab_protocol::report::JudgedWorkloads;
+use lab_protocol::{Language, When};
+use lab_system::memory;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Cells that make a workload large enough for a check: a single cell races with nothing.
+const ENOUGH: usize = 4096;
+
+impl Problem for TensorProblem {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn build_needs(&self, _device: &DeviceInfo) -> BuildNeeds {
+        BuildNeeds {
+            defines: Vec::new(),
+            problem_header: self.spec.header(),
+        }
+    }
+
+    fn reference(&self) -> Option<Language> {
+        Some(reference::language(&self.folder))
+    }
+
+    fn use_workloads(&mut self, when: When) {
+        self.when = when;
+    }
+
+    fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        self.judged
+    }
+
+    fn peers(&self) -> &[PeerSpec] {
+        &self.spec.peers
+    }
+
+    /// The cases that are judged; before that is known, all of problem.toml.
+    fn cases(&self) -> Vec<ProblemCase> {
+        let cases = match self.chosen.is_empty() {
+            true => &self.spec.cases,
+            false => &self.chosen,
+        };
+        let case = |case: &Arc<Case>| ProblemCase {
+            label: case.label.clone(),
+            is_held_out: case.held_out,
+        };
+        cases.iter().map(case).collect()
+    }
+
+    fn calls(&self, device: &DeviceInfo) -> Vec<Call> {
+        let cases = self.cases_of(&self.spec, self.when, device);
+        cases.iter().map(|case| parameters::call(case)).collect()
+    }
+
+    /// The inputs of the other cases stay what they are: they are drawn by the label.
+    fn leave_out(&mut self, labels: &[String]) {
+        let spec = Rc::make_mut(&mut self.spec);
+        spec.cases.retain(|case| !labels.contains(&case.label));
+    }
+
+    fn launch_each(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Vec<LeftOut>, Stop> {
+        let mut failed = Vec::new();
+        for case in &self.chosen {
+            let sets = Drawing::of(cx).first_set(case).sets;
+            let launcher = CaseLauncher::set_up(case, worker, &sets)?;
+            let launched = worker.require_entry(module, &case.entry, parameters(case));
+            let launched = launched
+                .and_then(|()| launcher.launch(worker, module, 0, &sets, ExecutionOrder::Forward));
+            if let Err(stop) = launched {
+                failed.push(LeftOut {
+                    label: case.label.clone(),
+                    why: stop.to_string(),
+                });
+                // A kernel in CUDA C++ that crashed leaves nothing that could be used.
+                if !(worker.is_python() && worker.is_alive()) {
+                    return Ok(failed);
+                }
+            }
+            launcher.take_down(worker)?;
+        }
+        Ok(failed)
+    }
+
+    fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        parameters::require_entries(&self.spec, worker, module)
+    }
+
+    fn use_graph(&mut self, graph: bool) {
+        Rc::make_mut(&mut self.spec).graph = graph;
+    }
+
+    /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so
+    /// are the shapes that problem.toml says how to draw. The run's workloads are timed.
+    fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
+        self.timed_when = self.when;
+        self.when = When::Keep;
+        self.spec = self.spec_of_keep(seed)?;
+        Ok(HeldOutUse {
+            sets_in_a_check: 1,
+            counts_them: false,
+        })
+    }
+
+    fn use_stock(&mut self, stock: StockUse) {
+        self.stocking = match stock {
+            StockUse::Makes => Stocking::Makes,
+            StockUse::Takes => Stocking::Takes(None),
+        };
+    }
+
+    fn is_from_stock(&self) -> Option<bool> {
+        match self.stocking {
+            Stocking::Takes(seed) => Some(seed.is_some()),
+            Stocking::None | Stocking::Makes => None,
+        }
+    }
+
+    fn launches_for_stock(&self) -> bool {
+        self.stocking == Stocking::Makes
+    }
+
+    fn prepare_held_out(
+        &mut self,
+        cx: &mut ProblemContext,
+        is_idle: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Stop> {
+        self.fill_stock(cx, is_idle)
+    }
+
+    fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
+        let is_from_stock = self.take_from_stock(cx)?;
+        let cases = self.spec.cases.iter();
+        let asked = cases.filter(|case| case.when <= self.when).count();
+        self.chosen = self.cases_of(&self.spec, self.when, cx.device);
+        if self.chosen.is_empty() {
+            let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
+            let error = KeyError::at("cpu_max_cells", what);
+            return Err(error.stop(&self.path(), &self.text));
+        }
+        if self.chosen.len() < asked {
+            cx.out.caveat(format_args!(
+                "the emulated device runs {} of {asked} workloads: cpu_max_cells leaves out the large ones",
+                self.chosen.len(),
+            ))?;
+        }
+        if worker.is_python() {
+            self.renewed = cases_to_renew(self.timed_cases(), self.when, self.seed(cx));
+        }
+        self.held(&self.chosen, cx.device)
+            .check(memory::usable())
+            .map_err(|error| error.stop(&self.path(), &self.text))?;
+        if !is_from_stock {
+            self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
+        }
+        for fixed in self.fixed_inputs() {
+            cx.out.caveat(format_args!("{fixed}"))?;
+        }
+        Ok(())
+    }
+
+    fn draw_ahead(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        is_idle: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Stop> {
+        let of = |part: Part| move |case: &Arc<Case>| (case.clone(), part);
+        // The timed cases first: they are also the first that are checked.
+        let mut drawn = self.chosen.clone();
+        drawn.sort_by_key(|case| case.held_out);
+        let drawn = drawn.iter().map(of(Part::Drawn));
+        let planted = self.chosen.iter().map(of(Part::Planted));
+        let renewed = self.renewed.iter().map(of(Part::Renewed));
+        let mut parts: Vec<(Arc<Case>, Part)> = drawn.chain(planted).chain(renewed).collect();
+        let (all, drawing, mut bytes) = (parts.len(), Drawing::of(cx), 0);
+        let exceeds = |(case, part): &(Arc<Case>, Part)| {
+            bytes += drawing.bytes(case, *part);
+            bytes > MOST_AHEAD
+        };
+        parts.truncate(parts.iter().position(exceeds).unwrap_or(all));
+        let drawn = drawing.draw_each(&parts, &mut self.reference, is_idle)?;
+        let are_all_drawn = drawn.len() == all;
+        self.ahead.extend(drawn);
+        if are_all_drawn && is_idle() {
+            self.resident(cx, worker)?;
+        }
+        Ok(())
+    }
+
+    fn can_set_up_early(&self) -> bool {
+        self.timed.is_some()
+    }
+
+    /// Launches every case on all sets of its inputs, and then on further ones that hold extremes.
+    fn verify(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Correctness, Stop> {
+        self.require_entries(worker, module)?;
+        // Without this line the measure is throughput_sps, as lab.toml has it.
+        if self.spec.objective.figure != Figure::Samples {
+            cx.out.line("objective", self.spec.objective.figure.key())?;
+        }
+        let mut outcomes = CaseOutcomes::new(&self.chosen, CaseOutcome::NotJudged);
+        let mut present = None;
+        let verdict = self.verify_cases(cx, worker, module, &mut outcomes, &mut present);
+        outcomes.write_unless_passed(&verdict, present, cx.out)?;
+        verdict
+    }
+
+    fn set_up(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        place: WorkerRole,
+    ) -> Result<Box<dyn Timed>, Stop> {
+        self.require_entries(worker, module)?;
+        let resident = match place {
+            WorkerRole::Verified => self.resident(cx, worker)?,
+            WorkerRole::Fresh(_) | WorkerRole::Incumbent => {
+                let timed = self.timed(cx)?;
+                Rc::new(Resident::set_up(&self.spec, &timed, worker, cx.seed)?)
+            }
+        };
+        let mut accepted = self.accepted.clone();
+        if place == WorkerRole::Incumbent {
+            accepted.reverse();
+        }
+        let mut timing = TensorTiming::new(resident, module, accepted, place, cx.seed);
+        if place == WorkerRole::Verified {
+            timing.renewed.clone_from(&self.renewed);
+        }
+        Ok(Box::new(timing))
+    }
+
+    fn take_down(&mut self, worker: &mut Worker) -> Result<(), Stop> {
+        let resident = self.resident.take().and_then(Rc::into_inner);
+        resident.map_or(Ok(()), |resident| resident.take_down(worker))
+    }
+
+    /// For each entry, chooses the smallest workload with at least [`ENOUGH`] cells, or else the
+    /// largest.
+    fn shrink_for_check(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
+        for Case { entry, .. } in self.spec.case_of_each_entry() {
+            let cases = self.spec.cases.iter().filter(|case| case.entry == *entry);
+            let size = |case: &&Arc<Case>| {
+                let cells = case.cells();
+                (cells < ENOUGH, cells.abs_diff(ENOUGH))
+            };
+            self.chosen.extend(cases.min_by_key(size).cloned());
+        }
+        let labels = self.chosen.iter().map(|case| case.label.as_str());
+        Ok(labels.collect::<Vec<_>>().join("; "))
+    }
+
+    fn require_memory_for_races(
+        &self,
+        device: &DeviceInfo,
+        beside_a_run: bool,
+    ) -> Result<(), Stop> {
+        let of_run = if beside_a_run {
+            self.cases_of(&self.spec, self.when, device)
+        } else {
+            Vec::new()
+        };
+        match self
+            .held(&of_run, device)
+            .too_large_to_watch(&self.chosen, memory::usable())
+        {
+            Some(why) => Err(Stop::Lab(why)),
+            None => Ok(()),
+        }
+    }
+
+    fn launch_for_check(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<(), Stop> {
+        self.require_entries(worker, module)?;
+        let order = ExecutionOrder::Shuffled(cx.seed);
+        let mut chosen = self.chosen.iter();
+        chosen.try_for_each(|case| launch_once(cx, worker, module, case, order))
+    }
+
+    fn profile_cases(&self, device: &DeviceInfo) -> Vec<ProfileCase> {
+        let of = |case: &Arc<Case>| ProfileCase {
+            label: case.label.clone(),
+            entry: case.entry.clone(),
+            cells: case.cells(),
+            demand: case.demand(self.spec.cache),
+            // The cpu device has no graphs.
+            runs_as_graph: self.spec.graph && !device.emulated,
+        };
+        self.cases_to_profile(device).iter().map(of).collect()
+    }
+
+    fn launch_for_profile(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        case: usize,
+    ) -> Result<(), Stop> {
+        let cases = self.cases_to_profile(cx.device);
+        let case = cases
+            .get(case)
+            .ok_or_else(|| Stop::Lab(format!("there is no workload {case} to profile")))?;
+        self.require_entries(worker, module)?;
+        launch_once(cx, worker, module, case, ExecutionOrder::Forward)
+    }
+
+    fn dump(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        folder: &Path,
+    ) -> Result<(), Stop> {
+        if self.is_from_stock() == Some(true) && self.reference.is_none() {
+            self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
+        }
+        for case in &self.chosen {
+            let mut drawn = Drawing::of(cx).first_set(case);
+            drawn.expect_of(&mut self.reference)?;
+            let launcher = CaseLauncher::set_up(case, worker, &drawn.sets)?;
+            launcher.launch(worker, module, 0, &drawn.sets, ExecutionOrder::Forward)?;
+            let got = launcher.outputs(worker, 0)?;
+            launcher.take_down(worker)?;
+            dump::write(folder, &drawn, &got)?;
+        }
+        Ok(())
+    }
+}
+
+impl TensorProblem {
+    /// What a run of these cases holds.
+    fn held<'a>(&'a self, chosen: &'a [Arc<Case>], device: &'a DeviceInfo) -> HeldMemory<'a> {
+        HeldMemory {
+            chosen,
+            renewed: &self.renewed,
+            device,
+        }
+    }
+}
+
+/// Most bytes that are drawn ahead.
+const MOST_AHEAD: usize = 1 << 30;
+
+/// Launches a case on the first set of its inputs.
+fn launch_once(
+    cx: &ProblemContext,
+    worker: &mut Worker,
+    module: ModuleId,
+    case: &Arc<Case>,
+    order: ExecutionOrder,
+) -> Result<(), Stop> {
+    let sets = Drawing::of(cx).first_set(case).sets;
+    let launcher = CaseLauncher::set_up(case, worker, &sets)?;
+    launcher.launch(worker, module, 0, &sets, order)?;
+    launcher.take_down(worker)
+}
