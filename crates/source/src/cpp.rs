@@ -1,7 +1,9 @@
 //! A lexer for as much of C++ as is needed to find declarations: words, punctuation, and the texts
 //! whose words have no meaning (comments, strings, raw strings, characters, preprocessor lines).
 
-use crate::directive::Directive;
+pub mod directive;
+
+use directive::Directive;
 use regex::Regex;
 use std::borrow::Cow;
 use std::sync::LazyLock;

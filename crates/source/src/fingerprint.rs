@@ -1,8 +1,8 @@
 //! A hash of a source's tokens: the same for sources that differ only in comments and blanks. A
 //! source whose tokens do not say everything gets a hash of its bytes, and so equals itself only.
 
+use crate::cpp::directive::Directive;
 use crate::cpp::{TokenKind, joined, joint, regex, tokens};
-use crate::directive::Directive;
 use crate::python;
 use regex::Regex;
 use std::sync::LazyLock;

@@ -4,7 +4,6 @@
 //! The crate opens no file and knows no device.
 
 pub mod cpp;
-pub mod directive;
 pub mod fingerprint;
 pub mod functions;
 pub mod imports;

@@ -1,7 +1,7 @@
 //! The lines of a C++ source: which are code, directives, or neither.
 
+use crate::cpp::directive::Directive;
 use crate::cpp::{TokenKind, tokens};
-use crate::directive::Directive;
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::{
 use crate::project::Project;
 use crate::run::record::InputFile;
 use lab_protocol::Language;
-use lab_source::directive::{Include, includes};
+use lab_source::cpp::directive::{Include, includes};
 use lab_source::imports::{Import, imports, search_path};
 use lab_system::root::{Refused, refusal};
 use std::collections::HashSet;

@@ -5,7 +5,7 @@ use crate::repo::{Project, Repo, blob_in, exact, head_commit};
 use anyhow::{Context, Result};
 use git2::{Commit, Oid, Repository};
 use lab_protocol::Language;
-use lab_source::directive::{Include, includes};
+use lab_source::cpp::directive::{Include, includes};
 use lab_source::imports::{imports, search_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -75,7 +75,7 @@ pub struct Built {
     pub log: String,
     /// Wall time of the build, in seconds.
     pub seconds: f64,
-    /// Whether the image was found in the [build cache](crate::build_cache).
+    /// Whether the image was found in the build cache.
     pub reused: bool,
     /// Where the source asks which device it is built for, as in `kernel.cu:26 asks for LAB_CPU`;
     /// only on the cpu device, which then runs another path than a GPU.
@@ -128,11 +128,9 @@ pub trait Builder {
     fn shared_files(&self) -> SharedFiles {
         Box::new(|_| Ok(()))
     }
-    /// The key of a build in the [build cache](crate::build_cache), in hex. `None` where the image
+    /// The key of a build in the build cache, in hex. `None` where the image
     /// may depend on more than can be hashed.
-    fn key(&self, request: &BuildRequest) -> Option<String> {
-        crate::build_cache::key_of(request, &self.identity())
-    }
+    fn key(&self, request: &BuildRequest) -> Option<String>;
     /// Prepares for builds like this one: precompiles its headers. Returns whether they are ready.
     /// A failure is not reported here: the build itself meets it again and reports it.
     fn warm(&mut self, request: &BuildRequest) -> bool;

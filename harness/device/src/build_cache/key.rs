@@ -1,8 +1,8 @@
 //! The key of a build in the cache: a hash of everything that the image depends on.
 
 use crate::api::BuildRequest;
+use lab_source::cpp::directive::{Include, includes};
 use lab_source::cpp::joined;
-use lab_source::directive::{Include, includes};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

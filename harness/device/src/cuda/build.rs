@@ -127,6 +127,10 @@ impl Builder for NvrtcBuilder {
         format!("{} {library} {:?}", self.version(), self.toolkit.includes)
     }
 
+    fn key(&self, request: &BuildRequest) -> Option<String> {
+        build_cache::key_of(request, &self.identity())
+    }
+
     fn own_files(&self) -> Vec<PathBuf> {
         // NVRTC loads a library that lies beside it when it compiles for the first time.
         let libraries = self

@@ -12,8 +12,8 @@
 
 use super::headers;
 use super::nvrtc::{Input, Nvrtc};
+use lab_source::cpp::directive::Directive;
 use lab_source::cpp::{Token, TokenKind, tokens};
-use lab_source::directive::Directive;
 use std::path::{Path, PathBuf};
 
 /// What is precompiled, and everything it depends on.

@@ -39,6 +39,10 @@ impl Builder for HostCompiler {
         )
     }
 
+    fn key(&self, request: &BuildRequest) -> Option<String> {
+        build_cache::key_of(request, &self.identity())
+    }
+
     fn own_files(&self) -> Vec<PathBuf> {
         sandbox::toolchain_folders(&self.command)
     }

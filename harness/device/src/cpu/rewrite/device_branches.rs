@@ -3,8 +3,8 @@
 
 use super::DeviceBranch;
 use super::pass::Pass;
+use lab_source::cpp::directive::Directive;
 use lab_source::cpp::words;
-use lab_source::directive::Directive;
 use lab_source::line_at;
 
 /// The macros that only one of the two devices defines.

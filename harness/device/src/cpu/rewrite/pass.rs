@@ -3,8 +3,8 @@
 
 use super::unsupported::{unsupported, unsupported_header};
 use super::{Edit, Include, Refusal, Rewritten};
+use lab_source::cpp::directive::Directive;
 use lab_source::cpp::{Code, Token, TokenKind};
-use lab_source::directive::Directive;
 use lab_source::line_at;
 
 /// What an open brace encloses.

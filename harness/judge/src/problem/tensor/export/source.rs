@@ -1,8 +1,8 @@
 //! A source as it can stand in another file: its local headers are put in place of their includes,
 //! and what it defines lies in a namespace of its own.
 
+use lab_source::cpp::directive::Directive;
 use lab_source::cpp::words;
-use lab_source::directive::Directive;
 use lab_source::functions::functions;
 use lab_source::lines::{Line, LineKind, lines};
 use std::collections::BTreeSet;

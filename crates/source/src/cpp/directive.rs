@@ -1,6 +1,6 @@
 //! Preprocessor lines, and the files that `#include` lines name.
 
-use crate::cpp::{joined, regex};
+use super::{joined, regex};
 use regex::Regex;
 use std::collections::HashSet;
 use std::sync::LazyLock;
