@@ -1,8 +1,10 @@
 //! An experiment in other words: the record, the note, and one line of results.tsv.
 
-use crate::lab::{Lab, finish};
+use crate::lab::{Lab, finish, signed};
 use lab_core::ledger::{self, Edit};
 use lab_core::run::experiment::{Correctness, Row, Status};
+use lab_core::store::signature::Purpose;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// Run 1 was kept, run 2 discarded.
@@ -80,7 +82,7 @@ fn a_describe_that_ended_halfway_is_finished() {
     let lab = two();
     std::fs::rename(lab.path("results.tsv"), lab.path("ledger")).unwrap();
     std::fs::create_dir(lab.path("results.tsv")).unwrap();
-    lab.unfinished(&unfinished(&lab, "ledger"));
+    lab.write(".lab/unfinished.json", unfinished(&lab, "ledger"));
     // What cannot be finished now keeps nobody from reading.
     lab.lab("log")
         .is(0)
@@ -98,10 +100,22 @@ fn a_describe_that_ended_halfway_is_finished() {
     assert_eq!(lab.lab("log").is(0).err, "");
 }
 
-fn unfinished(lab: &Lab, ledger: &str) -> String {
+/// The intent of `lab describe -m better`, about run 1.
+fn unfinished(lab: &Lab, ledger: &str) -> Vec<u8> {
     let row = &ledger::read(&lab.path(ledger)).rows[0];
-    serde_json::json!({ "what": "describe", "run": 1, "row": row, "emulated": false, "description": "better" })
-        .to_string()
+    let record: Value = serde_json::from_str(&lab.read(".lab/runs/1/record.json")).unwrap();
+    let mut decision = record["decision"].clone();
+    decision["description"] = "better".into();
+    decision["row"]["description"] = "better".into();
+    let intent = json!({
+        "what": "describe", "kernel": "", "asked": " HEAD better", "subject": "the describe of run 1", "commit": null,
+        "steps": [
+            { "step": "decision", "run": 1, "decision": decision, "undone": [] },
+            { "step": "note", "commit": row.commit, "run": 1, "text": null },
+            { "step": "row", "emulated": false, "row": row, "change": { "describe": { "description": "better" } } }
+        ]
+    });
+    signed(Purpose::Intent, &intent.to_string())
 }
 
 fn row(at: usize) -> Row {

@@ -1,9 +1,9 @@
 //! Records and decisions that somebody else's lab wrote, or somebody changed: they are shown, and
 //! permit no decision.
 
-use crate::lab::{CommandOutput, Lab, finish, signed};
+use crate::lab::{CommandOutput, Lab, finish};
 use crate::stranger::every_command;
-use lab_core::store::signature::Purpose;
+use serde_json::Value;
 use std::fs;
 
 /// A repository with a run of this user's that is undecided.
@@ -173,21 +173,25 @@ fn an_unfinished_decision_that_came_with_a_folder_moves_no_head() {
         .read(".lab/runs/1/record.json")
         .replace("\"kernel.cu\"", "\"../other/kernel.cu\"");
     let own = lab.read(".lab/runs/1/record.json");
-    let intent = r#"{"what": "undo", "run": 1, "on_disk": null}"#;
+    let written: Value = serde_json::from_str(&lab.intent_of("undo")).unwrap();
+    let with = |key: &str, value: Value| {
+        let mut intent = written.clone();
+        intent[key] = value;
+        intent.to_string()
+    };
+    let mut unsigned = written.clone();
+    unsigned.as_object_mut().unwrap().remove("signature");
+    let intent = unsigned.to_string();
     let heads = || (lab.head(), lab.git("-C ../other rev-parse HEAD"));
     let before = heads();
     for (record, intent) in [
-        (&own, intent.as_bytes().to_vec()),
-        (
-            &own,
-            br#"{"what": "undo", "run": 1, "on_disk": null, "signature": "hmac-sha256:00"}"#
-                .to_vec(),
-        ),
-        (&kept, intent.as_bytes().to_vec()),
-        (&kept, signed(Purpose::Intent, intent)),
+        (&own, intent.clone()),
+        (&own, with("signature", "hmac-sha256:00".into())),
+        (&kept, intent.clone()),
+        (&own, with("kernel", "../other/kernel.cu".into())),
     ] {
         lab.write(".lab/runs/1/record.json", record);
-        lab.write(".lab/unfinished.json", intent);
+        lab.unfinished(&intent);
         for output in every_command(&lab) {
             assert!(
                 output.code != 0 || output.out.contains("kernel.cu"),
@@ -196,7 +200,7 @@ fn an_unfinished_decision_that_came_with_a_folder_moves_no_head() {
         }
         assert_eq!(heads(), before);
     }
-    lab.write(".lab/unfinished.json", intent);
+    lab.unfinished(&intent);
     lab.lab("undo")
         .is(1)
         .says("unfinished.json is foreign")

@@ -212,9 +212,19 @@ impl Lab {
         self.cache_home().join("lab")
     }
 
-    /// Writes `.lab/unfinished.json` as this user's lab leaves it when it ends halfway.
+    /// Writes `.lab/unfinished.json`, which a lab leaves that ends halfway.
     pub fn unfinished(&self, intent: &str) {
-        self.write(".lab/unfinished.json", signed(Purpose::Intent, intent));
+        self.write(".lab/unfinished.json", intent);
+    }
+
+    /// The intent that `lab ARGS` writes: from a copy of the repository, in which the command ends
+    /// where it changes the ledger.
+    pub fn intent_of(&self, args: &str) -> String {
+        self.sh(&format!(
+            "rm -rf ../copy && cp -r . ../copy && cd ../copy && rm results.tsv && mkfifo results.tsv && \"$LAB\" {args}"
+        ))
+        .is(1);
+        self.read("../copy/.lab/unfinished.json")
     }
 
     /// `lab ARGS`. Where Linux has no Landlock, kernels run in trusted folders only: a folder of

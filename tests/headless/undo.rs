@@ -274,7 +274,7 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
 
     // It had only said what it was about to do.
     let lab = kept();
-    lab.unfinished(r#"{"what": "undo", "run": 1, "on_disk": null}"#);
+    lab.unfinished(&lab.intent_of("undo"));
     lab.write("kernel.cu", "// next\n");
     lab.lab("run").is(0);
     lab.lab("discard -m 'of another run'").is(0);
@@ -286,9 +286,9 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
 
     // Meanwhile somebody built on it: nothing is undone.
     let lab = kept();
-    lab.unfinished(r#"{"what": "undo", "run": 1, "on_disk": null}"#);
+    lab.unfinished(&lab.intent_of("undo"));
     lab.git("commit -q --allow-empty -m more");
-    lab.lab("log").is(0).says("is left: a later commit");
+    lab.lab("log").is(0).says("is taken back: ");
     assert_eq!(
         (lab.git("log --format=%s"), lab.rows().len()),
         ("more\nbetter\nstart\n".into(), 1)
@@ -297,7 +297,7 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
     // Of a discard, with newer bytes on disk: they stay there.
     let lab = judged();
     lab.lab("discard -m worse").is(0);
-    lab.unfinished(r#"{"what": "undo", "run": 1, "on_disk": "of the old bytes"}"#);
+    lab.unfinished(&lab.intent_of("undo"));
     lab.write("kernel.cu", "// newer\n");
     lab.lab("log").is(0).says("is done");
     assert_eq!(
@@ -308,8 +308,8 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
     // The next lab is at another kernel: the bytes come back where they were.
     let lab = judged();
     lab.lab("discard -m worse").is(0);
-    lab.unfinished(r#"{"what": "undo", "run": 1, "on_disk": null}"#);
     std::fs::remove_file(lab.path("kernel.cu")).unwrap();
+    lab.unfinished(&lab.intent_of("undo kernel.cu"));
     lab.write("other.cu", "// another\n");
     lab.lab("log other.cu").is(0).says("is done");
     assert_eq!(lab.read("kernel.cu"), lab.read(".lab/runs/1/kernel.cu"));

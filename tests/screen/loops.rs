@@ -16,7 +16,8 @@ fn state(phase: &str) -> State {
     let turn = json!({
         "turn": 11, "outcome": "discarded", "why": "no gate failed, and it is 1.2 % slower", "run": 41, "answer_error": null,
         "command": "exit code 0", "seconds": 31.5, "output": ["done"],
-        "ignored": ["changed notes.txt", "changed Makefile"], "ignored_ref": "refs/lab/auto/11"
+        "ignored": ["changed notes.txt", "changed Makefile"], "ignored_ref": "refs/lab/auto/11",
+        "noticed": []
     });
     let counts = json!({
         "experiments": 40, "seconds": 7680.0, "cost": 2.5, "kept": 3, "discarded": 30, "crashed": 2, "left": 5, "known": 1,
@@ -27,7 +28,7 @@ fn state(phase: &str) -> State {
         "since": (noon() - SignedDuration::from_secs(34)).to_string(), "started": "2026-05-04T09:50:00Z",
         "budget": { "experiments": 200, "hours": 8.0, "cost": null },
         "counts": counts, "last_turn": turn, "candidate": null, "mending": null, "patch": null, "ended": null,
-        "plateau": false
+        "plateau": false, "older_kept": [], "cleaned": 0, "left": []
     }))
     .unwrap()
 }

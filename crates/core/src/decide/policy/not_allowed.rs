@@ -153,7 +153,7 @@ impl NotAllowed {
                 true => format!("{} includes a file by a macro", file(&outside.file)),
                 false => format!("{} is outside of the repository", file(&outside.include)),
             },
-            NotAllowed::Git(obstacle) => obstacle.hint().to_string(),
+            NotAllowed::Git(obstacle) => obstacle.hint(),
             NotAllowed::NoIncumbent { kernel } => format!("HEAD does not hold {}", file(kernel)),
             NotAllowed::IncumbentOnDisk { .. } | NotAllowed::IncumbentJudged { .. } => {
                 "the incumbent's own bytes".to_owned()
