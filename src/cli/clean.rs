@@ -16,20 +16,8 @@ struct CleanAnswer {
     packed: usize,
     /// Refs of the lab that are in one file now.
     packed_refs: usize,
-    before: ObjectsReport,
-    after: ObjectsReport,
-}
-
-#[derive(Serialize)]
-struct ObjectsReport {
-    loose: usize,
-    bytes: u64,
-}
-
-impl From<ObjectFiles> for ObjectsReport {
-    fn from(ObjectFiles { loose, bytes }: ObjectFiles) -> Self {
-        ObjectsReport { loose, bytes }
-    }
+    before: ObjectFiles,
+    after: ObjectFiles,
 }
 
 pub fn main(options: &JsonArg) -> Result<ExitCode> {
@@ -40,12 +28,11 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
     };
     let cleaned = repo::clean(&Repo::open(&project)?)?;
     if options.json {
-        let (before, after) = (cleaned.before.into(), cleaned.after.into());
         let answered = CleanAnswer {
             packed: cleaned.packed(),
             packed_refs,
-            before,
-            after,
+            before: cleaned.before,
+            after: cleaned.after,
         };
         return Ok(answer(Exit::Passed, answered));
     }

@@ -32,9 +32,8 @@ struct FetchAnswer<'a> {
 #[derive(Serialize)]
 struct FetchedReport<'a> {
     from: &'a str,
-    records: usize,
-    refs: usize,
-    folder: &'a str,
+    #[serde(flatten)]
+    fetched: &'a Fetched,
 }
 
 /// Exits with 1 if nothing was there to fetch.
@@ -49,7 +48,6 @@ pub fn main(options: &FetchArgs) -> Result<ExitCode> {
     )?;
     // Each fetched ref is a file of its own.
     let packed = decide::pack_many_refs(&project);
-    let is_empty = |fetched: &Fetched| fetched.refs + fetched.records == 0;
     let nothing = |from: &str| {
         format!(
             "{from} has neither commits nor records of experiments. In the clone that has them: `git push REMOTE refs/notes/lab \
@@ -57,26 +55,19 @@ pub fn main(options: &FetchArgs) -> Result<ExitCode> {
         )
     };
     if options.json.json {
-        if brought.iter().all(|(_, fetched)| is_empty(fetched)) {
+        if brought.iter().all(|(_, fetched)| fetched.is_empty()) {
             let texts: Vec<String> = brought.iter().map(|(from, _)| nothing(from)).collect();
             return Ok(failed(&texts.join("\n"), FAILED));
         }
-        let reports = brought.iter().map(|(from, fetched)| FetchedReport {
-            from,
-            records: fetched.records,
-            refs: fetched.refs,
-            folder: &fetched.folder,
-        });
-        return Ok(answer(
-            Exit::Passed,
-            FetchAnswer {
-                fetched: reports.collect(),
-            },
-        ));
+        let reports = brought
+            .iter()
+            .map(|(from, fetched)| FetchedReport { from, fetched });
+        let fetched = reports.collect();
+        return Ok(answer(Exit::Passed, FetchAnswer { fetched }));
     }
     let mut any = false;
     for (from, fetched) in &brought {
-        if is_empty(fetched) {
+        if fetched.is_empty() {
             say(&nothing(from));
             continue;
         }

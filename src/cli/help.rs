@@ -37,6 +37,7 @@ pub const PAGES: &[(&str, &str)] = &[
     ("export", include_str!("../../docs/export.md")),
     ("files", include_str!("../../docs/files.md")),
     ("first-session", include_str!("../../docs/first-session.md")),
+    ("formats", include_str!("../../docs/formats.md")),
     ("glossary", include_str!("../../docs/glossary.md")),
     ("json", include_str!("../../docs/json.md")),
     ("launches", include_str!("../../docs/launches.md")),

@@ -5,7 +5,7 @@
 //! commit, a branch or a hook that the command makes there changes neither a ref nor a setting of
 //! the user's. libgit2 writes the files, and it starts no filter program and no hook.
 
-use super::commit::{self, CommitFile};
+use super::commit::{self, CommitFile, mode_on_disk};
 use super::identity::any_signature;
 use super::{Repo, StoredCommit, checkout, durable, head_commit, head_ref, refs};
 use crate::disk::special_files;
@@ -19,7 +19,8 @@ use lab_system::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::Metadata;
-use std::os::unix::ffi::OsStrExt;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -74,57 +75,57 @@ impl AgentTree {
         turn: u64,
         kernel: Option<&[u8]>,
     ) -> Result<AgentTree> {
-        let what = || format!("cannot prepare the work tree {}", path.display());
         let head = head_commit(&repo.git)?.context("HEAD is on no commit")?;
-        let base = head.id();
+        let bytes = match kernel {
+            Some(bytes) => bytes.to_vec(),
+            None => checkout::bytes_of(repo, project, &head.id().to_string())?,
+        };
+        let tree = AgentTree::new(project, path, head.id());
+        tree.fill(repo, turn, &bytes)
+            .with_context(|| format!("cannot prepare the work tree {}", path.display()))
+    }
+
+    fn new(project: &Project, path: &Path, base: Oid) -> AgentTree {
+        AgentTree {
+            root: Root::new(path),
+            kernel: project.kernel_name.clone(),
+            base,
+            before: BTreeMap::new(),
+            refs: refs::turns_folder(project),
+        }
+    }
+
+    /// Makes the folder with the repository and the files.
+    fn fill(mut self, repo: &Repo, turn: u64, kernel: &[u8]) -> Result<AgentTree> {
+        let path = self.root.path();
         let parent = Root::new(path.parent().unwrap_or(path));
-        let root = Root::new(path);
-        AgentTree::forget(path).with_context(what)?;
+        AgentTree::forget(path)?;
         match clear(&parent, path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(error).with_context(what);
-            }
-            _ => parent.create_dir_all(path).with_context(what)?,
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+            _ => parent.create_dir_all(path)?,
         }
         let mut options = RepositoryInitOptions::new();
         options.no_reinit(true).external_template(false);
-        Repository::init_opts(path, &options).with_context(what)?;
-        let objects = repo.git.commondir().join("objects");
-        let mut line = objects
-            .canonicalize()
-            .with_context(what)?
-            .as_os_str()
-            .as_bytes()
-            .to_vec();
-        line.push(b'\n');
-        write(&root, Path::new(".git/objects/info/alternates"), &line).with_context(what)?;
+        Repository::init_opts(path, &options)?;
+        let objects = repo.git.commondir().join("objects").canonicalize()?;
+        let line = [objects.as_os_str().as_bytes(), b"\n"].concat();
+        write(&self.root, Path::new(".git/objects/info/alternates"), &line)?;
         // Without this file git takes the missing parents of a shallow clone for damage.
         if let Ok(shallow) = Root::new(repo.git.commondir()).read(Path::new("shallow"), SIZE_LIMIT)
         {
-            write(&root, Path::new(".git/shallow"), &shallow).with_context(what)?;
+            write(&self.root, Path::new(".git/shallow"), &shallow)?;
         }
-        let own = Repo::at(path).with_context(what)?.git;
-        own.set_head_detached(base).with_context(what)?;
-        own.checkout_head(Some(CheckoutBuilder::new().force()))
-            .with_context(what)?;
-        let bytes = match kernel {
-            Some(bytes) => bytes.to_vec(),
-            None => checkout::bytes_of(repo, project, &base.to_string())?,
-        };
-        let kernel = project.kernel_name.clone();
-        write(&root, Path::new(&kernel), &bytes).with_context(what)?;
-        write(&parent, &note(path), format!("{base} {turn}").as_bytes()).with_context(what)?;
-        let mut before = BTreeMap::new();
+        let own = Repo::at(path)?.git;
+        own.set_head_detached(self.base)?;
+        own.checkout_head(Some(CheckoutBuilder::new().force()))?;
+        write(&self.root, Path::new(&self.kernel), kernel)?;
+        let noted = format!("{} {turn}", self.base);
+        write(&parent, &note(path), noted.as_bytes())?;
+        let before = &mut self.before;
         walk(path, Path::new(""), &mut |file, found| {
             before.insert(file.to_owned(), stamp(found));
         });
-        Ok(AgentTree {
-            root,
-            kernel,
-            base,
-            before,
-            refs: refs::turns_folder(project),
-        })
+        Ok(self)
     }
 
     /// The work tree of a turn that did not end in the folder `path`, with the turn; `None` if
@@ -159,24 +160,15 @@ impl AgentTree {
                 }
                 git2::TreeWalkResult::Ok
             })?;
-        let (root, kernel) = (Root::new(path), project.kernel_name.clone());
-        Ok(Some((
-            AgentTree {
-                root,
-                kernel,
-                base: commit.id(),
-                before,
-                refs: refs::turns_folder(project),
-            },
-            turn,
-        )))
+        let tree = AgentTree::new(project, path, commit.id());
+        Ok(Some((AgentTree { before, ..tree }, turn)))
     }
 
     /// Notes that the turn of the work tree in the folder `path` has ended: [`AgentTree::find`]
     /// does not find it any more.
-    pub fn forget(path: &Path) -> std::io::Result<()> {
+    pub fn forget(path: &Path) -> io::Result<()> {
         match Root::new(path.parent().unwrap_or(path)).remove_file(&note(path)) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             removed => removed,
         }
     }
@@ -192,9 +184,9 @@ impl AgentTree {
     }
 
     /// The kernel's bytes as the command left them. The error says why they are not taken.
-    pub fn read_kernel(&self) -> std::io::Result<Vec<u8>> {
+    pub fn read_kernel(&self) -> io::Result<Vec<u8>> {
         if !is_folder(self.path()) {
-            return Err(std::io::Error::other("the command replaced its work tree"));
+            return Err(io::Error::other("the command replaced its work tree"));
         }
         self.root.read(Path::new(&self.kernel), SIZE_LIMIT)
     }
@@ -261,8 +253,7 @@ impl AgentTree {
             found.lines.join("\n")
         );
         let id = commit::write(repo, &parents, &files, [&who, &who], &message)?;
-        let stored = StoredCommit::below(repo, &self.refs, RunId(turn), id);
-        refs::name_commit(repo, &stored, "lab auto")?;
+        let stored = refs::store(repo, &self.refs, RunId(turn), id, "lab auto")?;
         found.kept = Some(stored);
         Ok(found)
     }
@@ -280,24 +271,10 @@ impl AgentTree {
         if count >= KEPT_FILES {
             return Err(format!("more than {KEPT_FILES} files"));
         }
-        let (content, mode) = if metadata.is_symlink() {
-            let target =
-                std::fs::read_link(self.path().join(file)).map_err(|error| error.to_string())?;
-            (target.as_os_str().as_bytes().to_vec(), FileMode::Link)
-        } else {
-            let content = self
-                .root
-                .read(file, SIZE_LIMIT)
-                .map_err(|error| error.to_string())?;
-            let executable = metadata.permissions().mode() & 0o100 != 0;
-            (
-                content,
-                if executable {
-                    FileMode::BlobExecutable
-                } else {
-                    FileMode::Blob
-                },
-            )
+        let content = content(&self.root, file, metadata).map_err(|error| error.to_string())?;
+        let mode = match metadata.is_symlink() {
+            true => FileMode::Link,
+            false => mode_on_disk(&self.path().join(file)),
         };
         // No byte of a kernel is left out.
         if file != Path::new(&self.kernel) {
@@ -360,9 +337,9 @@ fn is_folder(path: &Path) -> bool {
 
 /// Removes a folder. Commands leave folders without write permission, as Go's module cache has:
 /// those get it first.
-fn clear(parent: &Root, path: &Path) -> std::io::Result<()> {
+fn clear(parent: &Root, path: &Path) -> io::Result<()> {
     match parent.remove_dir_all(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied && is_folder(path) => {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && is_folder(path) => {
             make_writable(path);
             parent.remove_dir_all(path)
         }
@@ -383,7 +360,7 @@ fn make_writable(folder: &Path) {
 
 /// Writes a file without waiting for the disk, as git writes the tree's other files: after a power
 /// failure the turn begins anew.
-fn write(root: &Root, file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn write(root: &Root, file: &Path, bytes: &[u8]) -> io::Result<()> {
     root.replace_with(file, |out| out.write_all(bytes))
 }
 
@@ -395,18 +372,25 @@ fn note(path: &Path) -> PathBuf {
 /// Whether a file of the tree `path` has the bytes of a blob, as they are in git or as git puts
 /// them on disk.
 fn is_as_in(repo: &Repo, path: &Path, file: &Path, found: &Metadata, blob: Oid) -> bool {
-    let bytes = if found.is_symlink() {
-        std::fs::read_link(path.join(file)).map(|target| target.as_os_str().as_bytes().to_vec())
-    } else {
-        Root::new(path).read(file, SIZE_LIMIT)
+    let Ok(bytes) = content(&Root::new(path), file, found) else {
+        return false;
     };
-    let Ok(bytes) = bytes else { return false };
     let as_stored = || {
         file.to_str()
             .and_then(|name| super::filters::id(repo, name, &bytes).ok())
     };
     Oid::hash_object(ObjectType::Blob, &bytes).is_ok_and(|id| id == blob)
         || as_stored() == Some(blob)
+}
+
+/// The bytes of a file, or the target of a link.
+fn content(root: &Root, file: &Path, found: &Metadata) -> io::Result<Vec<u8>> {
+    match found.is_symlink() {
+        true => Ok(std::fs::read_link(root.path().join(file))?
+            .into_os_string()
+            .into_vec()),
+        false => root.read(file, SIZE_LIMIT),
+    }
 }
 
 /// Copies a commit or a tree with all that it names. Adds what was not there to `copied`.

@@ -1,6 +1,6 @@
 //! Puts the kernel of a commit on disk, in one step.
 
-use super::link::refuse_link;
+use super::commit::refuse_link;
 use crate::inputs::InputFiles;
 use crate::repo::{Project, Repo, blob_in, blob_in_head, exact, find, index, renames};
 use anyhow::{Context, Result, bail};

@@ -7,12 +7,13 @@ use super::Repo;
 use super::git_program::GitProgram;
 use crate::disk::space;
 use anyhow::Result;
+use serde::Serialize;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// What git's objects take on disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ObjectFiles {
     /// Files of one object each.
     pub loose: usize,

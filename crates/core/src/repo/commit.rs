@@ -7,7 +7,6 @@
 use super::folder_programs::by_program;
 use super::history::introduced;
 use super::identity::{author, committer};
-use super::link::refuse_link;
 use crate::repo::{Project, Repo, blob_in, durable, filters, head_commit, head_ref, verify_write};
 use anyhow::{Context, Result, anyhow, bail};
 use git2::build::TreeUpdateBuilder;
@@ -124,6 +123,17 @@ pub fn prepare_rules(
     let head = head_commit(&repo.git)?;
     let files = all_stored(repo, project, head.as_ref(), files)?;
     prepare(repo, head.as_ref(), files, message)
+}
+
+/// Refuses a kernel that git holds as a link: a commit would have to change another file.
+pub(super) fn refuse_link(project: &Project, mode: i32) -> Result<()> {
+    if mode == i32::from(FileMode::Link) {
+        let name = &project.kernel_name;
+        bail!(
+            "git holds {name} as a link: name the file that it points to (`kernel` in lab.toml, or `lab run PATH`)"
+        );
+    }
+    Ok(())
 }
 
 fn all_stored(

@@ -9,6 +9,7 @@ use crate::disk::space;
 use anyhow::{Context, Result, bail};
 use git2::ObjectType;
 use lab_system::root::{Access, Root};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -115,14 +116,21 @@ pub fn remotes(repo: &Repo) -> Vec<String> {
 }
 
 /// What a fetch brought.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fetched {
-    /// The folder of refs that it wrote.
-    pub folder: String,
+    /// Records of experiments in the folder.
+    pub records: usize,
     /// Refs of commits and bytes in it.
     pub refs: usize,
-    /// Records of experiments in it.
-    pub records: usize,
+    /// The folder of refs that it wrote.
+    pub folder: String,
+}
+
+impl Fetched {
+    /// Whether nothing was there to fetch.
+    pub fn is_empty(&self) -> bool {
+        self.refs + self.records == 0
+    }
 }
 
 /// Fetches branches, notes and `refs/lab/` from a bundle, a remote or another repository into
@@ -179,8 +187,8 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
         .count();
     let records = Notes::in_folder(&fresh, &folder).len();
     Ok(Fetched {
-        folder,
-        refs,
         records,
+        refs,
+        folder,
     })
 }

@@ -8,16 +8,17 @@ use git2::{Commit, Oid, Tree, TreeEntry, TreeWalkMode, TreeWalkResult};
 /// looks at 10,000 commits.
 pub(super) fn introduced(head: Commit, name: &str, blob: Oid) -> Oid {
     const FAR: usize = 10_000;
-    let mut holder = head;
-    for _ in 0..FAR {
-        match holder.parent(0) {
-            Ok(parent) if blob_in(&parent, name).is_some_and(|(id, _)| id == blob) => {
-                holder = parent;
-            }
-            _ => break,
-        }
-    }
-    holder.id()
+    let id = head.id();
+    first_parents(head)
+        .take(FAR)
+        .take_while(|commit| blob_in(commit, name).is_some_and(|(id, _)| id == blob))
+        .last()
+        .map_or(id, |commit| commit.id())
+}
+
+/// A commit, its first parent, the first parent of that, …
+pub(super) fn first_parents(commit: Commit<'_>) -> impl Iterator<Item = Commit<'_>> {
+    std::iter::successors(Some(commit), |commit| commit.parent(0).ok())
 }
 
 /// The tree of a commit's first parent; `None` for a commit without parents.

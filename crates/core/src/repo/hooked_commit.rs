@@ -7,6 +7,7 @@
 use super::branch::Move;
 use super::folder_programs::by_program;
 use super::git_program::GitProgram;
+use super::history::first_parents;
 use super::ref_update::set;
 use super::{CommitFile, Repo, blob_in, durable, head_commit, locks, log, short, verify_write};
 use crate::project::Project;
@@ -119,26 +120,21 @@ fn find(repo: &Repo, head: Option<Oid>, files: &[CommitFile], message: &str) -> 
     if Some(tip.id()) == head {
         return Ok(Found::Nothing);
     }
-    let mut at = tip.clone();
-    for _ in 0..FAR {
-        let parent = at.parent(0).ok();
-        if parent.as_ref().map(Commit::id) == head {
-            if locks::is_made_of(repo, at.id(), head, files) {
-                return Ok(Found::Made(at.id()));
-            }
-            if at.id() == tip.id() && message.lines().next() == Some(log::subject(&at).as_str()) {
-                return Ok(Found::Changed(at.id()));
-            }
+    let next = first_parents(tip.clone())
+        .take(FAR)
+        .find(|commit| commit.parent_id(0).ok() == head);
+    Ok(match next.as_ref().map(Commit::id) {
+        Some(next) if locks::is_made_of(repo, next, head, files) => Found::Made(next),
+        Some(next)
+            if next == tip.id() && message.lines().next() == Some(log::subject(&tip).as_str()) =>
+        {
+            Found::Changed(next)
         }
-        match parent {
-            Some(parent) => at = parent,
-            None => break,
-        }
-    }
-    Ok(Found::Elsewhere(format!(
-        "HEAD is at {} by now",
-        short(&tip.id().to_string())
-    )))
+        _ => Found::Elsewhere(format!(
+            "HEAD is at {} by now",
+            short(&tip.id().to_string())
+        )),
+    })
 }
 
 /// Reads the commit back. The branch must not stay at a commit that cannot be read.

@@ -1,5 +1,6 @@
 //! The log of HEAD, and kernels and their changes as text.
 
+use super::history::first_parents;
 use crate::inputs;
 use crate::message::Trailer;
 use crate::repo::{
@@ -60,16 +61,12 @@ pub fn log_page(
     limit: usize,
 ) -> Result<Vec<LogEntry>> {
     let git = &repo.git;
-    let mut next = match after {
+    let first = match after {
         Some(id) => find(git, id)?.parent(0).ok(),
         None => head_commit(git)?,
     };
-    let mut entries = Vec::new();
-    while let Some(commit) = next.filter(|_| entries.len() < limit) {
-        entries.push(entry(&commit, marks));
-        next = commit.parent(0).ok();
-    }
-    Ok(entries)
+    let commits = first.into_iter().flat_map(first_parents).take(limit);
+    Ok(commits.map(|commit| entry(&commit, marks)).collect())
 }
 
 pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {

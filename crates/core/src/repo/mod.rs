@@ -28,7 +28,6 @@ mod identity;
 mod incumbent;
 mod index;
 mod lane_tree;
-mod link;
 mod locks;
 mod log;
 mod names;

@@ -91,9 +91,8 @@ fn place(tree: &Tree, id: &str, moved: &mut Vec<CommitFile>) -> String {
 /// The notes of a repository, which may have none: its own, and those that were fetched from
 /// others.
 pub struct Notes<'r> {
-    /// `None` if there are no notes at all.
-    repo: Option<&'r Repo>,
-    /// The refs of the notes, the repository's own first.
+    repo: &'r Repo,
+    /// The refs of the notes, the repository's own first. Empty if there are no notes at all.
     refs: Vec<String>,
     /// The commits that have a note, sorted; listed when somebody asks.
     noted: OnceCell<Vec<Oid>>,
@@ -102,13 +101,8 @@ pub struct Notes<'r> {
 impl<'r> Notes<'r> {
     /// The notes as they are now.
     pub fn of(repo: &'r Repo) -> Self {
-        let mut refs = Vec::new();
-        refs.extend(
-            repo.git
-                .find_reference(NOTES)
-                .is_ok()
-                .then(|| NOTES.to_owned()),
-        );
+        let has_own = repo.git.find_reference(NOTES).is_ok();
+        let mut refs = Vec::from_iter(has_own.then(|| NOTES.to_owned()));
         if repo.has_refs_in(&["refs/lab/fetched/"]) {
             let fetched = repo
                 .git
@@ -118,8 +112,12 @@ impl<'r> Notes<'r> {
                 .flatten();
             refs.extend(fetched.filter_map(|name| name.name().ok().map(str::to_owned)));
         }
+        Notes::in_refs(repo, refs)
+    }
+
+    fn in_refs(repo: &'r Repo, refs: Vec<String>) -> Self {
         Notes {
-            repo: Some(repo).filter(|_| !refs.is_empty()),
+            repo,
             refs,
             noted: OnceCell::new(),
         }
@@ -127,27 +125,23 @@ impl<'r> Notes<'r> {
 
     /// The commits that have a note in what was fetched into this folder of refs, sorted.
     pub(super) fn in_folder(repo: &'r Repo, folder: &str) -> Vec<Oid> {
-        Notes {
-            repo: Some(repo),
-            refs: vec![format!("{folder}/notes/lab")],
-            noted: OnceCell::new(),
-        }
-        .list()
+        Notes::in_refs(repo, vec![format!("{folder}/notes/lab")]).list()
     }
 
     /// Ids of the commits that hold the notes: as long as they are the same, so are the notes.
     pub fn tip(&self) -> Option<String> {
-        let git = &self.repo?.git;
+        let git = &self.repo.git;
         let tips = self
             .refs
             .iter()
             .filter_map(|name| Some(git.refname_to_id(name).ok()?.to_string()));
-        Some(tips.collect::<Vec<_>>().join(" "))
+        let tips: Vec<String> = tips.collect();
+        (!tips.is_empty()).then(|| tips.join(" "))
     }
 
     /// The note of a commit, if it has one.
     pub fn note(&self, commit: &str) -> Option<String> {
-        self.read(find(&self.repo?.git, commit).ok()?.id())
+        self.read(find(&self.repo.git, commit).ok()?.id())
     }
 
     /// The note of the commit with this short id, for callers that ask for many. The first call
@@ -158,7 +152,7 @@ impl<'r> Notes<'r> {
     }
 
     fn read(&self, commit: Oid) -> Option<String> {
-        let git = &self.repo?.git;
+        let git = &self.repo.git;
         let note = self
             .refs
             .iter()
@@ -167,17 +161,15 @@ impl<'r> Notes<'r> {
     }
 
     fn list(&self) -> Vec<Oid> {
-        let mut noted = Vec::new();
-        for name in &self.refs {
-            let notes = self.repo.and_then(|repo| repo.git.notes(Some(name)).ok());
-            noted.extend(
-                notes
-                    .into_iter()
-                    .flatten()
-                    .flatten()
-                    .map(|(_, commit)| commit),
-            );
-        }
+        let notes = self
+            .refs
+            .iter()
+            .filter_map(|name| self.repo.git.notes(Some(name)).ok());
+        let mut noted: Vec<Oid> = notes
+            .flatten()
+            .flatten()
+            .map(|(_, commit)| commit)
+            .collect();
         noted.sort_unstable();
         noted.dedup();
         noted
@@ -186,11 +178,8 @@ impl<'r> Notes<'r> {
 
 /// The note of the commit that brought the incumbent.
 pub fn incumbent_note(repo: &Repo, project: &Project) -> Option<String> {
-    let git = &repo.git;
-    let head = head_commit(git).ok()??;
+    let head = head_commit(&repo.git).ok()??;
     let (blob, _) = blob_in(&head, &project.kernel_name)?;
-    let note = git
-        .find_note(Some(NOTES), introduced(head, &project.kernel_name, blob))
-        .ok()?;
-    note.message().ok().map(str::to_owned)
+    let commit = introduced(head, &project.kernel_name, blob);
+    Notes::in_refs(repo, vec![NOTES.to_owned()]).read(commit)
 }

@@ -38,17 +38,26 @@ pub fn prepare_discarded(
     message: &str,
 ) -> Result<StoredCommit> {
     let commit = commit_without_branch(repo, project, bytes, message)?;
-    Ok(StoredCommit::below(repo, "discarded", run, commit))
+    Ok(StoredCommit {
+        reference: free_name(repo, "discarded", run, commit),
+        id: commit.to_string(),
+    })
 }
 
-impl StoredCommit {
-    /// A commit with the ref that it is to get, [`free_name`].
-    pub(super) fn below(repo: &Repo, folder: &str, run: RunId, commit: Oid) -> StoredCommit {
-        StoredCommit {
-            id: commit.to_string(),
-            reference: free_name(repo, folder, run, commit),
-        }
-    }
+/// Gives a commit the ref `refs/lab/FOLDER/NUMBER`, or a further number: see [`free_name`].
+pub(super) fn store(
+    repo: &Repo,
+    folder: &str,
+    number: RunId,
+    commit: Oid,
+    why: &str,
+) -> Result<StoredCommit> {
+    let stored = StoredCommit {
+        reference: free_name(repo, folder, number, commit),
+        id: commit.to_string(),
+    };
+    name_commit(repo, &stored, why)?;
+    Ok(stored)
 }
 
 /// Stores the bytes of a run that was left to a person, with what was said of it, under
@@ -71,8 +80,7 @@ pub fn name_left(
         return Ok(());
     }
     let commit = commit_without_branch(repo, project, bytes, message)?;
-    let stored = StoredCommit::below(repo, "left", run, commit);
-    name_commit(repo, &stored, "lab auto: left to a person")
+    store(repo, "left", run, commit, "lab auto: left to a person").map(drop)
 }
 
 /// Stores the kernel of a turn of `lab auto` that was ended before its decision, under
@@ -81,9 +89,8 @@ pub fn name_left(
 pub fn name_turn(repo: &Repo, project: &Project, turn: u64, bytes: &[u8]) -> Result<StoredCommit> {
     let message = format!("lab auto: the kernel of turn {turn}, which a person ended");
     let commit = commit_without_branch(repo, project, bytes, &message)?;
-    let stored = StoredCommit::below(repo, &turns_folder(project), RunId(turn), commit);
-    name_commit(repo, &stored, "lab auto: a person ended the turn")?;
-    Ok(stored)
+    let why = "lab auto: a person ended the turn";
+    store(repo, &turns_folder(project), RunId(turn), commit, why)
 }
 
 /// The folder below `refs/lab` for what the command of the project's loop changed. Lanes count

@@ -1,11 +1,11 @@
 //! The names that a kernel had before its folder was renamed, as git's history tells.
 
-use super::history::{changed_paths, find_path};
+use super::history::{changed_paths, find_path, first_parents};
 use super::{Repo, blob_in, blob_in_head, find, head_commit, head_holds, in_head, index};
 use crate::inputs::SIZE_LIMIT;
 use crate::project::Project;
 use crate::project::kernel_file::NAMES;
-use git2::{Commit, Delta, DiffFindOptions, DiffOptions, Repository, Sort};
+use git2::{Commit, Delta, DiffFindOptions, DiffOptions, Repository};
 use lab_protocol::Language;
 use std::path::Path;
 
@@ -136,15 +136,8 @@ fn renamed(
     is_it: impl Fn(&Commit, &Commit) -> bool,
     wanted: impl Fn(&str, &str) -> bool,
 ) -> Option<(String, String)> {
-    let mut walk = git.revwalk().ok()?;
-    walk.set_sorting(Sort::TOPOLOGICAL).ok()?;
-    walk.simplify_first_parent().ok()?;
-    walk.push_head().ok()?;
-    for id in walk.take(COMMITS).flatten() {
-        let commit = git.find_commit(id).ok()?;
-        let Ok(parent) = commit.parent(0) else {
-            continue;
-        };
+    for commit in first_parents(head_commit(git).ok()??).take(COMMITS) {
+        let parent = commit.parent(0).ok()?;
         if is_it(&commit, &parent) {
             return rename_in(git, &parent, &commit, wanted);
         }
