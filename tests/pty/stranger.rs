@@ -93,7 +93,8 @@ fn an_unfinished_decision_that_came_with_the_folder_is_named_and_the_screen_open
     fs::create_dir_all(bench.repo().join(".lab")).unwrap();
     fs::write(
         bench.repo().join(".lab/unfinished.json"),
-        r#"{"what": "undo", "run": 1, "on_disk": null}"#,
+        r#"{"version": 1, "what": "undo", "kernel": "kernel.cu", "asked": "", "subject": "the undo of run 1",
+            "commit": null, "steps": []}"#,
     )
     .unwrap();
     let mut lab = bench.open();
