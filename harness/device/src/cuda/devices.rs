@@ -43,10 +43,8 @@ pub fn version() -> Result<(u32, u32), DeviceError> {
     present()?;
     let mut version = 0;
     // SAFETY: `version` is a live integer to write to.
-    check(
-        unsafe { ffi::cuDriverGetVersion(&mut version) },
-        "ask the driver for its version",
-    )?;
+    let code = unsafe { ffi::cuDriverGetVersion(&mut version) };
+    check(code, "ask the driver for its version")?;
     Ok((version as u32 / 1000, version as u32 % 1000 / 10))
 }
 
@@ -55,10 +53,8 @@ pub fn devices() -> Result<Vec<String>, DeviceError> {
     initialise()?;
     let mut count = 0;
     // SAFETY: `count` is a live integer to write to.
-    check(
-        unsafe { ffi::cuDeviceGetCount(&mut count) },
-        "count the CUDA devices",
-    )?;
+    let code = unsafe { ffi::cuDeviceGetCount(&mut count) };
+    check(code, "count the CUDA devices")?;
     (0..count).map(|ordinal| name(device(ordinal)?)).collect()
 }
 
@@ -73,10 +69,8 @@ pub fn uuids() -> Result<Vec<String>, DeviceError> {
 pub fn device(ordinal: c_int) -> Result<sys::CUdevice, DeviceError> {
     let mut device = 0;
     // SAFETY: `device` is a live handle to write to.
-    check(
-        unsafe { ffi::cuDeviceGet(&mut device, ordinal) },
-        &format!("find the device cuda:{ordinal}"),
-    )?;
+    let code = unsafe { ffi::cuDeviceGet(&mut device, ordinal) };
+    check(code, &format!("find the device cuda:{ordinal}"))?;
     Ok(device)
 }
 
@@ -94,10 +88,8 @@ fn name(device: sys::CUdevice) -> Result<String, DeviceError> {
 pub fn uuid(device: sys::CUdevice) -> Result<String, DeviceError> {
     let mut uuid = sys::CUuuid { bytes: [0; 16] };
     // SAFETY: `uuid` is a live struct to write to.
-    check(
-        unsafe { ffi::cuDeviceGetUuid_v2(&mut uuid, device) },
-        "ask for the device's identifier",
-    )?;
+    let code = unsafe { ffi::cuDeviceGetUuid_v2(&mut uuid, device) };
+    check(code, "ask for the device's identifier")?;
     Ok(format_uuid(&uuid.bytes.map(|b| b as u8)))
 }
 

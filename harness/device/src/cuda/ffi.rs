@@ -186,9 +186,7 @@ mod tests {
     fn a_function_that_the_driver_lacks_returns_an_error_code() {
         functions! { cuNoDriverHasThisFunction(a: c_int); }
         // SAFETY: no library has a function of this name, so none is called.
-        assert_eq!(
-            unsafe { cuNoDriverHasThisFunction(0) },
-            CUDA_ERROR_NOT_SUPPORTED
-        );
+        let code = unsafe { cuNoDriverHasThisFunction(0) };
+        assert_eq!(code, CUDA_ERROR_NOT_SUPPORTED);
     }
 }

@@ -5,6 +5,7 @@ use super::block::Block;
 use super::{Worker, race_hooks, report};
 use crate::cpu::abi::Thread;
 use crate::cpu::launch::{FailureRank, GridWait, Launch};
+use crate::cpu::races::RaceDetector;
 use std::sync::atomic::Ordering;
 
 /// Takes the next thread to run, which is then no longer ready. Null where nothing is left to run,
@@ -101,7 +102,7 @@ unsafe fn begin_next_block(block: *mut Block, launch: &Launch) -> bool {
     // SAFETY: the caller promises a block of this OS thread's worker. No coroutine refers to its
     // threads any more.
     unsafe {
-        race_hooks::tell(block, |races, index| races.block_ended(index));
+        race_hooks::tell(block, RaceDetector::block_ended);
         (*block).begin(linear, launch.order);
         race_hooks::begin(block);
     }

@@ -51,10 +51,8 @@ impl CudaDriver {
         self.check_steps(steps, flush)?;
         let graph = self.capture(flush, steps, &action)?;
         // SAFETY: graph and stream are live and belong to the context that is current.
-        check(
-            unsafe { ffi::cuGraphLaunch(graph.executable, self.stream) },
-            &action,
-        )?;
+        let code = unsafe { ffi::cuGraphLaunch(graph.executable, self.stream) };
+        check(code, &action)?;
         self.finish(&action)
     }
 
@@ -103,15 +101,11 @@ impl CudaDriver {
             (None, None) => {}
         }
         // SAFETY: event and stream are live and belong to the context that is current.
-        check(
-            unsafe { ffi::cuEventRecordWithFlags(self.started, self.stream, EXTERNAL) },
-            action,
-        )?;
+        let code = unsafe { ffi::cuEventRecordWithFlags(self.started, self.stream, EXTERNAL) };
+        check(code, action)?;
         self.submit_steps(steps, action)?;
         // SAFETY: as above.
-        check(
-            unsafe { ffi::cuEventRecordWithFlags(self.ended, self.stream, EXTERNAL) },
-            action,
-        )
+        let code = unsafe { ffi::cuEventRecordWithFlags(self.ended, self.stream, EXTERNAL) };
+        check(code, action)
     }
 }

@@ -192,16 +192,12 @@ impl CudaDriver {
         submit: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<f64, DeviceError> {
         // SAFETY: event and stream are live and belong to the context that is current.
-        check(
-            unsafe { ffi::cuEventRecord(self.started, self.stream) },
-            action,
-        )?;
+        let code = unsafe { ffi::cuEventRecord(self.started, self.stream) };
+        check(code, action)?;
         submit()?;
         // SAFETY: as above.
-        check(
-            unsafe { ffi::cuEventRecord(self.ended, self.stream) },
-            action,
-        )?;
+        let code = unsafe { ffi::cuEventRecord(self.ended, self.stream) };
+        check(code, action)?;
         self.finish(action)
     }
 

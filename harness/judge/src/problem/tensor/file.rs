@@ -2,6 +2,7 @@
 
 mod cases;
 mod given;
+mod identifier;
 mod names;
 mod peers;
 pub mod text;
@@ -15,9 +16,10 @@ use super::values_text::NpyFiles;
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::problem::key_error::{KeyError, toml_error};
+pub use identifier::PYTHON_WORDS;
+use identifier::is_identifier;
 use lab_protocol::When;
-pub use names::PYTHON_WORDS;
-use names::{KEYWORDS, SIZE_OF_T, is_identifier};
+use names::{KEYWORDS, SIZE_OF_T};
 use peers::PeersOf;
 use std::path::Path;
 use text::{ExtentText, ProblemFile, TensorText};

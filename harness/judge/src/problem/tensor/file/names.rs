@@ -1,6 +1,7 @@
 //! Which names the dimensions, tensors and scalars of a problem.toml may have.
 
 use super::super::spec::TensorRole;
+use super::identifier::is_identifier;
 use super::text::{ProblemFile, TensorText};
 use crate::problem::key_error::KeyError;
 
@@ -146,52 +147,4 @@ pub const KEYWORDS: [&str; 92] = [
     "while",
     "xor",
     "xor_eq",
-];
-
-pub fn is_identifier(name: &str) -> bool {
-    let mut letters = name.bytes();
-    letters
-        .next()
-        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
-        && letters.all(|b| b.is_ascii_alphanumeric() || b == b'_')
-}
-
-/// The words of Python that name nothing else.
-pub const PYTHON_WORDS: [&str; 36] = [
-    "False",
-    "None",
-    "True",
-    "__debug__",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
 ];

@@ -1,6 +1,6 @@
 //! `[[peer]]`: other implementations of the problem that the kernel is timed beside.
 
-use super::names::{PYTHON_WORDS, is_identifier};
+use super::identifier::{PYTHON_WORDS, is_identifier};
 use crate::dtype::Dtype;
 use crate::problem::key_error::KeyError;
 use crate::problem::peer::PeerSpec;
