@@ -281,7 +281,6 @@ impl<'a> Announced<'a> {
                 && r.start.kernel == candidate.start.kernel
                 && r.command == candidate.command
                 && !r.start.is_check()
-                && !r.is_foreign()
                 && r.device == candidate.device
                 && passed
         };
@@ -299,7 +298,8 @@ impl<'a> Announced<'a> {
         let runs = index.newest_of_blob(&blob).filter(|summary| near(summary));
         let local = runs
             .filter_map(|summary| self.store.read(summary.id).ok())
-            .find(same);
+            // A note carries no signature. A record without one does not count.
+            .find(|record| !record.is_foreign() && same(record));
         Ok(local.or_else(noted))
     }
 }
