@@ -22,7 +22,6 @@ use ratatui::prelude::*;
 const BAR: u64 = 16;
 
 /// What the head and the verdict show.
-#[derive(Clone, Copy)]
 pub(super) struct Banner<'a> {
     model: &'a Model,
 }

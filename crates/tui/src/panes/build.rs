@@ -64,7 +64,7 @@ fn extents(words: &str) -> &str {
 fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let mut out = Vec::new();
     let mut tell = |name, value: Option<String>| out.extend(value.map(|value| (name, value)));
-    let words = |key| report.value(key).map(|value| printable(value));
+    let words = |key| report.value(key).map(printable);
     let bytes = |key| report.number(key).map(format::bytes);
     let reused = report
         .value("build_s")
@@ -96,10 +96,7 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         "static shared",
         bytes("shared_bytes").map(|b| format!("{b} a block")),
     );
-    tell(
-        "built for",
-        report.built_for().map(|target| printable(target)),
-    );
+    tell("built for", report.built_for().map(printable));
     let launches = report.launches();
     let is_list = launches.iter().any(|launch| launch.entry.is_some());
     for launch in &launches {

@@ -95,7 +95,7 @@ fn detail<'a>(entry: &'a LogEntry, data: ScreenData) -> Line<'a> {
         );
         parts.push(format!("{} {}", format::count(value), objective.unit()));
         parts.push(format!("kernel {} µs", format::count(row.kernel_us)));
-        parts.extend(experiment.device.as_deref().map(|d| printable(d)));
+        parts.extend(experiment.device.as_deref().map(printable));
     }
     Line::styled(pad(&parts.join(" · "), 200), quiet)
 }

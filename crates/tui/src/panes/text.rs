@@ -51,18 +51,6 @@ impl Panes {
         }
     }
 
-    fn hint(&self, pane: Pane, data: ScreenData, columns: usize) -> Lines {
-        let text = match pane {
-            Pane::Build => "the compiler's figures are shown here after a build",
-            Pane::Commit => "select a commit",
-            Pane::Verdicts => "the newest verdicts are shown here",
-            Pane::Command => "the output of the loop's command is shown here",
-            Pane::Edit => return loops::edit::nothing(data, columns),
-            _ => return Vec::new(),
-        };
-        vec![Line::styled(text, data.theme().quiet())]
-    }
-
     pub(super) fn draw_correctness(&self, canvas: &mut Canvas) -> ScrolledText {
         match correctness::draw_histograms(canvas, self.correctness, self.zoom()) {
             true => self.text(canvas.pane).clone(),
@@ -91,7 +79,7 @@ impl Panes {
         }
         let text = text.hold(&document, area);
         match document.rows() {
-            0 => draw_rows(canvas.frame, area, self.hint(pane, data, columns)),
+            0 => draw_rows(canvas.frame, area, hint(pane, data, columns)),
             _ => canvas.draw_document(area, &document, &text),
         }
         text
@@ -105,4 +93,17 @@ fn more_below(text: &ScrolledText, document: &Document, area: Rect) -> String {
         0 => String::new(),
         below => format!("{below} more below"),
     }
+}
+
+/// What stands in a pane without a text.
+fn hint(pane: Pane, data: ScreenData, columns: usize) -> Lines {
+    let text = match pane {
+        Pane::Build => "the compiler's figures are shown here after a build",
+        Pane::Commit => "select a commit",
+        Pane::Verdicts => "the newest verdicts are shown here",
+        Pane::Command => "the output of the loop's command is shown here",
+        Pane::Edit => return loops::edit::nothing(data, columns),
+        _ => return Vec::new(),
+    };
+    vec![Line::styled(text, data.theme().quiet())]
 }

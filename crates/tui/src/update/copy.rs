@@ -21,6 +21,6 @@ impl Model {
             ""
         };
         self.inform(format!("copied {what}{rest}"));
-        self.emit(Effect::Copy(text))
+        self.emit(Effect::Copy(text));
     }
 }

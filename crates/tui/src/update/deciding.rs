@@ -207,19 +207,19 @@ impl Model {
                 if let Some(last) = decided.run.and_then(|run| self.runs.last_of(run)) {
                     last.decided = Some(decided.status);
                 }
-                self.emit(Effect::Refresh)
+                self.emit(Effect::Refresh);
             }
             Err(refusal) if by_rule => {
                 self.warn(format!("auto-decide leaves the run to you: {refusal}"));
-                self.emit(Effect::Refresh)
+                self.emit(Effect::Refresh);
             }
             Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
                 self.ask_discard(question);
-                self.emit(Effect::Refresh)
+                self.emit(Effect::Refresh);
             }
             Err(refusal) => {
                 self.refuse(was.unwrap_or(Deciding::Keep), refusal.to_string());
-                self.emit(Effect::Refresh)
+                self.emit(Effect::Refresh);
             }
         }
     }
@@ -267,7 +267,7 @@ impl Model {
             self.refuse(Deciding::Undo, why);
             return;
         }
-        self.decide(Deciding::Undo, RepositoryRequest::Undo(run))
+        self.decide(Deciding::Undo, RepositoryRequest::Undo(run));
     }
 
     pub(super) fn on_undone(&mut self, result: Result<Undone, Refusal>) {
@@ -288,7 +288,7 @@ impl Model {
             }
             Err(refusal) => self.refuse(Deciding::Undo, refusal.to_string()),
         }
-        self.emit(Effect::Refresh)
+        self.emit(Effect::Refresh);
     }
 
     pub(super) fn toggle_auto(&mut self) {
@@ -368,7 +368,7 @@ impl Model {
             }
             Ok((what, request)) => {
                 self.decision.by_rule = true;
-                self.decide(what, request)
+                self.decide(what, request);
             }
         }
     }

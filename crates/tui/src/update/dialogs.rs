@@ -77,7 +77,7 @@ impl Model {
         }
         match (self.overlays.pop(), answer) {
             (Some(Overlay::Trust { request, .. }), Some(Action::Yes)) => {
-                self.ask(RepositoryRequest::Trust(request))
+                self.ask(RepositoryRequest::Trust(request));
             }
             (Some(Overlay::Trust { request, .. }), _) => {
                 let rerun = self.way(Action::Rerun);
@@ -122,7 +122,7 @@ impl Model {
             Some(Action::Accept)
                 if self.overlays.last_mut().is_some_and(|o| o.pick().is_some()) =>
             {
-                self.accept_pick()
+                self.accept_pick();
             }
             Some(Action::Accept) => self.accept(),
             Some(action @ (Action::NextField | Action::PreviousField | Action::Fold)) => {
@@ -145,7 +145,7 @@ impl Model {
                 }
             }
             Some(Action::Abandon) => match self.overlays.pop() {
-                Some(Overlay::Filter { before, .. }) => return self.filter_by(&before),
+                Some(Overlay::Filter { before, .. }) => self.filter_by(&before),
                 Some(Overlay::Search { pane, before, .. }) => self.set_needle(pane, &before),
                 Some(Overlay::Message { draft, of }) => *self.draft_of(of) = Some(draft),
                 Some(overlay) => self.abandon_pick(overlay),
@@ -167,7 +167,7 @@ impl Model {
             }
             self.retype_pick();
         }
-        self.typed()
+        self.typed();
     }
 
     fn accept(&mut self) {

@@ -20,7 +20,7 @@ impl Model {
             return;
         }
         self.panes.graph.asked = true;
-        self.load(ViewRequest::Graph)
+        self.load(ViewRequest::Graph);
     }
 
     pub(super) fn on_graph(&mut self, page: Result<GraphPage, String>) {
@@ -78,13 +78,13 @@ impl Model {
     /// Loads the details of a commit that no branch holds, to insert it into the graph.
     fn read_loose(&mut self, commit: String) {
         self.panes.graph.loose = Some(commit.clone());
-        self.load(ViewRequest::Commit(commit, self.panes.around))
+        self.load(ViewRequest::Commit(commit, self.panes.around));
     }
 
     /// Selects the target, and reads on until it is reached.
     pub(super) fn read_to(&mut self, target: ReadTarget) {
         self.panes.graph.target = Some(target);
-        self.read_on()
+        self.read_on();
     }
 
     fn read_on(&mut self) {
@@ -121,7 +121,7 @@ impl Model {
                 return;
             }
         }
-        self.settle(by_hand)
+        self.settle(by_hand);
     }
 
     /// A key stops reading on; true where the graph was reading.
@@ -179,11 +179,10 @@ impl Model {
             .graph
             .selected()
             .map(|entry| entry.commit.id.clone());
-        match wanted
-            .filter(|id| self.panes.shows(Pane::Commit) && !self.panes.commit.shows(id, around))
-        {
-            Some(id) => self.load(ViewRequest::Commit(id, around)),
-            None => {}
+        let is_wanted =
+            |id: &String| self.panes.shows(Pane::Commit) && !self.panes.commit.shows(id, around);
+        if let Some(id) = wanted.filter(is_wanted) {
+            self.load(ViewRequest::Commit(id, around));
         }
     }
 
@@ -241,6 +240,6 @@ impl Model {
             labels: Vec::new(),
         };
         self.show_commit(details.id.clone(), Ok(details));
-        self.read_to(ReadTarget::Tried(Box::new(entry)))
+        self.read_to(ReadTarget::Tried(Box::new(entry)));
     }
 }

@@ -48,22 +48,20 @@ impl Model {
             Some(Overlay::Listing { .. }) => self.on_listing_key(key),
             Some(overlay) if overlay.is_question() => self.on_question_key(key),
             Some(_) => self.on_input_key(key),
-            None => match self
-                .appearance
-                .keymap
-                .find(KeyScope::In(self.panes.view), key.into())
-            {
-                Some(action) => self.perform(action),
-                None => {}
-            },
+            None => {
+                let scope = KeyScope::In(self.panes.view);
+                if let Some(action) = self.appearance.keymap.find(scope, key.into()) {
+                    self.perform(action);
+                }
+            }
         }
     }
 
     /// On a screen that is too small to show anything only the keys that leave it act.
     fn on_key_while_too_small(&mut self, key: KeyEvent) {
-        match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
-            Some(action @ (Action::Quit | Action::Suspend)) => self.perform(action),
-            _ => {}
+        let action = self.appearance.keymap.find(KeyScope::Screen, key.into());
+        if let Some(action @ (Action::Quit | Action::Suspend)) = action {
+            self.perform(action);
         }
     }
 
@@ -79,7 +77,7 @@ impl Model {
             .filter(|line| !line.is_empty());
         let text = text.collect::<Vec<_>>().join(" ");
         let text = printable(&text);
-        self.edit(|input| text.chars().for_each(|letter| insert(input, letter)))
+        self.edit(|input| text.chars().for_each(|letter| insert(input, letter)));
     }
 
     pub(super) fn perform(&mut self, action: Action) {
@@ -94,7 +92,7 @@ impl Model {
             }
             return;
         }
-        self.carry_out(action)
+        self.carry_out(action);
     }
 
     /// Performs an action that can be used now.
@@ -107,17 +105,17 @@ impl Model {
             Action::Rerun => self.start(Reason::Rerun),
             Action::Measure => self.start(Reason::Measure),
             Action::Stop | Action::Close if self.decision.held_out.is_some() => {
-                self.emit(Effect::StopKeep)
+                self.emit(Effect::StopKeep);
             }
             Action::Check if !self.runs.is_idle() => self.toggle_check(),
             Action::Check => self.start(Reason::Check),
             Action::Profile => self.start_profile(),
             Action::Stop if self.runs.is_idle() && self.profiles.running.is_some() => {
-                self.emit(Effect::StopProfile)
+                self.emit(Effect::StopProfile);
             }
             Action::Stop => {
                 self.runs.check_follows = false;
-                return self.emit(Effect::KillRun);
+                self.emit(Effect::KillRun);
             }
             Action::Edit => self.emit(Effect::OpenEditor(self.editor_spot())),
             Action::Pause => self.toggle_pause(),
@@ -125,7 +123,7 @@ impl Model {
             Action::Source => self.show(View::Source),
             Action::Results => {
                 self.show_selected_problem();
-                return self.show(View::Results);
+                self.show(View::Results);
             }
             Action::Git => self.show(View::Git),
             Action::Device => self.show(View::Device),
@@ -189,7 +187,7 @@ impl Model {
             Action::PreviousSection => self.panes.text_mut(Pane::Experiment).step(false),
             Action::Close if self.end_search() => {}
             Action::Close if self.panes.view == View::Results && self.close_in_results() => {
-                self.load_details()
+                self.load_details();
             }
             Action::TurnSource => self.panes.source.turn(),
             Action::SwitchBase => self.switch_base(),
@@ -252,8 +250,7 @@ impl Model {
             && (self.runs.last.is_none() || self.runs.is_stale());
         let idle = self.runs.is_idle();
         if unjudged && idle {
-            self.start_once_decided(Reason::Saved)
-        } else {
+            self.start_once_decided(Reason::Saved);
         }
     }
 
@@ -281,7 +278,7 @@ impl Model {
                     .get(self.panes.commits.selected)
                     .and_then(|c| c.experiment.as_deref());
                 if let Some(key) = holds.map(Experiment::key) {
-                    return self.select(Some(key));
+                    self.select(Some(key));
                 }
             }
             Pane::Log => self.panes.log.scroll(by),

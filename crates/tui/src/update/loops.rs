@@ -37,7 +37,7 @@ impl Model {
             _ if self.loops.is_pausing() => Request::Resume,
             _ => Request::Pause,
         };
-        self.ask(RepositoryRequest::Loop(asked))
+        self.ask(RepositoryRequest::Loop(asked));
     }
 
     pub(super) fn on_loop_asked(&mut self, asked: Request, result: Result<(), String>) {

@@ -82,11 +82,11 @@ impl Model {
         match event {
             Event::Input(UserInput::Key(key)) => {
                 self.frame.redraw = Redraw::AtOnce;
-                self.on_key(key)
+                self.on_key(key);
             }
             Event::Input(UserInput::Paste(text)) => {
                 self.frame.redraw = Redraw::AtOnce;
-                self.on_paste(&text)
+                self.on_paste(&text);
             }
             Event::Input(UserInput::Mouse(mouse)) => self.on_mouse(mouse),
             Event::Terminal(event) => self.on_terminal(event),
@@ -120,7 +120,7 @@ impl Model {
                 if let Err(why) = result {
                     self.fail(why);
                 }
-                self.emit(Effect::Repaint)
+                self.emit(Effect::Repaint);
             }
             TerminalEvent::Suspend => self.emit(Effect::Suspend),
             TerminalEvent::Continued => self.emit(Effect::Repaint),

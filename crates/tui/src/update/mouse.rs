@@ -41,8 +41,8 @@ impl Model {
             }
             (Some(_), Some(by), _) => self.step_pick(by.signum()),
             (Some(_), None, _) => {}
-            (None, Some(by), _) => return self.scroll_under(at, by),
-            (None, None, MouseEventKind::Down(MouseButton::Left)) => return self.click(at),
+            (None, Some(by), _) => self.scroll_under(at, by),
+            (None, None, MouseEventKind::Down(MouseButton::Left)) => self.click(at),
             (None, None, MouseEventKind::Drag(MouseButton::Left)) => self.drag(at),
             (None, None, _) if is_release => {}
             (None, None, _) => self.ignore(),
@@ -73,10 +73,11 @@ impl Model {
                     self.panes.source.click(usize::from(row));
                 }
             }
-            Pane::History => match self.panes.history.experiment_at(at) {
-                Some(experiment) => self.select_comparable(experiment),
-                None => {}
-            },
+            Pane::History => {
+                if let Some(experiment) = self.panes.history.experiment_at(at) {
+                    self.select_comparable(experiment);
+                }
+            }
             _ => {
                 let head = geometry.head_at(pane, at);
                 match (pane, head) {
@@ -91,7 +92,7 @@ impl Model {
                     return;
                 };
                 let row = isize::try_from(at.y - list.rows.y).unwrap_or(0);
-                self.scroll(row.saturating_sub_unsigned(list.selected))
+                self.scroll(row.saturating_sub_unsigned(list.selected));
             }
         }
     }

@@ -85,13 +85,13 @@ impl Model {
         let saved = is_idle && std::mem::take(&mut self.decision.saved_meanwhile);
         let paused = self.runs.paused;
         if unjudged && first {
-            self.start(Reason::Opened)
+            self.start(Reason::Opened);
         } else if unjudged && are_expected && !paused {
-            self.start(Reason::Restored)
+            self.start(Reason::Restored);
         } else if unjudged && saved && !paused {
-            self.start(Reason::Saved)
+            self.start(Reason::Saved);
         } else if is_idle {
-            self.decide_by_rule()
+            self.decide_by_rule();
         }
     }
 
@@ -117,7 +117,7 @@ impl Model {
         }
         self.runs.newest = self.runs.newest.max(Some(record.start.id));
         self.runs.last = FinishedRun::of(record.clone(), Arc::new(record.report()));
-        self.ask(RepositoryRequest::Log(record.start.id))
+        self.ask(RepositoryRequest::Log(record.start.id));
     }
 
     /// Takes the check of an earlier screen, or of a `lab check` beside this one.
@@ -132,7 +132,7 @@ impl Model {
         };
         self.runs.newest = self.runs.newest.max(Some(record.start.id));
         self.runs.check = FinishedRun::of(record.clone(), Arc::new(record.report()));
-        self.ask(RepositoryRequest::Log(record.start.id))
+        self.ask(RepositoryRequest::Log(record.start.id));
     }
 
     /// The bytes on disk are those that the lab itself put there. Where other bytes were saved
@@ -191,7 +191,7 @@ impl Model {
                 if self.runs.paused {
                     return self.emit(Effect::Refresh);
                 }
-                self.start_once_decided(Reason::Saved)
+                self.start_once_decided(Reason::Saved);
             }
             Err(why) => {
                 self.fail(why);
@@ -203,7 +203,7 @@ impl Model {
         match result {
             Ok(()) => {
                 self.runs.untrusted = None;
-                self.start_once_decided(Reason::Opened)
+                self.start_once_decided(Reason::Opened);
             }
             Err(why) => {
                 self.fail(why);

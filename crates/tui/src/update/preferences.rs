@@ -49,8 +49,7 @@ impl Model {
         // The listed themes are needed again in the new number of colours.
         let lists = has_other_colours && (keeps_theme || !self.appearance.themes.is_empty());
         if lists {
-            self.emit(Effect::Settings(SettingsRequest::ListThemes))
-        } else {
+            self.emit(Effect::Settings(SettingsRequest::ListThemes));
         }
     }
 

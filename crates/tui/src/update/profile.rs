@@ -95,7 +95,7 @@ impl Model {
         self.inform(format!(
             "a profile of the bytes on disk is being made; {stop} ends it"
         ));
-        self.emit(Effect::StartProfile)
+        self.emit(Effect::StartProfile);
     }
 
     /// A profile was made for a run, or could not be made.

@@ -20,7 +20,7 @@ impl Model {
             .experiments
             .table
             .sort_by_next(&self.repository.experiments, self.setup.goal);
-        self.load_details()
+        self.load_details();
     }
 
     pub(super) fn sort_by_head(&mut self, column: Column) {
@@ -29,7 +29,7 @@ impl Model {
             &self.repository.experiments,
             self.setup.goal,
         );
-        self.load_details()
+        self.load_details();
     }
 
     pub(super) fn turn_order(&mut self) {
@@ -37,7 +37,7 @@ impl Model {
             .experiments
             .table
             .reverse(&self.repository.experiments);
-        self.load_details()
+        self.load_details();
     }
 
     /// Shows the experiments of all problems, or of this one alone.
@@ -54,7 +54,7 @@ impl Model {
         table.show_one_problem(only, &self.repository.experiments);
         self.panes.experiments.all_problems = !only;
         self.deselect_hidden();
-        self.load_details()
+        self.load_details();
     }
 
     /// An experiment without a row cannot stay selected.
@@ -100,7 +100,7 @@ impl Model {
         self.panes.text_mut(Pane::Experiment).reset();
         self.panes.set_focus(Pane::Experiment);
         self.panes.set_zoom(true);
-        self.load(ViewRequest::Compare(keys, self.panes.around))
+        self.load(ViewRequest::Compare(keys, self.panes.around));
     }
 
     pub(super) fn ask_restore(&mut self) {
@@ -124,7 +124,7 @@ impl Model {
             self.refuse(Deciding::Restore, why);
             return;
         }
-        self.decide(Deciding::Restore, RepositoryRequest::Restore(commit))
+        self.decide(Deciding::Restore, RepositoryRequest::Restore(commit));
     }
 
     pub(super) fn on_restored(&mut self, result: Result<RestoredKernel, String>) {
@@ -147,7 +147,7 @@ impl Model {
             }
             Err(why) => self.refuse(Deciding::Restore, why),
         }
-        self.emit(Effect::Refresh)
+        self.emit(Effect::Refresh);
     }
 
     pub(super) fn ask_words(&mut self) {
@@ -178,7 +178,7 @@ impl Model {
             commit,
             description,
         };
-        self.decide(Deciding::Describe, request)
+        self.decide(Deciding::Describe, request);
     }
 
     pub(super) fn on_described(&mut self, result: Result<Described, Refusal>) {
@@ -192,17 +192,14 @@ impl Model {
             }
             Err(refusal) => self.refuse(Deciding::Describe, refusal.to_string()),
         }
-        self.emit(Effect::Refresh)
+        self.emit(Effect::Refresh);
     }
 
     /// The line that is typed into has changed.
     pub(super) fn typed(&mut self) {
-        match self.overlays.last() {
-            Some(Overlay::Filter { input, .. }) => {
-                let text = input.value().to_owned();
-                self.filter_by(&text)
-            }
-            _ => {}
+        if let Some(Overlay::Filter { input, .. }) = self.overlays.last() {
+            let text = input.value().to_owned();
+            self.filter_by(&text);
         }
     }
 
@@ -218,7 +215,7 @@ impl Model {
             .table
             .filter_by(filter, &self.repository.experiments);
         self.deselect_hidden();
-        self.load_details()
+        self.load_details();
     }
 
     /// Moves the selection by so many rows. Without a selection it begins at the topmost row.
@@ -241,7 +238,7 @@ impl Model {
             .map(Experiment::key);
         self.selection.comparing = None;
         self.panes.text_mut(Pane::Experiment).reset();
-        self.select(key)
+        self.select(key);
     }
 
     /// Shows the details alone.
@@ -251,7 +248,7 @@ impl Model {
         }
         self.panes.set_focus(Pane::Experiment);
         self.panes.set_zoom(true);
-        self.load_details()
+        self.load_details();
     }
 
     /// Goes back from the details to the table, then from the filter to all rows; false where there

@@ -19,13 +19,13 @@ use std::sync::Arc;
 
 impl Model {
     pub(super) fn start(&mut self, reason: Reason) {
-        self.start_on(reason, None)
+        self.start_on(reason, None);
     }
 
     /// Starts a run of these inputs; without them the runner reads the files.
     fn start_on(&mut self, reason: Reason, inputs: Option<Arc<Inputs>>) {
         self.runs.running = Running::Asked(reason, self.now);
-        self.emit(Effect::StartRun(reason, inputs))
+        self.emit(Effect::StartRun(reason, inputs));
     }
 
     /// Starts a run, unless a decision is carried out: the look after the decision starts one for
@@ -35,7 +35,7 @@ impl Model {
             self.decision.saved_meanwhile = true;
             return self.emit(Effect::Refresh);
         }
-        self.start(reason)
+        self.start(reason);
     }
 
     /// Has a check follow the run in progress, or no longer.
@@ -85,7 +85,7 @@ impl Model {
             }
             RunEvent::Left(_) | RunEvent::Withdrawn => {
                 self.runs.running = Running::No;
-                self.emit(Effect::Refresh)
+                self.emit(Effect::Refresh);
             }
             RunEvent::Progress(_, batch) => {
                 self.on_batch(batch);
@@ -94,7 +94,7 @@ impl Model {
             RunEvent::NotStarted { why, .. } => {
                 self.runs.running = Running::No;
                 self.fail(why);
-                self.emit(Effect::Refresh)
+                self.emit(Effect::Refresh);
             }
             RunEvent::NoStandby { why } => {
                 self.warn(why);
@@ -187,7 +187,7 @@ impl Model {
         match event {
             WatchEvent::Problem(why) => {
                 self.warn(why);
-                self.emit(Effect::Refresh)
+                self.emit(Effect::Refresh);
             }
             WatchEvent::RepositoryChanged => {
                 self.emit(Effect::Refresh);
@@ -204,7 +204,7 @@ impl Model {
                 ..
             } => {
                 self.set_present(Ok(inputs.fingerprint.clone()));
-                self.ask(RepositoryRequest::Reopen)
+                self.ask(RepositoryRequest::Reopen);
             }
             WatchEvent::Changed { inputs, .. } => {
                 self.load_loop();

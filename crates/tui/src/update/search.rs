@@ -25,7 +25,7 @@ impl Model {
         self.set_needle(pane, text);
         if text.is_empty() {
         } else {
-            self.find_row(pane, 0, true)
+            self.find_row(pane, 0, true);
         }
     }
 
@@ -41,9 +41,8 @@ impl Model {
     }
 
     pub(super) fn step_search(&mut self, forward: bool) {
-        match self.searched() {
-            Some(pane) => self.find_row(pane, 1, forward),
-            None => {}
+        if let Some(pane) = self.searched() {
+            self.find_row(pane, 1, forward);
         }
     }
 
@@ -65,7 +64,7 @@ impl Model {
         match found {
             Some(at) => {
                 drop(rows);
-                self.go_to_row(pane, at)
+                self.go_to_row(pane, at);
             }
             None => {
                 let graph = &self.panes.graph;

@@ -12,7 +12,7 @@ impl Model {
     /// Selects an experiment, or none, and loads its details where a pane shows them.
     pub(super) fn select(&mut self, key: Option<ExperimentKey>) {
         self.selection.key = key;
-        self.load_details()
+        self.load_details();
     }
 
     /// Moves the selection by so many comparable experiments, from oldest to newest. Without a
@@ -25,12 +25,12 @@ impl Model {
             .repository
             .position(self.selection.key.as_ref())
             .unwrap_or(newest);
-        self.select_comparable(at.saturating_add_signed(by).min(newest))
+        self.select_comparable(at.saturating_add_signed(by).min(newest));
     }
 
     /// Selects a comparable experiment, counted from the oldest.
     pub(super) fn select_comparable(&mut self, at: usize) {
-        self.select(self.repository.nth_comparable(at).map(Experiment::key))
+        self.select(self.repository.nth_comparable(at).map(Experiment::key));
     }
 
     /// Loads what the present view shows of experiments.
@@ -61,7 +61,7 @@ impl Model {
             .is_some_and(|both| both.around == around.lines());
         match &self.selection.comparing {
             Some(keys) if !is_loaded && self.panes.shows(Pane::Experiment) => {
-                self.load(ViewRequest::Compare(keys.clone(), around))
+                self.load(ViewRequest::Compare(keys.clone(), around));
             }
             _ => {}
         }
