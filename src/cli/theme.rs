@@ -70,7 +70,7 @@ fn list(catalogue: &Catalogue) {
             (_, Some(scheme)) => scheme.author.clone(),
             (_, None) => "the terminal's own sixteen colours".to_owned(),
         };
-        [entry.name.as_str(), variant, &about].map(|cell| printable(cell))
+        [entry.name.as_str(), variant, &about].map(printable)
     };
     let rows: Vec<_> = catalogue.entries.iter().map(row).collect();
     table(&rows).iter().for_each(|row| say(row));

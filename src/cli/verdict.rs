@@ -248,10 +248,11 @@ impl<'a> Judged<'a> {
         let newer =
             |run: &RunSummary| run.judges(self.project) && run.fingerprint == start.fingerprint;
         let mut since = self.index.newest().take_while(|run| run.id > start.id);
-        since
-            .any(newer)
-            .then(|| format!(" --run {}", start.id))
-            .unwrap_or_default()
+        if since.any(newer) {
+            format!(" --run {}", start.id)
+        } else {
+            String::new()
+        }
     }
 }
 

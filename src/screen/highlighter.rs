@@ -22,7 +22,7 @@ pub fn start<K: Clone + PartialEq + Send + 'static>(
 ) -> io::Result<Worker<Text<K>>> {
     let replaces = |(known, ..): &Text<K>, (new, ..): &Text<K>| known == new;
     Worker::start("highlight", replaces, move |requests| {
-        work(requests, answer)
+        work(requests, answer);
     })
 }
 

@@ -124,7 +124,7 @@ fn settle(commands: &mut Requests<SettingsCommand>) -> Option<SettingsCommand> {
     loop {
         match commands.wait_within(QUIET).ok()? {
             SettingsCommand::Changed => {}
-            other => return Some(other),
+            other @ SettingsCommand::Request(_) => return Some(other),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::run::peers;
 use crate::run::record::is_inside;
 use crate::store::{KernelNames, RunIndex, RunSummary};
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 use std::path::Path;
 
 /// Most commits without a record whose trailers are read: a ledger may have a million rows, and
@@ -58,10 +59,11 @@ fn find_renamed(
         gone.partition(|kernel| repo::head_holds(repo, kernel));
     names.renamed.retain(|kernel, _| committed.contains(kernel));
     for kernel in committed {
-        if !names.renamed.contains_key(&kernel) {
-            let to = repo::renamed_to(repo, &kernel).filter(is_there);
-            names.renamed.insert(kernel, to);
-        }
+        let Entry::Vacant(entry) = names.renamed.entry(kernel) else {
+            continue;
+        };
+        let to = repo::renamed_to(repo, entry.key()).filter(is_there);
+        entry.insert(to);
     }
     // A rename that is not committed yet.
     if !moved.is_empty() {

@@ -142,6 +142,7 @@ impl Project {
 
     /// The project with another kernel of the same repository, whose path is relative to `root`.
     /// The kernel's own settings are not read.
+    #[must_use]
     pub fn with_kernel(&self, kernel: &str) -> Project {
         Project {
             kernel: self.root.join(kernel),

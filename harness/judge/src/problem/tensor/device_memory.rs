@@ -191,7 +191,7 @@ impl HeldMemory<'_> {
         let sets = sets(case, self.device);
         Bytes {
             workers: times(self.on_worker(case), sets),
-            judge: times(self.copies(case), sets),
+            judge: times(copies(case), sets),
         }
     }
 
@@ -217,7 +217,7 @@ impl HeldMemory<'_> {
         let written = 2 * outputs(case);
         Bytes {
             workers,
-            judge: times(self.copies(case), untimed).saturating_add(written),
+            judge: times(copies(case), untimed).saturating_add(written),
         }
     }
 
@@ -236,12 +236,12 @@ impl HeldMemory<'_> {
         });
         buffers.fold(0, u64::saturating_add)
     }
+}
 
-    /// A set of a case in the judge: the inputs, and what the reference says of them.
-    fn copies(&self, case: &Case) -> u64 {
-        let expected = if case.steps > 1 { 2 } else { 1 };
-        inputs(case).saturating_add(times(outputs(case), expected))
-    }
+/// Bytes of a set of a case in the judge: the inputs and the expected outputs.
+fn copies(case: &Case) -> u64 {
+    let expected = if case.steps > 1 { 2 } else { 1 };
+    inputs(case).saturating_add(times(outputs(case), expected))
 }
 
 /// A launch under the detector: its inputs in the judge, its buffers, and what it notes of each

@@ -147,7 +147,10 @@ fn type_number(dtype: Dtype) -> usize {
 }
 
 fn shape_text(tensor: &TensorText) -> String {
-    format!("({})", list(&tensor.shape, |extent| extent.text()))
+    format!(
+        "({})",
+        list(&tensor.shape, super::super::file::text::ExtentText::text)
+    )
 }
 
 impl Writer<'_> {
