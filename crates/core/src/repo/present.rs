@@ -15,7 +15,7 @@ pub struct Present {
 
 impl Present {
     /// Looks through all objects of the repository once. A short id has at least
-    /// [`DIGITS`] hex digits; others are not found.
+    /// `DIGITS` hex digits; others are not found.
     pub fn of<'s>(repo: &Repo, short_ids: impl Iterator<Item = &'s str>) -> Result<Present> {
         let ids = with_prefixes(&repo.git, short_ids)?;
         Ok(Present { ids })
