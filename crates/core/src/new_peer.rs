@@ -7,9 +7,7 @@
 use crate::disk::space;
 use crate::inputs;
 use crate::project::Project;
-use crate::text::sanitise;
 use anyhow::{Context, Result, bail, ensure};
-use serde::Deserialize;
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
@@ -34,35 +32,6 @@ pub struct NewPeer {
     pub written: Option<String>,
 }
 
-/// What peer.py says of a problem. Whoever judges the problem reports what is wrong in it.
-#[derive(Deserialize)]
-struct Problem {
-    entry: Option<String>,
-    #[serde(default)]
-    types: Vec<String>,
-    #[serde(default)]
-    dims: Vec<String>,
-    #[serde(default)]
-    tensor: Vec<Tensor>,
-    #[serde(default)]
-    scalar: Vec<Scalar>,
-}
-
-#[derive(Deserialize)]
-struct Tensor {
-    name: String,
-    role: String,
-    #[serde(rename = "type")]
-    dtype: String,
-    #[serde(default)]
-    shape: Vec<Value>,
-}
-
-#[derive(Deserialize)]
-struct Scalar {
-    name: String,
-}
-
 /// Adds a `[[peer]]` table at the end of problem.toml, and writes peer.py if the reference is
 /// Python. The rest of problem.toml stays as it is. Refuses a problem that has peers.
 pub fn add(project: &Project) -> Result<NewPeer> {
@@ -77,8 +46,11 @@ pub fn add(project: &Project) -> Result<NewPeer> {
     let table: Table = text
         .parse()
         .with_context(|| format!("cannot read {shown}"))?;
-    let kind = table.get("kind").and_then(Value::as_str);
-    if let Some(kind) = kind.filter(|kind| *kind != "tensor") {
+    if let Some(kind) = table
+        .get("kind")
+        .and_then(Value::as_str)
+        .filter(|kind| *kind != "tensor")
+    {
         bail!("{shown} is of kind \"{kind}\": only a tensor problem can have peers");
     }
     if table.contains_key("peer") {
@@ -91,8 +63,6 @@ pub fn add(project: &Project) -> Result<NewPeer> {
             names.join(", ")
         );
     }
-    let parsed = table.try_into::<Problem>();
-    let table = parsed.with_context(|| format!("cannot read {shown}"))?;
     let (peer, function) = match read(project, &project.problem_dir.join("reference.py"))? {
         Some(reference) => {
             let function = function(&table, &reference).with_context(|| {
@@ -172,13 +142,20 @@ fn replace(project: &Project, path: &Path, text: &str) -> Result<()> {
 
 /// The name of a reference.py's function as a `[[peer]]` table has it: the problem's entry, with
 /// `{T}` if there is a function for each type. Else one function that stands for all types.
-fn function(problem: &Problem, reference: &str) -> Option<String> {
-    let entry = problem.entry.as_ref()?;
-    let types = problem.types.iter();
-    let of_types: Vec<String> = types.map(|of| entry.replace("{T}", of)).collect();
+fn function(problem: &Table, reference: &str) -> Option<String> {
+    let entry = problem.get("entry")?.as_str()?;
+    let types = problem
+        .get("types")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let of_types: Vec<String> = types
+        .filter_map(Value::as_str)
+        .map(|of| entry.replace("{T}", of))
+        .collect();
     if of_types.iter().all(|name| defines(reference, name)) {
         // Without types the entry itself is the name.
-        return Some(entry.clone())
+        return Some(entry.to_owned())
             .filter(|entry| !of_types.is_empty() || defines(reference, entry));
     }
     of_types
@@ -206,7 +183,7 @@ fn defines(source: &str, name: &str) -> bool {
 }
 
 /// The text of peer.py: what a function gets, then the reference.
-fn peer_py(problem: &Problem, reference: &str) -> String {
+fn peer_py(problem: &Table, reference: &str) -> String {
     let mut text = "\
 # Peers: other implementations of this problem. `lab bench --verdict`, and the screen's action `measure`, time them beside the kernel.
 #
@@ -217,7 +194,7 @@ fn peer_py(problem: &Problem, reference: &str) -> String {
     .to_owned();
     for line in parameters(problem) {
         // A name from problem.toml must not end the comment.
-        let _ = writeln!(text, "#   {}", sanitise::text(&line));
+        let _ = writeln!(text, "#   {}", line.replace(|c: char| c.is_control(), " "));
     }
     text += "\
 #
@@ -229,20 +206,45 @@ fn peer_py(problem: &Problem, reference: &str) -> String {
 }
 
 /// `x: in, f32 [rows, cols]`, a line for each parameter.
-fn parameters(problem: &Problem) -> Vec<String> {
-    let dim = |dim: &Value| dim.as_str().map_or_else(|| dim.to_string(), str::to_owned);
-    let tensor = |tensor: &Tensor| {
-        let Tensor {
-            name, role, dtype, ..
-        } = tensor;
-        let dims: Vec<String> = tensor.shape.iter().map(dim).collect();
-        format!("{name}: {role}, {dtype} [{}]", dims.join(", "))
+fn parameters(problem: &Table) -> Vec<String> {
+    let list = |key: &str| {
+        problem
+            .get(key)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
     };
-    let scalar = |scalar: &Scalar| format!("{}: a number", scalar.name);
-    let mut lines: Vec<String> = problem.tensor.iter().map(tensor).collect();
-    lines.extend(problem.scalar.iter().map(scalar));
-    if !problem.dims.is_empty() {
-        lines.push(format!("{}: dims, whole numbers", problem.dims.join(", ")));
+    let word = |table: &Value, key: &str| {
+        table
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or("?")
+            .to_owned()
+    };
+    let tensor = |tensor: &Value| {
+        let dims = tensor
+            .get("shape")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let dims: Vec<String> = dims
+            .map(|dim| dim.as_str().map_or_else(|| dim.to_string(), str::to_owned))
+            .collect();
+        let (name, role, of) = (
+            word(tensor, "name"),
+            word(tensor, "role"),
+            word(tensor, "type"),
+        );
+        format!("{name}: {role}, {of} [{}]", dims.join(", "))
+    };
+    let scalar = |scalar: &Value| format!("{}: a number", word(scalar, "name"));
+    let dims: Vec<&str> = list("dims").filter_map(Value::as_str).collect();
+    let mut lines: Vec<String> = list("tensor")
+        .map(tensor)
+        .chain(list("scalar").map(scalar))
+        .collect();
+    if !dims.is_empty() {
+        lines.push(format!("{}: dims, whole numbers", dims.join(", ")));
     }
     lines
 }
