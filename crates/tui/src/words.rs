@@ -358,6 +358,7 @@ mod tests {
             "results.md",
             "screen.md",
             "sandbox.md",
+            "profile.md",
         ];
         let problems = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/README.md");
         let mut text = std::fs::read_to_string(problems).expect("the page is here");
