@@ -10,11 +10,11 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use lab_core::config::{AutoConfig, Goal};
-use lab_core::history::History;
-use lab_core::repo::{GraphEntry, LogEntry, text_diff};
-use lab_core::run::Fingerprint;
-use lab_core::run::experiment::{Correctness, Experiment, Measured, Row, Status};
+use lab_git::{GraphEntry, LogEntry, text_diff};
+use lab_history::History;
+use lab_project::config::{AutoConfig, Goal};
+use lab_run::Fingerprint;
+use lab_run::experiment::{Correctness, Experiment, Measured, Row, Status};
 use lab_tui::diff::Diff;
 use lab_tui::effect::Effect;
 use lab_tui::event::{Event, UserInput};

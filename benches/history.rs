@@ -13,12 +13,12 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lab::screen::view_loader::PAGE;
-use lab_core::history::History;
-use lab_core::project::Project;
-use lab_core::repo::{self, Marks, Repo};
-use lab_core::run::experiment::Experiment;
-use lab_core::store::RunIndex;
-use lab_core::{history, status};
+use lab_decide::status;
+use lab_git::{Marks, Repo};
+use lab_history::History;
+use lab_project::Project;
+use lab_run::experiment::Experiment;
+use lab_store::RunIndex;
 use lab_tui::effect::Effect;
 use lab_tui::event::{Event, UserInput};
 use lab_tui::keymap::Key;
@@ -65,14 +65,18 @@ fn main() -> Result<()> {
         index.refresh();
         Ok(())
     })?;
-    let all = history::look(&Repo::open(&project)?, &project, &mut index);
+    let all = lab_history::look(&Repo::open(&project)?, &project, &mut index);
     anyhow::ensure!(
         all.experiments.len() == experiments && all.problems.is_empty(),
         "{:?}",
         all.problems
     );
     median("history", || {
-        Ok(history::look(&Repo::open(&project)?, &project, &mut index))
+        Ok(lab_history::look(
+            &Repo::open(&project)?,
+            &project,
+            &mut index,
+        ))
     })?;
     median("status", || {
         status::look(&Repo::open(&project)?, &project, &index)
@@ -80,24 +84,24 @@ fn main() -> Result<()> {
     let marks = Marks::of(&all.experiments);
     median("marks", || Ok(Marks::of(&all.experiments)))?;
     median("log, its first 500", || {
-        repo::log_page(&Repo::open(&project)?, &marks, None, 500)
+        lab_git::log_page(&Repo::open(&project)?, &marks, None, 500)
     })?;
     median("graph, its first 500", || {
-        repo::Graph::open(&Repo::open(&project)?)?.page(&marks, 500)
+        lab_git::Graph::open(&Repo::open(&project)?)?.page(&marks, 500)
     })?;
-    let mut graph = repo::Graph::open(&Repo::open(&project)?)?;
+    let mut graph = lab_git::Graph::open(&Repo::open(&project)?)?;
     timed("graph, its first 100,000", || {
         graph.page(&marks, 100_000).map(drop)
     })?;
     timed("graph, 500 more", || graph.page(&marks, 500).map(drop))?;
     to_the_end(&project, all.experiments)?;
     median("details of a commit", || {
-        repo::commit_details(&Repo::open(&project)?, "HEAD", 3)
+        lab_git::commit_details(&Repo::open(&project)?, "HEAD", 3)
     })?;
     median("all of it, from nothing", || {
         let (repo, mut index) = (Repo::open(&project)?, RunIndex::open(&project));
-        let history = history::look(&repo, &project, &mut index);
-        let log = repo::log_page(&repo, &Marks::of(&history.experiments), None, 500)?;
+        let history = lab_history::look(&repo, &project, &mut index);
+        let log = lab_git::log_page(&repo, &Marks::of(&history.experiments), None, 500)?;
         Ok((status::look(&repo, &project, &index)?, log))
     })
 }
@@ -123,7 +127,7 @@ fn to_the_end(project: &Project, history: Vec<Experiment>) -> Result<()> {
         Duration::ZERO,
     );
     let (before, began) = (resident(), Instant::now());
-    let mut graph = repo::Graph::open(&Repo::open(project)?)?;
+    let mut graph = lab_git::Graph::open(&Repo::open(project)?)?;
     let (mut pages, mut slowest) = (0, Duration::ZERO);
     loop {
         let entries = graph.page(&Marks::of(&[]), PAGE)?;

@@ -1,7 +1,7 @@
 //! The repositories that are measured on, made once and kept in `target/tmp/terminal`, and the
 //! harness that runs in them, which is this program again.
 
-use lab_core::store::signature::{self, Purpose};
+use lab_store::signature::{self, Purpose};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::symlink;

@@ -4,13 +4,13 @@
 
 use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
-use lab_core::project::Project;
-use lab_core::run::experiment::{Correctness, Row, Status};
-use lab_core::run::record::{Decision, InputFile, Record};
-use lab_core::run::verdict::{Outcome, Verdict};
-use lab_core::run::{Ending, Fingerprint, Reason, RunId, RunStart};
-use lab_core::store::RunIndex;
-use lab_core::{ledger, repo};
+use lab_project::Project;
+use lab_run::experiment::{Correctness, Row, Status};
+use lab_run::ledger;
+use lab_run::record::{Decision, InputFile, Record};
+use lab_run::verdict::{Outcome, Verdict};
+use lab_run::{Ending, Fingerprint, Reason, RunId, RunStart};
+use lab_store::RunIndex;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -234,7 +234,7 @@ fn write_records(folder: &Path, commits: &[String]) -> Result<()> {
             Status::Discard
         };
         let row = Row {
-            commit: repo::short(commit).to_owned(),
+            commit: lab_git::short(commit).to_owned(),
             throughput_sps: sps,
             kernel_us: us,
             correctness: Correctness::Pass,

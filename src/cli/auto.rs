@@ -6,15 +6,15 @@ use super::{KernelArg, complain, failed, open, say};
 use crate::confinement;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use lab_core::auto::{self, Auto, Budget, Editor, Ended, Options, Phase, Request, State};
-use lab_core::project::Project;
-use lab_core::repo::Repo;
-use lab_core::run::record::Record;
-use lab_core::run::{Reason, RunId};
-use lab_core::runner::process::Control;
-use lab_core::runner::spec::RunSpec;
-use lab_core::store::RunIndex;
+use lab_auto::{Auto, Budget, Editor, Ended, Options, Phase, Request, State};
+use lab_git::Repo;
+use lab_project::Project;
 use lab_protocol::{Exit, Target};
+use lab_run::record::Record;
+use lab_run::{Reason, RunId};
+use lab_runner::process::Control;
+use lab_runner::spec::RunSpec;
+use lab_store::RunIndex;
 use lab_system::{child_group, lifetime};
 use serde_json::Value;
 use std::process::ExitCode;
@@ -132,7 +132,7 @@ pub fn main(options: &AutoArgs) -> Result<ExitCode> {
 
 fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
     let project = open(kernel.kernel.as_deref())?;
-    for refused in auto::request_everywhere(&project, asked)? {
+    for refused in lab_auto::request_everywhere(&project, asked)? {
         complain(&refused);
     }
     say(&match asked {
@@ -151,7 +151,7 @@ fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
 
 fn run(options: &AutoArgs) -> Result<ExitCode> {
     if let Some(commit) = &options.from {
-        say(&auto::start_from(
+        say(&lab_auto::start_from(
             &open(options.kernel.as_deref())?,
             commit,
         )?);
@@ -208,13 +208,13 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
         return Ok(failed(
             &format!(
                 "--lanes names {} twice: one lane works on a device",
-                auto::device_name(*twice.1)
+                lab_auto::device_name(*twice.1)
             ),
             Exit::Usage,
         ));
     }
     let open = |device: &Target| {
-        let mut lane = auto::open_lane(&project, *device)?;
+        let mut lane = lab_auto::open_lane(&project, *device)?;
         lane.config.auto.keep_shorter |= options.keep_shorter;
         Ok((*device, lane))
     };
@@ -223,7 +223,7 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
     for (device, lane) in &lanes {
         say(&format!(
             "{}: in {}, on the branch lane/{}",
-            auto::device_name(*device),
+            lab_auto::device_name(*device),
             lane.root.display(),
             lane.lane.as_deref().unwrap_or_default()
         ));
@@ -252,7 +252,7 @@ struct Running<'a> {
 impl Running<'_> {
     /// Runs the loop of a lane to its end. Returns its exit code.
     fn lane(&self, project: &Project, device: Target) -> u8 {
-        let name = auto::device_name(device);
+        let name = lab_auto::device_name(device);
         self.run(project, Some(device), &format!("{name}: "))
             .unwrap_or_else(|error| {
                 complain(&format!("{name}: {error:#}"));
@@ -270,7 +270,7 @@ impl Running<'_> {
         };
         let report = |index: &RunIndex, record: &Record| as_json(project, index, record);
         // The last turn of an earlier loop was told by that loop.
-        let earlier = auto::read_state(project)
+        let earlier = lab_auto::read_state(project)
             .ok()
             .flatten()
             .and_then(|state| state.last_turn);
@@ -308,7 +308,7 @@ impl Running<'_> {
             _ => {}
         };
         let (options, control, cut) = (self.options, self.control, self.cut);
-        let ended = auto::run(Auto {
+        let ended = lab_auto::run(Auto {
             project,
             options,
             spec: &spec,
@@ -317,7 +317,7 @@ impl Running<'_> {
             report: &report,
             tell: &mut tell,
         })?;
-        if let Some(state) = auto::read_state(project)? {
+        if let Some(state) = lab_auto::read_state(project)? {
             say(&counts(&state));
         }
         Ok(match ended {

@@ -3,10 +3,10 @@
 use super::{JsonArg, KernelArg, answer, open, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::auto::{self, DiskUse, KeptPoint, LeftRun, Phase, State};
-use lab_core::repo::short;
-use lab_core::text::figures;
+use lab_auto::{DiskUse, KeptPoint, LeftRun, Phase, State};
+use lab_git::short;
 use lab_protocol::Exit;
+use lab_text::figures;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -40,9 +40,12 @@ struct LaneAnswer {
 
 pub fn main(options: &StatusArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
-    let (running, state) = (auto::is_running(&project)?, auto::read_state(&project)?);
-    let disk = auto::disk_use(&project)?;
-    let lanes = auto::lanes(&project).into_iter().map(|lane| {
+    let (running, state) = (
+        lab_auto::is_running(&project)?,
+        lab_auto::read_state(&project)?,
+    );
+    let disk = lab_auto::disk_use(&project)?;
+    let lanes = lab_auto::lanes(&project).into_iter().map(|lane| {
         Ok(LaneAnswer {
             lane: lane.name,
             running: lane.running,

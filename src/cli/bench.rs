@@ -11,15 +11,15 @@ use super::{answer, code, complain, failed, open, say};
 use crate::confinement;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
-use lab_core::bench::record::counted;
-use lab_core::bench::{
+use lab_bench::record::counted;
+use lab_bench::{
     Bench, BenchEvent, BenchId, BenchRequest, BenchState, BenchStore, NotBenched, Session, export,
 };
-use lab_core::project::Project;
-use lab_core::run::Reason;
-use lab_core::runner::spec::RunSpec;
+use lab_project::Project;
 use lab_protocol::Exit;
 use lab_protocol::console::say_lines;
+use lab_run::Reason;
+use lab_runner::spec::RunSpec;
 use lab_system::atomic_file;
 use progress::Progress;
 use std::path::{Path, PathBuf};

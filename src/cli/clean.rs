@@ -2,9 +2,8 @@
 
 use super::{JsonArg, answer, here, refused, say};
 use anyhow::Result;
-use lab_core::decide;
-use lab_core::project::Project;
-use lab_core::repo::{self, ObjectFiles, Repo};
+use lab_git::{ObjectFiles, Repo};
+use lab_project::Project;
 use lab_protocol::Exit;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -22,11 +21,11 @@ struct CleanAnswer {
 
 pub fn main(options: &JsonArg) -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
-    let packed_refs = match decide::pack_refs(&project) {
+    let packed_refs = match lab_decide::pack_refs(&project) {
         Ok(packed) => packed,
         Err(refusal) => return Ok(refused(&refusal)),
     };
-    let cleaned = repo::clean(&Repo::open(&project)?)?;
+    let cleaned = lab_git::clean(&Repo::open(&project)?)?;
     if options.json {
         let answered = CleanAnswer {
             packed: cleaned.packed(),
@@ -46,8 +45,8 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
 /// Packs git's loose objects after a decision if there are many, and returns what that freed. A
 /// failure costs disk space and nothing else.
 pub fn after_a_decision(repo: &Repo) -> Option<String> {
-    let cleaned = repo::has_many_loose_objects(repo)
-        .then(|| repo::clean(repo).ok())
+    let cleaned = lab_git::has_many_loose_objects(repo)
+        .then(|| lab_git::clean(repo).ok())
         .flatten()?;
     Some(cleaned.to_string())
 }

@@ -6,19 +6,19 @@ use super::output::{FAILED, failed_with};
 use super::{JsonArg, KernelArg, answer, complain, open, refused, say, say_batch};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide::{self, Decided, Refusal, Ruling, with_tested};
-use lab_core::inputs;
-use lab_core::message::{self, Message, Trailer, TrailerKey};
-use lab_core::project::Project;
-use lab_core::repo::{Repo, short};
-use lab_core::run::RunId;
-use lab_core::run::experiment::Status;
-use lab_core::run::record::Record;
-use lab_core::runner::held_out::RunContext;
-use lab_core::runner::process::Control;
-use lab_core::runner::spec::own_program;
-use lab_core::store::{RunIndex, RunStore};
+use lab_decide::{Decided, Refusal, Ruling, with_tested};
+use lab_git::{Repo, short};
+use lab_project::Project;
 use lab_protocol::Exit;
+use lab_run::RunId;
+use lab_run::experiment::Status;
+use lab_run::inputs;
+use lab_run::message::{self, Message, Trailer, TrailerKey};
+use lab_run::record::Record;
+use lab_runner::held_out::RunContext;
+use lab_runner::process::Control;
+use lab_runner::spec::own_program;
+use lab_store::{RunIndex, RunStore};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -144,7 +144,7 @@ impl TrailerArgs {
 /// The run that a decision without a number is about.
 pub fn default_run(project: &Project, index: &RunIndex) -> Option<RunId> {
     let present = inputs::read(project).ok().map(|inputs| inputs.fingerprint);
-    decide::default_run(project, index, present.as_ref()).map(|run| run.start.id)
+    lab_decide::default_run(project, index, present.as_ref()).map(|run| run.start.id)
 }
 
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
@@ -158,7 +158,7 @@ pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
     } = &mut opened;
     let json = options.json.json;
     let kept = with_check(json, false, |asked| {
-        decide::keep(project, index, *run, message, asked)
+        lab_decide::keep(project, index, *run, message, asked)
     })?;
     Ok(report(&opened, kept, json))
 }
@@ -172,7 +172,7 @@ pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
         message,
         ..
     } = &mut opened;
-    let discarded = decide::discard(project, index, *run, message, options.unjudged);
+    let discarded = lab_decide::discard(project, index, *run, message, options.unjudged);
     Ok(report(&opened, discarded, options.what.json.json))
 }
 
@@ -281,7 +281,7 @@ pub fn by_rule(
     let message = Message::new(subject, learned.trailers());
     let message = with_tested(message, repo, project, index, run);
     let ruling = with_check(json, true, |asked| {
-        decide::by_rule(repo, project, index, record, &message, asked)
+        lab_decide::by_rule(repo, project, index, record, &message, asked)
     });
     ruling.map_or_else(|error| RulingReport::failed(&error), RulingReport)
 }

@@ -5,10 +5,10 @@ use super::json::decision::{TrailerReport, trailers};
 use super::{JsonArg, answer, here, refused, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide::{self, Changes, Described};
-use lab_core::project::Project;
-use lab_core::run::experiment::Row;
+use lab_decide::{Changes, Described};
+use lab_project::Project;
 use lab_protocol::Exit;
+use lab_run::experiment::Row;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -45,7 +45,7 @@ pub fn main(options: &DescribeArgs) -> Result<ExitCode> {
         description: options.message.as_deref(),
         trailers: &given,
     };
-    match decide::describe(&project, &options.commit, &changes) {
+    match lab_decide::describe(&project, &options.commit, &changes) {
         Ok(Described {
             row,
             before,

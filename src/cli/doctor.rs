@@ -11,15 +11,15 @@ use crate::confinement;
 use crate::screen::settings_files;
 use anyhow::Result;
 use clap::Args;
-use lab_core::config::Config;
-use lab_core::project::kernels::KernelList;
-use lab_core::project::{self, Project, trust};
-use lab_core::repo::{self, Repo};
 use lab_device::sandbox::{self, SandboxState};
 use lab_device::{self as device, Finding, FolderTrust};
+use lab_git::Repo;
 use lab_judge::judge::counters_are_readable;
 use lab_judge::profile::ncu::Ncu;
 use lab_judge::{check, profile};
+use lab_project::config::Config;
+use lab_project::kernels::KernelList;
+use lab_project::{Project, trust};
 use lab_protocol::{JudgeRequest, ProfileRequest};
 use lab_protocol::{Language, Target};
 use lab_tui::theme::AppearanceChoice;
@@ -52,7 +52,7 @@ impl Subject {
             Err(error) => format!("{error:#}"),
         };
         let start = kernel.map_or_else(|| folder.to_owned(), |kernel| folder.join(kernel));
-        let Ok(root) = project::work_tree(folder) else {
+        let Ok(root) = lab_project::work_tree(folder) else {
             return Subject::None(why, Vec::new());
         };
         let bad = Config::find(&start, &root).and_then(|file| Config::read(&file, &root).err());
@@ -275,7 +275,7 @@ fn git() -> Finding {
 }
 
 fn repository(folder: &Path) -> Finding {
-    match project::work_tree(folder) {
+    match lab_project::work_tree(folder) {
         Ok(root) => well("repository", root.display().to_string()),
         Err(error) => {
             let text = format!("{error:#}");
@@ -346,7 +346,7 @@ fn of_project(subject: &Subject) -> Finding {
             );
         }
     };
-    if let Some(why) = lab_core::project::python::missing_script(project) {
+    if let Some(why) = lab_project::python::missing_script(project) {
         let (says, remedy) = why.split_once(": ").unwrap_or((&why, "write it"));
         return ill("project", says, remedy);
     }
@@ -373,7 +373,7 @@ fn of_project(subject: &Subject) -> Finding {
             ill("project", says + &why, remedy)
         }
         (Err(error), _) | (_, Err(error)) => ill("project", says, format!("{error:#}")),
-        (_, Ok(repo)) if let Some(obstacle) = repo::obstacle(&repo) => ill(
+        (_, Ok(repo)) if let Some(obstacle) = lab_git::obstacle(&repo) => ill(
             "project",
             format!("{says}; keep is not possible now"),
             obstacle.to_string(),

@@ -4,10 +4,9 @@ use super::output::FAILED;
 use super::{JsonArg, answer, failed, here, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide;
-use lab_core::history::elsewhere;
-use lab_core::project::Project;
-use lab_core::repo::{Fetched, Repo};
+use lab_git::{Fetched, Repo};
+use lab_history::elsewhere;
+use lab_project::Project;
 use lab_protocol::Exit;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -47,7 +46,7 @@ pub fn main(options: &FetchArgs) -> Result<ExitCode> {
         options.from.as_deref(),
     )?;
     // Each fetched ref is a file of its own.
-    let packed = decide::pack_many_refs(&project);
+    let packed = lab_decide::pack_many_refs(&project);
     let nothing = |from: &str| {
         format!(
             "{from} has neither commits nor records of experiments. In the clone that has them: `git push REMOTE refs/notes/lab \

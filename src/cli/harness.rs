@@ -3,9 +3,9 @@
 
 use super::{code, complain};
 use clap::Args;
-use lab_core::project::kernel_file::{self, FolderKernel};
-use lab_core::project::{Project, python, trust};
 use lab_judge::judge;
+use lab_project::kernel_file::{self, FolderKernel};
+use lab_project::{Project, python, trust};
 use lab_protocol::plan::{Discipline, Plan};
 use lab_protocol::profile::ProfileSet;
 use lab_protocol::{CompileOptions, Exit, JudgeKind, JudgeRequest, ProfileRequest};

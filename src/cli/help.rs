@@ -4,8 +4,8 @@
 use super::output;
 use anyhow::{Context, Result};
 use clap::{Args, Command};
-use lab_core::text::suggest::did_you_mean;
 use lab_protocol::Exit;
+use lab_text::suggest::did_you_mean;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;

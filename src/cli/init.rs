@@ -5,13 +5,13 @@ mod python_source;
 use super::{JsonArg, answer, here, say};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use lab_core::config::{Config, FILE, Harness};
-use lab_core::disk::space;
-use lab_core::project::kernel_file::{self, FolderKernel, NAMES, sources_in};
-use lab_core::project::kernels::KernelList;
-use lab_core::project::{self, trust};
-use lab_core::text::shell::quote;
+use lab_project::config::{Config, FILE, Harness};
+use lab_project::kernel_file::{self, FolderKernel, NAMES, sources_in};
+use lab_project::kernels::KernelList;
+use lab_project::trust;
 use lab_protocol::{Exit, Language};
+use lab_system::space;
+use lab_text::shell::quote;
 use python_source::PythonSource;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -61,7 +61,7 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
     let folder = here()?
         .canonicalize()
         .context("the current folder is gone")?;
-    project::work_tree(&folder)?;
+    lab_project::work_tree(&folder)?;
     let file = folder.join(FILE);
     if file.exists() {
         bail!(

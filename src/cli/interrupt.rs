@@ -2,7 +2,7 @@
 //! `lab` alone, and `lab` ends the run.
 
 use anyhow::Result;
-use lab_core::runner::process::Control;
+use lab_runner::process::Control;
 use lab_system::lifetime;
 use std::sync::Arc;
 

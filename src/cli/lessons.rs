@@ -3,12 +3,10 @@
 use super::{JsonArg, KernelArg, answer, complain, open, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide;
-use lab_core::history;
-use lab_core::history::lessons::{Brought, EXPERIMENTS, Idea, fitting, lessons};
-use lab_core::repo::Repo;
-use lab_core::store::RunIndex;
+use lab_git::Repo;
+use lab_history::lessons::{Brought, EXPERIMENTS, Idea, fitting, lessons};
 use lab_protocol::Exit;
+use lab_store::RunIndex;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -39,13 +37,13 @@ struct LessonsAnswer<'a> {
 
 pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
-    match decide::resume(&project) {
+    match lab_decide::resume(&project) {
         Ok(Some(done)) => complain(&done),
         Ok(None) => {}
         Err(error) => complain(&format!("{error:#}")),
     }
     let mut index = RunIndex::open(&project);
-    let history = history::look(&Repo::open(&project)?, &project, &mut index);
+    let history = lab_history::look(&Repo::open(&project)?, &project, &mut index);
     let newest_first = history.experiments.iter().rev();
     let newest_first = newest_first.filter(|e| e.is_about(&project.kernel_name));
     let ideas = lessons(newest_first, &project.config.objective, project.config.goal);

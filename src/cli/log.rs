@@ -5,17 +5,15 @@ use super::output::say_each;
 use super::{JsonArg, KernelArg, answer, complain, here, open, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::bench::{BenchDigest, BenchStore};
-use lab_core::decide;
-use lab_core::history;
-use lab_core::history::elsewhere::Elsewhere;
-use lab_core::project::Project;
-use lab_core::repo::{self, Present, Repo};
-use lab_core::run::experiment::{Experiment, Status};
-use lab_core::run::peers;
-use lab_core::status::{self, ProjectStatus};
-use lab_core::store::RunIndex;
+use lab_bench::{BenchDigest, BenchStore};
+use lab_decide::status::{self, ProjectStatus};
+use lab_git::{Present, Repo};
+use lab_history::elsewhere::Elsewhere;
+use lab_project::Project;
 use lab_protocol::Exit;
+use lab_run::experiment::{Experiment, Status};
+use lab_run::peers;
+use lab_store::RunIndex;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -45,18 +43,18 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         meant => meant?,
     };
     // What cannot be finished now is told, and the experiments are listed all the same.
-    match decide::resume(&project) {
+    match lab_decide::resume(&project) {
         Ok(Some(done)) => complain(&done),
         Ok(None) => {}
         Err(error) => complain(&format!("{error:#}")),
     }
     if options.append_missing {
-        let added = decide::append_missing(&project)?;
+        let added = lab_decide::append_missing(&project)?;
         complain(&format!("{added} missing rows added"));
     }
     let mut index = RunIndex::open(&project);
     let repo = Repo::open(&project)?;
-    let history = history::look(&repo, &project, &mut index);
+    let history = lab_history::look(&repo, &project, &mut index);
     let status = status::look(&repo, &project, &index)?;
     let show_all = options.all || !is_meant;
     // An experiment of an unknown problem may be of any kernel.
@@ -195,7 +193,7 @@ pub fn undecided(status: &ProjectStatus) -> Option<u64> {
     status
         .last
         .as_ref()
-        .filter(|r| decide::is_undecided(r))
+        .filter(|r| lab_decide::is_undecided(r))
         .map(|r| r.start.id.0)
 }
 
@@ -241,7 +239,7 @@ pub fn as_json(
     let commit = &experiment.row.commit;
     let trailers = match experiment.decided {
         Some(_) => experiment.trailers.clone(),
-        None if present.holds(commit) => repo::trailers_of(repo, commit).unwrap_or_default(),
+        None if present.holds(commit) => lab_git::trailers_of(repo, commit).unwrap_or_default(),
         None => Vec::new(),
     };
     ExperimentReport::of(experiment, &project.config, &trailers)

@@ -40,11 +40,11 @@ mod verdict;
 
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use lab_core::bench::NotBenched;
-use lab_core::project::Project;
-use lab_core::runner::execute::NotRun;
-use lab_core::text::shell;
+use lab_bench::NotBenched;
+use lab_project::Project;
 use lab_protocol::Exit;
+use lab_runner::execute::NotRun;
+use lab_text::shell;
 use lab_tui::theme::AppearanceChoice;
 use output::{answer, code, complain, failed, refused, say, say_batch, say_batch_of_run};
 use std::path::{Path, PathBuf};

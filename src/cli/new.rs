@@ -4,8 +4,8 @@ use super::{JsonArg, answer, here, say};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, builder::TypedValueParser};
-use lab_core::project::new_problem::{self, NewProblem, Template};
-use lab_core::project::{self, Project, trust};
+use lab_project::new_problem::{self, NewProblem, Template};
+use lab_project::{Project, trust};
 use lab_protocol::{Exit, Language};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ pub fn main(options: &NewArgs) -> Result<ExitCode> {
 /// Whether the new kernel runs only once the user trusts its folder.
 fn needs_trust(from: &Path, made: &NewProblem) -> bool {
     let is_trusted = || {
-        let root = project::work_tree(from)?;
+        let root = lab_project::work_tree(from)?;
         trust::is_granted(&Project::open(from, Some(&root.join(&made.kernel)))?)
     };
     Language::of(&made.kernel) == Language::Python && !is_trusted().unwrap_or(false)

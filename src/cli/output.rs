@@ -3,10 +3,10 @@
 
 use super::json;
 use crate::screen::terminal::panicked;
-use lab_core::decide::Refusal;
-use lab_core::runner::follow::Batch;
+use lab_decide::Refusal;
 use lab_protocol::report::parse;
 use lab_protocol::{Exit, console};
+use lab_runner::follow::Batch;
 use serde::Serialize;
 use std::io::BufWriter;
 use std::panic::{PanicHookInfo, set_hook};

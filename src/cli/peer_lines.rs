@@ -2,10 +2,10 @@
 
 use super::table::table;
 use jiff::Timestamp;
-use lab_core::history::last_peers::LastPeers;
-use lab_core::run::peers::{self, MeasuredPeer};
-use lab_core::text::age;
-use lab_core::text::figures::figure;
+use lab_history::last_peers::LastPeers;
+use lab_run::peers::{self, MeasuredPeer};
+use lab_text::age;
+use lab_text::figures::figure;
 
 /// Most workloads that are listed.
 pub const LISTED: usize = 12;

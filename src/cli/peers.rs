@@ -5,17 +5,16 @@ use super::{JsonArg, KernelArg, answer, failed, open, problem_file, say};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
-use lab_core::decide;
-use lab_core::history::last_peers::{self, LastPeers};
-use lab_core::inputs::{self, PeerTable};
-use lab_core::new_peer::{self, NewPeer};
-use lab_core::project::Project;
-use lab_core::repo::Repo;
-use lab_core::run::peers::PeerFigure;
-use lab_core::status;
-use lab_core::store::RunIndex;
-use lab_core::text::age;
+use lab_decide::status;
+use lab_git::Repo;
+use lab_history::last_peers::{self, LastPeers};
+use lab_project::Project;
 use lab_protocol::Exit;
+use lab_run::inputs::{self, PeerTable};
+use lab_run::peers::PeerFigure;
+use lab_runner::new_peer::{self, NewPeer};
+use lab_store::RunIndex;
+use lab_text::age;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -226,6 +225,6 @@ fn add(options: &NewPeerArgs) -> Result<ExitCode> {
 /// How the rules differ from those in HEAD. Empty where git cannot say: the commands that need it
 /// say why.
 fn changed_rules(project: &Project) -> Vec<String> {
-    let rules = decide::read_rules(project).unwrap_or_default();
+    let rules = lab_decide::read_rules(project).unwrap_or_default();
     rules.changed.iter().map(ToString::to_string).collect()
 }

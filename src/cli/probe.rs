@@ -2,9 +2,9 @@
 
 use super::{JsonArg, answer, complain, failed, say};
 use clap::Args;
-use lab_core::text::figures::figure;
 use lab_judge::judge::probing;
 use lab_protocol::{Exit, JudgeRequest, Target};
+use lab_text::figures::figure;
 use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
 //! problem.toml, checked as a run checks it: a command that reads it says what is wrong in the same
 //! words.
 
-use lab_core::project::Project;
 use lab_judge::problem;
+use lab_project::Project;
 use lab_protocol::JudgeRequest;
 
 /// What is wrong with the problem.toml of a project, as a run says it. `None` if nothing is, and

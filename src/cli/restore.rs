@@ -3,10 +3,10 @@
 use super::{JsonArg, answer, here, open, refused, say};
 use anyhow::{Context, Result};
 use clap::Args;
-use lab_core::decide::{self, Restored};
-use lab_core::history::names::{Named, resolve_name};
-use lab_core::project::Project;
-use lab_core::repo::{Repo, short};
+use lab_decide::Restored;
+use lab_git::{Repo, short};
+use lab_history::names::{Named, resolve_name};
+use lab_project::Project;
 use lab_protocol::Exit;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
             (project, named, None)
         }
     };
-    let restored = match decide::restore(&project, &named.commit) {
+    let restored = match lab_decide::restore(&project, &named.commit) {
         Ok(restored) => restored,
         Err(refusal) => return Ok(refused(&refusal)),
     };

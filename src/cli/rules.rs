@@ -5,11 +5,10 @@ use super::json::decision::DecisionAnswer;
 use super::{JsonArg, KernelArg, answer, failed, open, problem_file, refused, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide;
-use lab_core::message::{self, Message, Trailer};
-use lab_core::repo::short;
-use lab_core::store::RunIndex;
+use lab_git::short;
 use lab_protocol::Exit;
+use lab_run::message::{self, Message, Trailer};
+use lab_store::RunIndex;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -40,7 +39,7 @@ struct RulesAnswer {
 pub fn main(options: &RulesArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
     let Some(subject) = &options.message else {
-        let rules = decide::read_rules(&project)?;
+        let rules = lab_decide::read_rules(&project)?;
         let mistake = problem_file::mistake(&project);
         if let (true, Some(why)) = (options.json.json, &mistake) {
             return Ok(failed(why, Exit::Usage));
@@ -75,7 +74,7 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
         return Ok(failed(&why, Exit::Usage));
     }
     let message = Message::new(subject, options.trailer.iter().cloned());
-    match decide::change_rules(&project, &message) {
+    match lab_decide::change_rules(&project, &message) {
         Ok(decided) if options.json.json => Ok(answer(
             Exit::Passed,
             DecisionAnswer::of(&project, &RunIndex::open(&project), &decided),

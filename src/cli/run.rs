@@ -12,20 +12,20 @@ use super::{
 use crate::confinement;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use lab_core::history::{JudgedBefore, judged_before};
-use lab_core::inputs;
-use lab_core::project::Project;
-use lab_core::repo::Repo;
-use lab_core::run::Reason;
-use lab_core::run::experiment::Status;
-use lab_core::run::record::Record;
-use lab_core::runner::RunEvent;
-use lab_core::runner::execute::{self, NotRun};
-use lab_core::runner::spec::RunSpec;
-use lab_core::runner::supervise;
-use lab_core::store::RunIndex;
+use lab_git::Repo;
+use lab_history::{JudgedBefore, judged_before};
+use lab_project::Project;
 use lab_protocol::Exit;
 use lab_protocol::Target;
+use lab_run::Reason;
+use lab_run::experiment::Status;
+use lab_run::inputs;
+use lab_run::record::Record;
+use lab_runner::RunEvent;
+use lab_runner::execute::{self, NotRun};
+use lab_runner::spec::RunSpec;
+use lab_runner::supervise;
+use lab_store::RunIndex;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -197,7 +197,7 @@ pub const NO_VERDICT: &str = "the run has no verdict";
 /// Goes on first with the decision of a lab that was killed, and says so. A run that is to be
 /// decided by rule stops there: its exit code is returned.
 fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
-    let (text, status) = match lab_core::decide::resume_decision(project) {
+    let (text, status) = match lab_decide::resume_decision(project) {
         Ok(resumed) => resumed?,
         Err(error) => (format!("{error:#}"), None),
     };

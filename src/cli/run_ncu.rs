@@ -4,12 +4,12 @@ use super::run::{NO_VERDICT, RunArgs, judge};
 use super::verdict::Judged;
 use super::{code, complain, failed, open, profile, say};
 use anyhow::{Context, Result};
-use lab_core::run::Reason;
-use lab_core::runner::profiling::ProfileSpec;
-use lab_core::runner::spec::RunSpec;
-use lab_core::store::RunIndex;
 use lab_protocol::Exit;
 use lab_protocol::profile::ProfileSet;
+use lab_run::Reason;
+use lab_runner::profiling::ProfileSpec;
+use lab_runner::spec::RunSpec;
+use lab_store::RunIndex;
 use std::process::ExitCode;
 
 /// Judges the kernel with the verdict on stderr, then prints ncu's text of a full profile. The exit

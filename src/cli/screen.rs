@@ -5,9 +5,9 @@ use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
 use crate::screen::{self, Next, User, appearance_files, layout_file, settings_files};
 use anyhow::{Context, Error, Result, bail};
-use lab_core::project::Project;
-use lab_core::project::screen_lock;
-use lab_core::repo::{self, Repo};
+use lab_git::Repo;
+use lab_project::Project;
+use lab_project::screen_lock;
 use lab_protocol::{Exit, console};
 use lab_tui::chart::SymbolSet;
 use lab_tui::layout::Layout;
@@ -42,7 +42,7 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
     let project = Arc::new(Project::open(from, kernel)?);
     if kernel.is_some()
         && !project.kernel.exists()
-        && repo::incumbent(&Repo::open(&project)?, &project)?.is_none()
+        && lab_git::incumbent(&Repo::open(&project)?, &project)?.is_none()
     {
         bail!(
             "there is no {}, and HEAD does not hold it: `lab KERNEL_OR_FOLDER` opens the screen on a kernel, \

@@ -3,8 +3,8 @@
 
 use super::{JsonArg, answer, here, say};
 use anyhow::Result;
-use lab_core::project::Project;
-use lab_core::project::trust::{self, PythonRequest, TrustRequest};
+use lab_project::Project;
+use lab_project::trust::{self, PythonRequest, TrustRequest};
 use lab_protocol::Exit;
 use lab_protocol::console::say_each;
 use serde::Serialize;

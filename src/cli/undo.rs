@@ -3,12 +3,12 @@
 use super::{JsonArg, KernelArg, answer, open, refused, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide::{self, Undone};
-use lab_core::project::Project;
-use lab_core::repo::short;
-use lab_core::run::RunId;
-use lab_core::run::experiment::Status;
+use lab_decide::Undone;
+use lab_git::short;
+use lab_project::Project;
 use lab_protocol::Exit;
+use lab_run::RunId;
+use lab_run::experiment::Status;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -82,7 +82,7 @@ pub fn main(options: &UndoArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
     // Told before it counts as done: an undo of which nobody was told must not be followed by a
     // second one.
-    match decide::undo_and_tell(&project, None, |undone| {
+    match lab_decide::undo_and_tell(&project, None, |undone| {
         tell(&project, undone, options.json.json);
     }) {
         Ok(_) => Ok(ExitCode::SUCCESS),

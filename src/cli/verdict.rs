@@ -2,19 +2,19 @@
 //! --verdict` and the tools of `lab mcp` say the same of it.
 
 use super::peer_lines;
-use lab_core::decide::auto::{self, AutoDecision};
-use lab_core::decide::{self, NotAllowed, allowed, snapshot};
-use lab_core::history::last_peers;
-use lab_core::inputs;
-use lab_core::objective::Objective;
-use lab_core::project::Project;
-use lab_core::repo::{self, Repo};
-use lab_core::run::Reason;
-use lab_core::run::record::Record;
-use lab_core::run::verdict::{Outcome, Verdict};
-use lab_core::store::{RunIndex, RunSummary};
-use lab_core::text::figures::{self, figure};
+use lab_decide::auto::{self, AutoDecision};
+use lab_decide::{NotAllowed, allowed, snapshot};
+use lab_git::Repo;
+use lab_history::last_peers;
+use lab_project::Project;
+use lab_project::objective::Objective;
 use lab_protocol::report::{Comparison, Measure, Speed, attribute, first_word, number};
+use lab_run::Reason;
+use lab_run::inputs;
+use lab_run::record::Record;
+use lab_run::verdict::{Outcome, Verdict};
+use lab_store::{RunIndex, RunSummary};
+use lab_text::figures::{self, figure};
 use serde::Serialize;
 
 /// A run with its verdict, and what its answer is looked up in.
@@ -206,8 +206,8 @@ impl<'a> Judged<'a> {
     fn by_rule(&self, repo: &Repo) -> String {
         let (id, project) = (self.record.start.id, self.project);
         let at_same = inputs::read(project)
-            .is_ok_and(|present| decide::keeps_at_same(repo, project, present.kernel()));
-        let incumbent = repo::incumbent(repo, project).unwrap_or_default();
+            .is_ok_and(|present| lab_decide::keeps_at_same(repo, project, present.kernel()));
+        let incumbent = lab_git::incumbent(repo, project).unwrap_or_default();
         match auto::decide(self.record, incumbent.as_deref(), at_same) {
             AutoDecision::Keep if at_same => format!(
                 "The rule keeps it, because it is faster, or as fast and shorter: call keep with run {id}."

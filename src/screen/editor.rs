@@ -1,6 +1,6 @@
 //! Finds the user's editor and builds the command that opens a file at a line.
 
-use lab_core::text::signal;
+use lab_text::signal;
 use lab_tui::request::Spot;
 use lab_tui::settings::editor::PLACEHOLDERS;
 use std::io;

@@ -2,8 +2,8 @@
 //! state folder. An error in the file costs the saved layout and nothing else.
 
 use anyhow::{Context, Result};
-use lab_core::project::Project;
-use lab_core::project::trust;
+use lab_project::Project;
+use lab_project::trust;
 use lab_system::atomic_file;
 use lab_tui::layout::Layout;
 use std::io;

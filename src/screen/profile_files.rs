@@ -1,11 +1,11 @@
 //! Reads profiles from the folders of runs, for the views Device and Source. The view loader calls
 //! it.
 
-use lab_core::profile::read;
-use lab_core::project::Project;
-use lab_core::run::RunId;
-use lab_core::store::RunIndex;
+use lab_history::profile::read;
+use lab_project::Project;
 use lab_protocol::profile::Profile;
+use lab_run::RunId;
+use lab_store::RunIndex;
 use lab_tui::profile::{ProfileRequest, ProfileView};
 
 /// The newest profile of the bytes that the run judged, and the newest one of the incumbent.

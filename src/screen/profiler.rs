@@ -2,12 +2,12 @@
 
 use crate::confinement;
 use crate::screen::worker::Worker;
-use lab_core::project::Project;
-use lab_core::run::RunId;
-use lab_core::runner::process::Control;
-use lab_core::runner::profiling::{self, ProfileSpec};
-use lab_core::store::RunIndex;
+use lab_project::Project;
 use lab_protocol::profile::ProfileSet;
+use lab_run::RunId;
+use lab_runner::process::Control;
+use lab_runner::profiling::{self, ProfileSpec};
+use lab_store::RunIndex;
 use lab_tui::event::Event;
 use std::io;
 use std::sync::Arc;

@@ -3,24 +3,24 @@
 
 use crate::screen::worker::{Requests, Worker};
 use jiff::Timestamp;
-use lab_core::decide::{Decided, Refusal, Undone};
-use lab_core::message::Message;
-use lab_core::project::Project;
-use lab_core::project::trust;
-use lab_core::repo::{Marks, Repo};
-use lab_core::run::RunId;
-use lab_core::run::experiment::Status;
-use lab_core::runner::follow::read_log;
-use lab_core::runner::held_out::RunContext;
-use lab_core::runner::process::Control;
-use lab_core::runner::spec;
-use lab_core::store::RunIndex;
-use lab_core::store::RunStore;
-use lab_core::watch::{self, Watcher, Written};
-use lab_core::{auto, decide, history, repo, status};
+use lab_decide::status;
+use lab_decide::{Decided, Refusal, Undone};
+use lab_git::{Marks, Repo};
+use lab_project::Project;
+use lab_project::trust;
+use lab_run::RunId;
+use lab_run::experiment::Status;
+use lab_run::message::Message;
+use lab_runner::follow::read_log;
+use lab_runner::held_out::RunContext;
+use lab_runner::process::Control;
+use lab_runner::spec;
+use lab_store::RunIndex;
+use lab_store::RunStore;
 use lab_tui::event::Event;
 use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
 use lab_tui::request::RepositoryRequest;
+use lab_watch::{Watcher, Written};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -61,7 +61,7 @@ pub fn start(
     Worker::start("repository", replaces, move |requests| {
         // First, because this may put a kernel on disk, which the watcher must not report as a
         // save.
-        let resumed = decide::resume(&thread.project).map_err(in_one_line);
+        let resumed = lab_decide::resume(&thread.project).map_err(in_one_line);
         if let Some(text) = resumed.unwrap_or_else(Some) {
             thread.warn(text);
         }
@@ -94,7 +94,7 @@ impl RepositoryThread {
     fn watch(&mut self) {
         let events = self.events.clone();
         let sink = Arc::new(move |event| drop(events.send(Event::Watch(event))));
-        match watch::start(Arc::clone(&self.project), sink) {
+        match lab_watch::start(Arc::clone(&self.project), sink) {
             Ok(watcher) => self.watcher = Some(watcher),
             Err(why) => {
                 self.warn(format!(
@@ -108,7 +108,7 @@ impl RepositoryThread {
         // Sending fails only while the screen closes.
         let _ = self
             .events
-            .send(Event::Watch(watch::WatchEvent::Problem(text)));
+            .send(Event::Watch(lab_watch::WatchEvent::Problem(text)));
     }
 
     fn answer(
@@ -139,17 +139,18 @@ impl RepositoryThread {
             RepositoryRequest::Undoable => {
                 self.index.refresh();
                 let repo = Repo::open(project).map_err(Refusal::from);
-                let undoable = repo.and_then(|repo| decide::undoable(&repo, project, &self.index));
+                let undoable =
+                    repo.and_then(|repo| lab_decide::undoable(&repo, project, &self.index));
                 RepositoryReply::Undoable(undoable.map_err(|refusal| refusal.to_string()))
             }
             RepositoryRequest::Undo(run) => RepositoryReply::Undone(self.undo(run)),
             RepositoryRequest::Describe {
                 commit,
                 description,
-            } => RepositoryReply::Described(decide::describe(
+            } => RepositoryReply::Described(lab_decide::describe(
                 project,
                 &commit,
-                &decide::Changes {
+                &lab_decide::Changes {
                     description: Some(&description),
                     trailers: &[],
                 },
@@ -162,11 +163,11 @@ impl RepositoryThread {
             }
             RepositoryRequest::Kernels => {
                 self.index.refresh();
-                RepositoryReply::Kernels(history::kernels::list(project, &self.index))
+                RepositoryReply::Kernels(lab_history::kernels::list(project, &self.index))
             }
             RepositoryRequest::Loop(asked) => RepositoryReply::LoopAsked(
                 asked,
-                auto::request_everywhere(project, asked)
+                lab_auto::request_everywhere(project, asked)
                     .map(drop)
                     .map_err(in_one_line),
             ),
@@ -190,8 +191,8 @@ impl RepositoryThread {
             }
         };
         self.index.refresh();
-        let history = history::look(&repo, &self.project, &mut self.index);
-        let log = repo::log_page(&repo, &Marks::of(&history.experiments), None, COMMITS);
+        let history = lab_history::look(&repo, &self.project, &mut self.index);
+        let log = lab_git::log_page(&repo, &Marks::of(&history.experiments), None, COMMITS);
         Overview {
             at,
             status: status::look(&repo, &self.project, &self.index).map_err(in_one_line),
@@ -228,7 +229,7 @@ impl RepositoryThread {
             },
             by_rule,
         };
-        decide::keep(
+        lab_decide::keep(
             &self.project,
             &mut self.index,
             Some(run),
@@ -241,7 +242,7 @@ impl RepositoryThread {
     fn discard(&self, run: RunId, message: Message, confirmed: bool) -> Result<Decided, Refusal> {
         let project = Arc::clone(&self.project);
         let act = move || {
-            let decided = decide::discard(
+            let decided = lab_decide::discard(
                 &project,
                 &mut RunIndex::new(&project),
                 Some(run),
@@ -262,7 +263,7 @@ impl RepositoryThread {
     fn undo(&self, run: RunId) -> Result<Undone, Refusal> {
         let project = Arc::clone(&self.project);
         let act = move || {
-            let undone = decide::undo(&project, Some(run));
+            let undone = lab_decide::undo(&project, Some(run));
             let put = match &undone {
                 // Undoing a keep puts nothing on disk.
                 Ok(undone) if undone.status == Status::Keep => None,
@@ -281,10 +282,10 @@ impl RepositoryThread {
         let project = Arc::clone(&self.project);
         let act = move || {
             let put_back = || -> anyhow::Result<(RestoredKernel, Vec<u8>)> {
-                let restored = decide::restore(&project, &commit)?;
+                let restored = lab_decide::restore(&project, &commit)?;
                 let repo = Repo::open(&project)?;
-                let bytes = repo::bytes_of(&repo, &project, &restored.commit)?;
-                let blob = repo::blob_id(&repo, &project.kernel_name, &bytes)?;
+                let bytes = lab_git::bytes_of(&repo, &project, &restored.commit)?;
+                let blob = lab_git::blob_id(&repo, &project.kernel_name, &bytes)?;
                 Ok((RestoredKernel { restored, blob }, bytes))
             };
             match put_back() {
@@ -339,7 +340,7 @@ impl RepositoryThread {
 
 /// The kernel of a commit, in the form that it has on disk.
 fn bytes_of(project: &Project, commit: &str) -> anyhow::Result<Vec<u8>> {
-    repo::bytes_of(&Repo::open(project)?, project, commit)
+    lab_git::bytes_of(&Repo::open(project)?, project, commit)
 }
 
 /// The error and its causes, in one line.

@@ -2,10 +2,10 @@
 //! so the view loader calls it, not the screen's thread.
 
 use anyhow::Context;
-use lab_core::project::Project;
-use lab_core::repo::{Repo, short};
-use lab_core::store::RunStore;
-use lab_core::{inputs, repo};
+use lab_git::{Repo, short};
+use lab_project::Project;
+use lab_run::inputs;
+use lab_store::RunStore;
 use lab_tui::diff::{ContextLines, Diff};
 use lab_tui::source::{Base, Baseline, PresentText, SourceRequest, SourceText, SourceView};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub fn read(project: &Project, request: SourceRequest) -> SourceView {
 }
 
 fn diff(old: &SourceText, new: &SourceText, context: u32) -> anyhow::Result<Diff> {
-    Ok(Diff::parse(&repo::text_diff(
+    Ok(Diff::parse(&lab_git::text_diff(
         old.whole(),
         new.whole(),
         context,
@@ -66,7 +66,7 @@ fn base(project: &Project, baseline: &Baseline) -> anyhow::Result<Base> {
     let repo = Repo::open(project)?;
     let (name, commit) = match baseline {
         Baseline::Incumbent => {
-            let head = repo::head(&repo)?
+            let head = lab_git::head(&repo)?
                 .commit
                 .context("HEAD holds no commit yet")?;
             (format!("incumbent {}", short(&head)), head)
@@ -75,6 +75,6 @@ fn base(project: &Project, baseline: &Baseline) -> anyhow::Result<Base> {
     };
     Ok(Base {
         name,
-        text: SourceText::new(repo::show(&repo, project, &commit)?),
+        text: SourceText::new(lab_git::show(&repo, project, &commit)?),
     })
 }

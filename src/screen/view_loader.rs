@@ -4,11 +4,11 @@
 
 use crate::screen::worker::Worker;
 use crate::screen::{profile_files, source_files};
-use lab_core::auto::LoopView;
-use lab_core::history::details;
-use lab_core::project::Project;
-use lab_core::repo::{self, Graph, Marks, Repo};
-use lab_core::store::RunIndex;
+use lab_auto::LoopView;
+use lab_git::{Graph, Marks, Repo};
+use lab_history::details;
+use lab_project::Project;
+use lab_store::RunIndex;
 use lab_tui::event::Event;
 use lab_tui::reply::{GraphPage, ViewReply};
 use lab_tui::request::ViewRequest;
@@ -82,7 +82,8 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
         }
         ViewRequest::Commit(id, around) => {
             let details = Repo::open(project);
-            let details = details.and_then(|repo| repo::commit_details(&repo, &id, around.lines()));
+            let details =
+                details.and_then(|repo| lab_git::commit_details(&repo, &id, around.lines()));
             ViewReply::Commit(id, Box::new(details.map_err(in_words)))
         }
     }

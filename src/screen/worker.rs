@@ -1,7 +1,7 @@
 //! A thread of the screen that answers requests one after the other. A request can replace an
 //! earlier one that still waits, so that only the latest is answered.
 
-use lab_core::runner::process::Control;
+use lab_runner::process::Control;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
@@ -158,8 +158,8 @@ impl<R> Requests<R> {
 mod tests {
     use super::*;
     use crate::screen::{repository_worker, view_loader};
-    use lab_core::run::RunId;
-    use lab_core::run::experiment::ExperimentKey;
+    use lab_run::RunId;
+    use lab_run::experiment::ExperimentKey;
     use lab_tui::diff::ContextLines;
     use lab_tui::request::{RepositoryRequest, ViewRequest};
     use std::time::Instant;

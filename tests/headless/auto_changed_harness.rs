@@ -2,7 +2,8 @@
 //! kept or discarded by it.
 
 use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab, state};
-use crate::lab::{Beside, Lab, until};
+use crate::lab::{Beside, Lab};
+use lab_testing::until;
 use serde_json::json;
 
 /// The repository of [`lab`], judged by `./bench.sh`.

@@ -2,7 +2,8 @@
 //! itself.
 
 use crate::auto_loop::{auto, auto_command, body, incumbent_is_back, lab, state};
-use crate::lab::{Beside, until};
+use crate::lab::Beside;
+use lab_testing::until;
 use serde_json::json;
 use std::fs;
 

@@ -2,7 +2,8 @@
 //! bounded use of the disk.
 
 use crate::auto_loop::{auto, auto_command, goes_on, incumbent_is_back, lab, state, waiting};
-use crate::lab::{Beside, Lab, until};
+use crate::lab::{Beside, Lab};
+use lab_testing::until;
 use rustix::process::Signal;
 use std::fs;
 

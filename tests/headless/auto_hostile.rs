@@ -2,7 +2,8 @@
 //! the loop goes on.
 
 use crate::auto_loop::{auto, auto_command, body, incumbent_is_back, lab, state};
-use crate::lab::{Beside, Lab, until};
+use crate::lab::{Beside, Lab};
+use lab_testing::until;
 use serde_json::json;
 use std::fs;
 

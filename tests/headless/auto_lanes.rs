@@ -2,7 +2,8 @@
 //! own, and one history.
 
 use crate::auto_loop::lab;
-use crate::lab::{Beside, CommandOutput, Lab, until};
+use crate::lab::{Beside, CommandOutput, Lab};
+use lab_testing::until;
 use rustix::process::Signal;
 use std::fs;
 use std::process::Command;

@@ -1,7 +1,8 @@
 //! `lab auto`: turn after turn without a person, whatever the command does.
 
 use crate::auto::in_turns;
-use crate::lab::{Beside, CommandOutput, Lab, finish, until};
+use crate::lab::{Beside, CommandOutput, Lab, finish};
+use lab_testing::until;
 use serde_json::{Value, json};
 use std::fs;
 

@@ -1,7 +1,8 @@
 //! `lab auto`: one loop works on a kernel, also if somebody removed the files that say so.
 
 use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab};
-use crate::lab::{Beside, Lab, until};
+use crate::lab::{Beside, Lab};
+use lab_testing::until;
 use std::fs;
 
 /// Starts a loop whose command edits and then waits until the file `go` is there. The command notes

@@ -1,7 +1,8 @@
 //! `lab bench`: independent runs, their mean and spread, resuming, exports. The harness is a
 //! script, but where a story says that it is the built-in one.
 
-use crate::lab::{CommandOutput, Lab, finish, until};
+use crate::lab::{CommandOutput, Lab, finish};
+use lab_testing::until;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;

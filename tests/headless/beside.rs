@@ -1,7 +1,8 @@
 //! Two labs judge the same bytes, as a `lab run` beside an open screen does: each decision is about
 //! a verdict that stands.
 
-use crate::lab::{Lab, finish, until};
+use crate::lab::{Lab, finish};
+use lab_testing::until;
 use std::process::Child;
 
 /// The harness passes; it waits at the gate where it finds no folder `first`.

@@ -1,18 +1,19 @@
 //! `lab run` beside an open screen: bytes that one of them judges, or has just judged, are not
 //! judged by the other too. The screen is its runner here.
 
-use crate::lab::{Lab, patience, until};
-use lab_core::inputs;
-use lab_core::project::Project;
-use lab_core::run::record::Record;
-use lab_core::run::verdict::Outcome;
-use lab_core::run::{Reason, RunId};
-use lab_core::runner::execute;
-use lab_core::runner::process::Control;
-use lab_core::runner::spec::RunSpec;
-use lab_core::runner::{RunEvent, Runner};
-use lab_core::store::{RunIndex, RunStore};
+use crate::lab::Lab;
+use lab_project::Project;
 use lab_protocol::Target;
+use lab_run::inputs;
+use lab_run::record::Record;
+use lab_run::verdict::Outcome;
+use lab_run::{Reason, RunId};
+use lab_runner::execute;
+use lab_runner::process::Control;
+use lab_runner::spec::RunSpec;
+use lab_runner::{RunEvent, Runner};
+use lab_store::{RunIndex, RunStore};
+use lab_testing::{patience, until};
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! What the repository tells of its commits: pages of the log, the graph, one commit whole.
 
 use crate::lab::Lab;
-use lab_core::message::TrailerKey;
-use lab_core::project::Project;
-use lab_core::repo::{self, ChangeKind, Graph, LabelKind, Marks, Obstacle, Repo};
+use lab_git::{ChangeKind, Graph, LabelKind, Marks, Obstacle, Repo};
+use lab_project::Project;
+use lab_run::message::TrailerKey;
 use lab_tui::diff::ContextLines;
 
 fn project(lab: &Lab) -> Project {
@@ -28,7 +28,7 @@ fn the_log_comes_in_pages() {
     let marks = Marks::of(&[]);
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
-        let page = repo::log_page(&repo, &marks, after.as_deref(), 3).unwrap();
+        let page = lab_git::log_page(&repo, &marks, after.as_deref(), 3).unwrap();
         let Some(last) = page.last() else { break };
         after = Some(last.id.clone());
         seen.extend(page.into_iter().map(|entry| entry.subject));
@@ -42,9 +42,9 @@ fn the_log_comes_in_pages() {
 fn an_open_handle_sees_what_git_does_meanwhile() {
     let lab = Lab::new();
     let (project, repo) = (project(&lab), opened(&lab));
-    let head = || repo::head(&repo).unwrap();
-    let staged = || repo::staged(&repo, &project).unwrap();
-    let tracked = || repo::tracked(&repo, &project, &project.root.join("a"));
+    let head = || lab_git::head(&repo).unwrap();
+    let staged = || lab_git::staged(&repo, &project).unwrap();
+    let tracked = || lab_git::tracked(&repo, &project, &project.root.join("a"));
     assert_eq!(
         (head().commit.unwrap(), staged(), tracked()),
         (lab.head(), false, false)
@@ -66,28 +66,31 @@ fn an_open_handle_sees_what_git_does_meanwhile() {
         "a loose ref hides a packed one"
     );
     assert_eq!(
-        repo::resolve(&repo, "side").unwrap(),
+        lab_git::resolve(&repo, "side").unwrap(),
         (lab.head(), "b".to_owned())
     );
 
     lab.write("kernel.cu", "// staged\n");
     lab.git("add kernel.cu");
     assert!(staged());
-    let incumbent = repo::incumbent(&repo, &project).unwrap();
+    let incumbent = lab_git::incumbent(&repo, &project).unwrap();
     lab.git("commit -qm kernel");
     assert!(!staged());
-    assert_ne!(repo::incumbent(&repo, &project).unwrap(), incumbent);
+    assert_ne!(lab_git::incumbent(&repo, &project).unwrap(), incumbent);
     lab.git("notes --ref lab add -m noted HEAD");
     assert_eq!(
-        repo::incumbent_note(&repo, &project).as_deref(),
+        lab_git::incumbent_note(&repo, &project).as_deref(),
         Some("noted\n")
     );
 
-    assert_eq!(repo::obstacle(&repo), None);
+    assert_eq!(lab_git::obstacle(&repo), None);
     lab.write(".git/index.lock", "");
-    assert!(matches!(repo::obstacle(&repo), Some(Obstacle::Locked(_))));
+    assert!(matches!(
+        lab_git::obstacle(&repo),
+        Some(Obstacle::Locked(_))
+    ));
     std::fs::remove_file(lab.path(".git/index.lock")).unwrap();
-    assert_eq!(repo::obstacle(&repo), None);
+    assert_eq!(lab_git::obstacle(&repo), None);
 }
 
 #[test]
@@ -109,7 +112,7 @@ fn the_graph_shows_every_branch_a_child_before_its_parents_and_the_names() {
     lab.lab("keep -m kept").is(0);
 
     let repo = opened(&lab);
-    let experiments = lab_core::history::read_once(&repo, &project(&lab)).experiments;
+    let experiments = lab_history::read_once(&repo, &project(&lab)).experiments;
     let marks = Marks::of(&experiments);
     let mut graph = Graph::open(&repo).unwrap();
     let mut entries = Vec::new();
@@ -173,7 +176,7 @@ fn one_commit_whole() {
     );
     lab.git("commit -q -F ../message");
 
-    let details = repo::commit_details(&opened(&lab), "HEAD", 3).unwrap();
+    let details = lab_git::commit_details(&opened(&lab), "HEAD", 3).unwrap();
     assert_eq!(details.id, lab.head());
     assert_eq!(
         (details.subject.as_str(), details.parents.len()),
@@ -243,7 +246,7 @@ fn one_commit_whole() {
     lab.write("kernel.cu", (0..40).map(other).collect::<String>());
     lab.git("commit -qam changed");
     let hunks = |around: u32| {
-        let details = repo::commit_details(&opened(&lab), "HEAD", around).unwrap();
+        let details = lab_git::commit_details(&opened(&lab), "HEAD", around).unwrap();
         let of = |text: &str| {
             text.lines()
                 .filter(|line| line.starts_with("@@"))
@@ -252,11 +255,11 @@ fn one_commit_whole() {
         };
         assert_eq!(details.around, around);
         assert_eq!(
-            of(&repo::change(&opened(&lab), &project(&lab), "HEAD", around).unwrap()),
+            of(&lab_git::change(&opened(&lab), &project(&lab), "HEAD", around).unwrap()),
             of(&details.files[0].diff)
         );
         assert_eq!(
-            of(&repo::diff(
+            of(&lab_git::diff(
                 &opened(&lab),
                 &project(&lab),
                 "HEAD~1",
@@ -281,7 +284,7 @@ fn one_commit_whole() {
     );
     assert_eq!(hunks(ContextLines::Whole.lines()), ["@@ -1,40 +1,40"]);
     // The first commit of all is beside nothing.
-    let first = repo::commit_details(&opened(&lab), "HEAD~4", 3).unwrap();
+    let first = lab_git::commit_details(&opened(&lab), "HEAD~4", 3).unwrap();
     assert!(first.parents.is_empty() && first.files.iter().all(|f| f.kind == ChangeKind::Added));
 }
 

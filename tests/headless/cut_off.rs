@@ -4,7 +4,8 @@
 //! `scripts/kill-points` kills at every system call. These stories stop a decision at one place
 //! each: the test holds the lock of the ledger, or a hook kills the lab.
 
-use crate::lab::{Lab, finish, until};
+use crate::lab::{Lab, finish};
+use lab_testing::until;
 use serde_json::json;
 use std::fs::{self, File};
 use std::process::Child;

@@ -1,9 +1,9 @@
 //! An experiment in other words: the record, the note, and one line of results.tsv.
 
 use crate::lab::{Lab, finish, signed};
-use lab_core::ledger::{self, Edit};
-use lab_core::run::experiment::{Correctness, Row, Status};
-use lab_core::store::signature::Purpose;
+use lab_run::experiment::{Correctness, Row, Status};
+use lab_run::ledger::{self, Edit};
+use lab_store::signature::Purpose;
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! A build that is interrupted leaves no file behind.
 
-use crate::lab::{Lab, finish, until};
+use crate::lab::{Lab, finish};
+use lab_testing::until;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::PathBuf;

@@ -1,22 +1,14 @@
 //! A repository in a temporary folder, and the real `lab` beside it.
 
 use crate::headers;
-use lab_core::store::signature::{self, Purpose};
+use lab_store::signature::{self, Purpose};
+use lab_testing::patience;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::LazyLock;
 use std::sync::mpsc::channel;
 use std::time::Duration;
-
-/// A command that hangs fails after so long, and no other: beside a build each takes many times
-/// what it takes alone. `LAB_TEST_PATIENCE_S` sets it, in seconds.
-pub fn patience() -> Duration {
-    let seconds = std::env::var("LAB_TEST_PATIENCE_S")
-        .ok()
-        .and_then(|s| s.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(300))
-}
 
 pub struct Lab {
     temp: tempfile::TempDir,
@@ -66,13 +58,6 @@ impl CommandOutput {
         self
     }
 }
-
-/// How a script that stands for the judge begins: it reads its request. `field KEY` prints a text of
-/// the request; the words are the kernel's folder, its file and its shown path, as $2, $4 and $6.
-pub const READ_REQUEST: &str = r#"read -r request; export request
-field() { printf '%s' "$request" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
-set -- harness "$(field folder)" --kernel "$(field kernel)" --shown-as "$(field shown_as)"
-"#;
 
 impl Lab {
     /// An empty git repository whose user has a name.
@@ -149,19 +134,10 @@ impl Lab {
         fs::write(self.path(name), text).unwrap();
     }
 
-    /// An executable shell script. Another process writes it: a child that another thread starts in
-    /// that moment would have the file open for writing until it runs its own program, and Linux
-    /// runs no file that is open for writing.
+    /// An executable shell script.
     #[track_caller]
     pub fn script(&self, name: &str, text: &str) {
-        let mut command = self.command("/bin/sh");
-        command.args([
-            "-c",
-            "rm -f \"$0\" && printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"",
-            name,
-        ]);
-        command.arg(format!("#!/bin/sh\n{text}\n"));
-        finish(command.spawn().unwrap()).is(0);
+        lab_testing::write_script(&self.path(name), text);
     }
 
     pub fn read(&self, name: &str) -> String {
@@ -375,15 +351,5 @@ pub fn finish(child: Child) -> CommandOutput {
         out: text(stdout),
         err: text(stderr),
         code: status.code().unwrap_or(-1),
-    }
-}
-
-/// Waits until something holds, looking often; the watchdog ends a wait for what never comes.
-#[track_caller]
-pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = std::time::Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < patience(), "it never came: {what}");
-        std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -1,7 +1,8 @@
 //! `lab mcp`, driven by the official client of the protocol: judge, decide, read, wait.
 
 use crate::auto::in_turns;
-use crate::lab::{Lab, patience, until};
+use crate::lab::Lab;
+use lab_testing::{patience, until};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ClientRequest,
     ErrorCode, ProgressNotificationParam, ReadResourceRequestParams, ResourceContents,

@@ -2,10 +2,11 @@
 //! is cancelled while it is written, and a client that goes away without reading its answers.
 
 use crate::built_in::rmsnorm;
-use crate::lab::{Beside, Lab, until};
+use crate::lab::{Beside, Lab};
 use crate::mcp::waits;
 use crate::mcp_wire::{Wire, harness_process, is_gone};
 use crate::profile::ncu;
+use lab_testing::until;
 use serde_json::json;
 use std::fs;
 use std::io::Write;

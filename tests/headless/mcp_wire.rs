@@ -2,8 +2,9 @@
 //! away, and the size of answers.
 
 use crate::held_out::{edit, is_in_the_pool, wavegru};
-use crate::lab::{Lab, patience, until};
+use crate::lab::Lab;
 use crate::mcp::waits;
+use lab_testing::{patience, until};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

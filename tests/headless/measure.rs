@@ -3,14 +3,15 @@
 //! that it is the real one.
 
 use crate::built_in::rmsnorm;
-use crate::lab::{Lab, READ_REQUEST};
-use lab_core::project::Project;
-use lab_core::run::Reason;
-use lab_core::run::record::Record;
-use lab_core::runner::execute::execute;
-use lab_core::runner::process::Control;
-use lab_core::runner::spec::RunSpec;
-use lab_core::store::RunIndex;
+use crate::lab::Lab;
+use lab_project::Project;
+use lab_run::Reason;
+use lab_run::record::Record;
+use lab_runner::execute::execute;
+use lab_runner::process::Control;
+use lab_runner::spec::RunSpec;
+use lab_store::RunIndex;
+use lab_testing::READ_REQUEST;
 
 /// Says what it was asked, shows the incumbent that it was given, and passes.
 const JUDGE: &str = r#"

@@ -1,6 +1,7 @@
 //! Nothing is left running, however a run or the lab ends.
 
-use crate::lab::{Lab, finish, until};
+use crate::lab::{Lab, finish};
+use lab_testing::until;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 /// A harness that starts a child, writes both ids to a file, and waits for ever.
@@ -102,9 +103,9 @@ fn two_labs_at_once_get_two_runs() {
 #[test]
 fn a_second_screen_of_a_kernel_is_refused_and_commands_work_beside_the_first() {
     let lab = Lab::new();
-    let project = lab_core::project::Project::open(&lab.repo, None).unwrap();
-    let first = lab_core::project::screen_lock::take(&project).unwrap();
-    let second = lab_core::project::screen_lock::take(&project)
+    let project = lab_project::Project::open(&lab.repo, None).unwrap();
+    let first = lab_project::screen_lock::take(&project).unwrap();
+    let second = lab_project::screen_lock::take(&project)
         .unwrap_err()
         .to_string();
     assert!(second.contains(&format!(
@@ -115,13 +116,13 @@ fn a_second_screen_of_a_kernel_is_refused_and_commands_work_beside_the_first() {
     // Each kernel can have a screen of its own.
     std::fs::create_dir(lab.path("p2")).unwrap();
     lab.write("p2/kernel.cu", "// another\n");
-    let other = lab_core::project::Project::open(&lab.repo, Some("p2".as_ref())).unwrap();
-    let beside = lab_core::project::screen_lock::take(&other).unwrap();
-    lab_core::project::screen_lock::take(&other).unwrap_err();
+    let other = lab_project::Project::open(&lab.repo, Some("p2".as_ref())).unwrap();
+    let beside = lab_project::screen_lock::take(&other).unwrap();
+    lab_project::screen_lock::take(&other).unwrap_err();
     drop(beside);
     lab.write("kernel.cu", "// beside\n");
     lab.lab("run").is(0);
     lab.lab("keep -m beside").is(0);
     drop(first);
-    lab_core::project::screen_lock::take(&project).unwrap();
+    lab_project::screen_lock::take(&project).unwrap();
 }

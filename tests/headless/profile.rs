@@ -1,7 +1,8 @@
 //! `lab profile` with an ncu that runs the program it is given and prints recorded pages.
 
 use crate::built_in::rmsnorm;
-use crate::lab::{CommandOutput, Lab, finish, until};
+use crate::lab::{CommandOutput, Lab, finish};
+use lab_testing::until;
 use std::path::PathBuf;
 
 /// An ncu that profiles nothing and prints pages of another launch. It is named with LAB_NCU, so it

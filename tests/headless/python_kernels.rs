@@ -242,8 +242,8 @@ fn a_reference_in_python_needs_trust_too_and_one_beside_another_kind_does_not() 
     let plain = |args: &str| finish(lab.plain_lab_command(args).spawn().unwrap());
     plain("run").is(64).says("reference.py is Python, which ");
     let asks = |lab: &Lab| {
-        let project = lab_core::project::Project::open(&lab.repo, None).unwrap();
-        lab_core::project::python::source(&project)
+        let project = lab_project::Project::open(&lab.repo, None).unwrap();
+        lab_project::python::source(&project)
     };
     assert_eq!(asks(&lab).as_deref(), Some("reference.py"));
     lab.write("problem.toml", "kind = \"wavegru\"\n");

@@ -2,7 +2,7 @@
 //! and changes nothing.
 
 use crate::lab::{CommandOutput, Lab, finish, words};
-use lab_core::store::signature::KEY_FILE;
+use lab_store::signature::KEY_FILE;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::CommandExt;

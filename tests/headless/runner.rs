@@ -1,10 +1,11 @@
 //! The runner as the screen uses it. The built-in harness is a script here.
 
-use crate::lab::{Lab, READ_REQUEST, patience};
-use lab_core::project::Project;
-use lab_core::run::verdict::Outcome;
-use lab_core::run::{Ending, Reason};
-use lab_core::runner::{RunEvent, Runner};
+use crate::lab::Lab;
+use lab_project::Project;
+use lab_run::verdict::Outcome;
+use lab_run::{Ending, Reason};
+use lab_runner::{RunEvent, Runner};
+use lab_testing::{READ_REQUEST, patience};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
@@ -26,7 +27,7 @@ fn next(events: &Receiver<RunEvent>) -> RunEvent {
 }
 
 #[track_caller]
-fn ended(events: &Receiver<RunEvent>) -> lab_core::run::record::Record {
+fn ended(events: &Receiver<RunEvent>) -> lab_run::record::Record {
     loop {
         if let RunEvent::Ended(record) = next(events) {
             return *record;

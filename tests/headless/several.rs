@@ -1,10 +1,9 @@
 //! Several kernels in one repository: each command means the kernel that it says it means.
 
 use crate::lab::{CommandOutput, Lab, finish};
-use lab_core::history;
-use lab_core::project::Project;
-use lab_core::repo::Repo;
-use lab_core::store::RunIndex;
+use lab_git::Repo;
+use lab_project::Project;
+use lab_store::RunIndex;
 use std::fs;
 
 /// lab.toml names kernel.cu; `p2` has a kernel of its own.
@@ -394,9 +393,9 @@ fn the_list_of_kernels_knows_the_last_run_of_each() {
     let list = || {
         let project = Project::open(&lab.repo, None).unwrap();
         let mut index = RunIndex::open(&project);
-        history::look(&Repo::open(&project).unwrap(), &project, &mut index);
-        let listed = history::kernels::list(&project, &index);
-        let one = |kernel: &history::kernels::ListedKernel| {
+        lab_history::look(&Repo::open(&project).unwrap(), &project, &mut index);
+        let listed = lab_history::kernels::list(&project, &index);
+        let one = |kernel: &lab_history::kernels::ListedKernel| {
             let last = kernel
                 .last
                 .map(|last| format!(" {} {:?} {:?}", last.run, last.outcome, last.decided));

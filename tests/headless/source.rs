@@ -3,9 +3,9 @@
 
 use super::lab::Lab;
 use lab::screen::source_files::read;
-use lab_core::project::Project;
-use lab_core::run::RunId;
-use lab_core::run::experiment::ExperimentKey;
+use lab_project::Project;
+use lab_run::RunId;
+use lab_run::experiment::ExperimentKey;
 use lab_tui::diff::{ContextLines, LineLocation};
 use lab_tui::source::{Baseline, SourceRequest, SourceView};
 

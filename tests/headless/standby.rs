@@ -1,15 +1,16 @@
 //! The judge that stands by for the next run, and everything that keeps a run from using it. The
 //! built-in harness is a script here.
 
-use crate::lab::{Lab, READ_REQUEST, patience, until};
-use lab_core::inputs;
-use lab_core::project::Project;
-use lab_core::run::Reason;
-use lab_core::run::record::Record;
-use lab_core::run::verdict::Outcome;
-use lab_core::runner::spec::RunSpec;
-use lab_core::runner::standby::{Owner, Standby};
-use lab_core::runner::{RunEvent, Runner};
+use crate::lab::Lab;
+use lab_project::Project;
+use lab_run::Reason;
+use lab_run::inputs;
+use lab_run::record::Record;
+use lab_run::verdict::Outcome;
+use lab_runner::spec::RunSpec;
+use lab_runner::standby::{Owner, Standby};
+use lab_runner::{RunEvent, Runner};
+use lab_testing::{READ_REQUEST, patience, until};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A harness command runs only where this user wants it.
 
 use crate::lab::{CommandOutput, Lab};
-use lab_core::project::trust::TrustRequest;
+use lab_project::trust::TrustRequest;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
@@ -40,12 +40,10 @@ fn trust_ends_with_the_content() {
 #[test]
 fn a_yes_is_for_the_command_that_was_shown() {
     let lab = Lab::new();
-    let project = lab_core::project::Project::open(&lab.repo, None).unwrap();
+    let project = lab_project::Project::open(&lab.repo, None).unwrap();
     lab.write("lab.toml", "harness = \"something else\"\n");
     let shown = TrustRequest::of(&project, None);
-    let refused = lab_core::project::trust::grant(&shown)
-        .unwrap_err()
-        .to_string();
+    let refused = lab_project::trust::grant(&shown).unwrap_err().to_string();
     assert!(
         refused.contains("changed just now: look at its harness command again"),
         "{refused}"

@@ -1,7 +1,7 @@
 //! The last keep or discard taken back: nothing is lost, and what was built on stays.
 
 use crate::lab::{Lab, signed};
-use lab_core::store::signature::Purpose;
+use lab_store::signature::Purpose;
 
 /// The first is committed; run 1 judged better bytes.
 fn judged() -> Lab {

@@ -1,8 +1,9 @@
 //! Every way that an editor saves is heard, and nothing else is.
 
-use crate::lab::{Lab, patience};
-use lab_core::project::Project;
-use lab_core::watch::{self, WatchEvent, Watcher};
+use crate::lab::Lab;
+use lab_project::Project;
+use lab_testing::patience;
+use lab_watch::{WatchEvent, Watcher};
 use std::fs;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -27,7 +28,8 @@ impl Story {
         prepare(&lab);
         let project = Arc::new(Project::open(&lab.repo, None).unwrap());
         let (send, events) = channel();
-        let watcher = watch::start(project, Arc::new(move |event| drop(send.send(event)))).unwrap();
+        let watcher =
+            lab_watch::start(project, Arc::new(move |event| drop(send.send(event)))).unwrap();
         Story {
             lab,
             watcher,

@@ -21,15 +21,6 @@ pub use in_terminal::Lab;
 #[allow(unused_imports, reason = "soak uses this file too")]
 pub use processes::{child, children, is_alive, wait_until_gone};
 
-/// How long a test waits for what must come. Slow machines may set more, in seconds.
-pub fn patience() -> Duration {
-    let seconds = std::env::var("LAB_TEST_PATIENCE_S")
-        .ok()
-        .and_then(|s| s.parse().ok())
-        .unwrap_or(300);
-    Duration::from_secs(seconds)
-}
-
 /// A harness in shell: the kernel's first line says how it fares.
 const HARNESS: &str = r#"
 echo "stage: build"
@@ -321,22 +312,10 @@ impl Bench {
         lab.said()
     }
 
-    /// An executable shell script beside the repository. Another process writes it: a child that
-    /// another test starts in that moment would have the file open for writing until it runs its
-    /// own program, and Linux runs no such file.
+    /// An executable shell script beside the repository.
     pub fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(name);
-        let write = "rm -f \"$0\" && printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
-        let mut shell = Command::new("/bin/sh");
-        shell
-            .args(["-c", write])
-            .arg(&path)
-            .arg(format!("#!/bin/sh\n{text}\n"));
-        assert!(
-            shell.status().unwrap().success(),
-            "{} was not written",
-            path.display()
-        );
+        lab_testing::write_script(&path, text);
         path
     }
 

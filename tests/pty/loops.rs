@@ -1,6 +1,7 @@
 //! A screen beside `lab auto`: it shows the loop, asks it for things, and comes and goes.
 
-use super::bench::{Bench, patience};
+use super::bench::Bench;
+use lab_testing::{patience, until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::PathBuf;
@@ -51,15 +52,6 @@ fn judged(bench: &Bench) -> Vec<String> {
         .lines()
         .map(str::to_owned)
         .collect()
-}
-
-#[track_caller]
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + patience();
-    while !is_so() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Profiles on the screen: the key, its end, and a profile of another terminal.
 
-use super::bench::{Bench, patience, wait_until_gone};
+use super::bench::{Bench, wait_until_gone};
+use lab_testing::patience;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
 //! The judge that stands by while nobody saves: it costs nothing, and it ends with the screen.
 
 use super::bench::{Bench, is_alive};
+use lab_testing::until;
 use rustix::process::{Pid, Signal};
 use std::fs;
 use std::time::{Duration, Instant};
@@ -38,14 +39,6 @@ fn descendants(of: &str) -> Vec<String> {
 
 fn pid(pid: Pid) -> String {
     pid.as_raw_pid().to_string()
-}
-
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + crate::bench::patience();
-    while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// The judge, its compilers (the run's and the race detector's), its worker and the worker of the

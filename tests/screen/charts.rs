@@ -1,7 +1,7 @@
 //! The throughput chart: of real experiments, of odd ones, of very many.
 
 use super::world::World;
-use lab_core::run::experiment::Status::{self, Crash as C, Discard as D, Keep as K};
+use lab_run::experiment::Status::{self, Crash as C, Discard as D, Keep as K};
 use std::time::{Duration, Instant};
 
 /// Was wrong: its figure says nothing.

@@ -1,21 +1,21 @@
-//! The contract between the made-up world and `lab_core`: the same steps are taken in a [`World`]
+//! The contract between the made-up world and the crates below it: the same steps are taken in a [`World`]
 //! and in a real repository. After each step the screen, the world and the rules over the
 //! repository give the same answers: what may be kept, discarded and undone, and why not. Both then
 //! have the same experiments.
 
 use super::world::World;
 use super::world::made::measure;
-use lab_core::decide::policy::{Allowed, Discard, allowed};
-use lab_core::message::Message;
-use lab_core::project::Project;
-use lab_core::repo::{self, Repo};
-use lab_core::run::record::Record;
-use lab_core::run::verdict::{Outcome, Verdict};
-use lab_core::run::{Ending, Reason, RunId, RunStart};
-use lab_core::runner::held_out::RunContext;
-use lab_core::runner::process::Control;
-use lab_core::store::{RunIndex, RunStore, signature};
-use lab_core::{decide, history, inputs};
+use lab_decide::policy::{Allowed, Discard, allowed};
+use lab_git::Repo;
+use lab_project::Project;
+use lab_run::inputs;
+use lab_run::message::Message;
+use lab_run::record::Record;
+use lab_run::verdict::{Outcome, Verdict};
+use lab_run::{Ending, Reason, RunId, RunStart};
+use lab_runner::held_out::RunContext;
+use lab_runner::process::Control;
+use lab_store::{RunIndex, RunStore, signature};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -100,7 +100,7 @@ fn answers(allowed: &Allowed) -> [String; 3] {
 }
 
 #[test]
-fn the_world_decides_as_lab_core_does() {
+fn the_world_decides_as_lab_decide_does() {
     for sequence in SEQUENCES {
         let mut world = World::new().external();
         world.tell("open; press y; press p; say correctness: pass; end pass 1000");
@@ -259,7 +259,7 @@ impl Repository {
                     tell,
                     by_rule: false,
                 };
-                let _ = decide::keep(
+                let _ = lab_decide::keep(
                     project,
                     &mut RunIndex::new(project),
                     named,
@@ -268,7 +268,7 @@ impl Repository {
                 );
             }
             Step::Discard => {
-                drop(decide::discard(
+                drop(lab_decide::discard(
                     project,
                     &mut RunIndex::new(project),
                     named,
@@ -277,7 +277,7 @@ impl Repository {
                 ));
             }
             DiscardAnyway => {
-                drop(decide::discard(
+                drop(lab_decide::discard(
                     project,
                     &mut RunIndex::new(project),
                     named,
@@ -285,7 +285,7 @@ impl Repository {
                     true,
                 ));
             }
-            Undo => drop(decide::undo(project, None)),
+            Undo => drop(lab_decide::undo(project, None)),
         }
     }
 
@@ -299,7 +299,7 @@ impl Repository {
             id,
             reason: Reason::Rerun,
             kernel: project.kernel_name.clone(),
-            blob: repo::blob_id(&self.git(), &project.kernel_name, inputs.kernel()).unwrap(),
+            blob: lab_git::blob_id(&self.git(), &project.kernel_name, inputs.kernel()).unwrap(),
             fingerprint: inputs.fingerprint.clone(),
             started: jiff::Timestamp::now(),
             external: true,
@@ -322,17 +322,19 @@ impl Repository {
         let fingerprint = present.as_ref().ok().map(|inputs| &inputs.fingerprint);
         let record = match run {
             Some(run) => Some(RunStore::new(&project.lab_dir).read(run).unwrap()),
-            None => decide::default_run(project, &index, fingerprint),
+            None => lab_decide::default_run(project, &index, fingerprint),
         };
-        allowed(&decide::snapshot(&self.git(), project, &index, &present, record.as_ref()).unwrap())
+        allowed(
+            &lab_decide::snapshot(&self.git(), project, &index, &present, record.as_ref()).unwrap(),
+        )
     }
 
     fn git(&self) -> Repo {
         Repo::open(&self.project).unwrap()
     }
 
-    fn history(&self) -> Vec<lab_core::run::experiment::Status> {
-        let history = history::look(
+    fn history(&self) -> Vec<lab_run::experiment::Status> {
+        let history = lab_history::look(
             &self.git(),
             &self.project,
             &mut RunIndex::open(&self.project),

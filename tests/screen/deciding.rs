@@ -2,8 +2,8 @@
 
 use super::states::check_at;
 use super::world::World;
-use lab_core::rules::{RuleChange, RuleDifference};
-use lab_core::run::experiment::Status;
+use lab_decide::rules::{RuleChange, RuleDifference};
+use lab_run::experiment::Status;
 
 const RUN: &str = "say stage: build | device: NVIDIA H200 | stage: verify | rows_diff: 1e-6 limit=1e-5 | stage: measure | \
     throughput_sps: 170000 | kernel_us: 5.9 | correctness: pass";

@@ -2,7 +2,7 @@
 
 use super::states::check_at;
 use super::world::World;
-use lab_core::run::experiment::Status;
+use lab_run::experiment::Status;
 use lab_tui::theme::{Catalogue, ColorDepth, Theme};
 
 const PASS: &str = "say stage: build | build_s: 0.38 | correctness: pass; end pass 1200";

@@ -2,9 +2,9 @@
 
 use super::stories::{PASS, check};
 use super::world::World;
-use lab_core::decide::Refusal;
-use lab_core::run::verdict::Outcome;
-use lab_core::run::{Reason, RunId};
+use lab_decide::Refusal;
+use lab_run::verdict::Outcome;
+use lab_run::{Reason, RunId};
 use lab_tui::event::Event;
 use lab_tui::reply::RepositoryReply;
 use lab_tui::state::Running;

@@ -4,11 +4,11 @@ use super::states::{check, check_at};
 use super::world::World;
 use super::world::made::{no_loop, noon};
 use jiff::SignedDuration;
-use lab_core::auto::{Best, Budget, LaneView, LoopRun, LoopView, OnDisk, Phase, Request, State};
-use lab_core::run::RunId;
-use lab_core::run::experiment::Status;
-use lab_core::run::verdict::{Change, Outcome};
+use lab_auto::{Best, Budget, LaneView, LoopRun, LoopView, OnDisk, Phase, Request, State};
 use lab_protocol::report::{Measure, Speed};
+use lab_run::RunId;
+use lab_run::experiment::Status;
+use lab_run::verdict::{Change, Outcome};
 use serde_json::json;
 
 /// A state as `.lab/auto/KEY/state.json` holds it.

@@ -3,10 +3,10 @@
 
 use super::states::check_at;
 use super::world::World;
-use lab_core::history::last_peers::LastPeers;
-use lab_core::run::Fingerprint;
-use lab_core::run::peers::PeerFigure;
+use lab_history::last_peers::LastPeers;
 use lab_protocol::report::PeerRatio;
+use lab_run::Fingerprint;
+use lab_run::peers::PeerFigure;
 use std::time::Duration;
 
 /// Two peers that were timed, and one that could not be.

@@ -3,15 +3,15 @@
 use super::device::RUN;
 use super::states::check_at;
 use super::world::{KERNEL, World};
-use lab_core::history::details::ComparedProfiles;
-use lab_core::profile::{compare, read};
-use lab_core::run::RunId;
+use lab_history::details::ComparedProfiles;
+use lab_history::profile::{compare, read};
 use lab_protocol::profile::{LeastWork, Origin, Profile, SassLine, SassLoop};
+use lab_run::RunId;
 use lab_tui::event::Event;
 
 /// Recorded on an H200.
 fn recorded() -> Profile {
-    let bytes = include_bytes!("../../crates/core/src/profile/tests/wavegru.json");
+    let bytes = include_bytes!("../../crates/history/src/profile/tests/wavegru.json");
     let mut profile = read::parse(bytes).expect("a profile");
     profile.least = Some(LeastWork {
         read_bytes: 24.2e6,

@@ -3,9 +3,9 @@
 use super::hands::place;
 use super::states::{check, check_at};
 use super::world::World;
-use lab_core::bench::summary::TimeOverRuns;
-use lab_core::bench::{BenchDigest, BenchId};
-use lab_core::run::experiment::Status;
+use lab_bench::summary::TimeOverRuns;
+use lab_bench::{BenchDigest, BenchId};
+use lab_run::experiment::Status;
 use lab_tui::views::Pane;
 
 const WIDE: [(u16, u16); 2] = [(220, 60), (120, 35)];

@@ -2,8 +2,8 @@
 
 use super::states::check_at;
 use super::world::World;
-use lab_core::run::RunId;
-use lab_core::runner::RunEvent;
+use lab_run::RunId;
+use lab_runner::RunEvent;
 use lab_tui::event::{Event, UserInput};
 use lab_tui::keymap::Action;
 use lab_tui::reply::RepositoryReply;
@@ -176,7 +176,7 @@ fn a_save_during_a_run_takes_its_place() {
     let mut world = check("open; say stage: verify; save", &["run 2 · saved"]);
     // What the first still had to say comes late, and nobody listens.
     let late = world.model.panes.log.log().len();
-    let batch = lab_core::runner::follow::Batch {
+    let batch = lab_runner::follow::Batch {
         lines: Vec::new(),
         skipped: 9,
         report: None,

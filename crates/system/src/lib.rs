@@ -11,6 +11,9 @@
 //! | [`root`] | opens the files of a folder without following links |
 //! | [`large_pages`] | lets a program have its memory in large pages |
 //! | [`memory`] | how much memory this process may use |
+//! | [`space`] | says what to do when the disk is full or may not be written |
+//! | [`special_files`] | tells files that block or never end |
+//! | [`stamp`] | compares files without reading them |
 //! | [`lifetime`] | ends a process with its parent, and its children with a signal |
 //!
 //! This crate knows nothing of kernels, runs and devices, and uses no other crate of the lab.
@@ -25,4 +28,7 @@ pub mod leftovers;
 pub mod lifetime;
 pub mod memory;
 pub mod root;
+pub mod space;
+pub mod special_files;
+pub mod stamp;
 pub mod temporary;

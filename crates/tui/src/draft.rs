@@ -1,8 +1,8 @@
 //! The message that is typed before a keep or a discard: the subject of the commit and the trailers
 //! below it, which are folded until the user opens them.
 
-use lab_core::message::{Message, TrailerKey};
-use lab_core::run::RunId;
+use lab_run::RunId;
+use lab_run::message::{Message, TrailerKey};
 use tui_input::Input;
 
 /// Lists of commits show a subject of up to this many letters in full.

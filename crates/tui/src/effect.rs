@@ -5,8 +5,8 @@ use crate::request::{
     HighlightRequest, RepositoryRequest, SettingsRequest, Spot, TelemetryRequest, ViewRequest,
 };
 use crate::settings::Notify;
-use lab_core::inputs::Inputs;
-use lab_core::run::Reason;
+use lab_run::Reason;
+use lab_run::inputs::Inputs;
 use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 
 use crate::geometry::FrameGeometry;
 use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, SettingsReply, ViewReply};
-use lab_core::run::RunId;
-use lab_core::runner::RunEvent;
-use lab_core::watch::WatchEvent;
+use lab_run::RunId;
+use lab_runner::RunEvent;
+use lab_watch::WatchEvent;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 #[derive(Debug)]

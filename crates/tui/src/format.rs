@@ -3,10 +3,10 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use lab_core::text::figures;
+use lab_text::figures;
 use std::time::Duration;
 
-pub use lab_core::text::figures::{count, distinct, gate, short};
+pub use lab_text::figures::{count, distinct, gate, short};
 
 /// A ratio as a signed percentage. A change never reads as none.
 ///

@@ -1,8 +1,8 @@
 //! The lines of a run that the screen holds, and which of them are visible: followed, scrolled,
 //! frozen.
 
-use lab_core::run::RunId;
-use lab_core::text::sanitise::LogLine;
+use lab_run::RunId;
+use lab_text::sanitise::LogLine;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

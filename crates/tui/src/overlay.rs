@@ -3,9 +3,9 @@
 use crate::draft::Draft;
 use crate::theme::Theme;
 use crate::views::Pane;
-use lab_core::history::kernels::ListedKernel;
-use lab_core::project::trust::TrustRequest;
-use lab_core::run::RunId;
+use lab_history::kernels::ListedKernel;
+use lab_project::trust::TrustRequest;
+use lab_run::RunId;
 use tui_input::Input;
 
 /// A line to type, and the chosen row of the list below it.

@@ -4,7 +4,7 @@
 use crate::keymap::{Binding, KeyScope, TABLE};
 use crate::theme::Theme;
 use crate::views::Pane;
-use lab_core::history::kernels::ListedKernel;
+use lab_history::kernels::ListedKernel;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 

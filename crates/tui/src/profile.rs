@@ -1,7 +1,7 @@
 //! Which profile is read for the views Device and Source, and what was read.
 
-use lab_core::run::{Fingerprint, RunId};
 use lab_protocol::profile::Profile;
+use lab_run::{Fingerprint, RunId};
 
 /// Which profile to read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,12 +8,12 @@ use crate::profile::ProfileRequest;
 use crate::settings::Settings;
 use crate::source::{SourceRequest, SourceVersion};
 use crate::theme::Theme;
-use lab_core::auto::Request;
-use lab_core::message::Message;
-use lab_core::project::trust::TrustRequest;
-use lab_core::run::RunId;
-use lab_core::run::experiment::ExperimentKey;
+use lab_auto::Request;
+use lab_project::trust::TrustRequest;
 use lab_protocol::Language;
+use lab_run::RunId;
+use lab_run::experiment::ExperimentKey;
+use lab_run::message::Message;
 use std::sync::Arc;
 
 /// A request to the repository worker, which answers with a [`crate::reply::RepositoryReply`].

@@ -8,9 +8,9 @@ mod filter;
 pub use column::{Column, problem};
 pub use filter::{FIELDS, Filter};
 
-use lab_core::config::Goal;
-use lab_core::run::chosen::ChosenMeasure;
-use lab_core::run::experiment::{Experiment, ExperimentKey};
+use lab_project::config::Goal;
+use lab_run::chosen::ChosenMeasure;
+use lab_run::experiment::{Experiment, ExperimentKey};
 use std::collections::HashMap;
 
 /// The column that the rows are sorted by, and whether its largest value comes first.

@@ -2,8 +2,8 @@
 
 use super::complain;
 use super::text::run_line;
-use lab_core::bench::remaining::{Position, in_words, part_done};
-use lab_core::bench::{BenchRun, Session};
+use lab_bench::remaining::{Position, in_words, part_done};
+use lab_bench::{BenchRun, Session};
 use lab_protocol::console;
 use lab_protocol::report::{Report, Stage};
 use std::time::{Duration, Instant};

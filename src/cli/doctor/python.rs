@@ -1,11 +1,11 @@
 //! What `lab doctor` finds about Python: the interpreter of Python kernels and its packages.
 
 use super::{ill, note, well};
-use lab_core::inputs;
-use lab_core::project::Project;
-use lab_core::project::python::{self, Interpreter};
 use lab_device::Finding;
+use lab_project::Project;
+use lab_project::python::{self, Interpreter};
 use lab_protocol::Target;
+use lab_run::inputs;
 use lab_system::child_group::ChildGroup;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};

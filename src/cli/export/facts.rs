@@ -3,13 +3,13 @@
 
 use super::files::SIZE_LIMIT;
 use anyhow::Result;
-use lab_core::project::Project;
-use lab_core::repo::{self, Repo, short};
-use lab_core::run::experiment::Status;
-use lab_core::run::record::Record;
-use lab_core::run::verdict::Verdict;
-use lab_core::store::{RunIndex, RunStore, RunSummary};
-use lab_core::text::{figures, sanitise};
+use lab_git::{Repo, short};
+use lab_project::Project;
+use lab_run::experiment::Status;
+use lab_run::record::Record;
+use lab_run::verdict::Verdict;
+use lab_store::{RunIndex, RunStore, RunSummary};
+use lab_text::{figures, sanitise};
 use std::path::Path;
 
 /// The lines of the head, and what else is known of the kernel.
@@ -26,9 +26,9 @@ pub struct Facts {
 impl Facts {
     /// Reads HEAD, the record of the kernel and the names of licence files.
     pub fn of(repo: &Repo, project: &Project, on_disk: bool) -> Result<Facts> {
-        let head = repo::head_with_parent(repo)?;
+        let head = lab_git::head_with_parent(repo)?;
         let kernel = &project.kernel_name;
-        let incumbent = repo::incumbent(repo, project)?;
+        let incumbent = lab_git::incumbent(repo, project)?;
         let blob = if on_disk {
             blob_on_disk(repo, project)?
         } else {
@@ -91,7 +91,7 @@ fn blob_on_disk(repo: &Repo, project: &Project) -> Result<Option<String>> {
         .read_resolved(&project.kernel, SIZE_LIMIT)
         .ok();
     bytes
-        .map(|bytes| repo::blob_id(repo, &project.kernel_name, &bytes))
+        .map(|bytes| lab_git::blob_id(repo, &project.kernel_name, &bytes))
         .transpose()
 }
 
@@ -103,7 +103,7 @@ fn record(
     blob: &str,
     is_incumbent: bool,
 ) -> Result<Option<Record>> {
-    let noted = || serde_json::from_str(&repo::incumbent_note(repo, project)?).ok();
+    let noted = || serde_json::from_str(&lab_git::incumbent_note(repo, project)?).ok();
     if let Some(record) = is_incumbent.then(noted).flatten() {
         return Ok(Some(record));
     }
@@ -173,7 +173,7 @@ fn licence(repo: &Repo) -> Result<String> {
             .iter()
             .any(|word| upper.starts_with(word))
     };
-    let mut files = repo::names_in_head(repo, Path::new(""))?;
+    let mut files = lab_git::names_in_head(repo, Path::new(""))?;
     files.retain(is_licence);
     let theirs = if files.is_empty() {
         "the repository that they come from has no licence file: ask its owners".to_owned()

@@ -1,8 +1,8 @@
 //! The files that an export is made of: as HEAD holds them, or as they are on disk.
 
 use anyhow::{Context, Result, bail};
-use lab_core::project::Project;
-use lab_core::repo::{self, Repo};
+use lab_git::Repo;
+use lab_project::Project;
 use lab_system::root::Root;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -65,7 +65,7 @@ impl Files<'_> {
             return Ok(None);
         }
         let bytes = match self {
-            Files::Head(repo) => repo::bytes_in_head(repo, &repo::behind_links(repo, path)?)?,
+            Files::Head(repo) => lab_git::bytes_in_head(repo, &lab_git::behind_links(repo, path)?)?,
             Files::Disk(root) => match root.read_resolved(Path::new(path), SIZE_LIMIT) {
                 Ok(bytes) => Some(bytes),
                 Err(error)

@@ -1,6 +1,6 @@
 //! What `lab init` recognises in a Python file, and what it proposes.
 
-use lab_core::inputs;
+use lab_run::inputs;
 use std::fs;
 use std::path::{Path, PathBuf};
 

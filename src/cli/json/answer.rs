@@ -3,7 +3,7 @@
 use super::decision::DecisionReport;
 use super::run::RunReport;
 use crate::cli::verdict::{Judged, Measured};
-use lab_core::run::RunId;
+use lab_run::RunId;
 use serde::Serialize;
 
 /// The earlier run whose verdict is told.

@@ -1,14 +1,14 @@
 //! A bench as JSON.
 
 use super::{write_answer, write_value};
-use lab_core::bench::record::WorkloadRun;
-use lab_core::bench::{
+use lab_bench::record::WorkloadRun;
+use lab_bench::{
     BenchId, BenchOutcome, BenchRun, BenchState, BenchStore, BenchedDevice, Discipline, Summary,
 };
-use lab_core::project::Project;
-use lab_core::run::Fingerprint;
-use lab_core::run::peers::MeasuredPeer;
+use lab_project::Project;
 use lab_protocol::Exit;
+use lab_run::Fingerprint;
+use lab_run::peers::MeasuredPeer;
 use serde::Serialize;
 
 /// A bench with all its runs. Times are in µs.

@@ -1,15 +1,15 @@
 //! A decision as JSON.
 
 use super::run::RunReport;
-use lab_core::decide::Decided;
-use lab_core::message::Trailer;
-use lab_core::project::Project;
-use lab_core::run::RunId;
-use lab_core::run::experiment::{Row, Status};
-use lab_core::run::record::{HeldOut, Record};
-use lab_core::run::verdict::Outcome;
-use lab_core::store::{RunIndex, RunStore};
+use lab_decide::Decided;
+use lab_project::Project;
 use lab_protocol::report::{JudgedWorkloads, Measure};
+use lab_run::RunId;
+use lab_run::experiment::{Row, Status};
+use lab_run::message::Trailer;
+use lab_run::record::{HeldOut, Record};
+use lab_run::verdict::Outcome;
+use lab_store::{RunIndex, RunStore};
 use serde::Serialize;
 
 /// What stands when a decision is refused.

@@ -2,12 +2,12 @@
 
 use super::decision::{TrailerReport, trailers};
 use super::run::ComparisonReport;
-use lab_core::config::Config;
-use lab_core::message::Trailer;
-use lab_core::run::RunId;
-use lab_core::run::experiment::{Correctness, Experiment, Status};
-use lab_core::run::peers::{self, PeerFigure};
+use lab_project::config::Config;
 use lab_protocol::report::Measure;
+use lab_run::RunId;
+use lab_run::experiment::{Correctness, Experiment, Status};
+use lab_run::message::Trailer;
+use lab_run::peers::{self, PeerFigure};
 use serde::Serialize;
 
 /// An experiment. Figures are `None` unless it was correct.

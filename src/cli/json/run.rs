@@ -1,20 +1,20 @@
 //! A run as JSON: what was judged, the verdict, its figures and what the harness said.
 
-use lab_core::config::Goal;
-use lab_core::history::last_peers;
-use lab_core::message::{TrailerKey, last_value};
-use lab_core::objective::Objective;
-use lab_core::project::Project;
-use lab_core::run::peers::{MeasuredPeer, PeerFigure};
-use lab_core::run::record::{Draft, Record};
-use lab_core::run::verdict::{Change, Figure, Outcome, Verdict};
-use lab_core::run::{Fingerprint, Reason, RunId};
-use lab_core::runner::follow::read_log;
-use lab_core::store::{RunIndex, RunStore};
+use lab_history::last_peers;
+use lab_project::Project;
+use lab_project::config::Goal;
+use lab_project::objective::Objective;
 use lab_protocol::report::{
     AggregateOf, Diagnostic, JudgedWorkloads, LaunchLine, Measure, Report, ScratchLine, Speed,
     WorkloadSpeeds, number,
 };
+use lab_run::message::{TrailerKey, last_value};
+use lab_run::peers::{MeasuredPeer, PeerFigure};
+use lab_run::record::{Draft, Record};
+use lab_run::verdict::{Change, Figure, Outcome, Verdict};
+use lab_run::{Fingerprint, Reason, RunId};
+use lab_runner::follow::read_log;
+use lab_store::{RunIndex, RunStore};
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -10,15 +10,14 @@ use crate::cli::json::experiment::ExperimentReport;
 use crate::cli::log;
 use crate::cli::verdict::Judged;
 use anyhow::{Context, Result, bail, ensure};
-use lab_core::history;
-use lab_core::history::lessons::{self, Idea};
-use lab_core::project::Project;
-use lab_core::repo::{self, Present, Repo, text_diff};
-use lab_core::run::RunId;
-use lab_core::run::experiment::{Experiment, Status};
-use lab_core::run::record::Record;
-use lab_core::status;
-use lab_core::store::{RunIndex, RunStore};
+use lab_decide::status;
+use lab_git::{Present, Repo, text_diff};
+use lab_history::lessons::{self, Idea};
+use lab_project::Project;
+use lab_run::RunId;
+use lab_run::experiment::{Experiment, Status};
+use lab_run::record::Record;
+use lab_store::{RunIndex, RunStore};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -54,7 +53,7 @@ pub fn history(project: &Project, asked: HistoryArguments, _: &Job) -> Result<An
     let limit = asked.limit.unwrap_or(USUAL).min(LISTED);
     let mut index = RunIndex::open(project);
     let repo = Repo::open(project)?;
-    let history = history::look(&repo, project, &mut index);
+    let history = lab_history::look(&repo, project, &mut index);
     let status = status::look(&repo, project, &index)?;
     let present = Present::of(&repo, history.without_record())?;
     let ours = |e: &Experiment| e.kernel.is_none() || e.is_about(&project.kernel_name);
@@ -168,7 +167,7 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
     );
     let mut index = RunIndex::open(project);
     let repo = Repo::open(project)?;
-    let history = history::look(&repo, project, &mut index);
+    let history = lab_history::look(&repo, project, &mut index);
     let names = |e: &&Experiment| {
         let own = &e.row.commit;
         own.starts_with(commit) || (own.len() >= 4 && commit.starts_with(own.as_str()))
@@ -192,7 +191,7 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
         next,
         log::as_json(&repo, project, &present, found),
     );
-    let diff = repo::change(&repo, project, &found.row.commit, AROUND);
+    let diff = lab_git::change(&repo, project, &found.row.commit, AROUND);
     Ok(with_diff(answer, diff, "no resource"))
 }
 
@@ -201,11 +200,11 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
 pub fn diff_of_run(project: &Project, record: &Record) -> Result<String> {
     let repo = Repo::open(project)?;
     if let Some(commit) = record.decision.as_ref().and_then(|it| it.commit.as_ref()) {
-        return repo::change(&repo, project, commit, AROUND);
+        return lab_git::change(&repo, project, commit, AROUND);
     }
     let judged = RunStore::new(&project.lab_dir).judged_kernel(record.start.id)?;
-    let old = match repo::incumbent(&repo, project)? {
-        Some(_) => repo::show(&repo, project, "HEAD")?,
+    let old = match lab_git::incumbent(&repo, project)? {
+        Some(_) => lab_git::show(&repo, project, "HEAD")?,
         None => String::new(),
     };
     text_diff(&old, &String::from_utf8_lossy(&judged), AROUND)

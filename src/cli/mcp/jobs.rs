@@ -6,8 +6,8 @@
 
 use super::answer::Answer;
 use anyhow::{Result, ensure};
-use lab_core::run::RunId;
-use lab_core::runner::process::Control;
+use lab_run::RunId;
+use lab_runner::process::Control;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

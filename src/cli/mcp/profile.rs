@@ -7,12 +7,12 @@ use super::work::{follow, not_run};
 use crate::cli::profile::read;
 use crate::confinement;
 use anyhow::Result;
-use lab_core::profile::digest::digest;
-use lab_core::project::Project;
-use lab_core::runner::profiling::{self, ProfileSpec, Profiled};
-use lab_core::store::RunIndex;
+use lab_history::profile::digest::digest;
 use lab_judge::profile::metrics;
+use lab_project::Project;
 use lab_protocol::profile::{Origin, Profile, ProfiledLine, WorkloadDurations};
+use lab_runner::profiling::{self, ProfileSpec, Profiled};
+use lab_store::RunIndex;
 use serde_json::{Map, Value, json};
 
 /// Most lines of source in an answer.

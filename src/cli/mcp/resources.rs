@@ -4,12 +4,12 @@
 use super::history::{diff_of_run, of_kernel};
 use super::limits::{RESOURCE, head_and_tail};
 use anyhow::{Context, Result};
-use lab_core::ledger;
-use lab_core::project::Project;
-use lab_core::run::RunId;
-use lab_core::runner::follow::read_log;
-use lab_core::store::RunStore;
-use lab_core::text::sanitise;
+use lab_project::Project;
+use lab_run::RunId;
+use lab_run::ledger;
+use lab_runner::follow::read_log;
+use lab_store::RunStore;
+use lab_text::sanitise;
 use rmcp::model::{Resource, ResourceTemplate};
 
 /// The page that `lab://agent-guide` is.

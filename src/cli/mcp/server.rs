@@ -9,7 +9,7 @@ use super::tools::{
 };
 use super::{history, limits, profile, resources, work};
 use anyhow::Result;
-use lab_core::project::Project;
+use lab_project::Project;
 use rmcp::model::{
     CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, ListResourceTemplatesResult,
     ListResourcesResult, PaginatedRequestParams, ProgressNotificationParam,

@@ -2,11 +2,11 @@
 //! result.
 
 use super::limits::ARGUMENT;
-use lab_core::message::{self, Trailer};
-use lab_core::run::experiment::Status;
-use lab_core::runner::profiling::ProfileSpec;
 use lab_protocol::Target;
 use lab_protocol::profile::ProfileSet;
+use lab_run::experiment::Status;
+use lab_run::message::{self, Trailer};
+use lab_runner::profiling::ProfileSpec;
 use rmcp::ErrorData;
 use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::tool::ToolCallContext;

@@ -14,19 +14,19 @@ use crate::cli::verdict::Judged;
 use crate::cli::{clean, run};
 use crate::confinement;
 use anyhow::Result;
-use lab_core::decide::{self, Decided, Refusal};
-use lab_core::history::JudgedBefore;
-use lab_core::history::names::resolve_name;
-use lab_core::message::Message;
-use lab_core::project::Project;
-use lab_core::repo::{Repo, short};
-use lab_core::run::verdict::Outcome;
-use lab_core::run::{Reason, RunId};
-use lab_core::runner::execute::{self, NotRun};
-use lab_core::runner::held_out::RunContext;
-use lab_core::runner::spec::{RunSpec, own_program};
-use lab_core::runner::{Batch, RunEvent};
-use lab_core::store::RunIndex;
+use lab_decide::{Decided, Refusal};
+use lab_git::{Repo, short};
+use lab_history::JudgedBefore;
+use lab_history::names::resolve_name;
+use lab_project::Project;
+use lab_run::message::Message;
+use lab_run::verdict::Outcome;
+use lab_run::{Reason, RunId};
+use lab_runner::execute::{self, NotRun};
+use lab_runner::held_out::RunContext;
+use lab_runner::spec::{RunSpec, own_program};
+use lab_runner::{Batch, RunEvent};
+use lab_store::RunIndex;
 
 /// What the commands in an error mean to a client.
 pub const AS_TOOLS: &str = "The text says what to do. A command in it, such as `lab run`, is the tool judge here; others are tools of the same name, or \
@@ -64,7 +64,7 @@ pub fn measure(project: &Project, asked: MeasureArguments, job: &Job) -> Result<
 
 /// Goes on with the decision of a lab that was killed, and tells what was done.
 fn resumed(project: &Project) -> Vec<String> {
-    let resumed = decide::resume_decision(project).map(|resumed| Some(resumed?.0));
+    let resumed = lab_decide::resume_decision(project).map(|resumed| Some(resumed?.0));
     resumed
         .unwrap_or_else(|error| Some(format!("{error:#}")))
         .into_iter()
@@ -185,14 +185,14 @@ pub fn keep(project: &Project, asked: DecideArguments, job: &Job) -> Result<Answ
         by_rule: false,
     };
     decided(project, &asked, |index, run, message| {
-        decide::keep(project, index, run, message, &mut context)
+        lab_decide::keep(project, index, run, message, &mut context)
     })
 }
 
 /// Discards a run.
 pub fn discard(project: &Project, asked: DecideArguments, _: &Job) -> Result<Answer> {
     decided(project, &asked, |index, run, message| {
-        decide::discard(project, index, run, message, asked.unjudged)
+        lab_decide::discard(project, index, run, message, asked.unjudged)
     })
 }
 
@@ -213,7 +213,7 @@ fn decided(
         .map(RunId)
         .or_else(|| default_run(project, &index));
     let message = Message::new(&asked.message, trailers);
-    let message = decide::with_tested(message, &repo, project, &mut index, run);
+    let message = lab_decide::with_tested(message, &repo, project, &mut index, run);
     Ok(match act(&mut index, run, &message) {
         Ok(decided) => {
             let mut report = DecisionAnswer::of(project, &index, &decided);
@@ -256,16 +256,18 @@ pub fn undo_or_restore(
     let Some(name) = restore else {
         // Told before it counts as done, so that no second undo follows one that nobody was told
         // of.
-        let tell = |undone: &decide::Undone| {
+        let tell = |undone: &lab_decide::Undone| {
             let next = "The run is undecided again: keep it, discard it, or edit the kernel and call judge.";
             let undo = UndoAnswer::of(project, undone);
             job.tell(Answer::new(&undone_line(project, undone), next, undo));
         };
-        return Ok(match decide::undo_and_tell(project, run.map(RunId), tell) {
-            // The job has its answer.
-            Ok(_) => Answer::new("undone", "", ()),
-            Err(refusal) => refused(project, &refusal),
-        });
+        return Ok(
+            match lab_decide::undo_and_tell(project, run.map(RunId), tell) {
+                // The job has its answer.
+                Ok(_) => Answer::new("undone", "", ()),
+                Err(refusal) => refused(project, &refusal),
+            },
+        );
     };
     if run.is_some() {
         return Ok(Answer::error(
@@ -282,7 +284,7 @@ pub fn undo_or_restore(
         let next = "Call history for the experiments of this kernel.";
         return Ok(Answer::error(&why, next));
     }
-    let restored = match decide::restore(project, &named.commit) {
+    let restored = match lab_decide::restore(project, &named.commit) {
         Ok(restored) => restored,
         Err(refusal) => return Ok(refused(project, &refusal)),
     };

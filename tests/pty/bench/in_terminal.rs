@@ -1,6 +1,6 @@
 //! A program in a pseudo terminal: its keys, what is on the screen, its end.
 
-use super::patience;
+use lab_testing::patience;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};

@@ -1,6 +1,6 @@
 //! Processes that a test looks for: children by their command line, and whether one is gone.
 
-use super::patience;
+use lab_testing::patience;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs;

@@ -3,15 +3,15 @@
 
 use super::made::{record, themes, void};
 use super::{KERNEL, World};
-use lab_core::inputs::Inputs;
-use lab_core::run::{Ending, Fingerprint};
-use lab_core::runner::RunEvent;
-use lab_core::watch::WatchEvent;
+use lab_run::inputs::Inputs;
+use lab_run::{Ending, Fingerprint};
+use lab_runner::RunEvent;
 use lab_tui::effect::Effect;
 use lab_tui::event::Event;
 use lab_tui::highlight::{HighlightCache, Highlighter};
 use lab_tui::reply::{HighlightReply, RepositoryReply, SettingsReply};
 use lab_tui::request::{HighlightRequest, RepositoryRequest, SettingsRequest};
+use lab_watch::WatchEvent;
 use std::sync::{Arc, OnceLock};
 
 fn highlighter() -> &'static Highlighter {

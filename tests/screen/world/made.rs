@@ -1,14 +1,14 @@
 //! What stories need and nobody measured: commits, rows, verdicts, records, the user's things.
 
 use jiff::Timestamp;
-use lab_core::auto::{LoopView, OnDisk};
-use lab_core::repo::LogEntry;
-use lab_core::run::experiment::{Experiment, Row, Status as Word};
-use lab_core::run::peers::MeasuredPeer;
-use lab_core::run::record::Record;
-use lab_core::run::verdict::{Change, Outcome, Verdict};
-use lab_core::run::{Ending, RunStart};
+use lab_auto::{LoopView, OnDisk};
+use lab_git::LogEntry;
 use lab_protocol::report::{Measure, Report, Speed};
+use lab_run::experiment::{Experiment, Row, Status as Word};
+use lab_run::peers::MeasuredPeer;
+use lab_run::record::Record;
+use lab_run::verdict::{Change, Outcome, Verdict};
+use lab_run::{Ending, RunStart};
 use lab_tui::chart::SymbolSet;
 use lab_tui::request::Preferences;
 use lab_tui::settings::Settings;

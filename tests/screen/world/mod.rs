@@ -8,15 +8,15 @@ mod session;
 mod story;
 
 use jiff::tz::TimeZone;
-use lab_core::auto::LoopView;
-use lab_core::config::{AutoConfig, Goal};
-use lab_core::history::details::ComparedProfiles;
-use lab_core::repo::LogEntry;
-use lab_core::rules::Rules;
-use lab_core::run::RunStart;
-use lab_core::run::experiment::Experiment;
-use lab_core::run::record::Record;
+use lab_auto::LoopView;
+use lab_decide::rules::Rules;
+use lab_git::LogEntry;
+use lab_history::details::ComparedProfiles;
+use lab_project::config::{AutoConfig, Goal};
 use lab_protocol::report::Report;
+use lab_run::RunStart;
+use lab_run::experiment::Experiment;
+use lab_run::record::Record;
 use lab_tui::event::Event;
 use lab_tui::geometry::FrameGeometry;
 use lab_tui::layout::Layout;
@@ -79,9 +79,9 @@ pub struct World {
     /// What experiments and commits changed is so much that there is something around it.
     pub long_diffs: bool,
     /// The benches that every experiment has.
-    pub benches: Vec<lab_core::bench::BenchDigest>,
+    pub benches: Vec<lab_bench::BenchDigest>,
     /// What was timed last beside the problem's peers.
-    pub peers: Option<lab_core::history::last_peers::LastPeers>,
+    pub peers: Option<lab_history::last_peers::LastPeers>,
     /// The loop of `lab auto`, as it is read.
     pub loops: Result<LoopView, String>,
     /// Why kernel.cu cannot be read.

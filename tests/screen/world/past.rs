@@ -2,8 +2,8 @@
 
 use super::made::{commit, noon, row};
 use super::{KERNEL, World};
-use lab_core::run::RunId;
-use lab_core::run::experiment::{Experiment, Measured, Status as Word};
+use lab_run::RunId;
+use lab_run::experiment::{Experiment, Measured, Status as Word};
 use std::time::Duration;
 
 /// Experiments of another kernel, of another device, and of the emulated one.

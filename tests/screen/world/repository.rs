@@ -3,18 +3,16 @@
 
 use super::made::{commit, long_diff, noon};
 use super::{KERNEL, SOURCE, World};
-use lab_core::config::Goal;
-use lab_core::history::details::{Compared, ExperimentDetails};
-use lab_core::history::kernels::{LastRun, ListedKernel};
-use lab_core::message;
-use lab_core::objective::Objective;
-use lab_core::repo::{
-    ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind, text_diff,
-};
-use lab_core::run::common_workloads::{self, CommonWorkloads};
-use lab_core::run::verdict::Outcome;
-use lab_core::run::{Fingerprint, RunId};
-use lab_core::text::sanitise::LogLine;
+use lab_git::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind, text_diff};
+use lab_history::details::{Compared, ExperimentDetails};
+use lab_history::kernels::{LastRun, ListedKernel};
+use lab_project::config::Goal;
+use lab_project::objective::Objective;
+use lab_run::common_workloads::{self, CommonWorkloads};
+use lab_run::message;
+use lab_run::verdict::Outcome;
+use lab_run::{Fingerprint, RunId};
+use lab_text::sanitise::LogLine;
 use lab_tui::diff::Diff;
 use lab_tui::event::Event;
 use lab_tui::profile::ProfileView;

@@ -3,24 +3,24 @@
 
 use super::made::{commit, in_turns, measure, noon, record, row, undecided, void};
 use super::{KERNEL, World};
-use lab_core::decide::policy::{
+use lab_decide::policy::{
     Allowed, Candidate, Discard, Kept, LastDecision, LaterWork, Present, Snapshot, allowed,
 };
-use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
-use lab_core::history::History;
-use lab_core::message::Message;
-use lab_core::project::trust::{TrustMark, TrustRequest};
-use lab_core::repo::Head;
-use lab_core::run::experiment::{self, Experiment, Status as Word};
-use lab_core::run::peers;
-use lab_core::run::record::{Decision, InputFile, Record};
-use lab_core::run::verdict::{Figure, Outcome};
-use lab_core::run::{Ending, Fingerprint, Reason, RunId, RunStart};
-use lab_core::runner::RunEvent;
-use lab_core::runner::follow::Batch;
-use lab_core::status::ProjectStatus;
-use lab_core::text::sanitise::LogLine;
+use lab_decide::status::ProjectStatus;
+use lab_decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
+use lab_git::Head;
+use lab_history::History;
+use lab_project::trust::{TrustMark, TrustRequest};
 use lab_protocol::report::{Report, Speed};
+use lab_run::experiment::{self, Experiment, Status as Word};
+use lab_run::message::Message;
+use lab_run::peers;
+use lab_run::record::{Decision, InputFile, Record};
+use lab_run::verdict::{Figure, Outcome};
+use lab_run::{Ending, Fingerprint, Reason, RunId, RunStart};
+use lab_runner::RunEvent;
+use lab_runner::follow::Batch;
+use lab_text::sanitise::LogLine;
 use lab_tui::event::Event;
 use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
 use std::path::Path;

@@ -3,18 +3,18 @@
 use super::World;
 use super::made::{commit, preferences, record, void};
 use jiff::tz::TimeZone;
-use lab_core::run::verdict::Outcome;
-use lab_core::run::{Ending, RunId};
-use lab_core::runner::follow::Batch;
-use lab_core::text::sanitise::LogLine;
-use lab_core::watch::WatchEvent;
 use lab_protocol::report::Report;
+use lab_run::verdict::Outcome;
+use lab_run::{Ending, RunId};
+use lab_runner::follow::Batch;
+use lab_text::sanitise::LogLine;
 use lab_tui::event::{Event, TerminalEvent, UserInput};
 use lab_tui::keymap::Key;
 use lab_tui::model::Model;
 use lab_tui::overlay::Overlay;
 use lab_tui::reply::{RepositoryReply, SettingsReply};
 use lab_tui::theme::Theme;
+use lab_watch::WatchEvent;
 use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl World {
                 self.send(self.changed());
             }
             // The run was requested before the last one: its start is reported late.
-            "begins" => self.start(lab_core::run::Reason::Rerun),
+            "begins" => self.start(lab_run::Reason::Rerun),
             "reopen" => {
                 let setup = self.model.setup.clone();
                 self.model = Model::new(setup, Theme::plain(), TimeZone::UTC);

@@ -1,6 +1,6 @@
 //! An axis: a range of values, a scale, and ticks at round numbers.
 
-use lab_core::text::figures::thousands;
+use lab_text::figures::thousands;
 
 /// The scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A diff as data and its rows on the screen, for every pane that shows one.
 //!
 //! The text of a unified diff is parsed into a [`Diff`]. Only libgit2 decides which lines changed,
-//! in `lab_core::repo`: it computes the diff of a commit with its renames and limits, and the diff
+//! in `lab_git`: it computes the diff of a commit with its renames and limits, and the diff
 //! of two texts by the same rules, so that all panes agree. imara-diff compares the words of
 //! changed lines (words.rs), which libgit2 cannot do. The rows are unified (one line under the
 //! other) or split (old and new side by side).

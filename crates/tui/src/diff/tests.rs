@@ -1,7 +1,7 @@
 //! A diff states exactly how one text becomes the other.
 
 use super::*;
-use lab_core::repo::text_diff;
+use lab_git::text_diff;
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -67,8 +67,8 @@ pub fn rows(text: &str) -> Option<[String; ROWS]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab_core::run::verdict::Outcome;
     use lab_protocol::report::Stage;
+    use lab_run::verdict::Outcome;
 
     #[test]
     fn letters_look_like_letters() {

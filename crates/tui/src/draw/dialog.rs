@@ -5,10 +5,10 @@ use crate::keymap::Action;
 use crate::model::Model;
 use crate::text::printable;
 use crate::theme::Theme;
-use lab_core::history::kernels::ListedKernel;
-use lab_core::run::RunId;
-use lab_core::run::experiment::{Experiment, Status};
-use lab_core::run::verdict::Outcome;
+use lab_history::kernels::ListedKernel;
+use lab_run::RunId;
+use lab_run::experiment::{Experiment, Status};
+use lab_run::verdict::Outcome;
 use ratatui::text::{Line, Span};
 
 /// What dialogs show besides their own text.

@@ -9,8 +9,8 @@ use crate::text::{fit, pad, printable, width};
 use crate::widgets::input::draw_input;
 use crate::widgets::window::draw_window;
 use crate::widgets::{draw_rows, figure};
-use lab_core::history::kernels::ListedKernel;
-use lab_core::text::figures::thousands;
+use lab_history::kernels::ListedKernel;
+use lab_text::figures::thousands;
 use ratatui::prelude::*;
 
 /// Columns of the palette and of the theme picker, where the screen has them.

@@ -6,7 +6,7 @@ use crate::keymap::Action;
 use crate::overlay::{QuestionFit, Reading};
 use crate::text::{width, wrap};
 use crate::widgets::window::{self, draw_window};
-use lab_core::project::trust::{TrustLine, TrustRequest};
+use lab_project::trust::{TrustLine, TrustRequest};
 use ratatui::prelude::*;
 use ratatui::widgets::Paragraph;
 

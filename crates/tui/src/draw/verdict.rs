@@ -11,11 +11,11 @@ use crate::model::Model;
 use crate::state::{FinishedRun, LiveRun, Running};
 use crate::text::{fit, printable, width};
 use crate::{format, theme::Theme};
-use lab_core::repo::Head;
-use lab_core::run::experiment::Status;
-use lab_core::run::verdict::Outcome;
-use lab_core::run::{Reason, RunStart};
+use lab_git::Head;
 use lab_protocol::report::{Report, attribute};
+use lab_run::experiment::Status;
+use lab_run::verdict::Outcome;
+use lab_run::{Reason, RunStart};
 use ratatui::prelude::*;
 
 /// Cells of the progress bar.

@@ -1,7 +1,7 @@
 //! One key, as the table and the config write it (`c`, `G`, `ctrl-u`, `shift-tab`, `esc`) and as
 //! the screen shows it (`Ctrl-U`, `Esc`, `↑`). Both forms are parsed.
 
-use lab_core::text::suggest::nearest;
+use lab_text::suggest::nearest;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// The keys with names: the name in the config, the label on the screen, the code.

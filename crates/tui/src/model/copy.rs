@@ -2,8 +2,8 @@
 
 use super::Model;
 use crate::views::Pane;
-use lab_core::run::verdict::Outcome;
 use lab_protocol::report::Severity;
+use lab_run::verdict::Outcome;
 
 /// Most bytes of a copied text. Terminals take up to 100,000 bytes in one OSC 52, and base64 makes
 /// four bytes of three.

@@ -24,7 +24,7 @@ use crate::text::printable;
 use crate::theme::Theme;
 use crate::views::View;
 use jiff::tz::TimeZone;
-use lab_core::run::experiment::{Experiment, ExperimentKey};
+use lab_run::experiment::{Experiment, ExperimentKey};
 use std::time::Duration;
 
 /// How often the clock of a run in progress is drawn.

@@ -3,8 +3,8 @@
 
 use super::Model;
 use crate::views::Pane;
-use lab_core::repo::{LogEntry, short};
-use lab_core::run::experiment::Experiment;
+use lab_git::{LogEntry, short};
+use lab_run::experiment::Experiment;
 use std::borrow::Cow;
 
 /// The rows of one pane, from the top.

@@ -9,9 +9,9 @@ use crate::state::Running;
 use crate::text::printable;
 use crate::views::split::Border;
 use crate::views::{Pane, View};
-use lab_core::decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
-use lab_core::run::RunId;
-use lab_core::run::experiment::ExperimentKey;
+use lab_decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
+use lab_run::RunId;
+use lab_run::experiment::ExperimentKey;
 use ratatui::layout::Direction;
 
 impl Model {
@@ -122,7 +122,7 @@ impl Model {
         self.snapshot().idle().map_err(in_brief)
     }
 
-    /// What the rules of [`lab_core::decide::policy`] allow now.
+    /// What the rules of [`lab_decide::policy`] allow now.
     pub fn allowed(&self) -> Allowed {
         allowed(&self.snapshot())
     }

@@ -7,8 +7,8 @@ use crate::state::ScreenData;
 use crate::text::printable;
 use crate::widgets::document::{Body, Document, Section};
 use crate::widgets::{Lines, ScrolledText, joined, mark, paragraph};
-use lab_core::repo::{CommitDetails, FileChange, short};
-use lab_core::run::experiment::Experiment;
+use lab_git::{CommitDetails, FileChange, short};
+use lab_run::experiment::Experiment;
 use ratatui::prelude::*;
 
 #[derive(Clone, Debug, Default)]
@@ -190,7 +190,7 @@ fn head(shown: &ShownCommit, data: ScreenData, columns: usize) -> Lines {
 mod tests {
     use super::*;
     use jiff::Timestamp;
-    use lab_core::repo::ChangeKind;
+    use lab_git::ChangeKind;
 
     fn details() -> CommitDetails {
         let file = FileChange {

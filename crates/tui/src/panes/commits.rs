@@ -6,8 +6,8 @@ use crate::keymap::Action;
 use crate::state::{ScreenData, Setup};
 use crate::text::{fit, pad, pad_left, printable};
 use crate::widgets::{Canvas, FIGURE, ListState, draw_rows, figure, mark};
-use lab_core::repo::{LogEntry, short};
-use lab_core::run::experiment::Experiment;
+use lab_git::{LogEntry, short};
+use lab_run::experiment::Experiment;
 use ratatui::prelude::*;
 
 /// Returns the scrolled state, and the rows of the list.

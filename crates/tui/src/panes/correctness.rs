@@ -10,8 +10,8 @@ use crate::text::{printable, width, wrap, wrap_to};
 use crate::theme::Theme;
 use crate::widgets::evidence::{self, FIRST_FAILURE, device_state, table};
 use crate::widgets::{Canvas, Lines};
-use lab_core::run::verdict::{Outcome, Verdict};
 use lab_protocol::report::{Diagnostic, Report, Severity, Stage};
+use lab_run::verdict::{Outcome, Verdict};
 use ratatui::prelude::*;
 
 /// Diagnostics that are shown. run.log has all of them.

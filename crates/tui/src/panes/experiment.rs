@@ -12,8 +12,8 @@ use crate::keymap::Action;
 use crate::state::ScreenData;
 use crate::text::printable;
 use crate::widgets::{Document, ScrolledText};
-use lab_core::history::details::{Compared, ExperimentDetails};
-use lab_core::run::experiment::Experiment;
+use lab_history::details::{Compared, ExperimentDetails};
+use lab_run::experiment::Experiment;
 use ratatui::text::Line;
 
 #[derive(Clone, Debug, Default)]

@@ -12,8 +12,8 @@ use crate::theme::Theme;
 use crate::widgets::canvas::{GUTTER, TableColumn, arrow, table_row};
 use crate::widgets::input::draw_input;
 use crate::widgets::{Canvas, ListState, draw_rows};
-use lab_core::run::experiment::Experiment;
-use lab_core::text::figures::thousands;
+use lab_run::experiment::Experiment;
+use lab_text::figures::thousands;
 use ratatui::prelude::*;
 use tui_input::Input;
 

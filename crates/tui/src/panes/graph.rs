@@ -18,9 +18,9 @@ use crate::keymap::Action;
 use crate::state::ScreenData;
 use crate::text::{fit, pad, pad_left, printable, width};
 use crate::widgets::{Canvas, FIGURE, ListState, draw_rows, figure, mark};
-use lab_core::repo::{Label, LabelKind, Place, short};
-use lab_core::run::experiment::Status;
-use lab_core::text::figures::thousands;
+use lab_git::{Label, LabelKind, Place, short};
+use lab_run::experiment::Status;
+use lab_text::figures::thousands;
 use ratatui::prelude::*;
 
 /// Most lanes that are drawn. Lanes further right are left out.
@@ -219,7 +219,7 @@ fn graph(place: &Place, lanes: usize, symbols: SymbolSet) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab_core::repo::Lanes;
+    use lab_git::Lanes;
 
     /// `id: parents` a line, drawn.
     fn drawn(commits: &str, symbols: SymbolSet) -> Vec<String> {

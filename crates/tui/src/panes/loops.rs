@@ -7,7 +7,7 @@ pub mod lanes;
 pub mod status;
 pub mod verdicts;
 
-use lab_core::text::figures::thousands;
+use lab_text::figures::thousands;
 
 /// Experiments an hour.
 fn rate(hourly: f64) -> String {

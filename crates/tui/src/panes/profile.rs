@@ -9,11 +9,11 @@ use crate::text::{pad, pad_left, printable};
 use crate::theme::Theme;
 use crate::widgets::{Lines, paragraph};
 use jiff::Timestamp;
-use lab_core::profile::facts::{self, percent};
-use lab_core::profile::least;
-use lab_core::text::age;
-use lab_core::text::figures::{figure, thousands};
+use lab_history::profile::facts::{self, percent};
+use lab_history::profile::least;
 use lab_protocol::profile::{Origin, Profile};
+use lab_text::age;
+use lab_text::figures::{figure, thousands};
 use ratatui::prelude::*;
 
 /// Columns of the names before bars and figures.

@@ -4,9 +4,9 @@ use super::Panes;
 use super::workloads::{self, WorkloadTable};
 use crate::state::ScreenData;
 use crate::views::{Pane, View};
-use lab_core::run::RunId;
-use lab_core::run::experiment::Experiment;
 use lab_protocol::report::Report;
+use lab_run::RunId;
+use lab_run::experiment::Experiment;
 use std::sync::Arc;
 
 impl Panes {

@@ -10,8 +10,8 @@ use crate::state::ScreenData;
 use crate::text::{fit, printable};
 use crate::widgets::canvas::{GUTTER, TableColumn, arrow, table_row};
 use crate::widgets::{Canvas, ListState, draw_rows};
-use lab_core::run::experiment::ExperimentKey;
 use lab_protocol::report::{AggregateOf, Report, Speed, Workload};
+use lab_run::experiment::ExperimentKey;
 use ratatui::prelude::*;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! The `editor` setting: a command line that may hold placeholders for file, line and column.
 
-use lab_core::text::suggest::did_you_mean;
+use lab_text::suggest::did_you_mean;
 
 /// The placeholders of an editor's command line.
 pub const PLACEHOLDERS: [&str; 3] = ["{file}", "{line}", "{column}"];

@@ -2,7 +2,7 @@
 //! actions in one scope (a view, input lines, questions), `[presets.NAME]` defines a preset.
 
 use crate::keymap::{Action, Binding, Key, KeyScope, Keymap, TABLE};
-use lab_core::text::suggest::nearest;
+use lab_text::suggest::nearest;
 use std::collections::HashMap;
 use std::ops::Range;
 use toml::Spanned;

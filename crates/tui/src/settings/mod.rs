@@ -7,7 +7,7 @@ mod keys;
 
 use crate::keymap::Keymap;
 use crate::theme::{AppearanceChoice, parse_color_depth};
-use lab_core::text::toml_error;
+use lab_text::toml_error;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml::Spanned;

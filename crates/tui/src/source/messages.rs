@@ -4,8 +4,8 @@
 use super::SourceView;
 use crate::diff::LineLocation;
 use crate::text::printable;
-use lab_core::run::{Fingerprint, RunId};
 use lab_protocol::report::{Diagnostic, Report, Severity};
+use lab_run::{Fingerprint, RunId};
 use std::collections::BTreeMap;
 
 /// The number of messages that are shown at most. All messages are in run.log.

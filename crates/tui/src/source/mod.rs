@@ -12,8 +12,8 @@ pub use text::SourceText;
 
 use crate::diff::{ContextLines, Diff};
 use crate::highlight::Highlighted;
-use lab_core::run::experiment::ExperimentKey;
-use lab_core::run::{Fingerprint, RunId};
+use lab_run::experiment::ExperimentKey;
+use lab_run::{Fingerprint, RunId};
 use std::sync::Arc;
 
 /// The version that the kernel on disk is compared with.

@@ -3,7 +3,7 @@
 use super::*;
 
 use crate::diff::Diff;
-use lab_core::repo::text_diff;
+use lab_git::text_diff;
 use lab_protocol::report::Report;
 use proptest::prelude::*;
 

@@ -2,10 +2,10 @@
 //! that matters.
 
 use crate::chart::{Axis, Scale};
-use lab_core::config::Goal;
-use lab_core::objective::Objective;
-use lab_core::run::chosen::ChosenMeasure;
-use lab_core::run::experiment::{Experiment, Status};
+use lab_project::config::Goal;
+use lab_project::objective::Objective;
+use lab_run::chosen::ChosenMeasure;
+use lab_run::experiment::{Experiment, Status};
 use std::ops::{Range, RangeInclusive};
 
 /// An experiment's place and figure; the first experiment has place 1.
@@ -253,9 +253,9 @@ pub fn range(must: &[f64], others: Reach, reference_lines: &[f64], scale: Scale)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab_core::run::chosen::Chosen;
-    use lab_core::run::experiment::{Correctness, Measured, Row};
     use lab_protocol::report::Measure;
+    use lab_run::chosen::Chosen;
+    use lab_run::experiment::{Correctness, Measured, Row};
 
     fn experiment(figure: f64, status: Status) -> Experiment {
         let row = Row {

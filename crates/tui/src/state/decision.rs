@@ -3,8 +3,8 @@
 
 use super::Now;
 use crate::draft::Drafts;
-use lab_core::run::RunId;
 use lab_protocol::report::Report;
+use lab_run::RunId;
 use std::sync::Arc;
 
 /// A request to the repository worker that changes something. Only one is carried out at a time.

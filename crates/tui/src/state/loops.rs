@@ -2,7 +2,7 @@
 
 use super::Now;
 use jiff::{SignedDuration, Timestamp};
-use lab_core::auto::LoopView;
+use lab_auto::LoopView;
 
 #[derive(Debug, Default)]
 pub struct LoopState {

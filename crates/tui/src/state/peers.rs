@@ -5,8 +5,8 @@ use super::Now;
 use super::repository::Repository;
 use super::runs::FinishedRun;
 use jiff::Timestamp;
-use lab_core::run::peers::{self, PeerFigure};
-use lab_core::text::age;
+use lab_run::peers::{self, PeerFigure};
+use lab_text::age;
 use std::borrow::Cow;
 
 /// The figures beside the peers that belong to a run, or that its user compares it with.

@@ -2,8 +2,8 @@
 
 use super::Now;
 use crate::profile::{ProfileRequest, ProfileView};
-use lab_core::run::{Fingerprint, RunId};
 use lab_protocol::profile::Profile;
+use lab_run::{Fingerprint, RunId};
 
 /// Profiles, as far as the screen knows them.
 #[derive(Debug, Default)]

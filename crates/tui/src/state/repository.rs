@@ -6,11 +6,11 @@ use super::chart_points::ChartPoints;
 use super::runs::FinishedRun;
 use super::setup::Setup;
 use jiff::Timestamp;
-use lab_core::config::Goal;
-use lab_core::decide::policy::{Present, Snapshot};
-use lab_core::repo::LogEntry;
-use lab_core::run::experiment::{Experiment, ExperimentKey, Status};
-use lab_core::status::ProjectStatus;
+use lab_decide::policy::{Present, Snapshot};
+use lab_decide::status::ProjectStatus;
+use lab_git::LogEntry;
+use lab_project::config::Goal;
+use lab_run::experiment::{Experiment, ExperimentKey, Status};
 use std::collections::HashMap;
 
 /// A device's name, as far as it is known, and whether the device is the emulated one.

@@ -4,12 +4,12 @@
 use super::Now;
 use crate::request::Spot;
 use crate::source::of_kernel;
-use lab_core::run::experiment::Status;
-use lab_core::run::record::{self, Record};
-use lab_core::run::verdict::{Outcome, Verdict};
-use lab_core::run::{Fingerprint, Reason, RunId, RunStart};
-use lab_core::runner::RunEvent;
 use lab_protocol::report::{Report, Severity, Stage};
+use lab_run::experiment::Status;
+use lab_run::record::{self, Record};
+use lab_run::verdict::{Outcome, Verdict};
+use lab_run::{Fingerprint, Reason, RunId, RunStart};
+use lab_runner::RunEvent;
 use std::sync::Arc;
 
 /// A run that has ended, with its result lines.

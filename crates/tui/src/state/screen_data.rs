@@ -4,8 +4,8 @@ use super::{
     DeviceHistory, LoopState, Now, Profiles, Repository, Runs, ScreenSettings, Selection, Setup,
 };
 use crate::theme::Theme;
-use lab_core::run::Fingerprint;
-use lab_core::run::experiment::Experiment;
+use lab_run::Fingerprint;
+use lab_run::experiment::Experiment;
 
 #[derive(Clone, Copy, Debug)]
 pub struct ScreenData<'a> {

@@ -1,7 +1,7 @@
 //! The selected experiment: one for the whole screen, so that every pane shows the same one.
 
-use lab_core::history::details::{Compared, ExperimentDetails};
-use lab_core::run::experiment::ExperimentKey;
+use lab_history::details::{Compared, ExperimentDetails};
+use lab_run::experiment::ExperimentKey;
 
 #[derive(Debug, Default)]
 pub struct Selection {

@@ -1,10 +1,10 @@
 //! The project that the screen is opened for.
 
 use crate::text::printable;
-use lab_core::config::{AutoConfig, Config, Goal};
-use lab_core::objective::Objective;
-use lab_core::project::Project;
-use lab_core::run::experiment::Experiment;
+use lab_project::Project;
+use lab_project::config::{AutoConfig, Config, Goal};
+use lab_project::objective::Objective;
+use lab_run::experiment::Experiment;
 
 /// What the screen knows of its project.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! The columns of the table: their names, and the values that rows are sorted by.
 
 use super::RowFacts;
-use lab_core::config::Goal;
-use lab_core::run::experiment::{Experiment, Status};
-use lab_core::run::peers;
+use lab_project::config::Goal;
 use lab_protocol::report::Speed;
+use lab_run::experiment::{Experiment, Status};
+use lab_run::peers;
 use std::cmp::Ordering;
 
 /// A column of the table.

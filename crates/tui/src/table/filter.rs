@@ -2,8 +2,8 @@
 //! a field, `>150k` or `<2M` the figure, any other word the commit or the description. `!` before a
 //! word excludes the rows that match it.
 
-use lab_core::run::experiment::Experiment;
-use lab_core::text::suggest::nearest;
+use lab_run::experiment::Experiment;
+use lab_text::suggest::nearest;
 
 /// The fields that a word can name. A field matches where it contains the text after the colon, in
 /// capitals or not.

@@ -1,10 +1,10 @@
 //! What a user types, and which rows are left in which order.
 
 use super::*;
-use lab_core::run::RunId;
-use lab_core::run::experiment::{Measured, Row, Status};
-use lab_core::run::verdict::Change;
 use lab_protocol::report::Speed;
+use lab_run::RunId;
+use lab_run::experiment::{Measured, Row, Status};
+use lab_run::verdict::Change;
 
 const HERE: TableContext = TableContext {
     kernel: "a/kernel.cu",

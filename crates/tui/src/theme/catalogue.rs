@@ -6,7 +6,7 @@ use super::Theme;
 use super::color_depth::ColorDepth;
 use super::scheme::{self, Scheme, Variant};
 use crate::text::printable;
-use lab_core::text::suggest::did_you_mean;
+use lab_text::suggest::did_you_mean;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@
 //! (<https://nodejs.org/api/tty.html#writestreamgetcolordepthenv>), `COLORTERM=truecolor` or
 //! `24bit` and terminfo's `-direct` entries (<https://github.com/termstandard/colors>).
 
-use lab_core::text::suggest::did_you_mean;
+use lab_text::suggest::did_you_mean;
 use std::fmt;
 
 /// How many colours the terminal can show.

@@ -23,15 +23,15 @@ pub use rgb::Rgb;
 pub use scheme::{MAX_SCHEME_BYTES, Scheme, SchemeError, Variant};
 pub use source_styles::DiffRole;
 
-use lab_core::run::experiment::Status;
-use lab_core::run::verdict::Outcome;
+use lab_run::experiment::Status;
+use lab_run::verdict::Outcome;
 use palette::Palette;
 use ratatui::prelude::*;
 
 /// The style of each meaning, in colours that the terminal can show.
 ///
 /// ```
-/// use lab_core::run::verdict::Outcome;
+/// use lab_run::verdict::Outcome;
 /// use lab_tui::theme::{ColorDepth, Theme};
 ///
 /// let theme = Theme::choose(Some("lab-dark"), ColorDepth::Rgb).unwrap();

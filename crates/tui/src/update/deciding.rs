@@ -8,17 +8,17 @@ use crate::overlay::{About, Decides, Overlay};
 use crate::request::RepositoryRequest;
 use crate::state::{Deciding, ExpectedBytes, HeldOutCheck};
 use crate::text::printable;
-use lab_core::decide::auto::{self, AutoDecision};
-use lab_core::decide::policy::{Discard, Newer};
-use lab_core::decide::{Decided, Refusal, Undoable, Undone};
-use lab_core::history::tested::tested;
-use lab_core::message::{self, Message};
-use lab_core::repo::short;
-use lab_core::run::RunId;
-use lab_core::run::experiment::Status;
-use lab_core::run::record::Record;
-use lab_core::run::verdict::Outcome;
-use lab_core::runner::follow::Batch;
+use lab_decide::auto::{self, AutoDecision};
+use lab_decide::policy::{Discard, Newer};
+use lab_decide::{Decided, Refusal, Undoable, Undone};
+use lab_git::short;
+use lab_history::tested::tested;
+use lab_run::RunId;
+use lab_run::experiment::Status;
+use lab_run::message::{self, Message};
+use lab_run::record::Record;
+use lab_run::verdict::Outcome;
+use lab_runner::follow::Batch;
 use std::sync::Arc;
 
 impl Model {

@@ -6,9 +6,9 @@ use crate::panes::graph::ReadTarget;
 use crate::reply::GraphPage;
 use crate::request::ViewRequest;
 use crate::views::Pane;
-use lab_core::repo::{CommitDetails, GraphEntry, LogEntry, Marks, short};
-use lab_core::run::experiment::{Experiment, ExperimentKey};
-use lab_core::text::figures::thousands;
+use lab_git::{CommitDetails, GraphEntry, LogEntry, Marks, short};
+use lab_run::experiment::{Experiment, ExperimentKey};
+use lab_text::figures::thousands;
 
 /// The next page is asked for where fewer commits than this are below the selected one.
 const NEAR_END: usize = 100;

@@ -10,8 +10,8 @@ use crate::request::{RepositoryRequest, SettingsRequest};
 use crate::state::Deciding;
 use crate::text::printable;
 use crate::views::{Pane, View};
-use lab_core::run::Reason;
-use lab_core::run::experiment::Experiment;
+use lab_run::Reason;
+use lab_run::experiment::Experiment;
 use ratatui::crossterm::event::KeyEvent;
 
 impl Model {

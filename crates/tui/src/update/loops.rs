@@ -4,7 +4,7 @@ use crate::keymap::Action;
 use crate::model::Model;
 use crate::request::{RepositoryRequest, ViewRequest};
 use crate::views::{Pane, View};
-use lab_core::auto::{LoopView, Request};
+use lab_auto::{LoopView, Request};
 
 impl Model {
     /// Reads the loop where its view is shown.

@@ -8,11 +8,11 @@ use crate::request::RepositoryRequest;
 use crate::state::runs::decided;
 use crate::state::{ExpectedBytes, FinishedRun, Setup};
 use crate::table::TableContext;
-use lab_core::project::Project;
-use lab_core::run::experiment::Experiment;
-use lab_core::run::record::Record;
-use lab_core::run::{Fingerprint, Reason};
-use lab_core::status::ProjectStatus;
+use lab_decide::status::ProjectStatus;
+use lab_project::Project;
+use lab_run::experiment::Experiment;
+use lab_run::record::Record;
+use lab_run::{Fingerprint, Reason};
 use std::sync::Arc;
 
 impl Model {

@@ -8,7 +8,7 @@ use crate::overlay::{Overlay, PickFrom, PickList};
 use crate::palette::PickRows;
 use crate::request::{RepositoryRequest, SettingsRequest};
 use crate::theme::Theme;
-use lab_core::history::kernels::ListedKernel;
+use lab_history::kernels::ListedKernel;
 
 impl Model {
     pub(super) fn open_pick(&mut self, of: PickFrom) {

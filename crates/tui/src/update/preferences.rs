@@ -7,8 +7,8 @@ use crate::model::Model;
 use crate::request::{Preferences, SettingsRequest};
 use crate::settings::Notify;
 use crate::state::{FinishedRun, Now, Setup};
-use lab_core::run::RunId;
-use lab_core::run::verdict::Outcome;
+use lab_run::RunId;
+use lab_run::verdict::Outcome;
 use std::time::Duration;
 
 impl Model {

@@ -8,7 +8,7 @@ use crate::panes::source::HotLines;
 use crate::profile::{ProfileRequest, ProfileView};
 use crate::request::ViewRequest;
 use crate::views::{Pane, View};
-use lab_core::run::RunId;
+use lab_run::RunId;
 
 impl Model {
     /// Reads the profile of the selected experiment or of the present kernel, where a view shows it

@@ -9,9 +9,9 @@ use crate::state::{Deciding, ExpectedBytes};
 use crate::table::{Column, Filter};
 use crate::text::printable;
 use crate::views::Pane;
-use lab_core::decide::{Described, Refusal};
-use lab_core::repo::short;
-use lab_core::run::experiment::Experiment;
+use lab_decide::{Described, Refusal};
+use lab_git::short;
+use lab_run::experiment::Experiment;
 use tui_input::Input;
 
 impl Model {

@@ -8,13 +8,13 @@ use crate::reply::RunLog;
 use crate::request::RepositoryRequest;
 use crate::state::{FinishedRun, LiveRun, Running};
 use crate::views::Pane;
-use lab_core::inputs::Inputs;
-use lab_core::run::record::Record;
-use lab_core::run::verdict::Outcome;
-use lab_core::run::{Reason, RunStart};
-use lab_core::runner::{Batch, RunEvent};
-use lab_core::watch::WatchEvent;
 use lab_protocol::report::Report;
+use lab_run::inputs::Inputs;
+use lab_run::record::Record;
+use lab_run::verdict::Outcome;
+use lab_run::{Reason, RunStart};
+use lab_runner::{Batch, RunEvent};
+use lab_watch::WatchEvent;
 use std::sync::Arc;
 
 impl Model {

@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::search_highlight::find_all;
 use crate::views::Pane;
-use lab_core::text::figures::thousands;
+use lab_text::figures::thousands;
 use tui_input::Input;
 
 impl Model {

@@ -4,9 +4,9 @@ use crate::model::Model;
 use crate::panes::workloads::WorkloadTable;
 use crate::request::ViewRequest;
 use crate::views::Pane;
-use lab_core::history::details::{Compared, ExperimentDetails};
-use lab_core::run::experiment::{Experiment, ExperimentKey};
-use lab_core::run::record::Record;
+use lab_history::details::{Compared, ExperimentDetails};
+use lab_run::experiment::{Experiment, ExperimentKey};
+use lab_run::record::Record;
 
 impl Model {
     /// Selects an experiment, or none, and loads its details where a pane shows them.

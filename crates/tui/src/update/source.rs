@@ -6,8 +6,8 @@ use crate::request::{HighlightRequest, Spot, ViewRequest};
 use crate::source::{Baseline, SourceMessages, SourceRequest, SourceView};
 use crate::state::runs::Reporter;
 use crate::views::Pane;
-use lab_core::run::experiment::Experiment;
 use lab_protocol::Language;
+use lab_run::experiment::Experiment;
 
 impl Model {
     /// Loads the kernel where the shown text, or what it is compared with, is out of date.

@@ -2,7 +2,7 @@
 //! the stated algorithm.
 
 use crate::format;
-use lab_core::objective::Objective;
+use lab_project::objective::Objective;
 use lab_protocol::report::{Report, attribute};
 
 /// The result lines about bounds.

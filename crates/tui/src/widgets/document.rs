@@ -6,7 +6,7 @@ use crate::diff::{DiffView, JumpTarget, RowPainter, no_line_styles};
 use crate::search_highlight;
 use crate::text::fit;
 use crate::theme::Theme;
-use lab_core::text::sanitise::LogLine;
+use lab_text::sanitise::LogLine;
 use ratatui::text::Line;
 use std::borrow::Cow;
 use std::ops::Range;

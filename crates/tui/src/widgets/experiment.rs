@@ -2,7 +2,7 @@
 
 use crate::format;
 use crate::text::width;
-use lab_core::run::experiment::{Experiment, Status};
+use lab_run::experiment::{Experiment, Status};
 
 /// The sign of a decision, and of a change of the rules.
 pub fn mark(status: Status) -> &'static str {

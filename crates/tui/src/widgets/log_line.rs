@@ -3,8 +3,8 @@
 use crate::search_highlight::find_all;
 use crate::text::slice;
 use crate::theme::Theme;
-use lab_core::text::sanitise::LogLine;
 use lab_protocol::report::{first_word, parse};
+use lab_text::sanitise::LogLine;
 use ratatui::prelude::*;
 
 /// The visible part of a line: the columns from `left` on. The key of a result line is dim, search

@@ -5,9 +5,9 @@ use super::Banner;
 use crate::format;
 use crate::state::{FinishedRun, Running, peers};
 use crate::text::printable;
-use lab_core::run::experiment::Status;
-use lab_core::run::verdict::{Change, Figure, Outcome};
 use lab_protocol::report::{Measure, Speed};
+use lab_run::experiment::Status;
+use lab_run::verdict::{Change, Figure, Outcome};
 use ratatui::prelude::*;
 
 impl Banner<'_> {
@@ -159,7 +159,7 @@ impl Banner<'_> {
 
     pub(super) fn change_style(&self, change: &Change) -> Style {
         let is_better =
-            (change.ratio > 0.0) == (self.model.setup.goal == lab_core::config::Goal::Maximize);
+            (change.ratio > 0.0) == (self.model.setup.goal == lab_project::config::Goal::Maximize);
         match (change.speed, change.ratio) {
             (Some(Speed::Same), _) | (None, 0.0) => self.theme().quiet(),
             (Some(Speed::Faster), _) => self.theme().good(),

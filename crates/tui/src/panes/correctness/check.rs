@@ -5,8 +5,8 @@ use crate::state::FinishedRun;
 use crate::text::printable;
 use crate::theme::Theme;
 use crate::widgets::Lines;
-use lab_core::run::verdict::Outcome;
 use lab_protocol::report::Report;
+use lab_run::verdict::Outcome;
 use ratatui::text::{Line, Span};
 
 /// The result line that the harness prints when all tools have ended.

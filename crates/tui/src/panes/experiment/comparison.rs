@@ -10,11 +10,11 @@ use crate::text::{printable, wrap};
 use crate::widgets::document::{Document, Section};
 use crate::widgets::evidence::value_text;
 use crate::widgets::{Lines, figure, mark, paragraph};
-use lab_core::history::details::{Compared, ComparedProfiles};
-use lab_core::run::chosen::ChosenMeasure;
-use lab_core::run::experiment::Experiment;
-use lab_core::run::record::Record;
+use lab_history::details::{Compared, ComparedProfiles};
 use lab_protocol::report::{Gate, Report};
+use lab_run::chosen::ChosenMeasure;
+use lab_run::experiment::Experiment;
+use lab_run::record::Record;
 
 pub fn sections<'a>(both: &'a Compared, between: &'a DiffView, page: Page) -> Document<'a> {
     let repository = page.data.repository;

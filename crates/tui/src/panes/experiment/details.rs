@@ -9,13 +9,13 @@ use crate::theme::Theme;
 use crate::widgets::document::{Body, Document, Section};
 use crate::widgets::evidence::{self, device_state};
 use crate::widgets::{Lines, joined, labelled, mark, paragraph, prefixed};
-use lab_core::history::details::ExperimentDetails;
-use lab_core::message::Trailer;
-use lab_core::objective::Objective;
-use lab_core::run::experiment::Experiment;
-use lab_core::run::record::{HeldOut, Record};
-use lab_core::run::verdict::{Outcome, Verdict};
+use lab_history::details::ExperimentDetails;
+use lab_project::objective::Objective;
 use lab_protocol::report::Report;
+use lab_run::experiment::Experiment;
+use lab_run::message::Trailer;
+use lab_run::record::{HeldOut, Record};
+use lab_run::verdict::{Outcome, Verdict};
 use ratatui::prelude::*;
 
 /// Columns of a label.

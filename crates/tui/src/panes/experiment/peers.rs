@@ -6,8 +6,8 @@ use crate::format;
 use crate::state::ScreenSettings;
 use crate::text::{pad, printable, width};
 use crate::widgets::{Lines, labelled, paragraph};
-use lab_core::run::experiment::Experiment;
-use lab_core::run::peers::{MeasuredPeer, PeerFigure};
+use lab_run::experiment::Experiment;
+use lab_run::peers::{MeasuredPeer, PeerFigure};
 use ratatui::text::Line;
 
 /// Columns of a label.

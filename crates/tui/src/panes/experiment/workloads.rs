@@ -5,9 +5,9 @@ use super::pair_table::{Columns, side_by_side};
 use crate::format;
 use crate::text::{printable, width};
 use crate::widgets::Lines;
-use lab_core::run::verdict::Change;
 use lab_protocol::report::workloads::{RATES, TIMES, Words, name, named_words};
 use lab_protocol::report::{Measure, Report, number};
+use lab_run::verdict::Change;
 use ratatui::prelude::*;
 
 /// One row for each workload of either report, those of the first in front. `is_comparable`: times

@@ -6,11 +6,11 @@ use crate::table::{Column, RowFacts, problem};
 use crate::text::{fit, printable};
 use crate::theme::Theme;
 use crate::widgets::{figure, mark};
-use lab_core::config::Goal;
-use lab_core::run::experiment::{Experiment, Status};
-use lab_core::run::peers::{self, PeerFigure};
-use lab_core::run::verdict::Change;
+use lab_project::config::Goal;
 use lab_protocol::report::{PeerRatio, Speed};
+use lab_run::experiment::{Experiment, Status};
+use lab_run::peers::{self, PeerFigure};
+use lab_run::verdict::Change;
 use ratatui::style::Style;
 
 /// A change by at least this factor is shown as a factor.

@@ -3,8 +3,8 @@
 
 use crate::reply::GraphPage;
 use crate::widgets::ListState;
-use lab_core::repo::{GraphEntry, Lanes, Marks, Place};
-use lab_core::run::experiment::ExperimentKey;
+use lab_git::{GraphEntry, Lanes, Marks, Place};
+use lab_run::experiment::ExperimentKey;
 
 /// Most commits that are held: 41 MiB, read in 0.9 s
 /// (`cargo bench --bench history -- 10000 200000`, on two cores with other work). A million would
@@ -185,7 +185,7 @@ fn above(parent: &Place) -> Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab_core::repo::LogEntry;
+    use lab_git::LogEntry;
 
     fn entry(id: &str, parents: &[&str]) -> GraphEntry {
         let commit = LogEntry {

@@ -4,12 +4,12 @@ use crate::format;
 use crate::state::chart_points::ChartPoints;
 use crate::state::{FinishedRun, ScreenData, peers};
 use crate::text::printable;
-use lab_core::config::Goal;
-use lab_core::objective::Objective;
-use lab_core::run::chosen::{Chosen, ChosenMeasure};
-use lab_core::run::experiment::Measured;
-use lab_core::run::peers::PeerFigure;
+use lab_project::config::Goal;
+use lab_project::objective::Objective;
 use lab_protocol::report::Measure;
+use lab_run::chosen::{Chosen, ChosenMeasure};
+use lab_run::experiment::Measured;
+use lab_run::peers::PeerFigure;
 
 /// The speed of each peer in the chart's measure, with the peer's name: a kernel's figure by its
 /// ratio to the peer. Of the last run if its peers are known, else of the newest experiment whose

@@ -4,7 +4,7 @@ use crate::diff::{ContextLines, DiffView};
 use crate::state::ScreenData;
 use crate::widgets::document::{Body, Document, Section};
 use crate::widgets::{Lines, ScrolledText, joined, paragraph};
-use lab_core::auto::{LoopView, Phase};
+use lab_auto::{LoopView, Phase};
 use ratatui::text::Line;
 
 #[derive(Clone, Debug, Default)]

@@ -14,8 +14,8 @@ use crate::text::{fit, pad, pad_left, printable, width, wrap};
 use crate::theme::Theme;
 use crate::widgets::Lines;
 use jiff::Timestamp;
-use lab_core::auto::{Best, LaneView, Phase};
-use lab_core::objective::Objective;
+use lab_auto::{Best, LaneView, Phase};
+use lab_project::objective::Objective;
 use ratatui::prelude::*;
 
 /// Columns of what stands in every pane, each with its name. The lane comes before them.

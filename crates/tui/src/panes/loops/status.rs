@@ -18,7 +18,7 @@ use crate::state::ScreenData;
 use crate::text::{pad, printable, wrap};
 use crate::theme::Theme;
 use crate::widgets::Lines;
-use lab_core::auto::{LoopView, OnDisk, Phase, Request, State, TurnOutcome};
+use lab_auto::{LoopView, OnDisk, Phase, Request, State, TurnOutcome};
 use ratatui::prelude::*;
 
 /// Columns of the names.

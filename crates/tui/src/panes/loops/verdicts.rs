@@ -5,9 +5,9 @@ use crate::state::ScreenData;
 use crate::text::{fit, pad, pad_left, printable};
 use crate::theme::Theme;
 use crate::widgets::{Lines, mark};
-use lab_core::auto::LoopRun;
-use lab_core::run::experiment::Status;
+use lab_auto::LoopRun;
 use lab_protocol::report::Speed;
+use lab_run::experiment::Status;
 use ratatui::prelude::*;
 
 /// Columns of a run's number, of what it came to, and of its change.

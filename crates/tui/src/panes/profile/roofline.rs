@@ -5,10 +5,10 @@ mod chart;
 
 use crate::theme::Theme;
 use crate::widgets::{Lines, paragraph};
-use lab_core::profile::facts::{bytes, flops, percent};
-use lab_core::profile::roofline::{self, Roofline};
-use lab_core::text::figures::figure;
+use lab_history::profile::facts::{bytes, flops, percent};
+use lab_history::profile::roofline::{self, Roofline};
 use lab_protocol::profile::Profile;
+use lab_text::figures::figure;
 use ratatui::style::Style;
 
 /// The chart and its sentences; empty where the report lacks a figure.

@@ -2,10 +2,10 @@
 //! and excess sectors.
 
 use crate::text::{pad, pad_left, printable};
-use lab_core::profile::facts;
-use lab_core::profile::lines::{HOT, main_stall, shares};
-use lab_core::text::figures::count;
+use lab_history::profile::facts;
+use lab_history::profile::lines::{HOT, main_stall, shares};
 use lab_protocol::profile::{Profile, ProfiledLine};
+use lab_text::figures::count;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -90,7 +90,7 @@ impl HotLines {
         if columns >= SAMPLES + STALL + EXCESS {
             let excess = match mark.excess() {
                 0 => String::new(),
-                sectors => format!("+{}", lab_core::text::figures::short(sectors as f64)),
+                sectors => format!("+{}", lab_text::figures::short(sectors as f64)),
             };
             cell += &pad_left(&excess, EXCESS - 1);
             cell.push(' ');

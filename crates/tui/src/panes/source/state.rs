@@ -10,7 +10,7 @@ use crate::source::{
     SourceMessage, SourceMessages, SourceRequest, SourceText, SourceVersion, SourceView,
     carry_highlighting,
 };
-use lab_core::run::RunId;
+use lab_run::RunId;
 use ratatui::layout::Rect;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -85,7 +85,7 @@ fn ends(measure: &Measure) -> Option<(f64, f64)> {
 /// `+2.1 %`, and `(+1.9 … +2.4)` if there is an interval.
 fn percents(ratio: &Measure) -> (String, Option<String>) {
     let [low, high] = [ratio.low, ratio.high].map(|end| end.unwrap_or(ratio.value) - 1.0);
-    let [value, low, high] = lab_core::text::figures::percents([ratio.value - 1.0, low, high]);
+    let [value, low, high] = lab_text::figures::percents([ratio.value - 1.0, low, high]);
     (
         format!("{value} %"),
         ends(ratio).map(|_| format!("({low} … {high})")),

@@ -3,8 +3,8 @@
 
 use crate::text::pad_left;
 use crate::theme::Theme;
-use lab_core::profile::roofline::Roofline;
-use lab_core::text::figures::figure;
+use lab_history::profile::roofline::Roofline;
+use lab_text::figures::figure;
 use ratatui::text::{Line, Span};
 
 /// The marks of this kernel, of the incumbent, of both in one cell, and of the ridge point.

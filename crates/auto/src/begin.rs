@@ -1,0 +1,58 @@
+//! What a loop starts from: the state of an earlier one, or a new one.
+
+use super::files::read_state;
+use super::options::Auto;
+use super::state::{Counts, State};
+use anyhow::{Result, bail};
+use lab_git::Repo;
+use lab_runner::execute::{NotRun, inputs_of};
+
+/// Checks that the loop can work, completes what an earlier lab began, and returns the state to go
+/// on from.
+pub(super) fn begin(auto: &Auto) -> Result<State> {
+    let project = auto.project;
+    lab_decide::resume_decision(project)?;
+    if lab_git::incumbent(&Repo::open(project)?, project)?.is_none() {
+        bail!(
+            "HEAD does not hold {}, so there is no incumbent to beat: commit it (`git add`, `git commit`), or `lab run{}` and `lab keep{} -m TEXT`",
+            project.kernel_name,
+            project.argument,
+            project.argument
+        );
+    }
+    match inputs_of(project, auto.spec) {
+        // The kernel's file is a person's matter: the loop waits.
+        Ok(_) | Err(NotRun::Kernel(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let budget = auto.options.budget.clone();
+    Ok(match read_state(project)? {
+        // It was killed, or a signal ended it while a kernel was judged. The same budget goes on;
+        // another one begins.
+        Some(old) if old.ended.is_none() || old.candidate.is_some() => {
+            let counts = if old.budget == budget {
+                old.counts.clone()
+            } else {
+                Counts::default()
+            };
+            let counts = Counts {
+                failures_in_a_row: 0,
+                ..counts
+            };
+            State {
+                process: std::process::id(),
+                budget,
+                counts,
+                ended: None,
+                ..old
+            }
+        }
+        Some(old) => State {
+            last_turn: old.last_turn,
+            left: old.left,
+            cleaned: old.cleaned,
+            ..State::new(&project.kernel_name, budget, old.turn)
+        },
+        None => State::new(&project.kernel_name, budget, 0),
+    })
+}

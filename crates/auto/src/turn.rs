@@ -1,0 +1,51 @@
+//! A step of a turn that a person can end: the command, or the judging of its kernel.
+
+use super::files::Files;
+use anyhow::Result;
+use lab_runner::process::Control;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often a step in progress looks for a request, and for the end of the loop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A step that has ended.
+pub(super) struct Step<T> {
+    /// What it came to.
+    pub came: T,
+    /// A person ended it.
+    pub is_ended: bool,
+}
+
+/// Runs a step with a control of its own. It ends with the loop, and where a person asks for the
+/// end of the turn.
+pub(super) fn endable<T>(
+    files: &Files,
+    turn: u64,
+    whole: &Control,
+    step: impl FnOnce(&Control) -> T,
+) -> Result<Step<T>> {
+    let control = Control::new()?;
+    let (done, is_done) = channel::<()>();
+    Ok(std::thread::scope(|scope| {
+        let control_of_step = &control;
+        let watch = scope.spawn(move || {
+            // The sender goes with the step.
+            while is_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let is_asked = files.ends_turn(turn);
+                if is_asked || whole.is_ended() {
+                    control_of_step.end();
+                    return is_asked;
+                }
+            }
+            // The step may have seen the request itself.
+            control_of_step.is_ended() && files.ends_turn(turn)
+        });
+        let came = step(&control);
+        drop(done);
+        Step {
+            came,
+            is_ended: watch.join().unwrap_or(false),
+        }
+    }))
+}

@@ -1,0 +1,110 @@
+//! The kernel on disk: read before a decision, and replaced by one.
+
+use super::locked::Locked;
+use anyhow::{Context, Result};
+use lab_git::short;
+use lab_project::Project;
+use lab_run::inputs;
+use lab_system::leftovers;
+use lab_system::root::Root;
+use lab_system::space;
+use std::path::Path;
+
+/// The kernel's bytes on disk, whatever they are; `None` if there is no such file.
+pub(super) fn read(project: &Project) -> Result<Option<Vec<u8>>> {
+    match inputs::on_disk(project) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| {
+            format!(
+                "{} cannot be read, so it cannot be saved, so it is not replaced",
+                project.kernel_name
+            )
+        }),
+    }
+}
+
+/// The subject of a commit that holds bytes which were on disk.
+pub(super) const ON_DISK: &str = "lab: on disk before it was replaced";
+
+/// What a full disk means for the bytes on disk.
+pub(super) const NOT_REPLACED: &str = "what could not be saved was not replaced";
+
+/// Saves bytes under `refs/lab/saved/`; `why` is the message of the commit. Bytes that are saved
+/// already keep their ref.
+pub(super) fn save(
+    project: &Project,
+    locked: &Locked,
+    bytes: &[u8],
+    why: &str,
+) -> Result<lab_git::StoredCommit> {
+    lab_git::save(&locked.repo, project, bytes, why)
+        .map_err(|error| space::explain(error, NOT_REPLACED))
+}
+
+/// Tells the user where the bytes are that were on disk. `commit` is the full id of the commit that
+/// holds them.
+pub(super) fn saved_note(commit: &str) -> String {
+    let short = short(commit);
+    format!("the bytes that were on disk are kept as {short} (`lab restore {short}`)")
+}
+
+/// BLAKE3 of the kernel's bytes, hex.
+pub(super) fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// Puts the kernel of a commit on disk. `found` is the hash of the bytes that were found there and
+/// saved: other bytes were saved by somebody since, and stay. Returns notes for the user.
+pub(super) fn put(
+    project: &Project,
+    locked: &Locked,
+    commit: &str,
+    found: Option<&str>,
+) -> Result<Vec<String>> {
+    let wanted = lab_git::bytes_of(&locked.repo, project, commit)?;
+    let present = read(project)?;
+    let mut notes = recover(project, locked, &wanted, found)?;
+    if present.as_deref() == Some(&wanted) {
+        return Ok(notes);
+    }
+    if present.as_deref().map(hash).as_deref() != found {
+        notes.push(format!(
+            "newer bytes of {} were saved meanwhile: they stay on disk",
+            project.kernel_name
+        ));
+        return Ok(notes);
+    }
+    let replaced = lab_git::checkout_kernel(&locked.repo, project, commit, present.as_deref());
+    replaced.map_err(|error| {
+        space::explain(error, &format!("{} was not put back", project.kernel_name))
+    })?;
+    Ok(notes)
+}
+
+/// Removes what a lab that was killed while it replaced the kernel left beside it. That may be the
+/// kernel's only copy, if an editor saved in the same moment: such bytes are saved first.
+fn recover(
+    project: &Project,
+    locked: &Locked,
+    wanted: &[u8],
+    found: Option<&str>,
+) -> Result<Vec<String>> {
+    let path = lab_git::link_target(project).unwrap_or_else(|| project.kernel.clone());
+    let mut notes = Vec::new();
+    let files = Root::new(path.parent().unwrap_or(Path::new("/")));
+    let left = leftovers::find(&files, Path::new("")).unwrap_or_default();
+    for leftover in left.into_iter().filter(|leftover| leftover.is_of(&path)) {
+        let Ok(bytes) = files.read(leftover.name(), inputs::SIZE_LIMIT) else {
+            continue;
+        };
+        let is_known = wanted.starts_with(&bytes) || Some(hash(&bytes).as_str()) == found;
+        if !is_known {
+            notes.push(saved_note(&save(project, locked, &bytes, ON_DISK)?.id));
+        }
+        leftover
+            .remove()
+            .with_context(|| format!("cannot remove a temporary file beside {}", path.display()))?;
+    }
+    Ok(notes)
+}

@@ -1,0 +1,164 @@
+//! Goes on with what a lab that was killed began, and says so.
+
+use super::intent::{self, Intent, What};
+use super::locked::{Locked, unfinished};
+use super::step::Step;
+use super::steps::{self, Came, Failure};
+use anyhow::{Context, Result};
+use lab_project::Project;
+use lab_run::experiment::Status;
+use lab_store::DecisionLock;
+use lab_system::leftovers;
+use std::path::Path;
+
+/// A decision of an earlier lab that was completed or taken back.
+pub(super) struct Resumed {
+    intent: Intent,
+    is_done: bool,
+    /// What was done, in words.
+    pub text: String,
+}
+
+impl Resumed {
+    /// Whether that was what the user asks for now.
+    pub fn is_as_asked(&self, now: &Intent) -> bool {
+        self.is_done && self.intent.what == now.what && self.intent.asked == now.asked
+    }
+}
+
+/// Goes on with the intent of a lab that was killed. Returns what was done, in words; `None` if
+/// there was none, which takes no lock, and while another process decides: the intent is its own.
+pub fn resume(project: &Project) -> Result<Option<String>> {
+    Ok(resume_decision(project)?.map(|(text, _)| text))
+}
+
+/// The same, and how the run was decided, if a keep or a discard was completed.
+pub fn resume_decision(project: &Project) -> Result<Option<(String, Option<Status>)>> {
+    if !intent::exists(project) {
+        return Ok(None);
+    }
+    let Some(lock) = DecisionLock::try_take(project)? else {
+        return Ok(None);
+    };
+    let mut locked = Locked::new(project, lock)?;
+    let resumed = resume_locked(project, &mut locked)?;
+    let status =
+        resumed
+            .as_ref()
+            .filter(|resumed| resumed.is_done)
+            .and_then(|resumed| match resumed.intent.what {
+                What::Keep => Some(Status::Keep),
+                What::Discard => Some(Status::Discard),
+                _ => None,
+            });
+    let texts = resumed.map(|resumed| resumed.text);
+    let texts: Vec<String> = texts.into_iter().chain(locked.said).collect();
+    Ok((!texts.is_empty()).then(|| (texts.join("; "), status)))
+}
+
+/// The same under a lock that is held already. Also removes the temporary files of a lab that was
+/// killed.
+pub(super) fn resume_locked(project: &Project, locked: &mut Locked) -> Result<Option<Resumed>> {
+    leftovers::sweep(&project.files(), &project.lab_dir);
+    let since = intent::written_at(project);
+    let resumed = match intent::read(project)? {
+        None => {
+            // If there is a lock but no intent, somebody deleted the intent file.
+            lab_git::unlock_index(&locked.repo)?;
+            None
+        }
+        Some(intent) if intent.steps.is_empty() => {
+            retry_owed(project, locked, &intent.owed)?;
+            None
+        }
+        Some(intent) => Some(resume_intent(project, locked, intent)?),
+    };
+    if locked.lock.was_killed {
+        leftovers::sweep(&project.files(), &project.root);
+        lab_git::remove_leftovers(&locked.repo, since);
+    }
+    Ok(resumed)
+}
+
+/// Tries the steps that only failed, and notes for the user which of them are taken now.
+fn retry_owed(project: &Project, locked: &mut Locked, owed: &[Step]) -> Result<()> {
+    locked.owed = steps::retry(project, locked, owed.to_vec());
+    locked.close(project, locked.owed.clone())?;
+    let is_done = |kind: fn(&Step) -> bool| {
+        owed.iter()
+            .any(|step| kind(step) && !locked.owed.contains(step))
+    };
+    let said = [
+        (
+            is_done(|step| matches!(step, Step::JudgedBytes { .. })),
+            "the judged line endings that could not be remembered before are remembered",
+        ),
+        (
+            is_done(|step| matches!(step, Step::Note { .. })),
+            "the git note that could not be written before is written",
+        ),
+    ];
+    let said = said.into_iter().filter(|(is_done, _)| *is_done);
+    locked.said.extend(said.map(|(_, text)| text.to_owned()));
+    Ok(())
+}
+
+fn resume_intent(project: &Project, locked: &mut Locked, mut intent: Intent) -> Result<Resumed> {
+    let began = format!("{} that an earlier lab began", intent.subject);
+    // The lab that was killed may have worked on another kernel.
+    let other = (intent.kernel != project.kernel_name && !intent.kernel.is_empty())
+        .then(|| Project::open(&project.root, Some(Path::new(&intent.kernel))))
+        .transpose()
+        .with_context(|| format!("{began} cannot be finished"))?;
+    let project = other.as_ref().unwrap_or(project);
+    for run in intent.steps.iter().filter_map(Step::run) {
+        leftovers::sweep(locked.lock.store.files(), &locked.lock.store.folder(run));
+    }
+    let taken = steps::take(project, locked, &mut intent);
+    locked.owed.clone_from(&intent.owed);
+    let why = match taken {
+        Ok(Came::Done(notes)) => {
+            locked.close(project, intent.owed.clone())?;
+            let text: Vec<String> = std::iter::once(done(&intent)).chain(notes).collect();
+            return Ok(Resumed {
+                intent,
+                is_done: true,
+                text: text.join("; "),
+            });
+        }
+        Ok(Came::TakenBack(why)) => why,
+        // A hook refused: nothing was committed, and would not be the next time.
+        Err(Failure {
+            error,
+            is_begun: false,
+        }) if intent.is_by_program() => format!("{error:#}"),
+        Err(Failure { error, .. }) => {
+            return Err(unfinished(&intent, error).context(format!("{began} is not finished")));
+        }
+    };
+    locked.withdraw(project)?;
+    Ok(Resumed {
+        intent,
+        is_done: false,
+        text: format!("{began} is taken back: {why}"),
+    })
+}
+
+/// Tells the user that an intent is carried out.
+fn done(intent: &Intent) -> String {
+    if let (What::Describe, Some((commit, text))) = (intent.what, intent.described()) {
+        return format!(
+            "the description of {commit} is now '{text}', as an earlier lab began to write"
+        );
+    }
+    let commit = intent.commit.as_deref().map(lab_git::short);
+    let names_commit = matches!(intent.what, What::Keep | What::Discard | What::Rules);
+    let commit = commit
+        .filter(|_| names_commit)
+        .map(|commit| format!(" ({commit})"));
+    format!(
+        "{} that an earlier lab began is done{}",
+        intent.subject,
+        commit.unwrap_or_default()
+    )
+}

@@ -1,0 +1,279 @@
+//! Takes the steps of a decision. Each can be taken twice: the second time it changes nothing.
+
+use super::intent::{self, Intent, What};
+use super::locked::Locked;
+use super::step::{RowChange, Step};
+use super::{judged_bytes, on_disk};
+use anyhow::{Error, Result};
+use lab_git::{ByProgram, Move, Moved};
+use lab_project::Project;
+use lab_run::RunId;
+use lab_run::experiment::Row;
+use lab_run::ledger::{self, Edit};
+use lab_run::record::{Decision, Record};
+use lab_system::space;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// What came of the steps.
+pub(super) enum Came {
+    /// All of them are taken, but for those that are owed. Notes for the user.
+    Done(Vec<String>),
+    /// Nothing was changed, because git is not where it was. The text says where it is.
+    TakenBack(String),
+}
+
+/// A step failed, and those after it were not taken.
+pub(super) struct Failure {
+    pub error: Error,
+    /// A step before it has changed what the user sees, so the rest must follow.
+    pub is_begun: bool,
+}
+
+/// Takes the steps of an intent that is on disk. Steps that failed and can wait are in
+/// `intent.owed` afterwards.
+pub(super) fn take(
+    project: &Project,
+    locked: &Locked,
+    intent: &mut Intent,
+) -> Result<Came, Failure> {
+    let mut taking = Taking {
+        project,
+        locked,
+        intent,
+        notes: Vec::new(),
+        is_begun: false,
+        is_row_missing: false,
+    };
+    for at in 0..taking.intent.steps.len() {
+        match taking.take(at) {
+            Ok(None) => {}
+            Ok(Some(elsewhere)) => return Ok(Came::TakenBack(elsewhere)),
+            Err(error) => {
+                return Err(Failure {
+                    error,
+                    is_begun: taking.is_begun,
+                });
+            }
+        }
+    }
+    Ok(Came::Done(taking.notes))
+}
+
+/// An intent whose steps are being taken.
+struct Taking<'a> {
+    project: &'a Project,
+    locked: &'a Locked,
+    intent: &'a mut Intent,
+    notes: Vec<String>,
+    is_begun: bool,
+    is_row_missing: bool,
+}
+
+impl Taking<'_> {
+    /// Takes one step. `Some` says where git is, if that keeps the decision from being made.
+    fn take(&mut self, at: usize) -> Result<Option<String>> {
+        let (project, repo, what) = (self.project, &self.locked.repo, self.intent.what);
+        let changes_what_is_seen = match self.intent.steps[at].clone() {
+            Step::LockIndex => {
+                lab_git::lock_index(repo)?;
+                false
+            }
+            Step::Commit { branch, message } => {
+                match lab_git::commit_by_program(repo, project, &branch, &message)? {
+                    ByProgram::Elsewhere(at) => return Ok(Some(at)),
+                    ByProgram::Made(id) => self.made(at, branch, id)?,
+                }
+                true
+            }
+            Step::MoveHead { branch } => {
+                match lab_git::move_branch(repo, &branch)? {
+                    Moved::Elsewhere(at) if !self.is_begun => return Ok(Some(at)),
+                    Moved::Elsewhere(at) => self.notes.push(at),
+                    Moved::Done | Moved::Already => {
+                        let to = branch.to.filter(|_| what != What::Undo);
+                        let note = to.and_then(|to| lab_git::detached_note(repo, &to));
+                        self.notes.extend(note);
+                    }
+                }
+                true
+            }
+            Step::Name { stored, why } => {
+                lab_git::name_commit(repo, &stored, &why)?;
+                false
+            }
+            Step::Kernel { commit, found } => {
+                let put = on_disk::put(project, self.locked, &commit, found.as_deref());
+                self.notes.extend(put?);
+                true
+            }
+            Step::PackRefs => {
+                let why = pack_refs(project, self.locked);
+                // After a discard, the next one tries again.
+                self.notes.extend(why.filter(|_| what == What::PackRefs));
+                false
+            }
+            Step::Stage { files } => {
+                self.notes.extend(lab_git::stage(repo, &files));
+                false
+            }
+            Step::Row {
+                emulated,
+                row,
+                change,
+            } => {
+                self.change_row(&ledger::path(project, emulated), &row, change)?;
+                true
+            }
+            Step::Decision {
+                run,
+                decision,
+                undone,
+            } => {
+                self.decide(run, decision.map(|decision| *decision), undone)?;
+                true
+            }
+            step @ (Step::Note { .. } | Step::JudgedBytes { .. }) => {
+                if let Err(error) = add_to_commit(project, self.locked, &step) {
+                    self.notes
+                        .push(format!("{}: {error:#}", without(&step, what)));
+                    if can_wait(self.locked, &step) {
+                        self.intent.owed.push(step);
+                    }
+                }
+                false
+            }
+        };
+        self.is_begun |= changes_what_is_seen;
+        Ok(None)
+    }
+
+    /// Notes the commit that the git program has made.
+    fn made(&mut self, at: usize, branch: Move, id: String) -> Result<()> {
+        self.is_begun = true;
+        self.notes
+            .extend(lab_git::detached_note(&self.locked.repo, &id));
+        self.intent.set_commit(&id);
+        let to = Some(id);
+        self.intent.steps[at] = Step::MoveHead {
+            branch: Move { to, ..branch },
+        };
+        self.intent.write(self.project)
+    }
+
+    /// A row that cannot be appended is noted: the decision stands without it.
+    fn change_row(&mut self, path: &Path, row: &Row, change: RowChange) -> Result<()> {
+        match change {
+            RowChange::Append { from } => {
+                if let Err(error) = ledger::append_once(path, row, from) {
+                    self.is_row_missing = true;
+                    self.notes.push(format!("{error:#}"));
+                }
+            }
+            RowChange::TakeOut => {
+                ledger::replace(path, row, Edit::TakeOut)?;
+            }
+            RowChange::Describe { description } => {
+                if !ledger::replace(path, row, Edit::Describe(&description))? {
+                    self.notes.push(format!(
+                        "its row is not in {}: nothing was changed there",
+                        path.display()
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the decision into the record of its run.
+    fn decide(&self, run: RunId, decision: Option<Decision>, undone: Vec<Decision>) -> Result<()> {
+        let lock = &self.locked.lock;
+        let before = lock.store.read(run)?;
+        let mut record = Record {
+            decision,
+            undone,
+            ..before.clone()
+        };
+        if let Some(decision) = &mut record.decision {
+            decision.row_written &= !self.is_row_missing;
+        }
+        if record == before {
+            return Ok(());
+        }
+        lock.write(&record)
+    }
+}
+
+/// Packs the lab's refs. If that fails, they stay as they are; returns why.
+fn pack_refs(project: &Project, locked: &Locked) -> Option<String> {
+    // What a process that was killed here left is in the way of the next one.
+    let since = intent::written_at(project).unwrap_or_else(SystemTime::now);
+    lab_git::pack_refs(&locked.repo).err()?;
+    lab_git::remove_leftovers(&locked.repo, Some(since));
+    let error = lab_git::pack_refs(&locked.repo).err()?;
+    lab_git::remove_leftovers(&locked.repo, Some(since));
+    Some(format!("{error:#}"))
+}
+
+/// Tries the steps that failed before. Returns those that fail again.
+pub(super) fn retry(project: &Project, locked: &Locked, owed: Vec<Step>) -> Vec<Step> {
+    let fails =
+        |step: &Step| add_to_commit(project, locked, step).is_err() && can_wait(locked, step);
+    owed.into_iter().filter(fails).collect()
+}
+
+/// Takes a step that adds something to a commit. It changes nothing for the decision.
+fn add_to_commit(project: &Project, locked: &Locked, step: &Step) -> Result<()> {
+    match step {
+        Step::Note { commit, run, text } => {
+            let record = run.map(|run| locked.lock.store.read(run)).transpose()?;
+            let of_record = record.map(|record| serde_json::to_string_pretty(&record));
+            let Some(text) = of_record.transpose()?.or_else(|| text.clone()) else {
+                return Ok(());
+            };
+            lab_git::note(&locked.repo, commit, &text).map_err(|error| {
+                space::explain(error, "the git note of the commit was not written")
+            })
+        }
+        Step::JudgedBytes { commit, run } => {
+            let record = locked.lock.store.read(*run)?;
+            // A step that is owed may be about another kernel than this command.
+            let of_record = (record.start.kernel != project.kernel_name)
+                .then(|| Project::open(&project.root, Some(Path::new(&record.start.kernel))))
+                .transpose()?;
+            let bytes = judged_bytes(&locked.lock.store, &record)?;
+            lab_git::remember_bytes(
+                &locked.repo,
+                of_record.as_ref().unwrap_or(project),
+                commit,
+                &bytes,
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a step that failed can be taken later: its commit is here, and so are the bytes of its
+/// run.
+fn can_wait(locked: &Locked, step: &Step) -> bool {
+    match step {
+        Step::Note { commit, .. } => lab_git::resolve(&locked.repo, commit).is_ok(),
+        Step::JudgedBytes { commit, run } => {
+            lab_git::resolve(&locked.repo, commit).is_ok()
+                && locked.lock.store.judged_kernel(*run).is_ok()
+        }
+        _ => false,
+    }
+}
+
+/// What it means that a step which adds something to a commit is not taken.
+fn without(step: &Step, what: What) -> &'static str {
+    match what {
+        _ if matches!(step, Step::JudgedBytes { .. }) => {
+            "`lab restore` puts other line endings on disk than were judged until the next command remembers them"
+        }
+        What::Undo => "the git note of the commit still says that it was decided",
+        What::Describe => "its git note still has the old description",
+        _ => "the experiment is kept here, but its record does not go with the commit",
+    }
+}

@@ -1,0 +1,82 @@
+//! Changes that are about no decision of their own: rows that earlier decisions owe, and refs that
+//! are packed. Each has an intent, so that the next command completes it and removes the lock of a
+//! git that was killed.
+
+use super::Refusal;
+use super::decision::Decision;
+use super::finish::{append_step, decision_step, owes_row};
+use super::intent::What;
+use super::step::Step;
+use anyhow::Result;
+use lab_git::Repo;
+use lab_project::Project;
+use lab_run::ledger;
+use lab_store::{Fact, RunIndex};
+use std::result::Result as StdResult;
+
+/// Adds every row that a decision owes to its ledger. Returns the number of rows; an error is the
+/// first failure.
+pub fn append_missing(project: &Project) -> Result<usize> {
+    let mut adding = Decision::begin(project, What::Append, "")?;
+    let mut added = 0;
+    for mut record in lab_history::missing(adding.repo(), project) {
+        let Some(decision) = &mut record.decision else {
+            continue;
+        };
+        let Some(row) = decision.row.clone() else {
+            continue;
+        };
+        decision.row_written = true;
+        let path = ledger::path(project, record.emulated());
+        let from = ledger::length(&path);
+        let append = append_step(project, record.emulated(), row.clone());
+        adding.intent.steps = vec![append, decision_step(&record)];
+        adding.finish("no row was added")?;
+        // The step only notes a ledger that cannot be written. Here that is an error.
+        ledger::append_once(&path, &row, from)?;
+        added += 1;
+    }
+    Ok(added)
+}
+
+/// Adds the rows that decisions owe, if the index knows of any: the disk was full when they were to
+/// be written. Call [`RunIndex::refresh`] first. Returns the number of rows.
+pub fn append_owed(project: &Project, index: &mut RunIndex) -> Result<usize> {
+    let is_any = index
+        .newest_with(|keys| keys.is(Fact::OwesRow))
+        .any(owes_row);
+    if !is_any {
+        return Ok(0);
+    }
+    let added = append_missing(project)?;
+    index.refresh();
+    Ok(added)
+}
+
+/// Packs the refs below `refs/lab` into git's file of packed refs. Every ref stays. Returns how
+/// many of them are no files of their own any more.
+pub fn pack_refs(project: &Project) -> StdResult<usize, Refusal> {
+    let before = lab_git::loose_refs(&Repo::open(project)?, usize::MAX);
+    if before == 0 {
+        return Ok(0);
+    }
+    let mut packing = Decision::begin(project, What::PackRefs, "")?;
+    packing.add([Step::PackRefs]);
+    packing.finish("no ref was packed")?;
+    match lab_git::loose_refs(packing.repo(), usize::MAX) {
+        after if after < before => Ok(before - after),
+        _ => Err(Refusal::No(packing.notes.join("; "))),
+    }
+}
+
+/// The same where there are so many refs that it is worth its time, as after a fetch. Returns what
+/// came of it, in words.
+pub fn pack_many_refs(project: &Project) -> Option<String> {
+    if !lab_git::has_many_loose_refs(&Repo::open(project).ok()?) {
+        return None;
+    }
+    Some(match pack_refs(project) {
+        Ok(packed) => format!("{packed} refs of the lab are in one file now"),
+        Err(refusal) => format!("the refs of the lab stay files of their own: {refusal}"),
+    })
+}

@@ -1,0 +1,259 @@
+//! Prepares a commit of exactly the judged bytes of the kernel on top of HEAD, and of no other
+//! change of the user's.
+//!
+//! Nothing is committed here: [`super::move_branch`] or the git program
+//! ([`super::commit_by_program`]) does that, once the decision's intent is on disk.
+
+use super::folder_programs::by_program;
+use super::history::introduced;
+use super::identity::{author, committer};
+use crate::{Project, Repo, blob_in, durable, filters, head_commit, head_ref, verify_write};
+use anyhow::{Context, Result, anyhow, bail};
+use git2::build::TreeUpdateBuilder;
+use git2::{Commit, FileMode, Oid, Signature, Tree};
+use serde::{Deserialize, Serialize};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// A commit that is prepared: its objects are in git, and no branch holds it yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// `refs/heads/NAME`, or `HEAD` if it is detached.
+    pub reference: String,
+    /// Full id of HEAD; `None` on an unborn branch.
+    pub head: Option<String>,
+    pub files: Vec<CommitFile>,
+    /// Full id of the commit. `None` if the git program must make it, because it runs hooks or
+    /// signs.
+    pub commit: Option<String>,
+}
+
+/// What a commit of a kernel comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToCommit {
+    /// HEAD holds the bytes already. Full id of the commit that brought them.
+    Already(String),
+    New(Prepared),
+}
+
+/// A file of a commit, as git holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitFile {
+    /// Repository-relative.
+    pub name: String,
+    /// Git blob id, hex, before the commit; `None` if there was no such file.
+    pub before: Option<String>,
+    /// Git blob id, hex; `None` removes the file.
+    pub blob: Option<String>,
+    /// As git writes it, for example 0o100644.
+    pub mode: i32,
+}
+
+impl CommitFile {
+    pub(super) fn new(
+        name: &str,
+        before: Option<Oid>,
+        blob: Option<Oid>,
+        mode: FileMode,
+    ) -> CommitFile {
+        let hex = |id: Oid| id.to_string();
+        CommitFile {
+            name: name.to_owned(),
+            before: before.map(hex),
+            blob: blob.map(hex),
+            mode: mode.into(),
+        }
+    }
+
+    pub(super) fn id(&self) -> Option<Oid> {
+        Oid::from_str(self.blob.as_deref()?).ok()
+    }
+
+    pub(super) fn before_id(&self) -> Option<Oid> {
+        Oid::from_str(self.before.as_deref()?).ok()
+    }
+}
+
+/// A file that a commit is to change: its repository-relative path and its bytes on disk; `None`
+/// removes it.
+pub type ChangedFile = (String, Option<Vec<u8>>);
+
+/// Prepares a commit of `bytes` as the kernel, and of the files of `rules` with it. `blob` is the
+/// id that git gave these bytes when they were judged: if filters changed since, git would commit
+/// other bytes, and this function refuses.
+pub fn prepare_kernel(
+    repo: &Repo,
+    project: &Project,
+    bytes: &[u8],
+    blob: &str,
+    rules: &[ChangedFile],
+    message: &str,
+) -> Result<ToCommit> {
+    let name = &project.kernel_name;
+    let head = head_commit(&repo.git)?;
+    let kernel = stored(repo, project, head.as_ref(), name, Some(bytes))?;
+    if kernel.blob.as_deref() != Some(blob) {
+        bail!(
+            "git would hold other bytes of {name} than were judged (line endings or attributes changed since): `lab run{}`, then keep",
+            project.argument
+        );
+    }
+    if let Some(head) = &head
+        && let Some((held, mode)) = blob_in(head, name)
+    {
+        refuse_link(project, mode)?;
+        if Some(held) == kernel.id() && rules.is_empty() {
+            verify_write::read_back(repo, "HEAD", head.id(), &[kernel])?;
+            let brought = introduced(head.clone(), name, held);
+            return Ok(ToCommit::Already(brought.to_string()));
+        }
+    }
+    let mut files = vec![kernel];
+    files.extend(all_stored(repo, project, head.as_ref(), rules)?);
+    prepare(repo, head.as_ref(), files, message).map(ToCommit::New)
+}
+
+/// Prepares a commit of these files of the rules alone.
+pub fn prepare_rules(
+    repo: &Repo,
+    project: &Project,
+    files: &[ChangedFile],
+    message: &str,
+) -> Result<Prepared> {
+    let head = head_commit(&repo.git)?;
+    let files = all_stored(repo, project, head.as_ref(), files)?;
+    prepare(repo, head.as_ref(), files, message)
+}
+
+/// Refuses a kernel that git holds as a link: a commit would have to change another file.
+pub(super) fn refuse_link(project: &Project, mode: i32) -> Result<()> {
+    if mode == i32::from(FileMode::Link) {
+        let name = &project.kernel_name;
+        bail!(
+            "git holds {name} as a link: name the file that it points to (`kernel` in lab.toml, or `lab run PATH`)"
+        );
+    }
+    Ok(())
+}
+
+fn all_stored(
+    repo: &Repo,
+    project: &Project,
+    head: Option<&Commit>,
+    files: &[ChangedFile],
+) -> Result<Vec<CommitFile>> {
+    let store = |(name, bytes): &ChangedFile| stored(repo, project, head, name, bytes.as_deref());
+    files.iter().map(store).collect()
+}
+
+/// Stores the bytes of a file in git. The file keeps the mode that HEAD holds.
+fn stored(
+    repo: &Repo,
+    project: &Project,
+    head: Option<&Commit>,
+    name: &str,
+    bytes: Option<&[u8]>,
+) -> Result<CommitFile> {
+    let held = head.and_then(|commit| blob_in(commit, name));
+    let blob = bytes
+        .map(|bytes| filters::store(repo, name, bytes))
+        .transpose()?;
+    let mode = match held {
+        Some((_, mode)) => file_mode(mode),
+        None => mode_on_disk(&project.root.join(name)),
+    };
+    Ok(CommitFile::new(name, held.map(|(id, _)| id), blob, mode))
+}
+
+/// Makes the commit on top of HEAD, if libgit2 can. The branch stays where it is.
+fn prepare(
+    repo: &Repo,
+    head: Option<&Commit>,
+    files: Vec<CommitFile>,
+    message: &str,
+) -> Result<Prepared> {
+    let commit = match by_program(repo)? {
+        Some(_) => None,
+        None => {
+            let author = author(&repo.git).context("git does not know your name")?;
+            let committer = committer(&repo.git).unwrap_or_else(|| author.clone());
+            let parents: Vec<&Commit> = head.into_iter().collect();
+            Some(write(
+                repo,
+                &parents,
+                &files,
+                [&author, &committer],
+                message,
+            )?)
+        }
+    };
+    Ok(Prepared {
+        reference: head_ref(repo)?,
+        head: head.map(|head| head.id().to_string()),
+        files,
+        commit: commit.map(|id| id.to_string()),
+    })
+}
+
+/// What the user should know of a commit that HEAD is at: on a detached HEAD, no branch holds it.
+pub fn detached_note(repo: &Repo, commit: &str) -> Option<String> {
+    repo.git.head_detached().unwrap_or(false).then(|| {
+        format!(
+            "HEAD is detached: the commit is on no branch. `git branch NAME {}` keeps it",
+            super::short(commit)
+        )
+    })
+}
+
+/// Makes a commit that no branch holds, and waits until it is on disk: the tree of the first
+/// parent, or an empty tree, with these files replaced. `who` is author and committer.
+pub(super) fn write(
+    repo: &Repo,
+    parents: &[&Commit],
+    files: &[CommitFile],
+    who: [&Signature; 2],
+    message: &str,
+) -> Result<Oid> {
+    let git = &repo.git;
+    let tree = tree_with(repo, parents.first(), files)?;
+    let id = git
+        .commit(None, who[0], who[1], message, &tree, parents)
+        .map_err(|error| anyhow!("git could not commit: {}", error.message()))?;
+    durable::commit(repo, &git.find_commit(id)?, files)?;
+    Ok(id)
+}
+
+fn tree_with<'r>(repo: &'r Repo, base: Option<&&Commit>, files: &[CommitFile]) -> Result<Tree<'r>> {
+    let git = &repo.git;
+    let base = match base {
+        Some(commit) => commit.tree()?,
+        None => git.find_tree(git.treebuilder(None)?.write()?)?,
+    };
+    let mut update = TreeUpdateBuilder::new();
+    for file in files {
+        match file.id() {
+            Some(blob) => update.upsert(file.name.as_str(), blob, file_mode(file.mode)),
+            // libgit2 reports an error where the tree has no such file.
+            None if base.get_path(Path::new(&file.name)).is_err() => continue,
+            None => update.remove(file.name.as_str()),
+        };
+    }
+    Ok(git.find_tree(update.create_updated(git, &base)?)?)
+}
+
+pub(super) fn file_mode(mode: i32) -> FileMode {
+    if mode == i32::from(FileMode::BlobExecutable) {
+        FileMode::BlobExecutable
+    } else {
+        FileMode::Blob
+    }
+}
+
+pub(super) fn mode_on_disk(path: &Path) -> FileMode {
+    let executable = std::fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o100 != 0);
+    if executable {
+        FileMode::BlobExecutable
+    } else {
+        FileMode::Blob
+    }
+}

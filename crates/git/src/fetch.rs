@@ -1,0 +1,194 @@
+//! Fetches the commits and records of other people's experiments, from a bundle or from another
+//! repository. They get refs of their own under `refs/lab/fetched/`, so that no run of this
+//! repository loses its name.
+
+use super::git_program::GitProgram;
+use super::history::walk_tree;
+use super::{Notes, Repo};
+use anyhow::{Context, Result, bail};
+use git2::ObjectType;
+use lab_system::root::{Access, Root};
+use lab_system::space;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// The header of a bundle is no longer than this many bytes.
+const HEADER_LIMIT: u64 = 16 << 20;
+
+/// Entries of HEAD's tree that are looked at for bundles.
+const ENTRIES_LIMIT: usize = 200_000;
+
+/// A git bundle: a file with commits, and refs that name some of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bundle {
+    pub path: PathBuf,
+    /// Full ids and names of its refs.
+    pub refs: Vec<(String, String)>,
+}
+
+impl Bundle {
+    /// Reads the header of a bundle; `None` if the file is none.
+    pub fn read(path: &Path) -> Option<Bundle> {
+        // A pipe in its place is refused, and so is a link.
+        let file = Root::new(path.parent()?)
+            .open(Path::new(path.file_name()?), Access::Read)
+            .ok()?;
+        let mut lines = BufReader::new(file.take(HEADER_LIMIT)).split(b'\n');
+        let first = lines.next()?.ok()?;
+        if !first.starts_with(b"# v2 git bundle") && !first.starts_with(b"# v3 git bundle") {
+            return None;
+        }
+        let mut refs = Vec::new();
+        for line in lines {
+            let line = String::from_utf8(line.ok()?).ok()?;
+            match line.split_once(' ') {
+                // The pack follows.
+                None if line.is_empty() => {
+                    return Some(Bundle {
+                        path: path.to_owned(),
+                        refs,
+                    });
+                }
+                // A commit that whoever fetches must have, or what the bundle asks of git.
+                _ if line.starts_with(['-', '@']) => {}
+                Some((id, name)) => refs.push((id.to_owned(), name.to_owned())),
+                None => return None,
+            }
+        }
+        None
+    }
+
+    /// Whether it holds records of experiments, or one of these commits (short ids) under a ref.
+    pub fn holds_any(&self, commits: &BTreeSet<&str>) -> bool {
+        let is_wanted = |id: &str| {
+            let near = commits.range(..=id).next_back();
+            near.is_some_and(|short| id.starts_with(*short))
+        };
+        self.refs
+            .iter()
+            .any(|(id, name)| name == "refs/notes/lab" || is_wanted(id))
+    }
+}
+
+/// The bundles that git tracks in HEAD and that are on disk, and those in these folders.
+pub fn bundles(repo: &Repo, folders: &[&Path]) -> Vec<Bundle> {
+    let mut paths = BTreeSet::new();
+    for folder in folders {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        paths.extend(
+            entries
+                .map(|entry| entry.path())
+                .filter(|path| is_bundle(path)),
+        );
+    }
+    let tree = super::head_commit(&repo.git)
+        .ok()
+        .flatten()
+        .and_then(|head| head.tree().ok());
+    if let (Some(tree), Some(root)) = (tree, repo.git.workdir()) {
+        let mut seen = 0;
+        walk_tree(&tree, |path, entry| {
+            seen += 1;
+            if entry.kind() == Some(ObjectType::Blob) && is_bundle(Path::new(&path)) {
+                paths.insert(root.join(path));
+            }
+            seen <= ENTRIES_LIMIT
+        });
+    }
+    paths.iter().filter_map(|path| Bundle::read(path)).collect()
+}
+
+fn is_bundle(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "bundle")
+}
+
+/// The names of the remotes that the configuration has.
+pub fn remotes(repo: &Repo) -> Vec<String> {
+    let names = repo.git.remotes().ok();
+    names
+        .iter()
+        .flatten()
+        .filter_map(|name| Some(name.ok()??.to_owned()))
+        .collect()
+}
+
+/// What a fetch brought.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fetched {
+    /// Records of experiments in the folder.
+    pub records: usize,
+    /// Refs of commits and bytes in it.
+    pub refs: usize,
+    /// The folder of refs that it wrote.
+    pub folder: String,
+}
+
+impl Fetched {
+    /// Whether nothing was there to fetch.
+    pub fn is_empty(&self) -> bool {
+        self.refs + self.records == 0
+    }
+}
+
+/// Fetches branches, notes and `refs/lab/` from a bundle, a remote or another repository into
+/// `refs/lab/fetched/NAME/`, with the git program. No ref outside of that folder changes.
+pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
+    if from.starts_with('-') {
+        bail!("'{from}' is neither a bundle nor a remote nor a repository");
+    }
+    let folder = format!("refs/lab/fetched/{name}");
+    let to = |what: &str, place: &str| format!("+refs/{what}*:{folder}/{place}*");
+    let refspecs = [
+        to("heads/", "heads/"),
+        to("notes/lab", "notes/lab"),
+        to("lab/", ""),
+    ];
+    let mut args = vec![
+        "-c",
+        "fetch.fsckObjects=true",
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-prune",
+    ];
+    args.extend([
+        "--no-write-fetch-head",
+        "--no-auto-maintenance",
+        "--refmap=",
+        "--",
+        from,
+    ]);
+    args.extend(refspecs.iter().map(String::as_str));
+    let fetched = GitProgram::of(repo, "fetching needs the git program")?
+        .run(&args)
+        .with_context(|| format!("cannot fetch from {from}"));
+    fetched.map_err(|error| {
+        // git names no reason for some of its files, and a remote may refuse in the words of the
+        // system.
+        let is_writable = |folder| {
+            rustix::fs::access(
+                repo.git.commondir().join(folder),
+                rustix::fs::Access::WRITE_OK,
+            )
+            .is_ok()
+        };
+        match is_writable("refs") && is_writable("objects") {
+            true => error,
+            false => space::not_allowed(&format!("{error:#}"), "nothing was fetched"),
+        }
+    })?;
+    let fresh = repo.anew()?;
+    let names = fresh.git.references_glob(&format!("{folder}/*"))?.flatten();
+    let refs = names
+        .filter(|r| r.name().is_ok_and(|name| !name.ends_with("/notes/lab")))
+        .count();
+    let records = Notes::in_folder(&fresh, &folder).len();
+    Ok(Fetched {
+        records,
+        refs,
+        folder,
+    })
+}

@@ -1,0 +1,150 @@
+//! The incumbent's files, as HEAD holds them: the kernel and its local includes or imports.
+
+use crate::{Project, Repo, blob_in, exact, head_commit};
+use anyhow::{Context, Result};
+use git2::{Commit, Oid, Repository};
+use lab_protocol::Language;
+use lab_run::inputs;
+use lab_source::cpp::directive::{Include, includes};
+use lab_source::imports::{imports, search_path};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// More local includes than this are not followed.
+const FILE_LIMIT: usize = 512;
+
+/// One file of the incumbent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldFile {
+    /// Repository-relative, with `/`.
+    pub path: String,
+    /// Git blob id, hex.
+    pub blob: String,
+}
+
+/// The incumbent's files, the kernel first; none if HEAD does not hold the kernel.
+pub fn incumbent_files(repo: &Repo, project: &Project) -> Result<Vec<HeldFile>> {
+    match head_commit(&repo.git)? {
+        Some(commit) => held(&repo.git, &commit, &project.kernel_name),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Writes the incumbent's files into `tree` at their repository-relative paths, as git would put
+/// them on disk.
+pub fn write_incumbent(repo: &Repo, project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
+    let incumbent = incumbent_bytes(repo, project)?;
+    let files = incumbent.map_or_else(Vec::new, |incumbent| incumbent.files);
+    for (file, bytes) in &files {
+        let path = tree.join(&file.path);
+        let write = || {
+            project
+                .files()
+                .create_dir_all(path.parent().unwrap_or(tree))?;
+            project.files().create(&path)?.write_all(bytes)
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(files.into_iter().map(|(file, _)| file).collect())
+}
+
+/// The incumbent's files with their bytes.
+pub struct IncumbentBytes {
+    /// Full id of HEAD's commit.
+    pub commit: String,
+    /// The kernel first, each with the bytes that git would put on disk.
+    pub files: Vec<(HeldFile, Vec<u8>)>,
+}
+
+/// The incumbent's files with their bytes; `None` if HEAD does not hold the kernel.
+pub fn incumbent_bytes(repo: &Repo, project: &Project) -> Result<Option<IncumbentBytes>> {
+    let Some(commit) = head_commit(&repo.git)? else {
+        return Ok(None);
+    };
+    let read = |file: HeldFile| {
+        let blob = Oid::from_str(&file.blob)?;
+        let bytes = exact::bytes(repo, project, &commit, &file.path, blob)?;
+        Ok((file, bytes))
+    };
+    let files: Result<Vec<_>> = held(&repo.git, &commit, &project.kernel_name)?
+        .into_iter()
+        .map(read)
+        .collect();
+    let incumbent = IncumbentBytes {
+        commit: commit.id().to_string(),
+        files: files?,
+    };
+    Ok(Some(incumbent).filter(|incumbent| !incumbent.files.is_empty()))
+}
+
+fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>> {
+    let mut files: Vec<HeldFile> = Vec::new();
+    let mut wanted = vec![PathBuf::from(kernel)];
+    let kernel_folder = Path::new(kernel).parent().unwrap_or(Path::new(""));
+    while let Some(path) = wanted.pop() {
+        let Some(path) = path.to_str().map(str::to_owned) else {
+            continue;
+        };
+        let known = files.iter().any(|f| f.path == path);
+        // An include that HEAD does not hold is the compiler's own. If it is not, the build fails
+        // and says so.
+        let Some((id, _)) = blob_in(commit, &path).filter(|_| !known && files.len() < FILE_LIMIT)
+        else {
+            continue;
+        };
+        let blob = git.find_blob(id)?;
+        let folder = &Path::new(&path)
+            .parent()
+            .unwrap_or(Path::new(""))
+            .to_path_buf();
+        if Language::of(&path) == Language::Python {
+            let imports = imports(blob.content());
+            let is_there = |file: &Path| {
+                file.to_str()
+                    .is_some_and(|file| blob_in(commit, file).is_some())
+            };
+            let search = search_path(kernel_folder, Path::new(""), is_there);
+            let bases = |dots: usize| {
+                if dots == 0 {
+                    search.as_slice()
+                } else {
+                    std::slice::from_ref(folder)
+                }
+            };
+            wanted.extend(imports.iter().flat_map(|import| {
+                let found = |base: &PathBuf| -> Vec<PathBuf> {
+                    import
+                        .candidates(base)
+                        .into_iter()
+                        .filter(|file| is_there(file))
+                        .collect()
+                };
+                bases(import.dots)
+                    .iter()
+                    .map(found)
+                    .find(|files| !files.is_empty())
+                    .unwrap_or_default()
+            }));
+            files.push(HeldFile {
+                path,
+                blob: id.to_string(),
+            });
+            continue;
+        }
+        for include in includes(blob.content()) {
+            // As inputs are found: beside the including file, or in the kernel's folder.
+            let (name, beside) = match include {
+                Include::Quoted(name) => (name, Some(folder.as_path())),
+                Include::Angled(name) => (name, None),
+                Include::Macro(_) => continue,
+            };
+            let folders = beside.into_iter().chain([kernel_folder]);
+            wanted.extend(folders.map(|folder| inputs::plain(&folder.join(&name))));
+        }
+        files.push(HeldFile {
+            path,
+            blob: id.to_string(),
+        });
+    }
+    Ok(files)
+}

@@ -1,0 +1,163 @@
+//! The log of HEAD, and kernels and their changes as text.
+
+use super::history::first_parents;
+use crate::{Project, Repo, blob_in, filters, find, head_commit, renames, text_diff, trailers};
+use anyhow::Result;
+use git2::Patch;
+use jiff::Timestamp;
+use lab_run::experiment::Experiment;
+use lab_run::inputs;
+use lab_run::message::Trailer;
+use lab_text::sanitise;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// One commit of HEAD's history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogEntry {
+    pub id: String,
+    /// Clean text, as the author.
+    pub subject: String,
+    pub author: String,
+    pub time: Timestamp,
+    /// The experiment that this commit holds; the newest if there are several.
+    pub experiment: Option<Box<Experiment>>,
+}
+
+/// The experiments by the commits that hold them.
+pub struct Marks<'e>(HashMap<&'e str, Vec<&'e Experiment>>);
+
+/// A row names its commit by at least this many digits.
+const DIGITS: usize = 4;
+
+impl<'e> Marks<'e> {
+    /// Finds experiments by their commits. `experiments` stand oldest first.
+    pub fn of(experiments: &'e [Experiment]) -> Self {
+        let mut marks: HashMap<&str, Vec<&Experiment>> = HashMap::new();
+        for experiment in experiments.iter().rev() {
+            if let Some(digits) = experiment.row.commit.get(..DIGITS) {
+                marks.entry(digits).or_default().push(experiment);
+            }
+        }
+        Marks(marks)
+    }
+
+    /// The newest experiment that this commit holds; `id` is a full one.
+    pub fn get(&self, id: &str) -> Option<&'e Experiment> {
+        let near = self.0.get(id.get(..DIGITS)?)?;
+        near.iter().find(|e| id.starts_with(&e.row.commit)).copied()
+    }
+}
+
+/// A page of HEAD's history along first parents, newest first, at most `limit` commits. `after` is
+/// the full id of the last commit of the page before. The time grows with the page, not with the
+/// history.
+pub fn log_page(
+    repo: &Repo,
+    marks: &Marks,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<LogEntry>> {
+    let git = &repo.git;
+    let first = match after {
+        Some(id) => find(git, id)?.parent(0).ok(),
+        None => head_commit(git)?,
+    };
+    let commits = first.into_iter().flat_map(first_parents).take(limit);
+    Ok(commits.map(|commit| entry(&commit, marks)).collect())
+}
+
+pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
+    let id = commit.id().to_string();
+    LogEntry {
+        subject: subject(commit),
+        author: sanitise::text(&String::from_utf8_lossy(commit.author().name_bytes())),
+        time: Timestamp::from_second(commit.time().seconds()).unwrap_or_default(),
+        experiment: marks.get(&id).cloned().map(Box::new),
+        id,
+    }
+}
+
+pub(super) fn subject(commit: &git2::Commit) -> String {
+    sanitise::text(&String::from_utf8_lossy(
+        commit.summary_bytes().unwrap_or_default(),
+    ))
+}
+
+/// The trailers under the message of a commit.
+pub fn trailers_of(repo: &Repo, commit: &str) -> Result<Vec<Trailer>> {
+    let commit = find(&repo.git, commit)?;
+    Ok(trailers::trailers(&String::from_utf8_lossy(
+        commit.message_bytes(),
+    )))
+}
+
+/// The kernel of a commit as text; bytes that are no UTF-8 are replaced.
+pub fn show(repo: &Repo, project: &Project, commit: &str) -> Result<String> {
+    let commit = find(&repo.git, commit)?;
+    let name = renames::name_in(repo, project, &commit, &project.kernel_name);
+    let bytes = filters::on_disk(repo, project, &commit, &name)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The change of the kernel by a commit, against its first parent, as a unified diff with `around`
+/// unchanged lines around each change.
+pub fn change(repo: &Repo, project: &Project, commit: &str, around: u32) -> Result<String> {
+    let new = find(&repo.git, commit)?;
+    let old = new.parent(0).ok();
+    let before = old.and_then(|old| kernel_in(repo, project, &old));
+    let after = kernel_in(repo, project, &new);
+    unified(project, before.as_ref(), after.as_ref(), around)
+}
+
+/// The kernel that a commit holds, under the name that it had there.
+fn kernel_in<'r>(
+    repo: &'r Repo,
+    project: &Project,
+    commit: &git2::Commit,
+) -> Option<git2::Blob<'r>> {
+    let name = renames::name_in(repo, project, commit, &project.kernel_name);
+    blob_in(commit, &name).and_then(|(id, _)| repo.git.find_blob(id).ok())
+}
+
+/// The change of the kernel from one commit to another, or to the bytes on disk, in the form of
+/// [`change`].
+pub fn diff(
+    repo: &Repo,
+    project: &Project,
+    from: &str,
+    to: Option<&str>,
+    around: u32,
+) -> Result<String> {
+    let blob =
+        |commit: &str| Ok::<_, anyhow::Error>(kernel_in(repo, project, &find(&repo.git, commit)?));
+    let old = blob(from)?;
+    let new = match to {
+        Some(commit) => blob(commit)?,
+        None => match inputs::on_disk(project) {
+            Ok(bytes) => {
+                let id = filters::store(repo, &project.kernel_name, &bytes)?;
+                Some(repo.git.find_blob(id)?)
+            }
+            Err(_) => None,
+        },
+    };
+    unified(project, old.as_ref(), new.as_ref(), around)
+}
+
+/// The hunks from one blob to another; a missing blob counts as empty.
+fn unified(
+    project: &Project,
+    old: Option<&git2::Blob>,
+    new: Option<&git2::Blob>,
+    around: u32,
+) -> Result<String> {
+    let path = Some(Path::new(&project.kernel_name));
+    let mut options = text_diff::options(around);
+    let (old, new) = (
+        old.map_or(&[][..], git2::Blob::content),
+        new.map_or(&[][..], git2::Blob::content),
+    );
+    let mut patch = Patch::from_buffers(old, path, new, path, Some(&mut options))?;
+    Ok(text_diff::hunks(&mut patch, usize::MAX)?.text)
+}

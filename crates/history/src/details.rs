@@ -1,0 +1,349 @@
+//! One experiment in detail, and two experiments compared: more than fits into memory for all of
+//! them.
+
+use crate::profile::{self, compare::Moved};
+use lab_bench::{BenchDigest, BenchStore};
+use lab_git::{Notes, Repo};
+use lab_project::Project;
+use lab_run::Reason;
+use lab_run::common_workloads::{self, CommonWorkloads};
+use lab_run::experiment::ExperimentKey;
+use lab_run::message::Trailer;
+use lab_run::record::Record;
+use lab_run::verdict::Change;
+use lab_runner::follow::read_log;
+use lab_store::RunStore;
+use lab_text::sanitise::LogLine;
+use std::borrow::Cow;
+
+/// Lines of run.log that are read at most, the last ones.
+const LOG_LINES: usize = 20_000;
+
+/// An experiment with its record, source, diff and log. Each part may be missing: the run.log of an
+/// experiment of another clone is not here, and neither is the source of a commit that was not
+/// fetched.
+#[derive(Clone, Debug)]
+pub struct ExperimentDetails {
+    pub key: ExperimentKey,
+    /// `None` if neither the runs nor the notes of this repository hold it.
+    pub record: Option<Record>,
+    /// The trailers of its commit.
+    pub trailers: Vec<Trailer>,
+    /// The judged kernel; the error says why it cannot be read.
+    pub source: Result<String, String>,
+    /// The experiment's change of the kernel, as a unified diff.
+    pub diff: Result<String, String>,
+    /// Unchanged lines that were asked for around each change.
+    pub around: u32,
+    /// The last lines of its run.log.
+    pub log: Vec<LogLine>,
+    /// The benches of the same bytes and rules, newest first.
+    pub benches: Vec<BenchDigest>,
+}
+
+/// Reads an experiment in detail, with `around` unchanged lines around each change. Reads disk and
+/// git: not for the screen's own thread.
+pub fn experiment_details(
+    project: &Project,
+    key: &ExperimentKey,
+    around: u32,
+) -> ExperimentDetails {
+    let repo = Repo::open(project);
+    let records = RunStore::new(&project.lab_dir);
+    let record = record(&repo, project, key);
+    let project = project_of(project, record.as_ref());
+    let log = key
+        .run
+        .and_then(|run| read_log(records.open_log(run).ok()?, LOG_LINES).ok())
+        .unwrap_or_default();
+    let benches = record.as_ref().map(|record| {
+        let (store, start) = (BenchStore::new(&project.lab_dir), &record.start);
+        BenchDigest::of_bytes(&store, &start.kernel, &start.fingerprint)
+    });
+    ExperimentDetails {
+        benches: benches.unwrap_or_default(),
+        record,
+        trailers: with(&repo, |repo| lab_git::trailers_of(repo, &key.commit)).unwrap_or_default(),
+        source: with(&repo, |repo| lab_git::show(repo, &project, &key.commit)),
+        diff: with(&repo, |repo| {
+            lab_git::change(repo, &project, &key.commit, around)
+        }),
+        around,
+        log,
+        key: key.clone(),
+    }
+}
+
+/// Reads from the repository; the error, also that of opening it, is one line of text.
+fn with<T>(
+    repo: &anyhow::Result<Repo>,
+    read: impl FnOnce(&Repo) -> anyhow::Result<T>,
+) -> Result<T, String> {
+    match repo {
+        Ok(repo) => read(repo).map_err(|error| format!("{error:#}")),
+        Err(error) => Err(format!("{error:#}")),
+    }
+}
+
+/// The record of an experiment: its run's here or, in another clone, the note of its commit.
+fn record(repo: &anyhow::Result<Repo>, project: &Project, key: &ExperimentKey) -> Option<Record> {
+    let noted = || serde_json::from_str(&Notes::of(repo.as_ref().ok()?).note(&key.commit)?).ok();
+    key.run
+        .and_then(|run| RunStore::new(&project.lab_dir).read(run).ok())
+        .or_else(noted)
+}
+
+/// The project with the kernel that the record is about.
+fn project_of<'p>(project: &'p Project, record: Option<&Record>) -> Cow<'p, Project> {
+    match record.map(|record| &record.start.kernel) {
+        Some(kernel) if *kernel != project.kernel_name => Cow::Owned(project.with_kernel(kernel)),
+        _ => Cow::Borrowed(project),
+    }
+}
+
+/// Two experiments compared, the older first.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    pub keys: [ExperimentKey; 2],
+    pub records: [Option<Record>; 2],
+    /// From the kernel of the first to that of the second, as a unified diff.
+    pub diff: Result<String, String>,
+    /// Unchanged lines that were asked for around each change.
+    pub around: u32,
+    /// What they have in common, if they did not judge the same workloads.
+    pub common: CommonWorkloads,
+    /// What moved from the profile of the first to that of the second.
+    pub profiles: ComparedProfiles,
+}
+
+/// Two profiles compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum ComparedProfiles {
+    /// Neither has a profile.
+    #[default]
+    Neither,
+    /// One has none, or one cannot be read: why there is no comparison.
+    Not(String),
+    /// What moved, and why the figures may say little about one another.
+    Moved {
+        moved: Vec<Moved>,
+        caution: Option<String>,
+    },
+}
+
+/// Compares two experiments, the older first. Reads disk and git: not for the screen's own thread.
+pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Compared {
+    let repo = Repo::open(project);
+    let mut records = [
+        record(&repo, project, &keys[0]),
+        record(&repo, project, &keys[1]),
+    ];
+    // The two may name one kernel before and after its folder was renamed.
+    for record in records.iter_mut().flatten() {
+        let start = &mut record.start;
+        let is_gone = project.root.join(&start.kernel).symlink_metadata().is_err();
+        let renamed = repo
+            .as_ref()
+            .ok()
+            .filter(|_| is_gone)
+            .and_then(|r| lab_git::renamed_to(r, &start.kernel));
+        start.kernel = renamed.unwrap_or_else(|| start.kernel.clone());
+    }
+    let kernels = records
+        .each_ref()
+        .map(|r| r.as_ref().map(|r| r.start.kernel.as_str()));
+    let diff = match kernels {
+        [Some(a), Some(b)] if a != b => {
+            Err(format!("{a} and {b} are kernels of different problems"))
+        }
+        _ => {
+            let project = project_of(project, records.iter().flatten().next());
+            with(&repo, |repo| {
+                lab_git::diff(
+                    repo,
+                    &project,
+                    &keys[0].commit,
+                    Some(&keys[1].commit),
+                    around,
+                )
+            })
+        }
+    };
+    let common = match &records {
+        [Some(a), Some(b)] => {
+            common_workloads::compare(&a.report(), &b.report(), &project.config.objective)
+        }
+        _ => CommonWorkloads::Same,
+    };
+    let profiles = profiles(project, &keys);
+    Compared {
+        keys,
+        records,
+        diff,
+        around,
+        common,
+        profiles,
+    }
+}
+
+fn profiles(project: &Project, keys: &[ExperimentKey; 2]) -> ComparedProfiles {
+    let read = |key: &ExperimentKey| {
+        key.run
+            .map_or(Ok(None), |run| profile::read::of_run(project, run))
+    };
+    match (read(&keys[0]), read(&keys[1])) {
+        (Ok(Some(before)), Ok(Some(after))) => ComparedProfiles::Moved {
+            moved: profile::compare::moved(&before, &after),
+            caution: profile::compare::caution(&before, &after),
+        },
+        (Ok(None), Ok(None)) => ComparedProfiles::Neither,
+        (Err(error), _) | (_, Err(error)) => ComparedProfiles::Not(format!("{error:#}")),
+        (Ok(None), _) => ComparedProfiles::Not(format!("{} has no profile", keys[0].commit)),
+        (_, Ok(None)) => ComparedProfiles::Not(format!("{} has no profile", keys[1].commit)),
+    }
+}
+
+impl Compared {
+    /// The second objective over the first. The two were not timed in turns, so the ratio holds
+    /// every difference between the two runs. The error says why they cannot be compared.
+    pub fn ratio(&self) -> Result<Change, String> {
+        let [Some(a), Some(b)] = &self.records else {
+            return Err("the record of one of them is not here".to_owned());
+        };
+        let (Some(old), Some(new)) = (a.objective(), b.objective()) else {
+            return Err("one of them measured nothing".to_owned());
+        };
+        if let Some(difference) = difference(a, b, self.common) {
+            return Err(difference);
+        }
+        match self.common {
+            CommonWorkloads::Same => {
+                Change::of_figures(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
+            }
+            CommonWorkloads::Some(common) => Ok(common.change),
+            CommonWorkloads::None => Err("no workload was timed by both".to_owned()),
+        }
+    }
+
+    /// How many workloads the ratio is about, if the two did not judge the same ones.
+    pub fn common_workloads(&self) -> Option<usize> {
+        match self.common {
+            CommonWorkloads::Some(common) => Some(common.workloads),
+            CommonWorkloads::Same | CommonWorkloads::None => None,
+        }
+    }
+}
+
+/// Why two measures are not of the same kind, if so.
+fn difference(a: &Record, b: &Record, common: CommonWorkloads) -> Option<String> {
+    let is_trials = |r: &Record| r.start.reason == Reason::Measure;
+    // Besides the kernel, only problem.toml decides what is measured.
+    let problem = |r: &Record| {
+        r.inputs
+            .iter()
+            .find(|f| f.path.ends_with("problem.toml"))
+            .map(|f| f.hash.clone())
+    };
+    if a.start.kernel != b.start.kernel {
+        return Some("they are kernels of different problems".to_owned());
+    }
+    if a.emulated() || b.emulated() {
+        return Some("times of an emulated device say nothing about a GPU".to_owned());
+    }
+    if a.device != b.device {
+        return Some("they were measured on different devices".to_owned());
+    }
+    if a.start.external != b.start.external {
+        return Some("they were measured by different harnesses".to_owned());
+    }
+    // `lab bench --verdict` judges more workloads than a save: what both timed is compared.
+    if is_trials(a) != is_trials(b) && common == CommonWorkloads::Same {
+        return Some("one was measured by `lab bench --verdict`, the other on a save".to_owned());
+    }
+    (problem(a) != problem(b)).then(|| "their problem.toml is not the same".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab_project::objective::Objective;
+    use lab_protocol::report::Measure;
+    use lab_run::RunId;
+    use lab_run::verdict::{Outcome, Verdict};
+    use lab_testing::record;
+
+    fn measured(value: f64) -> Record {
+        let objective = Some(Measure {
+            value,
+            low: Some(value * 0.99),
+            high: Some(value * 1.01),
+        });
+        let verdict = Verdict {
+            objective,
+            ..Verdict::bare(Outcome::Pass, "")
+        };
+        Record {
+            verdict: Some(verdict),
+            device: Some("H200".into()),
+            ..record(RunId(1))
+        }
+    }
+
+    fn ratio(a: Record, b: Record) -> Result<String, String> {
+        let key = ExperimentKey {
+            commit: "a".into(),
+            run: None,
+            decided: None,
+        };
+        let keys = [key.clone(), key];
+        let common = common_workloads::compare(&a.report(), &b.report(), &Objective::Throughput);
+        Compared {
+            keys,
+            records: [Some(a), Some(b)],
+            diff: Ok(String::new()),
+            around: 3,
+            common,
+            profiles: ComparedProfiles::Neither,
+        }
+        .ratio()
+        .map(|c| c.to_string())
+    }
+
+    #[test]
+    fn a_save_and_a_measurement_are_compared_on_the_workloads_that_both_timed() {
+        let of = |rows: &[&str]| Record {
+            workloads: rows.iter().map(|row| (*row).to_owned()).collect(),
+            ..measured(100.0)
+        };
+        let saved = of(&["n=1 kernel_us=10"]);
+        let mut longer = of(&["n=1 kernel_us=5", "n=2 kernel_us=900"]);
+        longer.start.reason = Reason::Measure;
+        assert_eq!(
+            ratio(saved.clone(), longer.clone()),
+            Ok("+100.0 %".to_owned())
+        );
+        longer.workloads.remove(0);
+        assert_eq!(
+            ratio(saved, longer),
+            Err("no workload was timed by both".to_owned())
+        );
+    }
+
+    #[test]
+    fn two_that_were_measured_in_the_same_way_have_a_ratio_with_its_interval() {
+        assert_eq!(
+            ratio(measured(100.0), measured(110.0)),
+            Ok("+10.0 % ± 1.6".to_owned())
+        );
+        let said = |change: fn(&mut Record)| {
+            let mut other = measured(110.0);
+            change(&mut other);
+            ratio(measured(100.0), other).expect_err("they are not of one kind")
+        };
+        assert!(said(|r| r.device = Some("L40S".into())).contains("different devices"));
+        assert!(said(|r| r.start.kernel = "b.cu".into()).contains("different problems"));
+        assert!(said(|r| r.start.reason = Reason::Measure).contains("lab bench --verdict"));
+        assert!(said(|r| r.start.external = false).contains("different harnesses"));
+        assert!(said(|r| r.verdict = None).contains("measured nothing"));
+    }
+}

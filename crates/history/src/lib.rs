@@ -1,0 +1,283 @@
+//! The history: the rows of results.tsv and results.cpu.tsv, joined with their records.
+#![forbid(unsafe_code)]
+// Tests make the files of strangers.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+pub mod profile;
+
+pub mod details;
+pub mod elsewhere;
+mod judged_before;
+pub mod kernels;
+pub mod last_peers;
+pub mod lessons;
+pub mod names;
+pub mod tested;
+
+pub use judged_before::{JudgedBefore, judged_before};
+
+use lab_git::{Notes, Repo};
+use lab_project::Project;
+use lab_run::RunId;
+use lab_run::experiment::{Experiment, Row};
+use lab_run::ledger;
+use lab_run::peers;
+use lab_run::record::Record;
+use lab_store::{KernelNames, RunIndex, RunSummary};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// Every experiment that was decided, of every kernel in the repository.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    /// Oldest first.
+    pub experiments: Vec<Experiment>,
+    /// A sentence for each damaged record, each row that cannot be read, and the missing rows of
+    /// each ledger.
+    pub problems: Vec<String>,
+}
+
+impl History {
+    /// The commits of the rows that have neither a record nor a note here.
+    pub fn without_record(&self) -> impl Iterator<Item = &str> {
+        let bare = |e: &&Experiment| e.run.is_none() && e.decided.is_none();
+        let bare = self.experiments.iter().filter(bare);
+        bare.map(|experiment| experiment.row.commit.as_str())
+    }
+}
+
+/// One-shot variant of [`look`]. Reads disk and git: not for the screen's own thread.
+pub fn read_once(repo: &Repo, project: &Project) -> History {
+    look(repo, project, &mut RunIndex::open(project))
+}
+
+/// Reads the history. Call [`RunIndex::refresh`] first: `index` keeps the runs that it read before.
+pub fn look(repo: &Repo, project: &Project, index: &mut RunIndex) -> History {
+    read(repo, project, index).0
+}
+
+/// Reads the history, and the decided runs whose rows are not in their ledger.
+fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<RunId>) {
+    let mut missing_runs = Vec::new();
+    let mut history = History {
+        problems: index.problems(),
+        ..History::default()
+    };
+    let notes = Notes::of(repo);
+    let positions = index.positions();
+    let mut rows = Vec::new();
+    for emulated in [false, true] {
+        let path = ledger::path(project, emulated);
+        let ledger = ledger::read(&path);
+        history.problems.extend(ledger.problems);
+        let (mut joined, gone) = join(index, ledger.rows, emulated);
+        index.read_notes(&notes, without_run(&joined));
+        let missing: Vec<&RunSummary> = gone.iter().filter_map(|id| index.summary(*id)).collect();
+        let missing = not_there(missing, &joined, &ledger.unread);
+        let owed = owed(repo, project, emulated, missing);
+        history
+            .problems
+            .extend(missing_rows(project, emulated, &owed));
+        missing_runs.extend(owed.iter().map(|summary| summary.id));
+        let mut last = None;
+        for row in &mut joined {
+            last = row.position(index, &positions).or(last);
+            row.position = last;
+        }
+        rows.extend(joined);
+    }
+    rows.sort_by_key(|row| row.position);
+    let is_bare = |row: &&JoinedRow| row.run.is_none() && row.summary(index).is_none();
+    let bare = rows.iter().filter(is_bare);
+    let bare: Vec<&str> = bare.map(|row| row.row.commit.as_str()).collect();
+    lab_store::find_kernels_of_rows(repo, project, index, &bare);
+    let experiment = |listed: JoinedRow| {
+        let summary = listed.summary(index);
+        let JoinedRow {
+            row, run, emulated, ..
+        } = listed;
+        experiment(row, run, emulated, summary, &index.kernel_names)
+    };
+    history.experiments = rows.into_iter().map(experiment).collect();
+    (history, missing_runs)
+}
+
+/// A row of a ledger with its run.
+struct JoinedRow {
+    row: Row,
+    emulated: bool,
+    /// `None` if the record is not here.
+    run: Option<RunId>,
+    /// See [`RunIndex::positions`]. A row whose time is not known has the position of the row
+    /// before it.
+    position: Option<(i64, u64)>,
+}
+
+impl JoinedRow {
+    /// The summary of the record, which is here or in the note of the commit.
+    fn summary<'i>(&self, index: &'i RunIndex) -> Option<&'i RunSummary> {
+        match self.run {
+            Some(run) => index.summary(run),
+            None => {
+                let noted = index.summary_in_note(&self.row.commit)?;
+                (noted.emulated() == self.emulated).then_some(noted)
+            }
+        }
+    }
+
+    fn position(
+        &self,
+        index: &RunIndex,
+        positions: &HashMap<RunId, (i64, u64)>,
+    ) -> Option<(i64, u64)> {
+        match self.run {
+            Some(run) => positions.get(&run).copied(),
+            None => {
+                let decision = self.summary(index)?.decision.as_ref()?;
+                Some((decision.decided.as_microsecond(), 0))
+            }
+        }
+    }
+}
+
+/// Gives each row of a ledger its run. Returns also the decided runs without a row, oldest first.
+fn join(index: &RunIndex, rows: Vec<Row>, emulated: bool) -> (Vec<JoinedRow>, Vec<RunId>) {
+    // By the hash of their rows, the newest first: a commit that was kept twice has two rows, and
+    // the record of the older may be gone.
+    let mut recorded: HashMap<u64, VecDeque<RunId>> = HashMap::new();
+    for (run, hash) in index.rows(emulated) {
+        recorded.entry(hash).or_default().push_back(run);
+    }
+    let mut run_of = |row: &Row| {
+        let runs = recorded.get_mut(&RunIndex::hash_of(row))?;
+        runs.pop_front()
+    };
+    let newest_first = rows.into_iter().rev().map(|row| JoinedRow {
+        run: run_of(&row),
+        row,
+        emulated,
+        position: None,
+    });
+    let mut joined: Vec<JoinedRow> = newest_first.collect();
+    joined.reverse();
+    let mut gone: Vec<RunId> = recorded.into_values().flatten().collect();
+    gone.sort_unstable();
+    (joined, gone)
+}
+
+/// The commits of the rows whose run is not known.
+fn without_run(rows: &[JoinedRow]) -> impl Iterator<Item = &str> {
+    let rows = rows.iter().filter(|row| row.run.is_none());
+    rows.map(|row| row.row.commit.as_str())
+}
+
+/// Filters the runs without a row by whether the ledger has another row of their commit. A row
+/// whose description somebody changed by hand, or that cannot be read, is not missing.
+fn not_there<'b>(
+    gone: Vec<&'b RunSummary>,
+    rows: &[JoinedRow],
+    unread: &[String],
+) -> Vec<&'b RunSummary> {
+    if gone.is_empty() {
+        return gone;
+    }
+    let there: HashSet<&str> = without_run(rows)
+        .chain(unread.iter().map(String::as_str))
+        .collect();
+    let commit = |run: &RunSummary| Some(run.decision.as_ref()?.row.as_ref()?.commit.clone());
+    let is_gone = |run: &&RunSummary| commit(run).is_some_and(|c| !there.contains(c.as_str()));
+    gone.into_iter().filter(is_gone).collect()
+}
+
+/// Decided runs whose rows are not in their ledger, in the order in which they were decided.
+pub fn missing(repo: &Repo, project: &Project) -> Vec<Record> {
+    let mut index = RunIndex::open(project);
+    let (_, runs) = read(repo, project, &mut index);
+    let records = runs
+        .into_iter()
+        .filter_map(|id| index.store().read(id).ok());
+    let mut missing: Vec<Record> = records.collect();
+    missing.sort_by_key(|record| record.decision.as_ref().map(|decision| decision.order));
+    missing
+}
+
+/// Filters the decided runs without a row by whether the ledger lacks the row. If git tracks the
+/// ledger, a row that was written once may stand in the ledger of another branch.
+fn owed<'b>(
+    repo: &Repo,
+    project: &Project,
+    emulated: bool,
+    gone: Vec<&'b RunSummary>,
+) -> Vec<&'b RunSummary> {
+    let written = |b: &&RunSummary| b.decision.as_ref().is_some_and(|d| d.row_written);
+    let tracked = gone.iter().any(written)
+        && lab_git::tracked(repo, project, &ledger::path(project, emulated));
+    gone.into_iter()
+        .filter(|b| !(tracked && written(b)))
+        .collect()
+}
+
+/// A sentence that names the runs whose rows are missing; `None` if there are none.
+fn missing_rows(project: &Project, emulated: bool, missing: &[&RunSummary]) -> Option<String> {
+    const NAMED: usize = 10;
+    let runs: Vec<String> = missing.iter().map(|b| b.id.to_string()).collect();
+    let (what, them) = match runs.as_slice() {
+        [] => return None,
+        [run] => (format!("the row of run {run} is"), "it"),
+        few if few.len() <= NAMED => (format!("the rows of runs {} are", few.join(", ")), "them"),
+        many => (
+            format!(
+                "the rows of {} runs from {} to {} are",
+                many.len(),
+                many[0],
+                many[many.len() - 1]
+            ),
+            "them",
+        ),
+    };
+    let path = ledger::path(project, emulated);
+    Some(format!(
+        "{what} missing in {}: `lab log --append-missing` adds {them}",
+        path.display()
+    ))
+}
+
+/// An experiment of the history, from its row. `summary` is of the record, here or as a note: it has more to say than the row.
+pub(crate) fn experiment(
+    row: Row,
+    run: Option<RunId>,
+    emulated: bool,
+    summary: Option<&RunSummary>,
+    names: &KernelNames,
+) -> Experiment {
+    let decision = summary.and_then(|b| b.decision.as_ref());
+    let recorded = summary.map(|b| b.kernel.as_str());
+    let kernel = recorded
+        .map(|kernel| names.present(kernel))
+        .or_else(|| names.of_commit(&row.commit));
+    let trailers = decision.map(|d| d.trailers.clone()).unwrap_or_default();
+    let own = summary
+        .map(|summary| summary.peers.clone())
+        .filter(|own| !own.is_empty());
+    let of_trailers = match summary {
+        Some(_) => peers::of_trailers(&trailers),
+        None => names.peers.get(&row.commit).cloned().unwrap_or_default(),
+    };
+    Experiment {
+        peers: own.unwrap_or(of_trailers),
+        renamed_from: recorded
+            .filter(|recorded| kernel != Some(recorded))
+            .map(str::to_owned),
+        kernel: kernel.map(str::to_owned),
+        device: match summary {
+            Some(summary) => summary.device.clone(),
+            None => names.device.get(&row.commit).cloned(),
+        },
+        row,
+        run,
+        foreign: run.is_some() && summary.is_some_and(RunSummary::is_foreign),
+        emulated,
+        decided: decision.map(|d| d.decided),
+        measured: summary.map(RunSummary::measured).unwrap_or_default(),
+        trailers,
+    }
+}

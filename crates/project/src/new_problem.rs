@@ -1,0 +1,488 @@
+//! A new problem from a template: a folder with `problem.toml`, a reference, a kernel and
+//! `README.md`.
+
+use super::kernels::{KernelList, is_left_out};
+use super::work_tree;
+use crate::config::{self, Config};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use lab_protocol::{Language, Target};
+use lab_system::root::Root;
+use lab_system::space;
+use lab_text::shell::quote;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+
+/// Most characters of a problem's name: it is a part of the names of its entries, and of paths.
+const NAME_LENGTH: usize = 64;
+
+/// What a new problem computes at first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Template {
+    /// `z[i] = a * x[i] + y[i]`
+    #[default]
+    Elementwise,
+    /// `y[r]` = the sum of row `r` of `x`
+    Reduction,
+    /// `c = a * b`, row-major
+    Matmul,
+    /// `z[i] = a * x[i] + y[i]`, by functions in Python
+    Python,
+}
+
+impl Template {
+    pub const ALL: [Template; 4] = [
+        Template::Elementwise,
+        Template::Reduction,
+        Template::Matmul,
+        Template::Python,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Template::Elementwise => "elementwise",
+            Template::Reduction => "reduction",
+            Template::Matmul => "matmul",
+            Template::Python => "python",
+        }
+    }
+
+    /// The language of its kernel and its reference.
+    fn language(self) -> Language {
+        match self {
+            Template::Python => Language::Python,
+            Template::Elementwise | Template::Reduction | Template::Matmul => Language::Cuda,
+        }
+    }
+
+    /// Name and text of each file, with `NAME` for the problem's name.
+    fn files(self) -> [(&'static str, &'static str); 4] {
+        macro_rules! files {
+            ($folder:literal, $reference:literal, $kernel:literal) => {
+                [
+                    (
+                        "problem.toml",
+                        include_str!(concat!("../templates/", $folder, "/problem.toml")),
+                    ),
+                    (
+                        $reference,
+                        include_str!(concat!("../templates/", $folder, "/", $reference)),
+                    ),
+                    (
+                        $kernel,
+                        include_str!(concat!("../templates/", $folder, "/", $kernel)),
+                    ),
+                    (
+                        "README.md",
+                        include_str!(concat!("../templates/", $folder, "/README.md")),
+                    ),
+                ]
+            };
+            ($folder:literal) => {
+                files!($folder, "reference.cu", "kernel.cu")
+            };
+        }
+        match self {
+            Template::Elementwise => files!("elementwise"),
+            Template::Reduction => files!("reduction"),
+            Template::Matmul => files!("matmul"),
+            Template::Python => files!("python", "reference.py", "kernel.py"),
+        }
+    }
+}
+
+/// A problem that was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NewProblem {
+    pub name: String,
+    pub template: Template,
+    /// Its folder, relative to the work tree, with `/`.
+    pub folder: String,
+    /// Its kernel, relative to the work tree, with `/`.
+    pub kernel: String,
+    /// The names of the files in its folder.
+    pub files: Vec<&'static str>,
+    /// The folder as an argument of a command that starts in the same folder as this one did,
+    /// quoted for a shell.
+    #[serde(skip)]
+    pub argument: String,
+    /// What the user should know besides.
+    pub notes: Vec<String>,
+}
+
+/// Writes a new problem. `given` is its name or its path: a plain name means `kernels/NAME` if the
+/// folder `from` has a folder `kernels`, else `NAME` in `from`. The error says what to do: the name
+/// is no name for a kernel's entry, the folder is there already, or it cannot be written. In each
+/// of these cases nothing is left behind.
+pub fn create(from: &Path, given: &Path, template: Template) -> Result<NewProblem> {
+    let from = from
+        .canonicalize()
+        .with_context(|| format!("cannot open {}", from.display()))?;
+    let text = given
+        .to_str()
+        .with_context(|| format!("{}: the path is no UTF-8", given.display()))?;
+    let name = checked_name(text)?;
+    let argument = match text.contains('/') {
+        true => text.trim_end_matches('/').to_owned(),
+        false if is_folder(&from.join("kernels")) => format!("kernels/{name}"),
+        false => name.to_owned(),
+    };
+    let target = lexical(&from.join(&argument));
+    let start = target
+        .ancestors()
+        .find(|above| above.is_dir())
+        .unwrap_or(&from);
+    let root = work_tree(start)?;
+    let inside = target.strip_prefix(&root).map_err(|_| {
+        anyhow!(
+            "{} lies outside of the git work tree {}",
+            target.display(),
+            root.display()
+        )
+    })?;
+    let folder = inside
+        .to_str()
+        .with_context(|| format!("{}: the path is no UTF-8", inside.display()))?;
+    if let Some(hidden) = folder.split('/').find(|part| part.starts_with('.')) {
+        bail!(
+            "{folder}: `{hidden}` is a hidden folder, which holds no kernels to work on: choose another place"
+        );
+    }
+    ensure!(
+        !folder.contains(['\n', '\t']),
+        "{folder:?}: a kernel's path must not hold tabs or newlines"
+    );
+    ensure!(
+        target.symlink_metadata().is_err(),
+        "{folder} exists already and was not changed: choose another name, or remove it first"
+    );
+    let above = Config::find(target.parent().unwrap_or(&root), &root);
+    let config = above
+        .as_deref()
+        .map_or_else(|| Ok(Config::default()), |file| Config::read(file, &root))?;
+    let mut files: Vec<(&'static str, String)> = template
+        .files()
+        .map(|(file, text)| (file, with_name(text, name)))
+        .into();
+    let mut notes = Vec::new();
+    if let Some(above) = above.filter(|_| config.harness.is_some()) {
+        let depth = above
+            .parent()
+            .and_then(|home| target.strip_prefix(home).ok())
+            .map_or(0, |below| below.components().count());
+        files.push((
+            config::FILE,
+            own_config(&config, depth, template.language()),
+        ));
+        notes.push(format!(
+            "{} names a harness of your own, so this problem has a {} of its own: the built-in harness judges it",
+            above.strip_prefix(&root).unwrap_or(&above).display(),
+            config::FILE
+        ));
+    }
+    write(&Root::new(&root), folder, &files)
+        .map_err(|error| space::explain(error, "no problem was written"))?;
+    let kernel = format!("{folder}/{}", template.language().kernel_name());
+    if !KernelList::of(&root, &target).lists(&kernel) {
+        notes.push(format!(
+            "the list of kernels leaves {folder} out: see `[project] kernels` in docs/configuration.md"
+        ));
+    }
+    Ok(NewProblem {
+        name: name.to_owned(),
+        template,
+        folder: folder.to_owned(),
+        kernel,
+        files: files.iter().map(|(file, _)| *file).collect(),
+        argument: quote(&argument),
+        notes,
+    })
+}
+
+/// The last part of a path, if it can be the name of a problem.
+fn checked_name(path: &str) -> Result<&str> {
+    let name = path
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or_default();
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    let holds = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if !begins || !holds {
+        bail!(
+            "{name:?} cannot be the name of a problem: the names of its kernels begin with it. Take a letter first, then \
+             letters, digits, `_` and `-`, as in `lab new softmax`"
+        );
+    }
+    ensure!(
+        name.len() <= NAME_LENGTH,
+        "the name of a problem has at most {NAME_LENGTH} characters, and {name:?} has {}",
+        name.len()
+    );
+    ensure!(
+        !is_left_out(name),
+        "{name:?} cannot be the name of a problem: the list of kernels leaves folders of that name out. Choose another name"
+    );
+    Ok(name)
+}
+
+/// Whether a plain folder is there; a link is none.
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|about| about.is_dir())
+}
+
+/// A path without `.` and `..`. `path` is absolute, and its beginning has no links: `..` means the
+/// folder above.
+pub(super) fn lexical(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(clean.pop()),
+            Component::CurDir => {}
+            part => clean.push(part),
+        }
+    }
+    clean
+}
+
+/// The text of a template for this name. `NAME_` begins the name of an entry, in which `-` cannot
+/// stand.
+fn with_name(template: &str, name: &str) -> String {
+    template
+        .replace("NAME_", &format!("{}_", name.replace('-', "_")))
+        .replace("NAME", name)
+}
+
+/// A lab.toml for a problem `depth` folders below one that names a harness.
+fn own_config(above: &Config, depth: usize, language: Language) -> String {
+    let device = match above.device {
+        Target::Auto => String::new(),
+        device => format!("device = \"{device}\"\n"),
+    };
+    let python = above
+        .python
+        .as_ref()
+        .filter(|_| language == Language::Python)
+        .map_or_else(String::new, |python| {
+            let is_relative = python.contains('/') && !python.starts_with('/');
+            let up = if is_relative {
+                "../".repeat(depth)
+            } else {
+                String::new()
+            };
+            format!("python = {}\n", toml::Value::String(up + python))
+        });
+    format!(
+        "# The built-in harness judges this problem. Without this file the harness of the {} above would.\n\
+         kernel = \"{}\"\n{device}{python}",
+        config::FILE,
+        language.kernel_name()
+    )
+}
+
+/// Writes the folder and its files. If that fails, removes what it wrote.
+fn write(root: &Root, folder: &str, files: &[(&'static str, String)]) -> Result<()> {
+    let folder = Path::new(folder);
+    let missing = folder.ancestors().skip(1).take_while(|above| {
+        !above.as_os_str().is_empty()
+            && root
+                .metadata(above)
+                .is_err_and(|e| e.kind() == io::ErrorKind::NotFound)
+    });
+    let first_new = missing.last().unwrap_or(folder).to_owned();
+    let shown = root.path().join(folder);
+    if let Some(parent) = folder
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+    {
+        root.create_dir_all(parent)
+            .with_context(|| format!("cannot create {}", shown.display()))?;
+    }
+    let written = root.create_dir(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            anyhow!("{} exists already and was not changed", folder.display())
+        }
+        _ => anyhow::Error::new(error).context(format!("cannot create {}", shown.display())),
+    });
+    written?;
+    for (name, text) in files {
+        let file = folder.join(name);
+        let written = root.create_new(&file).and_then(|mut new| {
+            new.write_all(text.as_bytes())?;
+            new.sync_all()
+        });
+        if let Err(error) = written {
+            // The folders are this command's own: they were not there before.
+            let _ = root.remove_dir_all(&first_new);
+            return Err(error).with_context(|| {
+                format!(
+                    "cannot write {}; nothing of the new problem was left",
+                    root.path().join(&file).display()
+                )
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::fs;
+
+    fn repository() -> (tempfile::TempDir, PathBuf) {
+        let temp = tempfile::tempdir().unwrap();
+        git2::Repository::init(temp.path()).unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        (temp, root)
+    }
+
+    fn error(from: &Path, given: &str) -> String {
+        format!(
+            "{:#}",
+            create(from, Path::new(given), Template::Elementwise).unwrap_err()
+        )
+    }
+
+    #[test]
+    fn a_plain_name_is_a_folder_of_kernels_where_there_is_one() {
+        let (_temp, root) = repository();
+        let made = |from: &Path, given: &str| {
+            let made = create(from, Path::new(given), Template::Reduction).unwrap();
+            assert!(root.join(&made.kernel).is_file());
+            (made.folder, made.argument)
+        };
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(made(&root, "first"), pair("first", "first"));
+        fs::create_dir(root.join("kernels")).unwrap();
+        assert_eq!(
+            made(&root, "second"),
+            pair("kernels/second", "kernels/second")
+        );
+        assert_eq!(made(&root, "./third"), pair("third", "./third"));
+        assert_eq!(
+            made(&root, "new/deep/fourth/"),
+            pair("new/deep/fourth", "new/deep/fourth")
+        );
+        assert_eq!(
+            made(&root.join("kernels"), "fifth"),
+            pair("kernels/fifth", "fifth")
+        );
+        assert_eq!(
+            made(&root.join("kernels/fifth"), "../sixth"),
+            pair("kernels/sixth", "../sixth")
+        );
+    }
+
+    #[test]
+    fn the_name_stands_in_every_file_and_a_dash_is_no_part_of_an_entry() {
+        let (_temp, root) = repository();
+        for template in Template::ALL {
+            let name = format!("my-{}", template.name());
+            let made = create(&root, Path::new(&name), template).unwrap();
+            let sources = [
+                template.language().reference_name(),
+                template.language().kernel_name(),
+            ];
+            assert_eq!(
+                made.files,
+                ["problem.toml", sources[0], sources[1], "README.md"]
+            );
+            for file in made.files {
+                let text = fs::read_to_string(root.join(&name).join(file)).unwrap();
+                assert!(!text.contains("NAME"), "{file}: {text}");
+            }
+            let kernel = fs::read_to_string(root.join(&made.kernel)).unwrap();
+            let function = if template == Template::Python {
+                "def"
+            } else {
+                "void"
+            };
+            assert!(
+                kernel.contains(&format!("{function} my_{}_f32(", template.name())),
+                "{kernel}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_a_problem_is_refused_and_leaves_nothing() {
+        let (_temp, root) = repository();
+        for name in [
+            "", "2d", "a b", "a;b", "größe", "a.b", "-x", "_x", "..", ".", "a/..", "a\nb",
+        ] {
+            assert!(
+                error(&root, name).contains("cannot be the name of a problem"),
+                "{name}"
+            );
+        }
+        assert!(error(&root, &"x".repeat(65)).contains("at most 64 characters"));
+        assert!(error(&root, "target").contains("leaves folders of that name out"));
+        assert!(error(&root, "kernels/tests").contains("leaves folders of that name out"));
+        assert!(error(&root, ".lab/softmax").contains("hidden folder"));
+        assert!(error(&root, "../softmax").contains("no git repository"));
+        fs::write(root.join("file"), "").unwrap();
+        assert!(error(&root, "file").contains("exists already and was not changed"));
+        error(&root, "file/softmax");
+        std::os::unix::fs::symlink("/tmp", root.join("link")).unwrap();
+        error(&root, "link/softmax");
+        assert!(!Path::new("/tmp/softmax").exists());
+        std::os::unix::fs::symlink("nowhere", root.join("dangling")).unwrap();
+        assert!(error(&root, "dangling").contains("exists already"));
+        let mut left: Vec<_> = fs::read_dir(&root)
+            .unwrap()
+            .map(|e| e.unwrap().file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, [".git", "dangling", "file", "link"]);
+    }
+
+    #[test]
+    fn below_a_harness_of_the_users_own_a_problem_has_its_own_settings() {
+        let (_temp, root) = repository();
+        fs::write(
+            root.join("lab.toml"),
+            "harness = \"sh judge\"\ndevice = \"cpu\"\n",
+        )
+        .unwrap();
+        let made = create(&root, Path::new("softmax"), Template::Elementwise).unwrap();
+        assert!(
+            made.notes[0].contains("lab.toml names a harness of your own"),
+            "{:?}",
+            made.notes
+        );
+        let config = Config::read(&root.join("softmax/lab.toml"), &root).unwrap();
+        assert_eq!(
+            (config.harness, config.kernel.as_deref()),
+            (None, Some("kernel.cu"))
+        );
+        assert_eq!(config.device, Target::Cpu);
+        let above = "harness = \"sh judge\"\npython = \".venv/bin/python\"\n";
+        fs::write(root.join("lab.toml"), above).unwrap();
+        create(&root, Path::new("./a/b"), Template::Python).unwrap();
+        let config = Config::read(&root.join("a/b/lab.toml"), &root).unwrap();
+        assert_eq!(
+            (config.kernel.as_deref(), config.python.as_deref()),
+            (Some("kernel.py"), Some("../../.venv/bin/python"))
+        );
+        fs::write(root.join("lab.toml"), "no toml").unwrap();
+        assert!(error(&root, "another").contains("lab.toml"));
+        assert!(!root.join("another").exists());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_not_left_half_done() {
+        let (_temp, root) = repository();
+        let files = [("a", String::new()), ("missing/b", String::new())];
+        let error = write(&Root::new(&root), "new/deep/problem", &files).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("nothing of the new problem was left"),
+            "{error:#}"
+        );
+        assert!(!root.join("new").exists());
+    }
+}

@@ -1,0 +1,97 @@
+//! The objective: the result line that says how good a kernel is.
+
+use serde::{Deserialize, Serialize};
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+/// Names the result line that is the measure; `objective` in lab.toml.
+///
+/// ```
+/// use lab_project::objective::Objective;
+///
+/// let objective: Objective = "kernel_us".into();
+/// assert_eq!(objective, Objective::KernelTime);
+/// assert_eq!((objective.name(), objective.unit()), ("kernel_us", "us"));
+/// assert_eq!(Objective::from("throughput_gbps").unit(), "GB/s");
+/// assert_eq!(Objective::from("memory_gbps").to_string(), "memory_gbps");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Objective {
+    /// `throughput_sps`: samples per second.
+    #[default]
+    Throughput,
+    /// `kernel_us`: microseconds of one launch.
+    KernelTime,
+    /// `throughput_tflops`: 10¹² operations per second.
+    Tflops,
+    /// `throughput_gbps`: 10⁹ bytes per second.
+    Gbps,
+    /// A key that the harness prints and the lab knows nothing about.
+    Other(String),
+}
+
+impl Objective {
+    /// The key of its result line.
+    pub fn name(&self) -> &str {
+        match self {
+            Objective::Throughput => "throughput_sps",
+            Objective::KernelTime => "kernel_us",
+            Objective::Tflops => "throughput_tflops",
+            Objective::Gbps => "throughput_gbps",
+            Objective::Other(name) => name,
+        }
+    }
+
+    /// `TFLOP/s` and `GB/s`; of any other key what follows its last `_`. A key without one is its
+    /// own unit.
+    pub fn unit(&self) -> &str {
+        match self {
+            Objective::Tflops => "TFLOP/s",
+            Objective::Gbps => "GB/s",
+            Objective::Throughput | Objective::KernelTime | Objective::Other(_) => {
+                let name = self.name();
+                name.rsplit_once('_').map_or(name, |(_, unit)| unit)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl From<&str> for Objective {
+    fn from(name: &str) -> Self {
+        match name {
+            "throughput_sps" => Objective::Throughput,
+            "kernel_us" => Objective::KernelTime,
+            "throughput_tflops" => Objective::Tflops,
+            "throughput_gbps" => Objective::Gbps,
+            other => Objective::Other(other.to_owned()),
+        }
+    }
+}
+
+impl FromStr for Objective {
+    type Err = Infallible;
+
+    fn from_str(name: &str) -> Result<Self, Infallible> {
+        Ok(name.into())
+    }
+}
+
+impl From<String> for Objective {
+    fn from(name: String) -> Self {
+        name.as_str().into()
+    }
+}
+
+impl From<Objective> for String {
+    fn from(objective: Objective) -> Self {
+        objective.name().to_owned()
+    }
+}

@@ -1,0 +1,110 @@
+//! One screen per kernel: the screen holds the lock on `.lab/screen-KEY.lock`.
+
+use crate::Project;
+use anyhow::{Context, Result, bail};
+use lab_system::file_lock::LockedFile;
+use lab_system::root::Access;
+use lab_system::space;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Held as long as the screen is open.
+pub type ScreenLock = LockedFile;
+
+fn path_of(project: &Project) -> PathBuf {
+    project
+        .lab_dir
+        .join(format!("screen-{}.lock", project.kernel_key()))
+}
+
+/// Takes the lock. The error says which process holds it, and what to do.
+pub fn take(project: &Project) -> Result<ScreenLock> {
+    let path = path_of(project);
+    let failed = || format!("cannot write {}", path.display());
+    let files = project.files();
+    let lock = || -> Result<_> {
+        files
+            .create_dir_all(&project.lab_dir)
+            .with_context(failed)?;
+        let taken = files.take_lock(&path, Access::ReadWrite);
+        taken.with_context(|| format!("cannot lock {}", path.display()))
+    };
+    let taken =
+        lock().map_err(|error| space::explain(error, "no screen was opened; `lab log` only reads"));
+    let Some(mut file) = taken? else {
+        // The file may hold anything; a process is a number.
+        let owner = files
+            .read_text(&path, 64)
+            .ok()
+            .and_then(|text| text.trim().parse::<u32>().ok());
+        bail!(
+            "a screen is open on {} already{}: use that one, or quit it. `lab run`, `lab keep` and the others work \
+             beside it, and so does a screen on another kernel",
+            project.kernel.display(),
+            owner
+                .map(|owner| format!(" (process {owner})"))
+                .unwrap_or_default()
+        )
+    };
+    file.set_len(0)
+        .and_then(|()| write!(file, "{}", std::process::id()))
+        .with_context(failed)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// `repo` beside a file `bashrc`.
+    fn project() -> (tempfile::TempDir, Project) {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join("bashrc"), "# mine").unwrap();
+        let repo = temp.path().join("repo");
+        git2::Repository::init(&repo).unwrap();
+        fs::write(repo.join("kernel.cu"), "// x").unwrap();
+        let project = Project::open(&repo, None).unwrap();
+        (temp, project)
+    }
+
+    #[test]
+    fn one_screen_has_the_lock_and_others_are_told_its_process() {
+        let (_temp, project) = project();
+        let held = take(&project).unwrap();
+        let refused = take(&project).unwrap_err().to_string();
+        assert!(
+            refused.contains(&format!(
+                "already (process {}): use that one",
+                std::process::id()
+            )),
+            "{refused}"
+        );
+        drop(held);
+        take(&project).unwrap();
+    }
+
+    #[test]
+    fn a_lock_that_is_a_link_or_a_second_name_is_not_written() {
+        let (temp, project) = project();
+        let (lock, outside) = (path_of(&project), temp.path().join("bashrc"));
+        fs::create_dir(&project.lab_dir).unwrap();
+        symlink("../../bashrc", &lock).unwrap();
+        let refused = format!("{:#}", take(&project).unwrap_err());
+        assert!(
+            refused.contains(".lock is a link, and lab follows no link there: remove it"),
+            "{refused}"
+        );
+        fs::remove_file(&lock).unwrap();
+        fs::hard_link(&outside, &lock).unwrap();
+        let refused = format!("{:#}", take(&project).unwrap_err());
+        assert!(refused.contains(".lock is a hard link"), "{refused}");
+        fs::remove_dir_all(&project.lab_dir).unwrap();
+        symlink(temp.path(), &project.lab_dir).unwrap();
+        let refused = format!("{:#}", take(&project).unwrap_err());
+        assert!(refused.contains(".lab is a link"), "{refused}");
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "# mine");
+    }
+}

@@ -1,0 +1,150 @@
+//! Finds the git work tree that a folder lies in, and says why a repository cannot be opened.
+//! Everything else that calls git is in [`lab_git`], which needs a project first.
+
+use super::{LAB_DIR, trust_mark};
+use anyhow::{Context, Result, bail};
+use git2::{ErrorCode, Repository};
+use lab_system::special_files;
+use lab_text::sanitise;
+use lab_text::shell::quote;
+use std::path::{Path, PathBuf};
+
+/// Returns the canonical path of the work tree that `from` lies in. The error says what to do:
+/// there is no repository, another user owns it, it is bare, or its `.lab` is not the lab's own.
+pub fn work_tree(from: &Path) -> Result<PathBuf> {
+    special_files::refuse_in_repository(from, trust_mark::is_granted_before_opening)?;
+    let repo = match Repository::discover(from) {
+        Ok(repo) => repo,
+        Err(error) if error.code() == ErrorCode::NotFound => bail!(
+            "no git repository at {} or above: experiments are kept as commits. Make one with `git init`",
+            from.display()
+        ),
+        Err(error) if error.code() == ErrorCode::Owner => {
+            let root = owned_root(from);
+            bail!(
+                "the git repository at {} belongs to another user. If you trust it: `git config --global --add \
+                 safe.directory {}`",
+                root.display(),
+                quote(&root.to_string_lossy())
+            )
+        }
+        Err(error) => bail!("{}", cannot_open(from, &error)),
+    };
+    let root = repo.workdir().with_context(|| {
+        format!(
+            "{} is a bare repository: experiments need a work tree (`git clone` it)",
+            repo.path().display()
+        )
+    })?;
+    let root = root
+        .canonicalize()
+        .with_context(|| format!("cannot find {}", root.display()))?;
+    refuse_foreign_folder(&repo, &root)?;
+    Ok(root)
+}
+
+/// The folder that git's `safe.directory` must name for `from`: the root of the work tree, found
+/// without opening the repository.
+fn owned_root(from: &Path) -> PathBuf {
+    let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
+    let root = from
+        .ancestors()
+        .find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    root.unwrap_or(&from).to_owned()
+}
+
+/// Whether two folders are the roots of work trees of one repository.
+pub(super) fn share_repository(one: &Path, other: &Path) -> bool {
+    let common = |root: &Path| {
+        let repo = Repository::open(root).ok()?;
+        let is_root = repo.workdir()?.canonicalize().ok()? == root.canonicalize().ok()?;
+        is_root
+            .then(|| repo.commondir().canonicalize().ok())
+            .flatten()
+    };
+    common(one).is_some_and(|one| common(other) == Some(one))
+}
+
+/// Whether HEAD's commit holds something at this path, relative to the work tree. False where git
+/// cannot say: every command that needs git reports that itself.
+pub(super) fn head_holds(root: &Path, path: &Path) -> bool {
+    let tree = Repository::open(root).and_then(|repo| {
+        repo.head()?
+            .peel_to_tree()
+            .map(|tree| tree.get_path(path).is_ok())
+    });
+    tree.unwrap_or(false)
+}
+
+/// Refuses a `.lab` that is a link, or whose files came with the repository: the lab would read and
+/// write them as its own.
+fn refuse_foreign_folder(repo: &Repository, root: &Path) -> Result<()> {
+    let folder = root.join(LAB_DIR);
+    match folder.symlink_metadata() {
+        Ok(about) if about.is_symlink() => bail!(
+            "{} is a link, and lab keeps its runs in no folder that a link names: remove it (`rm {}`)",
+            folder.display(),
+            quote(&folder.to_string_lossy())
+        ),
+        Ok(about) if !about.is_dir() => {
+            bail!(
+                "{} is no folder, and lab keeps its runs in a folder of that name: move it away",
+                folder.display()
+            )
+        }
+        _ => {}
+    }
+    // An index that cannot be read is reported by the commands that need it.
+    let Ok(index) = repo.index() else {
+        return Ok(());
+    };
+    let tracked = |path: &[u8]| {
+        path.strip_prefix(LAB_DIR.as_bytes())
+            .is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
+    };
+    let first = index
+        .find_prefix(LAB_DIR)
+        .ok()
+        .into_iter()
+        .flat_map(|at| (at..index.len()).map_while(|at| index.get(at)));
+    let mut first = first
+        .take_while(|entry| entry.path.starts_with(LAB_DIR.as_bytes()))
+        .filter(|entry| tracked(&entry.path));
+    if let Some(entry) = first.next() {
+        bail!(
+            "git tracks files in {LAB_DIR} ({}), where lab keeps its own runs: what came with a repository is not believed. \
+             Take them out of git (`git rm -r --cached {LAB_DIR}`), and remove the folder too if it is not yours",
+            sanitise::text(&String::from_utf8_lossy(&entry.path))
+        );
+    }
+    Ok(())
+}
+
+/// Why libgit2 cannot open the repository at `path`, and what to do. It knows neither sha256 nor
+/// reftable, and refuses a repository whose configuration names an extension that it does not know.
+pub fn cannot_open(path: &Path, error: &git2::Error) -> String {
+    let at = format!("the git repository at {}", path.display());
+    let message = error.message();
+    if message.starts_with("unknown object format") {
+        return format!(
+            "{at} names its objects by another hash than sha1 (extensions.objectFormat), which lab cannot read. Copy \
+             its history into a new one: `git init --object-format=sha1 NEW && git fast-export --all | git -C NEW \
+             fast-import && git -C NEW checkout BRANCH`"
+        );
+    }
+    match message.strip_prefix("unsupported extension name extensions.") {
+        Some("refstorage") => format!(
+            "{at} keeps its refs in another format than files (extensions.refStorage, reftable), which lab cannot \
+             read: `git refs migrate --ref-format=files` (git 2.48 or newer), or clone it anew: `git clone \
+             --ref-format=files OLD NEW`"
+        ),
+        Some("partialclone") => format!(
+            "{at} is a partial clone (extensions.partialClone), which lab cannot read: clone it anew without `--filter`"
+        ),
+        Some(extension) => format!(
+            "{at} uses the extension extensions.{extension} of git, which lab cannot read: clone it anew without that \
+             extension"
+        ),
+        None => format!("cannot open {at}: {message}"),
+    }
+}

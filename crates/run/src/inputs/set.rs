@@ -1,0 +1,294 @@
+//! Collects the inputs of a project: adds files, and follows what they include or import.
+
+use super::files::InputFiles;
+use super::includes::IncludeDirs;
+use super::{
+    FILE_LIMIT, INCLUDE_LIMIT, KernelError, OutsideInclude, PROBLEM, Role, SIZE_LIMIT, Source,
+    TOTAL_LIMIT, in_hex, peer_tables, plain, value_files,
+};
+use crate::record::InputFile;
+use lab_project::Project;
+use lab_protocol::Language;
+use lab_source::cpp::directive::{Include, includes};
+use lab_source::imports::{Import, imports, search_path};
+use lab_system::root::{Refused, refusal};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// The inputs so far.
+pub(super) struct Set<'a> {
+    project: &'a Project,
+    pub files: InputFiles<'a>,
+    /// Bytes and include lines of all sources.
+    bytes: u64,
+    includes: usize,
+    search: IncludeDirs,
+    seen: HashSet<PathBuf>,
+    pub sources: Vec<Source>,
+    pub outside: Vec<OutsideInclude>,
+    /// The same as `outside`, to find one quickly.
+    noted: HashSet<OutsideInclude>,
+}
+
+/// A file that an include line means.
+struct Found {
+    path: PathBuf,
+    in_place: bool,
+}
+
+impl<'a> Set<'a> {
+    pub fn new(project: &'a Project) -> Self {
+        let search = match project.external() {
+            true => IncludeDirs::default(),
+            false => IncludeDirs::of(&project.config.compile.options, &project.root),
+        };
+        let files = InputFiles::of(project);
+        let (seen, noted) = (HashSet::new(), HashSet::new());
+        Set {
+            project,
+            files,
+            bytes: 0,
+            includes: 0,
+            search,
+            seen,
+            sources: Vec::new(),
+            outside: Vec::new(),
+            noted,
+        }
+    }
+
+    /// A missing file is an input too: creating it changes what is judged.
+    pub fn add(
+        &mut self,
+        path: &Path,
+        bytes: Option<Vec<u8>>,
+        role: Role,
+        in_place: bool,
+    ) -> Result<(), KernelError> {
+        let path = plain(path);
+        if self.sources.len() >= FILE_LIMIT || !self.seen.insert(path.clone()) {
+            return Ok(());
+        }
+        let name = self.project.relative(&path);
+        let shown = || name.clone().unwrap_or_else(|| path.display().to_string());
+        let bytes = match bytes {
+            Some(bytes) => Some(bytes),
+            None => match self.files.read(&path) {
+                Ok(bytes) => Some(bytes),
+                Err(error) => match refusal(&error) {
+                    // Without trust a file outside is an input of which nothing is known.
+                    Some(Refused::Outside { .. }) if name.is_some() => {
+                        return Err(KernelError::LeadsOut(shown()));
+                    }
+                    Some(Refused::NotPlain(_)) if name.is_some() => {
+                        return Err(KernelError::no_plain_file(shown()));
+                    }
+                    _ => None,
+                },
+            },
+        };
+        self.bytes += bytes.as_ref().map_or(0, Vec::len) as u64;
+        if self.bytes > TOTAL_LIMIT {
+            return Err(KernelError::TooLargeTogether(
+                self.project.kernel_name.clone(),
+            ));
+        }
+        let in_place = in_place || name.is_none();
+        let name = name.unwrap_or_else(|| path.to_string_lossy().into_owned());
+        let hash = bytes.as_deref().map(in_hex);
+        self.sources.push(Source {
+            file: InputFile { path: name, hash },
+            path,
+            role,
+            in_place,
+            bytes,
+        });
+        Ok(())
+    }
+
+    /// Adds the files that problem.toml takes values from.
+    pub fn add_value_files(&mut self) -> Result<(), KernelError> {
+        let problem = plain(&self.project.problem_dir.join("problem.toml"));
+        let source = self
+            .sources
+            .iter()
+            .find(|source| source.role == Role::Rule && source.path == problem);
+        let names = source
+            .and_then(|source| source.bytes.as_deref())
+            .map(value_files::named_in);
+        for name in names.unwrap_or_default() {
+            let path = plain(&self.project.problem_dir.join(&name));
+            let bytes = self.files.metadata(&path).map_or(0, |about| about.len());
+            if bytes > SIZE_LIMIT {
+                return Err(KernelError::ValuesTooLarge(
+                    self.project.relative(&path).unwrap_or(name),
+                    bytes,
+                ));
+            }
+            self.add(&path, None, Role::Rule, false)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the files of the peers, which are rules too: the commit that names a peer's figure
+    /// holds the peer.
+    pub fn add_peer_files(&mut self) -> Result<(), KernelError> {
+        let problem = plain(&self.project.problem_dir.join(PROBLEM));
+        let source = self
+            .sources
+            .iter()
+            .find(|source| source.role == Role::Rule && source.path == problem);
+        let first = self.sources.len();
+        for peer in source
+            .and_then(|source| source.bytes.as_deref())
+            .map(peer_tables)
+            .unwrap_or_default()
+        {
+            self.add(
+                &self.project.problem_dir.join(peer.file),
+                None,
+                Role::Rule,
+                false,
+            )?;
+        }
+        self.follow_includes(first, Role::Rule)
+    }
+
+    /// Adds the local includes or imports of the sources from index `first` on, and those of the
+    /// files that this adds. Python looks for modules in the kernel's folder first, and for those
+    /// of a harness in the folder of the script.
+    pub fn follow_includes(&mut self, first: usize, role: Role) -> Result<(), KernelError> {
+        let start = match role {
+            Role::Extra => self
+                .sources
+                .get(first)
+                .and_then(|script| script.path.parent()),
+            _ => None,
+        };
+        let start = start.unwrap_or(&self.project.problem_dir).to_path_buf();
+        let mut next = first;
+        while let Some(source) = self.sources.get(next) {
+            let folder = source.path.parent().unwrap_or(Path::new("/")).to_path_buf();
+            if Language::of(&source.path) == Language::Python {
+                let imports = source.bytes.as_deref().map(imports).unwrap_or_default();
+                self.count(imports.len())?;
+                for file in imports
+                    .iter()
+                    .flat_map(|import| self.modules(import, &start, &folder))
+                    .collect::<Vec<_>>()
+                {
+                    self.add(&file, None, role, false)?;
+                }
+                next += 1;
+                continue;
+            }
+            let (file, is_inside) = (
+                source.file.path.clone(),
+                self.project.relative(&source.path).is_some(),
+            );
+            let included = source.bytes.as_deref().map(includes).unwrap_or_default();
+            self.count(included.len())?;
+            for include in included {
+                let found = match include {
+                    Include::Macro(name) => {
+                        self.note_outside(file.clone(), name, true);
+                        continue;
+                    }
+                    Include::Quoted(name) => self.find(&name, Some(&folder)),
+                    Include::Angled(name) => self.find(&name, None),
+                };
+                let Some(Found { path, in_place }) = found else {
+                    continue;
+                };
+                // The user mends the line in the repository, not those of the file that it
+                // includes.
+                if is_inside && self.project.relative(&path).is_none() {
+                    self.note_outside(file.clone(), path.display().to_string(), false);
+                }
+                self.add(&path, None, role, in_place)?;
+            }
+            next += 1;
+        }
+        Ok(())
+    }
+
+    /// Counts include lines. The error is of too many.
+    fn count(&mut self, lines: usize) -> Result<(), KernelError> {
+        self.includes += lines;
+        if self.includes > INCLUDE_LIMIT {
+            return Err(KernelError::TooManyIncludes(
+                self.project.kernel_name.clone(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The files that an import of a file in `folder` means: those in the first folder of the
+    /// search path, which begins with `start`, that holds any. Empty for a module that is not in
+    /// the repository.
+    fn modules(&self, import: &Import, start: &Path, folder: &Path) -> Vec<PathBuf> {
+        let is_there =
+            |path: &Path| self.project.relative(path).is_some() && self.files.is_there(path);
+        let bases = match import.dots {
+            0 => search_path(start, &self.project.root, is_there),
+            _ => vec![folder.to_path_buf()],
+        };
+        let found = bases.iter().map(|base| -> Vec<PathBuf> {
+            import
+                .candidates(base)
+                .into_iter()
+                .filter(|path| is_there(path))
+                .collect()
+        });
+        found
+            .into_iter()
+            .find(|files| !files.is_empty())
+            .unwrap_or_default()
+    }
+
+    /// The file that an include line means: beside the including file, in the kernel's folder, or
+    /// in an include folder of lab.toml. `None` for a header of the toolkit, and for one in an
+    /// include folder outside of the repository: lab.toml names that folder, as it names a
+    /// compiler.
+    fn find(&self, name: &str, folder: Option<&Path>) -> Option<Found> {
+        let own = |path: PathBuf| Found {
+            path,
+            in_place: false,
+        };
+        let folders = folder
+            .into_iter()
+            .chain([self.project.problem_dir.as_path()]);
+        let near: Vec<PathBuf> = folders.map(|folder| plain(&folder.join(name))).collect();
+        // A name that leaves the repository counts also where there is no such file: the judge's
+        // copy lies elsewhere, so there the name may mean another file.
+        let leaves = |path: &&PathBuf| self.project.relative(path).is_none();
+        if let Some(path) = near
+            .iter()
+            .find(leaves)
+            .or(near.iter().find(|path| self.files.is_there(path)))
+        {
+            return Some(own(path.clone()));
+        }
+        let path = self
+            .search
+            .dirs
+            .iter()
+            .map(|dir| plain(&dir.join(name)))
+            .find(|path| self.files.is_there(path))?;
+        self.project.relative(&path).is_some().then_some(Found {
+            path,
+            in_place: true,
+        })
+    }
+
+    fn note_outside(&mut self, file: String, include: String, is_macro: bool) {
+        let outside = OutsideInclude {
+            file,
+            include,
+            is_macro,
+        };
+        if self.noted.insert(outside.clone()) {
+            self.outside.push(outside);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The ratio of a candidate's objective to the incumbent's, with its interval.
+
+use lab_project::objective::Objective;
+use lab_protocol::report::{AggregateOf, Comparison, Measure, Report, Speed};
+use lab_text::figures::{percent, percents};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The change of the objective against the incumbent's, on the same device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Candidate over incumbent, minus one: 0.031 is +3.1 %.
+    pub ratio: f64,
+    /// Half width of the ratio's interval, if both figures have an interval.
+    pub spread: Option<f64>,
+    /// The ends of the ratio's interval, minus one, if the two were timed in turns.
+    pub interval: Option<(f64, f64)>,
+    /// The verdict on speed; `None` against the incumbent's recorded figure.
+    pub speed: Option<Speed>,
+    /// How the ratio came from those of several workloads, if the harness says so and its objective
+    /// came in another way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<AggregateOf>,
+}
+
+impl Change {
+    /// The change that the harness measured in turns, also of a run in progress. The harness gives
+    /// a ratio of speeds: `None` if the objective is neither a speed nor a time.
+    pub fn in_turns(report: &Report, objective: &Objective) -> Option<Change> {
+        let Comparison {
+            ratio: Measure { value, low, high },
+            speed,
+            aggregate,
+        } = report.comparison()?;
+        let (value, ends) = match objective {
+            Objective::Throughput | Objective::Tflops | Objective::Gbps => (value, low.zip(high)),
+            Objective::KernelTime => (
+                1.0 / value,
+                high.zip(low).map(|(high, low)| (1.0 / high, 1.0 / low)),
+            ),
+            Objective::Other(_) => return None,
+        };
+        let (low, high) = ends?;
+        let aggregate = aggregate.filter(|of| report.aggregate_of(objective.name()) != Some(*of));
+        let spread = Some((high - low) / 2.0);
+        let interval = Some((low - 1.0, high - 1.0));
+        Some(Change {
+            ratio: value - 1.0,
+            spread,
+            interval,
+            speed,
+            aggregate,
+        })
+    }
+
+    /// The change between two recorded figures. Its interval is that of a quotient of two
+    /// independent measures, each with its own relative half width.
+    pub fn of_figures(candidate: &Measure, incumbent: &Measure) -> Option<Change> {
+        let quotient = candidate.value / incumbent.value;
+        let half = |m: &Measure| {
+            Some(((m.high? - m.low?) / 2.0 / m.value).abs()).filter(|h| h.is_finite())
+        };
+        let spread = half(candidate)
+            .zip(half(incumbent))
+            .map(|(a, b)| quotient.abs() * a.hypot(b));
+        Change::of_quotient(quotient, spread)
+    }
+
+    /// The change by a quotient of figures that were not timed in turns; `None` if it is not
+    /// finite.
+    pub fn of_quotient(quotient: f64, spread: Option<f64>) -> Option<Change> {
+        let ratio = quotient - 1.0;
+        ratio.is_finite().then_some(Change {
+            ratio,
+            spread,
+            ..Change::default()
+        })
+    }
+
+    /// What the candidate was compared with.
+    pub fn against(&self) -> &'static str {
+        if self.interval.is_some() {
+            "incumbent"
+        } else {
+            "incumbent's record"
+        }
+    }
+}
+
+/// `faster +2.1 % (+1.9 … +2.4)`, of several workloads with `, geometric mean of 3`; against a
+/// recorded figure `+3.1 % ± 0.3`.
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((low, high)) = self.interval else {
+            // A spread has no sign.
+            let spread = |s: f64| format!(" ± {}", percent(s).trim_start_matches('+'));
+            return write!(
+                f,
+                "{} %{}",
+                percent(self.ratio),
+                self.spread.map_or_else(String::new, spread)
+            );
+        };
+        let [ratio, low, high] = percents([self.ratio, low, high]);
+        let speed = self
+            .speed
+            .map_or_else(String::new, |speed| format!("{} ", speed.word()));
+        write!(f, "{speed}{ratio} % ({low} … {high})")?;
+        self.aggregate
+            .map_or(Ok(()), |aggregate| write!(f, ", {aggregate}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_carries_both_intervals() {
+        let measure = |value, low, high| Measure {
+            value,
+            low: Some(low),
+            high: Some(high),
+        };
+        let change = Change::of_figures(
+            &measure(103.0, 101.97, 104.03),
+            &measure(100.0, 99.0, 101.0),
+        )
+        .expect("numbers");
+        assert!((change.ratio - 0.03).abs() < 1e-12);
+        assert!((change.spread.expect("both intervals") - 1.03 * 0.01 * 2f64.sqrt()).abs() < 1e-9);
+        assert_eq!(
+            Change::of_figures(&measure(1.0, 1.0, 1.0), &measure(0.0, 0.0, 0.0)),
+            None
+        );
+    }
+
+    #[test]
+    fn a_time_shrinks_where_a_speed_grows() {
+        let report =
+            Report::read("speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3\nspeed: faster\n");
+        let change = Change::in_turns(&report, &Objective::KernelTime).expect("a change");
+        assert_eq!(change.to_string(), "faster -2.1 % (-2.3 … -1.9)");
+        assert_eq!(Change::in_turns(&report, &"gbps".into()), None);
+    }
+
+    #[test]
+    fn a_ratio_says_of_how_many_workloads_it_is_the_mean_or_the_worst() {
+        let log = "speed_ratio: 1.0213 low=1.0190 high=1.0236 aggregate=worst workloads=3\nspeed: faster\n";
+        let change =
+            Change::in_turns(&Report::read(log), &Objective::Throughput).expect("a change");
+        assert_eq!(
+            change.to_string(),
+            "faster +2.1 % (+1.9 … +2.4), worst of 3"
+        );
+        let same = log.to_owned() + "throughput_sps: 1000 aggregate=worst workloads=3\n";
+        let said =
+            Change::in_turns(&Report::read(&same), &Objective::Throughput).expect("a change");
+        assert_eq!(
+            said.to_string(),
+            "faster +2.1 % (+1.9 … +2.4)",
+            "the figure beside it says so"
+        );
+        let written = serde_json::to_string(&change).expect("written");
+        assert_eq!(
+            serde_json::from_str::<Change>(&written).expect("read"),
+            change
+        );
+    }
+
+    #[test]
+    fn the_record_of_an_older_lab_is_read() {
+        let old: Change =
+            serde_json::from_str(r#"{"ratio": 0.031, "spread": 0.003}"#).expect("read");
+        assert_eq!(
+            (old.to_string().as_str(), old.speed),
+            ("+3.1 % ± 0.3", None)
+        );
+    }
+
+    #[test]
+    fn an_undecided_change_says_so_with_its_interval() {
+        let log = "speed_ratio: 1.0041 low=0.9872 high=1.0213 quads=3\nspeed: undecided\n";
+        let change =
+            Change::in_turns(&Report::read(log), &Objective::Throughput).expect("a change");
+        assert_eq!(change.to_string(), "undecided +0.4 % (-1.3 … +2.1)");
+        let written = serde_json::to_string(&change).expect("written");
+        assert!(written.contains("\"speed\":\"undecided\""), "{written}");
+        assert_eq!(
+            serde_json::from_str::<Change>(&written).expect("read"),
+            change
+        );
+    }
+
+    #[test]
+    fn close_ends_get_a_further_digit() {
+        let interval = Some((-3e-4, 7e-4));
+        let change = Change {
+            ratio: 2e-4,
+            interval,
+            speed: Some(Speed::Same),
+            ..Change::default()
+        };
+        assert_eq!(change.to_string(), "same +0.02 % (-0.03 … +0.07)");
+    }
+}

@@ -1,0 +1,218 @@
+//! The outcome of a run, from what its harness printed and how the run ended.
+
+use super::{Ending, Facts, Outcome};
+use lab_protocol::Exit;
+use lab_protocol::report::{Gate, Report, Severity, Stage};
+use lab_text::{figures, signal};
+
+/// Whether the harness says that the kernel does not build. One of the user's own says so by
+/// `build: failed` or by its exit code, and a verdict that it printed goes before both.
+pub(super) fn not_built(facts: &Facts) -> bool {
+    let by_code = facts.ending == Ending::Exited(Exit::NotBuilt as i32);
+    if !facts.external {
+        return by_code;
+    }
+    let by_line = facts.report.build_failed() && matches!(facts.ending, Ending::Exited(_));
+    facts.report.correctness().is_none() && (by_code || by_line)
+}
+
+/// Why nothing was judged, if the kernel is not to blame for that. What a harness of the user's own
+/// said about the kernel goes before.
+fn not_judged(facts: &Facts) -> Option<String> {
+    let report = facts.report;
+    let at_fault = report.fault().is_some();
+    let code = match facts.ending {
+        // The lab's own line in the log says what failed and why.
+        Ending::NotStarted => return Some(own_words(facts)),
+        // The built-in harness limits builds and launches itself. What took too long is the
+        // reference.
+        Ending::TimedOut if !facts.external && report.stage() == Some(Stage::Reference) => {
+            return Some("the reference did not end in time".to_owned());
+        }
+        // Its kernel runs in a process of its own: the judge was ended from outside, or for want of
+        // memory.
+        Ending::Signalled(signal) if !facts.external && !says_wrong(report) => {
+            return Some(format!("the judge was ended by {}", signal::name(signal)));
+        }
+        Ending::Exited(code) => code,
+        _ => return None,
+    };
+    if report.correctness().is_some() {
+        return None;
+    }
+    if let Some(reason) = report.value("stopped").filter(|_| at_fault) {
+        return Some(reason.to_owned());
+    }
+    match code {
+        _ if code == Exit::NOT_JUDGED as i32 || at_fault => Some(or_last_words(
+            &format!("the harness judged nothing (exit code {code})"),
+            facts,
+        )),
+        // A panic, or a program that is not the judge: the built-in harness has no such code.
+        _ if !facts.external
+            && !says_wrong(report)
+            && !(0..=Exit::Crashed as i32).contains(&code) =>
+        {
+            Some(or_last_words(
+                &format!("the judge failed (exit code {code})"),
+                facts,
+            ))
+        }
+        // How Python ends after an exception. Nothing was said about the kernel, so the script
+        // itself failed.
+        1 if let Some(script) = facts.script.filter(|_| !says_anything(report)) => {
+            Some(or_last_words(
+                &format!("{script} failed before its first result line (exit code 1)"),
+                facts,
+            ))
+        }
+        127 if facts.external => Some(or_last_words(
+            "the harness command was not found (exit code 127)",
+            facts,
+        )),
+        126 if facts.external => Some(or_last_words(
+            "the harness command cannot be run (exit code 126)",
+            facts,
+        )),
+        _ => None,
+    }
+}
+
+/// Whether the harness has said that the kernel is wrong.
+fn says_wrong(report: &Report) -> bool {
+    report.correctness() == Some(false) || report.failing_gate().is_some()
+}
+
+/// Whether the harness printed a result line, or an error of a compiler.
+fn says_anything(report: &Report) -> bool {
+    let has_error = report
+        .diagnostics()
+        .iter()
+        .any(|found| found.severity == Severity::Error);
+    has_error || report.entries().next().is_some() || !report.workloads().is_empty()
+}
+
+/// The line that the lab itself wrote into the log.
+fn own_words(facts: &Facts) -> String {
+    facts
+        .last_words
+        .strip_prefix("lab: ")
+        .unwrap_or(facts.last_words)
+        .to_owned()
+}
+
+/// Returns the outcome of a run and its reason. The rules have the protocol's order.
+pub(super) fn outcome(facts: &Facts) -> (Outcome, String) {
+    let report = facts.report;
+    if facts.ending == Ending::Superseded {
+        return (Outcome::Void, "it was ended before it was done".into());
+    }
+    if !facts.changed.is_empty() {
+        let names = facts.changed.join(", ");
+        return (
+            Outcome::Void,
+            format!("{names} changed while the harness ran: no verdict belongs to these bytes"),
+        );
+    }
+    let crash = |why: String| (Outcome::Crash, why);
+    if let Some(why) = not_judged(facts).filter(|_| !not_built(facts)) {
+        return (Outcome::NotJudged, why);
+    }
+    match facts.ending {
+        Ending::TimedOut => {
+            return crash(format!(
+                "it ran longer than time_limit_s = {}",
+                facts.time_limit_s
+            ));
+        }
+        Ending::Flooded => {
+            return crash(format!(
+                "too much output: more than output_limit_mib = {}",
+                facts.output_limit_mib
+            ));
+        }
+        Ending::Signalled(signal) => {
+            return crash(format!("the harness was ended by {}", signal::name(signal)));
+        }
+        // The lab's own line in the log says what failed and why.
+        Ending::NotStarted | Ending::Unknown => return crash(own_words(facts)),
+        Ending::Exited(_) | Ending::Superseded => {}
+    }
+    if not_built(facts) {
+        return crash(
+            first_error(report).unwrap_or_else(|| or_last_words("it does not build", facts)),
+        );
+    }
+    let code = match facts.ending {
+        Ending::Exited(code) => code,
+        _ => 0,
+    };
+    match (report.correctness(), report.failing_gate()) {
+        (None, _) => {
+            let who = facts
+                .script
+                .map_or_else(String::new, |script| format!("{script} printed "));
+            crash(or_last_words(
+                &format!("{who}no correctness: line (exit code {code})"),
+                facts,
+            ))
+        }
+        (Some(_), Some(gate)) => {
+            let (value, limit) = figures::pair(gate.value, gate.limit);
+            let words = format!("{} is {value}, its limit {limit}", gate.name);
+            (
+                Outcome::Fail,
+                different_cells(report, &gate).unwrap_or(words),
+            )
+        }
+        (Some(false), None) => (Outcome::Fail, or_last_words("correctness: fail", facts)),
+        (Some(true), None) if code != 0 => {
+            crash(format!("correctness: pass, but exit code {code}"))
+        }
+        (Some(true), None) => (Outcome::Pass, String::new()),
+    }
+}
+
+/// `at_error: at[3] is 0, expected 5 (2 of 40 cells differ)`: of values without a tolerance the
+/// size of the error says nothing. `None` of any other gate.
+fn different_cells(report: &Report, gate: &Gate) -> Option<String> {
+    let tensor = gate
+        .name
+        .strip_suffix("_error")
+        .filter(|_| gate.value.is_infinite())?;
+    let (first, _) = report.value("first_failure")?.split_once("; ")?;
+    let is_about = first
+        .strip_prefix(tensor)
+        .is_some_and(|rest| rest.starts_with('['));
+    is_about.then(|| format!("{}: {first}", gate.name))
+}
+
+fn first_error(report: &Report) -> Option<String> {
+    let error = report
+        .diagnostics()
+        .iter()
+        .find(|d| d.severity == Severity::Error)?;
+    Some(format!("{}:{}: {}", error.file, error.line, error.message))
+}
+
+/// Characters of a harness's own reason that a verdict shows at most.
+const REASON_LIMIT: usize = 300;
+
+/// The reason with a detail: the judge's own reason, else the first error of a compiler, else the
+/// last line of output.
+fn or_last_words(what: &str, facts: &Facts) -> String {
+    if let Some(reason) = facts.report.value("stopped").filter(|_| !facts.external) {
+        return reason.to_owned();
+    }
+    let first = first_error(facts.report);
+    let detail = first.as_deref().unwrap_or(facts.last_words);
+    let cut = detail
+        .char_indices()
+        .nth(REASON_LIMIT)
+        .map(|(at, _)| &detail[..at]);
+    match cut {
+        None if detail.is_empty() => what.to_owned(),
+        None => format!("{what}: {detail}"),
+        Some(start) => format!("{what}: {start}… (the whole line is in run.log)"),
+    }
+}

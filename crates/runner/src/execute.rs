@@ -1,0 +1,217 @@
+//! One run from its start to its verdict, on the calling thread.
+
+use crate::announced::Announced;
+use crate::duplicate::{self, Followed};
+use crate::event::RunEvent;
+use crate::log_link;
+use crate::process::Control;
+use crate::spec::RunSpec;
+use crate::standby::Standby;
+use lab_project::python;
+use lab_project::trust::{self, Trust, TrustRequest};
+use lab_project::{Project, loop_claim};
+use lab_protocol::Exit;
+use lab_run::inputs::{self, Inputs, KernelError};
+use lab_run::record::Record;
+use lab_run::verdict::{Outcome, Verdict};
+use lab_run::{Reason, RunId};
+use lab_store::{RunIndex, RunStore};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a run looks whether the loop that judges its bytes has begun.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Why no run started.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRun {
+    #[error("{0}")]
+    NeedsTrust(Box<TrustRequest>),
+    #[error("{0}")]
+    NoProblem(String),
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    #[error("{0:#}")]
+    Failed(#[from] anyhow::Error),
+}
+
+impl NotRun {
+    /// The exit code of `lab run` and `lab check`.
+    pub fn exit(&self) -> Exit {
+        match self {
+            NotRun::NeedsTrust(_) | NotRun::NoProblem(_) => Exit::Usage,
+            NotRun::Kernel(_) => Exit::NotBuilt,
+            NotRun::Failed(_) => Exit::NOT_JUDGED,
+        }
+    }
+}
+
+/// Runs the harness once, without a standby judge, and returns the record with its verdict. `tell`
+/// gets [`RunEvent::Started`] and then [`RunEvent::Progress`]; [`RunEvent::Joined`] comes first
+/// where another process judges the same inputs. `index` finds the incumbent's record, if it is
+/// needed; it need not have read anything yet. An error means that no run was announced.
+pub fn execute(
+    project: &Project,
+    spec: &RunSpec,
+    index: &mut RunIndex,
+    control: &Control,
+    tell: impl FnMut(RunEvent),
+) -> Result<Record, NotRun> {
+    execute_by(None, project, spec, index, control, tell)
+}
+
+/// [`execute`] with a judge that was started before, if it fits.
+pub fn execute_by(
+    standby: Option<Standby>,
+    project: &Project,
+    spec: &RunSpec,
+    index: &mut RunIndex,
+    control: &Control,
+    mut tell: impl FnMut(RunEvent),
+) -> Result<Record, NotRun> {
+    match begin(project, spec, &[], control, &mut tell)? {
+        Begun::Own(run) => Ok(run.judge(standby, index, control, &mut tell)),
+        Begun::Joined(record) | Begun::Left(record) => Ok(*record),
+    }
+}
+
+/// How a run began.
+pub(super) enum Begun<'a> {
+    /// It was announced.
+    Own(Box<Announced<'a>>),
+    /// Another process judged these inputs.
+    Joined(Box<Record>),
+    /// Another process judges these inputs, and following it or waiting for it was ended. The
+    /// record is that of no run.
+    Left(Box<Record>),
+}
+
+/// Announces a run; where another process judges the same inputs, follows that run to its end
+/// instead. `begun` are the runs that the caller began before.
+pub(super) fn begin<'a>(
+    project: &'a Project,
+    spec: &'a RunSpec,
+    begun: &[RunId],
+    control: &Control,
+    tell: &mut dyn FnMut(RunEvent),
+) -> Result<Begun<'a>, NotRun> {
+    let (mut looks, mut is_beside_loop, mut joined) = (true, false, None);
+    loop {
+        let inputs = inputs_of(project, spec)?;
+        let lock = duplicate::lock(project);
+        let run = Announced::create(project, spec, inputs)?;
+        // A loop of `lab auto` judges the bytes that it puts on disk. This run follows that one,
+        // once it has begun.
+        let is_of_loop =
+            spec.reason.is_automatic() && loop_claim::judges(project, run.inputs().kernel());
+        is_beside_loop |=
+            is_of_loop || (spec.reason.is_automatic() && loop_claim::is_running(project));
+        let duplicate = if looks || is_of_loop {
+            run.duplicate(begun)
+        } else {
+            None
+        };
+        let Some(duplicate) = duplicate else {
+            // A loop that is done with its bytes has put others on disk, perhaps before this run
+            // could begin.
+            if !is_of_loop && (!is_beside_loop || is_on_disk(project, &run.inputs())) {
+                drop(lock);
+                log_link::point_to(
+                    project,
+                    &RunStore::new(&project.lab_dir).folder(run.start().id),
+                );
+                tell(RunEvent::Started(Box::new(run.start().clone())));
+                return Ok(Begun::Own(Box::new(run)));
+            }
+            let mut own = run.withdraw();
+            drop(lock);
+            if is_of_loop && !control.wait(LOOK_EVERY) {
+                continue;
+            }
+            tell(joined.map_or(RunEvent::Withdrawn, RunEvent::Left));
+            own.verdict = Some(Verdict::bare(
+                Outcome::Void,
+                "`lab auto` judges these bytes".to_owned(),
+            ));
+            return Ok(Begun::Left(Box::new(own)));
+        };
+        let mut own = run.withdraw();
+        drop(lock);
+        let id = duplicate.start().id;
+        joined = Some(id);
+        tell(RunEvent::Joined(Box::new(duplicate.start().clone())));
+        match duplicate.follow(project, control, tell) {
+            Followed::Ended(mut record) => {
+                if spec.reason == Reason::Command {
+                    duplicate::claim(project, &mut record);
+                }
+                return Ok(Begun::Joined(record));
+            }
+            // It has no verdict, so these inputs are judged here.
+            Followed::Gone => looks = false,
+            Followed::Left => {
+                tell(RunEvent::Left(id));
+                own.verdict = Some(Verdict::bare(
+                    Outcome::Void,
+                    format!("run {id} of these bytes goes on"),
+                ));
+                return Ok(Begun::Left(Box::new(own)));
+            }
+        }
+    }
+}
+
+fn is_on_disk(project: &Project, inputs: &Inputs) -> bool {
+    inputs::on_disk(project).is_ok_and(|present| present == inputs.kernel())
+}
+
+/// Checks that a run may start, and returns its inputs. Writes nothing.
+pub fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>, NotRun> {
+    if let Some(why) = python::missing_script(project) {
+        return Err(NotRun::NoProblem(why));
+    }
+    if let Trust::Needed(request) = trust::check(project, || spec.unconfined(project))? {
+        return Err(NotRun::NeedsTrust(request));
+    }
+    if let Some(line) = project
+        .config
+        .harness
+        .as_ref()
+        .filter(|_| spec.reason == Reason::Check)
+    {
+        return Err(NotRun::NoProblem(format!(
+            "lab check runs the kernel in the built-in harness, and this one is judged by `{line}`"
+        )));
+    }
+    let inputs = spec.read_inputs(project)?;
+    if let Some(why) = no_problem(project) {
+        return Err(NotRun::NoProblem(why));
+    }
+    Ok(inputs)
+}
+
+/// A message for the user where neither problem.toml nor a harness command says how to judge the
+/// kernel.
+fn no_problem(project: &Project) -> Option<String> {
+    if project.external()
+        || project
+            .problem_dir
+            .join("problem.toml")
+            .symlink_metadata()
+            .is_ok()
+    {
+        return None;
+    }
+    let name = &project.kernel_name;
+    Some(match &project.config_file {
+        None => format!(
+            "{name} has no problem.toml beside it, and there is no lab.toml that names a harness: `lab init` writes \
+             one for the harness.py that is here; or write a problem.toml (kernels/README.md)"
+        ),
+        Some(file) => format!(
+            "{name} has no problem.toml beside it, and {} names no harness: set `harness` there, as in `harness = \
+             {{ python = \"harness.py\" }}`, or write a problem.toml (kernels/README.md)",
+            file.strip_prefix(&project.root).unwrap_or(file).display()
+        ),
+    })
+}

@@ -1,0 +1,112 @@
+//! Pipes, sockets and devices in place of the files that git reads. An archive may hold one, and
+//! whoever opens a pipe waits for the other end, which never comes. libgit2 opens such files
+//! without a look, so this comes before it.
+
+use crate::root::read_anywhere;
+use anyhow::{Result, bail};
+use std::fs::{self, DirEntry};
+use std::path::{Path, PathBuf};
+
+/// Folders of git's own folder whose files git opens by name.
+const FOLDERS: [&str; 3] = ["info", "refs", "logs"];
+
+/// The folder of git's objects. The loose ones are in 256 folders, which are listed; no file is
+/// looked at. That takes one to three milliseconds.
+const OBJECTS: &str = "objects";
+
+/// Most folders within each other: a link may lead back to a folder above it.
+const DEEPEST: usize = 32;
+
+/// Most bytes of a `.git` file, and of a `commondir` file.
+const POINTER_LIMIT: u64 = 64 << 10;
+
+/// Refuses the repository that `from` lies in, if git would wait for one of its files. Without a
+/// repository there is nothing to refuse. In a folder that `is_trusted` the objects are left out:
+/// each command would list their folders again, and what is trusted may stop the lab in other ways
+/// too.
+pub fn refuse_in_repository(from: &Path, is_trusted: impl Fn(&Path) -> bool) -> Result<()> {
+    let Some(root) = from
+        .ancestors()
+        .find(|folder| folder.join(".git").symlink_metadata().is_ok())
+    else {
+        return Ok(());
+    };
+    let looked_at = FOLDERS
+        .into_iter()
+        .chain((!is_trusted(root)).then_some(OBJECTS));
+    let looked_at: Vec<&str> = looked_at.collect();
+    let found = git_folders(&root.join(".git"))
+        .iter()
+        .find_map(|folder| in_git_folder(folder, &looked_at));
+    refuse(root, &found.unwrap_or_else(|| root.join(".git")))
+}
+
+/// Refuses a path below `root` at which there is neither a file nor a folder.
+pub fn refuse(root: &Path, path: &Path) -> Result<()> {
+    if is_special(path) {
+        bail!(
+            "{} is a pipe or a device, and git would wait for what it says: remove it",
+            path.strip_prefix(root).unwrap_or(path).display()
+        );
+    }
+    Ok(())
+}
+
+/// Whether there is something that is neither a file nor a folder. A link counts as what it leads
+/// to.
+pub fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
+/// Git's own folder and, of a further work tree, the folder that it shares with the others.
+fn git_folders(dot_git: &Path) -> Vec<PathBuf> {
+    let pointed = |file: &Path, prefix: &str| {
+        let is_file = fs::metadata(file).is_ok_and(|about| about.is_file());
+        let text = is_file
+            .then(|| read_anywhere(file, POINTER_LIMIT).ok())
+            .flatten()?;
+        let text = String::from_utf8(text).ok()?;
+        Some(file.parent()?.join(text.strip_prefix(prefix)?.trim_end()))
+    };
+    let own = if dot_git.is_dir() {
+        Some(dot_git.to_owned())
+    } else {
+        pointed(dot_git, "gitdir: ")
+    };
+    let shared = own
+        .as_ref()
+        .and_then(|own| pointed(&own.join("commondir"), ""));
+    own.into_iter().chain(shared).collect()
+}
+
+fn in_git_folder(folder: &Path, below_it: &[&str]) -> Option<PathBuf> {
+    let own = entries(folder).find_map(|entry| special(&entry));
+    own.or_else(|| {
+        below_it
+            .iter()
+            .find_map(|name| below(&folder.join(name), DEEPEST))
+    })
+}
+
+fn below(folder: &Path, depth: usize) -> Option<PathBuf> {
+    entries(folder).find_map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_file() => None,
+        Ok(kind) if kind.is_dir() && depth > 0 => below(&entry.path(), depth - 1),
+        _ => special(&entry),
+    })
+}
+
+fn special(entry: &DirEntry) -> Option<PathBuf> {
+    let is_usual = entry
+        .file_type()
+        .is_ok_and(|kind| kind.is_file() || kind.is_dir());
+    Some(entry.path()).filter(|path| !is_usual && is_special(path))
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "names are listed and nothing is opened"
+)]
+fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
+    fs::read_dir(folder).into_iter().flatten().flatten()
+}
