@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::LazyLock;
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
 pub struct Lab {
     temp: tempfile::TempDir,

@@ -1,12 +1,11 @@
 //! A screen beside `lab auto`: it shows the loop, asks it for things, and comes and goes.
 
 use super::bench::Bench;
-use lab_testing::{patience, until};
+use lab_testing::until;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Child;
-use std::time::{Duration, Instant};
 
 /// Each turn appends a line and says so, and waits for the file `go-TURN` beside the repository.
 const EDIT: &str = "echo \"the agent looks at turn $LAB_TURN\"; echo \"edit $LAB_TURN\" >> kernel.cu; \

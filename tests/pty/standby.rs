@@ -4,7 +4,6 @@ use super::bench::{Bench, is_alive};
 use lab_testing::until;
 use rustix::process::{Pid, Signal};
 use std::fs;
-use std::time::{Duration, Instant};
 
 /// All processes below this one, by number.
 fn descendants(of: &str) -> Vec<String> {

@@ -11,10 +11,8 @@ use lab_store::RunStore;
 use lab_testing::{READ_REQUEST, patience, write_script};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
 
 /// Records of this process are signed with a key that is nobody's.
 pub fn sign_for_tests() {
