@@ -1,5 +1,6 @@
 //! The throughput chart: of real experiments, of odd ones, of very many.
 
+use super::states::check;
 use super::world::World;
 use lab_run::experiment::Status::{self, Crash as C, Discard as D, Keep as K};
 use std::time::{Duration, Instant};
@@ -31,23 +32,13 @@ fn world(past: &[(f64, Status)]) -> World {
     World::new().with_experiments(&past)
 }
 
-/// The same chart on the whole screen, at three sizes.
-fn check(name: &str, world: &mut World) {
-    for (width, height) in [(200, 60), (160, 45), (40, 10)] {
-        let screen = world.screen(width, height);
-        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
-            insta::assert_snapshot!(format!("chart_{name}_{width}x{height}"), screen);
-        });
-    }
-}
-
 #[test]
 fn the_experiments_of_an_h200() {
     let mut world = world(&H200);
-    check("h200", world.tell("open; press tab z"));
-    check("h200_newest_20", world.tell("press + +"));
-    check("h200_log", world.tell("press 0 L"));
-    check("h200_old", world.tell("press + + g j j j j j j j"));
+    check("chart_h200", world.tell("open; press tab z"));
+    check("chart_h200_newest_20", world.tell("press + +"));
+    check("chart_h200_log", world.tell("press 0 L"));
+    check("chart_h200_old", world.tell("press + + g j j j j j j j"));
 }
 
 #[test]
@@ -96,10 +87,13 @@ fn odd_histories_have_a_chart_too() {
         ),
     ];
     for (name, past) in odd {
-        check(name, world(past).tell("open; press tab z k"));
+        check(
+            &format!("chart_{name}"),
+            world(past).tell("open; press tab z k"),
+        );
     }
     let mut huge = world(odd[4].1);
-    check("huge_log", huge.tell("open; press tab z L"));
+    check("chart_huge_log", huge.tell("open; press tab z L"));
     let mut none = world(&[]);
     assert!(
         none.tell("open; press tab z + - 0 L k")
@@ -119,14 +113,14 @@ fn the_verdict_that_waits_has_an_interval_and_the_device_its_bounds() {
         .tell(BOUNDS)
         .tell("end pass 151510");
     world.wide_interval(0.07);
-    check("waiting", world.tell("press tab z"));
+    check("chart_waiting", world.tell("press tab z"));
 }
 
 #[test]
 fn without_braille_the_chart_is_ascii() {
     let mut world = World::new().with_history();
     world.model.appearance.symbols = lab_tui::chart::SymbolSet::Ascii;
-    check("ascii", world.tell("open; press tab z k k k"));
+    check("chart_ascii", world.tell("open; press tab z k k k"));
 }
 
 /// The first experiment's mark and the last one's are there, and no frame takes long.
@@ -143,8 +137,8 @@ fn ten_thousand_experiments_are_drawn_at_once() {
         })
         .collect();
     let mut world = world(&past);
-    check("ten_thousand", world.tell("open; press tab z"));
-    check("ten_thousand_newest", world.tell("press + + + + + +"));
+    check("chart_ten_thousand", world.tell("open; press tab z"));
+    check("chart_ten_thousand_newest", world.tell("press + + + + + +"));
     world.tell("press 0");
     // The quickest of ten: the machine has other work to do. A debug build takes several times as
     // long.
@@ -180,14 +174,14 @@ fn verified(value: &str) -> World {
 #[test]
 fn the_differences_have_histograms_and_the_worst_is_named() {
     let mut world = verified("2.1e-6");
-    check("differences", &mut world);
-    check("histograms", world.tell("press H"));
+    check("chart_differences", &mut world);
+    check("chart_histograms", world.tell("press H"));
     let words = world.words();
     assert!(
         words.contains("worst: step 731, 2.1e-6 of 3.0e-5 limit"),
         "{words}"
     );
-    check("histograms_zoomed", world.tell("press H z"));
+    check("chart_histograms_zoomed", world.tell("press H z"));
     assert!(
         world.words().contains("8,192 values, 48 equal"),
         "{}",
@@ -198,7 +192,10 @@ fn the_differences_have_histograms_and_the_worst_is_named() {
         "{}",
         world.screen(160, 45)
     );
-    check("histograms_beyond", verified("4.2e-4").tell("press H z"));
+    check(
+        "chart_histograms_beyond",
+        verified("4.2e-4").tell("press H z"),
+    );
     let mut none = World::new();
     assert!(
         none.tell("open; say correctness: pass; end pass 1; press H")

@@ -1,6 +1,6 @@
 //! Keep and discard with a message, undo, and decisions by rule.
 
-use super::states::check_at;
+use super::states::check;
 use super::world::World;
 use lab_decide::rules::{RuleChange, RuleDifference};
 use lab_run::experiment::Status;
@@ -44,7 +44,7 @@ fn a_subject_alone_is_enough_and_tested_is_filled_in() {
 fn the_trailers_are_folded_away_until_they_are_asked_for() {
     let mut world = world();
     world.tell("press c; type float4 stores; press ctrl-t; press tab tab; type 48 kB of shared memory; press tab tab; type hi; press tab");
-    check_at("message_open", &mut world, &[(160, 45), (80, 24), (40, 10)]);
+    check("message_open", &mut world);
     world.tell("press shift-tab shift-tab shift-tab; press ctrl-t; press enter");
     let wanted = format!(
         "float4 stores; Constraint: 48 kB of shared memory; Confidence: high; Tested: {TESTED}"
@@ -133,7 +133,7 @@ fn the_last_decision_is_taken_back_once_asked() {
         world.screen(160, 45)
     );
     world.tell("press c; type float4 stores; press enter; press u");
-    check_at("undo", &mut world, &[(160, 45), (40, 10)]);
+    check("undo", &mut world);
     world.tell("press n");
     assert_eq!(world.history.len(), 9);
     world.tell("press u; press y");
@@ -190,7 +190,7 @@ fn an_undo_that_is_refused_is_said() {
 fn an_experiment_is_put_in_other_words() {
     let mut world = world();
     world.tell("press 3; press j E");
-    check_at("describe", &mut world, &[(100, 30), (40, 10)]);
+    check("describe", &mut world);
     world.tell("press ctrl-u enter");
     assert!(
         world.words().contains("describe in a few words"),
@@ -224,11 +224,7 @@ fn a_keep_with_other_rules_names_the_files_the_keys_and_the_command() {
         .tell("end pass 165210 0.0; save")
         .tell(RUN)
         .tell("end pass 170020 0.029; press c");
-    check_at(
-        "rules_refused",
-        &mut world,
-        &[(120, 35), (80, 24), (40, 10)],
-    );
+    check("rules_refused", &mut world);
     assert_eq!(world.history.len(), 8);
     world.tell("press enter");
     let words = world.words();
@@ -253,7 +249,7 @@ fn a_keep_says_what_else_it_commits_and_how_many_sealed_runs_come_first() {
         .tell("end pass 165210 0.0; save")
         .tell(RUN)
         .tell("end pass 170020 0.029; press c");
-    check_at("keep_needs", &mut world, &[(120, 35), (80, 24)]);
+    check("keep_needs", &mut world);
     world.tell(
         "type fast; press enter; held-out lab: before it is kept | stage: verify | progress: 1/2",
     );
@@ -272,7 +268,7 @@ fn a_change_of_the_rules_is_seen_in_the_history() {
         (61_240.0, Status::Keep, "float4 loads"),
     ]);
     world.tell("open; press 3");
-    check_at("rules_row", &mut world, &[(120, 35)]);
+    check("rules_row", &mut world);
     let words = world.words();
     assert!(
         words.contains("≠ rules") && words.contains("a wider tolerance"),
@@ -305,7 +301,7 @@ fn by_rule_what_is_faster_is_kept_and_the_rule_is_on_the_screen() {
         world.screen(160, 45)
     );
     world.tell("wait 7000");
-    check_at("auto", &mut world, &[(160, 45), (80, 24), (40, 10)]);
+    check("auto", &mut world);
     world
         .tell("press a; save")
         .tell(RUN)

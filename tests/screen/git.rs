@@ -1,6 +1,6 @@
 //! The view Git: the graph with experiments in it, and the selected commit whole.
 
-use super::states::{check, check_at};
+use super::states::check;
 use super::world::World;
 
 #[test]
@@ -68,7 +68,7 @@ fn tried(description: &str) -> World {
 #[test]
 fn a_discarded_experiment_has_a_row_at_the_commit_it_was_tried_on() {
     let mut world = tried("unroll");
-    check_at("git_discarded", &mut world, &[(160, 45), (80, 24)]);
+    check("git_discarded", &mut world);
     let words = world.words();
     assert!(
         words.contains("━ Commits 7") && words.contains("─ Commit 9f8e7d4"),

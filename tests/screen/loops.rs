@@ -223,7 +223,7 @@ fn a_person_has_edited_the_kernel() {
         on_disk: OnDisk::Other,
         ..editing()
     };
-    check_at("loop_by_hand", &mut world(waiting), &[(160, 45), (80, 24)]);
+    check("loop_by_hand", &mut world(waiting));
     let soon = LoopView {
         on_disk: OnDisk::Other,
         ..editing()

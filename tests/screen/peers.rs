@@ -1,7 +1,7 @@
 //! The problem's peers on the screen: beside the verdict, in the chart, in Results and in the
 //! comparison of two experiments.
 
-use super::states::check_at;
+use super::states::check;
 use super::world::World;
 use lab_history::last_peers::LastPeers;
 use lab_protocol::report::PeerRatio;
@@ -39,7 +39,7 @@ fn the_fastest_peer_stands_beside_the_verdict_and_each_in_the_chart() {
         !screen.contains("4.10× eager"),
         "the fastest peer is the one to beat: {screen}"
     );
-    check_at("peers_in_bench", &mut world, &[(160, 45), (80, 24)]);
+    check("peers_in_bench", &mut world);
     // A chart alone is high enough for both lines: 165,210 by 1.651 and by 4.1.
     let chart = world.tell("press tab z").screen(160, 45);
     assert!(
@@ -116,7 +116,7 @@ fn results_has_a_column_the_details_each_peer_and_the_comparison_a_row() {
     ] {
         assert!(words.contains(line), "{line} is not in\n{words}");
     }
-    check_at("peers_in_results", &mut world, &[(160, 60)]);
+    check("peers_in_results", &mut world);
     world.tell("press esc space; press j space; press =");
     let words = world.screen(160, 60);
     assert!(

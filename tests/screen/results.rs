@@ -69,11 +69,7 @@ fn a_bench_stands_with_its_experiment() {
 
 #[test]
 fn the_table_before_there_is_anything() {
-    check_at(
-        "table_empty",
-        World::new().tell("open; press 3"),
-        &[(100, 30)],
-    );
+    check("table_empty", World::new().tell("open; press 3"));
 }
 
 #[test]
@@ -81,11 +77,7 @@ fn the_table_shows_one_problem_or_all() {
     let mut world = world();
     assert!(!world.screen(160, 45).contains("four grid.sync() a step"));
     world.tell("press P");
-    check_at(
-        "table_all_problems",
-        &mut world,
-        &[(160, 45), (100, 30), (40, 10)],
-    );
+    check("table_all_problems", &mut world);
     let screen = world.screen(160, 45);
     assert!(
         screen.contains("Experiments 13 of all problems") && screen.contains("wavegru"),
@@ -178,16 +170,16 @@ fn a_row_without_a_record_says_what_is_unknown_and_how_to_fetch_it() {
 fn sorted_and_filtered() {
     let mut world = world();
     world.tell("press f; type status:keep >50k; press enter; press o o O");
-    check_at("table_filtered", &mut world, &[(160, 45), (80, 24)]);
+    check("table_filtered", &mut world);
 }
 
 #[test]
 fn typing_a_filter() {
     let mut world = world();
     world.tell("press f; type device:h200 !keep");
-    check_at("table_typing", &mut world, &[(100, 30), (40, 10)]);
+    check("table_typing", &mut world);
     world.tell("press space; type stat:x");
-    check_at("table_wrong_filter", &mut world, &[(100, 30)]);
+    check("table_wrong_filter", &mut world);
 }
 
 /// Rows of the table, as their commits.
@@ -279,18 +271,14 @@ fn one_whole() {
     check("whole", &mut world);
     check_at("whole", &mut world, &WIDE);
     world.tell("press enter");
-    check_at("whole_alone", &mut world, &[(160, 45), (100, 30)]);
+    check("whole_alone", &mut world);
     world.tell("press ] ]");
-    check_at("whole_scrolled", &mut world, &[(80, 24)]);
+    check("whole_scrolled", &mut world);
 }
 
 #[test]
 fn one_whose_record_is_not_here() {
-    check_at(
-        "whole_bare",
-        world().tell("press j j j enter"),
-        &[(100, 30)],
-    );
+    check("whole_bare", world().tell("press j j j enter"));
 }
 
 #[test]
@@ -363,7 +351,7 @@ fn with_one_mark_it_is_compared_with_the_chosen_one() {
 fn an_experiment_is_put_back_once_asked_and_judged_where_it_never_was() {
     let mut world = world();
     world.tell("press G R");
-    check_at("restore", &mut world, &[(160, 45), (40, 10)]);
+    check("restore", &mut world);
     let before = world.runs();
     world.tell("press n");
     assert_eq!(world.runs(), before);

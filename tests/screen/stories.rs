@@ -1,6 +1,6 @@
 //! What a person does, in their words, and what comes of it: saves, runs, the screen itself.
 
-use super::states::check_at;
+use super::states;
 use super::world::World;
 use lab_run::RunId;
 use lab_runner::RunEvent;
@@ -115,7 +115,7 @@ fn another_kernel_of_the_repository_is_chosen_from_a_list() {
         ],
     );
     // Each with its last verdict and the best that was kept.
-    check_at("kernels", &mut world, &[(160, 45), (80, 24), (40, 10)]);
+    states::check("kernels", &mut world);
     let words = world.words();
     assert!(
         words.contains("✗ FAIL") && words.contains("● PASS") && words.contains("best 1,000 sps"),
