@@ -1,4 +1,4 @@
-//! An experiment in other words: the record, the note, and one line of results.tsv.
+//! Another description of an experiment: in the record, the note, and one line of results.tsv.
 
 use crate::lab::{Lab, finish, signed};
 use lab_core::ledger::{self, Edit};
@@ -37,7 +37,7 @@ fn a_description_is_told_better() {
         note.contains("tiles of 32") && !note.contains("\"first\""),
         "{note}"
     );
-    // A discarded one by the number of its run.
+    // A discarded experiment, named by its run number.
     lab.lab("describe 2 -m 'a\tsecond try'")
         .is(0)
         .says("was 'second'");
@@ -83,7 +83,7 @@ fn a_describe_that_ended_halfway_is_finished() {
     std::fs::rename(lab.path("results.tsv"), lab.path("ledger")).unwrap();
     std::fs::create_dir(lab.path("results.tsv")).unwrap();
     lab.write(".lab/unfinished.json", unfinished(&lab, "ledger"));
-    // What cannot be finished now keeps nobody from reading.
+    // A decision that cannot be finished now does not prevent reading.
     lab.lab("log")
         .is(0)
         .says("is not finished: the next `lab` goes on with it")

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// A command that hangs fails after so long, and no other: beside a build each takes many times
-/// what it takes alone. `LAB_TEST_PATIENCE_S` sets it, in seconds.
+/// Time after which a command counts as hanging. Beside a build, a command takes many times as long
+/// as alone. `LAB_TEST_PATIENCE_S` sets it, in seconds.
 pub fn patience() -> Duration {
     let seconds = std::env::var("LAB_TEST_PATIENCE_S")
         .ok()
@@ -21,11 +21,11 @@ pub fn patience() -> Duration {
 pub struct Lab {
     temp: tempfile::TempDir,
     pub repo: PathBuf,
-    /// `None` for the one that the stories share, as the repositories of a user do.
+    /// `None` for the cache that the stories share, as the repositories of a user do.
     own_cache: Option<tempfile::TempDir>,
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug)]
 pub struct CommandOutput {
     pub out: String,
@@ -67,8 +67,8 @@ impl CommandOutput {
     }
 }
 
-/// How a script that stands for the judge begins: it reads its request. `field KEY` prints a text of
-/// the request; the words are the kernel's folder, its file and its shown path, as $2, $4 and $6.
+/// The beginning of a script that plays the judge: it reads its request. `field KEY` prints a text
+/// of the request; $2, $4 and $6 are the kernel's folder, its file and its shown path.
 pub const READ_REQUEST: &str = r#"read -r request; export request
 field() { printf '%s' "$request" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
 set -- harness "$(field folder)" --kernel "$(field kernel)" --shown-as "$(field shown_as)"
@@ -137,7 +137,7 @@ impl Lab {
     }
 
     pub fn harness(&self, script: &str) {
-        // With the mark of a script that `uv run` runs, so `lab init` writes that command.
+        // With the inline metadata of a script for `uv run`, so `lab init` writes that command.
         self.write("harness.py", format!("# /// script\n# ///\n{script}\n"));
     }
 
@@ -217,8 +217,8 @@ impl Lab {
         self.write(".lab/unfinished.json", intent);
     }
 
-    /// The intent that `lab ARGS` writes: from a copy of the repository, in which the command ends
-    /// where it changes the ledger.
+    /// The intent that `lab ARGS` writes, taken from a copy of the repository, in which the command
+    /// ends where it changes the ledger.
     pub fn intent_of(&self, args: &str) -> String {
         self.sh(&format!(
             "rm -rf ../copy && cp -r . ../copy && cd ../copy && rm results.tsv && mkfifo results.tsv && \"$LAB\" {args}"
@@ -227,8 +227,8 @@ impl Lab {
         self.read("../copy/.lab/unfinished.json")
     }
 
-    /// `lab ARGS`. Where Linux has no Landlock, kernels run in trusted folders only: a folder of
-    /// the built-in harness is trusted first.
+    /// `lab ARGS`. Without Landlock, kernels run in trusted folders only, so this trusts a folder
+    /// of the built-in harness first.
     pub fn lab_command(&self, args: &str) -> Command {
         static CONFINES: LazyLock<bool> =
             LazyLock::new(|| lab_device::sandbox::support().missing().is_none());
@@ -281,7 +281,7 @@ impl Lab {
     }
 }
 
-/// The key that signs records in these stories, of commands and of this process.
+/// The key that signs the records of these stories, in commands and in this process.
 fn key_file() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-key")
 }
@@ -291,11 +291,11 @@ fn sign_for_tests() {
     signature::use_key_file(&key_file());
 }
 
-/// A JSON object with the signature of this user's lab.
+/// A JSON object, signed with this user's key.
 pub fn signed(purpose: Purpose, json: &str) -> Vec<u8> {
     sign_for_tests();
     let mut value: serde_json::Value = serde_json::from_str(json).unwrap();
-    // Of a text that was signed before, and changed since.
+    // For a text that was signed before, and changed since.
     value.as_object_mut().unwrap().remove("signature");
     signature::signed(purpose, &value).unwrap()
 }
@@ -378,7 +378,7 @@ pub fn finish(child: Child) -> CommandOutput {
     }
 }
 
-/// Waits until something holds, looking often; the watchdog ends a wait for what never comes.
+/// Polls until something holds; the watchdog ends a wait that would never end.
 #[track_caller]
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();

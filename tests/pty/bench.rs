@@ -1,5 +1,5 @@
-//! A bench to work at: a git repository with a kernel and a small external harness, and the screen
-//! of `lab` in a pseudo terminal beside it. Nothing outside its temporary folder is touched.
+//! A git repository with a kernel and a small external harness, and the screen of `lab` in a pseudo
+//! terminal. Nothing outside its temporary folder is touched.
 
 #[path = "../../harness/device/tests/support/headers.rs"]
 mod headers;
@@ -21,7 +21,7 @@ pub use in_terminal::Lab;
 #[allow(unused_imports, reason = "soak uses this file too")]
 pub use processes::{child, children, is_alive, wait_until_gone};
 
-/// How long a test waits for what must come. Slow machines may set more, in seconds.
+/// How long a test waits for an event. Slow machines may set more, in seconds.
 pub fn patience() -> Duration {
     let seconds = std::env::var("LAB_TEST_PATIENCE_S")
         .ok()
@@ -30,7 +30,7 @@ pub fn patience() -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// A harness in shell: the kernel's first line says how it fares.
+/// A harness in shell: the kernel's first line decides its result.
 const HARNESS: &str = r#"
 echo "stage: build"
 echo "device: test bench"
@@ -85,7 +85,7 @@ impl Bench {
         bench
     }
 
-    /// A command of `lab` that must go well; what it printed.
+    /// Runs a command of `lab` that must succeed, and returns its output.
     pub fn lab(&self, args: &[&str]) -> String {
         let output = self
             .command(env!("CARGO_BIN_EXE_lab"), args)
@@ -107,9 +107,9 @@ impl Bench {
         })
     }
 
-    /// A kernel whose harness says on what it ran, once it has, and that each other kernel is
-    /// slower; it waits for the file `judge` beside the repository where the kernel says so. It is
-    /// trusted.
+    /// A kernel whose harness prints the kernel that it ran on, and finds each other kernel slower.
+    /// If the kernel says so, the harness waits for the file `judge` beside the repository. The
+    /// harness is trusted.
     pub fn looping() -> Self {
         let bench = Self::with(|repo| {
             fs::write(repo.join("kernel.cu"), "// the first\n").unwrap();
@@ -130,7 +130,7 @@ impl Bench {
         command.spawn().unwrap()
     }
 
-    /// A kernel of 61 lines, which all go well; its harness is trusted.
+    /// A kernel of 61 lines, all of which pass; its harness is trusted.
     pub fn long() -> Self {
         let bench = Self::untrusted();
         bench.save_in_place(&long_kernel(1000, ""));

@@ -20,7 +20,7 @@ fn it_follows_the_terminals_size() {
         let text = screen.contents();
         text.contains("run.log") && !text.contains("Git log") && text.contains("q quit")
     });
-    // Cleared within the frame: nobody sees an empty screen before it.
+    // The screen is cleared within the frame, so that no empty screen is visible.
     lab.hear("\x1b[?2026h\x1b[2J");
     lab.resize(20, 5);
     lab.see("too small");
@@ -69,7 +69,7 @@ fn it_stops_and_comes_back_whole() {
 #[test]
 fn the_editor_gets_the_terminal_and_gives_it_back() {
     let bench = Bench::new();
-    // It answers to what is typed: the keys are the editor's while it is open.
+    // The editor gets the keys while it is open.
     let text = "printf 'editing %s: ' \"${1##*/}\"\nread -r speed\necho \"speed $speed\" > \"$1\"";
     let editor = bench.script("editor", text);
     let mut lab = bench.open_with(160, 45, &[("VISUAL", &editor)]);
@@ -243,7 +243,7 @@ fn nobody_watches_a_terminal_that_was_given_back() {
     lab.press("\u{1a}");
     waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
     assert!(!is_alive(&watchdog) && children(&pid, WATCHDOG).is_empty());
-    // Seen before it goes on: what is on the way from before the stop looks like the screen again.
+    // The wait is for a text from before the stop: late output from then looks like the screen.
     lab.wait("the terminal given back", |screen| {
         !screen.alternate_screen()
     });
@@ -305,7 +305,7 @@ fn child_with_a_worker_that_panics() {
         panic!("nobody said so")
     };
     assert!(message.starts_with("fell over ("), "{message}");
-    // The terminal is still the guard's: a frame can be drawn, and the end gives it back.
+    // The guard still holds the terminal: a frame can be drawn, and the end restores the terminal.
     guard
         .draw(|frame| frame.render_widget("still here", frame.area()))
         .unwrap();

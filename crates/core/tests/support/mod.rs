@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// No event takes nearly this long; a test that waits for one that never comes fails instead.
+/// No event takes nearly this long; a test that waits in vain fails.
 pub fn patience() -> Duration {
     let seconds = std::env::var("LAB_TEST_PATIENCE_S")
         .ok()
@@ -23,13 +23,13 @@ pub fn patience() -> Duration {
     Duration::from_secs(seconds.unwrap_or(300))
 }
 
-/// Records of this process are signed with a key that is nobody's.
+/// Records of this process are signed with a key of the tests.
 pub fn sign_for_tests() {
     lab_core::store::signature::use_key_file(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("key"));
 }
 
-/// How a script that stands for the judge begins: it reads its request. `field KEY` prints a text of
-/// the request; the words are the kernel's folder, its file and its shown path, as $2, $4 and $6.
+/// The beginning of a script that plays the judge: it reads its request. `field KEY` prints a text
+/// of the request; $2, $4 and $6 are the kernel's folder, its file and its shown path.
 pub const READ_REQUEST: &str = r#"read -r request; export request
 field() { printf '%s' "$request" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
 set -- harness "$(field folder)" --kernel "$(field kernel)" --shown-as "$(field shown_as)"
@@ -44,7 +44,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A bench without a standby judge.
+    /// A repository without a standby judge.
     pub fn new() -> Bench {
         Bench::with(Runner::with_program)
     }
