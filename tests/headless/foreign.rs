@@ -1,8 +1,9 @@
 //! Records and decisions that another user's lab wrote, or that were changed: they are shown, and
 //! permit no decision.
 
-use crate::lab::{CommandOutput, Lab, finish};
+use crate::lab::{CommandOutput, Lab, finish, signed};
 use crate::stranger::every_command;
+use lab_core::store::signature::Purpose;
 use serde_json::Value;
 use std::fs;
 
@@ -179,6 +180,9 @@ fn an_unfinished_decision_that_came_with_a_folder_moves_no_head() {
         intent[key] = value;
         intent.to_string()
     };
+    let own_signature =
+        |intent: &str| String::from_utf8(signed(Purpose::Intent, intent)).unwrap();
+    let of_other = with("kernel", "../other/kernel.cu".into());
     let mut unsigned = written.clone();
     unsigned.as_object_mut().unwrap().remove("signature");
     let intent = unsigned.to_string();
@@ -188,7 +192,11 @@ fn an_unfinished_decision_that_came_with_a_folder_moves_no_head() {
         (&own, intent.clone()),
         (&own, with("signature", "hmac-sha256:00".into())),
         (&kept, intent.clone()),
-        (&own, with("kernel", "../other/kernel.cu".into())),
+        (&own, of_other.clone()),
+        // A signature of this user's lab does not help, beside a record of the other folder either.
+        (&own, own_signature(&of_other)),
+        (&kept, own_signature(&of_other)),
+        (&kept, written.to_string()),
     ] {
         lab.write(".lab/runs/1/record.json", record);
         lab.unfinished(&intent);

@@ -149,9 +149,9 @@ impl Lab {
         fs::write(self.path(name), text).unwrap();
     }
 
-    /// An executable shell script. Another process writes it: a child that another thread starts in
-    /// that moment would have the file open for writing until it runs its own program, and Linux
-    /// runs no file that is open for writing.
+    /// An executable shell script. Another process writes it: if this process did, a child that
+    /// another thread starts meanwhile would hold the file open for writing until it runs its own
+    /// program, and Linux runs no file that is open for writing.
     #[track_caller]
     pub fn script(&self, name: &str, text: &str) {
         let mut command = self.command("/bin/sh");

@@ -426,10 +426,12 @@ fn a_failed_judgement_is_a_result_and_a_refusal_is_an_error_of_the_tool() {
     assert_eq!(client.close(), 0);
 }
 
-/// The harness writes its process id and then waits for the file `go`.
+/// The harness writes its process id, also into the list of all starts, and then waits for the file
+/// `go`.
 pub fn waits(lab: &Lab) {
     lab.harness(
-        "echo 'device: Test GPU'; echo 'stage: the test'; echo $$ > pid.new; mv pid.new pid\n\
+        "echo 'device: Test GPU'; echo 'stage: the test'; echo $$ >> ../starts\n\
+         echo $$ > pid.new; mv pid.new pid\n\
          while [ ! -e go ]; do sleep 0.01; done\n\
          echo 'throughput_sps: 1000'; echo 'correctness: pass'",
     );

@@ -300,10 +300,11 @@ impl Bench {
         self.start(160, 45, &[], command)
     }
 
-    /// Another test of this file as the program in the terminal.
-    pub fn open_test(&self, name: &str) -> Lab {
+    /// The test program itself, with this argument, as the program in the terminal.
+    #[allow(dead_code, reason = "only the tests of panics do so")]
+    pub fn open_this_program(&self, argument: &str) -> Lab {
         let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
-        command.args(["--exact", name, "--ignored", "--nocapture"]);
+        command.arg(argument);
         self.start(160, 45, &[], command)
     }
 
@@ -321,9 +322,9 @@ impl Bench {
         lab.said()
     }
 
-    /// An executable shell script beside the repository. Another process writes it: a child that
-    /// another test starts in that moment would have the file open for writing until it runs its
-    /// own program, and Linux runs no such file.
+    /// An executable shell script beside the repository. Another process writes it: if this process
+    /// did, a child that another test starts meanwhile would hold the file open for writing until
+    /// it runs its own program, and Linux runs no such file.
     pub fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         let write = "rm -f \"$0\" && printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";

@@ -131,9 +131,9 @@ impl Drop for Bench {
     }
 }
 
-/// An executable shell script. Another process writes it: a child that another thread starts in
-/// that moment would have the file open for writing until it runs its own program, and Linux runs
-/// no file that is open for writing.
+/// An executable shell script. Another process writes it: if this process did, a child that another
+/// thread starts meanwhile would hold the file open for writing until it runs its own program, and
+/// Linux runs no file that is open for writing.
 pub fn write_script(path: &Path, text: &str) {
     let write = "rm -f \"$0\" && printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
     let mut shell = Command::new("/bin/sh");
