@@ -180,8 +180,7 @@ fn an_unfinished_decision_that_came_with_a_folder_moves_no_head() {
         intent[key] = value;
         intent.to_string()
     };
-    let own_signature =
-        |intent: &str| String::from_utf8(signed(Purpose::Intent, intent)).unwrap();
+    let own_signature = |intent: &str| String::from_utf8(signed(Purpose::Intent, intent)).unwrap();
     let of_other = with("kernel", "../other/kernel.cu".into());
     let mut unsigned = written.clone();
     unsigned.as_object_mut().unwrap().remove("signature");

@@ -65,9 +65,7 @@ fn a_client_that_goes_away_without_reading_its_answers_ends_the_server() {
     let client = json!({
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" }
     });
-    let call = |id: u64, name: &str| {
-        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": {} } })
-    };
+    let call = |id: u64, name: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": {} } });
     for line in [
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client }),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),

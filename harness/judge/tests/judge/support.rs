@@ -16,7 +16,7 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-/// A process of `tests/children.rs`. On a GPU host, which did not build it, the program is beside
+/// A process of `tests/judge/children.rs`. On a GPU host, which did not build it, the program is beside
 /// the test.
 pub fn child(role: &str) -> Program {
     let built = Path::new(env!("CARGO_BIN_EXE_judge-children"));

@@ -1,5 +1,5 @@
-//! The processes that the tests of this crate start: the judge's compiler and worker, as `lab` is
-//! them for a user, and a judge that a test ends.
+//! The processes that the tests of this crate start: the judge's compiler and worker, which `lab`
+//! itself is for a user, and a judge that a test ends.
 //!
 //! ```text
 //! judge-children compiler | worker
@@ -13,9 +13,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        // The tests of tools put further arguments behind the role.
-        ["compiler", ..] => compiler::main(),
-        ["worker", ..] => worker::main(),
+        ["compiler"] => compiler::main(),
+        ["worker"] => worker::main(),
         ["judge", request] => match serde_json::from_str(request) {
             Ok(request) => {
                 let exit = judge::main(request, BufReader::new(std::io::stdin()));
