@@ -179,12 +179,12 @@ fn press(model: &mut Model, key: char) -> Vec<Effect> {
     take(model, Event::Input(UserInput::Key(key.event())))
 }
 
-/// What the screen does with an event.
+/// Handles an event as the screen does.
 fn take(model: &mut Model, event: Event) -> Vec<Effect> {
     lab_tui::update(model, event, Duration::ZERO).effects
 }
 
-/// Every tenth line is another than the base's.
+/// Every tenth line differs from the base's.
 fn source(request: SourceRequest) -> SourceView {
     let text = |changed: &str| {
         let line = |n: usize| {

@@ -1,5 +1,5 @@
-//! `cargo bench --bench history -- EXPERIMENTS COMMITS [DIR]`: how long it takes to look at a
-//! repository with a long history, in milliseconds: the first time, and again.
+//! `cargo bench --bench history -- EXPERIMENTS COMMITS [DIR]`: the milliseconds for reading a
+//! repository with a long history: the first time, and again.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -106,8 +106,7 @@ fn main() -> Result<()> {
     })
 }
 
-/// `G` in the view Git: pages are read and taken in until there are no older commits, or no more
-/// are held.
+/// `G` in the view Git: reads pages until there are no older commits, or the screen holds no more.
 fn to_the_end(project: &Project, history: Vec<Experiment>) -> Result<()> {
     let mut model = Model::new(Setup::of(project), Theme::plain(), TimeZone::UTC);
     model.panes.view = View::Git;
@@ -170,7 +169,7 @@ fn to_the_end(project: &Project, history: Vec<Experiment>) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of this process that are in memory (proc(5), statm).
+/// Resident bytes of this process (proc(5), statm).
 fn resident() -> usize {
     let pages = std::fs::read_to_string("/proc/self/statm").ok();
     let pages = pages.and_then(|text| text.split_whitespace().nth(1)?.parse::<usize>().ok());

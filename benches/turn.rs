@@ -1,7 +1,7 @@
-//! `cargo bench --bench turn -- EXPERIMENTS TURNS`: what one turn of a script or an agent costs
-//! with an external harness, `lab run` and then `lab keep` or `lab discard`, and `lab run --decide`
-//! alone, in a repository with a long history. Beside it `git commit` of the same file in the same
-//! history without the lab, and what the harness itself takes. Last a turn of `lab auto`, with its
+//! `cargo bench --bench turn -- EXPERIMENTS TURNS`: the cost of one turn of a script or an agent
+//! with an external harness: `lab run` and then `lab keep` or `lab discard`, and `lab run --decide`
+//! alone, in a repository with a long history. For comparison `git commit` of the same file in the
+//! same history without the lab, and the harness alone. At the end a turn of `lab auto`, with its
 //! command and its harness.
 #![allow(
     clippy::disallowed_macros,
@@ -18,17 +18,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// As in an ordinary history: one of so many turns keeps, the others discard.
+/// As in an ordinary history: one turn of this number keeps, the others discard.
 const KEPT: usize = 4;
 
-/// A harness that times the kernel in turns with the incumbent, so that the rule decides: one whose
-/// first line ends with `keep` is faster, any other is slower.
+/// A harness that times the kernel in turns with the incumbent, so that the rule decides. A kernel
+/// whose first line ends with `keep` is faster, any other is slower.
 const IN_TURNS: &str = "read -r line < kernel.cu\ncase $line in *keep) turns='0.0100 0.0090 0.0091 0.0101';; *) \
                         turns='0.0100 0.0110 0.0111 0.0101';; esac\necho 'device: Test GPU'\necho 'h0_max_diff: 1e-6 \
                         limit=1e-5'\nfor block in 1 2 3 4 5 6; do echo \"turns: $turns\"; done\necho 'correctness: \
                         pass'\necho 'throughput_sps: 1000 low=990 high=1010'\n";
 
-/// What the command of the loop does in a turn. One of [`KEPT`] turns is faster.
+/// The command of the loop. One of [`KEPT`] turns is faster.
 const EDIT: &str = "word=discard; [ $((LAB_TURN % 4)) != 0 ] || word=keep; { echo \"// turn $LAB_TURN of the loop: $word\"; tail -n \
                     +2 kernel.cu; echo \"const int turn_$LAB_TURN = $LAB_TURN;\"; } > new; cat new > kernel.cu; rm new";
 
@@ -60,9 +60,9 @@ fn main() -> Result<()> {
         bench.run("git", &["config", key, value], Path::new("repo"))?;
     }
     bench.lab(&["trust"])?;
-    // A real history was not written a moment ago: the disk must not be busy with it.
+    // A real history was not written just now: the disk must not be busy with it.
     bench.run("sync", &[], Path::new("."))?;
-    // The first run reads what later ones find in the page cache.
+    // The first run reads files that later ones find in the page cache.
     bench.turn(0, "keep")?;
     let (mut run, mut keep, mut discard, mut keep_turn, mut discard_turn) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -99,7 +99,7 @@ fn main() -> Result<()> {
         )?);
         harness.push(bench.run("sh", &["harness.sh"], Path::new("repo"))?);
     }
-    // The ends of the history are on disk: the loop starts where the incumbent is.
+    // The newest kernel of the history is on disk: the loop starts from the incumbent.
     bench.run("git", &["checkout", "-q", "kernel.cu"], Path::new("repo"))?;
     let by_loop = bench.loop_turn(turns)?;
     println!("{experiments} experiments, {turns} turns; milliseconds");
@@ -155,7 +155,7 @@ impl Bench<'_> {
         Ok(took)
     }
 
-    /// Lets a loop make so many turns. Returns the mean of a turn in milliseconds.
+    /// Lets a loop make this many turns. Returns the mean of a turn in milliseconds.
     fn loop_turn(&self, turns: usize) -> Result<f64> {
         let count = turns.to_string();
         let took = self.lab(&[
@@ -176,7 +176,7 @@ impl Bench<'_> {
         self.run(env!("CARGO_BIN_EXE_lab"), args, Path::new("repo"))
     }
 
-    /// Runs a command to its end, which must be a success. Returns the milliseconds that it took.
+    /// Runs a command, which must succeed. Returns its milliseconds.
     fn run(&self, program: &str, args: &[&str], folder: &Path) -> Result<f64> {
         let (took, code) = self.timed(program, args, folder)?;
         ensure!(code == Some(0), "{program} {args:?} ended with {code:?}");
@@ -193,7 +193,7 @@ impl Bench<'_> {
         command
     }
 
-    /// Runs a command to its end. Returns the milliseconds that it took, and its exit code.
+    /// Runs a command. Returns its milliseconds and its exit code.
     fn timed(&self, program: &str, args: &[&str], folder: &Path) -> Result<(f64, Option<i32>)> {
         let began = Instant::now();
         let output = self

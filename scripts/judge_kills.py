@@ -1,8 +1,8 @@
 """Kills inside a judge, for scripts/kill-points: the scenarios with the built-in harness on the cpu device.
 
 A judge, its compiler and its worker are started by lab from its own executable, so strace cannot be put around one of them.
-Here strace holds every process for a moment at each call that creates, writes, renames or removes (`delay_exit`), and tells
-of the call. The script reads that, counts the calls of one kind of process, and sends SIGKILL to that process at the count.
+Here strace holds every process for a moment at each call that creates, writes, renames or removes (`delay_exit`), and prints
+the call. The script reads the calls, counts those of one kind of process, and sends SIGKILL to that process at the count.
 So the process dies at the end of that call, or at the next one.
 """
 import os

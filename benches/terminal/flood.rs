@@ -1,5 +1,5 @@
-//! Keys while a harness prints more than anybody can read: how long each takes to a painted frame,
-//! and whether any is lost.
+//! Keys during a flood of output: the time from each key to a painted frame, and whether a key is
+//! lost.
 
 use super::grounds::Ground;
 use super::pty::{self, Terminal};
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Lines a second.
 const FLOOD: usize = 50_000;
 
-/// A 99th percentile wants many.
+/// A 99th percentile needs many samples.
 const FLOODED_KEYS: usize = 400;
 
 pub fn flood() -> Result<(), String> {
@@ -90,9 +90,8 @@ pub fn flood() -> Result<(), String> {
     Ok(())
 }
 
-/// Keys that come all at once: how many of how many arrived. They fill a line, and what takes all
-/// but the first five away again follows on their heels; then one is typed and taken away many
-/// times over.
+/// Keys that are sent at once: how many of how many arrived. They fill a line; keys that delete all
+/// but the first five follow at once; then one letter is typed and deleted many times over.
 fn burst(terminal: &mut Terminal) -> (usize, usize) {
     const LETTERS: usize = 450;
     terminal.press("\u{15}");
@@ -122,7 +121,7 @@ fn burst(terminal: &mut Terminal) -> (usize, usize) {
     )
 }
 
-/// Between 5 and 60 ms, as if at random: no key shall come at the same point of every frame.
+/// Between 5 and 60 ms, pseudo-random: the keys must not come at the same point of every frame.
 struct Pauses(u64);
 
 impl Pauses {

@@ -1,4 +1,4 @@
-//! The repositories that are measured on, made once and kept in `target/tmp/terminal`, and the
+//! The repositories for the measurements, made once and kept in `target/tmp/terminal`, and the
 //! harness that runs in them, which is this program again.
 
 use lab_store::signature::{self, Purpose};
@@ -14,7 +14,7 @@ pub const LAB: &str = env!("CARGO_BIN_EXE_lab");
 const LAB_TOML: &str =
     "harness = \"../harness --harness\"\ntime_limit_s = 600\noutput_limit_mib = 2000\n";
 
-/// The key that signs the records of every ground.
+/// The key that signs the records of all these repositories.
 fn key_file() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("terminal/key")
 }
@@ -34,7 +34,7 @@ impl Ground {
         self.folder.join("repo")
     }
 
-    /// The command that lab.toml names by another way.
+    /// The command in lab.toml, a link to this program.
     pub fn harness(&self) -> PathBuf {
         self.folder.join("harness")
     }
@@ -57,8 +57,8 @@ impl Ground {
             ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"]
                 .map(|name| (name.to_owned(), home.clone())),
         );
-        // bacon asks cargo where the package is, and a cargo that rustup chose lies beside the home
-        // it was installed in.
+        // bacon asks cargo for the package's folder, and a cargo that rustup chose is beside the
+        // home in which it was installed.
         let rustup = std::env::var_os("RUSTUP_HOME").map(PathBuf::from);
         let rustup = rustup.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".rustup")));
         vars.extend(rustup.map(|folder| {
@@ -70,7 +70,7 @@ impl Ground {
         vars
     }
 
-    /// The ground of this name, made by `fill` where it is not there yet.
+    /// The repository of this name, made by `fill` if it does not exist yet.
     fn named(name: &str, fill: impl FnOnce(&Ground)) -> Ground {
         let ground = Ground {
             folder: Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -93,7 +93,7 @@ impl Ground {
             fs::write(is_whole, "").expect("a mark");
         }
         ground.link_harness();
-        // A measurement that was ended may have left its own.
+        // An interrupted measurement may have left its own.
         ground.git(&["checkout", "-q", "kernel.cu"]);
         ground
     }
@@ -126,7 +126,7 @@ impl Ground {
         })
     }
 
-    /// So many commits, one after the other.
+    /// This many commits, one after the other.
     pub fn commits(count: usize) -> Ground {
         Ground::named(&format!("commits-{count}"), |ground| {
             ground.import(|out| {
@@ -150,8 +150,8 @@ impl Ground {
         })
     }
 
-    /// So many experiments with their commits, records and rows, every third of them kept; the last
-    /// run's log has so many bytes.
+    /// This many experiments with their commits, records and rows, every third of them kept; the
+    /// last run's log has this many bytes.
     pub fn history(experiments: usize, log_bytes: usize) -> Ground {
         Ground::named(&format!("history-{experiments}-{log_bytes}"), |ground| {
             ground.import(|out| {
@@ -176,7 +176,7 @@ impl Ground {
             ground.git(&["pack-refs", "--all"]);
             ground.git(&["reset", "-q", "--hard"]);
             ground.lab(&["trust"]);
-            // One real experiment shows what a record looks like.
+            // One real experiment provides the record to copy.
             ground.write("kernel.cu", "speed 2000\n");
             ground.lab(&["run"]);
             ground.lab(&["keep", "-m", "the newest of all"]);
@@ -185,7 +185,7 @@ impl Ground {
         })
     }
 
-    /// The first run becomes the last of so many, each with a record and a row.
+    /// The first run becomes the last of this many, each with a record and a row.
     fn multiply(&self, experiments: usize) {
         let runs = self.repo().join(".lab/runs");
         fs::rename(runs.join("1"), runs.join(experiments.to_string())).expect("a folder to rename");
@@ -336,7 +336,7 @@ fn speed(run: usize) -> f64 {
     1000.0 + run as f64
 }
 
-/// As a harness: what kernel.cu's first line says.
+/// The harness: does what kernel.cu's first line says.
 pub fn harness() -> std::io::Result<()> {
     let text = fs::read_to_string("kernel.cu")?;
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -368,7 +368,7 @@ pub fn harness() -> std::io::Result<()> {
     out.flush()
 }
 
-/// So many lines a second, evenly, for so long.
+/// This many lines a second, evenly, for this long.
 fn flood(out: &mut impl Write, rate: f64, time: Duration) -> std::io::Result<()> {
     let began = Instant::now();
     let mut printed = 0u64;
@@ -384,7 +384,7 @@ fn flood(out: &mut impl Write, rate: f64, time: Duration) -> std::io::Result<()>
     Ok(())
 }
 
-/// So many bytes, as fast as they go.
+/// This many bytes, as fast as possible.
 fn print(out: &mut impl Write, bytes: usize) -> std::io::Result<()> {
     const LINE: usize = 100;
     (0..bytes / LINE).try_for_each(|n| line(out, n as u64))?;

@@ -1,11 +1,10 @@
-//! The screen's figures, taken from outside: `lab` in a pseudo terminal of 200×60, and beside it,
-//! on the same machine and in the same repositories, the programs that people compare it with,
-//! where they are installed (tig, gitui, lazygit; bacon for a command and what it prints; lnav and
-//! less for a log).
+//! Measures the screen from outside: `lab` in a pseudo terminal of 200×60 and, on the same machine
+//! and in the same repositories, the installed ones of the programs that people compare it with
+//! (tig, gitui, lazygit; bacon for a command and its output; lnav and less for a log).
 //!
 //! `cargo bench --bench terminal` measures everything, `cargo bench --bench terminal -- flood` one
-//! scenario. What the figures were is in benchmarks/README.md. Nothing here is a test: a slow
-//! machine is no failure.
+//! scenario. benchmarks/README.md has the figures. This is not a test: a slow machine is not a
+//! failure.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -25,23 +24,23 @@ use std::time::{Duration, Instant};
 const EXPERIMENTS: usize = 10_000;
 const LOG_BYTES: usize = 1_000_000_000;
 const COMMITS: usize = 1_000_000;
-/// So far down the graph somebody scrolls.
+/// The row of the graph to which the benchmark scrolls.
 const DEPTH: usize = 100_000;
 
 /// Starts of each program; the medians count.
 const STARTS: usize = 7;
 const KEYS: usize = 100;
 const IDLE: Duration = Duration::from_secs(10);
-/// Then a program has drawn what it has to draw.
+/// The time after which a program has drawn everything.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// Measures and tells; the error says what was waited for in vain.
+/// Measures and prints. The error names the event that did not come.
 type Scenario = fn() -> Result<(), String>;
 
-/// Down and up, for who knows no `j` and `k`.
+/// Down and up, for programs without `j` and `k`.
 const ARROWS: [&str; 2] = ["\x1b[B", "\x1b[A"];
 
-/// What gitui writes down when it is left on its second tab.
+/// The file that gitui writes when it is left on its second tab.
 const GITUI: &str = "(tab: 1, diff: (ignore_whitespace: false, context: 3, interhunk_lines: 0), \
                      status_show_untracked: None, commit_msgs: [])";
 
@@ -60,24 +59,24 @@ fn main() -> std::io::Result<()> {
     let asked: Vec<&String> = args.iter().filter(|arg| !arg.starts_with("--")).collect();
     for (name, measure) in scenarios {
         if asked.is_empty() || asked.iter().any(|arg| *arg == name) {
-            // What went wrong in one scenario says nothing of the next.
+            // A failure of one scenario does not affect the next.
             measure().unwrap_or_else(|why| println!("\n{name}: {why}"));
         }
     }
     Ok(())
 }
 
-/// One program on one ground.
+/// One program in one repository.
 struct Contender {
     name: &'static str,
     command: Vec<String>,
-    /// On the screen once it shows what it was opened for.
+    /// A text that is on the screen once the program shows its data.
     shown: String,
-    /// Brings it where its keys for down and up move something.
+    /// Keys that bring the program to a list in which down and up move.
     prepare: &'static str,
     keys: [&'static str; 2],
     quit: &'static str,
-    /// A file in the repository that it reads when it starts, and what it shall say.
+    /// A file in the repository that the program reads when it starts, and its content.
     remembers: Option<(&'static str, &'static str)>,
 }
 
@@ -109,8 +108,7 @@ impl Contender {
         })
     }
 
-    /// With the view Git open. Which view that was is remembered, and the next one shall open on
-    /// the bench.
+    /// With the view Git open. `lab` remembers the view, and the next start must open on the bench.
     fn lab_git(shown: &str) -> Option<Self> {
         let lab = Contender::new("lab", &[], shown)?;
         Some(Contender {
@@ -121,11 +119,11 @@ impl Contender {
         })
     }
 
-    /// Runs the harness and shows what that printed; its keys show its help and take it away.
+    /// Runs the harness and shows its output; its keys open its help and close it.
     fn bacon(ground: &Ground, shown: &str) -> Option<Self> {
         let (harness, repo) = (ground.harness(), ground.repo());
-        // With no file of its own in the repository; a folder above that is a package would be
-        // where it runs.
+        // Without a file of its own in the repository. It would run in a folder above that is a
+        // package.
         let job = format!(
             "[jobs.judge]\ncommand = [{harness:?}, \"--harness\"]\nworkdir = {repo:?}\nneed_stdout = true\n\
              default_watch = false\n"
@@ -137,7 +135,7 @@ impl Contender {
         })
     }
 
-    /// On its log: it opens on the tab where it was left.
+    /// On its log: it opens on the tab on which it was left.
     fn gitui(shown: &str) -> Option<Self> {
         Contender::new("gitui", &[], shown).map(|gitui| Contender {
             remembers: Some((".git/gitui", GITUI)),
@@ -240,7 +238,7 @@ fn graph(ground: &Ground) -> Result<(), String> {
         known = read(terminal.screen()).unwrap_or(known);
     }
     let memory = proc::memory(terminal.pid());
-    // The view is remembered: the next one shall open on the bench.
+    // `lab` remembers the view: the next start must open on the bench.
     terminal.press("1");
     terminal.settle(QUIET);
     terminal.end("q");
@@ -268,7 +266,7 @@ fn compare<const N: usize>(title: &str, ground: &Ground, contenders: [Option<Con
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for contender in contenders.into_iter().flatten() {
-        // If a peer shows something else, the others are measured all the same.
+        // If one program shows something else, the others are still measured.
         match row(&contender, ground) {
             Ok(row) => println!("{row}"),
             Err(why) => {
@@ -326,7 +324,7 @@ fn row(contender: &Contender, ground: &Ground) -> Result<String, String> {
     ))
 }
 
-/// Percent of one processor while nobody does anything.
+/// Percent of one processor while idle.
 fn idle(terminal: &mut Terminal) -> f64 {
     let before = proc::cpu(terminal.pid());
     terminal.watch(IDLE);
@@ -334,7 +332,7 @@ fn idle(terminal: &mut Terminal) -> f64 {
     100.0 * spent.as_secs_f64() / IDLE.as_secs_f64()
 }
 
-/// A run that prints as much as the log holds, while the screen looks on.
+/// A run that prints as much as the log holds, while the screen is open.
 fn long_run(ground: &Ground) -> Result<(), String> {
     let mut terminal = Contender::lab("").ok_or("lab is not here")?.open(ground);
     terminal.see("the newest of all")?;
@@ -356,7 +354,7 @@ fn long_run(ground: &Ground) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs that a measurement made: the next one shall find the ground as it was.
+/// Removes the runs of a measurement, so that the next one finds the repository unchanged.
 fn forget_runs_after(ground: &Ground, last: usize) {
     for entry in std::fs::read_dir(ground.repo().join(".lab/runs"))
         .into_iter()
@@ -373,7 +371,7 @@ fn forget_runs_after(ground: &Ground, last: usize) {
     }
 }
 
-/// What the clock of a run that goes on writes.
+/// The bytes for the clock of a run in progress.
 fn clock() -> Result<(), String> {
     let ground = Ground::small();
     let mut terminal = Contender::lab("").ok_or("lab is not here")?.open(&ground);

@@ -1,4 +1,4 @@
-//! What a process costs, as Linux counts it.
+//! The resources of a process, as Linux counts them.
 
 use std::fs;
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 /// Memory of one process, in MB (10⁶ bytes).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
-    /// What it has in memory now.
+    /// Its present memory.
     pub resident: f64,
-    /// The most it ever had.
+    /// Its highest memory.
     pub peak: f64,
-    /// Its share where pages are shared, it and all its descendants together.
+    /// Its proportional share of memory, together with all its descendants.
     pub share_with_children: f64,
 }
 
@@ -76,7 +76,7 @@ fn family(pid: u32) -> Vec<u32> {
 
 fn parent(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold anything, so what follows its closing bracket counts.
+    // The name may hold any character, so the fields after its closing bracket count.
     stat.rsplit(')')
         .next()?
         .split_whitespace()

@@ -1,5 +1,5 @@
-//! A program in a pseudo terminal, looked at from outside: which bytes came when, and what they
-//! make of the screen.
+//! A program in a pseudo terminal, seen from outside: its bytes with their times, and the screen
+//! that results.
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::io::{Read, Write};
@@ -8,14 +8,14 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// What a person with a wide terminal has.
+/// The size of a wide terminal.
 pub const COLUMNS: u16 = 200;
 pub const ROWS: u16 = 60;
 
-/// Nothing that is measured takes nearly this long.
+/// No measurement takes nearly this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Between a program's synchronized updates (DEC private mode 2026) lies one frame.
+/// A frame is between a program's synchronized updates (DEC private mode 2026).
 const FRAME_BEGINS: &[u8] = b"\x1b[?2026h";
 const FRAME_ENDS: &[u8] = b"\x1b[?2026l";
 
@@ -28,7 +28,7 @@ pub struct Terminal {
     started: Instant,
     /// Since the start.
     pub first_bytes: Option<Duration>,
-    /// The end of the first synchronized update, of a program that makes them.
+    /// The end of the first synchronized update, if the program makes them.
     pub first_frame: Option<Duration>,
     /// When the last bytes came.
     last: Instant,
@@ -97,7 +97,7 @@ impl Terminal {
         self.child.process_id().expect("it was started")
     }
 
-    /// Where nobody is there to hear it any more, the next wait says so.
+    /// If the program has ended, the next wait reports it.
     pub fn press(&mut self, keys: &str) {
         let _ = self
             .writer
@@ -109,7 +109,8 @@ impl Terminal {
         self.parser.screen()
     }
 
-    /// Takes in what comes next, if it comes by then. An error is a program that ended.
+    /// Reads the next output, if it comes before the deadline. Returns an error if the program
+    /// ended.
     fn take(&mut self, deadline: Instant) -> Result<bool, String> {
         let rest = deadline.saturating_duration_since(Instant::now());
         match self.chunks.recv_timeout(rest) {
@@ -129,7 +130,7 @@ impl Terminal {
         }
     }
 
-    /// What a terminal answers where a program waits for it: who it is, and where its cursor is.
+    /// The answers of a terminal to queries: its kind, and the position of its cursor.
     fn answer(&mut self, bytes: &[u8]) {
         let asks = |what: &[u8]| bytes.windows(what.len()).any(|w| w == what);
         if asks(b"\x1b[c") || asks(b"\x1b[0c") {
@@ -140,7 +141,7 @@ impl Terminal {
         }
     }
 
-    /// What became of a wait, and what was on the screen at its end.
+    /// The result of a wait, and the screen at its end.
     fn in_vain(&self, what: &str) -> String {
         let rows = self
             .screen()
@@ -150,7 +151,8 @@ impl Terminal {
         format!("{what}; on the screen:\n{}", rows.join("\n"))
     }
 
-    /// Waits until the screen is as wanted; the time from the start to the bytes that made it so.
+    /// Waits until the condition holds for the screen. Returns the time from the start to the bytes
+    /// that made it hold.
     pub fn wait(
         &mut self,
         what: &str,
@@ -169,24 +171,24 @@ impl Terminal {
         self.wait(text, |screen| screen.contents().contains(text))
     }
 
-    /// Waits until nothing has come for so long.
+    /// Waits until no output has come for this long.
     pub fn settle(&mut self, quiet: Duration) {
         while self.take(Instant::now() + quiet) == Ok(true) {}
     }
 
-    /// Looks on for so long.
+    /// Reads output for this long.
     pub fn watch(&mut self, time: Duration) {
         let deadline = Instant::now() + time;
         while self.take(deadline) == Ok(true) {}
     }
 
-    /// Types, and waits until the screen shows it; the time between.
+    /// Types, and waits until the screen shows the result. Returns the time between.
     pub fn echo(
         &mut self,
         keys: &str,
         is_so: impl Fn(&vt100::Screen) -> bool,
     ) -> Result<Duration, String> {
-        // What came before belongs to nobody's key.
+        // Output from before belongs to no key.
         while self.take(Instant::now())? {}
         let typed = Instant::now();
         self.press(keys);
@@ -201,12 +203,12 @@ impl Terminal {
         }
     }
 
-    /// The sizes, in bytes, of the frames since the last time this was asked.
+    /// The sizes, in bytes, of the frames since the last call.
     pub fn frames(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.frames.sizes)
     }
 
-    /// Ends it as by `q`, or by force where that does nothing.
+    /// Ends the program by `q`, or by a signal if that does not help.
     pub fn end(mut self, quit: &str) {
         self.press(quit);
         let deadline = Instant::now() + Duration::from_secs(2);
@@ -259,7 +261,7 @@ impl Frames {
                 None => Some(mark.to_vec()),
             };
         }
-        // Of what belongs to no frame only what could be half a mark is kept.
+        // Of the bytes outside frames, keeps only those that could be half a mark.
         if self.open.is_none() {
             let over = self.rest.len().saturating_sub(FRAME_BEGINS.len());
             self.rest.drain(..over);

@@ -1,6 +1,5 @@
 //! Makes a repository with a long history: commits with branches and merges, then experiments on
-//! top of them, with their rows, records, notes and `refs/lab/discarded/…` as the lab itself would
-//! have left them.
+//! top of them, with their rows, records, notes and `refs/lab/discarded/…`, as the lab writes them.
 
 use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
@@ -16,17 +15,17 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// One in so many experiments is kept; the others are discarded.
+/// One in this many experiments is kept; the others are discarded.
 const KEPT: usize = 4;
 
-/// So many commits of a plain history lie between two branches that are merged.
+/// The number of commits of a plain history between two merges.
 const BRANCHES: usize = 20;
 
 /// When the first commit was made, in seconds since 1970.
 const BEGAN: usize = 1_500_000_000;
 
-/// `commits` plain commits on branch main, then `experiments` on top. `folder` is made, and must
-/// not be there.
+/// `commits` plain commits on branch main, then `experiments` on top. Makes `folder`, which must
+/// not exist.
 pub fn make(folder: &Path, experiments: usize, commits: usize) -> Result<()> {
     fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let git = |args: &[&str]| -> Result<()> {
@@ -68,7 +67,7 @@ pub fn make(folder: &Path, experiments: usize, commits: usize) -> Result<()> {
     git(&["reset", "-q", "--hard"])?;
     write_records(folder, &commits_by_mark(&marks)?)?;
     fs::remove_file(&marks)?;
-    // The lab that decided so much has an index of it.
+    // A lab with this history has an index of it.
     RunIndex::open(&Project::open(folder, None)?);
     Ok(())
 }
@@ -85,7 +84,7 @@ fn mark(experiment: usize) -> usize {
 
 const PLAIN: usize = 100_000_000;
 
-/// The last kept one is what HEAD holds.
+/// HEAD holds the last kept one.
 fn is_kept(experiment: usize) -> bool {
     experiment.is_multiple_of(KEPT)
 }
@@ -102,7 +101,7 @@ fn description(experiment: usize) -> String {
     )
 }
 
-/// What `git fast-import` reads.
+/// The input of `git fast-import`.
 struct Stream<W> {
     out: W,
     time: usize,
@@ -222,7 +221,7 @@ fn commits_by_mark(marks: &Path) -> Result<Vec<String>> {
 fn write_records(folder: &Path, commits: &[String]) -> Result<()> {
     let mut rows = BufWriter::new(fs::File::create(folder.join("results.tsv"))?);
     writeln!(rows, "{}", ledger::COLUMNS.join("\t"))?;
-    // As long as those of wavegru are.
+    // As long as the descriptions of wavegru.
     let series: Vec<String> = (0..64).map(|at| format!("{}e-7", at + 1)).collect();
     let series = series.join(",");
     let runs = folder.join(".lab/runs");

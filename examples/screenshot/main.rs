@@ -1,17 +1,14 @@
 //! Pictures of the running program: starts it in a pseudo terminal, does what a scene says, and
 //! writes what is on the screen as SVG. `scripts/pictures` is how it is used.
 //!
-//! `screenshot SCENE OUT PROGRAM [ARGUMENT…]`; the program runs in the current folder. Of a scene
-//! each line is one of
+//! `screenshot SCENE OUT PROGRAM [ARGUMENT…]`; the program runs in the current folder. Each line of
+//! a scene is one of
 //! ```text
 //! size 160 45        columns and rows; the first line
 //! see TEXT           wait until this is on the screen
-//! press KEYS         \e is Escape, \r Enter, \t Tab
-//! type TEXT          letter by letter, as a person does
-//! rest SECONDS       look on
-//! copy FROM TO       put a file in another's place, as an editor saves
+//! press KEYS
+//! rest SECONDS       wait
 //! picture NAME       write OUT/NAME.svg
-//! record NAME        from here on; at the end OUT/NAME.cast and OUT/NAME.svg
 //! ```
 #![allow(
     clippy::disallowed_macros,
@@ -19,7 +16,6 @@
     reason = "a developer reads its output"
 )]
 
-mod cast;
 mod svg;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -32,10 +28,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// When nothing has come for so long a picture can be taken; a clock may tick on and on.
+/// A picture is taken after this time without output, or after RESTLESS while a clock ticks.
 const QUIET: Duration = Duration::from_millis(250);
 const RESTLESS: Duration = Duration::from_secs(2);
-const LETTER: Duration = Duration::from_millis(70);
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -77,13 +72,6 @@ struct Stage {
     chunks: Receiver<Vec<u8>>,
     parser: vt100::Parser,
     out: PathBuf,
-    recording: Option<Recording>,
-}
-
-struct Recording {
-    name: String,
-    began: Instant,
-    chunks: Vec<(f64, Vec<u8>)>,
 }
 
 impl Stage {
@@ -122,7 +110,6 @@ impl Stage {
             chunks,
             parser,
             out,
-            recording: None,
         })
     }
 
@@ -130,39 +117,13 @@ impl Stage {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {
             "see" => self.see(rest),
-            "press" => self.press(
-                &rest
-                    .replace("\\e", "\u{1b}")
-                    .replace("\\r", "\r")
-                    .replace("\\t", "\t"),
-            ),
-            "type" => rest.chars().try_for_each(|letter| {
-                self.press(&letter.to_string())?;
-                self.watch(LETTER);
-                Ok(())
-            }),
+            "press" => self.press(rest),
             "rest" => {
                 self.watch(Duration::from_secs_f64(rest.parse()?));
                 Ok(())
             }
-            "copy" => {
-                let (from, to) = rest.split_once(' ').context("copy FROM TO")?;
-                fs::copy(from, to)?;
-                Ok(())
-            }
             "picture" => self.picture(rest),
-            "record" => {
-                self.settle();
-                let began = Instant::now();
-                let whole = self.parser.screen().state_formatted().into();
-                self.recording = Some(Recording {
-                    name: rest.to_owned(),
-                    began,
-                    chunks: vec![(0.0, whole)],
-                });
-                Ok(())
-            }
-            _ => bail!("'{word}' is nothing that a scene knows"),
+            _ => bail!("'{word}' is not a word of a scene"),
         }
     }
 
@@ -171,7 +132,7 @@ impl Stage {
         Ok(self.writer.flush()?)
     }
 
-    /// Takes in what comes next, if it comes by then.
+    /// Reads the next output. Returns false if none comes before the deadline.
     fn take(&mut self, deadline: Instant) -> bool {
         let Ok(bytes) = self
             .chunks
@@ -180,11 +141,6 @@ impl Stage {
             return false;
         };
         self.parser.process(&bytes);
-        if let Some(recording) = &mut self.recording {
-            recording
-                .chunks
-                .push((recording.began.elapsed().as_secs_f64(), bytes));
-        }
         true
     }
 
@@ -203,7 +159,7 @@ impl Stage {
         while !self.parser.screen().contents().contains(text) {
             ensure!(
                 self.take(deadline),
-                "it did not come; on the screen:\n{}",
+                "it did not appear; the screen shows:\n{}",
                 self.parser.screen().contents()
             );
         }
@@ -223,18 +179,6 @@ impl Stage {
     }
 
     fn close(mut self) -> Result<()> {
-        let (rows, columns) = svg::size(self.parser.screen());
-        if let Some(recording) = self.recording.take() {
-            let name = &recording.name;
-            self.write(
-                &format!("{name}.cast"),
-                &cast::cast(&recording.chunks, columns, rows),
-            )?;
-            self.write(
-                &format!("{name}.svg"),
-                &cast::moving(&recording.chunks, columns, rows),
-            )?;
-        }
         self.press("q")?;
         self.watch(Duration::from_secs(1));
         let _ = self.child.kill();

@@ -1,6 +1,6 @@
-//! A terminal's screen as SVG. What must join (lines, blocks, braille) is drawn, so that it joins
-//! whatever font the reader has; letters are text in the system's monospace font, each run as wide
-//! as its cells.
+//! A terminal's screen as SVG. Lines, blocks and braille are drawn as shapes, so that they join with
+//! any font of the reader; letters are text in the system's monospace font, each run as wide as its
+//! cells.
 
 use std::fmt::Write;
 use vt100::{Cell, Color, Screen};
@@ -16,14 +16,14 @@ const MARGIN: f32 = 12.0;
 const GROUND: &str = "#16181d";
 const TEXT: &str = "#d4d7dd";
 
-/// The 16 colours of a terminal that has no opinion.
+/// The 16 colours of the terminal in the pictures.
 const PALETTE: [&str; 16] = [
     "#23262d", "#e06c75", "#7fc77f", "#d8a657", "#6fa8dc", "#c58fd6", "#5fb8b8", "#d4d7dd",
     "#6b717d", "#f08790", "#9ade9a", "#f0c674", "#8fc1f0", "#dcaaf0", "#7fd6d6", "#ffffff",
 ];
 
 /// Rows and columns.
-pub fn size(screen: &Screen) -> (u16, u16) {
+fn size(screen: &Screen) -> (u16, u16) {
     let (rows, columns) = screen.size();
     (rows.get(), columns.get())
 }
@@ -44,7 +44,7 @@ pub fn picture(screen: &Screen) -> String {
     out
 }
 
-pub fn head(columns: u16, rows: u16) -> String {
+fn head(columns: u16, rows: u16) -> String {
     let width = f32::from(columns) * WIDTH + 2.0 * MARGIN;
     let height = f32::from(rows) * HEIGHT + 2.0 * MARGIN;
     format!(
@@ -55,13 +55,11 @@ pub fn head(columns: u16, rows: u16) -> String {
 }
 
 /// Where a row begins.
-pub fn top(row: u16) -> f32 {
+fn top(row: u16) -> f32 {
     MARGIN + f32::from(row) * HEIGHT
 }
 
-pub const LEFT: f32 = MARGIN;
-
-/// How a cell looks, apart from what is in it.
+/// How a cell looks, apart from its text.
 #[derive(Clone, PartialEq)]
 struct Style {
     ink: String,
@@ -93,7 +91,7 @@ impl Style {
     }
 }
 
-/// `None` is the terminal's own.
+/// `None` for the terminal's own colour.
 fn color(color: Color) -> Option<String> {
     match color {
         Color::Default => None,
@@ -115,7 +113,7 @@ fn color(color: Color) -> Option<String> {
 }
 
 /// One row, with its upper left corner at the origin.
-pub fn line(screen: &Screen, row: u16) -> String {
+fn line(screen: &Screen, row: u16) -> String {
     let mut out = String::new();
     let mut column = 0;
     let columns = size(screen).1;
@@ -156,7 +154,7 @@ fn paint(out: &mut String, style: &Style, begin: u16, end: u16, pieces: &[(u16, 
         } else if letter.is_ascii() {
             word.push_str(if text.is_empty() { " " } else { text });
         } else {
-            // A font may lack it, and what takes its place may be of another width.
+            // A font may lack the letter, and its substitute may have another width.
             flush(&mut drawn, &mut word, style, from, *column);
             word.push_str(text);
             flush(&mut drawn, &mut word, style, *column, column + wide);
@@ -175,7 +173,7 @@ fn paint(out: &mut String, style: &Style, begin: u16, end: u16, pieces: &[(u16, 
     out.push_str(&drawn);
 }
 
-/// Writes the letters that are waiting, which fill the cells from `from` on.
+/// Writes the waiting letters, which fill the cells from `from` on.
 fn flush(out: &mut String, word: &mut String, style: &Style, from: u16, to: u16) {
     let trimmed = word.trim_end();
     let cells = if trimmed.is_ascii() {
@@ -209,7 +207,8 @@ fn flush(out: &mut String, word: &mut String, style: &Style, from: u16, to: u16)
     word.clear();
 }
 
-/// Draws a letter that is a shape, into the path of a run; false where it is a letter.
+/// Adds a character that is drawn as a shape to the path of a run. Returns false for any other
+/// character.
 fn shape(path: &mut String, x: f32, letter: char) -> bool {
     match letter {
         '\u{2800}'..='\u{28ff}' => braille(path, x, letter as u32 - 0x2800),

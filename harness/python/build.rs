@@ -15,7 +15,7 @@ fn main() -> io::Result<()> {
     let mut text = String::from("&[\n");
     for file in &files {
         let name = file.strip_prefix(&root).unwrap_or(file);
-        // The text names no folder of this machine, so it is the same wherever the crate lies.
+        // The text names no folder of this machine, so it is the same wherever the crate is.
         let line = format!(
             "    ({:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?}))),",
             name.display().to_string(),

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// A module's path below the crate's root, which is the empty one.
+/// A module's path below the crate's root. The root's path is empty.
 type Module = Vec<String>;
 
 #[derive(Default)]
 pub struct Graph {
     /// The file of each module, below `src`.
     files: BTreeMap<Module, String>,
-    /// What each module uses, itself left out.
+    /// The modules that each module uses, without itself.
     uses: BTreeMap<Module, BTreeSet<Module>>,
 }
 
@@ -86,15 +86,15 @@ impl Graph {
         self.files.len()
     }
 
-    /// The module that holds what `path`, named in `module`, leads to.
+    /// The module with the item that `path`, named in `module`, leads to.
     fn resolve(&self, module: &Module, path: &[String]) -> Option<Module> {
         let mut base = module.clone();
         let mut rest = path;
         while let Some((first, further)) = rest.split_first() {
             match first.as_str() {
                 "crate" => base.clear(),
-                // In an inline module `super` is the file itself: then one step too many is taken,
-                // which a root stops.
+                // In an inline module, `super` is the file itself. The path then goes one step too
+                // far up, which the root stops.
                 "super" => drop(base.pop()),
                 "self" => {}
                 _ => break,
@@ -125,7 +125,7 @@ pub fn walk(folder: &Path, each: &mut impl FnMut(&Path)) {
     }
 }
 
-/// Each breach of the two rules, in a line.
+/// Each violation of the two rules, one line each.
 pub fn circles(graph: &Graph) -> Vec<String> {
     let mut found = Vec::new();
     for (module, used) in &graph.uses {
@@ -145,9 +145,10 @@ pub fn circles(graph: &Graph) -> Vec<String> {
     found
 }
 
-/// A circle among the children of one module, if there is one: each step with a file that takes it.
+/// A cycle among the children of one module, if there is one: each step with a file that has the
+/// import.
 fn circle_below(graph: &Graph, parent: &Module) -> Option<String> {
-    // What a child uses, and the file that does.
+    // The siblings that a child uses, and the file with the import.
     let mut edges: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
     let child = |module: &'_ Module| {
         (module.starts_with(parent) && module.len() > parent.len()).then_some(parent.len())

@@ -10,7 +10,7 @@ pub type ImportPath = Vec<String>;
 #[derive(Default)]
 pub struct Imports {
     pub paths: Vec<ImportPath>,
-    /// Names of modules that are declared behind `#[cfg(test)]` and lie in files of their own.
+    /// Names of modules that are declared behind `#[cfg(test)]` and have files of their own.
     pub test_modules: Vec<String>,
     /// Files that such declarations name by `#[path = "…"]`, relative to this file's folder.
     pub test_files: Vec<String>,

@@ -1,4 +1,4 @@
-//! Keeps the structure that ARCHITECTURE.md describes: which crate may use which, and no circle of
+//! Keeps the structure that ARCHITECTURE.md describes: which crate may use which, and no cycle of
 //! imports between the modules of a crate.
 //!
 //! Two rules hold for the modules of each crate:
@@ -6,8 +6,8 @@
 //!   counts for that child.
 //! - A module uses the items of an ancestor only if that ancestor is its parent.
 //!
-//! So a circle is never larger than one file and its own direct children. Code behind
-//! `#[cfg(test)]` is left out.
+//! So a cycle is never larger than one file and its own direct children. Code behind `#[cfg(test)]`
+//! is left out.
 #![allow(clippy::unwrap_used)]
 
 mod graph;
@@ -132,8 +132,8 @@ fn no_modules_import_each_other_in_a_circle() {
     );
 }
 
-/// Locks, replacing a file in one step, process groups and what ends with what have one helper
-/// each, in lab-system.
+/// Locks, replacing a file in one step, process groups and lifetimes have one helper each, in
+/// lab-system.
 #[test]
 fn locks_files_and_process_groups_are_handled_in_one_crate() {
     let only_there = [
@@ -158,7 +158,7 @@ fn locks_files_and_process_groups_are_handled_in_one_crate() {
 }
 
 /// Text reaches a terminal through `lab_protocol::console`, which cleans it, or through the
-/// screen's terminal. Clippy's lists (clippy.toml) see more; this also sees a list that was
+/// screen's terminal. Clippy's lists (clippy.toml) find more; this test also finds a list that was
 /// switched off.
 #[test]
 fn only_the_console_and_the_terminal_open_stdout_and_stderr() {
@@ -219,7 +219,7 @@ fn only_the_console_and_the_terminal_open_stdout_and_stderr() {
     assert_eq!(found, wanted, "the files that may print");
 }
 
-/// The rules find what they are for.
+/// The rules find violations in examples.
 #[test]
 fn circles_are_found() {
     let tree = tempfile::tempdir().unwrap();

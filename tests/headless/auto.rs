@@ -50,7 +50,7 @@ fn the_rule_keeps_discards_and_leaves() {
         .says("left undecided: these are the incumbent's own bytes");
 }
 
-/// A harness that prints turns, and a word of its own that does not count.
+/// A harness that prints turns, and a `speed:` line that does not count beside them.
 fn prints_turns(lab: &Lab, blocks: usize, slower: f64) {
     let block = format!(
         "turns: 0.0100 {0} {1} 0.0101",
@@ -89,7 +89,7 @@ fn turns_of_a_harness_are_judged_and_too_few_leave_the_run_undecided() {
     lab.lab("keep -m unclear").is(0);
 }
 
-/// Lines of three workloads, of which the second is slower.
+/// Lines of three workloads; the second one is slower.
 fn mixed(lab: &Lab, speed: &str) {
     let row = |n: u32, ratio: f64, speed: &str| {
         let (low, high) = (ratio - 0.01, ratio + 0.01);
@@ -109,7 +109,7 @@ fn a_mixed_result_is_left_to_a_person_and_names_the_worst_workload() {
     let lab = Lab::new();
     lab.write("kernel.cu", "// faster on the whole\n");
     let worst = "1 of 3 workloads is slower, the worst n=2 by -4.9 % (-5.9 … -3.9)";
-    // Also where the harness calls the whole faster.
+    // Although the harness calls the whole faster.
     for speed in ["mixed", "faster"] {
         mixed(&lab, speed);
         lab.lab("run --decide -m whole")
@@ -132,7 +132,7 @@ fn a_mixed_result_is_left_to_a_person_and_names_the_worst_workload() {
     );
     assert_eq!(answer["workloads"][1]["speed"], "slower");
     assert_eq!(answer["ratio"]["value"], 1.07);
-    // A person may keep it, and the history says what it was.
+    // A person may keep it, and the history says that it was mixed.
     lab.lab("keep -m whole").is(0);
     assert_eq!(
         lab.lab("log --json").is(0).json()["experiments"][0]["speed"],
@@ -153,8 +153,8 @@ fn a_single_workload_has_no_aggregate() {
     assert_eq!(answer["speed"], "faster");
 }
 
-/// Turns of workloads; `slower` is how many times as long the candidate takes in each. The second
-/// one has a row of its own.
+/// Turns of workloads. `slower` says how many times as long the candidate takes in each. The second
+/// workload has a row of its own.
 fn prints_turns_of_workloads(lab: &Lab, slower: [f64; 3]) {
     let block = |n: usize| {
         let (b1, b2) = (0.0100 * slower[n - 1], 0.0101 * slower[n - 1]);
@@ -187,7 +187,7 @@ fn turns_of_workloads_are_judged_for_each_and_a_slower_one_is_left_to_a_person()
     );
     assert_eq!(speeds["worst"]["name"], "n=2 k=8");
     let rows = answer["workloads"].as_array().expect("three workloads");
-    // The harness printed a row of one alone.
+    // The harness printed a row for one of them only.
     assert_eq!([&rows[0]["n"], &rows[1]["n"], &rows[2]["n"]], [2, 1, 3]);
     assert_eq!(
         (&rows[0]["kernel_us"], &rows[0]["gbps"]),
@@ -207,7 +207,7 @@ fn turns_of_workloads_are_judged_for_each_and_a_slower_one_is_left_to_a_person()
         "{ratio:?}"
     );
 
-    // Where none is slower, the rule decides.
+    // If no workload is slower, the rule decides.
     lab.write("kernel.cu", "// faster everywhere\n");
     prints_turns_of_workloads(&lab, [0.5, 0.9, 1.0]);
     lab.lab("run --decide -m everywhere")

@@ -1,5 +1,5 @@
-//! `lab auto` while a harness of the user's own is not as it was when the loop began: nothing is
-//! kept or discarded by it.
+//! `lab auto` after the user's own harness changed during the loop: the loop keeps and discards
+//! nothing that the changed harness judged.
 
 use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab, state};
 use crate::lab::{Beside, Lab};
@@ -18,8 +18,7 @@ fn judged_by_a_script() -> Lab {
     lab
 }
 
-/// A harness in Python, which takes the ratio of a kernel whose last line is `run slower` from
-/// JSON.
+/// A harness in Python. It reads the ratio of a kernel whose last line is `run slower` from JSON.
 const JUDGE: &str = "import json, os\n\
     slower = json.loads('{\"ratio\": 0.95}')['ratio']\n\
     ratio = slower if 'slower' in open(os.environ['LAB_KERNEL']).read().splitlines()[-1] else 1.05\n\
@@ -104,7 +103,7 @@ fn the_harness_is_watched_also_where_the_kernel_was_empty_when_the_loop_began() 
     incumbent_is_back_but(&lab, "judge.py");
 }
 
-/// [`incumbent_is_back`], where this file is changed.
+/// As [`incumbent_is_back`], with a change of this file.
 #[track_caller]
 fn incumbent_is_back_but(lab: &Lab, changed: &str) {
     assert_eq!(
@@ -149,7 +148,7 @@ fn what_a_kernel_begins_to_include_or_import_is_no_change_of_the_harness() {
     lab.write("helper.h", "// helps\n");
     lab.write("helper.py", "ROWS = 8\n");
     lab.write("own.py", "# the first\n");
-    // The harness imports the kernel, as one does that calls it.
+    // The harness imports the kernel, as a harness does that calls it.
     lab.write("judge.py", format!("import own\n{JUDGE}"));
     lab.write("lab.toml", format!("kernel = \"own.py\"\n{SCRIPT}"));
     lab.git("add -A");

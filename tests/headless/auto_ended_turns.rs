@@ -1,4 +1,4 @@
-//! `lab auto`: turns that a person ends, in each of their steps, and a command that starts `lab`
+//! `lab auto`: turns that a person ends in each of their steps, and a command that starts `lab`
 //! itself.
 
 use crate::auto_loop::{auto, auto_command, body, incumbent_is_back, lab, state};
@@ -10,7 +10,8 @@ use std::fs;
 #[test]
 fn a_command_that_uses_lab_itself_changes_nothing_of_the_loop() {
     let lab = lab();
-    // In its work tree, which nobody trusts, and in the user's, where the incumbent is on disk.
+    // In the command's work tree, which is not trusted, and in the user's, where the incumbent is
+    // on disk.
     let own = env!("CARGO_BIN_EXE_lab");
     let kernel = lab.path("kernel.cu");
     let line = format!(
@@ -90,7 +91,8 @@ fn the_kernel_of_a_turn_that_a_person_ends_while_it_is_judged_is_in_git() {
         .says("turn 1: failed: a person ended the turn")
         .says("turn 2: discarded run");
     incumbent_is_back(&lab);
-    // What else the command changed has the ref of the turn, and the kernel has the next one.
+    // The other files that the command changed have the ref of the turn, and the kernel has the
+    // next one.
     assert_eq!(lab.git("show refs/lab/auto/1:notes.txt"), "mine\n");
     assert_eq!(
         lab.git("show refs/lab/auto/1-2:kernel.cu"),
@@ -109,7 +111,7 @@ fn a_turn_that_is_ended_before_its_kernel_is_on_disk_has_its_kernel_in_git() {
     let line = "echo \"run slower $LAB_TURN\" >> kernel.cu; touch $HOME/editing; while ! [ -e $HOME/go ]; do sleep 0.01; done";
     let child = Beside::spawn(auto_command(&lab, "--experiments 1", line));
     until("the command edits", || lab.path("../home/editing").exists());
-    // A decision of somebody else: the loop waits before it puts the kernel on disk.
+    // Another process decides: the loop waits before it puts the kernel on disk.
     let held = fs::File::options()
         .append(true)
         .create(true)

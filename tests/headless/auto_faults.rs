@@ -89,7 +89,7 @@ fn a_second_signal_ends_a_loop_that_waits_and_the_next_one_completes_its_decisio
 #[test]
 fn a_turn_in_which_the_hours_are_spent_is_completed() {
     let lab = lab();
-    // 0.36 s, which the command lets pass.
+    // 0.36 s, during which the command sleeps.
     let line = "end=$(($(date +%s%N) + 400000000)); while [ $(date +%s%N) -lt $end ]; do :; done; echo 'run quick' >> kernel.cu";
     auto(&lab, "--hours 0.0001", line)
         .is(0)

@@ -1,5 +1,5 @@
-//! `lab auto` with commands that attack the loop or the repository: each is harmless, is named, and
-//! the loop goes on.
+//! `lab auto` with commands that attack the loop or the repository: the loop names each attack,
+//! takes no harm and goes on.
 
 use crate::auto_loop::{auto, auto_command, body, incumbent_is_back, lab, state};
 use crate::lab::{Beside, Lab};
@@ -93,8 +93,8 @@ fn a_command_that_moves_head_of_the_users_repository_is_told() {
 #[test]
 fn a_command_that_removes_the_files_of_the_lab_stops_nothing() {
     let lab = lab();
-    // In the second turn as `git clean -fdx` does, in the third one the folder of the user's, in
-    // which the command works.
+    // In the second turn the command removes .lab, as `git clean -fdx` does; in the third turn it
+    // removes the folder of its answer.
     let line = format!(
         "echo \"run slower $LAB_TURN\" >> kernel.cu\n\
          [ $LAB_TURN != 2 ] || rm -rf '{}'; [ $LAB_TURN != 3 ] || rm -rf \"$(dirname $LAB_ANSWER)\"\n\
@@ -103,7 +103,7 @@ fn a_command_that_removes_the_files_of_the_lab_stops_nothing() {
     );
     let child = Beside::spawn(auto_command(&lab, "--experiments 3", &line));
     until("the fourth turn", || lab.path("../home/editing").exists());
-    // The lock that keeps a second loop away is there again.
+    // The lock that refuses a second loop is there again.
     auto(&lab, "", "true")
         .is(1)
         .says("a `lab auto` works on kernel.cu already");
@@ -118,7 +118,7 @@ fn a_command_that_removes_the_files_of_the_lab_stops_nothing() {
         .says("ignored: removed or replaced its work tree")
         .says("turn 4: discarded run ");
     incumbent_is_back(&lab);
-    // Rows and kernels of all turns are there, also of the one whose record is gone.
+    // Rows and kernels of all turns are there, even those of the turn whose record is gone.
     assert_eq!(lab.rows().len(), 3);
     for turn in [1, 2, 4] {
         let found = lab.git("for-each-ref --format=%(refname) refs/lab/discarded");
@@ -170,7 +170,7 @@ fn a_command_that_puts_a_link_or_a_folder_in_place_of_what_it_was_given_gives_no
         );
         incumbent_is_back(&lab);
     }
-    // The answer may be none either, and the kernel is judged.
+    // The answer may be missing too, and the kernel is judged.
     for line in [
         "ln -s /etc/passwd $LAB_ANSWER",
         "mkfifo $LAB_ANSWER",
@@ -360,8 +360,8 @@ fn a_gpu_that_is_lost_is_waited_for_and_the_kernel_is_judged_once_it_is_back() {
     ));
     lab.git("commit -qam 'a GPU that may be lost'");
     let line = "echo \"run slower $LAB_TURN\" >> kernel.cu; echo $LAB_TURN >> $HOME/edits";
-    // Lost for good: the loop ends with the reason, and the kernel is on disk nowhere but in the
-    // loop's own files.
+    // The repository is lost: the loop ends with the reason, and only the loop's own files hold the
+    // kernel.
     auto(&lab, "--give-up 3", line)
         .is(4)
         .says("waiting after a failure: cuda:0 is lost")
@@ -396,7 +396,8 @@ fn a_gpu_that_is_lost_is_waited_for_and_the_kernel_is_judged_once_it_is_back() {
 fn a_command_that_changes_the_harness_keeps_nothing_by_it() {
     let lab = lab();
     let repo = lab.repo.display().to_string();
-    // In the first turn each kernel becomes faster, in the third one the harness is as it was.
+    // The first turn's harness finds each kernel faster; in the third turn the harness is as
+    // before.
     let line = format!(
         "echo \"run slower $LAB_TURN\" >> kernel.cu\n\
          [ $LAB_TURN != 1 ] || sed -i s/slower/nothing/ '{repo}/harness.py'\n\

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use std::fs;
 use std::process::Command;
 
-/// What the lane of the first device gives is faster, what the other one gives slower.
+/// The first device's lane makes faster kernels, the other one slower ones.
 const LINE: &str = "case $LAB_DEVICE in cuda:0) word=quick ;; *) word=slower ;; esac\n\
     echo \"run $word $LAB_TURN\" >> kernel.cu";
 
@@ -71,7 +71,7 @@ fn two_lanes_have_a_branch_and_an_incumbent_each_and_one_history() {
         .collect();
     runs.sort_unstable();
     assert_eq!(runs, [1, 2, 3, 4]);
-    // Each lane goes on where it was, and the command tells of both.
+    // Each lane goes on where it was, and the command reports both.
     lanes(&lab, "--experiments 1", LINE)
         .is(0)
         .says("cuda:0: turn 3: kept run ")
@@ -90,7 +90,7 @@ fn two_lanes_have_a_branch_and_an_incumbent_each_and_one_history() {
         (&false.into(), 2)
     );
     assert_eq!(status["lanes"][0]["state"]["counts"]["kept"], 1);
-    // What the other lane kept is none of its own.
+    // The keeps of the other lane are not in this one.
     assert!(
         status["lanes"][0]["state"]["best"]["run"].is_u64(),
         "{status}"
@@ -218,7 +218,7 @@ fn a_decision_that_a_lane_has_begun_is_completed_in_that_lane() {
     );
     child.kill();
     drop(held);
-    // A command beside the lanes leaves what a lane has begun to that lane.
+    // A command beside the lanes leaves an unfinished decision of a lane to that lane.
     let head = lab.head();
     lab.lab("run").is(0);
     assert!(begun.iter().any(|file| lab.path(file).exists()));
@@ -292,8 +292,8 @@ fn a_request_or_an_edit_in_the_folder_of_a_lane_is_about_that_lane_alone() {
     let child = start(&lab, "", line);
     edits("cuda:0", 1);
     edits("cuda:1", 1);
-    // The first lane pauses after its turn. The turn of the other one is ended, and its kernel is
-    // in git.
+    // The first lane pauses after its turn. The other lane's turn is ended, and its kernel is in
+    // git.
     lab.lab(&format!("auto pause {}", kernel(0))).is(0);
     go("cuda:0", 1);
     is_in(0, "paused", 1);

@@ -1,4 +1,4 @@
-//! `lab auto`: turn after turn without a person, whatever the command does.
+//! `lab auto`: turn after turn without a person.
 
 use crate::auto::in_turns;
 use crate::lab::{Beside, CommandOutput, Lab, finish};
@@ -28,7 +28,7 @@ pub fn lab() -> Lab {
     lab
 }
 
-/// A harness without the lines of `lab init`'s mark.
+/// A harness without the comment lines that `lab init` looks for.
 pub fn body(harness: &str) -> String {
     harness
         .lines()
@@ -311,7 +311,7 @@ fn a_loop_ends_with_its_costs_and_says_at_a_plateau_that_nothing_helps() {
     let lab = lab();
     let line = "cp $LAB_AUTO_STATE $HOME/told.json; echo '{\"cost\": 1.5}' > $LAB_ANSWER\n\
         [ $LAB_TURN = 3 ] || echo \"run slower $LAB_TURN\" >> kernel.cu";
-    // The third turn changes nothing, and costs as much.
+    // The third turn changes nothing, and reports the same cost.
     auto(&lab, "--cost 5 --plateau 2", line)
         .is(0)
         .says("3 experiments: 0 kept, 3 discarded, 0 crashed, 0 left; 0 known, 1 without a change")
@@ -327,8 +327,8 @@ fn a_loop_ends_with_its_costs_and_says_at_a_plateau_that_nothing_helps() {
         .says("`plateau`");
 }
 
-/// Goes on with a loop that was killed, until two experiments are judged, and looks at everything
-/// that it wrote.
+/// Starts a killed loop again until two experiments are judged, and checks everything that it
+/// wrote.
 #[track_caller]
 pub fn goes_on(lab: &Lab, line: &str) {
     let ended = auto(lab, "--experiments 2", line).is(0);
@@ -417,7 +417,7 @@ fn patches_are_applied_in_order_and_one_that_does_not_apply_is_named_and_skipped
         .says("ended: the last patch is done");
     assert_eq!(lab.git("log -1 --format=%s"), "4-quick\n");
     incumbent_is_back(&lab);
-    // A patch of git's own, which changes another file too. In HEAD its lines lie elsewhere by now.
+    // A patch that git wrote. It changes another file too, and its lines have moved in HEAD.
     let git = patch("run quicker")
         .replace("the first\n", "the first\n run quick\n")
         .replace("-1 +1,2", "-41,2 +41,3");

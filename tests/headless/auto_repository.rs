@@ -1,4 +1,4 @@
-//! `lab auto` with a command that damages git's files: the loop hangs nowhere, says what it found,
+//! `lab auto` with a command that damages git's files: the loop does not hang, reports the damage,
 //! and loses no turn.
 
 use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab, state};
@@ -7,7 +7,7 @@ use lab_testing::until;
 use serde_json::json;
 use std::fs;
 
-/// A command that makes a kernel, and then takes a step in the user's repository.
+/// A command that writes a kernel and then runs a shell line in the user's repository.
 fn edits_and(lab: &Lab, step: &str) -> String {
     format!(
         "echo \"run slower $LAB_TURN\" >> kernel.cu; echo '{{\"cost\": 2}}' > $LAB_ANSWER; cd '{}'; {step}",
@@ -88,7 +88,7 @@ fn a_pipe_in_the_repository_of_the_commands_own_work_tree_is_told_and_read_by_no
 
 #[test]
 fn a_loop_without_a_commit_in_head_sees_requests_and_its_budget() {
-    // With a kernel that is to be judged, and without one.
+    // With a kernel that has to be judged, and without one.
     for ends in ["true", "exit 1"] {
         let line =
             |lab: &Lab| edits_and(lab, &format!("git update-ref -d refs/heads/main; {ends}"));

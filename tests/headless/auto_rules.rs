@@ -1,4 +1,4 @@
-//! `lab auto`: the rules that can be set.
+//! `lab auto`: the options that decide when it ends and what it keeps.
 
 use crate::auto_loop::{auto, body, incumbent_is_back, lab, state};
 use crate::lab::Lab;
@@ -13,7 +13,7 @@ fn lab_with(first: &str) -> Lab {
     lab
 }
 
-/// What the command of the last turn was told.
+/// The state that the command of the last turn got.
 fn told(lab: &Lab) -> Value {
     serde_json::from_str(&lab.read("../home/told.json")).unwrap()
 }
@@ -127,7 +127,7 @@ fn at_a_plateau_older_kept_kernels_are_named_and_one_can_be_gone_back_to_on_a_br
         tip,
         "the other branch is as it was"
     );
-    // Again with the same line: it goes on there.
+    // The same line again goes on with that branch.
     auto(&lab, &format!("--from {short} --experiments 1"), quick)
         .is(0)
         .says(&format!("on the branch lab/auto/{short} already"));
@@ -155,7 +155,7 @@ fn a_switch_that_was_killed_is_completed() {
     )
     .is(0);
     let first = lab.git("rev-parse --short=7 HEAD~1").trim().to_owned();
-    // The files are those of the new branch, and HEAD is not.
+    // The files are those of the new branch, and HEAD is not yet.
     lab.git(&format!("branch lab/auto/{first} {first}"));
     lab.git(&format!("checkout -q {first} -- kernel.cu"));
     auto(

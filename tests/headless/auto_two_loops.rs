@@ -1,4 +1,4 @@
-//! `lab auto`: one loop works on a kernel, also if somebody removed the files that say so.
+//! `lab auto`: only one loop works on a kernel, even if somebody removes its lock and state.
 
 use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab};
 use crate::lab::{Beside, Lab};

@@ -11,7 +11,7 @@ fn judged() -> Lab {
     lab
 }
 
-/// Keep refuses, and nothing has changed; after the remedy it works.
+/// Keep refuses and changes nothing; after the remedy it works.
 #[track_caller]
 fn refuses(lab: &Lab, says: &str, remedy: impl FnOnce(&Lab)) {
     let before = lab.head();
@@ -119,7 +119,7 @@ fn no_user_name() {
             lab.write("../home/.gitconfig", config);
         },
     );
-    // Discarding needs no name: the bytes matter more.
+    // A discard needs no name of a user: saving the bytes matters more.
     lab.write("../home/.gitconfig", "");
     lab.write("kernel.cu", "// worse\n");
     lab.lab("run").is(0);

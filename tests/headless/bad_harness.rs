@@ -2,7 +2,7 @@
 
 use crate::lab::{CommandOutput, Lab};
 
-/// A harness, and what `lab run` makes of it.
+/// A harness, and how `lab run` reports it.
 fn run(harness: &str, settings: &str) -> (Lab, CommandOutput) {
     let lab = Lab::new();
     lab.harness(harness);
@@ -72,7 +72,7 @@ fn figures_that_are_none() {
         (json["outcome"].as_str(), json["exit_code"].as_u64()),
         (Some("pass"), Some(3))
     );
-    // 0 would stand in the ledger for what nobody measured.
+    // The ledger would show 0, which was not measured.
     lab.lab("keep -m x")
         .is(1)
         .says("nothing was measured: throughput_sps: 'nan' is no number");
@@ -161,7 +161,7 @@ fn one_that_never_ends() {
     .1
     .is(3)
     .says("longer than time_limit_s = 0.2");
-    // One that does not listen to SIGTERM, nor its child.
+    // A harness that ignores SIGTERM, with a child that ignores it too.
     let deaf = "trap '' TERM; (trap '' TERM; sleep 1000) & while :; do sleep 1000; done";
     run(deaf, "time_limit_s = 0.2")
         .1
@@ -200,7 +200,7 @@ fn one_that_prints_too_much_and_is_gone_at_once() {
 
 #[test]
 fn keys_without_end_take_no_time() {
-    // Were every key looked for among all others, this would take minutes.
+    // A linear search for each key would take minutes.
     let many = "awk 'BEGIN { for (i = 0; i < 200000; i++) print \"k\" i \": 1\" }'; echo 'correctness: pass'; echo 'throughput_sps: 5'";
     let (lab, output) = run(many, "");
     output.is(0);

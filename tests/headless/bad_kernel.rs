@@ -1,4 +1,4 @@
-//! kernel.cu deleted, empty, unreadable, a folder, 50 MB.
+//! kernel.cu is deleted, empty, unreadable, a folder, or 50 MB large.
 
 use crate::lab::Lab;
 use std::fs;
@@ -28,7 +28,7 @@ fn a_kernel_that_cannot_be_judged() {
     check("cannot read kernel.cu: it is no plain file");
     fs::remove_file(lab.path("kernel.cu")).unwrap();
 
-    // Whoever is root can read everything.
+    // Root can read everything.
     if !rustix::process::geteuid().is_root() {
         lab.write("kernel.cu", "// x\n");
         lab.sh("chmod 000 kernel.cu");
@@ -83,7 +83,7 @@ fn a_kernel_that_is_a_link_stays_one() {
     assert_eq!(lab.read("../elsewhere.cu"), "// the first\n");
     assert_eq!(lab.git("show refs/lab/discarded/1:kernel.cu"), "// tried\n");
 
-    // A link that git holds is no kernel: the bytes behind it are another file's.
+    // A link in git is not a kernel: the bytes behind it belong to another file.
     lab.git("add kernel.cu");
     lab.git("commit -qm link");
     lab.write("kernel.cu", "// more\n");

@@ -15,7 +15,7 @@ fn judged() -> Lab {
 #[test]
 fn a_row_that_cannot_be_written_is_not_lost() {
     let lab = judged();
-    // No file may become as large as this ledger is, whoever writes.
+    // A limit of 1 MB for files (`ulimit -f`), which this ledger exceeds.
     lab.write("results.tsv", format!("{HEADER}{}", "#\n".repeat(1 << 20)));
     let full = |args: &str| lab.sh(&format!("trap '' XFSZ; ulimit -f 2000; \"$LAB\" {args}"));
     full("keep -m better")
@@ -141,7 +141,7 @@ fn a_full_disk_leaves_the_repository_as_it_was() {
         "kernel.cu",
         format!("// better\n{}", "// filler\n".repeat(2000)),
     );
-    // No file may grow above one block; as on a full disk, every write fails with an error.
+    // A limit of one block for a file: as on a full disk, every write fails with an error.
     let output = lab
         .sh("trap '' XFSZ; ulimit -f 1; exec \"$LAB\" run")
         .is(64);
@@ -168,7 +168,7 @@ fn a_full_disk_leaves_the_repository_as_it_was() {
 #[test]
 fn a_commit_is_told_of_only_when_it_can_be_read_back() {
     let lab = judged();
-    // As on a full disk, where git reported no error: an object of the commit is not there.
+    // As on a full disk for which git reported no error: an object of the commit is missing.
     lab.script(
         ".git/hooks/post-commit",
         "blob=$(git rev-parse HEAD:kernel.cu); rm -f .git/objects/$(echo $blob | cut -c1-2)/$(echo $blob | cut -c3-)",
@@ -195,7 +195,7 @@ fn a_run_that_failed_before_it_had_a_record_is_no_problem_later() {
     let output = lab.lab("log").is(0);
     assert_eq!(output.err, "");
     lab.lab("keep -m better").is(0).says("keep run 1");
-    // A record that was one is another matter.
+    // A damaged record is reported.
     lab.write(".lab/runs/2/record.json", "{ half");
     lab.lab("log")
         .is(0)
@@ -211,7 +211,7 @@ fn rows_that_were_deleted_by_hand_are_told_of_and_come_back() {
     lab.lab("run").is(0);
     lab.lab("discard -m worse").is(0);
     let before = lab.read("results.tsv");
-    // A row that somebody put in other words is still there.
+    // A row whose description somebody edited is still there.
     lab.write(
         "results.tsv",
         before.replace("\tbetter\n", "\tmuch better\n"),

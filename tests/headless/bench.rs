@@ -1,5 +1,5 @@
 //! `lab bench`: independent runs, their mean and spread, resuming, exports. The harness is a
-//! script, but where a story says that it is the built-in one.
+//! script, unless a story says that it is the built-in one.
 
 use crate::lab::{CommandOutput, Lab, finish};
 use lab_testing::until;
@@ -14,8 +14,8 @@ fn counting(lab: &Lab, script: &str) {
     ));
 }
 
-/// Two workloads that pass, whose times are those of the call: 10 and 30 µs in the first, 11 and 33
-/// in the second.
+/// Two workloads that pass. Their times differ by call: 10 and 30 µs in the first, 11 and 33 in the
+/// second.
 const TIMES: &str = "echo \"device: $(cat ../device 2>/dev/null || echo 'Test GPU')\"; echo 'correctness: pass'\n\
     echo \"workload: batch=1 kernel_us=$((9 + n)) trials_us=$((8 + n)),$((10 + n)) correctness=pass\"\n\
     echo \"workload: batch=64 kernel_us=$((27 + 3 * n)) correctness=pass\"\n";
@@ -53,7 +53,7 @@ fn every_run_is_a_process_of_its_own_and_the_answer_has_their_mean_and_their_spr
             "{line} is not in {output:?}"
         );
     }
-    // Without a terminal nothing is replaced.
+    // Without a terminal no line is replaced.
     assert!(
         !output.err.contains('\r') && !output.err.contains("[#"),
         "{output:?}"
@@ -258,7 +258,7 @@ fn an_interrupted_bench_goes_on_where_it_was() {
     );
     let before = lab.read(".lab/bench/1/runs.jsonl");
     resumed(&lab, &before);
-    // Nothing is left to do: it says what there is, and measures nothing.
+    // All runs are there: the command shows the bench and measures nothing.
     lab.lab("bench --resume")
         .is(0)
         .says("passed 2/2 in 4 of 4 runs");
@@ -277,7 +277,7 @@ fn a_bench_that_was_killed_halfway_goes_on_where_it_was() {
     let child = started(&lab);
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
     finish(child);
-    // It may have been killed while it wrote a record.
+    // The bench may have been killed while it wrote a record.
     let whole = lab.read(".lab/bench/1/runs.jsonl");
     let half: String = whole.chars().take(whole.len() / 2).collect();
     lab.write(".lab/bench/1/runs.jsonl", format!("{whole}{half}"));
@@ -316,7 +316,7 @@ fn a_bench_belongs_to_bytes_rules_device_and_discipline() {
         .is(64)
         .says("reference.py changed since");
     fs::remove_file(lab.path("reference.py")).unwrap();
-    // A newer bench of other bytes is not in the way: only the one of these bytes is meant.
+    // A newer bench of other bytes is not in the way: the command means the bench of these bytes.
     // Another device under the same word: its times do not belong to this bench.
     lab.write("../go", "");
     lab.write("../device", "Other GPU");
@@ -350,7 +350,7 @@ fn records_that_somebody_else_wrote_or_changed_are_shown_and_not_resumed() {
     lab.lab("bench --resume --runs 2")
         .is(64)
         .says("bench 1 was not written by this user's lab, or was changed since");
-    // The line of another bench counts for nothing.
+    // A line of another bench does not count.
     lab.write(".lab/bench/1/runs.jsonl", &text);
     lab.lab("bench --runs 1").is(0);
     lab.write(".lab/bench/2/runs.jsonl", &text);

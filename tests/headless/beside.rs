@@ -1,11 +1,11 @@
 //! Two labs judge the same bytes, as a `lab run` beside an open screen does: each decision is about
-//! a verdict that stands.
+//! a verdict that holds.
 
 use crate::lab::{Lab, finish};
 use lab_testing::until;
 use std::process::Child;
 
-/// The harness passes; it waits at the gate where it finds no folder `first`.
+/// The harness passes. If there is no folder `first`, it waits at the gate.
 fn gated() -> Lab {
     let lab = Lab::new();
     lab.harness(
@@ -18,7 +18,7 @@ fn gated() -> Lab {
     lab
 }
 
-/// A run whose harness waits at the gate by now.
+/// A run whose harness already waits at the gate.
 fn waiting(lab: &Lab) -> Child {
     let child = lab.lab_command("run").spawn().unwrap();
     until("the harness is at the gate", || lab.path("first").exists());

@@ -1,5 +1,5 @@
-//! `lab run` beside an open screen: bytes that one of them judges, or has just judged, are not
-//! judged by the other too. The screen is its runner here.
+//! `lab run` beside an open screen: if one of them judges bytes, or has just judged them, the other
+//! one does not judge them too. A runner plays the screen here.
 
 use crate::lab::Lab;
 use lab_project::Project;
@@ -75,7 +75,7 @@ fn screen(lab: &Lab) -> (Runner, Receiver<RunEvent>) {
     )
 }
 
-/// `lab run`: its record, and all events.
+/// Runs `lab run`. Returns its record and all events.
 fn command(lab: &Lab, device: Option<Target>) -> JoinHandle<(Record, Vec<RunEvent>)> {
     let (project, program) = (project(lab), judge(lab));
     std::thread::spawn(move || {
@@ -169,7 +169,7 @@ fn a_save_that_a_command_has_just_judged_is_not_judged_again() {
     runner.start(Reason::Saved);
     let (record, joined) = ended(&events);
     assert_eq!((record.start.id, joined), (RunId(2), false));
-    // Who asks for another run gets one.
+    // A rerun that the user asks for is a new run.
     for reason in [Reason::Rerun, Reason::Measure] {
         runner.start(reason);
         assert!(!ended(&events).1, "{reason:?}");
@@ -198,7 +198,8 @@ fn a_command_gets_the_verdict_of_the_run_that_the_screen_began() {
     assert_eq!(lines[0], "device: Test GPU");
     assert_eq!(lines.last(), Some(&"throughput_sps: 1000"));
     assert_eq!(ended(&events).0.start.id, RunId(1));
-    // Once: a second command judges again, and so does one for another device.
+    // Only the first command follows: a second one judges again, and so does a command for another
+    // device.
     assert_eq!(reported(&lab, None), 2);
     lab.write("kernel.cu", "// newer\n");
     runner.start(Reason::Saved);

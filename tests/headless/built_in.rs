@@ -1,4 +1,4 @@
-//! The built-in harness by way of `lab run`: rmsnorm on the cpu device, and kernels that misbehave.
+//! The built-in harness through `lab run`: rmsnorm on the cpu device, and kernels that misbehave.
 
 use crate::lab::{CommandOutput, Lab, finish};
 use std::fs;
@@ -79,7 +79,7 @@ fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
     assert_eq!(lab.git("status --porcelain"), "");
 }
 
-/// The NVIDIA driver after an update without a reboot: its library is there, and does not start.
+/// The NVIDIA driver after an update without a reboot: its library exists and does not start.
 const BROKEN_DRIVER: &str = r#"
 unsigned cuInit(unsigned flags) { (void)flags; return 803; }
 unsigned cuDriverGetVersion(int *version) { *version = 13000; return 0; }
@@ -299,7 +299,7 @@ fn what_this_machine_lacks_is_said_with_its_remedy() {
         .says("no C++ compiler is here")
         .says("apt install g++");
 
-    // Where there is a GPU the same command is a run like any other.
+    // On a machine with a GPU the same command is a run like any other.
     let output = lab.lab("run --device cuda:99");
     output.is(64).says("– NOT JUDGED");
 }

@@ -13,7 +13,7 @@ fn a_race_is_found_in_a_kernel_and_the_verdict_stays_what_it_was() {
         .is(0)
         .says("check: address, race clean")
         .says("✓ check 2 of kernels/rmsnorm/kernel.cu");
-    // Nothing of it can be kept: the run before it can.
+    // A check cannot be kept; the run before it can.
     lab.lab("keep -m 'as it was'").is(0).says("run 1");
     assert_eq!(lab.read("results.cpu.tsv").lines().count(), 2);
 

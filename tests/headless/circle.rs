@@ -22,7 +22,7 @@ fn the_circle() {
     );
     assert!(run["ratio"].is_null(), "there is no incumbent yet");
 
-    // An unborn branch: keep makes the first commit.
+    // A branch without a commit: keep makes the first one.
     lab.lab("discard -m 'too early'")
         .is(1)
         .says("HEAD does not hold kernel.cu, so there is nothing to put back");
@@ -82,7 +82,7 @@ fn the_circle() {
     );
     assert_eq!(log["problems"].as_array().map(Vec::len), Some(0));
 
-    // Any experiment comes back, the discarded one too, by the commit that its row names.
+    // Every experiment can be restored, also the discarded one, by the commit in its row.
     let discarded = log["experiments"][1]["commit"].as_str().unwrap();
     lab.lab(&format!("restore {discarded}"))
         .is(0)
@@ -129,8 +129,8 @@ fn what_the_user_modified_and_staged_stays_exactly_as_it_was() {
     lab.lab("discard -m discarded").is(0);
     assert_eq!(state(), before);
 
-    // A staged kernel that was judged is committed and no more staged; another version stays
-    // staged.
+    // A staged kernel that was judged is committed and then not staged any more; another version
+    // stays staged.
     lab.write("kernel.cu", "// staged by hand\n");
     lab.git("add kernel.cu");
     lab.write("kernel.cu", "// judged\n");
@@ -159,7 +159,7 @@ fn keep_on_the_bytes_of_head_names_the_commit_that_holds_them() {
         lab.read("results.tsv")
             .contains(&format!("\n{}\t1000.0\t", &start[..7]))
     );
-    // Decided is decided; and the incumbent itself cannot be discarded.
+    // A decided run cannot be decided again, and the incumbent cannot be discarded.
     lab.lab("keep -m again")
         .is(1)
         .says("run 1 was decided already (keep)");
@@ -254,7 +254,7 @@ fn in_another_clone_the_records_come_with_the_notes() {
         clone("lab", "log --json").json()["experiments"][0]["device"],
         "Test GPU"
     );
-    // The incumbent's measure came with it.
+    // The record has the incumbent's figure too.
     clone("lab", "trust");
     std::fs::write(lab.path("../clone/kernel.cu"), "// best\n").unwrap();
     let run = clone("lab", "run --json").json();
@@ -424,7 +424,7 @@ fn doctor_has_a_remedy_for_everything() {
         .current_dir("/");
     let output = crate::lab::finish(nothing.spawn().unwrap()).is(1);
     let output = output.says("git init").says("apt install g++");
-    // What is not well has no ✓, and every remedy is behind an arrow.
+    // A finding that is not good has no ✓, and an arrow marks every remedy.
     assert!(
         output.out.contains(
             "! git           the git program does not run\n                → install git"
@@ -498,7 +498,7 @@ fn a_kernel_whose_path_has_a_backslash_goes_the_whole_circle() {
     lab.write(kernel, "// other\n");
     lab.lab("restore HEAD~1").is(0);
     assert_eq!(lab.read(kernel), "// first\n");
-    // Where git would change line endings, nobody knows the bytes on disk.
+    // If git would change line endings, the bytes on disk are not known.
     lab.git("config core.autocrlf true");
     lab.write(kernel, "// again\n");
     lab.lab("run").is(0);

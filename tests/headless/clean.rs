@@ -151,7 +151,7 @@ fn the_command_packs_the_refs_of_the_lab_and_each_of_them_stays() {
 #[test]
 fn a_lock_of_the_users_git_keeps_the_refs_loose_and_the_command_says_so() {
     let lab = with_experiments();
-    // As old as one that another git holds since before the command.
+    // As old as a lock that another git has held since before the command.
     lab.sh("touch -d '1 hour ago' .git/packed-refs.lock").is(0);
     let count = loose_refs(&lab);
     lab.lab("clean").is(1).says("packed-refs.lock");

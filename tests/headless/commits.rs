@@ -1,4 +1,4 @@
-//! What the repository tells of its commits: pages of the log, the graph, one commit whole.
+//! Reading commits: pages of the log, the graph, one whole commit.
 
 use crate::lab::Lab;
 use lab_git::{ChangeKind, Graph, LabelKind, Marks, Obstacle, Repo};
@@ -96,7 +96,7 @@ fn an_open_handle_sees_what_git_does_meanwhile() {
 #[test]
 fn the_graph_shows_every_branch_a_child_before_its_parents_and_the_names() {
     let lab = Lab::new();
-    // All within a second or two: the times alone tell no order.
+    // All commits were made within two seconds, so their times do not order them.
     commit(&lab, "a");
     lab.git("checkout -qb side");
     commit(&lab, "s");
@@ -117,7 +117,7 @@ fn the_graph_shows_every_branch_a_child_before_its_parents_and_the_names() {
     let mut graph = Graph::open(&repo).unwrap();
     let mut entries = Vec::new();
     loop {
-        // However small the pages are.
+        // However small the pages are, the order is the same.
         match graph.page(&marks, 2).unwrap() {
             page if page.is_empty() => break,
             page => entries.extend(page),
@@ -230,7 +230,8 @@ fn one_commit_whole() {
     assert_eq!(of("new-name").from.as_deref(), Some("old-name"));
     assert_eq!(of("new-name").kind, ChangeKind::Renamed);
     assert!(of("long").is_cut && of("long").diff.len() <= 256 << 10 && !of("kernel.cu").is_cut);
-    // With all that is around a change there is one hunk, and it is said how much was asked for.
+    // With the whole file as context there is one hunk, and the answer says how much context was
+    // asked for.
     lab.write(
         "kernel.cu",
         (0..40).map(|n| format!("// {n}\n")).collect::<String>(),
@@ -283,8 +284,8 @@ fn one_commit_whole() {
         ["@@ -1,16 +1,16", "@@ -26,15 +26,15"]
     );
     assert_eq!(hunks(ContextLines::Whole.lines()), ["@@ -1,40 +1,40"]);
-    // The first commit of all is beside nothing.
-    let first = lab_git::commit_details(&opened(&lab), "HEAD~4", 3).unwrap();
+    // The first commit is compared with an empty tree.
+    let first = repo::commit_details(&opened(&lab), "HEAD~4", 3).unwrap();
     assert!(first.parents.is_empty() && first.files.iter().all(|f| f.kind == ChangeKind::Added));
 }
 
@@ -328,7 +329,7 @@ fn many_notes_stand_in_folders_and_every_one_is_found() {
                 .contains("\"fingerprint\"")
         );
     }
-    // And so does the lab, where it has no record.
+    // And so does the lab if it has no record.
     std::fs::remove_dir_all(lab.path(".lab")).unwrap();
     let log = lab.lab("log --json").is(0).json();
     assert_eq!(log["experiments"][1]["kernel"], "kernel.cu");

@@ -30,7 +30,7 @@ fn with_history() -> Lab {
     lab
 }
 
-/// Kills the command when it waits for the ledger, which is after `reached` holds.
+/// Kills the command when it waits for the ledger, once `reached` holds.
 fn killed_before_its_row(lab: &Lab, command: &str, reached: impl FnMut() -> bool) {
     let held = File::options()
         .append(true)
@@ -49,7 +49,7 @@ fn killed_before_its_row(lab: &Lab, command: &str, reached: impl FnMut() -> bool
     );
 }
 
-/// What a power cut leaves of files that nobody waited for: their names.
+/// Makes these files empty, as a power cut does to files that were not yet on the disk.
 #[test]
 fn an_empty_intent_and_an_empty_ref_stop_no_decision() {
     let lab = judged();
@@ -140,7 +140,7 @@ fn refs_that_a_killed_discard_was_to_pack_are_packed_and_git_s_locks_removed() {
     killed_before_its_row(&lab, "discard -m worse", || {
         lab.read("kernel.cu") == "// the first\n"
     });
-    // What the git program leaves that is killed while it packs.
+    // The files that the git program leaves if it is killed while it packs.
     let left = [
         "packed-refs.lock",
         "packed-refs.new",
@@ -188,7 +188,7 @@ fn a_second_undo_takes_no_second_decision_back() {
 #[test]
 fn an_undo_of_which_nobody_was_told_is_told_and_not_repeated() {
     let lab = with_history();
-    // Nobody reads what the undo says, so it waits there, with everything else done.
+    // The pipe of the undo's output is full, so the undo waits there with everything else done.
     let mut undo = lab.lab_command("undo");
     let (reader, writer) = std::io::pipe().unwrap();
     fill(&writer);
@@ -257,7 +257,8 @@ fn a_script_is_told_the_same() {
         (&json!("completed"), &json!(1))
     );
     assert_eq!(done["last_decision"]["commit"], json!(lab.head()));
-    // A script that does not know repeats the command: the answer says what stands.
+    // A script that does not know of the kill repeats the command: the answer names the present
+    // state.
     for command in ["keep -m better --json", "keep -m better --run 1 --json"] {
         let again = lab.lab(command).is(1).json();
         assert_eq!(
@@ -277,7 +278,7 @@ fn a_script_is_told_the_same() {
     killed_before_its_row(&lab, "keep -m third", || {
         lab.git("log -1 --format=%s") == "third\n"
     });
-    // A decision that was asked for beside it is another one.
+    // The user asks for another decision than the unfinished one.
     let other = lab.lab("discard -m away --json").is(1).json();
     assert_eq!(
         (&other["state"], &other["last_decision"]["run"]),
@@ -337,7 +338,7 @@ fn the_judged_line_endings_are_remembered_before_a_keep_is_done() {
 #[test]
 fn line_endings_that_cannot_be_remembered_are_owed() {
     let lab = judged_with_crlf();
-    // A file where git wants a folder.
+    // A file at the path where git wants a folder.
     fs::create_dir_all(lab.path(".git/refs/lab")).unwrap();
     lab.write(".git/refs/lab/exact", "");
     lab.lab("keep -m better")

@@ -1,11 +1,10 @@
-//! An experiment in other words: the record, the note, and one line of results.tsv.
+//! Another description of an experiment: in the record, the note, and one line of results.tsv.
 
-use crate::lab::{Lab, finish, signed};
+use crate::lab::{Lab, signed};
 use lab_run::experiment::{Correctness, Row, Status};
 use lab_run::ledger::{self, Edit};
 use lab_store::signature::Purpose;
 use serde_json::{Value, json};
-use std::path::Path;
 
 /// Run 1 was kept, run 2 discarded.
 fn two() -> Lab {
@@ -37,7 +36,7 @@ fn a_description_is_told_better() {
         note.contains("tiles of 32") && !note.contains("\"first\""),
         "{note}"
     );
-    // A discarded one by the number of its run.
+    // A discarded experiment, named by its run number.
     lab.lab("describe 2 -m 'a\tsecond try'")
         .is(0)
         .says("was 'second'");
@@ -83,7 +82,7 @@ fn a_describe_that_ended_halfway_is_finished() {
     std::fs::rename(lab.path("results.tsv"), lab.path("ledger")).unwrap();
     std::fs::create_dir(lab.path("results.tsv")).unwrap();
     lab.write(".lab/unfinished.json", unfinished(&lab, "ledger"));
-    // What cannot be finished now keeps nobody from reading.
+    // A decision that cannot be finished now does not prevent reading.
     lab.lab("log")
         .is(0)
         .says("is not finished: the next `lab` goes on with it")
@@ -131,17 +130,10 @@ fn row(at: usize) -> Row {
 
 const APPENDED: usize = 300;
 
-/// Not a story: another process, of the one below.
+/// The ledger's lock belongs to an open file, so a thread that opens the file itself is held back
+/// as another process is.
 #[test]
-fn appends_for_another() {
-    let Ok(path) = std::env::var("LAB_TEST_LEDGER") else {
-        return;
-    };
-    (0..APPENDED).for_each(|at| ledger::append(Path::new(&path), &row(at)).unwrap());
-}
-
-#[test]
-fn no_row_is_lost_that_another_process_appends_meanwhile() {
+fn no_row_is_lost_that_is_appended_meanwhile() {
     let lab = Lab::empty();
     let path = lab.path("results.tsv");
     let mine = Row {
@@ -149,14 +141,12 @@ fn no_row_is_lost_that_another_process_appends_meanwhile() {
         ..row(0xabcdef)
     };
     ledger::append(&path, &mine).unwrap();
-    let mut other = lab.command(std::env::current_exe().unwrap());
-    other
-        .args(["--exact", "describe::appends_for_another"])
-        .env("LAB_TEST_LEDGER", &path);
-    let other = std::thread::spawn(move || finish(other.spawn().unwrap()));
+    let appended_to = path.clone();
+    let other = std::thread::spawn(move || {
+        (0..APPENDED).for_each(|at| ledger::append(&appended_to, &row(at)).unwrap());
+    });
     let mut edits = 0;
-    // Nobody is promised the lock in his turn: so many edits are enough, and leave the other its
-    // rest.
+    // The lock promises no order: this many edits are enough, and leave the other thread its turn.
     while !other.is_finished() && edits < 200 {
         let before = Row {
             description: edits.to_string(),
@@ -165,7 +155,7 @@ fn no_row_is_lost_that_another_process_appends_meanwhile() {
         edits += 1;
         assert!(ledger::replace(&path, &before, Edit::Describe(&edits.to_string())).unwrap());
     }
-    other.join().unwrap().is(0);
+    other.join().unwrap();
     assert!(edits > 1);
     let found = ledger::read(&path);
     assert_eq!(found.problems, [] as [&str; 0]);

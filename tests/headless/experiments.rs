@@ -1,5 +1,4 @@
-//! The experiments of wavegru's kernel, as `results.tsv` and `kernels/wavegru/experiments.bundle`
-//! tell them.
+//! The experiments of wavegru's kernel in `results.tsv` and `kernels/wavegru/experiments.bundle`.
 
 use super::lab::Lab;
 use std::collections::HashSet;
@@ -44,7 +43,7 @@ fn the_bundle_holds_every_commit_that_the_ledger_names() {
     let rows = rows(&fs::read_to_string(root.join("results.tsv")).unwrap());
     assert!(rows.len() >= 13, "{} experiments", rows.len());
 
-    // A repository that has nothing but the bundle.
+    // A repository that has only the bundle.
     let lab = Lab::empty();
     let bundle = root.join("kernels/wavegru/experiments.bundle");
     lab.git(&format!("fetch -q {} +refs/*:refs/*", bundle.display()));
@@ -80,13 +79,13 @@ fn the_bundle_holds_every_commit_that_the_ledger_names() {
         let message = lab.git(&format!("log -1 --format=%B {commit}"));
         output += usize::from(message.lines().next() == Some(&row.description));
     }
-    // All but the baseline, which was there before: keeping it wrote its row and no commit.
+    // All but the baseline, which was committed before: keeping it wrote its row and no commit.
     assert!(
         output >= rows.len() - 1,
         "{output} commits whose message is the description"
     );
 
-    // The record of a kept one says on which machine, and when.
+    // The record of a kept experiment names the machine and the time.
     for row in rows.iter().filter(|row| row.status == "keep") {
         let record = lab.git(&format!("notes --ref=lab show {}", row.commit));
         let record: serde_json::Value = serde_json::from_str(&record).unwrap();

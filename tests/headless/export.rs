@@ -1,5 +1,5 @@
-//! `lab export`: the files that it writes, that they build and check themselves, and what is
-//! refused. There is no GPU here: the program is compiled by the C++ compiler with the headers in
+//! `lab export`: the files that it writes build and check themselves; what cannot be exported is
+//! refused. There is no GPU here: the C++ compiler compiles the program with the headers in
 //! `fake_cuda`, which run simple kernels on the host.
 
 use crate::lab::Lab;
@@ -107,7 +107,7 @@ fn reference() -> String {
         .replace("a * WIDTH", "WIDTH(a)")
 }
 
-/// A repository with the problem in a folder, which nobody has kept yet.
+/// A repository with the problem in a folder, without a keep.
 fn problem() -> Lab {
     let lab = Lab::empty();
     lab.write(
@@ -148,7 +148,7 @@ fn run_program(lab: &Lab, file: &str, kinds: &str, dims: usize) -> (Option<i32>,
         format!("-DFAKE_KINDS=\"{kinds}\""),
         format!("-DFAKE_DIMS={dims}"),
     );
-    // Functions that a kernel's file holds are found by their names, as in a module of the device.
+    // Functions of a kernel's file are found by their names, as in a module of the device.
     let arguments = [
         "-std=c++17",
         "-O1",
@@ -196,8 +196,8 @@ fn an_exported_program_verifies_its_kernel() {
 #[test]
 fn an_exported_program_finds_a_wrong_kernel() {
     for (right, wrong, found) in [
-        // A cell that is off, one that is never written, a state that is wrong after two launches
-        // only, a changed input.
+        // A wrong cell, a cell that is never written, a state that is wrong only after two
+        // launches, a changed input.
         ("+ T(half)", "+ T(half) + T(column == 2)", "y[0, "),
         (
             "if (column >= cols)",
@@ -230,8 +230,8 @@ fn an_exported_program_finds_a_wrong_kernel() {
     }
 }
 
-/// A list with scratch, of which a kernel gets its name from a macro. The reference has the same
-/// names, without a macro.
+/// A list with scratch. One kernel gets its name from a macro; the reference has the same names
+/// without a macro.
 #[test]
 fn a_launch_list_is_exported() {
     let lab = Lab::empty();
@@ -296,7 +296,7 @@ fn the_kept_kernel_is_exported_with_its_commit_and_its_figure() {
     );
     lab.lab("run kernels/shift").is(0);
     lab.lab("keep kernels/shift -m kept").is(0);
-    // The bytes decide, not how they are named.
+    // The bytes decide, not the name of the file.
     let commit = lab.git("rev-parse HEAD").trim().to_owned();
     let of_file = || {
         lab.lab("export kernels/shift/kernel.cu --json --to torch --force")
@@ -346,7 +346,7 @@ fn the_kept_kernel_is_exported_with_its_commit_and_its_figure() {
     let answer = crate::lab::finish(command.spawn().unwrap()).is(0).json();
     assert_eq!(answer["next"], "'/opt/my python' shift.py");
     fs::remove_file(lab.path("shift.py")).unwrap();
-    // What is on disk is not what was kept.
+    // The bytes on disk are not the kept ones.
     lab.write("kernels/shift/kernel.cu", "not a kernel");
     lab.write("kernels/shift/problem.toml", "not a problem");
     lab.write("kernels/shift/parts.cuh", "not a header");
@@ -421,7 +421,7 @@ fn a_python_kernel_is_exported_as_it_is() {
         "{text}"
     );
     is_python(&lab, "shift.py");
-    // The reference may be Python too. It holds what ends a text of Python.
+    // The reference may be Python too. This one holds the quotes that end a text of Python.
     fs::remove_file(lab.path("kernels/shift/reference.cu")).unwrap();
     lab.write(
         "kernels/shift/reference.py",

@@ -1,4 +1,5 @@
-//! Experiments of another clone: the lab says where their commits are, and fetches them on a word.
+//! Experiments of another clone: the lab says where their commits are, and fetches them if the user
+//! asks for it.
 
 use crate::lab::Lab;
 use std::fs;
@@ -119,7 +120,7 @@ fn the_experiments_of_a_remote_and_of_a_folder_are_fetched() {
         fs::read_to_string(lab.path("../clone/kernel.cu")).unwrap(),
         "// worse\n"
     );
-    // By the path of a clone, and from where there is nothing.
+    // By the path of a clone, and by a path without a repository.
     lab.sh("cd ../second && git remote remove origin && $LAB log")
         .is(0)
         .says("`lab fetch FROM` fetches it");
@@ -162,8 +163,8 @@ fn what_is_no_bundle_is_not_offered() {
     }
 }
 
-/// Nobody fetched yet, and the bundle is in the repository: its records tell the problem and the
-/// device of each row.
+/// Before a fetch, with the bundle in the repository: its records name the problem and the device
+/// of each row.
 #[test]
 fn a_bundle_tells_the_problem_and_the_device_before_it_is_fetched() {
     let lab = fresh_clone();
@@ -199,7 +200,7 @@ fn a_bundle_tells_the_problem_and_the_device_before_it_is_fetched() {
             .all(|name| !name.to_string_lossy().contains("tmp")),
         "{left:?}"
     );
-    // A damaged bundle tells nothing, and is no error.
+    // A damaged bundle names no kernel, and is not an error.
     let bundle = fs::read(lab.path("kernels/wavegru/experiments.bundle")).unwrap();
     lab.write(
         "kernels/wavegru/experiments.bundle",

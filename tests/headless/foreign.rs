@@ -1,12 +1,13 @@
-//! Records and decisions that somebody else's lab wrote, or somebody changed: they are shown, and
+//! Records and decisions that another user's lab wrote, or that were changed: they are shown, and
 //! permit no decision.
 
-use crate::lab::{CommandOutput, Lab, finish};
+use crate::lab::{CommandOutput, Lab, finish, signed};
 use crate::stranger::every_command;
+use lab_store::signature::Purpose;
 use serde_json::Value;
 use std::fs;
 
-/// A repository with a run of this user's that is undecided.
+/// A repository with an undecided run of this user.
 fn judged() -> Lab {
     let lab = Lab::new();
     lab.write("kernel.cu", "// better\n");
@@ -14,7 +15,7 @@ fn judged() -> Lab {
     lab
 }
 
-/// What `lab ARGS` says where another key signs: somebody else's lab.
+/// Runs `lab ARGS` with another key, as another user's lab.
 fn strangers(lab: &Lab, args: &str) -> CommandOutput {
     let mut command = lab.plain_lab_command(args);
     command.env("LAB_KEY_FILE", lab.path("../strangers-key"));
@@ -43,7 +44,7 @@ fn a_record_of_a_strangers_lab_permits_no_decision() {
         (lab.head(), lab.read("kernel.cu").as_str()),
         (before, "// never judged here\n")
     );
-    // Judged again, it is this user's.
+    // Judged again, the run is this user's.
     lab.lab("run").is(0);
     lab.lab("keep -m x").is(0).says("keep run 2");
     lab.lab("log").is(0).says("keep");
@@ -65,7 +66,7 @@ fn a_decision_of_a_strangers_lab_is_shown_as_foreign_and_cannot_be_undone() {
         .is(1)
         .says("is foreign")
         .says("`git reset --soft HEAD^` takes a commit back by hand");
-    // This user's own decision comes before it, however late the other was made.
+    // The user's own decision counts, even if the foreign one has a later time.
     lab.write("kernel.cu", "// best\n");
     lab.lab("run").is(0);
     lab.lab("discard -m own").is(0);
@@ -75,12 +76,12 @@ fn a_decision_of_a_strangers_lab_is_shown_as_foreign_and_cannot_be_undone() {
     lab.write(".lab/runs/1/record.json", record);
     lab.lab("undo").is(0).says("run 2");
     assert_eq!(lab.head(), kept);
-    // A description of this user's makes no record this user's.
+    // A description by this user does not make a record this user's.
     lab.lab("describe HEAD -m mine").is(0);
     lab.lab("undo").is(1).says("is foreign");
 }
 
-/// A key that was lost: the index still holds what the records said before.
+/// The key was lost; the index still holds the old content of the records.
 #[test]
 fn after_a_loss_of_the_key_older_decisions_are_foreign_and_nothing_is_stuck() {
     let lab = judged();
@@ -127,7 +128,7 @@ fn a_record_that_was_changed_permits_no_decision() {
     }
     lab.write(".lab/runs/1/record.json", &own);
     lab.lab("keep -m x").is(1).says("run 1 came to FAIL");
-    // As the record of another run, and of a kernel elsewhere.
+    // The same record under another run's number, and for a kernel of another path.
     fs::create_dir(lab.path(".lab/runs/7")).unwrap();
     lab.write(".lab/runs/7/record.json", &own);
     lab.lab("keep -m x --run 7")
@@ -195,10 +196,10 @@ fn an_unfinished_decision_that_came_with_a_folder_moves_no_head() {
         for output in every_command(&lab) {
             assert!(
                 output.code != 0 || output.out.contains("kernel.cu"),
-                "{output:?}"
+                "{intent}: {output:?}"
             );
         }
-        assert_eq!(heads(), before);
+        assert_eq!(heads(), before, "{intent}");
     }
     lab.unfinished(&intent);
     lab.lab("undo")
@@ -209,6 +210,36 @@ fn an_unfinished_decision_that_came_with_a_folder_moves_no_head() {
     lab.write(".lab/runs/1/record.json", own);
     lab.lab("undo").is(0);
     assert_ne!(lab.head(), before.0);
+}
+
+/// A signed intent is the user's own, so its steps are taken, but only in this folder.
+#[test]
+fn a_signed_intent_beside_a_record_of_another_folder_leaves_that_folder_alone() {
+    for kernel in ["kernel.cu", "../other/kernel.cu"] {
+        let lab = judged();
+        lab.lab("keep -m better").is(0);
+        lab.git("clone -q . ../other");
+        let other = || {
+            [
+                lab.git("-C ../other rev-parse HEAD"),
+                lab.git("-C ../other status --porcelain"),
+                lab.read("../other/kernel.cu"),
+            ]
+        };
+        let before = other();
+        let mut intent: Value = serde_json::from_str(&lab.intent_of("undo")).unwrap();
+        intent["kernel"] = kernel.into();
+        let record = lab
+            .read(".lab/runs/1/record.json")
+            .replace("\"kernel.cu\"", "\"../other/kernel.cu\"");
+        lab.write(".lab/runs/1/record.json", record);
+        lab.write(
+            ".lab/unfinished.json",
+            signed(Purpose::Intent, &intent.to_string()),
+        );
+        every_command(&lab);
+        assert_eq!(other(), before, "{kernel}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Repositories in formats that libgit2 does not read: refused with a remedy that works, or worked
-//! on with git's help.
+//! Repositories in formats that libgit2 does not read: the lab refuses them with a remedy that
+//! works, or works on them with git's help.
 
 use crate::lab::Lab;
 use std::fs;
@@ -76,8 +76,8 @@ fn any_other_extension_of_git_is_named() {
         .says("uses the extension extensions.tomorrow of git");
 }
 
-/// A repository with more folders than the kernel's, whose index is made to be another kind by this
-/// command of git.
+/// A repository with more folders than the kernel's. This git command changes the kind of its
+/// index.
 fn with_index(command: &str) -> Lab {
     let lab = Lab::new();
     for folder in ["near", "far"] {
@@ -146,7 +146,7 @@ fn a_sparse_index() {
     works(&lab, "far/file");
 }
 
-/// Whenever the lab calls git to stage something, the user commits another file first.
+/// Whenever the lab calls git to stage a file, the user commits another file first.
 #[track_caller]
 fn nobody_commits_the_old_kernel(lab: &Lab) {
     let git = lab.sh("command -v git").is(0).out;

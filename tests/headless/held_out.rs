@@ -1,11 +1,11 @@
-//! The check before a keep: what no run has shown must pass as well.
+//! The check before a keep: the kernel must pass on inputs that no run has shown.
 
 use crate::lab::Lab;
 use std::fs;
 use std::process::Stdio;
 
-/// A small WaveGRU whose kernel is right, committed; on the cpu device. Its cache is its own:
-/// another test's runs would change what a save uses again.
+/// A small WaveGRU whose kernel is right, committed; on the cpu device. It has a cache of its own,
+/// because the runs of another test would change the inputs that a save uses again.
 pub fn wavegru() -> Lab {
     let mut lab = Lab::empty();
     lab.use_own_cache();
@@ -23,8 +23,8 @@ pub fn edit(lab: &Lab, from: &str, to: &str) {
     lab.write("kernel.cu", before.replace(from, to));
 }
 
-/// A condition that is true for the runs that are in the pool now. Without a screen nobody renews
-/// the pool, so the next save uses them again.
+/// A condition that is true for the runs in the pool now. Without a screen nothing renews the pool,
+/// so the next save uses them again.
 pub fn is_in_the_pool(lab: &Lab) -> String {
     let mut known = Vec::new();
     for model in fs::read_dir(lab.cache().join("wavegru-runs")).unwrap() {
@@ -91,7 +91,7 @@ fn a_kernel_that_is_right_for_the_pool_only_is_refused_by_the_gate() {
         lab.read(".lab/runs/2/run.log")
             .contains("\nheld_out_seed: ")
     );
-    // The same verdict again, without another try.
+    // The keep is refused again, without another check.
     let again = lab
         .lab("keep -m 'knows the pool'")
         .is(1)
@@ -105,7 +105,7 @@ fn a_kernel_that_is_right_for_the_pool_only_is_refused_by_the_gate() {
         "constexpr int THREADS = 64;",
     );
     lab.lab("run").is(0);
-    // A check was failed, so one draw is not enough for this kernel any more.
+    // The kernel failed a check, so one draw of inputs is not enough any more.
     lab.lab("keep -m 'two warps'")
         .is(0)
         .says("keep run 3")
@@ -182,7 +182,7 @@ fn a_keep_that_is_interrupted_commits_nothing_and_can_be_repeated() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // The check goes on as soon as it says so.
+    // The check writes this line and continues.
     let mut out = std::io::BufReader::new(keep.stdout.take().unwrap());
     let mut line = String::new();
     std::io::BufRead::read_line(&mut out, &mut line).unwrap();

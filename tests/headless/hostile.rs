@@ -10,7 +10,7 @@ use std::fs;
 /// carriage return.
 const HOSTILE: &str = "\x1b]0;t\x07\x1b]52;c;eA==\x1b\\\x1b[2J\u{9b}31m\u{9d}8;;x\u{9c}\u{202e}\u{2066}\u{200b}\u{feff}\u{e0041}a\u{fe0f}\u{13430}\r\u{85}\u{2028}";
 
-/// What git takes in the name of a branch.
+/// Characters that git allows in the name of a branch.
 const BRANCH: &str = "b\u{202e}\u{200b}\u{9b}31m";
 
 /// Every command, each in several forms; `%` stands for hostile text.
@@ -331,7 +331,7 @@ fn a_problem_and_a_kernel_that_are_hostile() {
     }
 }
 
-/// Records and notes that somebody else wrote.
+/// Records and notes that another user wrote.
 #[test]
 fn records_that_are_hostile() {
     let lab = Lab::new();
@@ -371,7 +371,7 @@ fn records_that_are_hostile() {
     every_command(&lab, "a repository with a hostile intent");
 }
 
-/// A program reads the same text as is in the file: JSON holds the hostile characters as escapes.
+/// A program reads the text of the file: JSON holds the hostile characters as escapes.
 #[test]
 fn json_keeps_what_a_terminal_may_not_get() {
     let lab = Lab::new();

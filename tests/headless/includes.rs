@@ -1,4 +1,4 @@
-//! Files that the kernel includes: a commit has to hold all that was judged.
+//! Files that the kernel includes: a commit has to hold every judged file.
 
 use crate::built_in::rmsnorm;
 use crate::lab::Lab;
@@ -49,7 +49,7 @@ fn a_file_outside_of_the_repository_is_recorded_and_its_kernel_is_not_kept() {
         .to_hex()
         .to_string();
     assert_eq!(hash(&record(&lab, 1), &shown), Some(wanted));
-    // A change of the file is a change of what was judged.
+    // A changed include changes the inputs of the run.
     fs::write(&outside, "// something else\n").unwrap();
     lab.lab("keep -m x")
         .is(1)
@@ -61,7 +61,7 @@ fn a_file_outside_of_the_repository_is_recorded_and_its_kernel_is_not_kept() {
     lab.lab("run").is(0);
     assert!(hash(&record(&lab, 7), &second.display().to_string()).is_some());
 
-    // Copied, it is an include as any other.
+    // A copy inside the repository is an ordinary include.
     lab.write("inside.h", "// what the kernel does\n");
     lab.write("kernel.cu", "#include \"inside.h\"\n");
     lab.lab("run").is(0);

@@ -6,8 +6,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::PathBuf;
 
-/// A problem for the cpu device, and a compiler that writes a temporary file and never ends where
-/// `hangs_at` stands among its arguments.
+/// A problem for the cpu device, and a compiler that writes a temporary file and never ends if
+/// `hangs_at` is among its arguments.
 fn lab_with_a_slow_compiler(hangs_at: &str) -> Lab {
     let mut lab = Lab::empty();
     lab.use_own_cache();
@@ -22,8 +22,8 @@ fn lab_with_a_slow_compiler(hangs_at: &str) -> Lab {
     lab
 }
 
-/// The files and folders below the cache folder, without images and headers that are complete and
-/// the locks of the parents.
+/// The files and folders below the cache folder, without complete images and headers and the locks
+/// of the parents.
 fn left(lab: &Lab) -> Vec<PathBuf> {
     let files = |folder: PathBuf| {
         fs::read_dir(folder)
@@ -76,7 +76,7 @@ fn an_interrupted_build_leaves_no_file_of_the_compiler() {
 #[test]
 fn headers_that_are_being_made_are_no_exception() {
     let lab = lab_with_a_slow_compiler("c++-header");
-    // It makes its own.
+    // The command makes a file of its own.
     fs::remove_file(lab.cache().join("headers")).unwrap();
     interrupt(&lab, "run", Signal::TERM);
     assert_eq!(left(&lab), Vec::<PathBuf>::new());

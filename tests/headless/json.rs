@@ -223,7 +223,7 @@ fn a_script_knows_by_the_exit_code_what_was_decided() {
         (&json!("undecided"), &json!("it crashed"))
     );
     assert_eq!(left["outcome"], "crash");
-    // A decision that git refuses is the user's.
+    // If git refuses the decision, it is left to the user.
     in_turns(&lab, 1.05, "faster");
     lab.write("kernel.cu", "// refused\n");
     lab.script(
@@ -264,7 +264,7 @@ fn errors_are_json_wherever_the_command_runs() {
             let answer = output.json();
             let name = command.split(' ').next().unwrap();
             assert_eq!(answer["command"], json!(name), "`lab {command}` in {place}");
-            // A missing kernel is no error of these; `doctor` reports what is missing.
+            // A missing kernel is not an error of these commands; `doctor` reports it.
             if !matches!(
                 name,
                 "doctor" | "probe" | "log" | "rules" | "trust" | "clean"
@@ -295,7 +295,7 @@ fn wrong_arguments_are_json_too() {
         ),
         (Value::Null, false)
     );
-    // What follows `--` is no option.
+    // An argument after `--` is not an option.
     let output = lab.lab("run -- --json");
     assert!(
         output.out.is_empty() && output.err.contains("--json is not there"),
@@ -318,7 +318,7 @@ fn a_refusal_is_json() {
     );
 }
 
-/// JSON is whole where names are no UTF-8 and figures are not finite.
+/// JSON stays valid with names that are not UTF-8 and figures that are not finite.
 #[test]
 fn odd_names_and_figures_break_no_answer() {
     use std::os::unix::ffi::OsStrExt;

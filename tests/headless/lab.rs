@@ -12,11 +12,11 @@ use std::sync::mpsc::channel;
 pub struct Lab {
     temp: tempfile::TempDir,
     pub repo: PathBuf,
-    /// `None` for the one that the stories share, as the repositories of a user do.
+    /// `None` for the cache that the stories share, as the repositories of a user do.
     own_cache: Option<tempfile::TempDir>,
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug)]
 pub struct CommandOutput {
     pub out: String,
@@ -121,7 +121,7 @@ impl Lab {
     }
 
     pub fn harness(&self, script: &str) {
-        // With the mark of a script that `uv run` runs, so `lab init` writes that command.
+        // With the inline metadata of a script for `uv run`, so `lab init` writes that command.
         self.write("harness.py", format!("# /// script\n# ///\n{script}\n"));
     }
 
@@ -192,8 +192,8 @@ impl Lab {
         self.write(".lab/unfinished.json", intent);
     }
 
-    /// The intent that `lab ARGS` writes: from a copy of the repository, in which the command ends
-    /// where it changes the ledger.
+    /// The intent that `lab ARGS` writes, taken from a copy of the repository, in which the command
+    /// ends where it changes the ledger.
     pub fn intent_of(&self, args: &str) -> String {
         self.sh(&format!(
             "rm -rf ../copy && cp -r . ../copy && cd ../copy && rm results.tsv && mkfifo results.tsv && \"$LAB\" {args}"
@@ -202,8 +202,8 @@ impl Lab {
         self.read("../copy/.lab/unfinished.json")
     }
 
-    /// `lab ARGS`. Where Linux has no Landlock, kernels run in trusted folders only: a folder of
-    /// the built-in harness is trusted first.
+    /// `lab ARGS`. Without Landlock, kernels run in trusted folders only, so this trusts a folder
+    /// of the built-in harness first.
     pub fn lab_command(&self, args: &str) -> Command {
         static CONFINES: LazyLock<bool> =
             LazyLock::new(|| lab_device::sandbox::support().missing().is_none());
@@ -256,7 +256,7 @@ impl Lab {
     }
 }
 
-/// The key that signs records in these stories, of commands and of this process.
+/// The key that signs the records of these stories, in commands and in this process.
 fn key_file() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-key")
 }
@@ -266,11 +266,11 @@ fn sign_for_tests() {
     signature::use_key_file(&key_file());
 }
 
-/// A JSON object with the signature of this user's lab.
+/// A JSON object, signed with this user's key.
 pub fn signed(purpose: Purpose, json: &str) -> Vec<u8> {
     sign_for_tests();
     let mut value: serde_json::Value = serde_json::from_str(json).unwrap();
-    // Of a text that was signed before, and changed since.
+    // For a text that was signed before, and changed since.
     value.as_object_mut().unwrap().remove("signature");
     signature::signed(purpose, &value).unwrap()
 }

@@ -1,5 +1,5 @@
-//! Line endings: git may put other bytes on disk than were judged. What is judged or saved comes
-//! back byte for byte.
+//! Line endings: git may put other bytes on disk than were judged. Judged and saved bytes come back
+//! byte for byte.
 
 use crate::lab::Lab;
 use std::fs;

@@ -127,7 +127,7 @@ impl Client {
         )
     }
 
-    /// The structured answer of a call that did what it was asked for.
+    /// The structured answer of a call that succeeded.
     #[track_caller]
     fn call(&self, tool: &'static str, arguments: Value) -> Value {
         let result = self.try_call(tool, arguments).unwrap();
@@ -387,7 +387,7 @@ fn a_failed_judgement_is_a_result_and_a_refusal_is_an_error_of_the_tool() {
     );
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
 
-    // No tool takes a figure, or anything else that it does not know.
+    // No tool accepts a figure, or another argument that it does not know.
     for (tool, arguments) in [
         ("judge", json!({ "throughput_sps": 1e9 })),
         ("keep", json!({ "message": "x", "ratio": 2 })),
@@ -412,7 +412,7 @@ fn a_failed_judgement_is_a_result_and_a_refusal_is_an_error_of_the_tool() {
         matches!(&unknown, ServiceError::McpError(error) if error.code == ErrorCode::INVALID_PARAMS),
         "{unknown}"
     );
-    // What an untrusted folder would run needs a person.
+    // An untrusted folder needs a person before anything runs.
     lab.write(
         "lab.toml",
         lab.read("lab.toml").replace("harness.py", "other.py"),
@@ -427,10 +427,12 @@ fn a_failed_judgement_is_a_result_and_a_refusal_is_an_error_of_the_tool() {
     assert_eq!(client.close(), 0);
 }
 
-/// The harness tells its process and then waits for the file `go`.
+/// The harness writes its process id, also into the list of all starts, and then waits for the file
+/// `go`.
 pub fn waits(lab: &Lab) {
     lab.harness(
-        "echo 'device: Test GPU'; echo 'stage: the test'; echo $$ > pid.new; mv pid.new pid\n\
+        "echo 'device: Test GPU'; echo 'stage: the test'; echo $$ >> ../starts\n\
+         echo $$ > pid.new; mv pid.new pid\n\
          while [ ! -e go ]; do sleep 0.01; done\n\
          echo 'throughput_sps: 1000'; echo 'correctness: pass'",
     );

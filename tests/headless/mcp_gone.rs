@@ -1,5 +1,6 @@
-//! `lab mcp`: measurements and profiles that are cancelled in each of their stages, a decision that
-//! is cancelled while it is written, and a client that goes away without reading its answers.
+//! `lab mcp`: measurements and profiles that are cancelled while they run and while they are queued, a
+//! decision that is cancelled while it is written, and a client that goes away without reading its
+//! answers.
 
 use crate::built_in::rmsnorm;
 use crate::lab::{Beside, Lab};
@@ -44,6 +45,8 @@ fn a_decision_that_is_cancelled_while_it_is_written_is_completed() {
         (lab.rows().len(), lab.read("kernel.cu")),
         (1, "// the first\n".to_owned())
     );
+    lab.git("rev-parse --verify refs/lab/discarded/1");
+    assert!(!wire.was_answered(discard));
     assert_eq!(wire.close(), 0);
 }
 
@@ -57,31 +60,30 @@ fn a_client_that_goes_away_without_reading_its_answers_ends_the_server() {
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    drop(child.stdout.take());
+    let unread = child.stdout.take();
     let mut stdin = child.stdin.take().unwrap();
     let server = Beside::of(child);
     let client = json!({
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" }
     });
-    let mut lines = vec![
+    let call = |id: u64, name: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": {} } });
+    for line in [
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client }),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-    ];
-    lines.extend((2..40).map(|id| {
-        let name = if id == 2 { "judge" } else { "history" };
-        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": {} } })
-    }));
-    for line in lines {
-        // The server may have ended by then.
-        let _ = writeln!(stdin, "{line}");
+        call(2, "judge"),
+    ] {
+        writeln!(stdin, "{line}").unwrap();
+    }
+    let harness = harness_process(&lab);
+    drop(unread);
+    for id in 3..40 {
+        // The server may end at its first answer.
+        let _ = writeln!(stdin, "{}", call(id, "history"));
     }
     drop(stdin);
     let ended = server.finish();
     assert!((0..=1).contains(&ended.code), "{ended:?}");
-    // A run that it had begun has ended with it.
-    if lab.path("pid").exists() {
-        assert!(is_gone(&harness_process(&lab)));
-    }
+    assert!(is_gone(&harness), "the run ends with the server");
     lab.write("go", "");
     lab.lab("run").is(0);
 }
@@ -92,21 +94,13 @@ fn a_measurement_that_is_cancelled_ends_wherever_it_is() {
     waits(&lab);
     lab.write("kernel.cu", "// hangs\n");
     let mut wire = Wire::of(&lab);
-    // Before it has begun, while it runs, and while it is queued behind the one that runs.
-    let at_once = wire.tool("measure", json!({}));
-    wire.cancel(at_once);
+    // While it runs, and while it is queued behind the one that runs.
     let running = wire.tool("measure", json!({}));
     let queued = wire.tool("measure", json!({}));
-    let mut pid = harness_process(&lab);
+    let pid = harness_process(&lab);
     wire.cancel(queued);
     wire.cancel(running);
-    until("the harness is gone", || {
-        // The call that was cancelled at once may have reached its harness.
-        if lab.path("pid").exists() {
-            pid = harness_process(&lab);
-        }
-        is_gone(&pid)
-    });
+    until("the harness is gone", || is_gone(&pid));
     // As a job: a cancelled `wait` leaves it alone, and `wait` with `end` ends it.
     let begun = wire.call("measure", json!({ "max_s": 0 }));
     let pid = harness_process(&lab);
@@ -117,9 +111,24 @@ fn a_measurement_that_is_cancelled_ends_wherever_it_is() {
     let ended = wire.call("wait", json!({ "job": begun["job"], "end": true }));
     assert_eq!(ended["outcome"], "void", "{ended:#}");
     assert!(is_gone(&pid));
+    assert_eq!(
+        lab.read("../starts").lines().count(),
+        2,
+        "the call that was cancelled in the queue never reached the harness"
+    );
+    // At once, in whatever stage: the next one waits for the end of its run.
+    let at_once = wire.tool("measure", json!({}));
+    wire.cancel(at_once);
+    let next = wire.call("measure", json!({ "max_s": 0 }))["job"].clone();
+    until("the next measurement runs", || {
+        wire.call("wait", json!({ "job": next, "max_s": 0 }))["state"] == "running"
+    });
     lab.write("go", "");
-    let measured = wire.call("measure", json!({}));
+    let measured = wire.call("wait", json!({ "job": next }));
     assert_eq!(measured["outcome"], "pass", "{measured:#}");
+    for cancelled in [running, queued, waiting, at_once] {
+        assert!(!wire.was_answered(cancelled), "{cancelled} has an answer");
+    }
     assert_eq!(wire.close(), 0);
 }
 
@@ -164,5 +173,6 @@ fn a_profile_that_is_cancelled_ends_ncu_and_leaves_nothing() {
         "the call that was cancelled in the queue never reached ncu"
     );
     assert!(!lab.path(".lab/runs/1/profiling").exists());
+    assert!(!wire.was_answered(running) && !wire.was_answered(queued));
     assert_eq!(wire.close(), 0);
 }

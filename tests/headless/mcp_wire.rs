@@ -1,5 +1,5 @@
-//! `lab mcp` by single lines: what is malformed, huge, concurrent or cancelled, a client that goes
-//! away, and the size of answers.
+//! `lab mcp` by single lines: malformed, huge, concurrent and cancelled messages, a client that
+//! goes away, and the size of answers.
 
 use crate::held_out::{edit, is_in_the_pool, wavegru};
 use crate::lab::Lab;
@@ -17,7 +17,7 @@ pub struct Wire {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
-    /// Answers that came before somebody asked for them.
+    /// Answers that arrived before the test asked for them.
     early: Vec<Value>,
     last: u64,
 }
@@ -115,6 +115,11 @@ impl Wire {
         }
     }
 
+    /// Whether an answer to this call arrived before those that the test has read since.
+    pub fn was_answered(&self, id: u64) -> bool {
+        self.early.iter().any(|value| value["id"] == json!(id))
+    }
+
     /// The structured answer of a tool.
     pub fn call(&mut self, name: &str, arguments: Value) -> Value {
         let id = self.tool(name, arguments);
@@ -156,7 +161,7 @@ pub fn harness_process(lab: &Lab) -> String {
 }
 
 pub fn is_gone(pid: &str) -> bool {
-    // A zombie whose parent has not looked yet has ended too.
+    // A zombie that its parent has not reaped yet has ended too.
     let state = fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
     state.is_empty() || state.contains(") Z ")
 }
@@ -282,15 +287,11 @@ fn a_cancelled_call_ends_its_run_wherever_it_is() {
     let ended = wire.call("wait", json!({ "job": begun["job"], "end": true }));
     assert_eq!(ended["outcome"], "void", "{ended:#}");
     assert!(is_gone(&pid));
-    // What is cancelled gets no answer, and the server goes on.
+    // A cancelled call gets no answer, and the server goes on.
     lab.write("go", "");
     let judged = wire.call("judge", json!({}));
     assert_eq!(judged["outcome"], "pass", "{judged:#}");
-    assert!(
-        wire.early
-            .iter()
-            .all(|value| value["id"] != json!(running) && value["id"] != json!(queued))
-    );
+    assert!(!wire.was_answered(running) && !wire.was_answered(queued));
     assert_eq!(wire.close(), 0);
 }
 
@@ -299,8 +300,8 @@ fn a_keep_that_is_ended_during_its_check_keeps_nothing() {
     let lab = wavegru();
     lab.lab("run").is(0);
     let known = is_in_the_pool(&lab);
-    // It hangs on held-out inputs alone, so the check does not end by itself. The race detector has
-    // inputs of its own.
+    // The kernel hangs on held-out inputs only, so the check does not end by itself. The race
+    // detector has inputs of its own.
     let picks = "const int picked = sample(logits, run, t);";
     let hangs = format!("volatile bool hangs = !({known}); while (hangs) {{}}");
     edit(

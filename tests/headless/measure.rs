@@ -1,6 +1,5 @@
-//! How speed is measured and reported: what the judge is asked for, what it is given as the
-//! incumbent, and what a record keeps of it. The judge is a script here, but where the story says
-//! that it is the real one.
+//! How speed is measured and reported: the request to the judge, the incumbent that it gets, and
+//! the record. The judge is a script here, unless the story says that it is the real one.
 
 use crate::built_in::rmsnorm;
 use crate::lab::Lab;
@@ -13,7 +12,7 @@ use lab_runner::spec::RunSpec;
 use lab_store::RunIndex;
 use lab_testing::READ_REQUEST;
 
-/// Says what it was asked, shows the incumbent that it was given, and passes.
+/// A judge that prints its request, shows the incumbent that it was given, and passes.
 const JUDGE: &str = r#"
 echo "asked: $request"
 incumbent=$(field incumbent)
@@ -28,7 +27,7 @@ echo 'speed: faster'
 echo 'correctness: pass'
 "#;
 
-/// A repository whose HEAD holds a kernel and its include; both are other ones on disk.
+/// A repository whose HEAD holds a kernel and its include; both differ on disk.
 fn edited() -> Lab {
     let lab = Lab::empty();
     std::fs::create_dir(lab.path("inc")).unwrap();
@@ -120,7 +119,7 @@ fn the_cpu_device_is_given_no_incumbent() {
     assert!(log.contains("\"incumbent\":null"), "{log}");
 }
 
-/// With the real judge, on the emulated device: its times are no figures, but it is a run like any
+/// With the real judge, on the emulated device: its times are not figures, but the run is like any
 /// other.
 #[test]
 fn a_bench_with_a_verdict_is_a_run_that_can_be_kept() {

@@ -1,4 +1,4 @@
-//! What the history tells: a kernel that was judged before, and the digest of lessons.
+//! The history: a kernel that was judged before, and the digest of lessons.
 
 use crate::auto::in_turns;
 use crate::lab::Lab;
@@ -31,7 +31,7 @@ fn a_kernel_that_was_judged_before_is_not_judged_again_unless_asked() {
     // Those bytes were not judged, so nothing can be decided about them.
     assert!(!told.out.contains("lab keep"), "{told:?}");
     assert!(!lab.path(".lab/runs/2").exists());
-    // Whoever asks gets a run.
+    // Without the option there is a new run.
     let answer = lab.lab("run --json").is(0).json();
     assert_eq!((&answer["run"], answer.get("known_as")), (&2.into(), None));
 
@@ -58,7 +58,7 @@ fn a_kernel_that_was_judged_before_is_not_judged_again_unless_asked() {
         .says("run 5 of kernel.cu");
     lab.lab("run --unless-known --decide -m x").is(64);
 
-    // A record that somebody changed is not believed.
+    // A changed record is not believed.
     let record = lab.read(".lab/runs/5/record.json");
     lab.write(
         ".lab/runs/5/record.json",
@@ -105,7 +105,7 @@ fn lessons_are_told_by_idea_within_a_number_of_tokens() {
         (&answer["ideas"][1]["is_hypothesis"], &answer["left_out"]),
         (&true.into(), &0.into())
     );
-    // The whole of the ideas fits; one token less leaves one out.
+    // All ideas fit; with one token less, one idea is left out.
     let tokens = answer["estimated_tokens"].as_u64().unwrap();
     let cut = |tokens: u64| {
         lab.lab(&format!("lessons --json --tokens {tokens}"))

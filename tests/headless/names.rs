@@ -1,5 +1,4 @@
-//! Names of experiments and commits in commands: one that means several is refused with the
-//! candidates.
+//! Names of experiments and commits in commands: an ambiguous name is refused with the candidates.
 
 use crate::lab::Lab;
 use std::collections::HashMap;
@@ -49,7 +48,7 @@ fn a_number_that_two_clones_gave_is_refused_with_both() {
     discarded(&lab, "kernel.cu", "// mine\n");
     let mine = lab.git("rev-parse refs/lab/discarded/1");
     let mine = mine[..11].to_owned();
-    // As the manual said until now: the other clone's run 1 takes the name of this one's.
+    // The user copies refs by hand: the other clone's run 1 takes the name of this one's.
     lab.git("fetch -q ../other +refs/lab/*:refs/lab/*");
     let other = lab.git("rev-parse refs/lab/discarded/1");
     let other = other[..11].to_owned();
@@ -88,7 +87,7 @@ fn a_fetched_number_is_not_taken_for_an_undecided_run() {
             "refs/lab/discarded/1",
         ],
     );
-    // Discarded, it gets a number of its own, and both have the run's.
+    // Discarded again, the experiment gets a number of its own, and both have the run's.
     lab.lab("discard -m mine")
         .is(0)
         .says("refs/lab/discarded/1-2");
@@ -124,7 +123,7 @@ fn branches_tags_and_numbers_of_one_name() {
     assert_eq!(lab.read("kernel.cu"), "// mine\n");
     lab.lab("restore HEAD").is(0);
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
-    // Two names of one commit are no two commits.
+    // Two names of one commit are not ambiguous.
     lab.git("branch -f v1 refs/tags/v1");
     lab.lab("restore v1").is(0);
 }
@@ -205,7 +204,7 @@ fn a_discard_of_restored_bytes_names_their_run_and_writes_no_second_row() {
         2,
         "run 2 is left as it was"
     );
-    // A kept one likewise, once something better is the incumbent.
+    // The same for a kept experiment, once a better one is the incumbent.
     for bytes in ["// kept\n", "// better\n"] {
         lab.write("kernel.cu", bytes);
         lab.lab("run").is(0);

@@ -1,4 +1,5 @@
-//! `lab new`: a problem from a template that builds and passes at once, and what is refused.
+//! `lab new`: a problem from a template that builds and passes at once, and the names that are
+//! refused.
 
 use crate::lab::Lab;
 use serde_json::{Value, json};
@@ -188,8 +189,8 @@ fn the_kernels_of_the_repository_are_named_without_those_of_tests() {
         .says("the list of kernels leaves kernels/other out");
 }
 
-/// With a Python that has NumPy, which LAB_TEST_PYTHON names; elsewhere the judge says what is
-/// missing.
+/// With a Python that has NumPy, which LAB_TEST_PYTHON names; with another one the judge says what
+/// is missing.
 #[test]
 fn a_new_problem_in_python_passes_and_is_kept() {
     let lab = device_cpu();
@@ -209,7 +210,7 @@ fn a_new_problem_in_python_passes_and_is_kept() {
         .args(["-c", "import numpy, ml_dtypes"])
         .output();
     if !has_numpy.is_ok_and(|answer| answer.status.success()) {
-        // The run says so; nothing is claimed of the kernel.
+        // The run says so and claims nothing about the kernel.
         assert_ne!(command("run scaled").code, 0);
         return;
     }

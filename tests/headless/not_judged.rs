@@ -1,4 +1,4 @@
-//! Runs that end without a verdict because of something else than the kernel: the problem, its
+//! Runs that end without a verdict because something other than the kernel failed: the problem, its
 //! reference, the compiler, the device, the harness. They are *not judged*: exit code 64, no run
 //! number, no advice to discard.
 
@@ -170,7 +170,7 @@ fn a_harness_says_that_its_machine_is_at_fault() {
     not_judged(lab.lab("run"), "the GPU is in use");
     lab.harness("echo 'no GPU is here' >&2; exit 64");
     not_judged(lab.lab("run"), "exit code 64): no GPU is here");
-    // What it found out about the kernel before that counts.
+    // A finding about the kernel from before that counts.
     lab.harness("echo 'correctness: fail'; exit 64");
     lab.lab("run").is(1).says("FAIL  run 1");
 }
@@ -203,7 +203,7 @@ fn a_harness_reports_a_build_that_failed() {
         run["why"].as_str().unwrap().contains("cannot find -lfoo"),
         "{run}"
     );
-    // A later build of the same run that succeeded, and a verdict, go before it.
+    // A later build of the same run that succeeded, and a verdict, take precedence.
     lab.harness(
         "echo 'build: failed'; echo 'build: 0.4 s'; echo 'correctness: pass'; echo 'throughput_sps: 5'",
     );

@@ -1,11 +1,12 @@
-//! `[compile] options` of a stranger's lab.toml: what would start, read or write something else
-//! never reaches a compiler, not even where no sandbox holds and the folder is trusted.
+//! `[compile] options` of a stranger's lab.toml: an option that would start, read or write
+//! something else never reaches a compiler, not even if no sandbox holds and the folder is trusted.
 
 use crate::built_in::rmsnorm;
 use crate::lab::{CommandOutput, Lab, finish};
 use lab_device::sandbox;
 
-/// `lab ARGS` as on a Linux without Landlock, where a compiler may do what its user may.
+/// `lab ARGS` as on a Linux without Landlock, where a compiler may do everything that its user may
+/// do.
 fn without_sandbox(lab: &Lab, args: &str) -> CommandOutput {
     let mut command = lab.plain_lab_command(args);
     command.env(sandbox::VARIABLE, "none");
@@ -95,7 +96,7 @@ fn an_error_names_the_option_and_the_line_and_history_can_still_be_mended() {
     lab.lab("run")
         .is(64)
         .says("lab.toml:6:3: the compiler option \"-fplugin=x.so\" is not allowed: it starts other programs");
-    // A committed one is no obstacle to the mended file.
+    // A committed bad option does not prevent a mended file.
     lab.git("commit -qam hostile");
     with_options(&lab, &toml, "\"-O3\"");
     lab.lab("rules")

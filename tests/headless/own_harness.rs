@@ -1,4 +1,5 @@
-//! A harness of the user's own: what it gets, and how its exit codes and its figures are read.
+//! A harness of the user's own: its environment, and how the lab reads its exit codes and its
+//! figures.
 
 use crate::lab::Lab;
 use std::fs;
@@ -42,9 +43,9 @@ fn it_gets_the_kernel_the_device_the_runs_folder_and_the_incumbent() {
         value(&lab, "held"),
         lab.path("kernel.cu").display().to_string()
     );
-    // What the harness writes beside the log stays.
+    // A file that the harness writes beside the log stays.
     assert_eq!(lab.read(".lab/runs/1/profile.txt"), "mine\n");
-    // The next run finds the incumbent's copy, and does not believe it.
+    // The next run finds the incumbent's copy, and does not trust it.
     fs::write(value(&lab, "held"), "// of nobody\n").unwrap();
     lab.write("kernel.cu", "// tried\n");
     lab.lab("run").is(0);
@@ -90,7 +91,7 @@ fn without_an_incumbent_the_variable_is_not_set() {
         "echo \"held: ${{LAB_INCUMBENT-unset}}\"; {PASSES}"
     ));
     lab.lab("init").is(0);
-    // Not even by whoever started the lab.
+    // Not even in the environment of the process that started the lab.
     let output = lab.sh("LAB_INCUMBENT=/etc/passwd exec \"$LAB\" run").is(0);
     assert!(output.out.contains("held: unset"), "{output:?}");
 }
@@ -135,7 +136,7 @@ fn a_speed_ratio_of_its_own_is_shown_and_decides() {
     lab.write("kernel.cu", "// slower\n");
     printing("echo 'speed_ratio: 0.95 low=0.94 high=0.96'; echo 'speed: slower'");
     lab.lab("run --decide -m slower").says("discard run 3");
-    // A ratio without a verdict, or without its interval, is no reason to decide.
+    // A ratio without a verdict or without its interval does not decide.
     for lines in [
         "echo 'speed_ratio: 1.5 low=1.4 high=1.6'",
         "echo 'speed_ratio: 1.5'; echo 'speed: faster'",
@@ -144,7 +145,7 @@ fn a_speed_ratio_of_its_own_is_shown_and_decides() {
         printing(lines);
         lab.lab("run --decide -m x").says("left undecided");
     }
-    // Of several workloads, the ratio says which mean it is.
+    // With several workloads, the ratio says which mean it is.
     printing(
         "echo 'speed_ratio: 1.0213 low=1.0190 high=1.0236 aggregate=worst workloads=3'; echo 'speed: faster'",
     );
@@ -153,7 +154,7 @@ fn a_speed_ratio_of_its_own_is_shown_and_decides() {
         .says("faster +2.1 % (+1.9 … +2.4), worst of 3 vs incumbent");
     let worst = serde_json::json!({ "name": "worst", "workloads": 3 });
     assert_eq!(lab.lab("run --json").json()["ratio_aggregate"], worst);
-    // Taken back, as after a failure of the incumbent.
+    // The harness takes the ratio back, as after a failure of the incumbent.
     printing(
         "echo 'speed_ratio: 1.5 low=1.4 high=1.6'; echo 'speed: faster'; echo 'speed_ratio: nan'; echo 'speed: none'",
     );

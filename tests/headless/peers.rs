@@ -1,5 +1,5 @@
-//! The problem's peers: who times them, what a record, a keep and a clone know of them, and
-//! `lab peers`. The judge is the real one on the emulated device.
+//! The problem's peers: the commands that time them, their figures in a record, a keep and a clone,
+//! and `lab peers`. The judge is the real one on the emulated device.
 
 use crate::lab::Lab;
 use crate::twice::{self, KERNEL};
@@ -90,7 +90,7 @@ fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures()
         ),
         (&Value::Null, &wrong["failure"])
     );
-    // An edited kernel has no figure; that of the incumbent is named as such.
+    // An edited kernel has no figure; the output names the incumbent's figure as such.
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
     let run = lab.lab("run").is(0);
     assert!(
@@ -98,7 +98,7 @@ fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures()
         "{run:?}"
     );
     assert_eq!(lab.lab("peers --json").is(0).json()["of_incumbent"], true);
-    // Other rules make another figure.
+    // After a change of the rules, the old figure does not hold.
     lab.write("problem.toml", problem().replace("30", "31") + PEERS);
     let run = lab.lab("run").is(0);
     assert!(!run.out.contains("× other"), "{run:?}");
@@ -277,8 +277,8 @@ fn a_wrong_problem_is_refused_as_a_run_refuses_it() {
     assert_eq!(lab.git("log --format=%s"), "twice\n");
 }
 
-/// The kernel is CUDA C++, and needs no trust. Its peer is Python, and does: trust belongs to the
-/// lab.toml, as for a kernel.py.
+/// The kernel is CUDA C++ and needs no trust. Its peer is Python and needs trust: trust belongs to
+/// the lab.toml, as for a kernel.py.
 #[test]
 fn a_peer_in_python_runs_in_a_trusted_folder_only() {
     let lab = twice("[[peer]]\nname = \"eager\"\nfunction = \"eager\"\n");

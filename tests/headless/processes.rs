@@ -1,4 +1,4 @@
-//! Nothing is left running, however a run or the lab ends.
+//! No process is left, however a run or the lab ends.
 
 use crate::lab::{Lab, finish};
 use lab_testing::until;
@@ -21,7 +21,7 @@ fn start(lab: &Lab) -> (std::process::Child, Vec<Pid>) {
     (child, pids)
 }
 
-/// A zombie that nobody reaped yet runs no more.
+/// A zombie that is not yet reaped does not count as running.
 fn runs(pid: Pid) -> bool {
     let stat =
         std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid())).unwrap_or_default();

@@ -214,7 +214,7 @@ fn the_doctor_says_whether_counters_can_be_read() {
         output.out.contains("ncu has counted a tiny kernel"),
         "{output:?}"
     );
-    // Without a GPU and without LAB_NCU there is nothing to say.
+    // Without a GPU and without LAB_NCU the doctor has no finding.
     let output = lab.lab("doctor");
     assert!(!output.out.contains("counters"), "{output:?}");
 }
@@ -235,10 +235,10 @@ fn nothing_of_a_profile_outlives_a_killed_lab() {
     profile.wait().unwrap();
     let pid = std::fs::read_to_string(&started).unwrap();
     let status = PathBuf::from(format!("/proc/{}/status", pid.trim()));
-    // A zombie runs no more; who reaps it is not this test's business.
+    // A zombie does not count as running; this test does not care which process reaps it.
     let runs = || std::fs::read_to_string(&status).is_ok_and(|text| !text.contains("\nState:\tZ"));
     until("what ncu started ends", || !runs());
-    // The next profile is not held up by the killed one.
+    // The next profile does not wait for the killed one.
     lab.write("../tool/mode", "");
     with_ncu(&lab, "profile").is(0);
     assert!(

@@ -1,4 +1,4 @@
-//! A kernel in Python: how it is found, recorded, kept and put back. A harness of the user's own
+//! A kernel in Python: finding, recording, keeping and restoring it. A harness of the user's own
 //! judges it, so that no Python has to be installed.
 
 use crate::lab::{Lab, finish};
@@ -58,7 +58,7 @@ fn it_is_judged_kept_discarded_undone_and_put_back() {
     lab.lab("undo kernels/k").is(0);
     lab.lab("log kernels/k").is(0).says("faster");
 
-    // The folder means the kernel also when its file is gone, because HEAD holds it.
+    // The folder means the kernel even if its file is gone, because HEAD holds it.
     fs::remove_file(lab.path("kernels/k/kernel.py")).unwrap();
     lab.lab("run kernels/k")
         .is(2)
@@ -122,7 +122,7 @@ fn beside_a_kernel_in_cuda_a_command_names_one_of_the_two() {
     lab.lab("run kernels/k/kernel.cu").is(0);
     assert_eq!(record(&lab, 1)["kernel"], "kernels/k/kernel.py");
     assert_eq!(record(&lab, 2)["kernel"], "kernels/k/kernel.cu");
-    // lab.toml can say which one the folder means.
+    // lab.toml can say which kernel the folder means.
     lab.write(
         "lab.toml",
         "harness = \"sh harness.py\"\nkernel = \"kernels/k/kernel.py\"\n",

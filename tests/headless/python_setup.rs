@@ -1,5 +1,5 @@
-//! What `lab init`, `lab doctor` and `lab trust` say of a project in Python: its interpreter, its
-//! packages, its harness.
+//! What `lab init`, `lab doctor` and `lab trust` say about a project in Python: its interpreter,
+//! its packages, its harness.
 
 use crate::lab::{Lab, finish};
 use std::fs;
@@ -73,7 +73,7 @@ fn doctor_names_the_interpreter_and_what_is_missing_in_it() {
         text(&found, "says").starts_with("/no/such/python (LAB_PYTHON) cannot be started: "),
         "{found}"
     );
-    // What no kernel needs is no fault.
+    // A package that no kernel needs is not a fault.
     lab.write("kernel.cu", "// x\n");
     lab.write("lab.toml", "kernel = \"kernel.cu\"\n");
     assert!(doctor(Some("/no/such/python"))["ok"].as_bool().unwrap());
@@ -133,7 +133,7 @@ fn init_recognises_python_and_says_what_to_write() {
         .says("fused.py builds CUDA C++ with load_inline: put the CUDA C++ into kernel.cu");
 }
 
-/// A harness.py runs in the project's interpreter; one that names its packages itself is run by uv.
+/// A harness.py runs in the project's interpreter; uv runs a script that names its packages itself.
 #[test]
 fn init_has_the_projects_interpreter_run_a_harness() {
     let lab = Lab::empty();
@@ -219,7 +219,7 @@ fn a_harness_in_python_that_cannot_run_is_named() {
         "{}",
         of_doctor("python")
     );
-    // After a result line nobody knows whose fault an exception is.
+    // After a result line, an exception may be the kernel's fault.
     lab.write("tools/judge.py", "print('stage: verify')\n1 / 0\n");
     lab.lab("run")
         .is(3)

@@ -1,4 +1,4 @@
-//! A repository in which this user may not write: each command says what is wrong and what to do,
+//! A repository in which this user may not write: each command names the problem and the remedy,
 //! and changes nothing.
 
 use crate::lab::{CommandOutput, Lab, finish, words};
@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
-/// What every refusal for missing rights says.
+/// The words of every refusal for missing rights.
 const NOT_ALLOWED: &str = "you may not write there, and ";
 const REMEDY: &str = "make the files writable if they are yours (`chmod -R u+w FOLDER`), or work in a copy of your own \
                       (`cp -R`) if another user owns them";
@@ -16,8 +16,8 @@ const REMEDY: &str = "make the files writable if they are yours (`chmod -R u+w F
 /// The user `nobody`.
 const NOBODY: u32 = 65534;
 
-/// A repository that its user may read, and not write. Root may write anywhere, so root's commands
-/// run as `nobody`: the repository is then another user's.
+/// A repository that its user may read and not write. Root may write anywhere, so commands of root
+/// run as `nobody`, and the repository is another user's.
 struct ReadOnly {
     lab: Lab,
     is_root: bool,
@@ -114,7 +114,7 @@ fn each_command_says_what_to_do_and_changes_nothing() {
     let there = ReadOnly::of(lab);
     if there.is_root {
         let root = there.lab.repo.display().to_string();
-        // The advice for another user's repository names what git wants to be named, also from a
+        // The advice for another user's repository names the folder that git needs, also from a
         // folder below.
         for folder in [".", "below"] {
             let advice = format!(
@@ -172,7 +172,7 @@ fn each_command_says_what_to_do_and_changes_nothing() {
         .is(1)
         .says(NOT_ALLOWED)
         .says(REMEDY);
-    // What only reads works.
+    // Commands that only read work.
     there.lab(".", "log").is(0).says("run 3 is undecided");
     there.lab(".", "log --json").is(0).json();
     assert!(there.files() == before && !Path::new(&there.lab.path("softmax")).exists());

@@ -1,5 +1,5 @@
-//! A keep takes no change of the rules along: problem.toml, reference.*, and the keys of lab.toml
-//! that change a verdict.
+//! A keep refuses to take a change of the rules along: problem.toml, reference.*, and the keys of
+//! lab.toml that change a verdict.
 
 use crate::built_in::rmsnorm;
 use crate::lab::Lab;
@@ -43,7 +43,7 @@ fn a_loosened_tolerance_is_no_part_of_a_keep() {
         .is(0)
         .says("kernels/rmsnorm/problem.toml is not as in HEAD\n");
 
-    // Put back, it needs a new verdict.
+    // The old rules are back, but the run needs a new verdict.
     lab.write(PROBLEM, &text);
     lab.lab("keep -m loosened")
         .is(1)
@@ -119,7 +119,7 @@ fn a_change_of_the_rules_is_a_commit_and_a_row_of_its_own() {
             .contains("\tfail\trules\ta longer limit\n")
     );
 
-    // A change of the rules is no experiment.
+    // A change of the rules is not an experiment.
     std::fs::create_dir(lab.path("kernels/second")).unwrap();
     lab.write("kernels/second/problem.toml", lab.read(PROBLEM));
     lab.write("kernels/second/kernel.cu", lab.read(KERNEL));
@@ -143,7 +143,7 @@ fn only_the_keys_that_change_a_verdict_are_rules() {
         ("output_limit_mib = 9\n", "output_limit_mib"),
     ] {
         let before = lab.read("lab.toml");
-        // Keys must stand before the tables.
+        // In TOML, keys must come before the tables.
         let both = if text.starts_with('[') {
             [&*before, text]
         } else {
@@ -155,7 +155,7 @@ fn only_the_keys_that_change_a_verdict_are_rules() {
             .says(&format!("lab.toml is not as in HEAD ({keys})\n"));
         lab.write("lab.toml", before);
     }
-    // A lab.toml that is gone leaves the defaults.
+    // Without a lab.toml, the defaults hold.
     fs::remove_file(lab.path("lab.toml")).unwrap();
     lab.lab("rules kernels/rmsnorm")
         .is(0)
@@ -173,7 +173,7 @@ fn the_rules_of_a_new_problem_are_committed_with_its_first_keep() {
         )
         .unwrap();
     }
-    // Shared by the references.
+    // A header that several references include.
     lab.write("kernels/second/common.h", "// shared\n");
     edit(
         &lab,
@@ -196,7 +196,7 @@ fn the_rules_of_a_new_problem_are_committed_with_its_first_keep() {
     );
     assert_eq!(lab.git("status --porcelain"), "");
 
-    // Taken back, the problem is as new as before.
+    // After an undo, the problem is new again.
     lab.lab("undo kernels/second").is(0);
     assert_eq!(lab.git("status --porcelain"), "?? kernels/second/\n");
     // With a hook the git program makes the commit.
@@ -281,7 +281,7 @@ fn a_harness_of_ones_own_has_rules_too() {
             "1000.0 | 1000.0 | pass | keep | x"
         ]
     );
-    // Also a file that its script may read.
+    // And a file that its script may read.
     lab.write("reference.py", "# 1\n");
     lab.git("add reference.py");
     lab.git("commit -qm reference");
@@ -301,7 +301,7 @@ fn a_rules_commit_that_was_killed_halfway_gets_its_row() {
         lab.read("lab.toml") + "[measure]\nsame_within = 5\n",
     );
     lab.lab("trust").is(0);
-    // As a lab leaves it that was killed when git had made the commit.
+    // The state after a kill, when git had made the commit.
     let hook = lab.path(".git/hooks/post-commit");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(&hook, "#!/bin/sh\ncp .lab/unfinished.json ../intent\n").unwrap();

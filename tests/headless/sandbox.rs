@@ -1,4 +1,4 @@
-//! The sandbox by way of `lab run`: what stands in a record, and who may run without one.
+//! The sandbox through `lab run`: its state in a record, and the trust that a run without it needs.
 
 use crate::built_in::rmsnorm;
 use crate::lab::{CommandOutput, Lab, finish};
@@ -37,7 +37,7 @@ fn without_landlock_only_a_trusted_folder_runs_on_the_cpu_device() {
         .is(0)
         .says("this run has no sandbox: LAB_SANDBOX is none");
     assert_eq!(record(&lab, 1)["sandbox"]["state"], "none");
-    // The trust is in these bytes of lab.toml.
+    // The trust belongs to these bytes of lab.toml.
     lab.write("lab.toml", lab.read("lab.toml") + "\n# changed\n");
     without_sandbox(&lab, "run")
         .is(64)
@@ -53,7 +53,7 @@ fn without_landlock_only_a_trusted_folder_runs_on_the_cpu_device() {
     without_sandbox(&lab, "doctor").says("sandbox       none: LAB_SANDBOX is none");
 }
 
-/// A kernel that leaves a mark when it is built or loaded, wherever it is allowed to.
+/// A kernel that writes a mark when it is built or loaded, wherever it may write.
 fn with_constructor(lab: &Lab) {
     let mark = lab.path("../ran");
     let kernel = "kernels/rmsnorm/kernel.cu";
@@ -81,7 +81,7 @@ fn a_static_constructor_of_an_untrusted_kernel_runs_in_the_sandbox_or_not_at_all
         finish(lab.plain_lab_command(command).spawn().unwrap());
         assert!(!lab.path("../ran").exists(), "{command}");
     }
-    // The test would see it: in a trusted folder without a sandbox the mark is made.
+    // A cross-check: in a trusted folder without a sandbox, the kernel makes the mark.
     without_sandbox(&lab, "trust").is(0);
     without_sandbox(&lab, "run");
     assert!(lab.path("../ran").exists());

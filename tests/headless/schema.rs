@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../docs/json.schema.json")).unwrap());
 
-/// What an answer of `--json` breaks, one line each. Empty if the schema allows it.
+/// The violations of an answer of `--json`, one line each. Empty if the schema allows the answer.
 pub fn faults(answer: &Value) -> Vec<String> {
     let mut found = Vec::new();
     check(&SCHEMA, answer, "answer", &mut found);
@@ -142,8 +142,8 @@ fn is_of_type(value: &Value, wanted: &str) -> bool {
     }
 }
 
-/// JSON in which no object has a key twice. serde_json takes the last of two, so a definition that
-/// a merge wrote twice would be half lost without a word.
+/// JSON in which no object has a key twice. serde_json keeps the last of two equal keys, so half of
+/// a definition that a merge wrote twice would be lost silently.
 struct UniqueKeys;
 
 impl<'de> Deserialize<'de> for UniqueKeys {

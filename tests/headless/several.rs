@@ -1,4 +1,4 @@
-//! Several kernels in one repository: each command means the kernel that it says it means.
+//! Several kernels in one repository: each command uses the kernel that it names.
 
 use crate::lab::{CommandOutput, Lab, finish};
 use lab_git::Repo;
@@ -52,7 +52,7 @@ fn what_a_hint_says_decides_the_kernel_that_was_judged() {
         .is(0)
         .says("discard run 3 of p2/kernel.cu");
     assert_eq!(lab.read("p2/kernel.cu"), "// better\n");
-    // The one that is meant anyway needs no name.
+    // The kernel that the command means anyway needs no name.
     lab.lab("run kernel.cu").is(0).says("`lab keep -m TEXT`");
 }
 
@@ -87,7 +87,7 @@ fn the_log_is_of_one_kernel_or_of_all() {
     lab.lab("log --all")
         .is(0)
         .says("p2/kernel.cu  of the second");
-    // A row without a record may be of any kernel.
+    // A row without a record may belong to any kernel.
     lab.write(
         "results.tsv",
         lab.read("results.tsv") + "abc1234\t1.0\t1.0\tpass\tkeep\tby hand\n",
@@ -133,7 +133,7 @@ fn restore_puts_back_the_kernel_that_the_experiment_was_about() {
         .is(0)
         .says("p2/kernel.cu now holds the bytes of");
     assert_eq!(lab.read("p2/kernel.cu"), "// on disk\n");
-    // A name like HEAD means the kernel one works on; a kernel that is named is the one.
+    // A name like HEAD means the present kernel; a path means the kernel with this path.
     lab.write("kernel.cu", "// changed\n");
     lab.lab("restore HEAD")
         .is(0)
@@ -167,7 +167,7 @@ fn an_old_kernel_is_restored_beside_a_rename_that_is_not_committed() {
     assert_eq!(lab.read("p3/kernel.cu"), "// the second's first\n");
     assert!(!lab.path("p2").exists());
 
-    // A kernel beside lab.toml that is renamed itself, with its rename in git's index.
+    // A kernel beside lab.toml is itself renamed, with the rename in git's index.
     let lab = Lab::new();
     lab.lab("run").is(0);
     lab.lab("keep -m first").is(0);
@@ -189,7 +189,7 @@ fn an_old_kernel_is_restored_beside_a_rename_that_is_not_committed() {
     }
 }
 
-/// No lab.toml at the root, and no kernel there: that of kernels/x has to be named.
+/// No lab.toml and no kernel at the root: the command must name the kernel of kernels/x.
 fn below() -> Lab {
     let lab = Lab::empty();
     fs::create_dir_all(lab.path("kernels/x")).unwrap();
@@ -203,7 +203,7 @@ fn below() -> Lab {
     lab
 }
 
-/// What a text tells to type, as in (`lab restore abc1234`).
+/// The command that a text advises to type, as in (`lab restore abc1234`).
 fn told_command(output: &CommandOutput, name: &str) -> String {
     let (_, command) = output
         .out
@@ -222,7 +222,7 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
     lab.lab("log")
         .is(1)
         .says("no kernel.cu and no kernel.py in");
-    // All that could be meant are listed.
+    // The refusal lists all candidates.
     fs::create_dir_all(lab.path("kernels/y")).unwrap();
     lab.write("kernels/y/problem.toml", "");
     lab.write("kernels/y/fast.cu", "");
@@ -247,7 +247,7 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
         .is(0)
         .says("kernels/x/kernel.cu now holds the bytes of");
     assert_eq!(lab.read("kernels/x/kernel.cu"), "// tried\n");
-    // Bytes that were saved say whose they are, too; and so does the number of the run.
+    // Saved bytes name their kernel too, and so does the number of the run.
     lab.lab(&told_command(&restored, "restore")).is(0);
     assert_eq!(lab.read("kernels/x/kernel.cu"), "// on disk\n");
     lab.lab("restore 1")
@@ -266,7 +266,7 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
         lab.lab("log --all --json").is(0).json()["kernel"],
         serde_json::Value::Null
     );
-    // And of a kernel that is gone.
+    // And for a kernel that is gone.
     fs::remove_file(lab.path("kernels/x/kernel.cu")).unwrap();
     lab.lab("run kernels/x")
         .is(2)
@@ -275,7 +275,7 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
     assert_eq!(lab.read("kernels/x/kernel.cu"), "// the first\n");
 }
 
-/// Two problems of the built-in kind would take long to judge: the harness of the user's own judges
+/// Judging two problems with the built-in harness would take long: the user's own harness judges
 /// both.
 fn judged_and_kept(lab: &Lab, kernel: &str, bytes: &str, text: &str) {
     lab.write(kernel, bytes);
@@ -305,7 +305,7 @@ fn a_problem_whose_folder_was_renamed_keeps_its_history() {
     lab.write("p2/kernel.cu", long(2));
     lab.lab("run p2").is(0);
     lab.lab("discard p2 -m tried").is(0);
-    // On disk first: HEAD still has the old name.
+    // The rename is on disk only: HEAD still has the old name.
     lab.git("mv p2 softmax");
     let was = |log: &[(String, String)]| {
         assert!(

@@ -1,5 +1,5 @@
-//! What the view Source reads: the bytes on disk, the kernel in HEAD or of any experiment, and what
-//! a run judged.
+//! The data of the view Source: the bytes on disk, the kernel in HEAD or of any experiment, and the
+//! bytes that a run judged.
 
 use super::lab::Lab;
 use lab::screen::source_files::read;
@@ -54,7 +54,7 @@ fn the_kernel_is_read_with_what_it_is_compared_with() {
     );
     assert_eq!(since.locate(2), LineLocation::Gone(3));
 
-    // A discarded experiment, by its commit; and one that this clone has not.
+    // A discarded experiment, by its commit; and a commit that this clone does not have.
     lab.write("kernel.cu", "// the second\r\nint a;\n");
     lab.lab("discard -m 'no use'").is(0);
     let commit = lab

@@ -1,4 +1,4 @@
-//! The judge that stands by for the next run, and everything that keeps a run from using it. The
+//! The standby judge for the next run, and all reasons for which a run does not use it. The
 //! built-in harness is a script here.
 
 use crate::lab::Lab;
@@ -16,18 +16,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-/// Where it stands by it writes its id down and waits for the order, as the judge does.
+/// On standby it writes its process id down and waits for the request, as the judge does.
 const WAITS: &str = "echo $$ >> $pids; read order || exit; echo 'stood by'";
 
 struct Bench {
-    /// Ended before the folder goes.
+    /// The judge ends before the folder is removed.
     runner: Option<Runner>,
     events: Receiver<RunEvent>,
     lab: Lab,
 }
 
 impl Bench {
-    /// `on_standby` is what the harness does first when it is started ahead of its run.
+    /// `on_standby` is the line that the harness runs first when it is started ahead of its run.
     fn new(on_standby: &str) -> Bench {
         let lab = Lab::empty();
         lab.write("kernel.cu", "// one\n");
@@ -56,7 +56,7 @@ impl Bench {
         self.runner.as_ref().unwrap()
     }
 
-    /// The id of the `n`-th that stands by, once it does.
+    /// Waits for the `n`-th standby judge. Returns its process id.
     #[track_caller]
     fn standby(&self, n: usize) -> Pid {
         let path: PathBuf = self.lab.path("../pids");
@@ -176,7 +176,7 @@ fn a_commit_makes_another_incumbent_and_another_judge_stands_by() {
     bench.runner().check_standby();
     bench.lab.git("add kernel.cu problem.toml");
     bench.lab.git("commit -qm first");
-    // The screen hears of it and has the runner look.
+    // The screen gets the event and lets the runner check.
     bench.runner().check_standby();
     assert_ne!(bench.standby(2), first);
     until("the old one is gone", || test_kill_process(first).is_err());
@@ -186,7 +186,7 @@ fn a_commit_makes_another_incumbent_and_another_judge_stands_by() {
         "stood by\nit has an incumbent\n# the problem\n// two\ncorrectness: pass\n"
     );
     bench.standby(3);
-    // A commit that the runner did not hear of.
+    // A commit of which the runner got no event.
     bench.lab.git("commit -qam second");
     bench.save("// three\n");
     assert!(

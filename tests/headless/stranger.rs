@@ -1,11 +1,11 @@
-//! A folder from a stranger: no link of it is followed, and no file of it is opened that is not a
-//! plain one of a fair size.
+//! A folder from a stranger: the lab follows no link of it, and opens only plain files of a bounded
+//! size.
 
 use crate::lab::{CommandOutput, Lab, finish};
 use std::fs;
 use std::os::unix::fs::symlink;
 
-/// What lies outside of the repository and must stay as it is.
+/// The files outside of the repository, which must stay as they are.
 const RC: &str = "# mine\n";
 
 /// A repository with a judged kernel, beside `../home/.bashrc` and a folder `../stuff` with a file.
@@ -79,7 +79,7 @@ fn a_lab_folder_that_git_tracks_is_refused() {
     }
     lab.git("rm -qr --cached .lab");
     lab.lab("keep -m better").is(0);
-    // Also where the folder itself is not there yet.
+    // Also if the folder itself does not exist yet.
     lab.git("add -f .lab/runs/1/record.json");
     fs::remove_dir_all(lab.path(".lab")).unwrap();
     lab.lab("run")
@@ -288,7 +288,7 @@ fn a_clone_with_links_as_inputs_reads_nothing_outside() {
     clone("restore HEAD").is(1).says("leads out of");
     assert_eq!(lab.read("../home/secret.cu"), "// a secret\n");
     assert!(!at(".lab/runs/1/kernel.cu").exists());
-    // Every other input too.
+    // The same for every other input.
     fs::remove_file(at("kernel.cu")).unwrap();
     fs::write(at("kernel.cu"), "#include \"tile.cuh\"\n").unwrap();
     symlink("../home/secret.cu", at("tile.cuh")).unwrap();
@@ -305,7 +305,7 @@ fn a_clone_with_links_as_inputs_reads_nothing_outside() {
         fs::remove_file(at(name)).unwrap();
         fs::write(at("problem.toml"), "").unwrap();
     }
-    // Of a file that an include line names outside, not even the hash is recorded.
+    // For a file outside that an include line names, the record has not even a hash.
     fs::write(at("kernel.cu"), "#include \"../home/secret.cu\"\n").unwrap();
     clone("run");
     // An empty problem.toml judges nothing.
@@ -384,7 +384,7 @@ fn a_record_of_any_size_or_shape_is_left_out_in_words() {
     fs::write(&path, "[],".repeat(5 << 20)).unwrap();
     let output = lab.sh("ulimit -v 1500000; \"$LAB\" log");
     assert_eq!(output.code, 0, "{output:?}");
-    // The same of an index, and of what decisions changed.
+    // The same for an index, and for the list of records that decisions changed.
     for name in [
         ".lab/runs/index.bin",
         ".lab/decide.lock",

@@ -69,7 +69,7 @@ fn a_theme_of_the_config_that_is_not_there_is_said_with_its_place() {
     let said = "config.toml:1:9: there is no theme 'nrod' (did you mean nord?): choose one of ansi";
     let doctor = lab.lab("doctor").out;
     assert!(doctor.contains(said), "{doctor}");
-    // What is named goes before it.
+    // The name on the command line takes precedence.
     lab.lab("theme nord").is(0);
 }
 

@@ -1,4 +1,4 @@
-//! What a commit says under its first line, for git's own tools and for whoever reads the log.
+//! The trailers of a commit, for git's own tools and for readers of the log.
 
 use crate::lab::Lab;
 
@@ -23,7 +23,7 @@ fn a_kept_experiment_says_what_was_tested_and_what_was_not() {
         parsed,
         "Confidence: high\nNot-tested: odd sizes\nIssue: 7\nTested: Test GPU, 1 of 1 gates, 1000 samples/s (990 … 1010)\n"
     );
-    // The description is the subject alone.
+    // Only the subject is the description.
     assert_eq!(
         lab.rows(),
         ["1000.0 | 1000.0 | pass | keep | two rows a block"]
@@ -34,7 +34,7 @@ fn a_kept_experiment_says_what_was_tested_and_what_was_not() {
     assert_eq!(trailers(&lab, 0)[1]["key"], "Not-tested");
     assert_eq!(trailers(&lab, 0)[1]["value"], "odd sizes");
 
-    // An attempt that is discarded says as much; a second value of one's own replaces none.
+    // A discard takes trailers too, and the user's own `Tested` is the only one.
     lab.write("kernel.cu", "// worse\n");
     lab.passing(900.0);
     lab.lab("run").is(0);
@@ -51,7 +51,7 @@ fn a_kept_experiment_says_what_was_tested_and_what_was_not() {
         "three rows\nno room for them"
     );
 
-    // Without the records the commits themselves tell.
+    // Without the records, the commits have the trailers.
     std::fs::remove_dir_all(lab.path(".lab")).unwrap();
     lab.git("update-ref -d refs/notes/lab");
     assert_eq!(trailers(&lab, 0)[0]["value"], "high");
@@ -131,7 +131,7 @@ fn a_hypothesis_and_a_lesson_go_into_commit_record_and_note_and_may_be_given_lat
         "worse\n\nHypothesis: wider loads"
     );
 
-    // By rule; without a decision there is nothing that could carry them.
+    // With a decision by rule; without a decision there is no commit for them.
     crate::auto::in_turns(&lab, 1.05, "faster");
     lab.write("kernel.cu", "// quick\n");
     lab.lab("run --lesson x")

@@ -1,4 +1,4 @@
-//! A harness command runs only where this user wants it.
+//! A harness command runs only in a folder that this user trusts.
 
 use crate::lab::{CommandOutput, Lab};
 use lab_project::trust::TrustRequest;
@@ -101,7 +101,7 @@ fn another_folder_under_the_trusted_name_of_a_link_is_not_trusted() {
     let lab = Lab::new();
     let clone = stranger(&lab);
     clone("run").is(64);
-    // A folder that is a link into the trusted repository would bring another harness along.
+    // A link in the trusted repository's place would bring another harness along.
     std::fs::rename(lab.path("../clone"), lab.path("../moved")).unwrap();
     symlink("moved", lab.path("../clone")).unwrap();
     clone("run").is(64);
@@ -149,7 +149,7 @@ fn all_of_what_is_trusted_is_printed_before_it_is() {
 fn a_state_folder_of_the_repository_gives_no_trust() {
     let lab = Lab::new();
     lab.git("clone -q . ../clone");
-    // The mark that this user's lab would make, shipped in the clone.
+    // The clone contains the mark that this user's lab would make.
     let shipped = lab.path("../clone/state");
     let mut command = lab.plain_lab_command("trust");
     command
@@ -194,7 +194,7 @@ fn a_library_that_a_folder_ships_is_not_loaded_before_trust() {
         assert!(!ran.exists(), "{command} ran code of the folder");
     }
     let doctor = lab.lab("doctor");
-    // A machine may have an NVRTC of its own, which goes first.
+    // The machine may have an NVRTC of its own, which takes precedence.
     if doctor.out.contains("NVRTC         not found") {
         doctor
             .says(".venv has one, and loading it runs code of this folder, which is not trusted")
@@ -238,14 +238,14 @@ fn a_commit_starts_no_program_of_a_folder_that_is_not_trusted() {
     refused("./hooked (core.fsmonitor in the repository's configuration)");
     lab.git("config --unset core.fsmonitor");
     lab.git("config --global --unset commit.gpgsign");
-    // The user's own hooks are the user's.
+    // The user's own hooks need no trust.
     std::fs::create_dir(lab.path("../home/hooks")).unwrap();
     lab.script("../home/hooks/pre-commit", "touch ../own");
     lab.git("config --global core.hooksPath ~/hooks");
     std::fs::remove_file(lab.path("hooked")).unwrap();
     plain("keep -m better").is(0);
     assert!(lab.path("../own").exists() && !lab.path("../ran").exists());
-    // And a trusted folder's are started as before.
+    // The hooks of a trusted folder start as before.
     lab.git("config --global --unset core.hooksPath");
     lab.script(".git/hooks/post-commit", "touch ../ran");
     lab.lab("trust").is(0);
@@ -319,7 +319,7 @@ fn a_fetch_starts_no_program_of_a_folder_that_is_not_trusted() {
             lab.git(&format!("config --unset {key}"));
         }
     }
-    // The user's own settings are the user's, and a trusted folder's are followed.
+    // The user's own settings need no trust, and those of a trusted folder apply.
     lab.git("config --global protocol.allow always");
     lab.git("config remote.origin.url ../other");
     assert!(!plain("fetch").err.contains("trust"));

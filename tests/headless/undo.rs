@@ -1,4 +1,4 @@
-//! The last keep or discard taken back: nothing is lost, and what was built on stays.
+//! Undoing the last keep or discard: nothing is lost, and later commits stay.
 
 use crate::lab::{Lab, signed};
 use lab_store::signature::Purpose;
@@ -254,7 +254,7 @@ fn an_undo_that_later_work_blocks_names_the_remedy() {
 
 #[test]
 fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
-    // It came as far as the ledger.
+    // The undo was killed at the ledger.
     let lab = kept();
     std::fs::rename(lab.path("results.tsv"), lab.path("ledger")).unwrap();
     lab.sh("mkfifo results.tsv").is(0);
@@ -272,7 +272,7 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
     assert_eq!(lab.rows(), [] as [&str; 0]);
     assert_eq!(lab.lab("log").is(0).err, "");
 
-    // It had only said what it was about to do.
+    // The undo had only written its intent.
     let lab = kept();
     lab.unfinished(&lab.intent_of("undo"));
     lab.write("kernel.cu", "// next\n");
@@ -284,7 +284,7 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
         ["1000.0 | 1000.0 | pass | discard | of another run"]
     );
 
-    // Meanwhile somebody built on it: nothing is undone.
+    // Another commit was made meanwhile: nothing is undone.
     let lab = kept();
     lab.unfinished(&lab.intent_of("undo"));
     lab.git("commit -q --allow-empty -m more");
@@ -294,7 +294,7 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
         ("more\nbetter\nstart\n".into(), 1)
     );
 
-    // Of a discard, with newer bytes on disk: they stay there.
+    // Undoing a discard with newer bytes on disk: the newer bytes are saved.
     let lab = judged();
     lab.lab("discard -m worse").is(0);
     lab.unfinished(&lab.intent_of("undo"));
@@ -305,7 +305,7 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
         ("// newer\n".into(), 0)
     );
 
-    // The next lab is at another kernel: the bytes come back where they were.
+    // The next command is about another kernel: the bytes still come back at their own path.
     let lab = judged();
     lab.lab("discard -m worse").is(0);
     std::fs::remove_file(lab.path("kernel.cu")).unwrap();
@@ -348,7 +348,7 @@ fn edit(lab: &Lab, run: u32, change: impl FnOnce(&mut serde_json::Value)) {
 #[test]
 fn the_last_decision_is_the_last_one_whatever_the_clock_says() {
     let lab = kept();
-    // The clock was ahead then, and is right by now.
+    // The clock was ahead at the first decision, and is right now.
     edit(&lab, 1, |record| {
         record["decision"]["decided"] = "2099-01-01T00:00:00Z".into();
     });
@@ -389,7 +389,7 @@ fn a_damaged_record_that_may_hold_the_last_decision_stops_the_undo() {
     lab.lab("undo")
         .is(0)
         .says("run 2 of kernel.cu is undecided again");
-    // An older run that was decided last counts, and one that was decided before does not.
+    // The decision that was made last counts, also if it is about an older run.
     lab.write("kernel.cu", "// third\n");
     lab.lab("run").is(0);
     lab.lab("discard -m third").is(0);

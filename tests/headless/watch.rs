@@ -1,4 +1,4 @@
-//! Every way that an editor saves is heard, and nothing else is.
+//! The watcher reports every way in which an editor saves, and nothing else.
 
 use crate::lab::Lab;
 use lab_project::Project;
@@ -19,7 +19,7 @@ impl Story {
         Story::prepared(|_| {})
     }
 
-    /// With something done before the watching starts.
+    /// With an action before the watching starts.
     fn prepared(prepare: impl FnOnce(&Lab)) -> Story {
         let lab = Lab::empty();
         fs::create_dir(lab.path("inc")).unwrap();
@@ -37,7 +37,7 @@ impl Story {
         }
     }
 
-    /// The next event that is about the bytes.
+    /// The next event about the bytes.
     #[track_caller]
     fn next(&self) -> WatchEvent {
         loop {
@@ -51,7 +51,7 @@ impl Story {
         }
     }
 
-    /// Something else than the bytes changed, and nothing besides.
+    /// Only something other than the bytes changed.
     #[track_caller]
     fn hears_of_the_repository(&self) {
         let event = self
@@ -103,8 +103,8 @@ fn saves_of_every_kind() {
 fn what_is_no_change_is_not_heard() {
     let story = Story::new();
     let lab = &story.lab;
-    // The same bytes again, files that are no inputs, the lab's own files, and what the lab puts
-    // back.
+    // The same bytes again, files that are not inputs, the lab's own files, and bytes that the lab
+    // puts back.
     lab.write("kernel.cu", lab.read("kernel.cu"));
     lab.write("notes.txt", "x");
     fs::create_dir_all(lab.path(".lab/runs/1")).unwrap();
@@ -115,7 +115,7 @@ fn what_is_no_change_is_not_heard() {
         .watcher
         .without_event(move || (fs::write(kernel, put).unwrap(), Some(put.into())))
         .unwrap();
-    // Whatever would have been heard of those would come before this.
+    // An event of those would come before this one.
     lab.write("problem.toml", "# the end\n");
     story.hears(&["problem.toml"]);
 }
@@ -124,14 +124,14 @@ fn what_is_no_change_is_not_heard() {
 fn a_save_while_the_lab_puts_a_kernel_back_is_heard() {
     let story = Story::new();
     let saved = |text: &str| format!("#include \"inc/tile.cuh\"\n// {text}\n");
-    // The lab refused, because of this very save.
+    // The lab refused because of this save.
     let (kernel, newer) = (story.lab.path("kernel.cu"), saved("newer than the verdict"));
     story
         .watcher
         .without_event(move || (fs::write(kernel, newer).unwrap(), None))
         .unwrap();
     story.hears(&["kernel.cu"]);
-    // Saved over what the lab had just put there.
+    // A save over the bytes that the lab had just put there.
     let (kernel, put, over) = (
         story.lab.path("kernel.cu"),
         saved("put back"),
@@ -160,8 +160,8 @@ fn a_kernel_that_is_gone_is_said_and_its_return_is_heard() {
 
 #[test]
 fn a_save_that_nobody_tells_of_is_found_by_looking() {
-    // Written through a link in another folder, as from another machine: no event comes to this
-    // one.
+    // Written through a link in another folder, as from another machine: this machine gets no
+    // event.
     let story = Story::prepared(|lab| {
         fs::create_dir(lab.path("elsewhere")).unwrap();
         fs::hard_link(lab.path("kernel.cu"), lab.path("elsewhere/alias.cu")).unwrap();

@@ -1,5 +1,5 @@
-//! Workloads that a save leaves to `lab bench --verdict` and to the check before a keep: who judges what,
-//! and who says so.
+//! Workloads that a save leaves to `lab bench --verdict` and to the check before a keep: which
+//! occasion judges which, and the messages about it.
 
 use crate::lab::Lab;
 use crate::twice::{self, KERNEL};

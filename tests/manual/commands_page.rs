@@ -5,7 +5,7 @@ use clap::{Arg, Command};
 use lab::cli::help::KERNEL_AND_EXIT_CODES;
 use std::fmt::Write as _;
 
-/// The whole page: a list of the commands, what holds for all of them, and a section for each.
+/// The whole page: a list of the commands, the rules for all of them, and a section for each.
 pub fn page(mut lab: Command) -> String {
     lab.build();
     let mut commands = Vec::new();

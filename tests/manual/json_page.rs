@@ -4,7 +4,7 @@ use crate::links::anchor;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
-/// The whole page: answers first, then what they share.
+/// The whole page: answers first, then the parts that they share.
 pub fn page(schema: &Value) -> String {
     let definitions = schema["$defs"].as_object().unwrap();
     let (answers, parts): (Vec<_>, Vec<_>) = definitions
@@ -49,7 +49,7 @@ fn section(name: &str, part: &Value, out: &mut String) {
     }
 }
 
-/// An answer is headed by its command, which stands first in its description.
+/// The heading of an answer is its command, which its description begins with.
 fn heading(name: &str, text: &str) -> String {
     match text.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
         Some((command, _)) if name.ends_with("_answer") => command.to_owned(),
@@ -87,7 +87,7 @@ fn inside(name: &str, value: &Value, rows: &mut String) {
     }
 }
 
-/// The type in words, with a link to what is explained elsewhere.
+/// The type in words, with a link if another section explains it.
 fn kind(value: &Value) -> String {
     if let Some(link) = reference(value) {
         return link;

@@ -1,16 +1,15 @@
-//! Every action of the table by its own key, in a real terminal: what is seen after it and was not
-//! seen before. An action that has no line here, of its own or of another test, makes this fail.
+//! Every action of the table by its own key, in a real terminal: the text that appears after it.
+//! The test fails if an action has no line here, and no other test.
 
 use super::bench::{Bench, Lab, long_kernel};
 use lab_tui::keymap::{Keymap, TABLE};
 use lab_tui::text::width;
 use std::path::Path;
 
-/// The screen that a story is played on; one is opened for all stories of a kind, which follow each
-/// other.
+/// The kind of screen for a story. All stories of a kind share one screen and follow one another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum On {
-    /// A kernel that was judged and is HEAD's, a long log, twelve old experiments.
+    /// A kernel that was judged and is in HEAD, a long log, twelve old experiments.
     Judged,
     /// Newer bytes, which passed and can be decided.
     Undecided,
@@ -25,7 +24,7 @@ use On::{Judged, Running, Undecided, Untrusted};
 enum Seen {
     Text(&'static str),
     Gone(&'static str),
-    /// A text is so many columns to the right, and so many rows further down.
+    /// The text moves this many columns to the right, and this many rows down.
     Moved(&'static str, i32, i32),
     /// The terminal gets all of it once more.
     Again(&'static str),
@@ -35,10 +34,10 @@ use Seen::{Again, Gone, Moved, Text};
 struct Story {
     action: &'static str,
     on: On,
-    /// What is typed before it, and seen then.
+    /// The keys before the action, and the text that they show.
     before: (&'static str, &'static str),
     seen: Seen,
-    /// What is typed after it.
+    /// The keys after it.
     after: &'static str,
 }
 
@@ -70,7 +69,7 @@ const fn then(
 
 const ESC: &str = "\u{1b}";
 
-/// Closes a dialog with a line as well; a key that follows an escape at once would be one with Alt.
+/// Esc closes a dialog with a line as well; a key right after an escape would be a key with Alt.
 const CTRL_C: &str = "\u{3}";
 
 /// In this order.
@@ -187,7 +186,7 @@ const STORIES: &[Story] = &[
         Text("▸4 Git"),
         "1",
     ),
-    // Past who made the commit, to the first file that it changed.
+    // Past the author of the commit, to the first file that it changed.
     then(
         Judged,
         ("4", "<ada@example.org>"),
@@ -264,8 +263,8 @@ const STORIES: &[Story] = &[
     then(Untrusted, ("r", "Run it?"), "yes", Text("● PASS"), ""),
 ];
 
-/// Told by a test of its own: the process stops, ends, or lends the terminal; or it takes what is
-/// not there.
+/// Another test covers the action: the process stops, ends, or lends the terminal; or the action
+/// needs something that is not here.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("suspend", "fn it_stops_and_comes_back_whole"),
     ("quit", "fn quitting_takes_the_run_along"),
@@ -396,8 +395,7 @@ fn place(contents: &str, text: &str) -> Option<(i32, i32)> {
     rows.find_map(|(line, y)| Some((width(&line[..line.find(text)?]) as i32, y)))
 }
 
-/// What a terminal sends for a key as it is shown (xterm's control sequences, "PC-Style Function
-/// Keys").
+/// The bytes that a terminal sends for a key (xterm's control sequences, "PC-Style Function Keys").
 fn bytes(label: &str) -> String {
     let arrow = |name: &str| {
         ["↑", "↓", "→", "←"]

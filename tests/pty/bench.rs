@@ -1,5 +1,5 @@
-//! A bench to work at: a git repository with a kernel and a small external harness, and the screen
-//! of `lab` in a pseudo terminal beside it. Nothing outside its temporary folder is touched.
+//! A git repository with a kernel and a small external harness, and the screen of `lab` in a pseudo
+//! terminal. Nothing outside its temporary folder is touched.
 
 #[path = "../../harness/device/tests/support/headers.rs"]
 mod headers;
@@ -75,7 +75,7 @@ impl Bench {
         bench
     }
 
-    /// A command of `lab` that must go well; what it printed.
+    /// Runs a command of `lab` that must succeed, and returns its output.
     pub fn lab(&self, args: &[&str]) -> String {
         let output = self
             .command(env!("CARGO_BIN_EXE_lab"), args)
@@ -97,9 +97,9 @@ impl Bench {
         })
     }
 
-    /// A kernel whose harness says on what it ran, once it has, and that each other kernel is
-    /// slower; it waits for the file `judge` beside the repository where the kernel says so. It is
-    /// trusted.
+    /// A kernel whose harness prints the kernel that it ran on, and finds each other kernel slower.
+    /// If the kernel says so, the harness waits for the file `judge` beside the repository. The
+    /// harness is trusted.
     pub fn looping() -> Self {
         let bench = Self::with(|repo| {
             fs::write(repo.join("kernel.cu"), "// the first\n").unwrap();
@@ -120,7 +120,7 @@ impl Bench {
         command.spawn().unwrap()
     }
 
-    /// A kernel of 61 lines, which all go well; its harness is trusted.
+    /// A kernel of 61 lines, all of which pass; its harness is trusted.
     pub fn long() -> Self {
         let bench = Self::untrusted();
         bench.save_in_place(&long_kernel(1000, ""));
@@ -290,10 +290,11 @@ impl Bench {
         self.start(160, 45, &[], command)
     }
 
-    /// Another test of this file as the program in the terminal.
-    pub fn open_test(&self, name: &str) -> Lab {
+    /// The test program itself, with this argument, as the program in the terminal.
+    #[allow(dead_code, reason = "only the tests of panics do so")]
+    pub fn open_this_program(&self, argument: &str) -> Lab {
         let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
-        command.args(["--exact", name, "--ignored", "--nocapture"]);
+        command.arg(argument);
         self.start(160, 45, &[], command)
     }
 

@@ -1,5 +1,5 @@
-//! What the commands print on a real terminal, where they may use colours: nothing but text and
-//! colours reaches it, whatever the names, arguments and files say.
+//! Commands on a real terminal, where they may use colours: only text and colours reach the
+//! terminal, whatever the names, arguments and files hold.
 
 use crate::bench::Bench;
 use lab_protocol::console::is_clean;
@@ -148,8 +148,8 @@ fn the_screen_passes_nothing_of_a_repository_on_to_the_terminal() {
     assert!(wrong.is_none(), "the screen printed {wrong:?}");
 }
 
-/// A terminal shows how far a bench is in one line, which is gone at the end; the lines of ended
-/// runs stay.
+/// On a terminal, one line shows the progress of a bench and disappears at the end; the lines of
+/// ended runs stay.
 #[test]
 fn a_bench_shows_a_bar_on_a_terminal() {
     let bench = Bench::new();

@@ -31,7 +31,7 @@ fn a_save_by_rename_is_seen_twice_in_a_row() {
     lab.see("1,000 sps");
     bench.save_by_rename("speed 3000\n");
     lab.see("3,000 sps");
-    // A watch on the file itself would be deaf by now.
+    // A watch on the file itself would miss the save.
     bench.save_by_rename("speed 4000\n");
     lab.see("4,000 sps");
     bench.save_in_place("speed 5000\n");
@@ -53,7 +53,7 @@ fn a_wrong_kernel_is_discarded_and_the_incumbent_is_back() {
     let kept = bench.git(&["for-each-ref", "--format=%(refname)", "refs/lab"]);
     assert!(!kept.trim().is_empty(), "the attempt stays in git");
     lab.see("not this way");
-    // In the view Git it hangs at what it was tried on, and shows what it changed.
+    // The view Git shows the experiment at the commit on which it was tried, with its changes.
     lab.press("3").see("Experiments 1");
     lab.press("g4");
     lab.see("discard: not this way")

@@ -1,4 +1,4 @@
-//! The user's config, and what only a terminal shows of keys, clipboard, mouse and calls.
+//! The user's config, and the keys, clipboard, mouse and notifications of a real terminal.
 
 use super::bench::Bench;
 use std::fs;
@@ -59,7 +59,7 @@ fn the_mouse_is_the_terminals_own_until_it_is_asked_for() {
     });
     lab.press(&click(120, 40)).see("━ run.log");
     lab.press(&click(10, 40)).see("━ Git log");
-    // Lent to a shell it is the shell's.
+    // The terminal belongs to the shell while it is lent.
     lab.press("\u{1a}");
     lab.wait("the shell's mouse", |s| {
         s.mouse_protocol_mode() == vt100::MouseProtocolMode::None
@@ -91,7 +91,7 @@ fn what_is_copied_reaches_the_terminal() {
     assert_eq!(lab.end(), 0);
 }
 
-/// RFC 4648, to check by another hand than the one that wrote it.
+/// Base64 by RFC 4648, written independently of the code under test.
 fn base64(text: &str) -> String {
     const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();

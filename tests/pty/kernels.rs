@@ -3,7 +3,7 @@
 use super::bench::Bench;
 use std::fs;
 
-/// The second kernel is as fast as its first line says; it lies in a folder of its own.
+/// The second kernel is as fast as its first line says; it is in a folder of its own.
 fn two() -> Bench {
     let bench = Bench::new();
     fs::create_dir(bench.repo().join("p2")).unwrap();
@@ -29,7 +29,7 @@ fn the_list_leads_to_the_other_kernel_and_back() {
         .see("p2/kernel.cu")
         .see("this screen");
     lab.press("p2\r").see("7,000 sps").see("run 2 · opened");
-    // It is the other kernel's screen: its saves are judged.
+    // The screen is that of the other kernel: its saves are judged.
     fs::write(bench.repo().join("p2/kernel.cu"), "speed 8000\n").unwrap();
     lab.see("8,000 sps");
     lab.press("c").see("What did you try?");

@@ -1,4 +1,5 @@
-//! A screen beside `lab auto`: it shows the loop, asks it for things, and comes and goes.
+//! A screen beside `lab auto`: it shows the loop, sends it requests, and can be opened and closed
+//! at any time.
 
 use super::bench::Bench;
 use lab_testing::until;
@@ -28,7 +29,7 @@ impl Auto {
 
 impl Drop for Auto {
     fn drop(&mut self) {
-        // A test that failed leaves a loop whose command never ends.
+        // If a test fails, the command of its loop never ends.
         if matches!(self.0.try_wait(), Ok(None)) {
             let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
             let _ = self.0.wait();
@@ -96,7 +97,7 @@ fn a_screen_attaches_to_a_loop_and_leaves_it_as_it_is() {
         "// the first\nedit 2\n"
     );
 
-    // The screen goes, and the loop stays.
+    // The screen is closed, and the loop continues.
     lab.press("q");
     assert_eq!(lab.end(), 0);
     touch(&bench, "go-3");
@@ -159,7 +160,7 @@ fn beside_a_quick_loop_the_screen_judges_nothing() {
     let mut lab = bench.open();
     lab.see("● PASS");
     lab.press("7");
-    // The third turn gives a kernel that was judged before, and the loop only puts it on disk for a
+    // The third turn gives a kernel that was judged before, which the loop puts on disk only for a
     // moment.
     let edit =
         "case $LAB_TURN in 3) echo 'edit 1' ;; *) echo \"edit $LAB_TURN\" ;; esac >> kernel.cu";

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// An ncu that runs the program that it is given and then prints recorded pages. The file `mode`
-/// beside it has it hang over the candidate.
+/// An ncu that runs its program and then prints recorded pages. If the file `mode` beside it says
+/// so, it hangs for the candidate.
 const NCU: &str = r#"
 own=$(dirname "$0")
 case "$1" in
@@ -60,7 +60,7 @@ fn ncu(bench: &Bench) -> PathBuf {
     path
 }
 
-/// The line of a file, once another process has written it. Nothing tells when that is.
+/// The line of a file, once another process has written it. No event announces that.
 fn written(path: &Path) -> String {
     let deadline = Instant::now() + patience();
     loop {
@@ -86,8 +86,8 @@ fn a_profile_is_made_shown_and_ended() {
         .press("\t")
         .press("\t")
         .see("no profile of these bytes: P makes one");
-    // Another terminal makes one, without an ncu: it appears with the reason and what the workload
-    // costs.
+    // Another terminal makes a profile without an ncu: it appears with the reason and the least
+    // cost of the workload.
     bench.lab(&["profile"]);
     lab.see("only the built image: the cpu device has no counters")
         .see("a launch must read");

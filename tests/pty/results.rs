@@ -1,4 +1,4 @@
-//! Deciding with a whole message, taking it back, and what is done in the view Results.
+//! Deciding with a whole message, undoing the decision, and the actions of the view Results.
 
 use super::bench::Bench;
 
@@ -76,7 +76,7 @@ fn an_older_one_is_put_back_judged_and_put_in_other_words() {
         .see("@@ -1,1 +1,1 @@")
         .see("+ speed 3000");
     lab.press("\u{1b}").see("━ Experiments");
-    // next-section and previous-section, where not all of it has room.
+    // next-section and previous-section, on a screen too small for all sections.
     lab.resize(100, 16);
     lab.press("\r").see("━ Experiment ").see("decided ");
     lab.press("]").wait("the next part on top", |screen| {

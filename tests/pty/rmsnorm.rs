@@ -1,5 +1,5 @@
-//! The whole circle for real: kernels built by the host's compiler, checked against their
-//! references on the emulated device.
+//! The whole circle with real kernels, which the host's compiler builds and the emulated device
+//! checks against their references.
 
 use super::bench::Bench;
 
@@ -71,7 +71,7 @@ fn a_kernel_that_is_right_for_the_shapes_in_the_file_only_is_refused_when_it_is_
         1,
     ));
     lab.see("run 3 · saved").see_verdict("● PASS");
-    // What was typed for the refused one is there again, and Ctrl-U clears it.
+    // The text of the refused decision is there again, and Ctrl-U clears it.
     lab.press("c").see("knows the shapes");
     lab.press("\x15one warp\r").see("run 3 kept as");
     assert_eq!(bench.git(&["log", "-1", "--format=%s"]), "one warp\n");

@@ -1,5 +1,5 @@
-//! The view Source: what is on disk, the compiler's words in it, what changed, the editor at the
-//! cursor.
+//! The view Source: the bytes on disk, the compiler's messages in them, the changes, the editor at
+//! the cursor.
 
 use super::bench::Bench;
 use std::fs;

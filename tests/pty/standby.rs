@@ -1,4 +1,4 @@
-//! The judge that stands by while nobody saves: it costs nothing, and it ends with the screen.
+//! The standby judge between saves: it uses no processor time, and it ends with the screen.
 
 use super::bench::{Bench, is_alive};
 use lab_testing::until;
@@ -41,7 +41,7 @@ fn pid(pid: Pid) -> String {
 }
 
 /// The judge, its compilers (the run's and the race detector's), its worker and the worker of the
-/// reference; and who watches the terminal.
+/// reference; and the process that watches the terminal.
 fn stands_by(below: &str) -> Vec<String> {
     let mut all = Vec::new();
     until("a judge stands by with its children", || {

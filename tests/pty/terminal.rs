@@ -1,8 +1,6 @@
 //! The terminal: sizes, stopping and coming back, the editor, every way to end.
 
 use super::bench::{Bench, child, children, is_alive, wait_until_gone};
-use lab::screen::terminal::{Guard, install_panic_hook};
-use lab_tui::event::Event;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::fs;
 use std::path::Path;
@@ -20,7 +18,7 @@ fn it_follows_the_terminals_size() {
         let text = screen.contents();
         text.contains("run.log") && !text.contains("Git log") && text.contains("q quit")
     });
-    // Cleared within the frame: nobody sees an empty screen before it.
+    // The screen is cleared within the frame, so that no empty screen is visible.
     lab.hear("\x1b[?2026h\x1b[2J");
     lab.resize(20, 5);
     lab.see("too small");
@@ -69,7 +67,7 @@ fn it_stops_and_comes_back_whole() {
 #[test]
 fn the_editor_gets_the_terminal_and_gives_it_back() {
     let bench = Bench::new();
-    // It answers to what is typed: the keys are the editor's while it is open.
+    // The editor gets the keys while it is open.
     let text = "printf 'editing %s: ' \"${1##*/}\"\nread -r speed\necho \"speed $speed\" > \"$1\"";
     let editor = bench.script("editor", text);
     let mut lab = bench.open_with(160, 45, &[("VISUAL", &editor)]);
@@ -243,7 +241,7 @@ fn nobody_watches_a_terminal_that_was_given_back() {
     lab.press("\u{1a}");
     waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
     assert!(!is_alive(&watchdog) && children(&pid, WATCHDOG).is_empty());
-    // Seen before it goes on: what is on the way from before the stop looks like the screen again.
+    // The wait is for a text from before the stop: late output from then looks like the screen.
     lab.wait("the terminal given back", |screen| {
         !screen.alternate_screen()
     });
@@ -266,51 +264,6 @@ fn without_stty_and_sh_there_is_a_screen_all_the_same() {
     lab.see("q quit");
     lab.press("q");
     assert_eq!(lab.end(), 0);
-}
-
-#[test]
-fn a_panic_gives_the_terminal_back_and_then_speaks() {
-    let bench = Bench::new();
-    let mut child = bench.open_test("terminal::child_that_panics");
-    child.see("the drawing thread fell over");
-    assert_ne!(child.end(), 0);
-}
-
-#[test]
-fn a_panic_of_another_thread_leaves_the_screen_alone() {
-    let bench = Bench::new();
-    let mut child = bench.open_test("terminal::child_with_a_worker_that_panics");
-    child.see("a worker said: worker fell over");
-    assert_eq!(child.end(), 0);
-}
-
-#[test]
-#[ignore = "the program that a_panic_gives_the_terminal_back_and_then_speaks runs in its terminal"]
-fn child_that_panics() {
-    let (events, _inbox) = std::sync::mpsc::channel();
-    install_panic_hook(events);
-    let _guard = Guard::enter().unwrap();
-    panic!("the drawing thread fell over");
-}
-
-#[test]
-#[ignore = "the program that a_panic_of_another_thread_leaves_the_screen_alone runs in its terminal"]
-fn child_with_a_worker_that_panics() {
-    let (events, inbox) = std::sync::mpsc::channel();
-    install_panic_hook(events);
-    let mut guard = Guard::enter().unwrap();
-    let worker = std::thread::Builder::new().name("worker".to_owned());
-    let _ = worker.spawn(|| panic!("fell over")).unwrap().join();
-    let Ok(Event::WorkerDied { name, message }) = inbox.recv() else {
-        panic!("nobody said so")
-    };
-    assert!(message.starts_with("fell over ("), "{message}");
-    // The terminal is still the guard's: a frame can be drawn, and the end gives it back.
-    guard
-        .draw(|frame| frame.render_widget("still here", frame.area()))
-        .unwrap();
-    drop(guard);
-    lab_protocol::console::say(&format!("a worker said: {name} fell over"));
 }
 
 #[test]

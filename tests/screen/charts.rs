@@ -1,11 +1,11 @@
-//! The throughput chart: of real experiments, of odd ones, of very many.
+//! The throughput chart of real experiments, of unusual ones, and of very many.
 
 use super::states::check;
 use super::world::World;
 use lab_run::experiment::Status::{self, Crash as C, Discard as D, Keep as K};
 use std::time::{Duration, Instant};
 
-/// Was wrong: its figure says nothing.
+/// The run was wrong, so its figure says nothing.
 const W: f64 = f64::NAN;
 
 /// WaveGRU on an H200, the first of results.tsv.

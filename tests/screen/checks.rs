@@ -37,7 +37,7 @@ fn of_newer_bytes_a_check_says_nothing() {
         "{}",
         world.screen(160, 45)
     );
-    // Nor where the save came while it went on.
+    // The same if the save comes during the check.
     let story = format!("open; {PASS}; press s; {CHECKED}; save; {PASS}");
     let mut world = check(&story, &["● PASS", "run 3 · saved"]);
     assert!(

@@ -1,4 +1,4 @@
-//! Colours say the same as the words beside them, and nothing hangs on them.
+//! Colours repeat what the words say; nothing depends on a colour alone.
 
 use super::world::World;
 use lab_tui::theme::{ColorDepth, Theme};

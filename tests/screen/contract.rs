@@ -33,7 +33,7 @@ enum Step {
     Remove,
     Keep,
     Discard,
-    /// A discard whose question is answered with yes.
+    /// A discard with the answer yes.
     DiscardAnyway,
     Undo,
 }
@@ -179,7 +179,7 @@ fn in_world(world: &mut World, step: Step) {
             world.tell("press u; press y");
         }
     }
-    // What was refused is read and closed.
+    // The dialog of a refusal is closed.
     for _ in 0..3 {
         if !world.model.overlays.is_empty() {
             world.tell("press esc");
@@ -242,7 +242,7 @@ impl Repository {
                 self.saves += 1;
                 fs::write(&project.kernel, format!("// bytes-{}\n", self.saves)).unwrap();
             }
-            // It leaves no record among the runs.
+            // The run leaves no record in `.lab/runs`.
             Judge(Outcome::NotJudged) => {}
             Judge(outcome) => self.judge(verdict(outcome)),
             Unmeasured => self.judge(Verdict {
@@ -314,7 +314,8 @@ impl Repository {
         records.write(&record).unwrap();
     }
 
-    /// What the rules allow for this run, or for the one that a command without a number is about.
+    /// The decisions that the rules allow for this run, or for the run of a command without a
+    /// number.
     fn allowed(&self, run: Option<RunId>) -> Allowed {
         let project = &self.project;
         let index = RunIndex::open(project);

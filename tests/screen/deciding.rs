@@ -276,7 +276,7 @@ fn a_change_of_the_rules_is_seen_in_the_history() {
     );
 }
 
-/// A screen that decides by rule, whose newest run ends so.
+/// A screen that decides by rule; its newest run ends like this.
 fn ruled(end: &str) -> World {
     let mut world = World::new().with_history();
     world

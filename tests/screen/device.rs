@@ -1,4 +1,4 @@
-//! The view Device: what a GPU says of itself while somebody looks, and the kernel as built.
+//! The view Device: the readings of a GPU while a person looks, and the kernel as built.
 
 use super::states::check;
 use super::world::World;

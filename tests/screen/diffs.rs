@@ -1,8 +1,8 @@
-//! What diffs show around their changes: one width for all of them.
+//! The context of diffs: one width for all of them.
 
 use super::world::World;
 
-/// Keys are pressed by who sees what there is, on a screen that has not room for all.
+/// Keys for a screen that cannot show the whole diff.
 fn world(story: &str) -> World {
     let mut world = World::new().with_history();
     world.long_diffs = true;
@@ -37,7 +37,7 @@ fn of_an_experiment_whole() {
     see(&mut world, "@@ -10,21 +10,21 @@ line 9");
     on(&mut world, "press w");
     see(&mut world, "@@ -1,60 +1,60 @@");
-    // The second change is below the head of the only hunk, and yet gone to.
+    // The second change is below the head of the only hunk, and the key still goes there.
     on(&mut world, "press ] ] ] ]");
     see(&mut world, "45 + line 45 is new");
     on(&mut world, "press ]");

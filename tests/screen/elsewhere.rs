@@ -1,5 +1,5 @@
-//! What others do meanwhile, in another terminal: commits, files that go and come, a ledger edited
-//! by hand. What the screen says of it is true, and no longer said once it is not.
+//! Changes by other terminals: commits, files that disappear and come back, a ledger edited by
+//! hand. The screen says what is true, and stops saying it once it is not.
 
 use super::world::World;
 
@@ -107,7 +107,7 @@ fn a_kernel_of_another_name_is_called_by_it() {
     }
     world.unreadable = Some("fast.cu is not there".into());
     world.tell("press esc esc 1; save");
-    // Two hints say so by now: they need a wide screen.
+    // Two hints say so, which need a wide screen.
     let wide = world.screen(220, 45);
     assert!(wide.contains("keep (fast.cu cannot be read)"), "{wide}");
     assert!(wide.contains("rerun (fast.cu cannot be read)"), "{wide}");

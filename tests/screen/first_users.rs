@@ -1,4 +1,4 @@
-//! What a new user of the screen looks for.
+//! The things that a new user of the screen looks for.
 
 use super::states::check;
 use super::world::World;
@@ -35,7 +35,7 @@ fn an_empty_chart_says_whose_experiments_there_are_and_how_to_see_them() {
         "{words}"
     );
     check("chart_elsewhere", &mut world);
-    // Once one was kept, the chart still says that there are others.
+    // After a keep, the chart still says that there are others.
     world.tell("press c; type the first on the cpu; press enter");
     assert!(
         world
@@ -203,7 +203,7 @@ fn workloads_of_a_harness_of_ones_own_are_compared_by_what_tells_them_apart() {
         words.contains("shape=1x8 10.001 gbps 10.002 gbps +0.01 %"),
         "different figures look different: {words}"
     );
-    // Without a measure that both have, the words alone tell what there was.
+    // If the two share no measure, only the words tell what there was.
     let words = compared("workload: case=a ok=pass", "workload: case=a ok=fail").words();
     assert!(words.contains("case=a ✓ pass ✗ fail"), "{words}");
 }
@@ -247,7 +247,7 @@ fn a_check_that_is_asked_for_during_a_run_follows_it() {
         "{}",
         world.words()
     );
-    // Nothing of the run is lost, and nothing else begins.
+    // The run continues, and no other one begins.
     assert_eq!(world.runs(), 1);
     world.tell("wait 10000");
     assert!(
@@ -348,7 +348,7 @@ fn a_compiler_error_is_told_once_in_the_pane() {
         .filter(|line| columns(line).contains("warp_sun"))
         .count();
     assert_eq!(told, 1, "{screen}");
-    // A reason that no message of the compiler tells is shown.
+    // A reason without a message of the compiler is shown.
     world.tell("save; say stopped: no compiler; end unbuilt the compiler was not found");
     assert!(
         world.words().contains("✗ the compiler was not found"),
@@ -359,7 +359,7 @@ fn a_compiler_error_is_told_once_in_the_pane() {
 
 #[test]
 fn the_marks_of_the_chart_count_other_rules_for_nothing() {
-    // A change of the rules was measured on no device: it is nobody's experiment.
+    // A change of the rules was measured on no device, so it is not an experiment.
     let mut world = World::new().with_experiments(&[(0.0, Status::Rules, "a smaller limit")]);
     world.tell("open; say device: NVIDIA L40S").tell(PASS);
     assert!(
@@ -473,7 +473,7 @@ fn the_help_is_searched_as_it_is_typed() {
             || rows[2].contains("Move the border beside the focused pane to the left")
     );
     assert_eq!(rows.len(), 3, "{rows:?}");
-    // A letter that is typed decides nothing, and Esc goes back step by step.
+    // A typed letter decides nothing, and Esc goes back step by step.
     world.tell("type qcd");
     assert!(help_rows(&mut world).contains(&"no key and no word has this".to_owned()));
     world.tell("press esc");

@@ -18,7 +18,7 @@ fn a_commit_that_holds_an_experiment_chooses_it() {
         "{}",
         world.screen(160, 45)
     );
-    // And the other way round: the graph goes to what is chosen.
+    // The other way round, the graph goes to the chosen experiment.
     world.tell("press tab; press k k k; press 4");
     assert!(
         world.screen(160, 45).contains("Commit 9f8e7d2"),
@@ -88,7 +88,7 @@ fn a_discarded_experiment_has_a_row_at_the_commit_it_was_tried_on() {
     assert_eq!(chosen(&world).as_deref(), Some("unroll by 8"));
     world.tell("press y");
     assert_eq!(world.clipboard, "9f8e7d4");
-    // The graph is read anew whenever the view is shown, and whenever HEAD is another.
+    // The graph is read again whenever the view is shown, and whenever HEAD changes.
     world.tell("press 1; press 4; elsewhere of another terminal");
     let words = world.words();
     assert!(
@@ -120,7 +120,7 @@ fn a_crash_has_its_row_too_and_what_was_tried_on_a_tip_stands_above_it() {
         .map(|row| row.split("  ").next().unwrap())
         .collect();
     assert_eq!(rows, [" ╭─○", " ●─╮"], "{screen}");
-    // With all that a diff shows around its changes as elsewhere.
+    // With the same context as diffs elsewhere.
     world.tell("press w");
     assert!(
         world.words().contains("─ Commit c0fff0b · 10 lines around"),
@@ -148,7 +148,7 @@ fn one_whose_commit_is_not_here_leaves_the_graph_as_it_is() {
     );
 }
 
-/// A graph that goes on for so long, its pages told one by one.
+/// A graph of this length, whose pages arrive one by one.
 fn long(older: usize) -> World {
     let mut world = World::new().with_history();
     (world.older, world.awaits_pages) = (older, true);
@@ -213,7 +213,7 @@ fn a_number_reads_on_to_its_row_and_a_chosen_experiment_to_its_commit() {
     world.tell("press :; type 1000; press enter");
     see(&mut world, "Commit 0ld0099");
     see(&mut world, "Commits 1,206 and older ones");
-    // One that was kept long ago.
+    // An experiment that was kept long ago.
     let mut world = long(5_000);
     world.awaits_pages = false;
     let mut old = world.history[0].clone();

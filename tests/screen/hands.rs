@@ -1,5 +1,4 @@
-//! What a person's hands find: keys of their own, the palette, searching, copying, the mouse,
-//! borders, a call.
+//! Keys of the user's own, the palette, searching, copying, the mouse, borders, notifications.
 
 use super::world::World;
 use lab_tui::keymap::TABLE;
@@ -22,7 +21,7 @@ fn see(world: &mut World, text: &str) {
     );
 }
 
-/// Where a text is on the large screen.
+/// The place of a text on the large screen.
 pub fn place(world: &mut World, text: &str) -> (usize, usize) {
     let screen = world.screen(160, 45);
     let found = screen.lines().enumerate().find_map(|(y, line)| {
@@ -69,12 +68,12 @@ fn the_palette_performs_what_is_chosen() {
     see(&mut world, "Pause watching");
     world.tell("press enter");
     assert!(world.model.runs.paused && world.model.overlays.is_empty());
-    // By the letters of its name, and with the keys of a list.
+    // By letters of its name, and with the keys of a list.
     world.tell("press :; type shg; press down up enter");
     assert_eq!(world.model.panes.view, View::Git);
     world.tell("press :; type quit; press esc");
     assert_eq!(world.asked, [""; 0]);
-    // One without a key.
+    // An action without a key.
     world.tell("press :; paste mouse; press enter");
     assert!(world.model.appearance.mouse);
 }
@@ -183,7 +182,7 @@ fn the_mouse_is_heard_where_the_user_wants_it() {
         world.model.selected().map(|e| e.row.description.as_str()),
         Some("float4 loads")
     );
-    // The wheel scrolls what is under it and leaves the focus.
+    // The wheel scrolls the pane under it and leaves the focus.
     let first = place(&mut world, "━ Git log").1 + 1;
     world.tell("press 3; click 20 20; press 1");
     world.tell(&format!("wheel-down {x} {first}"));
@@ -213,16 +212,16 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
     assert!(!world.model.panes.zoom());
     click(&mut world, "c keep");
     see(&mut world, "What did you try?");
-    // What is below a dialog is not clicked at.
+    // A click does not reach a pane below a dialog.
     click(&mut world, "2 Source");
     assert_eq!(world.model.panes.view, View::Bench);
     world.tell("press esc");
-    // One that cannot be used says so, as its key does.
+    // A hint that cannot be used says so, as its key does.
     world.tell("save; say correctness: fail; end fail it is wrong");
     click(&mut world, "c keep");
     see(&mut world, "Keep: not now");
     world.tell("press esc");
-    // Between two hints is nothing.
+    // A click between two hints does nothing.
     let (x, y) = place(&mut world, "z zoom");
     world.tell(&format!("click {} {y}", x - 1));
     assert!(!world.model.panes.zoom());
@@ -261,7 +260,7 @@ fn a_click_chooses_what_is_there_in_each_pane() {
     let (x, y) = place(&mut world, "the first kernel");
     world.tell(&format!("click {x} {}", y + 3));
     assert_eq!(chosen(&world), "float4 loads");
-    // The table, but for its heading.
+    // The table, without its heading.
     world.tell("press 3");
     let (x, y) = place(&mut world, "shared staging");
     world.tell(&format!("click {x} {y}"));
@@ -288,7 +287,7 @@ fn a_click_in_the_source_puts_the_cursor_there() {
     };
     click(&mut world, "value += __shfl");
     see(&mut world, "▸ 11 value");
-    // A message is its line's.
+    // A click on a message goes to its line.
     click(&mut world, "error: no such word");
     see(&mut world, "▸✗ 6 constexpr");
     // The wheel goes through it wherever the pointer is.
@@ -364,7 +363,8 @@ fn a_theme_is_seen_while_it_is_chosen() {
     world.tell("press t; type dark; press enter");
     assert_eq!(world.model.appearance.theme, theme("lab-dark"));
     assert_eq!(world.layout.theme.as_deref(), Some("lab-dark"));
-    // Where the config says another word, that counts; any other change of it leaves the choice.
+    // If the config names another theme, that one counts; any other change of the config leaves the
+    // choice.
     world.tell("config mouse = true");
     assert_eq!(world.model.appearance.theme, theme("lab-dark"));
     world.tell("config theme = \"lab-light\"");
@@ -386,8 +386,8 @@ fn a_config_that_changes_while_a_theme_is_chosen_is_what_esc_goes_back_to() {
         world.model.appearance.theme,
         theme("lab-light", ColorDepth::Rgb)
     );
-    // What was chosen on the screen stays the one to go back to, when the config says something
-    // else.
+    // The theme that was chosen on the screen is the one that Esc restores, even if the config
+    // changed meanwhile.
     world.tell(
         "press t; type dark; press enter; press t; type light; config theme = \"lab-light\"|mouse = true",
     );
@@ -400,7 +400,7 @@ fn a_config_that_changes_while_a_theme_is_chosen_is_what_esc_goes_back_to() {
         world.model.appearance.theme,
         theme("lab-dark", ColorDepth::Rgb)
     );
-    // And it is shown in as many colours as the config wants.
+    // It is shown in the config's number of colours.
     world.tell("config theme = \"lab-light\"|mouse = true|color = \"256\"");
     assert_eq!(
         world.model.appearance.theme,

@@ -1,4 +1,4 @@
-//! The two keys: what a keep and a discard ask, refuse, and leave behind.
+//! The two keys: what a keep and a discard ask, when they are refused, and what they change.
 
 use super::stories::{PASS, check};
 use super::world::World;
@@ -59,7 +59,8 @@ fn a_failing_verdict_cannot_be_kept_but_discarded() {
 
 #[test]
 fn what_is_typed_after_a_refused_key_is_no_command() {
-    // Whoever types `c`, a sentence and Enter at once must not discard by the sentence's letters.
+    // If the user types `c`, a sentence and Enter at once, the letters of the sentence must not
+    // discard.
     let story = "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong";
     for key in ["c", "d"] {
         let running = format!("{story}; save; press {key}; type added dry run q; paste d");
@@ -120,7 +121,7 @@ fn a_message_that_was_not_used_is_there_again() {
         world.tell("press enter");
         let experiment = &world.history[0];
         assert_eq!(experiment.row.description, "two rows a warp", "{why}");
-        // Used, it is gone.
+        // A used text is gone.
         world.tell(&format!("save; {PASS}; press c"));
         assert!(
             !world.words().contains("48 kB"),
@@ -142,7 +143,7 @@ fn a_message_that_was_not_used_is_there_again() {
         "{}",
         world.screen(160, 45)
     );
-    // Its line is emptied as any other; a discard has its own words.
+    // Its line is emptied like any other; a discard has a text of its own.
     world.tell("press ctrl-u esc; press d; type no gain; press esc d");
     let words = world.words();
     assert!(
@@ -189,7 +190,7 @@ fn a_save_while_a_commit_is_made_is_judged_after_it() {
     );
     world.tell(PASS);
     assert!(!world.words().contains("stale"));
-    // Without a save nothing is judged twice.
+    // Without a save, nothing is judged again.
     world.tell("press c; type faster; press enter; wait 10; decided");
     assert!(matches!(world.model.runs.running, Running::No));
 }
@@ -207,7 +208,7 @@ fn a_keep_shows_its_check_and_esc_cancels_it() {
     for seen in ["HELD OUT", "1/2", "Esc cancels", "before it is kept"] {
         assert!(words.contains(seen), "{}", world.screen(160, 45));
     }
-    // Other keys work meanwhile, and what lies on top is closed first.
+    // Other keys work meanwhile, and Esc closes the topmost dialog first.
     world.tell("press tab z ? esc");
     assert_eq!(world.asked, [""; 0]);
     world.tell("press esc");
@@ -219,7 +220,7 @@ fn a_keep_shows_its_check_and_esc_cancels_it() {
         world.screen(160, 45)
     );
     assert!(!world.words().contains("HELD OUT"));
-    // It can be kept after all.
+    // The run can still be kept.
     world.tell(
         "press esc; press z; press c; type fast; press enter; held-out progress: 1/2; decided",
     );

@@ -1,5 +1,4 @@
-//! Source in colour: what each piece of a sample is, and what that looks like in each depth of
-//! colour.
+//! Highlighted source: the kind of each piece of a sample, and its style in each depth of colour.
 
 use lab_tui::highlight::{HighlightCache, Highlighter, SyntaxRole};
 use lab_tui::theme::{ColorDepth, DiffRole, Theme};
@@ -7,7 +6,7 @@ use ratatui::style::{Color, Style};
 
 const SAMPLE: &str = include_str!("../../crates/tui/src/theme/sample.cu");
 
-/// A letter under each byte that is more than plain.
+/// A letter under each byte that is not plain text.
 fn letter(role: SyntaxRole) -> char {
     match role {
         SyntaxRole::Plain => ' ',

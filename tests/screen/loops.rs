@@ -1,4 +1,4 @@
-//! The view Loop: what a person sees of `lab auto`, and what the keys ask it for.
+//! The view Loop: what it shows of `lab auto`, and the requests that its keys make.
 
 use super::states::{check, check_at};
 use super::world::World;

@@ -1,5 +1,5 @@
-//! The whole screen on a terminal that is a buffer: stories in words go through `update`, and
-//! what is drawn is compared. No clock, no disk, no child.
+//! The whole screen on a terminal that is a buffer: stories in words go through `update`, and the
+//! drawn screen is compared. No clock, no disk, no child process.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,

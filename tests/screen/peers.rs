@@ -9,7 +9,7 @@ use lab_run::Fingerprint;
 use lab_run::peers::PeerFigure;
 use std::time::Duration;
 
-/// Two peers that were timed, and one that could not be.
+/// Two peers that were timed, and one that could not be timed.
 const PEERS: &str = "say device: NVIDIA H200 | throughput_sps: 165210.4 low=164880 high=165540 | kernel_us: 6.05 | \
     peer_call: F.rms_norm F.rms_norm(x, (x.shape[-1],), gain, eps) | \
     peer_versions: F.rms_norm torch=2.11.0+cu130 | \
@@ -19,7 +19,7 @@ const PEERS: &str = "say device: NVIDIA H200 | throughput_sps: 165210.4 low=1648
     peer: eager ratio=4.1 low=4.0 high=4.2 us=24.8 own_us=6.05 launched_as=graph | \
     peer: compiled failed=torch~is~not~installed | correctness: pass";
 
-/// A past; then the present bytes are measured, and kept.
+/// A history; then the present bytes are measured, and kept.
 fn world() -> World {
     let mut world = World::new().with_history();
     world.tell("open; say device: NVIDIA H200; end pass 160000; save; press m");
@@ -40,7 +40,7 @@ fn the_fastest_peer_stands_beside_the_verdict_and_each_in_the_chart() {
         "the fastest peer is the one to beat: {screen}"
     );
     check("peers_in_bench", &mut world);
-    // A chart alone is high enough for both lines: 165,210 by 1.651 and by 4.1.
+    // A chart on the whole screen is high enough for both lines: 165,210 by 1.651 and by 4.1.
     let chart = world.tell("press tab z").screen(160, 45);
     assert!(
         chart.contains("F.rms_norm 100.1k") && chart.contains("eager 40.3k"),

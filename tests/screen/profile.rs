@@ -1,4 +1,4 @@
-//! Profiles: the view Device, the key that has one made, and hot lines in Source.
+//! Profiles: the view Device, the key that starts a profile, and hot lines in Source.
 
 use super::device::RUN;
 use super::states::check;
@@ -256,7 +256,7 @@ fn a_long_list_of_machine_code_scrolls_to_its_end_and_back() {
     world.tell("press G");
     assert!(world.words().contains("MOV R299, RZ"), "{}", world.words());
     check("hot_line_sass_end", &mut world);
-    // Beyond the end is the end: one key up is one row up.
+    // Scrolling stops at the end: one key up is one row up.
     world.tell("press j j j; press k");
     assert!(!world.words().contains("MOV R299, RZ"), "{}", world.words());
     world.tell("press pageup; press g");

@@ -1,4 +1,4 @@
-//! Whatever happens, in whatever order, on whatever size: the screen does not fall over.
+//! Random events in random order on random sizes: the screen does not panic.
 
 use super::world::World;
 use lab_tui::keymap::{Action, Binding, Key, KeyScope, TABLE};
@@ -18,10 +18,10 @@ const SIZES: [(u16, u16); 9] = [
     (400, 100),
 ];
 
-/// Every key of the table, and some that lines of text know.
+/// Every key of the table, and some keys of input lines.
 fn keys() -> Vec<&'static str> {
     let table = TABLE.iter().flat_map(|binding| binding.keys).copied();
-    // It ends nothing here, and all else would be told to a screen that is gone.
+    // Quitting ends nothing here; later events would go to a closed screen.
     let table = table.filter(|key| !["q", "ctrl-c", "ctrl-z"].contains(key));
     table
         .chain(["backspace", "delete", "1", "2", "3", "4", "5", "7"])
@@ -65,7 +65,7 @@ proptest! {
             // The terminal changes its size now and then.
             let (width, height) = sizes[at / 8 % sizes.len()];
             let seen = world.screen(width, height);
-            // A frame changes nothing but where things are, and that was known already.
+            // A frame changes only the places of things, and those were known already.
             if at % 8 == 0 {
                 prop_assert_eq!(seen, world.screen(width, height), "after {}", step);
             }
@@ -74,7 +74,7 @@ proptest! {
     }
 }
 
-/// The key that asks for an action; where the table has none, one that is bound here.
+/// The key of an action. An action without a key in the table gets one here.
 fn key_of(world: &mut World, binding: &Binding) -> &'static str {
     let unused = "f12";
     binding.keys.first().copied().unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! The view Results: the table of experiments, one whole, two side by side.
+//! The view Results: the table of experiments, one experiment alone, two side by side.
 
 use super::hands::place;
 use super::states::{check, check_at};
@@ -10,14 +10,14 @@ use lab_tui::views::Pane;
 
 const WIDE: [(u16, u16); 2] = [(220, 60), (120, 35)];
 
-/// What an experiment measured, and its gates.
+/// The measures of an experiment, and its gates.
 const RUN: &str = "say stage: build | device: NVIDIA H200 | build_s: 0.38 | registers: 168 | spill_bytes: 0 | \
     stage: verify | rows_f32_max_diff: 2.1e-06 limit=3e-05 | rows_f32_series: 1e-7,2e-7,3e-7,9e-7,2.1e-6,1e-7 | \
     stage: measure | throughput_sps: 165210.4 low=164880 high=165540 | kernel_us: 6.05 | speed_ratio: 1.031 low=1.028 \
     high=1.034 quads=3 | speed: faster | sm_clock_mhz: 1980 low=1965 high=1980 | temperature_c: 41 low=39 high=42 | \
     power_w: 320 low=300 high=330 | throttle: none | correctness: pass | stage: done";
 
-/// A past, two experiments of this screen, and one of each kind that is marked.
+/// A history, two experiments of this screen, and one of each kind that has a sign.
 fn world() -> World {
     let mut world = World::new().with_history().with_strangers();
     world
@@ -35,7 +35,7 @@ fn the_table() {
     check_at("table", &mut world(), &WIDE);
 }
 
-/// What was measured of the same bytes by `lab bench` stands with the experiment.
+/// The experiment shows the bench of the same bytes by `lab bench`.
 #[test]
 fn a_bench_stands_with_its_experiment() {
     let mut world = world();
@@ -55,7 +55,7 @@ fn a_bench_stands_with_its_experiment() {
         emulated: true,
         foreign: false,
     }];
-    // The details of the selected experiment were read already.
+    // The details of the selected experiment are loaded already.
     world.tell("press j enter");
     let screen = world.screen(160, 60);
     for line in [
@@ -142,8 +142,8 @@ fn a_problem_without_experiments_names_the_way_to_those_of_others() {
     );
 }
 
-/// In a fresh clone the ledger has rows whose records are elsewhere: nobody knows their device, nor
-/// perhaps their problem.
+/// In a fresh clone the ledger has rows whose records are elsewhere: their device is not known, and
+/// perhaps not their problem.
 #[test]
 fn a_row_without_a_record_says_what_is_unknown_and_how_to_fetch_it() {
     let mut world = World::new().with_history();
@@ -160,7 +160,7 @@ fn a_row_without_a_record_says_what_is_unknown_and_how_to_fetch_it() {
     let screen = world.screen(220, 60);
     assert!(screen.contains(says), "{screen}");
     world.tell("press z");
-    // In the table they may be of this problem.
+    // The table shows them, because they may belong to this problem.
     world.tell("press 3 P");
     let screen = world.screen(220, 60);
     assert!(screen.contains("baseline"), "{screen}");
@@ -246,7 +246,7 @@ fn the_chosen_row_stays_chosen_when_the_order_is_another() {
         .find(|l| l.trim_start().starts_with('▸'))
         .unwrap();
     assert!(line.contains(&chosen), "{chosen}: {line}");
-    // Where the filter lets it go the topmost is shown.
+    // If the filter hides the selected row, the topmost row is selected.
     world.tell("press f; type nothing; press enter");
     assert!(world.model.selection.key.is_none());
 }
@@ -336,7 +336,7 @@ fn with_one_mark_it_is_compared_with_the_chosen_one() {
         "{}",
         world.screen(160, 45)
     );
-    // One of the past measured nothing that this repository remembers.
+    // An old experiment has no measure that this repository knows.
     world.tell("press space; press G; press =");
     assert!(
         world
@@ -475,10 +475,10 @@ fn a_click_on_the_head_of_a_column_sorts_by_it() {
     // A text begins with its first letter.
     click(&mut world, "description", 3);
     see(&mut world, "by description ▲");
-    // Between two columns is nothing.
+    // A click between two columns does nothing.
     click(&mut world, "vs best", "vs best ".len());
     see(&mut world, "by description ▲");
-    // A dialog lies over the heads, and another view has none there.
+    // A dialog covers the heads, and another view has no heads there.
     let (x, y) = place(&mut world, "vs best");
     world.tell(&format!("press :; click {x} {y}; press esc; press 4"));
     see(&mut world, "Commit");

@@ -1,4 +1,4 @@
-//! The rows of every pane are gone through alike: `/`, `n`, `N`, and a number in the palette.
+//! The same keys work on the rows of every pane: `/`, `n`, `N`, and a number in the palette.
 
 use super::device::{self, readings};
 use super::world::World;
@@ -12,7 +12,7 @@ fn world(story: &str) -> World {
     world
 }
 
-/// Keys are pressed by who sees what there is.
+/// Keys for a person who sees the pane.
 fn steps(world: &mut World, story: &str) {
     for step in story.split(';') {
         world.tell(step);
@@ -20,7 +20,7 @@ fn steps(world: &mut World, story: &str) {
     }
 }
 
-/// What stands out below the verdict, a row each: what was found in it, or all of it where it was
+/// The highlighted parts below the verdict, one row each: the matches, or the whole line that was
 /// gone to.
 fn outstanding(world: &mut World) -> Vec<String> {
     let buffer = world.draw(160, 45);
@@ -63,7 +63,7 @@ fn one_experiment_whole() {
         .all(|(row, wanted)| row.starts_with(wanted));
     assert!(is_so, "{gone_to:#?}");
     assert_eq!(outstanding(&mut world)[2], wanted[2], "and back");
-    // The search is on top of what Esc closes, then the whole one.
+    // Esc ends the search first, then the whole screen of the pane.
     steps(&mut world, "press esc");
     assert_eq!(outstanding(&mut world), [""; 0]);
     assert!(
@@ -150,7 +150,7 @@ fn the_device_its_processes_and_the_kernel_as_built() {
         "{}",
         world.screen(160, 45)
     );
-    // What is typed is thrown away, and the search before it is there again.
+    // Esc drops the typed text and restores the search before it.
     steps(&mut world, "press /; type never mind; press esc");
     assert!(
         world.words().contains("Kernel as built run 42 · /shared"),
@@ -206,7 +206,7 @@ fn a_number_in_the_palette_goes_to_that_row() {
     );
     steps(&mut world, "press enter");
     assert!(world.words().contains("▸ 30"), "{}", world.screen(160, 45));
-    // The last one, where there are no so many.
+    // The last row, if there are fewer.
     steps(
         &mut world,
         "press :; type 99999999999999999999; press enter",

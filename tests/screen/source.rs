@@ -1,4 +1,4 @@
-//! The view Source: the file with the compiler's words in it, and what changed.
+//! The view Source: the file with the compiler's messages in it, and the changes.
 
 use super::states::check;
 use super::world::World;
@@ -28,7 +28,7 @@ fn edited() -> World {
     world
 }
 
-/// The same, judged: it does not build.
+/// The same bytes, judged: they do not build.
 fn unbuilt() -> World {
     let mut world = edited();
     world.tell("save").tell(ERRORS);
@@ -114,7 +114,7 @@ fn what_a_check_found_stands_at_its_line() {
         "{}",
         world.screen(160, 45)
     );
-    // Of older bytes it goes with the next verdict.
+    // A message about older bytes disappears with the next verdict.
     world.tell("save");
     assert!(
         world
@@ -140,7 +140,7 @@ fn words_of_older_bytes_follow_their_lines_and_say_that_they_are_old() {
         "{}",
         world.screen(160, 45)
     );
-    // The next run that builds has nothing to say any more.
+    // The next run that builds has no message.
     world.tell("press r; say stage: build | stage: verify");
     assert!(
         !world.words().contains("is undefined"),
@@ -301,7 +301,7 @@ fn an_exception_of_a_python_kernel_stands_at_its_line() {
         words.contains("error: NameError: name 'maen' is not defined"),
         "{words}"
     );
-    // `def` is a keyword in Python, and no word of CUDA C++.
+    // `def` is a keyword in Python, and not in CUDA C++.
     let theme = Theme::choose(Some("lab-dark"), ColorDepth::Rgb).unwrap();
     let keyword = theme.syntax(SyntaxRole::Keyword).fg;
     world.model.appearance.theme = theme;
@@ -345,7 +345,7 @@ fn an_exception_in_a_launch_is_no_failed_build() {
         "{words}"
     );
     assert!(!words.contains(&format!("☠ {error}")), "{words}");
-    // While the kernel is built, an error is one of the build.
+    // While the kernel is built, an error belongs to the build.
     world.tell("save; say stage: build | build_s: 0.01 | kernel.cu:6: error: no such name");
     assert!(
         world.words().contains("✗ build 0.01 s"),

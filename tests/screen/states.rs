@@ -1,5 +1,5 @@
-//! A picture of every state at every size. `INSTA_UPDATE=always cargo test --test screen` takes
-//! them anew; look at the difference before committing it.
+//! A picture of every state at every size. `INSTA_UPDATE=always cargo test --test screen` writes
+//! them again; look at the difference before you commit it.
 
 use super::world::World;
 

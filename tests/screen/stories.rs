@@ -1,4 +1,4 @@
-//! What a person does, in their words, and what comes of it: saves, runs, the screen itself.
+//! Actions of a person and their effects: saves, runs, the screen itself.
 
 use super::states;
 use super::world::World;
@@ -74,14 +74,14 @@ fn what_could_not_be_judged_says_why_and_is_not_the_kernels_fault() {
         .model
         .usable(Action::Keep)
         .expect_err("nothing to keep");
-    // Looks at the repository, which knows only run 1, do not replace it.
+    // Reading the repository, which has only run 1, does not replace it.
     world.tell("elsewhere; elsewhere");
     assert!(
         world.words().contains("NOT JUDGED"),
         "{}",
         world.screen(160, 45)
     );
-    // Without another save nothing is judged again; the next run has the number that was free.
+    // Without another save, nothing is judged again; the next run gets the free number.
     assert!(matches!(world.model.runs.running, Running::No));
     world.tell(&format!("save; {PASS}"));
     assert!(
@@ -90,11 +90,11 @@ fn what_could_not_be_judged_says_why_and_is_not_the_kernels_fault() {
         world.screen(160, 45)
     );
     world.tell("elsewhere; press c");
-    // So it is where no run was judged yet, again and again.
+    // The same if no run was judged before, again and again.
     let first =
         format!("open; {not_judged}; save; {not_judged}; press r; {not_judged}; save; {PASS}");
     check(&first, &["● PASS", "run 1 · saved"]);
-    // And bytes that were judged before show their verdict once the problem is mended.
+    // Bytes that were judged before show their verdict once the problem is repaired.
     check(
         &format!("open; {not_judged}; reopen; {PASS}"),
         &["● PASS", "run 1 · opened"],
@@ -114,14 +114,14 @@ fn another_kernel_of_the_repository_is_chosen_from_a_list() {
             "kernels/softmax/kernel.cu",
         ],
     );
-    // Each with its last verdict and the best that was kept.
+    // Each kernel has its last verdict and its best kept figure.
     states::check("kernels", &mut world);
     let words = world.words();
     assert!(
         words.contains("✗ FAIL") && words.contains("● PASS") && words.contains("best 1,000 sps"),
         "{words}"
     );
-    // The present one again changes nothing.
+    // Choosing the present kernel changes nothing.
     world.tell("press enter");
     assert!(
         world.asked.is_empty() && world.model.overlays.is_empty(),
@@ -174,7 +174,7 @@ fn where_nothing_can_be_shown_only_q_acts() {
 #[test]
 fn a_save_during_a_run_takes_its_place() {
     let mut world = check("open; say stage: verify; save", &["run 2 · saved"]);
-    // What the first still had to say comes late, and nobody listens.
+    // Late events of the first run have no effect.
     let late = world.model.panes.log.log().len();
     let batch = lab_runner::follow::Batch {
         lines: Vec::new(),
@@ -247,7 +247,7 @@ fn a_long_command_is_run_once_all_of_its_lines_were_shown() {
     let mut world = World::new().external();
     world.model.setup.external = Some(command);
     world.tell("open");
-    // Before the question was drawn, and while its end was not, a yes does nothing.
+    // A yes has no effect before the question and its end were drawn.
     world.tell("press y");
     world.screen(100, 30);
     for key in ["y", "G", "y", "down", "y", "up", "up", "y"] {
@@ -277,7 +277,7 @@ fn a_long_command_is_run_once_all_of_its_lines_were_shown() {
         assert!(all.contains(&format!("{n:>5} │ echo {n} ")), "{n}: {all}");
     }
     assert!(all.contains(r"   61 │ rm -rf \u{202e}~"), "{all}");
-    // Another width has other rows: they are read anew.
+    // Another width has other rows, so the whole question must be shown again.
     world.screen(60, 24);
     world.tell("press y");
     assert!(matches!(world.model.runs.running, Running::No));
@@ -298,7 +298,7 @@ fn what_is_being_typed_answers_no_question() {
         "{}",
         world.screen(160, 45)
     );
-    // The question waits below, and is answered once it is seen.
+    // The question waits below the dialog, and can be answered once it is shown.
     world.tell("press esc");
     assert!(
         world.words().contains("uv run harness.py"),
@@ -400,7 +400,7 @@ fn escape_and_ctrl_c_leave_a_dialog_and_not_the_screen() {
 #[test]
 fn what_is_typed_into_the_help_decides_nothing() {
     let story = format!("open; {PASS}; save; {PASS}; press ?; type /undo; press d p x space tab");
-    // The search goes with the first Esc, the help with the next key that closes it.
+    // The first Esc ends the search, the next key closes the help.
     for close in ["esc", "q", "?", "enter", "f1"] {
         let mut world = check(&story, &["/ undodpx", "Esc ends the search"]);
         world.tell("press esc d p x space tab");

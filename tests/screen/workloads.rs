@@ -51,7 +51,7 @@ fn the_workloads_are_sorted_by_keys_and_by_the_mouse_and_searched() {
     let mut world = world();
     let order = |world: &mut World| {
         let words = world.words();
-        // The lines of run.log have `kernel_us=` there.
+        // In run.log the lines have `kernel_us=` there.
         let rows = [
             "rows=1 cols=4096 T=f32 2.10",
             "rows=128 cols=4096 T=f32 6.05",
@@ -150,7 +150,7 @@ fn while_a_run_goes_on_the_last_workloads_stay() {
         "{}",
         world.screen(160, 45)
     );
-    // The focus moves on where the pane goes away.
+    // The focus moves on when the pane disappears.
     world.tell("press tab tab tab; say workload: n=1 us=1 | correctness: pass; end pass 1000");
     assert!(
         !world.words().contains("Workloads"),

@@ -1,5 +1,5 @@
-//! What was decided, as the test did it; and whether results.tsv, the branch, its notes and
-//! `refs/lab` say the same.
+//! The decisions of the test, and whether results.tsv, the branch, its notes and `refs/lab` agree
+//! with them.
 
 use crate::bench::Bench;
 use crate::kernel::Kernel;
@@ -13,7 +13,7 @@ pub struct Row {
     pub kernel: Kernel,
     pub is_kept: bool,
     pub description: String,
-    /// What it was called when it was decided: the subject of its commit.
+    /// Its description when it was decided: the subject of its commit.
     pub subject: String,
     /// As the ledger names it.
     pub commit: String,
@@ -25,7 +25,7 @@ pub struct Books {
     pub rows: Vec<Row>,
     /// Decisions that were taken back.
     pub undone: Vec<Row>,
-    /// What was on disk when the lab put something else there.
+    /// The bytes that were on disk when the lab replaced them.
     pub replaced: BTreeSet<String>,
 }
 
@@ -52,7 +52,7 @@ impl Books {
         });
     }
 
-    /// The last decision is taken back.
+    /// Removes the last decision.
     pub fn take_back(&mut self) -> Row {
         let row = self.rows.pop().unwrap();
         self.undone.push(row.clone());
@@ -76,7 +76,7 @@ impl Books {
         format!("{HEAD}\n{}", self.rows.iter().map(row).collect::<String>())
     }
 
-    /// Nothing is missing, nothing is there besides, and nothing is half done.
+    /// Checks that nothing is missing, nothing is there in addition, and nothing is half done.
     pub fn see_kept_by(&self, bench: &Bench) {
         assert_eq!(ledger(bench), self.ledger(), "results.tsv, row by row");
         let names: BTreeSet<&str> = self.rows.iter().map(|row| row.commit.as_str()).collect();
@@ -178,7 +178,7 @@ impl Books {
     }
 }
 
-/// The kernels of all commits in this room of `refs/lab`.
+/// The kernels of all commits in this folder of `refs/lab`.
 fn aside(bench: &Bench, room: &str) -> BTreeSet<String> {
     let refs = bench.git(&[
         "for-each-ref",

@@ -1,4 +1,4 @@
-//! What somebody does all day who never looks, and now and then decides.
+//! The random actions of a user who does not look at the screen, and some decisions.
 
 use crate::bench::{Bench, Lab};
 use crate::books::{Books, ledger};
@@ -11,12 +11,12 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Ctrl-U: the words of a discard that did not happen are there again.
+/// Ctrl-U, because the dialog shows the text of an unused discard again.
 const CLEAR: &str = "\x15";
 
 type Deed = fn(&mut Day);
 
-/// What is seen to its end, each by its name.
+/// The actions of this test, each by its name.
 const DEEDS: &[(&str, Deed)] = &[
     ("keeps", |day| day.keep()),
     ("discards", |day| day.discard()),
@@ -33,10 +33,10 @@ pub struct Day<'a> {
     bench: &'a Bench,
     lab: Lab,
     random: Random,
-    /// Of the last kernel.
+    /// The number of the last kernel.
     number: u64,
     books: Books,
-    /// How often everything was closed.
+    /// How often all dialogs were closed.
     rests: u64,
     done: BTreeMap<&'static str, usize>,
 }
@@ -64,7 +64,7 @@ impl<'a> Day<'a> {
         self.lab.pid()
     }
 
-    /// Each deed, with some keys in between.
+    /// Each action, with some keys in between.
     pub fn everything_once(&mut self) {
         for (name, deed) in DEEDS {
             for _ in 0..10 {
@@ -75,7 +75,7 @@ impl<'a> Day<'a> {
         }
     }
 
-    /// Does something.
+    /// Does one action.
     pub fn go_on(&mut self) {
         match self.random.below(1000) {
             0..100 => self.save(),
@@ -106,7 +106,7 @@ impl<'a> Day<'a> {
         *self.done.entry(what).or_default() += 1;
     }
 
-    /// Closes the screen; what was done how often, and what was decided.
+    /// Closes the screen. Returns the number of each action and the decisions.
     pub fn end(mut self) -> (String, Books) {
         self.lab.press("q");
         assert_eq!(self.lab.end(), 0);
@@ -122,7 +122,7 @@ impl<'a> Day<'a> {
     fn save(&mut self) {
         self.count("saves");
         if self.random.below(20) == 0 {
-            // It may be gone already.
+            // The file may be gone already.
             let _ = fs::remove_file(self.bench.repo().join("kernel.cu"));
             return;
         }
@@ -146,14 +146,14 @@ impl<'a> Day<'a> {
     /// A screen large enough to see everything, with nothing open on it.
     fn come_to_rest(&mut self) {
         self.lab.resize(160, 45);
-        // Two escapes that come together are one key, and no key after them is taken for one with
-        // Alt held down.
+        // Two escapes that arrive together are one key, and a key after them is not read as a key
+        // with Alt.
         let escapes = "\x1b".repeat(12);
-        // An escape and letters that came at once may have begun what only these end: a mouse's
-        // report, a paste.
+        // An escape and letters that arrived at once may have begun a sequence that only these keys
+        // end: a mouse's report, a paste.
         let ends = "M\x1b[201~";
-        // What is typed into the palette is seen once every key before it was heard: a save now
-        // comes after all of them.
+        // The palette shows the typed text once every key before it was handled: a save now comes
+        // after all of them.
         self.rests += 1;
         let mark = format!("777{}", self.rests);
         until("what was typed", &mut self.lab, |lab| {
@@ -171,7 +171,7 @@ impl<'a> Day<'a> {
         });
     }
 
-    /// Nothing goes on, and nothing is open.
+    /// No run is in progress, and no dialog is open.
     pub fn settle(&mut self) {
         self.judge("speed");
     }
@@ -211,7 +211,7 @@ impl<'a> Day<'a> {
         }
     }
 
-    /// The dialog before a keep or a discard. The look at disk and git that allows it comes after
+    /// The dialog before a keep or a discard. The check of disk and git that allows it comes after
     /// the verdict.
     fn ask(&mut self, key: &str) {
         until("the dialog", &mut self.lab, |lab| {
@@ -229,8 +229,8 @@ impl<'a> Day<'a> {
         });
     }
 
-    /// A save in the very moment of a discard is judged or, where it came between the discard's
-    /// look and its writing, kept aside. It is never overlooked.
+    /// A save at the moment of a discard is judged or, if it comes between the discard's check and
+    /// its writing, stored. It is never lost.
     fn discard_and_save(&mut self) {
         let kernel = self.judge("off");
         self.ask("d");
@@ -271,7 +271,7 @@ impl<'a> Day<'a> {
             });
     }
 
-    /// A wrong kernel that is discarded by nobody's hand.
+    /// A wrong kernel that the rule discards.
     fn decide_by_rule(&mut self) {
         self.settle();
         self.lab.press("a").see("auto on");
@@ -293,7 +293,7 @@ impl<'a> Day<'a> {
         let before = self.judge("speed");
         let row = self.books.take_back();
         self.lab.press("u").see("Undo?").see(&row.commit);
-        // The attempt is on disk again; what a keep took is there still.
+        // The attempt is on disk again; the commit of a keep is still there.
         let there = if row.is_kept { before } else { row.kernel }.text();
         let (bench, rows) = (self.bench, self.books.ledger());
         self.lab.press("y").wait("the undo", |screen| {
@@ -305,7 +305,7 @@ impl<'a> Day<'a> {
             .extend((!row.is_kept).then(|| before.text()));
     }
 
-    /// The view Results, with nothing but a row of any experiment; which one it is.
+    /// Opens the view Results with one selected row of any experiment. Returns the experiment.
     fn choose(&mut self) -> usize {
         if self.books.rows.is_empty() {
             self.keep();
@@ -315,7 +315,7 @@ impl<'a> Day<'a> {
         let commit = self.books.rows[at].commit.clone();
         let escapes = "\x1b".repeat(8);
         self.lab.press(&format!("3{escapes}f\x15commit:{commit}\r"));
-        // The filter is one, the row the other.
+        // The filter shows one of them, the row the other.
         self.lab.wait("the row", |screen| {
             screen.contents().matches(&commit).count() > 1
         });
@@ -342,7 +342,7 @@ impl<'a> Day<'a> {
             self.books.rows[at].kernel.text(),
         );
         self.lab.press("R").see("Restore?");
-        // The words alone may be those of the restore before this one.
+        // The words alone may be from the restore before this one.
         self.lab.press("y").wait("the restore", |screen| {
             on_disk(bench) == wanted && screen.contents().contains("now has the bytes of")
         });
@@ -357,7 +357,7 @@ impl<'a> Day<'a> {
         self.lab.press("\r");
     }
 
-    /// Some are looked at, and the last of them is taken or not.
+    /// Looks at some of them, and takes the last one or not.
     fn theme(&mut self) {
         self.come_to_rest();
         self.lab.press("t").see(" Themes ").see("dark");
@@ -371,12 +371,12 @@ impl<'a> Day<'a> {
     }
 }
 
-/// What is on disk now, if anything.
+/// The bytes on disk, if there is a file.
 fn on_disk(bench: &Bench) -> String {
     fs::read_to_string(bench.repo().join("kernel.cu")).unwrap_or_default()
 }
 
-/// Again and again until it is so.
+/// Repeats the check until it holds.
 fn until(what: &str, lab: &mut Lab, mut is_so: impl FnMut(&mut Lab) -> bool) {
     let began = Instant::now();
     while !is_so(lab) {

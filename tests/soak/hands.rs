@@ -1,7 +1,7 @@
-//! What is pressed at random, and how large the terminal is made.
+//! Random keys, and random sizes of the terminal.
 
-/// Keys that look, and decide nothing: none of them keeps, discards, undoes, says yes or quits.
-/// Nor do the letters of a sequence that comes right behind an escape, and loses its own to it.
+/// Keys that decide nothing: none of them keeps, discards, undoes, says yes or quits. The letters
+/// of a sequence right after an escape, which takes the sequence's own escape, do not either.
 pub const KEYS: &[&str] = &[
     "j",
     "k",
@@ -81,7 +81,7 @@ pub const SIZES: &[(u16, u16)] = &[
     (250, 70),
 ];
 
-/// From the palette; none of them decides.
+/// Actions of the palette; none of them decides.
 pub const ACTIONS: &[&str] = &[
     "log-scale",
     "histograms",

@@ -1,4 +1,4 @@
-//! Kernels that fare as their first word says, and the harness that goes by it.
+//! Kernels whose first word decides their result, and the harness that reads it.
 
 /// The flood is 20,000 lines as fast as they go.
 pub const HARNESS: &str = r#"
@@ -19,16 +19,16 @@ echo "kernel_us: 5"
 echo "correctness: pass"
 "#;
 
-/// Whatever somebody may save.
+/// Any kernel that a user may save.
 pub const WORDS: &[&str] = &[
     "speed", "speed", "flood", "flood", "hangs", "wrong", "off", "broken", "dies", "killed",
 ];
 
-/// What can be discarded: its verdict says the kernel's number, so that no older one is taken for
-/// it.
+/// A kernel that can be discarded. Its verdict has the kernel's number, so that no older verdict is
+/// taken for it.
 pub const UNLUCKY: &[&str] = &["speed", "off", "broken", "dies"];
 
-/// One that was saved. No two have one number.
+/// A saved kernel. Each has a number of its own.
 #[derive(Clone, Copy)]
 pub struct Kernel {
     pub word: &'static str,
@@ -36,7 +36,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Some lines stay from one to the next, some are others.
+    /// Some lines stay from one kernel to the next, others change.
     pub fn text(self) -> String {
         let Kernel { word, number } = self;
         let line = |at: u64| {
@@ -50,7 +50,7 @@ impl Kernel {
         format!("{word} {number}\n__global__ void k(float* x) {{\n{body}}}\n")
     }
 
-    /// What the verdict on it says on the screen, and no line of run.log.
+    /// The words of its verdict on the screen, which no line of run.log has.
     pub fn verdict(self) -> String {
         let Kernel { word, number } = self;
         match word {
@@ -65,7 +65,7 @@ impl Kernel {
         self.word == "speed"
     }
 
-    /// What its row says it measured: samples a second, microseconds, correctness.
+    /// The measures in its row: samples a second, microseconds, correctness.
     pub fn figures(self) -> String {
         match self.passes() {
             true => format!("{}.0\t5.0\tpass", self.number),
@@ -73,7 +73,7 @@ impl Kernel {
         }
     }
 
-    /// What a discard of it is called.
+    /// The description of its discard.
     pub fn fate(self) -> &'static str {
         if matches!(self.word, "broken" | "dies") {
             "crash"

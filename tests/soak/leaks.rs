@@ -1,23 +1,23 @@
-//! What a process holds, from outside: memory, threads, descriptors, children.
+//! The resources of a process, seen from outside: memory, threads, descriptors, children.
 
 use rustix::process::Pid;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How much more the last fifth may hold in memory, at its median, than the first two did at their
-/// most.
+/// How much more memory the last fifth of the time may use, at its median, than the first two
+/// fifths at their highest.
 ///
-/// What the program itself holds was seen by `heaptrack` (its massif output) over 210 s and a
-/// thousand runs: 4.5 MB at first and 5.2 MB at the end, which is under 1 kB a run, what is known
-/// of each; and up to 2 MB besides while a flood's 20,000 lines are in the log, or frozen. The rest
-/// of what grows is malloc's: each of twelve threads has an arena that keeps what it once had. Over
-/// ten minutes and 4,500 runs that goes from 21 MB to between 30 and 33 MB, with steps of some MB
-/// up and down, and stays there: hence the limit. A kilobyte that is lost at each of 30,000 keys
-/// would be 20 MB from the second fifth to the last.
+/// `heaptrack` (its massif output) showed the program's own memory over 210 s and a thousand runs:
+/// 4.5 MB at first and 5.2 MB at the end, less than 1 kB for the data of each run, and up to 2 MB
+/// more while a flood's 20,000 lines are in the log, or frozen. The rest of the growth is in
+/// malloc: each of twelve threads has an arena that keeps freed memory. Over ten minutes and 4,500
+/// runs the memory grows from 21 MB to between 30 and 33 MB, with steps of some MB up and down, and
+/// stays there: hence the limit. A loss of a kilobyte for each of 30,000 keys would be 20 MB from
+/// the second fifth to the last.
 const GROWTH_KB: u64 = 12_000;
 
-/// What a process holds besides memory.
+/// The resources of a process other than memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
     threads: usize,
@@ -46,7 +46,7 @@ impl Held {
             && self.children <= most.children
     }
 
-    /// Once what is being read is read.
+    /// Once all reading has ended.
     pub fn is_no_more_than(mut self, most: &Held, look: impl Fn() -> Held) {
         let began = Instant::now();
         while !self.fits(most) {
@@ -61,7 +61,7 @@ impl Held {
     }
 }
 
-/// How much a process has in memory, over time.
+/// The memory of a process over time.
 pub struct Memory {
     pid: Pid,
     began: Instant,
@@ -92,7 +92,7 @@ impl Memory {
         self.seen.push((self.began.elapsed(), kb));
     }
 
-    /// What was seen in the `n`th fifth of the time, rising.
+    /// The samples of the `n`th fifth of the time, in ascending order.
     fn fifth(&self, n: u32) -> Vec<u64> {
         let whole = self.seen.last().map_or(Duration::ZERO, |(at, _)| *at);
         let part = self

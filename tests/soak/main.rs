@@ -1,11 +1,10 @@
-//! The screen as somebody uses it for a long time who never looks: saves of every kind, resizes,
-//! keys and floods of output at random, and between them all that decides: keep, discard, undo,
-//! describe, restore, decisions by rule. At the end there is no leak, no process is left, the
-//! terminal is as it was, and results.tsv, the branch and `refs/lab` hold what was decided and
-//! nothing else.
+//! The screen in long use by a user who does not look: saves of every kind, resizes, keys and
+//! floods of output at random, and all decisions between them: keep, discard, undo, describe,
+//! restore, decisions by rule. At the end there is no leak, no process is left, the terminal is as
+//! it was, and results.tsv, the branch and `refs/lab` hold the decisions and nothing else.
 //!
-//! In the suite it is short. `LAB_SOAK_SECONDS=600 cargo test --release --test soak -- --nocapture`
-//! is the long one; `LAB_SOAK_SEED` repeats one that failed.
+//! The test suite runs it for a short time. `LAB_SOAK_SECONDS=600 cargo test --release --test soak
+//! -- --nocapture` runs it for long; `LAB_SOAK_SEED` repeats one that failed.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! What is pressed, and when.
+//! The choice of random keys and times.
 
 /// Knuth's MMIX generator; its upper half is good enough to press keys by.
 pub struct Random(pub u64);

@@ -1,5 +1,5 @@
 //! The check before a keep, with a shell script as the judge: the speed on sealed inputs, and
-//! further sealed runs after a check that was failed.
+//! further sealed runs after a failed check.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -24,7 +24,7 @@ const RUN: &str =
     "echo 'device: Test GPU'; echo 'throughput_sps: 2000 low=1990 high=2010'; echo 'kernel_us: 500'
 echo 'speed_ratio: 2.0 low=1.99 high=2.01'; echo 'speed: faster'; echo 'correctness: pass'";
 
-/// A bench whose git user has a name.
+/// A repository whose git user has a name.
 fn bench() -> Bench {
     let bench = Bench::new();
     let mut config = git2::Repository::open(&bench.project.root)
@@ -204,7 +204,7 @@ fn a_speed_that_sealed_inputs_do_not_bear_out_is_refused() {
     );
     assert_eq!(bench.recorded(1).held_out.unwrap().outcome, Outcome::Fail);
     assert!(bench.recorded(1).decision.is_none());
-    // It counts as a check that was failed.
+    // It counts as a failed check.
     run(&bench, "// a table of the known inputs, again\n");
     judge(
         &bench,
@@ -286,8 +286,7 @@ fn after_a_failed_check_eight_sealed_runs_are_asked_for() {
     refused(&bench, "keep refused: x_diff is 2");
     assert_eq!(asked(&bench).len(), 1, "this run is not tried again");
 
-    // The same bytes judged anew, with a comment, and changed: none of them is kept by one lucky
-    // draw.
+    // The same bytes judged again, with a comment, and changed: no lucky draw keeps any of them.
     for (at, kernel) in [
         "int a; // wrong for every other seed\n",
         "int a; // once more\n",
@@ -355,7 +354,7 @@ fn after_a_failed_check_eight_sealed_runs_are_asked_for() {
         "{log}"
     );
 
-    // Now one is enough again, but never for the source that was refused.
+    // Now one sealed run is enough again, but never for the source that was refused.
     let before = asked(&bench).len();
     run(&bench, "int d;\n");
     keep(&bench).unwrap();
@@ -364,7 +363,7 @@ fn after_a_failed_check_eight_sealed_runs_are_asked_for() {
     assert_eq!(asked(&bench).len() - before, 1 + 8);
 }
 
-/// A folder could bring a check of the year 2900 that was passed, for every refusal to come.
+/// A folder could bring a passed check of the year 2900, for every later refusal.
 #[test]
 fn a_passed_check_that_this_users_lab_did_not_note_makes_no_refusal_good() {
     let bench = bench();

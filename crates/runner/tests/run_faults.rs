@@ -1,8 +1,8 @@
 //! Faults after the start of a run. Each test breaks one thing while the harness runs and checks
 //! that the run still ends with its verdict.
 //!
-//! The harness is a shell script that breaks the thing itself: it runs after the run was announced
-//! and before the verdict is recorded.
+//! The harness is a shell script that causes the fault: it runs after the run was announced and
+//! before the verdict is recorded.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -118,7 +118,7 @@ fn a_harness_that_cannot_start_is_a_recorded_ending() {
         "{}",
         verdict.why
     );
-    // The record stands beside the runs, and the number is free.
+    // The record is beside the runs, and the number is free.
     assert_eq!(
         RunStore::new(&bench.project.lab_dir)
             .read_not_judged()
@@ -137,7 +137,7 @@ fn the_next_run_works_after_each_fault() {
     assert_eq!(bench.recorded(record.start.id.0), record);
 }
 
-/// The next event says why no judge stands by.
+/// The next event says why there is no standby judge.
 #[track_caller]
 fn reason(bench: &Bench) -> String {
     match bench.event() {
@@ -155,7 +155,7 @@ fn why_no_judge_stands_by_is_told_once() {
         why.starts_with("no standby judge could be started (") && why.contains("Not a directory"),
         "{why}"
     );
-    // `run` panics where the reason comes again.
+    // `run` panics if the reason is reported again.
     run(&bench, "// two\n", ":");
     run(&bench, "// three\n", "rm .lab/standby");
     run(&bench, "// four\n", ":");

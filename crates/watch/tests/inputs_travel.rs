@@ -1,5 +1,5 @@
 //! The files that the watcher read are the files that the judge gets and that the record names,
-//! also where they change between the save and the start of the run.
+//! even if they change between the save and the start of the run.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -28,7 +28,7 @@ fn spec(inputs: &Arc<Inputs>) -> RunSpec {
     }
 }
 
-/// The texts of kernel.cu and problem.toml; `None` where there is no such file.
+/// The texts of kernel.cu and problem.toml; `None` if there is no such file.
 type Files = [Option<String>; 2];
 
 fn write(bench: &Bench, files: &Files) {
@@ -159,7 +159,7 @@ fn inputs_of_another_kernel_are_not_judged_as_this_one() {
     judged(&bench, &record, &files);
 }
 
-/// Values from a file belong to what is judged: another file is another verdict.
+/// Values from a file are inputs: another file needs another verdict.
 #[test]
 fn a_file_of_values_is_an_input() {
     let bench = Bench::new();

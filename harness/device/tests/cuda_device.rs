@@ -126,7 +126,7 @@ extern "C" __global__ void total(const float* x, float* out) {
     if (threadIdx.x == 0) *out = part[0];
 }
 
-// Each block writes, all meet, and each block reads its neighbour's word.
+// Each block writes, all blocks synchronize, and each block reads its neighbour's word.
 extern "C" __global__ void turn(float* words, float* out) {
     if (threadIdx.x == 0) words[blockIdx.x] = blockIdx.x;
     cooperative_groups::this_grid().sync();

@@ -109,7 +109,7 @@ fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Stands in for a GPU.
+/// In place of a GPU.
 fn some_device() -> DeviceInfo {
     DeviceInfo {
         name: "none".into(),

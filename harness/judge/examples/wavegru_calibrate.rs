@@ -151,7 +151,7 @@ fn worse(a: f64, b: f64) -> f64 {
     if b > a || b.is_nan() { b } else { a }
 }
 
-/// One judgement, whatever its verdict; an error if it did not reach its gates.
+/// One judgement with any verdict. Returns an error if it did not reach its gates.
 fn verify(options: &JudgeRequest) -> Result<Report, String> {
     let log = Log::default();
     judge(options.clone(), log.clone());

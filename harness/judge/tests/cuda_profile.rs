@@ -65,8 +65,8 @@ fn on_a_gpu_a_quick_profile_has_every_counter_that_it_asks_for() {
     );
     assert!(profile.entry.starts_with("rmsnorm"), "{}", profile.entry);
     assert!(profile.metrics["gpu__time_duration.sum"].value > 0.0);
-    // It came to be because a tiny kernel was counted, and it is held against what the workload
-    // costs at least.
+    // There are counters because the tiny kernel was counted, and the profile is compared with the
+    // least cost of the workload.
     let least = profile.least.as_ref().unwrap();
     let moved = profile.metrics["dram__bytes_read.sum"].value / least.read_bytes;
     assert!(
@@ -81,7 +81,7 @@ fn on_a_gpu_a_quick_profile_has_every_counter_that_it_asks_for() {
         "{:?}",
         profile.differences
     );
-    // What is missing is only what a quick profile never has.
+    // Only counters that a quick profile never has are missing.
     let counters: Vec<_> = profile
         .missing
         .iter()

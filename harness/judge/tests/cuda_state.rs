@@ -55,8 +55,8 @@ fn build(folder: &Path, arch: &str) -> Image {
     built.image.unwrap_or_else(|| panic!("{}", built.log))
 }
 
-/// A worker on the first CUDA device with the probe loaded, and what must outlive it: the probe's
-/// folder and the lock that keeps the other tests waiting.
+/// A worker on the first CUDA device with the probe loaded, and two values that must outlive it:
+/// the probe's folder and the lock that keeps the other tests waiting.
 fn gpu() -> (
     Worker,
     ModuleId,
@@ -266,8 +266,8 @@ fn the_floor_refuses_a_faked_time_and_no_honest_one() {
             .contains("which this device cannot reach")
     );
 
-    // 4,096 steps of WaveGRU with four exchanges: the fastest known kernel, and one that computes
-    // nothing.
+    // 4,096 steps of WaveGRU with four exchanges: the fastest known kernel, and a kernel that
+    // computes nothing.
     let demand = Demand {
         reads: 30e6,
         flops: 1e11,

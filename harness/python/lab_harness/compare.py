@@ -32,7 +32,7 @@ def gate(name, got, expected, atol, rtol):
 
 
 def error(got, expected, atol, rtol):
-    """The difference of two numbers in units of what is allowed; infinite where no difference is allowed, or one is NaN."""
+    """The difference of two numbers in units of the tolerance; infinite if no difference is allowed, or one number is NaN."""
     if math.isnan(expected):
         return 0.0 if math.isnan(got) else math.inf
     if got == expected:

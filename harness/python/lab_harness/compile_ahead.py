@@ -117,7 +117,7 @@ class _Child:
 
 
 class _EndingWatch(Watch):
-    """Ends this process before the source opens what it has no business with: nobody would hear of it here."""
+    """Ends this process before the source opens a forbidden file: no judge would see an error of this process."""
 
     def _hook(self, event, args):
         super()._hook(event, args)

@@ -27,7 +27,7 @@ def _children():
 
 
 def below(root, spared=()):
-    """The processes below `root` that have not ended, parents before their children. Leaves out `spared` and what is below."""
+    """The processes below `root` that have not ended, parents before their children. Leaves out `spared` and the processes below it."""
     children = _children()
     found = [process for process in children.get(root, []) if process not in spared]
     for process in found:
@@ -44,7 +44,7 @@ def kill_tree(root):
 
 
 def kill_below(root, spared=()):
-    """Kills everything below `root`, except these children of it and what is below them."""
+    """Kills everything below `root`, except these children of `root` and the processes below them."""
     empty = 0
     for _ in range(_ROUNDS):
         found = below(root, spared)

@@ -183,7 +183,7 @@ def line(key, value):
 
 
 def number(value):
-    """A number as lab reads it: nan and inf in words, nine digits, which tell any two 32-bit floats apart."""
+    """A number as lab reads it: nan and inf in words, otherwise nine digits, which distinguish any two 32-bit floats."""
     value = float(value)
     if math.isnan(value):
         return "nan"

@@ -231,7 +231,7 @@ class Standby:
             if run.worker is None:
                 self._forget(run)
             else:
-                # The worker's end is told when it is reaped, if the judge still listens.
+                # The judge learns of the worker's end when the worker is reaped, if the judge still listens.
                 self._kill(run)
         elif b"\n" in run.received:
             self._start(run)
@@ -330,7 +330,7 @@ class Standby:
             descendants.kill_tree(run.worker)
 
     def _reap(self):
-        """Reaps what has ended, kills what ended workers left, and tells the judges."""
+        """Reaps ended processes, kills the processes that ended workers left, and tells the judges."""
         ended = {}
         while True:
             try:

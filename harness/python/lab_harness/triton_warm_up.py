@@ -23,7 +23,7 @@ def _sum(x, y):
 
 
 def warm_up():
-    """Compiles a small kernel for the first GPU, and keeps nothing of it on the disk."""
+    """Compiles a small kernel for the first GPU, and leaves no file of it."""
     before = os.environ.get("TRITON_CACHE_DIR")
     with tempfile.TemporaryDirectory(prefix="lab-triton-") as folder:
         os.environ["TRITON_CACHE_DIR"] = folder
@@ -39,7 +39,7 @@ def warm_up():
 
 
 def _sm_of_first_gpu():
-    """The architecture of the first GPU by the driver's management library, which opens no device; None if there is none."""
+    """The architecture of the first GPU by the driver's management library, which opens no device; None without a GPU."""
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:

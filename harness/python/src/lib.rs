@@ -1,5 +1,5 @@
 //! The Python package `lab_harness`, as the program carries it: a harness of the user's own imports
-//! it, and the worker that runs a Python kernel is a part of it. Its files lie beside this crate,
+//! it, and the worker that runs a Python kernel is a part of it. Its files are beside this crate,
 //! in `lab_harness`.
 //!
 //! Python gets a copy of the files in a folder that is named in `PYTHONPATH`. So the package needs

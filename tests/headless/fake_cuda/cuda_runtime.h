@@ -104,7 +104,7 @@ inline cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* sym
     *function = reinterpret_cast<cudaFunction_t>(const_cast<void*>(symbol));
     return 0;
 }
-// Of a launch statement: dimensions and device by value, in whole registers, and the result's address.
+// For a launch statement: dimensions and device by value, in whole registers, and the result's address.
 inline cudaError_t cudaLaunchKernel(const void* function, dim3, dim3, void** parameters, size_t, cudaStream_t) {
     struct Device {
         unsigned words[3];
@@ -150,7 +150,7 @@ inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return 0; }
 inline cudaError_t cudaStreamDestroy(cudaStream_t) { return 0; }
-// What is captured also runs at once, and a graph that is launched does nothing.
+// Captured work also runs at once, and launching a graph does nothing.
 inline cudaError_t cudaStreamBeginCapture(cudaStream_t, int) { return 0; }
 inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*) { return 0; }
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, int) { return 0; }

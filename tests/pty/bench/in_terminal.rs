@@ -1,4 +1,4 @@
-//! A program in a pseudo terminal: its keys, what is on the screen, its end.
+//! A program in a pseudo terminal: its keys, its screen, its end.
 
 use lab_testing::patience;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -14,7 +14,7 @@ pub struct Lab {
     child: Box<dyn Child + Send + Sync>,
     /// `None` once the terminal was closed.
     master: Option<Box<dyn MasterPty + Send>>,
-    /// The thread that reads it, and what ends the thread with the next bytes.
+    /// The thread that reads the terminal, and the flag that ends it with the next bytes.
     reader: Option<std::thread::JoinHandle<()>>,
     closing: Arc<AtomicBool>,
     writer: Box<dyn Write + Send>,
@@ -30,8 +30,8 @@ pub struct Lab {
 impl Lab {
     /// Starts a command in a terminal of this size.
     pub(super) fn start(columns: u16, rows: u16, command: CommandBuilder) -> Lab {
-        // A terminal is open to every child that starts before it is marked. A screen of another
-        // test would hold it, and closing it here would not hang up.
+        // Every child that starts before the descriptor is marked inherits the terminal. The screen
+        // of another test would hold it, and closing it here would not hang up.
         static STARTING: Mutex<()> = Mutex::new(());
         let starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let pty = native_pty_system().openpty(size(columns, rows)).unwrap();
@@ -89,7 +89,7 @@ impl Lab {
         self
     }
 
-    /// Types a text that is longer than what the terminal holds, on a thread of its own.
+    /// Types a text that is longer than the terminal's buffer, on a thread of its own.
     pub fn paste_in_background(&mut self, text: &str) -> std::thread::JoinHandle<()> {
         let mut writer = std::mem::replace(&mut self.writer, Box::new(std::io::sink()));
         let text = text.to_owned();
@@ -130,7 +130,7 @@ impl Lab {
             .unwrap();
     }
 
-    /// Waits until the terminal is as wanted.
+    /// Waits until the condition holds for the terminal.
     pub fn wait(&self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
         assert!(
             self.becomes(patience(), is_so),
@@ -139,7 +139,7 @@ impl Lab {
         );
     }
 
-    /// Whether the terminal is as wanted within this time.
+    /// Whether the condition holds within this time.
     pub fn becomes(&self, time: Duration, is_so: impl Fn(&vt100::Screen) -> bool) -> bool {
         let deadline = Instant::now() + time;
         let mut parser = self.seen.0.lock().unwrap();
@@ -160,13 +160,13 @@ impl Lab {
         self
     }
 
-    /// Waits for bytes that are shown nowhere.
+    /// Waits for bytes that the screen does not show.
     pub fn hear(&self, bytes: &str) -> &Self {
         self.hear_after(0, bytes);
         self
     }
 
-    /// The same of those that come after the first so many.
+    /// The same for bytes after this many.
     pub fn hear_after(&self, from: usize, bytes: &str) {
         let is_there = |sent: &[u8]| {
             sent.windows(bytes.len())
@@ -182,7 +182,7 @@ impl Lab {
         self.sent.lock().unwrap().len()
     }
 
-    /// All that came, once the program has ended.
+    /// All output, once the program has ended.
     pub fn said(&self) -> String {
         // The master is read to its end: the program was the last that had the other side open.
         self.wait("the end of the output", |_| {
@@ -191,7 +191,7 @@ impl Lab {
         String::from_utf8_lossy(&self.sent.lock().unwrap()).into_owned()
     }
 
-    /// What is on the terminal now.
+    /// The present screen.
     pub fn contents(&self) -> String {
         self.seen.0.lock().unwrap().screen().contents()
     }
@@ -205,7 +205,7 @@ impl Lab {
         self
     }
 
-    /// Waits for the end; the exit code. The terminal must be as it was.
+    /// Waits for the end and returns the exit code. The terminal must be as before.
     pub fn end(&mut self) -> u32 {
         let code = self.wait_for_end();
         self.see_sane();
@@ -231,7 +231,7 @@ impl Lab {
     /// code.
     pub fn close(&mut self) -> u32 {
         self.closing.store(true, Ordering::SeqCst);
-        // The frame in the new size is what the reading thread waits for.
+        // The reading thread waits for the frame in the new size.
         self.resize(100, 30);
         self.reader.take().unwrap().join().unwrap();
         self.writer = Box::new(std::io::sink());

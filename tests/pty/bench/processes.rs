@@ -6,7 +6,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Waits until a process is gone, whoever reaps it.
+/// Waits until a process is gone.
 pub fn wait_until_gone(pid: &str) {
     let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
     // No descriptor: it is gone already.
@@ -44,8 +44,8 @@ pub fn children(parent: &str, word: &str) -> Vec<String> {
         .collect()
 }
 
-/// The one child with this word, once there is one: a program that was just started has no command
-/// line for a moment, and nothing tells when that is over.
+/// The one child with this word, once it exists: a program that was just started has no command
+/// line for a moment, and no event announces the end of that.
 pub fn child(parent: &str, word: &str) -> String {
     let deadline = Instant::now() + patience();
     loop {
@@ -60,7 +60,7 @@ pub fn child(parent: &str, word: &str) -> String {
     }
 }
 
-/// Whether a process is there and not only a zombie that nobody reaps.
+/// Whether a process exists and is not a zombie.
 pub fn is_alive(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     stat.rsplit(')')

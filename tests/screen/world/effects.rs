@@ -1,4 +1,4 @@
-//! What the world does for the screen: it carries out effects as the session would, and answers by
+//! The world's side of the screen: it carries out effects as the session would, and answers with
 //! events.
 
 use super::made::{record, themes, void};

@@ -1,4 +1,4 @@
-//! What stories need and nobody measured: commits, rows, verdicts, records, the user's things.
+//! Made-up data for stories: commits, rows, verdicts, records, the user's settings.
 
 use jiff::Timestamp;
 use lab_auto::{LoopView, OnDisk};
@@ -20,7 +20,7 @@ pub fn noon() -> Timestamp {
     "2026-05-04T12:00:00Z".parse().unwrap()
 }
 
-/// As a terminal shows them in so many colours as the config wants.
+/// As a terminal with the config's number of colours shows them.
 pub fn themes(settings: &Settings) -> Vec<(String, Theme)> {
     ["ansi", "lab-dark", "lab-light"]
         .map(|name| {
@@ -51,7 +51,7 @@ pub fn preferences(config: &str) -> Result<Preferences, String> {
     })
 }
 
-/// The 20th and the 45th of sixty lines are others, as git says it with so much around them.
+/// The 20th and the 45th of sixty lines differ, in git's form with this much context.
 pub fn long_diff(around: u32) -> String {
     let old: String = (1..=60).map(|n| format!("line {n}\n")).collect();
     let new = old
@@ -134,7 +134,7 @@ pub fn undecided(ratio: f64) -> Change {
     }
 }
 
-/// Half a percent decides the word, and three tenths are the interval's half width.
+/// Half a percent decides the verdict, and three tenths are half of the interval.
 pub fn in_turns(ratio: f64) -> Change {
     let (low, high) = (ratio - 0.003, ratio + 0.003);
     let speed = if low > 0.005 {

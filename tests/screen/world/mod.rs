@@ -1,4 +1,4 @@
-//! A world for the screen to live in: a repository, a harness and a person, all of them made up.
+//! A world for the screen: a made-up repository, harness and person.
 
 mod effects;
 pub mod made;
@@ -43,7 +43,7 @@ pub struct World {
     /// Effects that only a terminal could carry out, in words.
     pub asked: Vec<String>,
     pub clipboard: String,
-    /// As it was last written down.
+    /// The layout as it was last written.
     pub layout: Layout,
     answers: VecDeque<Event>,
     /// Names of the bytes: on disk, and in HEAD.
@@ -65,24 +65,24 @@ pub struct World {
     /// Decisions are refused, for this reason.
     pub refusal: Option<String>,
     late: Option<Event>,
-    /// The kernels that names of bytes stand for; of others it is [`SOURCE`].
+    /// The text of the kernel for each name of bytes; for other names it is [`SOURCE`].
     pub texts: Vec<(String, String)>,
-    /// A commit that git does not have any more.
+    /// A commit that git no longer has.
     pub gone: Option<String>,
-    /// So many commits follow those of the graph, and so many of them come at once; the next ones
-    /// at the step `page`, where that is awaited.
+    /// The number of commits that follow those of the graph, and how many of them arrive at once.
+    /// The next ones arrive at the step `page`, if that is set.
     pub older: usize,
     pub page: usize,
     pub awaits_pages: bool,
-    /// How many of them were told.
+    /// How many of them have arrived.
     told: usize,
-    /// What experiments and commits changed is so much that there is something around it.
+    /// Changes of experiments and commits are long enough to have context around them.
     pub long_diffs: bool,
     /// The benches that every experiment has.
     pub benches: Vec<lab_bench::BenchDigest>,
-    /// What was timed last beside the problem's peers.
+    /// The last times beside the problem's peers.
     pub peers: Option<lab_history::last_peers::LastPeers>,
-    /// The loop of `lab auto`, as it is read.
+    /// The state of `lab auto` that the screen reads.
     pub loops: Result<LoopView, String>,
     /// Why kernel.cu cannot be read.
     pub unreadable: Option<String>,
@@ -91,9 +91,9 @@ pub struct World {
     /// The profile that every run has, and the incumbent's.
     pub profile: Option<lab_protocol::profile::Profile>,
     pub incumbent_profile: Option<lab_protocol::profile::Profile>,
-    /// What comparisons say of the profiles.
+    /// The text of comparisons about the profiles.
     pub compared_profiles: ComparedProfiles,
-    /// What is wrong with the ledger.
+    /// The fault of the ledger.
     pub problems: Vec<String>,
 }
 
@@ -166,7 +166,7 @@ impl World {
         self.runs
     }
 
-    /// The last verdict's objective has an interval of so much on either side.
+    /// Half the width of the interval of the last verdict's objective.
     pub fn wide_interval(&mut self, share: f64) {
         let last = self.model.runs.last.as_mut().unwrap();
         let objective = last.verdict.objective.as_mut().unwrap();
@@ -174,11 +174,10 @@ impl World {
         objective.high = Some(objective.value * (1.0 + share));
     }
 
-    /// What the person sees, with its colours.
+    /// The drawn screen, with its colours.
     pub fn draw(&mut self, width: u16, height: u16) -> Buffer {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        // The person has had this screen for a while: the keys before were pressed at a frame of
-        // this size.
+        // The screen has been open for a while: earlier keys were pressed on a frame of this size.
         if std::mem::replace(&mut self.size, (width, height)) != (width, height) {
             self.frame(&mut terminal);
         }

@@ -32,7 +32,7 @@ const STRANGERS: [(&str, &str, bool, f64, &str); 3] = [
 ];
 
 impl World {
-    /// A history to look at: kept ones, discarded ones, a crash, one that was wrong.
+    /// A history with kept and discarded experiments, a crash, and a wrong one.
     pub fn with_history(self) -> Self {
         let past = [
             (42_013.0, Word::Keep, "baseline"),
@@ -47,8 +47,8 @@ impl World {
         self.with_experiments(&past)
     }
 
-    /// Experiments, an hour apart: figure, decision, description. One whose figure is NaN was
-    /// wrong.
+    /// Experiments, an hour apart: figure, decision, description. A figure that is NaN stands for a
+    /// wrong run.
     pub fn with_experiments(mut self, past: &[(f64, Word, &str)]) -> Self {
         let count = past.len();
         for (at, (value, word, text)) in past.iter().copied().enumerate() {

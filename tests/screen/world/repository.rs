@@ -1,5 +1,5 @@
-//! The made-up repository: what the reader finds in it, experiments whole, commits, and the
-//! kernel's text.
+//! The made-up repository: the data for the reader, whole experiments, commits, and the kernel's
+//! text.
 
 use super::made::{commit, long_diff, noon};
 use super::{KERNEL, SOURCE, World};
@@ -22,8 +22,8 @@ use lab_tui::source::{Base, Baseline, PresentText, SourceRequest, SourceText, So
 use std::sync::Arc;
 
 impl World {
-    /// The kernels of the repository: the present one with its last run, one that failed, one that
-    /// was never judged.
+    /// The kernels of the repository: the present one with its last run, another that failed, and
+    /// one that was never judged.
     pub(super) fn kernels(&self) -> Vec<ListedKernel> {
         let own = self.last().and_then(|record| {
             let decided = record.decision.as_ref().map(|decision| decision.status);
@@ -219,7 +219,7 @@ impl World {
     }
 
     pub(super) fn details(&self, id: &str) -> CommitDetails {
-        // Of what was discarded there is a commit as well, which no branch holds.
+        // A discarded attempt has a commit as well, which no branch holds.
         let tried = self.history.iter().position(|e| e.row.commit == id);
         let kept = |before: usize| self.history[..before].iter().rfind(|e| e.is_kept());
         let parent = tried.and_then(kept).map_or("a1b2c3d4", |e| &e.row.commit);
@@ -309,13 +309,13 @@ impl World {
             }))));
     }
 
-    /// The kernel that a name of bytes stands for.
+    /// The text of the kernel for a name of bytes.
     pub(super) fn text(&self, bytes: &str) -> SourceText {
         let known = self.texts.iter().find(|(name, _)| name == bytes);
         SourceText::new(known.map_or(SOURCE, |(_, text)| text))
     }
 
-    /// What the next save writes: the present text with these words in the place of others.
+    /// The text of the next save: the present text with these words replaced.
     pub fn edit(&mut self, changes: &[(&str, &str)]) -> &mut Self {
         let mut text = self.text(&self.disk).whole().to_string();
         for (old, new) in changes {

@@ -1,5 +1,5 @@
-//! The made-up session: runs that say what a story says, decisions that are taken at once or late,
-//! and what a look at the disk finds.
+//! The made-up session: runs that a story describes, decisions that are taken at once or late, and
+//! the state of the disk.
 
 use super::made::{commit, in_turns, measure, noon, record, row, undecided, void};
 use super::{KERNEL, World};
@@ -271,7 +271,7 @@ impl World {
             .push_back(Event::Repository(RepositoryReply::Log(Box::new(loaded))));
     }
 
-    /// What a look at disk and git finds now.
+    /// The present state of disk and git.
     pub fn facts(&self) -> Overview {
         let last = self.last().cloned();
         let present = self.present_bytes();
@@ -328,7 +328,8 @@ impl World {
             .or_else(|| self.judging().next())
     }
 
-    /// What the rules of keep, discard and undo look at. `run` is the one that a decision names.
+    /// The snapshot for the rules of keep, discard and undo. `run` is the run that a decision
+    /// names.
     fn snapshot(&self, run: Option<RunId>) -> Snapshot {
         let present = Present {
             blob: Some(self.disk.clone()),
@@ -407,7 +408,7 @@ impl World {
             })
     }
 
-    /// What core's rules allow in this world.
+    /// The answer of core's rules in this world.
     pub fn allowed(&self, run: Option<RunId>) -> Allowed {
         allowed(&self.snapshot(run))
     }
@@ -467,7 +468,7 @@ impl World {
         }
     }
 
-    /// Carries a decision out that the rules allow.
+    /// Carries out a decision that the rules allow.
     fn decide(&mut self, run: RunId, message: &Message, word: Word) -> Decided {
         let description = message.subject().to_owned();
         let record = self.records.iter_mut().find(|r| r.start.id == run).unwrap();

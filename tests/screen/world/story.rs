@@ -1,4 +1,4 @@
-//! The steps of a story: what the person, the harness and other terminals do.
+//! The steps of a story: actions of the person, the harness and other terminals.
 
 use super::World;
 use super::made::{commit, preferences, record, void};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl World {
-    /// Tells a story: steps between `;`.
+    /// Plays a story: steps between `;`.
     pub fn tell(&mut self, story: &str) -> &mut Self {
         for step in story.split(';').map(str::trim).filter(|s| !s.is_empty()) {
             let (verb, rest) = step.split_once(' ').unwrap_or((step, ""));
@@ -49,7 +49,7 @@ impl World {
                 let effects = lab_tui::open(&mut self.model);
                 self.carry_out(effects);
             }
-            // With the screen: nobody writes how the run ended.
+            // The screen ends too, so no end of the run is written.
             "killed" => {
                 let (start, report) = self.live.take().expect("a run goes on");
                 let mut verdict = void("the lab itself ended before this run did");
@@ -61,8 +61,8 @@ impl World {
             "touch" => self.send(self.changed()),
             // In another terminal: `lab profile` has made one.
             "profiled-elsewhere" => self.send(Event::Watch(WatchEvent::Profiled)),
-            // In another terminal: `elsewhere` alone tells that something changed, with words they
-            // are a commit's.
+            // In another terminal: `elsewhere` alone says that something changed; with words, they
+            // name a commit.
             "elsewhere" => {
                 if !rest.is_empty() {
                     self.commits.insert(0, commit("e15e3e4e", rest, None));
@@ -124,7 +124,7 @@ impl World {
             }
             "look-away" => self.send(Event::Terminal(TerminalEvent::Focus(false))),
             "look-back" => self.send(Event::Terminal(TerminalEvent::Focus(true))),
-            // What the user's config now says.
+            // The new content of the user's config.
             "config" => self.send(Event::Settings(SettingsReply::Preferences {
                 read: Box::new(preferences(rest)),
                 asked: false,
@@ -168,7 +168,7 @@ impl World {
         })));
     }
 
-    /// A step of a random story: what a run says, and that it ends, only counts while one goes on.
+    /// A step of a random story. Steps of a run count only while a run is in progress.
     pub fn tell_if_it_can(&mut self, step: &str) {
         let step = match step.strip_prefix("log ") {
             Some(line) => format!("say {line}"),

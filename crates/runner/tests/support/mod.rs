@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-/// Records of this process are signed with a key that is nobody's.
+/// Records of this process are signed with a key of the tests.
 pub fn sign_for_tests() {
     lab_store::signature::use_key_file(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("key"));
 }
@@ -28,7 +28,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A bench without a standby judge.
+    /// A repository without a standby judge.
     pub fn new() -> Bench {
         Bench::with(Runner::with_program)
     }

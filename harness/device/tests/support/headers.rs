@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub fn beside() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let folder = program.parent().unwrap();
-    // `target/debug/deps`, or wherever somebody has put the program.
+    // `target/debug/deps`, or another folder with the program.
     let above = if folder.ends_with("deps") {
         folder.ancestors().nth(2).unwrap()
     } else {
@@ -30,7 +30,8 @@ pub fn share_with(cache: &Path) {
     }
     let link = cache.join("headers");
     if std::fs::read_link(&link).is_ok_and(|old| old != shared) {
-        // Of earlier tests, whose headers were elsewhere. Another test may have removed it by now.
+        // The link of earlier tests, whose headers were elsewhere. Another test may have removed it
+        // already.
         let _ = std::fs::remove_file(&link);
     }
     match std::os::unix::fs::symlink(&shared, link) {

@@ -1,5 +1,5 @@
-//! The fixed discipline of `lab bench` with the real children, and what a run says of each workload
-//! if one of them fails.
+//! The fixed discipline of `lab bench` with the real children, and the lines of a run for each
+//! workload if one of them fails.
 
 use crate::doubled;
 use crate::support::{Judged, run};

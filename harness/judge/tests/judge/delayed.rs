@@ -1,4 +1,4 @@
-//! `scripts/delayed-kernel`: a delayed kernel computes what the kernel computes. On a GPU
+//! `scripts/delayed-kernel`: a delayed kernel computes the same results. On a GPU
 //! `scripts/same-and-slower` uses it to make a kernel that is 2 % slower; here its kernels must
 //! build and pass.
 

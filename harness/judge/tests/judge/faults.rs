@@ -89,8 +89,8 @@ fn output_of_a_kernel_is_never_a_result() {
 
 #[test]
 fn a_compilers_messages_cannot_steer_a_terminal() {
-    // A compiler prints what these lines hold as it is: codes that a terminal obeys, and characters
-    // that reorder text.
+    // A compiler prints the text of these lines unchanged: codes that a terminal obeys, and
+    // characters that reorder text.
     let messages = "#warning \x1b[2J \u{202e}ssap\u{202c} \x07\u{200b}\n\
                     #pragma message(\"\\x1b]0;title\\x07\\rcorrectness: pass\\ncorrectness: pass\")\n";
     let source = |more: &str| format!("{messages}{more}{}", kernel(""));
@@ -232,7 +232,7 @@ fn a_kernel_that_is_wrong_only_when_it_is_timed_fails_and_has_no_measure() {
     assert!(judged.report.failing_gate().is_some(), "{}", judged.log);
 }
 
-/// Limit for every wait here, far above what anything takes. A test that waits this long fails.
+/// Limit for every wait here, far longer than any step. A test that waits this long fails.
 const WATCHDOG: Duration = Duration::from_secs(300);
 
 /// Waits for the end of a process, which may be an orphan.
@@ -296,45 +296,33 @@ impl Endless {
     }
 }
 
-/// The judge in a process of its own, which other tests end. Its folder and compiler come from the
-/// environment.
-#[test]
-fn judge_process() {
-    if support::plays("judge_process") {
-        let folder = std::env::var_os("LAB_TEST_FOLDER").unwrap();
-        let options = JudgeRequest {
-            shown_as: None,
-            on_standby: std::env::var_os("LAB_TEST_STANDBY").is_some(),
-            ..support::options(folder.as_ref())
-        };
-        let _ = lab_judge::judge::main(options, BufReader::new(std::io::stdin()));
-    }
-}
-
+/// Starts a judge in a process of its own, with this compiler.
 fn start_judge(folder: &Folder, compiler: Option<&std::path::Path>) -> std::process::Child {
-    judge_command(folder, compiler).spawn().unwrap()
-}
-
-fn judge_command(folder: &Folder, compiler: Option<&std::path::Path>) -> Command {
-    let mut program = support::child("judge_process");
-    program.args[0] = "faults::judge_process".into();
-    let mut command = Command::new(program.path);
-    command
-        .args(program.args)
-        .env("LAB_TEST_FOLDER", folder.path())
-        .stdout(Stdio::piped());
-    command.env(support::CACHE_VARIABLE, support::cache());
+    let mut command = judge_command(folder, false);
     if let Some(compiler) = compiler {
         command.env("CXX", compiler);
     }
+    command.spawn().unwrap()
+}
+
+fn judge_command(folder: &Folder, on_standby: bool) -> Command {
+    let request = JudgeRequest {
+        shown_as: None,
+        on_standby,
+        ..folder.options()
+    };
+    let program = support::child("judge");
+    let mut command = Command::new(program.path);
+    command
+        .args(program.args)
+        .arg(serde_json::to_string(&request).unwrap())
+        .stdout(Stdio::piped());
     command
 }
 
 /// Starts a judge on standby, writes `stdin` to it, and returns what it printed.
 fn stands_by(folder: &Folder, stdin: &str) -> String {
-    let mut command = judge_command(folder, None);
-    let mut judge = command
-        .env("LAB_TEST_STANDBY", "1")
+    let mut judge = judge_command(folder, true)
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
@@ -358,9 +346,7 @@ fn a_judge_on_standby_whose_children_were_killed_starts_others() {
     let folder = folder("");
     // The reference's image is in the cache, so nothing asks the compiler before the start signal.
     folder.judge().expect(Exit::Passed);
-    let mut command = judge_command(&folder, None);
-    let mut judge = command
-        .env("LAB_TEST_STANDBY", "1")
+    let mut judge = judge_command(&folder, true)
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
@@ -383,8 +369,7 @@ fn a_judge_on_standby_whose_children_were_killed_starts_others() {
     // the only one at work now.
     while children().len() < 4 {
         assert!(started.elapsed() < WATCHDOG, "it does not get ready");
-        // They are to be seen while the reference's worker is at work, which takes no longer than a
-        // sleep.
+        // They exist while the reference's worker works, which takes no longer than a sleep.
         std::thread::yield_now();
     }
     for pid in children().into_iter().take(2) {
@@ -413,9 +398,7 @@ fn a_judge_on_standby_without_a_start_signal_ends_without_a_line() {
 fn a_judge_on_standby_with_a_wrong_problem_ends_without_a_line() {
     let folder = folder("");
     std::fs::write(folder.path().join("problem.toml"), "nonsense").unwrap();
-    let mut command = judge_command(&folder, None);
-    let mut judge = command
-        .env("LAB_TEST_STANDBY", "1")
+    let mut judge = judge_command(&folder, true)
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();

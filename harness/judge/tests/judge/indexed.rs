@@ -227,7 +227,8 @@ dims = { k = 100 }
 fn scalars_and_tolerances_follow_from_the_dimensions_of_each_workload() {
     SCALED.passes();
     SCALED.fails("if (i < k) y[i] = i == last ? 0.0f : 0.5f * x[i];", "k=100");
-    // The tensor's own tolerance is 4e-6 at k = 4 and 1e-4 at k = 100, whatever its type's is.
+    // The tensor's own tolerance is 4e-6 at k = 4 and 1e-4 at k = 100, and the tolerance of its
+    // type does not count.
     SCALED.fails(
         "if (i < k) y[i] = (i == last ? 0.0f : scale * x[i]) + 5e-5f;",
         "k=4",

@@ -18,7 +18,6 @@ mod planted;
 mod problems;
 mod profile;
 mod rmsnorm;
-mod sandbox;
 mod support;
 mod toy;
 mod types;

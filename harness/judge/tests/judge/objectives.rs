@@ -1,4 +1,4 @@
-//! The objectives of a problem.toml: what is measured, and how several workloads become one figure.
+//! The objectives of a problem.toml: the measures, and how several workloads become one figure.
 
 use crate::support::{Folder, Judged};
 use lab_protocol::Exit;

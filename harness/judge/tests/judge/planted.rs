@@ -1,5 +1,4 @@
-//! Extremes that are planted into inputs: what a wrong kernel is found by, and what the message
-//! says.
+//! Extremes that are planted into inputs: the wrong kernels that they find, and the messages.
 
 use crate::support::{Folder, Judged};
 use lab_protocol::Exit;
@@ -74,7 +73,7 @@ fn a_workload_says_what_is_planted_in_it() {
     judge("", &both, old, old)
         .expect(Exit::Passed)
         .expect_in("workloads", "2 of=2 when=save");
-    // The workload's word goes before the tensor's.
+    // The workload's `planted` takes precedence over the tensor's.
     let without = WORKLOAD.to_owned() + "planted = { x = false }\n";
     judge(
         "planted = { kinds = [\"nan\"], along = 0 }",
@@ -85,7 +84,7 @@ fn a_workload_says_what_is_planted_in_it() {
     .expect(Exit::Passed);
 }
 
-/// In `true`, there is no NaN: a kernel need not bear it unless its problem says so.
+/// `true` plants no NaN: a kernel need not handle NaN unless its problem says so.
 #[test]
 fn nan_must_be_named() {
     let [old, new] = NO_NAN;

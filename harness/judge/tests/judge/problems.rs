@@ -1,5 +1,5 @@
 //! Valid and invalid problem.toml files. To add a case, add a file to `problems/`. The first line
-//! of an invalid file has, behind `# expected:`, what its error must contain.
+//! of an invalid file has, behind `# expected:`, a text that its error must contain.
 
 use crate::support::{self, Folder};
 use lab_protocol::Exit;
@@ -67,8 +67,8 @@ fn has_place(error: &str) -> bool {
             .is_some_and(|what| what.starts_with(" error: "))
 }
 
-/// Replaces a part of the example by something wrong, and returns the line and column that the
-/// error names.
+/// Replaces a part of the example by a mistake, and returns the line and column that the error
+/// names.
 fn place_of(old: &str, new: &str) -> String {
     let manual = include_str!("../../../../kernels/README.md");
     let example = manual
@@ -89,7 +89,7 @@ fn place_of(old: &str, new: &str) -> String {
 #[test]
 fn each_error_names_the_line_and_column_of_its_key() {
     let wrong = [
-        // What TOML itself and the types of the keys say.
+        // Errors of TOML itself and of the types of the keys.
         ("role = \"in\"", "role = \"in", "6:11:"),
         (
             "shape = [\"n\"]\nvalues = { normal",
@@ -106,7 +106,7 @@ fn each_error_names_the_line_and_column_of_its_key() {
         ("name = \"a\"\n", "", "18:1:"),
         ("type = \"f32\"\nvalue = 0.5", "type = \"f32\"", "18:1:"),
         ("dims = { n = 1000 }", "dims = { n = \"many\" }", "31:14:"),
-        // What the checks say.
+        // Errors of the checks.
         ("entry = \"axpy\" ", "entry = \"a b\" ", "1:9:"),
         ("dims = [\"n\"]", "dims = [\"n\", \"2\"]", "2:14:"),
         ("name = \"y\"", "name = \"x\"", "12:8:"),
@@ -189,7 +189,7 @@ fn each_error_names_the_line_and_column_of_its_key() {
             "dims = { n = 1000 }\nvalues = { x = { constant = \"1 / 0\" } }",
             "32:29:",
         ),
-        // What a workload's numbers make of the expressions.
+        // Errors of expressions for the numbers of a workload.
         ("samples = \"n\"", "samples = \"n / (n - 1000)\"", "28:11:"),
         ("samples = \"n\"", "samples = \"exp(n)\"", "28:11:"),
         ("samples = \"n\"", "samples = \"n ^ n\"", "28:11:"),
@@ -316,7 +316,8 @@ fn the_example_in_the_manual_opens() {
     assert_eq!(open(example), Ok(()));
 }
 
-/// i32 values gathered from a table, in place and with a scalar: what rmsnorm does not use.
+/// i32 values gathered from a table, in place and with a scalar: features that rmsnorm does not
+/// use.
 const GATHER: &str = r#"
 entry = "gather"
 dims = ["rows", "picks"]

@@ -12,9 +12,9 @@ use lab_protocol::{JudgeKind, ProfileRequest};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// An ncu. The files `mode` and `*.csv` beside it say what it does with the candidate, `tiny-mode`
-/// what it does with the tiny kernel. The recorded pages name the kernel wavegru. The files
-/// `filter` and `tiny` get the names that it was to count.
+/// An ncu. The files `mode` and `*.csv` beside it choose its behaviour for the candidate,
+/// `tiny-mode` that for the tiny kernel. The recorded pages name the kernel wavegru. It writes the
+/// names that it was to count into the files `filter` and `tiny`.
 const NCU: &str = r#"#!/bin/sh
 own=$(dirname "$0")
 mode=$(cat "$own/mode" 2>/dev/null)
@@ -108,7 +108,7 @@ impl Profiled {
         let started = std::fs::read_to_string(self.ncu.path().join("started")).unwrap();
         let status = PathBuf::from(format!("/proc/{}/status", started.trim()));
         let watchdog = Instant::now() + Duration::from_secs(60);
-        // A zombie runs no more; who reaps it is not this test's business.
+        // A zombie does not count as running; this test does not care which process reaps it.
         while std::fs::read_to_string(&status).is_ok_and(|text| !text.contains("\nState:\tZ")) {
             assert!(
                 Instant::now() < watchdog,
@@ -218,7 +218,7 @@ fn a_launch_is_profiled_with_its_counters_findings_and_lines() {
         (1024.0, 1024.0, None)
     );
     assert!(profile.differences.is_empty());
-    // The image of the cpu device tells no names.
+    // The image of the cpu device has no names.
     assert_eq!(
         std::fs::read_to_string(folder.ncu.path().join("filter"))
             .unwrap()

@@ -5,7 +5,6 @@ mod headers;
 
 use lab_judge::judge::judge;
 use lab_judge::process::private_folder::PrivateFolder;
-use lab_judge::{compiler, worker};
 use lab_protocol::Exit;
 use lab_protocol::JudgeRequest;
 use lab_protocol::Program;
@@ -17,47 +16,23 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-/// This test binary also serves as the judge's children: it is started again to run one "test"
-/// alone. The `--skip` pattern matches nothing. It only marks the command line, so that the same
-/// test does nothing in an ordinary run.
+/// A process of `tests/judge/children.rs`. On a GPU host, which did not build it, the program is beside
+/// the test.
 pub fn child(role: &str) -> Program {
-    let test = format!("support::{role}");
-    let args = [
-        test.as_str(),
-        "--exact",
-        "--nocapture",
-        "--test-threads=1",
-        &mark(role),
-    ];
+    let built = Path::new(env!("CARGO_BIN_EXE_judge-children"));
+    let path = match built.exists() {
+        true => built.to_owned(),
+        false => std::env::current_exe()
+            .unwrap()
+            .with_file_name("judge-children"),
+    };
     Program {
-        path: std::env::current_exe().unwrap(),
-        args: args.map(Into::into).to_vec(),
+        path,
+        args: vec![role.into()],
     }
 }
 
-pub fn plays(role: &str) -> bool {
-    std::env::args().any(|arg| arg == mark(role))
-}
-
-fn mark(role: &str) -> String {
-    format!("--skip=nothing-but-play-{role}")
-}
-
-#[test]
-fn compiler_process() {
-    if plays("compiler_process") {
-        compiler::main();
-    }
-}
-
-#[test]
-fn worker_process() {
-    if plays("worker_process") {
-        worker::main();
-    }
-}
-
-/// The log of a run, and how it ended.
+/// The log of a run, and its exit code.
 pub struct Judged {
     pub exit: Exit,
     pub log: String,
@@ -90,7 +65,7 @@ impl Judged {
         self
     }
 
-    /// Checks that no measure stands beside a failure.
+    /// Checks that no measure is reported beside a failure.
     #[track_caller]
     pub fn expect_no_measure(&self) -> &Self {
         for key in ["throughput_sps", "kernel_us"] {
@@ -123,7 +98,7 @@ impl Folder {
         self.dir.path()
     }
 
-    /// Options for the cpu device, with this test binary as the children and the tests' own cache.
+    /// Options for the cpu device, with the tests' own children and cache.
     pub fn options(&self) -> JudgeRequest {
         options(self.path())
     }
@@ -153,20 +128,17 @@ pub fn options(folder: &Path) -> JudgeRequest {
     JudgeRequest {
         device: Target::Cpu,
         cache_dir: Some(cache()),
-        // The tests also run where Linux has no Landlock.
+        // The tests also run without Landlock.
         trusted: true,
         shown_as: Some("kernel.cu".into()),
         seed: Some(1),
-        // Far more than any kernel here takes, even on a busy machine.
+        // Far longer than any kernel here takes, even on a busy machine.
         time_limit: Duration::from_secs(300),
-        compiler: child("compiler_process"),
-        worker: child("worker_process"),
+        compiler: child("compiler"),
+        worker: child("worker"),
         ..JudgeRequest::new(folder)
     }
 }
-
-/// The variable that gives a judge in a process of its own the cache of the test that started it.
-pub const CACHE_VARIABLE: &str = "LAB_TEST_CACHE";
 
 /// One cache for all tests of this run. It begins with the shared headers and nothing else: a test
 /// never sees what an earlier build of the judge computed. The next run removes it.
@@ -176,7 +148,7 @@ pub fn cache() -> PathBuf {
         headers::share_with(cache.path());
         cache
     });
-    std::env::var_os(CACHE_VARIABLE).map_or_else(|| CACHE.path().to_owned(), PathBuf::from)
+    CACHE.path().to_owned()
 }
 
 pub fn run(options: JudgeRequest) -> Judged {

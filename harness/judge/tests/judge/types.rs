@@ -1,5 +1,5 @@
-//! Tensors of every type: each cell is compared as its type, and an unwritten one is found whatever
-//! its value would be.
+//! Tensors of every type: each cell is compared as its type, and an unwritten cell is found
+//! whatever its value would be.
 
 use crate::support::Folder;
 use lab_protocol::Exit;
@@ -30,7 +30,7 @@ dims = {{ n = 1001 }}
     )
 }
 
-/// A kernel that copies cells of this C type. `store` stands for the statement that stores.
+/// A kernel that copies cells of this C type. `store` replaces the statement that stores.
 fn copy_kernel(cell: &str, store: &str) -> String {
     format!(
         "#include \"lab.h\"\n\

@@ -23,8 +23,8 @@ fn the_committed_kernel_passes() {
     );
 }
 
-/// The plain kernel of the small problem, with a table for these run seeds: it says when it uses
-/// the table, and computes what the table does not have.
+/// The plain kernel of the small problem, with a table for these run seeds. It reports when it uses
+/// the table, and computes other runs.
 fn with_a_table(seeds: &[u64]) -> String {
     let plain = include_str!("../kernels/wavegru/plain.cu");
     let known: Vec<String> = seeds

@@ -13,7 +13,7 @@ fn problem(drawn: &str) -> String {
     format!("{}\n{others}{drawn}", toy::PROBLEM)
 }
 
-/// A kernel that is wrong for one number of cells; `0` is none.
+/// A kernel that is wrong for one number of cells; `0` means none.
 fn kernel(wrong: usize) -> String {
     toy::kernel(&format!(
         "const int i = blockIdx.x * 64 + threadIdx.x; if (i < n) y[i] = 2.0f * x[i] + (n == {wrong});"
@@ -109,7 +109,7 @@ fn a_keep_that_draws_shapes_still_passes_every_workload() {
         .expect_in("workloads", "3 of=3 when=keep");
 }
 
-/// The caveat tells of them. No later occasion judges them either.
+/// The caveat names them. No later occasion judges them either.
 #[test]
 fn a_workload_that_is_too_large_for_the_emulated_device_is_not_left_to_a_later_occasion() {
     let large =

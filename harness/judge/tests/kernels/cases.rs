@@ -26,15 +26,15 @@ pub struct Case {
     says_on_cpu: Vec<String>,
     /// Texts that must not be there.
     never_says: Vec<String>,
-    /// The only device on which the kernel runs; `None` is every device.
+    /// The only device on which the kernel runs; `None` means every device.
     device: Option<String>,
     limit: Duration,
-    /// Judged only where Linux can confine the worker.
+    /// Judged only if Linux can confine the worker.
     needs_sandbox: bool,
     source: String,
 }
 
-/// This folder, where it was when this was built, or in the repository in which the test runs.
+/// This folder, at its place when the test was built, or in the repository in which the test runs.
 fn folder() -> PathBuf {
     let built_at = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels"));
     if built_at.is_dir() {
@@ -173,7 +173,7 @@ fn problem(case: &Case) -> tempfile::TempDir {
 /// Judges every kernel of a folder. Panics with the logs of those that were not judged as expected.
 pub fn judge_all(kind: &str, device: Target) {
     let mut wrong = Vec::new();
-    // For a developer who works on some of them.
+    // A choice for a developer who works on some of them.
     let only = std::env::var("LAB_TEST_KERNELS").unwrap_or_default();
     for case in cases(kind)
         .into_iter()
@@ -225,7 +225,7 @@ impl Case {
     }
 }
 
-/// Judges a kernel. The error says how the verdict differs from the one that its file names.
+/// Judges a kernel. Returns an error if the verdict differs from the one that its file names.
 pub fn judge(case: &Case, device: Target) -> Result<(), String> {
     let on_cpu = device == Target::Cpu;
     let folder = problem(case);

@@ -3,7 +3,7 @@
 use crate::support::Judged;
 use lab_protocol::Exit;
 
-/// A verdict, and what must have led to it.
+/// A verdict, and its cause.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expected {
     Pass,
@@ -48,7 +48,7 @@ impl Expected {
         }
     }
 
-    /// Why the result differs from this; `None` if it does not.
+    /// The difference between the result and this verdict; `None` if there is none.
     pub fn differs(&self, judged: &Judged) -> Option<String> {
         let failing: Vec<String> = judged
             .report

@@ -14,9 +14,9 @@ use std::time::Duration;
 /// The folders with kernels.
 const KINDS: [&str; 4] = ["honest", "wrong", "cheating", "harmful"];
 
-/// Those whose kernels do nothing to their process. A parent on standby forks their workers, which
-/// is sooner than to start an interpreter. The other kernels have a worker that was started for
-/// them.
+/// The folders whose kernels do nothing to their process. A parent on standby forks their workers,
+/// which is faster than starting an interpreter. The other kernels have a worker that was started
+/// for them.
 const FORKED: [&str; 2] = ["honest", "wrong"];
 
 /// The parent on standby of all kernels, which ends with the last of them.

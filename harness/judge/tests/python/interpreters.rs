@@ -1,4 +1,4 @@
-//! Interpreters that cannot be a worker. Scripts take their part, so that the tests need no NumPy.
+//! Interpreters that cannot be a worker. Scripts replace them, so that the tests need no NumPy.
 
 use crate::cases::folder;
 use crate::python::{self, WITHOUT};

@@ -1,8 +1,8 @@
 //! Python kernels, each judged by the whole judge on the cpu device, and the tests of the Python
-//! package. README.md describes the files of this folder.
+//! package.
 //!
-//! Every test needs a Python with NumPy. Where there is none, the tests are reported as ignored,
-//! with the reason.
+//! Every test needs a Python with NumPy. Without it, the tests are reported as ignored, with the
+//! reason.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -22,22 +22,14 @@ mod standby;
 #[allow(dead_code, unused_imports)]
 #[path = "../judge/support.rs"]
 mod support;
+#[path = "../../../device/tests/support/trials.rs"]
+mod trials;
 mod wavegru;
 
-use lab_judge::{compiler, worker};
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::Arguments;
 use std::process::ExitCode;
 
-/// The roles of this program as a child of the judge, by its first argument.
-const COMPILER: &str = "play-compiler";
-const WORKER: &str = "play-worker";
-
 fn main() -> ExitCode {
-    match std::env::args().nth(1).as_deref() {
-        Some(COMPILER) => return compiler::main(),
-        Some(WORKER) => return worker::main(),
-        _ => {}
-    }
     let arguments = Arguments::from_args();
     let missing = python::missing();
     let mut trials = cases::trials();
@@ -48,27 +40,18 @@ fn main() -> ExitCode {
     trials.extend(peers::trials());
     trials.extend(wavegru::trials());
     if let Some(why) = &missing {
-        // The tests that need no NumPy run all the same.
+        // The tests that need no NumPy run in any case.
         trials = trials
             .into_iter()
             .map(|trial| {
                 if trial.kind() == python::WITHOUT {
                     trial
                 } else {
-                    ignored(trial, why)
+                    trials::ignored(&trial, why)
                 }
             })
             .collect();
         eprintln!("the tests with Python are ignored: {why}");
     }
     libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-/// The same test, which does not run. The list of tests shows the reason.
-fn ignored(trial: Trial, why: &str) -> Trial {
-    let name = format!("{} (ignored: {why})", trial.name());
-    let why = why.to_owned();
-    Trial::test(name, move || Err(why.into()))
-        .with_kind(trial.kind())
-        .with_ignored_flag(true)
 }

@@ -84,7 +84,7 @@ fn named<'a>(judged: &Judged, peers: &'a [Peer], name: &str) -> Result<&'a Peer,
     Ok(found.ok_or_else(|| format!("there is no peer {name} in\n{}", judged.log))?)
 }
 
-/// Fails unless the peer has no figure, for a reason that begins so.
+/// Fails unless the peer has no figure, for a reason that begins with this text.
 fn expect_failure(judged: &Judged, peers: &[Peer], name: &str, why: &str) -> Result<(), Failed> {
     let peer = named(judged, peers, name)?;
     match &peer.failure {
@@ -122,7 +122,7 @@ fn checked_timed_and_recorded() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The file is executed as it is: a function of the entry's name stays what it is, and no line is
+/// The file is executed unchanged: a function of the entry's name keeps its meaning, and no line is
 /// added.
 fn beside_a_function_of_the_entrys_name() -> Result<(), Failed> {
     let peer = "def other(x, y, a):\n    axpy(x, y, a)\n\ndef axpy(x, y, a):\n    y[:] = x * a + 1\n\
@@ -204,7 +204,7 @@ fn errors_have_their_line() -> Result<(), Failed> {
 }
 
 /// A peer that ends its process, one that hangs in its first launch, and one that crashes in a
-/// later one, cost the kernel nothing.
+/// later launch do not affect the kernel.
 fn crash_and_hang() -> Result<(), Failed> {
     let peer = "import os, signal, time\ncalls = 0\n\ndef ends(x, y, a):\n    os._exit(3)\n\ndef hangs(x, y, a):\n    time.sleep(1000)\n\n\
                 def later(x, y, a):\n    global calls\n    calls += 1\n    y[:] = x * a + 1\n    \
@@ -243,7 +243,8 @@ fn crash_and_hang() -> Result<(), Failed> {
     expect_ratio(&judged, &peers, "right")
 }
 
-/// What a peer writes over the file of another, and over its own, is not what runs.
+/// A peer that overwrites the file of another peer, and its own, does not change the code that
+/// runs.
 fn later_files_stay_as_they_were() -> Result<(), Failed> {
     let first = "import glob\nfor path in glob.glob(FOLDER + '/[ps]e*.py'):\n    open(path, 'w').write('broken here')\n\
                  def f(x, y, a):\n    y[:] = x * a + 1\n";
@@ -274,7 +275,7 @@ fn later_files_stay_as_they_were() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A peer that changes what judges the others ends the comparison with these.
+/// A peer that changes the file of the reference ends the comparison with the other peers.
 fn a_changed_reference() -> Result<(), Failed> {
     let peer = "def f(x, y, a):\n    y[:] = x * a + 1\n";
     let changes = "import os\nos.chmod(FOLDER, 0o700)\nos.replace(FOLDER + '/other.py', FOLDER + '/reference' + '.py')\n";
@@ -298,8 +299,8 @@ fn a_changed_reference() -> Result<(), Failed> {
     )
 }
 
-/// Fails unless the peer was compared in so many workloads, and the others were left out for
-/// reasons that begin so.
+/// Fails unless the peer was compared in this many workloads, and the others were left out for
+/// reasons that begin with these texts.
 fn expect_part(
     judged: &Judged,
     peer: &Peer,
@@ -321,8 +322,8 @@ fn expect_part(
     }
 }
 
-/// A peer that computes some workloads only is compared in these, and the others say why. Three
-/// ways in which a workload fails.
+/// A peer that computes only some workloads is compared in these, and the others have reasons.
+/// Three ways in which a workload fails.
 fn some_workloads() -> Result<(), Failed> {
     let right = "    y[:] = x * a + 1\n";
     let peer = format!(
@@ -422,8 +423,8 @@ fn only_a_held_out_workload_fails() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Peers that take too long end, and those after them are left out: a run that took too long would
-/// lose its verdict.
+/// Peers that take too long are ended, and later ones left out: a run that took too long would lose
+/// its verdict.
 fn no_time() -> Result<(), Failed> {
     let peers = [
         ("slow", "function = \"axpy\""),
@@ -454,7 +455,7 @@ const IN_CUDA: &str = "#include \"lab.h\"\n\
         const int i = blockIdx.x * 128 + threadIdx.x;\n        if (i < n) y[i] = x[i] * a + 1;\n    }\n\
     LAB_LAUNCH(axpy) { launch.grid[0] = (dims.n + 127) / 128; launch.block[0] = 128; }\n";
 
-/// A peer of a kernel in CUDA C++ is Python all the same: it runs in a trusted folder only.
+/// A Python peer of a kernel in CUDA C++ runs in a trusted folder only, too.
 fn not_in_an_untrusted_folder() -> Result<(), Failed> {
     let folder = folder("axpy", RIGHT, &[("other", "function = \"f\"")], "")?;
     let marker = folder.path().join("it ran");
@@ -474,7 +475,7 @@ fn not_in_an_untrusted_folder() -> Result<(), Failed> {
         let why = "it is written in Python, and this folder is not trusted: look at peer.py, then `lab trust`";
         expect_failure(&untrusted, &untrusted.report.peers(), "other", why)?;
     } else {
-        // Nothing at all runs where Linux has no sandbox.
+        // Without a sandbox, nothing at all runs.
         assert!(untrusted.log.contains("`lab trust`"), "{}", untrusted.log);
     }
     assert!(!marker.exists());

@@ -1,8 +1,7 @@
 //! The Python of these tests.
 
-use crate::{COMPILER, WORKER, support};
+use crate::support;
 use lab_protocol::JudgeRequest;
-use lab_protocol::Program;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -10,7 +9,7 @@ use std::sync::LazyLock;
 /// The kind of the tests that need no NumPy.
 pub const WITHOUT: &str = "any python";
 
-/// LAB_TEST_PYTHON, else the one that scripts/python-for-tests makes, else python3.
+/// LAB_TEST_PYTHON, else the interpreter that scripts/python-for-tests makes, else python3.
 pub fn interpreter() -> PathBuf {
     let named = std::env::var_os("LAB_TEST_PYTHON")
         .filter(|named| !named.is_empty())
@@ -48,18 +47,12 @@ pub fn missing() -> Option<String> {
     MISSING.clone()
 }
 
-/// Options for the cpu device, with this program as the children that are not Python.
+/// Options for the cpu device.
 pub fn options(folder: &Path) -> JudgeRequest {
-    let this = |role: &str| Program {
-        path: std::env::current_exe().unwrap(),
-        args: vec![role.into()],
-    };
     JudgeRequest {
         python: interpreter(),
         shown_as: Some("kernels/a/kernel.py".into()),
         load_limit: support::options(folder).time_limit,
-        compiler: this(COMPILER),
-        worker: this(WORKER),
         ..support::options(folder)
     }
 }

@@ -122,7 +122,7 @@ fn two_references() -> Result<(), Failed> {
     )
 }
 
-/// A mistake of the reference is not the kernel's.
+/// A mistake in the reference is not the kernel's fault.
 fn broken_reference() -> Result<(), Failed> {
     for (reference, words) in [
         (

@@ -81,7 +81,7 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Whatever a kernel does to its process, the next run gets a worker of the same parent.
+/// Whatever a kernel does to its process, the next run gets a worker from the same parent.
 fn runs_one_after_the_other() -> Result<(), Failed> {
     let parent = Parent::start()?;
     let parents_line = format!("the parent is {}", parent.process.id());

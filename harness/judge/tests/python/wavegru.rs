@@ -75,7 +75,7 @@ impl Problem {
     }
 }
 
-/// The interpreter, without what a person who runs the tests has set for a harness of their own.
+/// The interpreter, without the variables that the user has set for a harness.
 fn python_alone() -> Command {
     let mut command = Command::new(python::interpreter());
     command.arg("-B");
@@ -91,7 +91,7 @@ fn python_alone() -> Command {
     command
 }
 
-/// How a harness ended, and what it printed.
+/// The exit code of a harness, and its output.
 struct Ended {
     code: i32,
     log: String,

@@ -16,7 +16,7 @@ _LAB_FOLDER = ".lab"
 _EVENTS = frozenset(["sys.addaudithook", "open", "import", "os.listdir", "os.scandir", "os.link", "os.symlink", "os.rename", "os.system",
                      "os.exec", "os.posix_spawn", "subprocess.Popen", "shutil.copyfile", "shutil.copytree",
                      "ctypes.dlopen"])
-# Environment variables that name folders in which libraries keep what they make. The folders may lie below .lab.
+# Environment variables of the folders in which libraries keep their output. The folders may be below .lab.
 _CACHES = ("TRITON_CACHE_DIR", "TRITON_HOME", "TORCHINDUCTOR_CACHE_DIR", "CUDA_CACHE_PATH", "CUPY_CACHE_DIR", "TMPDIR",
            "TORCH_EXTENSIONS_DIR", "XDG_CACHE_HOME", "MPLCONFIGDIR")
 
@@ -41,7 +41,7 @@ class Watch:
         self._allowed += [folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))]
         self._allowed += [os.environ[name] for name in _CACHES if os.environ.get(name)]
         self._allowed = [_abspath(folder).rstrip("/") + "/" for folder in self._allowed]
-        # The modules that a kernel imports are in a copy of the repository, which lies below .lab.
+        # The modules that a kernel imports are in a copy of the repository below .lab.
         searched = os.environ.get("PYTHONPATH", "").split(":")
         self._searched = [_abspath(folder).rstrip("/") + "/" for folder in searched if folder]
         self._found = []
@@ -58,7 +58,7 @@ class Watch:
         self._is_noting = True
 
     def allow(self, path):
-        """Lets kernels open this file, which the judge asked to load, and what lies beside it."""
+        """Lets kernels open this file, which the judge asked to load, and the files beside it."""
         self._allowed.append(_abspath(path).rpartition("/")[0] + "/")
 
     def found(self):

@@ -72,7 +72,7 @@ class Results:
         self.right = right
 
     def difference(self, device, address, length, digests):
-        """As Pattern.difference. -1 if only digests tell of the change."""
+        """As Pattern.difference. -1 if only digests differ."""
         if self.right is None:
             return -1 if digests else None
         return device.first_difference(address, self.right) if length else None

@@ -39,7 +39,7 @@ def encode(value):
         return "false"
     kind = type(value)
     if kind is str:
-        # A lone surrogate stands for a byte that is not text, and no JSON may hold it.
+        # A lone surrogate represents a byte that is not text. JSON must not hold it.
         return _quote(_decode(_encode(value, "utf-8", "backslashreplace"), "utf-8"))
     if kind is int or kind is float:
         return repr(value)

@@ -23,8 +23,8 @@ _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _timer_code, _thread_code = threading.Timer.run.__code__, threading.Thread.run.__code__
 _POOL = threading.__file__.rpartition("/")[0] + "/concurrent/futures/thread.py"
 
-# No other thread gets the interpreter for this time, in seconds, unless the main thread waits: more than lies between the end of a
-# launch and the moment when its results are known.
+# No other thread gets the interpreter for this time, in seconds, unless the main thread waits: longer than the time between the end
+# of a launch and the moment when its results are known.
 _UNINTERRUPTED = 0.1
 # How often a thread is looked at, and the seconds between two looks.
 _LOOKS, _BETWEEN_LOOKS = 20, 1e-3
@@ -60,7 +60,7 @@ class Interpreter:
         _signal.signal = signal.signal.__wrapped__ = _note_signal
 
     def restore(self):
-        """Takes back what would run code of a kernel in the worker's own calls, or slow them down. Runs none of that code."""
+        """Removes hooks that would run a kernel's code in the worker's own calls, or slow these down. Runs none of that code."""
         _set_trace(None)
         _set_profile(None)
         _set_switch_interval(_UNINTERRUPTED)

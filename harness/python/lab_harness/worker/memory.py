@@ -44,7 +44,7 @@ class Place:
 
 
 class Buffer:
-    """A buffer of the judge: its place, and what it must hold."""
+    """A buffer of the judge: its place, and its expected content."""
 
     def __init__(self, name, place):
         self.name, self.place = name, place
@@ -95,7 +95,7 @@ class Memory:
         self._launched, self._launches = False, 0
 
     def get(self, number):
-        """The buffer with this number. Raises Lab if there is none."""
+        """The buffer with this number. Raises Lab if it does not exist."""
         buffer = self._buffers.get(number)
         if buffer is None:
             raise Lab(f"no buffer {number}")
@@ -209,7 +209,7 @@ class Memory:
         return found
 
     def check(self):
-        """As `breaches`, and keeps what it finds for the next call of that."""
+        """As `breaches`, and keeps the result for the next call of `breaches`."""
         self._check_those(list(self._buffers.values()))
         self._launched = False
 

@@ -30,7 +30,7 @@ class Module:
 
     def __init__(self, path, name, is_cpu, functions):
         self.path, self.shown, self.is_cpu = path, path.rpartition("/")[2], is_cpu
-        # The functions that stand for entries of other names.
+        # The functions for entries of other names.
         self._functions = functions
         # The name in sys.modules. Two files of one name in one worker have different ones.
         self._name = name
@@ -102,8 +102,8 @@ class Module:
         return self._functions.get(entry, entry)
 
     def entry(self, entry):
-        """The function that this entry calls; None if the module has none of its name, or something else. As it was when the source
-        had been executed."""
+        """The function that this entry calls, as it was right after the source was executed; None if the module has no function of
+        its name."""
         name = self.name_of(entry)
         if name not in self._entries:
             self._entries[name] = self._entry(name)
@@ -166,7 +166,7 @@ class Modules:
         return next((module for module in self._modules if is_in(error, module.path)), None)
 
     def get(self, number):
-        """The module with this number. Raises Lab if there is none."""
+        """The module with this number. Raises Lab if it does not exist."""
         if not 0 <= number < len(self._modules):
             raise Lab(f"no module {number}")
         return self._modules[number]

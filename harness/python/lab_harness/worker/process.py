@@ -52,7 +52,7 @@ def live_no_longer_than_the_parent():
 
 
 def parent_is(parent):
-    """Returns whether this process id is the parent's. The parent may have ended before Linux was asked to tell."""
+    """Returns whether this process id is the parent's. The parent may have ended before this process asked Linux for a signal."""
     return _getppid() == parent
 
 

@@ -1,4 +1,4 @@
-"""What a source says of itself, found without executing it."""
+"""Facts about a source, found without executing it."""
 
 import ast
 

@@ -8,7 +8,7 @@ use lab_protocol::ProfileRequest;
 use lab_protocol::profile::{Origin, ProfileSet};
 use std::time::Duration;
 
-/// The cache folder of these tests is shared, so each try is told apart by its ncu's path.
+/// The tests share a cache folder, so the path of its ncu tells each try apart.
 fn profiled(folder: &Profiled) -> (Judged, Origin) {
     let judged = folder.run(folder.request(ProfileSet::Quick));
     judged.expect(Exit::Passed);
@@ -16,7 +16,7 @@ fn profiled(folder: &Profiled) -> (Judged, Origin) {
     (judged, origin)
 }
 
-/// How often ncu was given the tiny kernel.
+/// How often ncu ran the tiny kernel.
 fn tries(folder: &Profiled) -> usize {
     std::fs::read_to_string(folder.ncu.path().join("tiny")).map_or(0, |text| text.lines().count())
 }
@@ -128,7 +128,7 @@ fn the_doctor_tries_again_after_a_refusal() {
     std::fs::write(folder.ncu.path().join("tiny-mode"), "").unwrap();
     assert_eq!(readable(), Ok(()));
     assert_eq!(tries(&folder), 3);
-    // What the doctor has seen is what the next profile begins with.
+    // The next profile begins with the finding of the doctor.
     assert!(matches!(profiled(&folder).1, Origin::Counters { .. }));
     assert_eq!(tries(&folder), 3);
 }

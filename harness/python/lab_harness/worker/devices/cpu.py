@@ -124,7 +124,7 @@ class CpuDevice:
         return None
 
     def rotate(self, addresses, length):
-        """Moves what lies at each address to the next address of the list, and the last content to the first."""
+        """Moves the content of each address to the next address of the list, and the last content to the first."""
         for offset in range(0, length, _COMPARED_AT_ONCE):
             count = min(_COMPARED_AT_ONCE, length - offset)
             last = _bytes_at(addresses[-1] + offset, count)
@@ -135,7 +135,7 @@ class CpuDevice:
     def scrub(self):
         """Nothing: there is no shared memory."""
 
-    # Memory of the process that outlives a module cannot be told from other memory.
+    # Memory of the process that outlives a module cannot be distinguished from other memory.
     wipe = None
 
     def compiled(self, namespace):

@@ -37,7 +37,7 @@ _TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat1
 _c_int, _c_size, _c_u64, _c_void = ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_void_p
 _byref, _Character = ctypes.byref, ctypes.c_char
 _collect, _freeze = gc.collect, gc.freeze
-# Wipes after which what is alive is left out of further collections. Not after each: a cycle of then would never be freed.
+# Wipes after which further collections skip the living objects. Not after each wipe: a cycle that is alive then would never be freed.
 _FROZEN_WIPES = 2
 
 
@@ -98,7 +98,7 @@ class CudaDevice:
             torch.cuda.set_device(ordinal)
         except (RuntimeError, AssertionError) as error:
             raise Lab(f"PyTorch {torch.__version__} cannot use cuda:{ordinal}: {error}") from None
-        # A blocking stream: it waits for the legacy default stream, so that work there lies within the measured time.
+        # A blocking stream: it waits for the legacy default stream, so that work there counts to the measured time.
         self._stream = driver.ask(_c_void, "cuStreamCreate", 0, action="create a stream")
         own = torch.cuda.ExternalStream(self._stream, device=ordinal)
         self._own = {"stream_id": own.stream_id, "device_index": own.device_index, "device_type": own.device_type}
@@ -273,7 +273,7 @@ class CudaDevice:
         return None
 
     def rotate(self, addresses, length):
-        """Moves what lies at each address to the next address of the list, and the last content to the first."""
+        """Moves the content of each address to the next address of the list, and the last content to the first."""
         if self._exchange is None:
             self._exchange = self.allocate(_EXCHANGED_AT_ONCE)
         for offset in range(0, length, _EXCHANGED_AT_ONCE):
@@ -292,7 +292,7 @@ class CudaDevice:
         self.wait("wipe shared memory")
 
     def wipe(self):
-        """Overwrites memory of PyTorch: what is free, and tensors that have outlived their modules.
+        """Overwrites memory of PyTorch: free memory, and tensors that have outlived their modules.
 
         Small tensors keep their content: they may be constants of compiled functions.
         """
@@ -351,7 +351,7 @@ class CudaDevice:
         return triton_kernels.kernels(namespace)
 
     def use_compiled(self, compiled, namespace):
-        """Lets a module that was executed anew use what it has compiled before."""
+        """Lets a module that was executed anew use its earlier compiled code."""
         triton_kernels.use_compiled(compiled, namespace)
 
 

@@ -37,7 +37,7 @@ class _Uncaptured(Exception):
 
 
 class Window:
-    """The events of a device, and what is known of the launches between them."""
+    """The events of a device, and the known facts about the launches between them."""
 
     def __init__(self, device):
         self._device, driver = device, device.driver
@@ -182,7 +182,7 @@ class Window:
         outputs.expect_untouched("before its launches")
         if flush is not None:
             driver.call("cuMemsetD32Async", flush[0], flush[2], flush[1] // 4, stream, action="flush the cache")
-        # The flush has ended when the clock starts, so that it hides nothing of what the host needs for a launch.
+        # The flush has ended when the clock starts, so that it hides none of the host's time for a launch.
         self._wait_for_all("flush the cache")
         launch_digest, results = outputs.staged()
         began = _perf_counter()
