@@ -300,7 +300,7 @@ fn without_words(text: &Preprocessed) -> Result<String, String> {
         .filter(|edit| !text.is_foreign(edit.start))
         .collect();
     for (at, token) in text.tokens.iter().enumerate() {
-        let plain = match text.word(at) {
+        let plain = match text.at(at) {
             DEVICE | HOST => "",
             GLOBAL => "__attribute__((used))",
             _ => continue,

@@ -22,7 +22,7 @@ const MACROS: [&str; 8] = [
 impl Pass<'_> {
     /// Notes a condition or a macro that names one of [`MACROS`]. `start` is the directive's first
     /// byte.
-    pub(super) fn branch_in_directive(&mut self, directive: Directive, start: usize) {
+    pub fn branch_in_directive(&mut self, directive: Directive, start: usize) {
         let asks = [
             "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "define",
         ];
@@ -37,9 +37,9 @@ impl Pass<'_> {
 
     /// Notes a word that only differs between the devices: a macro in code, or `device.emulated` in
     /// a launch statement.
-    pub(super) fn branch_at_word(&mut self, at: usize) {
-        let word = self.code.word(at);
-        let emulated = word == "emulated" && at > 0 && self.code.punct(at - 1, b'.');
+    pub fn branch_at_word(&mut self, at: usize) {
+        let word = self.code.at(at);
+        let emulated = word == "emulated" && at > 0 && self.code.at(at - 1) == ".";
         if emulated || MACROS.contains(&word) {
             self.branch(
                 if emulated { "device.emulated" } else { word },

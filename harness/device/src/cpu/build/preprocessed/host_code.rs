@@ -9,7 +9,6 @@
 
 use super::{DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED};
 use crate::cpu::rewrite::{Edit, apply};
-use lab_source::cpp::TokenKind;
 use std::collections::HashSet;
 
 /// What the attribute says, before the index of the declaration.
@@ -54,7 +53,7 @@ impl<'t> HostCheck<'t> {
             }
         }
         for (at, token) in text.tokens.iter().enumerate() {
-            if [DEVICE, HOST, GLOBAL, SHARED].contains(&text.word(at)) {
+            if [DEVICE, HOST, GLOBAL, SHARED].contains(&text.at(at)) {
                 edits.push(Edit::new(token.start, token.end, ""));
             }
         }
@@ -187,35 +186,27 @@ impl<'t> HostCheck<'t> {
     fn is_call_at_run_time(&self, at: usize, around: Option<&Declaration>) -> bool {
         let text = self.text;
         // The compiler names the function's arguments, or the function.
-        let open = if text.punct(at, b'(') { at } else { at + 1 };
-        if !text.punct(open, b'(') {
+        let open = if text.at(at) == "(" { at } else { at + 1 };
+        if text.at(open) != "(" {
             return false;
         }
         let (name, close) = (open - 1, text.partner(open));
         let mut is_const = false;
         let mut back = name;
         while let Some(before) = back.checked_sub(1) {
-            match text.tokens[before].kind {
-                TokenKind::Punct(b'{') => return !self.opens_enum(before) && !is_const,
-                TokenKind::Punct(b';' | b'}') => break,
-                // An array's extent.
-                TokenKind::Punct(b'[') => return false,
+            match text.at(before) {
+                "{" => return !self.opens_enum(before) && !is_const,
+                ";" | "}" => break,
                 // An argument of a template.
-                TokenKind::Punct(b'<' | b',') if back == name && text.punct(close + 1, b'>') => {
-                    return false;
-                }
-                TokenKind::Punct(b')' | b']') => {
+                "<" | "," if back == name && text.at(close + 1) == ">" => return false,
+                ")" | "]" => {
                     back = text.partner(before).min(before);
                     continue;
                 }
-                TokenKind::Word => match text.word(before) {
-                    "constexpr" | "static_assert" | "case" | "alignas" | "constinit" | "using"
-                    | "typedef" | "enum" => {
-                        return false;
-                    }
-                    "const" => is_const = true,
-                    _ => {}
-                },
+                // `[`: an array's extent.
+                "[" | "constexpr" | "static_assert" | "case" | "alignas" | "constinit"
+                | "using" | "typedef" | "enum" => return false,
+                "const" => is_const = true,
                 _ => {}
             }
             back = before;
@@ -225,16 +216,9 @@ impl<'t> HostCheck<'t> {
 
     /// Whether a brace encloses the values of an enumeration.
     fn opens_enum(&self, brace: usize) -> bool {
-        let text = self.text;
-        let ends = |at: &usize| {
-            [b';', b'{', b'}', b')']
-                .iter()
-                .any(|end| text.punct(*at, *end))
-        };
-        (0..brace)
-            .rev()
-            .take_while(|at| !ends(at))
-            .any(|at| text.word(at) == "enum")
+        let before = (0..brace).rev().map(|at| self.text.at(at));
+        let mut around = before.take_while(|token| !matches!(*token, ";" | "{" | "}" | ")"));
+        around.any(|token| token == "enum")
     }
 
     /// Whether a word is a parameter of the function around it, or an index of the thread.
@@ -244,19 +228,15 @@ impl<'t> HostCheck<'t> {
         let Some((open, close)) = around.and_then(|d| d.parameters) else {
             return false;
         };
-        let ends_parameter = |i: usize| {
-            [b',', b')', b'[', b'=']
-                .iter()
-                .any(|end| text.punct(i + 1, *end))
-        };
-        word == "lab_cpu_self"
-            || !word.is_empty() && (open..close).any(|i| text.word(i) == word && ends_parameter(i))
+        let is_parameter =
+            |i: usize| text.at(i) == word && matches!(text.at(i + 1), "," | ")" | "[" | "=");
+        word == "lab_cpu_self" || !word.is_empty() && (open..close).any(is_parameter)
     }
 
     /// Whether the array at a token is indexed by a name: the compiler cannot compute the element.
     fn has_index_of_run_time(&self, at: usize) -> bool {
         let text = self.text;
-        if !text.punct(at + 1, b'[') {
+        if text.at(at + 1) != "[" {
             return false;
         }
         let close = text.partner(at + 1);

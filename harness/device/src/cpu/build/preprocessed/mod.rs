@@ -132,7 +132,7 @@ impl Preprocessed {
 
     /// Whether this is in the user's files.
     pub fn holds_word(&self, word: &str) -> bool {
-        (0..self.tokens.len()).any(|at| self.word(at) == word)
+        (0..self.tokens.len()).any(|at| self.at(at) == word)
     }
 }
 
