@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_
 use std::collections::HashMap;
 use std::fs;
 use std::io;
+use std::iter::successors;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -112,6 +113,20 @@ pub fn kill_own() {
         }
         kill(&left);
     }
+}
+
+/// Whether a process is `ancestor` or was started by it, over any number of generations.
+pub fn descends_from(process: u32, ancestor: u32) -> bool {
+    // `None` where the process has ended.
+    let parent = |id: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        let (_, parent, _) = parse(&stat)?;
+        u32::try_from(parent).ok()
+    };
+    // A bound, because a process may get another parent meanwhile. No chain of parents is this
+    // long.
+    let mut line = successors(Some(process), parent).take(64);
+    line.any(|id| id == ancestor)
 }
 
 /// The number of threads of a process. 0 if it has ended.

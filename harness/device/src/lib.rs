@@ -50,6 +50,7 @@
 
 mod allocations;
 mod api;
+mod arguments;
 pub mod build_cache;
 pub mod confined;
 pub mod cpu;

@@ -115,9 +115,6 @@ pub type SharedFiles = Box<dyn Fn(&BuildRequest) -> Result<(), DeviceError> + Se
 pub trait Builder {
     /// Compiler and version, such as `NVRTC 13.0` or `g++ 12.2.0`.
     fn version(&self) -> String;
-    /// A text that differs between any two compilers that may build different images from one
-    /// request.
-    fn identity(&self) -> String;
     /// The compiler's own folders: it starts programs from them, and reads headers and libraries in
     /// them.
     fn own_files(&self) -> Vec<PathBuf> {

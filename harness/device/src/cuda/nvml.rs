@@ -3,6 +3,7 @@
 use super::devices;
 use crate::api::{Finding, Telemetry};
 use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
+use lab_system::descendants::descends_from;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor, TemperatureThreshold};
 use nvml_wrapper::enums::device::UsedGpuMemory;
@@ -75,7 +76,7 @@ impl NvmlTelemetry {
         let process = |(pid, memory)| Process {
             pid,
             name: name_of(pid),
-            own: descends_from_this(pid),
+            own: descends_from(pid, std::process::id()),
             is_lab: runs_this_program(pid) || is_python_worker(pid),
             busy: busy(pid),
             memory,
@@ -189,22 +190,6 @@ fn name_of(pid: u32) -> String {
     }
 }
 
-/// Whether the process is this one or was started by it, over any number of generations.
-fn descends_from_this(pid: u32) -> bool {
-    let own = std::process::id();
-    let mut at = Some(pid);
-    // A bound, because a process may get another parent meanwhile. No chain of parents is this
-    // long.
-    for _ in 0..64 {
-        match at {
-            Some(pid) if pid == own => return true,
-            Some(pid) if pid > 1 => at = parent(pid),
-            _ => return false,
-        }
-    }
-    false
-}
-
 /// Whether the process runs this very program. False where that cannot be read, as of another
 /// user's process.
 fn runs_this_program(pid: u32) -> bool {
@@ -227,21 +212,8 @@ fn is_python_worker(pid: u32) -> bool {
         .any(|pair| pair[0] == b"-m" && pair[1] == b"lab_harness.worker")
 }
 
-/// Returns the parent of a process: the fourth field of `/proc/PID/stat`. The second field is a
-/// name in brackets, which may hold any character. `None` where the process has ended.
-fn parent(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(1)?
-        .parse()
-        .ok()
-}
-
 /// Checks NVML for `lab doctor`.
 pub fn finding() -> Finding {
-    let what = "NVML".to_owned();
     let state = load().and_then(|nvml| {
         let version = nvml.sys_driver_version().map_err(|e| e.to_string())?;
         let uuids = devices::uuids().map_err(|e| e.to_string())?;
@@ -258,16 +230,14 @@ pub fn finding() -> Finding {
         Ok(format!("driver {version}{}", states.collect::<String>()))
     });
     match state {
-        Ok(says) => Finding { what, ok: true, says, remedy: None },
-        Err(why) => Finding {
-            what,
-            ok: false,
-            says: format!("{why}. Results have no clocks, no temperature and no other processes."),
-            remedy: Some(
-                "NVML comes with the NVIDIA driver. In a container, ask for the driver capability `utility`."
-                    .into(),
+        Ok(says) => Finding::good("NVML", says),
+        Err(why) => Finding::bad(
+            "NVML",
+            format!("{why}. Results have no clocks, no temperature and no other processes."),
+            Some(
+                "NVML comes with the NVIDIA driver. In a container, ask for the driver capability `utility`.",
             ),
-        },
+        ),
     }
 }
 
@@ -299,11 +269,10 @@ mod tests {
     #[test]
     fn only_this_process_and_its_children_are_own() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        assert!(descends_from_this(std::process::id()) && descends_from_this(child.id()));
-        assert!(
-            !descends_from_this(1)
-                && !descends_from_this(rustix::process::getppid().unwrap().as_raw_pid() as u32)
-        );
+        let is_own = |pid| descends_from(pid, std::process::id());
+        assert!(is_own(std::process::id()) && is_own(child.id()));
+        let parent = rustix::process::getppid().unwrap().as_raw_pid();
+        assert!(!is_own(1) && !is_own(parent as u32));
         assert!(runs_this_program(std::process::id()) && !runs_this_program(child.id()));
         assert!(!is_python_worker(child.id()));
         drop(child.stdin.take());

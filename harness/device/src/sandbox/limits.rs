@@ -31,25 +31,10 @@ pub fn apply(policy: Policy, writes: bool) {
     lower(Resource::Core, 0);
 }
 
-/// How much memory a child may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryLimit {
-    /// As many bytes as the machine has.
-    Machine,
-    /// So many bytes.
-    Bytes(u64),
-}
-
-/// As many bytes as the machine has.
-pub const MACHINE_MEMORY: MemoryLimit = MemoryLimit::Machine;
-
-/// Limits the memory of a worker that the caller has just started, and lets Linux end it first
-/// where memory runs out.
-pub fn limit_worker(child: u32, limit: MemoryLimit) {
-    let most = match limit {
-        MemoryLimit::Machine => memory(),
-        MemoryLimit::Bytes(bytes) => bytes,
-    };
+/// Limits the memory of a worker that the caller has just started to that of the machine, and lets
+/// Linux end it first where memory runs out.
+pub fn limit_worker(child: u32) {
+    let most = memory();
     let _ = std::fs::write(format!("/proc/{child}/oom_score_adj"), "800");
     if let Some(child) = i32::try_from(child).ok().and_then(Pid::from_raw) {
         let _ = prlimit(

@@ -26,21 +26,18 @@ impl Builder for HostCompiler {
         self.version.clone()
     }
 
-    fn identity(&self) -> String {
+    fn key(&self, request: &BuildRequest) -> Option<String> {
         // The instruction sets: with -march=native, an image is valid only for processors that have
         // them, and several machines may share a cache folder. The variables: the compiler looks
         // for headers in their folders.
         let folders = ["CPATH", "CPLUS_INCLUDE_PATH"].map(std::env::var_os);
-        format!(
+        let compiler = format!(
             "{} {} {folders:?} {}",
             self.version,
             self.command.display(),
             instruction_sets()
-        )
-    }
-
-    fn key(&self, request: &BuildRequest) -> Option<String> {
-        build_cache::key_of(request, &self.identity())
+        );
+        build_cache::key_of(request, &compiler)
     }
 
     fn own_files(&self) -> Vec<PathBuf> {

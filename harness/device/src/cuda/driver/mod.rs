@@ -2,7 +2,6 @@
 //! stream and is waited for, so an error belongs to the call that reports it.
 #![allow(unsafe_code)]
 
-mod arguments;
 mod digest;
 mod kernel;
 mod memory;
@@ -13,7 +12,6 @@ mod staging;
 mod submit;
 mod tensor_maps;
 
-use super::devices::check;
 use super::ffi;
 use crate::allocations::Allocations;
 use crate::api::{
@@ -26,7 +24,6 @@ use kernel::Kernel;
 use memory::PAGE;
 use refusal::DeviceLimits;
 use staging::Staging;
-use std::collections::BTreeMap;
 use std::ffi::{CString, c_int, c_void};
 use std::path::Path;
 
@@ -49,9 +46,8 @@ pub struct CudaDriver {
     stream: CUstream,
     started: CUevent,
     ended: CUevent,
-    modules: BTreeMap<u32, CUmodule>,
-    kernels: Vec<Kernel>,
-    next_module: u32,
+    /// By number. `None` for a module that was unloaded.
+    modules: Vec<Option<Module>>,
     allocations: Allocations,
     /// `None` only before the context is open, and after it is closed.
     staging: Option<Staging>,
@@ -59,10 +55,16 @@ pub struct CudaDriver {
     digester: Option<Digester>,
 }
 
+/// A loaded module, and its kernels that were looked up.
+struct Module {
+    handle: CUmodule,
+    kernels: Vec<Kernel>,
+}
+
 impl CudaDriver {
     fn wait(&self, action: &str) -> Result<(), DeviceError> {
         // SAFETY: the stream was created in this context, and both live as long as `self`.
-        check(unsafe { ffi::cuStreamSynchronize(self.stream) }, action)
+        unsafe { ffi::cuStreamSynchronize(self.stream) }.check(action)
     }
 
     /// Puts the filling of memory with a pattern on the stream. The driver refuses an address that
@@ -72,53 +74,18 @@ impl CudaDriver {
         self.allocations.check(address, bytes)?;
         // SAFETY: the range is inside a live allocation, and no call frees it before the stream was
         // waited for: each method of the driver waits for what it launches.
-        let code = unsafe { ffi::cuMemsetD32Async(address, word, bytes / 4, self.stream) };
-        check(code, action)
+        unsafe { ffi::cuMemsetD32Async(address, word, bytes / 4, self.stream) }.check(action)
+    }
+
+    fn module(&self, module: u32) -> Result<&Module, DeviceError> {
+        let found = self.modules.get(module as usize).and_then(Option::as_ref);
+        found.ok_or_else(|| not_loaded(module))
     }
 
     fn kernel(&self, entry: Entry) -> Result<&Kernel, DeviceError> {
-        let kernel = self.kernels.get(entry.index as usize);
-        kernel
-            .filter(|kernel| {
-                kernel.module == entry.module && self.modules.contains_key(&kernel.module)
-            })
-            .ok_or_else(|| not_loaded(entry.module))
-    }
-
-    /// Returns why this launch is not possible; `None` where it is.
-    fn refusal(
-        &self,
-        kernel: &Kernel,
-        shape: &Shape,
-        args: &[Arg],
-    ) -> Result<Option<String>, DeviceError> {
-        let sizes: Vec<usize> = args.iter().map(Vec::len).collect();
-        let refusal = refusal::of_arguments(&kernel.attributes, &sizes)
-            .or_else(|| refusal::of_launch(&self.limits, &kernel.attributes, shape));
-        if refusal.is_some() {
-            return Ok(refusal);
-        }
-        if refusal::cluster_of(&kernel.attributes, shape) != [1; 3] {
-            kernel.allow_shared(shape.shared_bytes)?;
-            kernel.allow_large_clusters()?;
-            // SAFETY: `CudaDriver::kernel` has found the kernel's module among the loaded ones.
-            let fitting = unsafe { submit::fitting_clusters(kernel, shape)? };
-            return Ok(refusal::of_fitting_clusters(
-                &kernel.attributes,
-                shape,
-                fitting,
-            ));
-        }
-        if !shape.cooperative {
-            return Ok(None);
-        }
-        let blocks = kernel.resident_blocks(shape.block.iter().product(), shape.shared_bytes)?;
-        Ok(refusal::of_cooperative_launch(
-            &self.limits,
-            &kernel.attributes,
-            shape,
-            blocks,
-        ))
+        let kernels = &self.module(entry.module)?.kernels;
+        let kernel = kernels.get(entry.index as usize);
+        kernel.ok_or_else(|| not_loaded(entry.module))
     }
 }
 
@@ -133,7 +100,7 @@ fn let_go_of_kept_lines() -> Result<(), DeviceError> {
     ) {
         return Ok(());
     }
-    check(code, "let go of the lines that are kept in the L2 cache")
+    code.check("let go of the lines that are kept in the L2 cache")
 }
 
 fn not_loaded(module: u32) -> DeviceError {
@@ -159,45 +126,41 @@ impl Driver for CudaDriver {
         // SAFETY: `module` is a live handle to write to. The driver reads as far as the cubin's
         // headers say, and `is_complete` has checked that the file holds that much; its content
         // comes from NVRTC.
-        let code = unsafe { ffi::cuModuleLoadData(&mut module, bytes.as_ptr().cast()) };
-        check(
-            code,
-            &format!("load {path} on {} ({})", self.info.arch, self.info.driver),
-        )?;
-        let number = self.next_module;
-        self.next_module += 1;
-        self.modules.insert(number, module);
-        Ok(number)
+        unsafe { ffi::cuModuleLoadData(&mut module, bytes.as_ptr().cast()) }.check(&format!(
+            "load {path} on {} ({})",
+            self.info.arch, self.info.driver
+        ))?;
+        self.modules.push(Some(Module {
+            handle: module,
+            kernels: Vec::new(),
+        }));
+        Ok(self.modules.len() as u32 - 1)
     }
 
     fn unload(&mut self, module: u32) -> Result<(), DeviceError> {
-        while self
-            .kernels
-            .pop_if(|kernel| kernel.module == module)
-            .is_some()
-        {}
-        match self.modules.remove(&module) {
-            // SAFETY: the handle came from `load`. It was removed from `modules`, so it is unloaded
+        match self.modules.get_mut(module as usize).and_then(Option::take) {
+            // SAFETY: the handle came from `load`. It was taken out of `modules`, so it is unloaded
             // once, and `kernel` refuses the module's functions from now on. No launch runs: each
             // is waited for.
-            Some(handle) => check(unsafe { ffi::cuModuleUnload(handle) }, "unload a module"),
+            Some(module) => unsafe { ffi::cuModuleUnload(module.handle) }.check("unload a module"),
             None => Ok(()),
         }
     }
 
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
-        let Some(handle) = self.modules.get(&module) else {
-            return Err(not_loaded(module));
-        };
-        let known = self
-            .kernels
-            .iter()
-            .position(|kernel| kernel.module == module && kernel.attributes.name == name);
-        if let Some(index) = known {
-            return Ok(Some(Entry {
+        let loaded = self.modules.get_mut(module as usize);
+        let loaded = loaded
+            .and_then(Option::as_mut)
+            .ok_or_else(|| not_loaded(module))?;
+        let entry = |index: usize| {
+            Some(Entry {
                 module,
                 index: index as u32,
-            }));
+            })
+        };
+        let mut known = loaded.kernels.iter();
+        if let Some(index) = known.position(|kernel| kernel.attributes.name == name) {
+            return Ok(entry(index));
         }
         let Ok(c_name) = CString::new(name) else {
             return Ok(None);
@@ -205,19 +168,17 @@ impl Driver for CudaDriver {
         let mut function = std::ptr::null_mut();
         // SAFETY: `function` is a live handle to write to, the module is loaded, and the name ends
         // with a NUL.
-        let code = unsafe { ffi::cuModuleGetFunction(&mut function, *handle, c_name.as_ptr()) };
+        let code =
+            unsafe { ffi::cuModuleGetFunction(&mut function, loaded.handle, c_name.as_ptr()) };
         if code == ffi::CUDA_ERROR_NOT_FOUND {
             return Ok(None);
         }
-        check(code, &format!("find the kernel {name}"))?;
+        code.check(&format!("find the kernel {name}"))?;
         // SAFETY: the driver returned the function just now, and `kernel` refuses it once its
         // module is unloaded.
-        let kernel = unsafe { Kernel::new(module, function, name)? };
-        self.kernels.push(kernel);
-        Ok(Some(Entry {
-            module,
-            index: self.kernels.len() as u32 - 1,
-        }))
+        let kernel = unsafe { Kernel::new(function, name)? };
+        loaded.kernels.push(kernel);
+        Ok(entry(loaded.kernels.len() - 1))
     }
 
     fn blocks_per_sm(
@@ -240,8 +201,7 @@ impl Driver for CudaDriver {
 
     fn occupancy(&mut self, entry: Entry, shape: &Shape) -> Result<Option<Occupancy>, DeviceError> {
         let kernel = self.kernel(entry)?;
-        let blocks_per_sm =
-            kernel.resident_blocks(shape.block.iter().product(), shape.shared_bytes)?;
+        let blocks_per_sm = kernel.resident_blocks(shape.threads() as u32, shape.shared_bytes)?;
         Ok(Some(Occupancy {
             blocks_per_sm,
             threads_per_sm: self.limits.threads_per_sm,
@@ -333,15 +293,13 @@ impl Driver for CudaDriver {
         unsafe {
             match staging {
                 Some(staging) => staging.upload(self.stream, address, bytes),
-                None => check(
-                    ffi::cuMemcpyHtoDAsync_v2(
-                        address,
-                        bytes.as_ptr().cast(),
-                        bytes.len(),
-                        self.stream,
-                    ),
-                    &copying(bytes.len()),
-                ),
+                None => ffi::cuMemcpyHtoDAsync_v2(
+                    address,
+                    bytes.as_ptr().cast(),
+                    bytes.len(),
+                    self.stream,
+                )
+                .check(&copying(bytes.len())),
             }
         }
     }
@@ -359,15 +317,13 @@ impl Driver for CudaDriver {
         unsafe {
             match staging {
                 Some(staging) => staging.download(self.stream, address, bytes)?,
-                None => check(
-                    ffi::cuMemcpyDtoHAsync_v2(
-                        bytes.as_mut_ptr().cast(),
-                        address,
-                        bytes.len(),
-                        self.stream,
-                    ),
-                    &action,
-                )?,
+                None => ffi::cuMemcpyDtoHAsync_v2(
+                    bytes.as_mut_ptr().cast(),
+                    address,
+                    bytes.len(),
+                    self.stream,
+                )
+                .check(&action)?,
             }
         }
         self.wait(&action)
@@ -433,11 +389,9 @@ impl Driver for CudaDriver {
     }
 
     fn kernels(&mut self, module: u32) -> Result<Vec<String>, DeviceError> {
-        let Some(handle) = self.modules.get(&module) else {
-            return Err(not_loaded(module));
-        };
+        let handle = self.module(module)?.handle;
         // SAFETY: the module is loaded.
-        Ok(unsafe { kernel::names(*handle) })
+        Ok(unsafe { kernel::names(handle) })
     }
 }
 

@@ -5,10 +5,9 @@ use super::refusal::DeviceLimits;
 use super::{CudaDriver, Staging, memory};
 use crate::allocations::Allocations;
 use crate::api::{DeviceError, DeviceInfo};
-use crate::cuda::devices::{self, check};
+use crate::cuda::devices;
 use crate::cuda::ffi;
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute, CUlimit, CUstream_flags};
-use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint};
 
 impl CudaDriver {
@@ -45,8 +44,8 @@ impl CudaDriver {
         };
         let mut context = std::ptr::null_mut();
         // SAFETY: `context` is a live handle to write to. `drop` releases the context.
-        let code = unsafe { ffi::cuDevicePrimaryCtxRetain(&mut context, device) };
-        check(code, &format!("open cuda:{ordinal} ({name})"))?;
+        unsafe { ffi::cuDevicePrimaryCtxRetain(&mut context, device) }
+            .check(&format!("open cuda:{ordinal} ({name})"))?;
         let mut opened = CudaDriver {
             device,
             info,
@@ -54,9 +53,7 @@ impl CudaDriver {
             stream: std::ptr::null_mut(),
             started: std::ptr::null_mut(),
             ended: std::ptr::null_mut(),
-            modules: BTreeMap::new(),
-            kernels: Vec::new(),
-            next_module: 0,
+            modules: Vec::new(),
             allocations: Allocations::new("CUDA"),
             staging: None,
             digester: None,
@@ -64,17 +61,11 @@ impl CudaDriver {
         // SAFETY: the context was retained above. The other pointers are to live handles to write
         // to.
         unsafe {
-            check(ffi::cuCtxSetCurrent(context), "make the device current")?;
+            ffi::cuCtxSetCurrent(context).check("make the device current")?;
             let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
-            check(
-                ffi::cuStreamCreate(&mut opened.stream, flags),
-                "create a stream",
-            )?;
-            check(
-                ffi::cuEventCreate(&mut opened.started, 0),
-                "create an event",
-            )?;
-            check(ffi::cuEventCreate(&mut opened.ended, 0), "create an event")?;
+            ffi::cuStreamCreate(&mut opened.stream, flags).check("create a stream")?;
+            ffi::cuEventCreate(&mut opened.started, 0).check("create an event")?;
+            ffi::cuEventCreate(&mut opened.ended, 0).check("create an event")?;
             // No part of the L2 cache is set aside for lines that a kernel asks to keep. A device
             // that cannot keep lines refuses the limit.
             ffi::cuCtxSetLimit(CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
@@ -126,7 +117,7 @@ fn limits(device: CUdevice) -> Result<DeviceLimits, DeviceError> {
 fn attribute(device: CUdevice, name: Attribute) -> Result<u32, DeviceError> {
     let mut value = 0;
     // SAFETY: `value` is a live integer to write to.
-    let code = unsafe { ffi::cuDeviceGetAttribute(&mut value, name, device) };
-    check(code, "read the device's limits")?;
+    unsafe { ffi::cuDeviceGetAttribute(&mut value, name, device) }
+        .check("read the device's limits")?;
     Ok(value as u32)
 }

@@ -1,12 +1,11 @@
 //! Putting launches on the stream, one after the other or while the stream records a graph.
 #![allow(unsafe_code)]
 
-use super::arguments::LaunchArguments;
 use super::kernel::Kernel;
-use super::refusal::cluster_of;
+use super::refusal::{self, cluster_of};
 use super::{CudaDriver, fflush, let_go_of_kept_lines};
-use crate::api::{Arg, DeviceError, MemoryRange, Shape, Step};
-use crate::cuda::devices::check;
+use crate::api::{Arg, DeviceError, MemoryRange, Shape, Step, check_parameters};
+use crate::arguments::KernelArguments;
 use crate::cuda::ffi;
 use cudarc::driver::sys::{
     CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUstream,
@@ -94,10 +93,30 @@ impl CudaDriver {
         shape: &Shape,
         args: &[Arg],
     ) -> Result<(), DeviceError> {
-        if let Some(reason) = self.refusal(kernel, shape, args)? {
-            return Err(DeviceError::Kernel(reason));
+        let attributes = &kernel.attributes;
+        let refuse =
+            |reason: Option<String>| reason.map_or(Ok(()), |r| Err(DeviceError::Kernel(r)));
+        if let Some(takes) = &attributes.parameters {
+            check_parameters(&attributes.name, takes, args)?;
         }
-        kernel.allow_shared(shape.shared_bytes)
+        refuse(refusal::of_launch(&self.limits, attributes, shape))?;
+        kernel.allow_shared(shape.shared_bytes)?;
+        if cluster_of(attributes, shape) != [1; 3] {
+            kernel.allow_large_clusters()?;
+            // SAFETY: `CudaDriver::kernel` has found the kernel's module among the loaded ones.
+            let fitting = unsafe { fitting_clusters(kernel, shape)? };
+            refuse(refusal::of_fitting_clusters(attributes, shape, fitting))
+        } else if shape.cooperative {
+            let blocks = kernel.resident_blocks(shape.threads() as u32, shape.shared_bytes)?;
+            refuse(refusal::of_cooperative_launch(
+                &self.limits,
+                attributes,
+                shape,
+                blocks,
+            ))
+        } else {
+            Ok(())
+        }
     }
 
     /// Puts the steps on the stream. [`CudaDriver::check_steps`] has passed them.
@@ -119,7 +138,10 @@ impl CudaDriver {
         args: &[Arg],
         action: &str,
     ) -> Result<(), DeviceError> {
-        let mut arguments = LaunchArguments::new(args, kernel.attributes.parameters.is_some());
+        let mut arguments = match kernel.attributes.parameters {
+            Some(_) => KernelArguments::new(args),
+            None => KernelArguments::padded(args),
+        };
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
         let (function, shared, stream) = (kernel.function, shape.shared_bytes, self.stream);
         let (parameters, extra) = (arguments.pointers(), std::ptr::null_mut());
@@ -127,9 +149,9 @@ impl CudaDriver {
         // SAFETY: function and stream belong to the context that is current, and are live. The
         // driver reads the configuration and the arguments before the call returns (a recording
         // stream copies them into the graph's node), and no more arguments than there are: see
-        // `LaunchArguments::new`. The kernel itself may do anything, on some machines even to this
+        // `KernelArguments`. The kernel itself may do anything, on some machines even to this
         // process's memory: it runs in a worker process, whose answers the judge checks.
-        let code = unsafe {
+        unsafe {
             if cluster != [1; 3] {
                 let config = ClusterConfig::new(shape, cluster, stream);
                 ffi::cuLaunchKernelEx(config.config(), function, parameters, extra)
@@ -142,8 +164,8 @@ impl CudaDriver {
                     function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra,
                 )
             }
-        };
-        check(code, action)
+        }
+        .check(action)
     }
 
     /// Waits for the stream, lets the kernels' output leave the process, and returns the seconds
@@ -158,10 +180,8 @@ impl CudaDriver {
         unsafe {
             fflush(std::ptr::null_mut());
             waited?;
-            check(
-                ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended),
-                "read the time",
-            )?;
+            ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended)
+                .check("read the time")?;
         }
         Ok(f64::from(milliseconds) / 1e3)
     }
@@ -192,12 +212,10 @@ impl CudaDriver {
         submit: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<f64, DeviceError> {
         // SAFETY: event and stream are live and belong to the context that is current.
-        let code = unsafe { ffi::cuEventRecord(self.started, self.stream) };
-        check(code, action)?;
+        unsafe { ffi::cuEventRecord(self.started, self.stream) }.check(action)?;
         submit()?;
         // SAFETY: as above.
-        let code = unsafe { ffi::cuEventRecord(self.ended, self.stream) };
-        check(code, action)?;
+        unsafe { ffi::cuEventRecord(self.ended, self.stream) }.check(action)?;
         self.finish(action)
     }
 
@@ -222,7 +240,7 @@ impl CudaDriver {
 ///
 /// # Safety
 /// The kernel's module is loaded in the context that is current.
-pub unsafe fn fitting_clusters(kernel: &Kernel, shape: &Shape) -> Result<u32, DeviceError> {
+unsafe fn fitting_clusters(kernel: &Kernel, shape: &Shape) -> Result<u32, DeviceError> {
     let config = ClusterConfig::new(
         shape,
         cluster_of(&kernel.attributes, shape),
@@ -231,15 +249,10 @@ pub unsafe fn fitting_clusters(kernel: &Kernel, shape: &Shape) -> Result<u32, De
     let mut clusters = 0;
     // SAFETY: `clusters` is a live integer to write to, the configuration lives until the call
     // returns, and the caller promises that the module is loaded.
-    let code = unsafe {
-        ffi::cuOccupancyMaxActiveClusters(&mut clusters, kernel.function, config.config())
-    };
-    check(
-        code,
-        &format!(
-            "compute how many clusters of {} fit",
-            kernel.attributes.name
-        ),
-    )?;
+    unsafe { ffi::cuOccupancyMaxActiveClusters(&mut clusters, kernel.function, config.config()) }
+        .check(&format!(
+        "compute how many clusters of {} fit",
+        kernel.attributes.name
+    ))?;
     Ok(clusters as c_uint)
 }
