@@ -164,6 +164,7 @@ mod tests {
         file[40] = 64;
         file[58] = 64;
         file[60] = 3;
+        file[62] = 1;
         let content = 4 * 64;
         file.extend(header(0, 0, 0, 0));
         file.extend(header(3, content, strings.len(), 0));

@@ -1,7 +1,6 @@
 //! Where a source asks which device it is built for: the cpu device then runs another path than a
 //! GPU.
 
-use super::DeviceBranch;
 use super::pass::Pass;
 use lab_source::cpp::directive::Directive;
 use lab_source::cpp::words;
@@ -49,9 +48,9 @@ impl Pass<'_> {
     }
 
     fn branch(&mut self, asks_for: &str, start: usize) {
-        self.done.branch.get_or_insert(DeviceBranch {
-            line: line_at(self.code.text, start),
-            asks_for: asks_for.to_owned(),
+        self.done.branch.get_or_insert_with(|| {
+            let line = line_at(self.code.text, start);
+            format!("{}:{line} asks for {asks_for}", self.shown_as)
         });
     }
 }

@@ -2,7 +2,7 @@
 //! to rewrite.
 
 use super::unsupported::{unsupported, unsupported_header};
-use super::{Edit, Include, Refusal, Rewritten};
+use super::{Edit, Refusal, Rewritten};
 use lab_source::cpp::directive::Directive;
 use lab_source::cpp::{Code, Token, TokenKind};
 use lab_source::line_at;
@@ -135,11 +135,7 @@ impl<'s> Pass<'s> {
                     return;
                 }
                 let start = token.end - directive.rest.len();
-                self.done.includes.push(Include {
-                    start,
-                    end: start + header.len(),
-                    name: name.to_owned(),
-                });
+                self.done.includes.push(start..start + header.len());
             }
             _ => {}
         }
@@ -157,6 +153,7 @@ impl<'s> Pass<'s> {
         let before = &self.code.text[..start];
         let column = start - before.rfind('\n').map_or(0, |newline| newline + 1) + 1;
         self.done.refusals.push(Refusal {
+            path: self.shown_as.to_owned(),
             line: line_at(self.code.text, start),
             column,
             reason,

@@ -7,7 +7,8 @@ use crate::allocations::Allocations;
 use crate::api::{DeviceError, DeviceInfo};
 use crate::cuda::devices;
 use crate::cuda::ffi;
-use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute, CUlimit, CUstream_flags};
+use cudarc::driver::sys::CUdevice_attribute::{self as Attribute, *};
+use cudarc::driver::sys::{CUdevice, CUlimit, CUstream_flags};
 use std::ffi::{c_int, c_uint};
 
 impl CudaDriver {
@@ -19,24 +20,15 @@ impl CudaDriver {
         };
         let device = devices::device(ordinal as c_int)?;
         let limits = limits(device)?;
-        let major = attribute(
-            device,
-            Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-        )?;
-        let minor = attribute(
-            device,
-            Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-        )?;
+        let major = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let info = DeviceInfo {
             name: name.clone(),
             emulated: false,
             sms: limits.sms,
             arch: format!("sm_{major}{minor}"),
             max_shared_bytes: limits.shared_bytes,
-            l2_bytes: u64::from(attribute(
-                device,
-                Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
-            )?),
+            l2_bytes: attribute(device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
             // Known once there is a context.
             memory_bytes: 0,
             uuid: devices::uuid(device)?,
@@ -92,7 +84,6 @@ fn no_such_device(ordinal: u32, names: &[String]) -> DeviceError {
 }
 
 fn limits(device: CUdevice) -> Result<DeviceLimits, DeviceError> {
-    use Attribute::*;
     let ask = |name| attribute(device, name);
     Ok(DeviceLimits {
         threads: ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
