@@ -129,32 +129,31 @@ pub fn descends_from(process: u32, ancestor: u32) -> bool {
     line.any(|id| id == ancestor)
 }
 
+/// The threads of a process in `/proc`. None if it has ended.
+fn tasks(process: Pid) -> impl Iterator<Item = fs::DirEntry> {
+    let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_pid()));
+    tasks.into_iter().flatten().flatten()
+}
+
 /// The number of threads of a process. 0 if it has ended.
 pub fn threads(process: Pid) -> usize {
-    fs::read_dir(format!("/proc/{}/task", process.as_raw_pid())).map_or(0, Iterator::count)
+    tasks(process).count()
 }
 
 /// The number of threads of a process that are running now, its first one left out. 0 if the
 /// process has ended.
 pub fn busy_threads(process: Pid) -> usize {
     let first = process.as_raw_pid().to_string();
-    let tasks = fs::read_dir(format!("/proc/{first}/task"));
     let is_busy = |task: &fs::DirEntry| {
         let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
         task.file_name() != *first && parse(&stat).is_some_and(|(state, ..)| state == 'R')
     };
-    tasks
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(is_busy)
-        .count()
+    tasks(process).filter(is_busy).count()
 }
 
 /// Whether a process has started others that live below it. Costs less than [`of`].
 pub fn has_children(process: Pid) -> bool {
-    let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_pid()));
-    tasks.into_iter().flatten().flatten().any(|task| {
+    tasks(process).any(|task| {
         let children = fs::read_to_string(task.path().join("children"));
         children.is_ok_and(|children| !children.trim().is_empty())
     })

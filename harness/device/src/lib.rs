@@ -59,13 +59,7 @@ mod image;
 pub mod sandbox;
 pub mod telemetry;
 
-pub use api::{
-    Arg, BYTE_POISONS, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo,
-    Driver, Entry, ExecutionOrder, FLOAT8_POISONS, Finding, FolderTrust, Image, MAP_BYTES,
-    MAX_RANK, MapElement, MemoryRange, Noise, OTHER_PARAMETERS, Occupancy, POISON, POISONS,
-    Sanitizer, Shape, SharedFiles, Step, Submission, TensorMap, digest, is_poison,
-};
-
+pub use api::*;
 pub use build_cache::own_build;
 pub use cpu::LAB_H;
 pub use image::{allocators, image_kernels, image_target};

@@ -118,7 +118,7 @@ impl Shape {
 }
 
 /// The number of elements of a grid, a cluster or a block with these extents.
-pub fn volume(extents: [u32; 3]) -> u64 {
+pub(crate) fn volume(extents: [u32; 3]) -> u64 {
     extents
         .map(u64::from)
         .into_iter()
@@ -190,7 +190,7 @@ pub type Arg = Vec<u8>;
 pub const COMPARE_CHUNK_BYTES: usize = 1 << 20;
 
 /// The index of the first byte in which two texts of one length differ.
-pub fn difference(actual: &[u8], expected: &[u8]) -> Option<usize> {
+pub(crate) fn difference(actual: &[u8], expected: &[u8]) -> Option<usize> {
     let mut pairs = actual.iter().zip(expected);
     // To compare whole slices is faster than byte by byte.
     (actual != expected).then(|| pairs.position(|(a, b)| a != b))?

@@ -8,7 +8,11 @@ pub const OTHER_PARAMETERS: &str = "takes other parameters than the problem pass
 
 /// Fails if these arguments cannot be passed to a kernel whose parameters have the sizes `takes`, in
 /// bytes.
-pub fn check_parameters(kernel: &str, takes: &[usize], args: &[Arg]) -> Result<(), DeviceError> {
+pub(crate) fn check_parameters(
+    kernel: &str,
+    takes: &[usize],
+    args: &[Arg],
+) -> Result<(), DeviceError> {
     let mut sizes = takes.iter().zip(args).enumerate();
     let text = if takes.len() != args.len() {
         format!("it has {}, and the problem has {}", takes.len(), args.len())

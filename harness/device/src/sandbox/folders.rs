@@ -48,7 +48,7 @@ const SYSTEM: [&str; 22] = [
 
 /// Files and folders in which the loader finds a module's libraries, for a process with these files
 /// of its own.
-pub(super) fn library_folders(own: &FileAccess) -> Vec<PathBuf> {
+pub fn library_folders(own: &FileAccess) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = LIBRARIES.iter().map(PathBuf::from).collect();
     folders.extend(loader_path(own));
     // The library of a compiler that is not the system's lies beside it.
@@ -66,7 +66,7 @@ pub(super) fn library_folders(own: &FileAccess) -> Vec<PathBuf> {
 
 /// Files and folders that every compiler may read, and start programs from. `own` are the files of
 /// this one alone.
-pub(super) fn system_folders(own: &FileAccess) -> Vec<PathBuf> {
+pub fn system_folders(own: &FileAccess) -> Vec<PathBuf> {
     let system = SYSTEM.iter().map(PathBuf::from);
     system.chain(loader_path(own)).collect()
 }

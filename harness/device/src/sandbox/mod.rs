@@ -98,15 +98,11 @@ impl SandboxState {
     /// The weaker of two states.
     #[must_use]
     pub fn and(self, other: SandboxState) -> SandboxState {
-        match (&self, &other) {
-            (SandboxState::Enforced { landlock: a }, SandboxState::Enforced { landlock: b })
-                if b < a =>
-            {
-                other
-            }
-            (SandboxState::Enforced { .. }, SandboxState::None { .. }) => other,
-            _ => self,
-        }
+        let strength = |state: &SandboxState| match state {
+            SandboxState::Enforced { landlock } => *landlock,
+            SandboxState::None { .. } => 0,
+        };
+        std::cmp::min_by_key(self, other, strength)
     }
 }
 

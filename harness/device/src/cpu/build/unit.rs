@@ -7,7 +7,9 @@ use super::preprocessed::{
 };
 use super::{HostCompiler, cannot_write};
 use crate::api::{BuildRequest, DeviceError, Sanitizer};
-use crate::cpu::rewrite::{Edit, apply, rewrite_preprocessed};
+use crate::cpu::rewrite::{Edit, Refusal, apply, rewrite_preprocessed};
+use lab_source::line_start;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -251,30 +253,22 @@ fn undefined_named(log: &str, text: &Preprocessed, declarations: &[Declaration])
             || line.contains(": in function `")
             || line.starts_with("collect2: ")
     };
-    let mut missing: Vec<&str> = Vec::new();
-    for line in log.lines() {
-        let name = line
-            .split_once("undefined reference to `")
-            .map(|(_, name)| name.trim_end_matches('\''));
-        missing.extend(name.filter(|name| !missing.contains(name)));
-    }
+    let missing = log.lines().filter_map(|line| {
+        let (_, name) = line.split_once("undefined reference to `")?;
+        Some(name.trim_end_matches('\''))
+    });
+    let mut seen = HashSet::new();
+    let missing = missing.filter(|symbol| seen.insert(*symbol));
     let place = |symbol: &str| {
-        let name = symbol
-            .split(['(', '<'])
-            .next()
-            .unwrap_or(symbol)
-            .rsplit("::")
-            .next()
-            .unwrap_or(symbol);
-        let found = declarations
-            .iter()
-            .find(|d| d.name == name && d.body.is_none())?;
+        let name = symbol.split(['(', '<']).next()?.rsplit("::").next()?;
+        let mut declared = declarations.iter();
+        let found = declared.find(|d| d.name == name && d.body.is_none())?;
         let (file, line) = text.place(text.tokens[found.first].start);
         Some(format!(
             "{file}:{line}: error: '{symbol}' is used, but nothing defines it\n"
         ))
     };
-    let places: Option<Vec<String>> = missing.iter().map(|symbol| place(symbol)).collect();
+    let places: Option<Vec<String>> = missing.map(place).collect();
     match places.filter(|places| !places.is_empty()) {
         Some(places) => {
             let others = log
@@ -291,20 +285,14 @@ fn undefined_named(log: &str, text: &Preprocessed, declarations: &[Declaration])
 /// memory: only here these declarations can be rewritten. The error is the build's log.
 fn without_words(text: &Preprocessed) -> Result<String, String> {
     let rewritten = rewrite_preprocessed(&text.text, SHARED);
-    let line_start = |line: usize| {
-        text.text
-            .split_inclusive('\n')
-            .take(line.saturating_sub(1))
-            .map(str::len)
-            .sum::<usize>()
-    };
-    let refusals = rewritten
+    let errors = rewritten
         .refusals
         .iter()
-        .map(|refusal| (text.place(line_start(refusal.line)), refusal.reason));
-    let log: String = refusals
-        .map(|((file, line), reason)| format!("{file}:{line}: error: {reason}\n"))
-        .collect();
+        .map(|Refusal { line, reason, .. }| {
+            let (file, line) = text.place(line_start(&text.text, *line));
+            format!("{file}:{line}: error: {reason}\n")
+        });
+    let log: String = errors.collect();
     if !log.is_empty() {
         return Err(log);
     }

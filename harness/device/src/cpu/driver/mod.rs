@@ -21,7 +21,7 @@ use std::path::Path;
 use std::time::Instant;
 
 /// The emulated device.
-pub struct CpuDriver {
+struct CpuDriver {
     info: DeviceInfo,
     workers: Vec<Worker>,
     /// By number. `None` for a module that was unloaded.
@@ -29,34 +29,36 @@ pub struct CpuDriver {
     memory: Allocations,
 }
 
-impl CpuDriver {
-    pub fn open() -> Result<CpuDriver, DeviceError> {
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let sms = limits::sms(std::env::var_os("LAB_CPU_SMS"))?;
-        crate::cpu::signal::install();
-        let info = DeviceInfo {
-            name: format!(
-                "cpu (emulated, {threads} {})",
-                if threads == 1 { "thread" } else { "threads" }
-            ),
-            emulated: true,
-            sms,
-            arch: String::new(),
-            max_shared_bytes: LIMIT,
-            l2_bytes: 0,
-            memory_bytes: limits::memory(std::env::var_os("LAB_CPU_MEMORY_MIB"))?,
-            uuid: String::new(),
-            driver: String::from("none (emulated)"),
-        };
-        let workers = (0..threads).map(|_| Worker::new()).collect();
-        Ok(CpuDriver {
-            info,
-            workers,
-            modules: Vec::new(),
-            memory: Allocations::new("cpu"),
-        })
-    }
+/// Opens the cpu device, with one worker for each core. The environment variable `LAB_CPU_SMS` sets
+/// the number of multiprocessors that it reports, from 1 to 1024; any other value is an error.
+pub fn open() -> Result<Box<dyn Driver>, DeviceError> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let sms = limits::sms(std::env::var_os("LAB_CPU_SMS"))?;
+    crate::cpu::signal::install();
+    let info = DeviceInfo {
+        name: format!(
+            "cpu (emulated, {threads} {})",
+            if threads == 1 { "thread" } else { "threads" }
+        ),
+        emulated: true,
+        sms,
+        arch: String::new(),
+        max_shared_bytes: LIMIT,
+        l2_bytes: 0,
+        memory_bytes: limits::memory(std::env::var_os("LAB_CPU_MEMORY_MIB"))?,
+        uuid: String::new(),
+        driver: String::from("none (emulated)"),
+    };
+    let workers = (0..threads).map(|_| Worker::new()).collect();
+    Ok(Box::new(CpuDriver {
+        info,
+        workers,
+        modules: Vec::new(),
+        memory: Allocations::new("cpu"),
+    }))
+}
 
+impl CpuDriver {
     fn module(&self, module: u32) -> Result<&Module, DeviceError> {
         let found = self.modules.get(module as usize).and_then(Option::as_ref);
         found.ok_or_else(|| DeviceError::Driver(format!("module {module} is not loaded")))

@@ -1,8 +1,8 @@
 //! The detector of one launch: it takes barriers, fences, atomics and accesses as they run, and
 //! collects the races.
 
+use super::IndexMap;
 use super::clock::VectorClock;
-use super::hashing::IndexMap;
 use super::report::{self, BarrierScope, MemorySpace, Race, RacingAccess};
 use super::shadow::{ShadowAccess, ShadowMemory};
 use crate::api::{DeviceError, volume};

@@ -12,6 +12,8 @@ mod staging;
 mod submit;
 mod tensor_maps;
 
+pub use open::open;
+
 use super::ffi;
 use crate::allocations::Allocations;
 use crate::api::{
@@ -39,8 +41,7 @@ unsafe extern "C" {
 /// One device with its primary context, which is current on the thread that opened it. The driver's
 /// handles keep the struct on that thread: a struct with raw pointers is not `Send`. Open one
 /// device on a thread.
-pub struct CudaDriver {
-    device: CUdevice,
+struct CudaDriver {
     info: DeviceInfo,
     limits: DeviceLimits,
     stream: CUstream,
@@ -49,10 +50,23 @@ pub struct CudaDriver {
     /// By number. `None` for a module that was unloaded.
     modules: Vec<Option<Module>>,
     allocations: Allocations,
-    /// `None` only before the context is open, and after it is closed.
-    staging: Option<Staging>,
+    staging: Staging,
     /// `None` where the driver cannot compile them: memory is then compared on the host.
     digester: Option<Digester>,
+    /// Last: everything above belongs to the context, and is dropped before it.
+    _context: RetainedContext,
+}
+
+/// The primary context of a device, which was retained once. Dropping this releases it.
+struct RetainedContext(CUdevice);
+
+impl Drop for RetainedContext {
+    fn drop(&mut self) {
+        // SAFETY: the context was retained once, and it is released once. The release frees all
+        // memory, modules, events and the stream, which nothing uses after this. If a kernel has
+        // broken the context, the release fails, and nothing is left to do about that.
+        unsafe { ffi::cuDevicePrimaryCtxRelease_v2(self.0) };
+    }
 }
 
 /// A loaded module, and its kernels that were looked up.
@@ -251,7 +265,7 @@ impl Driver for CudaDriver {
         ranges: &[MemoryRange],
         key: u64,
     ) -> Result<Option<Vec<u64>>, DeviceError> {
-        let (Some(digester), Some(staging)) = (&self.digester, &mut self.staging) else {
+        let Some(digester) = &self.digester else {
             return Ok(None);
         };
         for range in ranges {
@@ -259,7 +273,7 @@ impl Driver for CudaDriver {
         }
         // SAFETY: each range is inside a live allocation. Stream, kernels and buffers belong to the
         // context that is current.
-        unsafe { digester.digests(staging, self.stream, ranges, key) }.map(Some)
+        unsafe { digester.digests(&mut self.staging, self.stream, ranges, key) }.map(Some)
     }
 
     fn scrub(&mut self) -> Result<(), DeviceError> {
@@ -283,47 +297,30 @@ impl Driver for CudaDriver {
 
     fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes.len())?;
-        let staging = self
-            .staging
-            .as_mut()
-            .filter(|_| bytes.len() >= WORTH_STAGING);
+        let (content, length) = (bytes.as_ptr().cast(), bytes.len());
         // SAFETY: the range is inside a live allocation, and the stream belongs to the context that
         // is current. The driver has read pageable host memory, such as `bytes`, when its own copy
         // returns.
         unsafe {
-            match staging {
-                Some(staging) => staging.upload(self.stream, address, bytes),
-                None => ffi::cuMemcpyHtoDAsync_v2(
-                    address,
-                    bytes.as_ptr().cast(),
-                    bytes.len(),
-                    self.stream,
-                )
-                .check(&copying(bytes.len())),
+            if length >= WORTH_STAGING {
+                return self.staging.upload(self.stream, address, bytes);
             }
+            ffi::cuMemcpyHtoDAsync_v2(address, content, length, self.stream).check(&copying(length))
         }
     }
 
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes.len())?;
-        let action = format!("copy {} bytes from the device", bytes.len());
-        let staging = self
-            .staging
-            .as_mut()
-            .filter(|_| bytes.len() >= WORTH_STAGING);
+        let (content, length) = (bytes.as_mut_ptr().cast(), bytes.len());
+        let action = format!("copy {length} bytes from the device");
         // SAFETY: the range is inside a live allocation, and the stream belongs to the context that
         // is current. The driver has written pageable host memory, such as `bytes`, when its own
         // copy returns.
         unsafe {
-            match staging {
-                Some(staging) => staging.download(self.stream, address, bytes)?,
-                None => ffi::cuMemcpyDtoHAsync_v2(
-                    bytes.as_mut_ptr().cast(),
-                    address,
-                    bytes.len(),
-                    self.stream,
-                )
-                .check(&action)?,
+            if length >= WORTH_STAGING {
+                self.staging.download(self.stream, address, bytes)?;
+            } else {
+                ffi::cuMemcpyDtoHAsync_v2(content, address, length, self.stream).check(&action)?;
             }
         }
         self.wait(&action)
@@ -335,12 +332,12 @@ impl Driver for CudaDriver {
         expected: &[u8],
     ) -> Result<Option<usize>, DeviceError> {
         self.allocations.check(address, expected.len())?;
-        let Some(staging) = &mut self.staging else {
-            return Err(DeviceError::Driver("the device is closed".into()));
-        };
         // SAFETY: the range is inside a live allocation, and the stream belongs to the context that
         // is current.
-        unsafe { staging.first_difference(self.stream, address, expected) }
+        unsafe {
+            self.staging
+                .first_difference(self.stream, address, expected)
+        }
     }
 
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
@@ -392,17 +389,6 @@ impl Driver for CudaDriver {
         let handle = self.module(module)?.handle;
         // SAFETY: the module is loaded.
         Ok(unsafe { kernel::names(handle) })
-    }
-}
-
-impl Drop for CudaDriver {
-    fn drop(&mut self) {
-        // Before the context: its memory belongs to the context.
-        self.staging = None;
-        // SAFETY: `open` retained the context once, and it is released once. The release frees all
-        // memory, modules, events and the stream, which nothing uses after this. If a kernel has
-        // broken the context, the release fails, and nothing is left to do about that.
-        unsafe { ffi::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }
 

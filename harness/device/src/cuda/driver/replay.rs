@@ -39,7 +39,7 @@ impl Drop for Graph {
 
 impl CudaDriver {
     /// See [`crate::Driver::replay`].
-    pub(super) fn replay_graph(
+    pub fn replay_graph(
         &mut self,
         steps: &[Step],
         flush: Option<(MemoryRange, u32)>,

@@ -67,7 +67,7 @@ impl ClusterConfig {
 
 impl CudaDriver {
     /// Refuses steps that are not possible, and prepares the kernels for them. Nothing is launched.
-    pub(super) fn check_steps(
+    pub fn check_steps(
         &self,
         steps: &[Step],
         flush: Option<(MemoryRange, u32)>,
@@ -87,7 +87,7 @@ impl CudaDriver {
     }
 
     /// Refuses a launch that is not possible, and prepares the kernel for it.
-    pub(super) fn check_launch(
+    pub fn check_launch(
         &self,
         kernel: &Kernel,
         shape: &Shape,
@@ -120,7 +120,7 @@ impl CudaDriver {
     }
 
     /// Puts the steps on the stream. [`CudaDriver::check_steps`] has passed them.
-    pub(super) fn submit_steps(&self, steps: &[Step], action: &str) -> Result<(), DeviceError> {
+    pub fn submit_steps(&self, steps: &[Step], action: &str) -> Result<(), DeviceError> {
         for step in steps {
             if let Some(memory) = step.zeroed {
                 self.put_words(memory, 0, action)?;
@@ -131,7 +131,7 @@ impl CudaDriver {
     }
 
     /// Puts one launch on the stream. [`CudaDriver::check_launch`] has passed it.
-    pub(super) fn submit(
+    pub fn submit(
         &self,
         kernel: &Kernel,
         shape: &Shape,
@@ -170,7 +170,7 @@ impl CudaDriver {
 
     /// Waits for the stream, lets the kernels' output leave the process, and returns the seconds
     /// between the events.
-    pub(super) fn finish(&self, action: &str) -> Result<f64, DeviceError> {
+    pub fn finish(&self, action: &str) -> Result<f64, DeviceError> {
         let waited = self.wait(action);
         let mut milliseconds = 0.0;
         // SAFETY: a null stream makes `fflush` flush all. The output of `printf` is now in the
@@ -188,7 +188,7 @@ impl CudaDriver {
 
     /// Runs the steps without a graph: flush, event, steps, event. The flush has ended when the
     /// clock starts, so that it hides nothing of what the host needs for a launch.
-    pub(super) fn replay_plain(
+    pub fn replay_plain(
         &mut self,
         steps: &[Step],
         flush: Option<(MemoryRange, u32)>,
@@ -206,7 +206,7 @@ impl CudaDriver {
 
     /// Runs what `submit` puts on the stream between two events, and returns the seconds between
     /// these.
-    pub(super) fn timed(
+    pub fn timed(
         &self,
         action: &str,
         submit: impl FnOnce() -> Result<(), DeviceError>,
@@ -220,11 +220,7 @@ impl CudaDriver {
     }
 
     /// What an error calls these steps; `None` if there is none.
-    pub(super) fn action_of(
-        &self,
-        steps: &[Step],
-        how: &str,
-    ) -> Result<Option<String>, DeviceError> {
+    pub fn action_of(&self, steps: &[Step], how: &str) -> Result<Option<String>, DeviceError> {
         let Some(first) = steps.first() else {
             return Ok(None);
         };

@@ -12,7 +12,7 @@ struct Aligned([u64; MAP_BYTES / 8]);
 
 impl CudaDriver {
     /// See [`crate::Driver::tensor_map`].
-    pub(super) fn encode(&self, map: &TensorMap) -> Result<Arg, DeviceError> {
+    pub fn encode(&self, map: &TensorMap) -> Result<Arg, DeviceError> {
         let kernel_error = |what: String| DeviceError::Kernel(what);
         if !self.limits.clusters {
             return Err(kernel_error(

@@ -9,6 +9,7 @@
 
 use super::{DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED};
 use crate::cpu::rewrite::{Edit, apply};
+use lab_source::line_start;
 use std::collections::HashSet;
 
 /// What the attribute says, before the index of the declaration.
@@ -84,55 +85,42 @@ impl<'t> HostCheck<'t> {
     pub fn errors(&self, messages: &str) -> String {
         let checked = self.text();
         let mut seen = HashSet::new();
-        let mut errors = String::new();
-        for line in messages.lines() {
-            let Some((place, rest)) = line.split_once(": error: ") else {
-                continue;
-            };
-            let Some((what, number)) = rest.rsplit_once(MARK) else {
-                continue;
-            };
-            let number = number.trim_end_matches(|c: char| !c.is_ascii_digit());
-            let Some(found) = number
-                .parse()
-                .ok()
-                .and_then(|i: usize| self.declarations.get(i))
-            else {
-                continue;
-            };
-            let Some(offset) = self.offset(&checked, place) else {
-                continue;
-            };
-            let at = self
-                .text
-                .tokens
-                .partition_point(|token| token.end <= offset);
-            if !self.is_use_in_device_code(found, at) {
-                continue;
-            }
-            let (file, line) = self.text.place(offset);
-            let (of_file, of_line) = self.text.place(self.text.tokens[found.first].start);
-            let what = what.split(" is unavailable").next().unwrap_or(what).trim();
-            let place = if of_file == file {
-                format!("line {of_line}")
-            } else {
-                format!("{of_file}:{of_line}")
-            };
-            let message = if found.is_function {
-                format!(
-                    "device code calls {what}, which has no __device__ and is host code: write __device__ before it ({place})"
-                )
-            } else {
-                format!(
-                    "device code uses {what}, a variable of the host: write __device__ or __constant__ before it ({place})"
-                )
-            };
-            let error = format!("{file}:{line}: error: {message}\n");
-            if seen.insert(error.clone()) {
-                errors += &error;
-            }
+        let errors = messages
+            .lines()
+            .filter_map(|line| self.error(&checked, line));
+        errors.filter(|error| seen.insert(error.clone())).collect()
+    }
+
+    /// Returns the error of a compiler message, if it is about a use in device code.
+    fn error(&self, checked: &str, message: &str) -> Option<String> {
+        let (place, rest) = message.split_once(": error: ")?;
+        let (what, number) = rest.rsplit_once(MARK)?;
+        let number = number.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let found = self.declarations.get(number.parse::<usize>().ok()?)?;
+        let offset = self.offset(checked, place)?;
+        let tokens = &self.text.tokens;
+        let at = tokens.partition_point(|token| token.end <= offset);
+        if !self.is_use_in_device_code(found, at) {
+            return None;
         }
-        errors
+        let (file, line) = self.text.place(offset);
+        let (of_file, of_line) = self.text.place(tokens[found.first].start);
+        let what = what.split(" is unavailable").next().unwrap_or(what).trim();
+        let place = if of_file == file {
+            format!("line {of_line}")
+        } else {
+            format!("{of_file}:{of_line}")
+        };
+        let message = if found.is_function {
+            format!(
+                "device code calls {what}, which has no __device__ and is host code: write __device__ before it ({place})"
+            )
+        } else {
+            format!(
+                "device code uses {what}, a variable of the host: write __device__ or __constant__ before it ({place})"
+            )
+        };
+        Some(format!("{file}:{line}: error: {message}\n"))
     }
 
     /// The byte of the preprocessed text at a place `FILE:LINE:COLUMN` of the checked text.
@@ -140,12 +128,7 @@ impl<'t> HostCheck<'t> {
         let (rest, column) = place.rsplit_once(':')?;
         let (_, line) = rest.rsplit_once(':')?;
         let (line, column): (usize, usize) = (line.parse().ok()?, column.parse().ok()?);
-        let start: usize = checked
-            .split_inclusive('\n')
-            .take(line.checked_sub(1)?)
-            .map(str::len)
-            .sum();
-        let wanted = start + column.checked_sub(1)?;
+        let wanted = line_start(checked, line) + column.checked_sub(1)?;
         // How far both texts have come with the edits before the place.
         let (mut from, mut to) = (0, 0);
         for Edit { start, end, text } in &self.edits {
