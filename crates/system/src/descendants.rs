@@ -66,9 +66,8 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until a child ends, and reaps every other child that ends meanwhile. Of a process that
-/// adopts orphans, nobody else would: who waits for the end of one by its id would wait as long as
-/// this process lives.
+/// Waits until a child ends, and reaps every other child that ends meanwhile. A process that adopts
+/// orphans must reap them: code that waits for the end of an orphan by its id waits until then.
 pub fn reap_until(child: Pid) -> io::Result<ExitStatus> {
     loop {
         match wait(WaitOptions::empty()) {

@@ -13,9 +13,9 @@ use std::os::unix::fs::MetadataExt;
 /// Who else may hold the lock at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Nobody.
+    /// No other process.
     Exclusive,
-    /// Everybody who takes it with this value too.
+    /// Every process that takes it with this value too.
     Shared,
 }
 

@@ -3,8 +3,8 @@
 //!
 //! A clone or an archive can hold links, pipes and very large files under any name. [`Root`] opens
 //! each folder of a path on its own, without following a link, and the file in the folder that is
-//! open by then. So no path that it opens lies outside, also where somebody replaces a folder by a
-//! link in the same moment.
+//! open by then. So it opens no path outside, even if somebody replaces a folder by a link in the
+//! same moment.
 
 mod lock;
 mod open_folder;
@@ -292,7 +292,7 @@ impl Root {
         let mut folder = openat(CWD, &self.path, flags, Mode::empty())?;
         // Linux goes down the whole path at once, by the same rule. Where it cannot (a kernel
         // before 5.6, a process that is confined), or refuses, the folders are opened one after the
-        // other, which tells which of them is to blame.
+        // other, and the error names the folder that cannot be opened.
         if let [_, _, ..] = names {
             let below: PathBuf = names.iter().collect();
             let rule = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;

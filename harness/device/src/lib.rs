@@ -62,6 +62,7 @@ pub mod telemetry;
 pub use api::*;
 pub use build_cache::own_build;
 pub use cpu::LAB_H;
+pub use cuda::findings;
 pub use image::{allocators, image_kernels, image_target};
 
 use lab_protocol::Target;
@@ -113,9 +114,4 @@ pub fn open(target: Target) -> Result<Box<dyn Driver>, DeviceError> {
         Target::Cuda(ordinal) => cuda::open(ordinal),
         Target::Cpu | Target::Auto => cpu::open(),
     }
-}
-
-/// What this machine has for CUDA, and what is missing, for `lab doctor`.
-pub fn findings(folder: FolderTrust) -> Vec<Finding> {
-    cuda::findings(folder)
 }

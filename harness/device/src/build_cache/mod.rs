@@ -66,8 +66,8 @@ pub const FOLDER_VARIABLE: &str = "LAB_BUILD_FOLDER";
 /// folder's file system: files that all builds share are made there.
 pub const SHARED_FOLDER_VARIABLE: &str = "LAB_SHARED_BUILD_FOLDER";
 
-/// The folder in which files for [`HEADERS`] are made. Whoever named it removes what an interrupted
-/// process leaves there.
+/// The folder in which files for [`HEADERS`] are made. The process that named it removes what an
+/// interrupted process leaves there.
 pub fn shared_work_folder(cache_dir: &Path) -> PathBuf {
     named(SHARED_FOLDER_VARIABLE).unwrap_or_else(|| cache_dir.join(HEADERS))
 }

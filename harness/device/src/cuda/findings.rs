@@ -25,7 +25,8 @@ pub fn install_nvrtc(folder: FolderTrust) -> String {
     }
 }
 
-/// Checks the driver, its devices, NVML, NVRTC and the headers.
+/// What this machine has for CUDA, and what is missing, for `lab doctor`: the driver, its devices,
+/// NVML, NVRTC and the headers.
 pub fn findings(folder: FolderTrust) -> Vec<Finding> {
     let driver_version = devices::version();
     let mut findings = vec![match &driver_version {

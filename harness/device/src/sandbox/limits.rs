@@ -2,7 +2,8 @@
 //! sandbox do not depend on it.
 
 use super::Policy;
-use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
+use lab_system::lifetime::limit;
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 /// Open files. A worker needs its pipes and one image at a time.
 const OPEN_FILES: u64 = 256;
@@ -19,16 +20,16 @@ pub fn apply(policy: Policy, writes: bool) {
         Policy::CpuKernel => {
             // Linux ends this process, rather than another one, where memory runs out.
             let _ = std::fs::write("/proc/self/oom_score_adj", "800");
-            lower(Resource::Fsize, if writes { FINDINGS } else { 0 });
-            lower(Resource::Nofile, OPEN_FILES);
-            lower(Resource::Data, memory());
+            limit(Resource::Fsize, if writes { FINDINGS } else { 0 });
+            limit(Resource::Nofile, OPEN_FILES);
+            limit(Resource::Data, memory());
             tasks();
         }
         // The judge's compiler process has limits for memory and files.
         Policy::Compiler => tasks(),
         Policy::CpuTool | Policy::GpuKernel | Policy::GpuTool | Policy::GpuProfiler => {}
     }
-    lower(Resource::Core, 0);
+    limit(Resource::Core, 0);
 }
 
 /// Limits the memory of a worker that the caller has just started to that of the machine, and lets
@@ -58,7 +59,7 @@ fn tasks() {
         .nth(3)
         .and_then(|word| word.split('/').nth(1)?.parse::<u64>().ok());
     if let Some(all) = all {
-        lower(Resource::Nproc, all + MORE_TASKS);
+        limit(Resource::Nproc, all + MORE_TASKS);
     }
 }
 
@@ -66,17 +67,4 @@ fn tasks() {
 pub(crate) fn memory() -> u64 {
     let info = rustix::system::sysinfo();
     (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
-}
-
-/// Sets both limits to at most this.
-fn lower(resource: Resource, most: u64) {
-    let now = getrlimit(resource);
-    let least = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
-    let _ = setrlimit(
-        resource,
-        Rlimit {
-            current: least(now.current),
-            maximum: least(now.maximum),
-        },
-    );
 }

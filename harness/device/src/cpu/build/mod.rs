@@ -48,10 +48,6 @@ impl Builder for HostCompiler {
         Box::new(move |request| own.headers(&request.cache_dir, request.sanitizer).map(drop))
     }
 
-    fn warm(&mut self, request: &BuildRequest) -> bool {
-        self.headers(&request.cache_dir, request.sanitizer).is_ok()
-    }
-
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
         let started = Instant::now();
         let headers = self.headers(&request.cache_dir, request.sanitizer)?;
