@@ -19,8 +19,8 @@ pub enum TokenKind {
     Text,
     /// A string, a character or a block comment that does not end.
     Unclosed,
-    /// One character.
-    Punct(u8),
+    /// One character of punctuation.
+    Punct,
     /// A preprocessor line with its continuation lines.
     Directive,
 }
@@ -40,11 +40,6 @@ impl Token {
     /// Returns the token as `source` writes it.
     pub fn text<'s>(&self, source: &'s str) -> &'s str {
         &source[self.start..self.end]
-    }
-
-    /// Whether the token is this character of punctuation.
-    pub fn is(&self, punct: u8) -> bool {
-        self.kind == TokenKind::Punct(punct)
     }
 }
 
@@ -120,7 +115,7 @@ fn piece(text: &str) -> (Option<TokenKind>, usize) {
     let found = PATTERNS
         .iter()
         .find_map(|(kind, pattern)| Some((*kind, pattern.find(text)?.end())));
-    found.unwrap_or_else(|| (Some(TokenKind::Punct(text.as_bytes()[0])), 1))
+    found.unwrap_or((Some(TokenKind::Punct), 1))
 }
 
 /// The length of the directive that begins a text: to the end of its line, or of the lines that a
@@ -193,7 +188,7 @@ impl<T: AsRef<str>> Code<T> {
     pub fn new(text: T, with_directives: bool) -> Code<T> {
         let mut tokens = tokens(text.as_ref());
         tokens.retain(|token| with_directives || token.kind != TokenKind::Directive);
-        let partners = partners(&tokens);
+        let partners = partners(text.as_ref(), &tokens);
         Code {
             text,
             tokens,
@@ -201,17 +196,23 @@ impl<T: AsRef<str>> Code<T> {
         }
     }
 
-    /// The word at an index of the tokens; empty for any other token.
+    /// The token at an index as the text writes it; empty for an index behind the last token.
+    pub fn at(&self, at: usize) -> &str {
+        let token = self.tokens.get(at);
+        token.map_or("", |token| token.text(self.text.as_ref()))
+    }
+
+    /// The word at an index; empty for any other token.
     pub fn word(&self, at: usize) -> &str {
-        match self.tokens.get(at) {
-            Some(token) if token.kind == TokenKind::Word => token.text(self.text.as_ref()),
+        match self.kind(at) {
+            Some(TokenKind::Word) => self.at(at),
             _ => "",
         }
     }
 
-    /// Whether the token at an index is this character of punctuation.
-    pub fn punct(&self, at: usize, punct: u8) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.is(punct))
+    /// What the token at an index is; `None` behind the last token.
+    pub fn kind(&self, at: usize) -> Option<TokenKind> {
+        self.tokens.get(at).map(|token| token.kind)
     }
 
     /// The index of the bracket that belongs to the one at `at`; that of the last token where no
@@ -219,17 +220,33 @@ impl<T: AsRef<str>> Code<T> {
     pub fn partner(&self, at: usize) -> usize {
         self.partners.get(at).copied().unwrap_or(self.tokens.len())
     }
+
+    /// The index of the token that ends the statement at `start`: its semicolon, or the closing
+    /// bracket or the preprocessor line behind it. `end` where none of them comes before.
+    pub fn statement_end(&self, start: usize, end: usize) -> usize {
+        let mut at = start;
+        while at < end {
+            match self.at(at) {
+                ";" | ")" | "]" | "}" => return at,
+                "(" | "[" | "{" => at = self.partner(at),
+                _ if self.kind(at) == Some(TokenKind::Directive) => return at,
+                _ => {}
+            }
+            at += 1;
+        }
+        end
+    }
 }
 
-fn partners(tokens: &[Token]) -> Vec<usize> {
+fn partners(text: &str, tokens: &[Token]) -> Vec<usize> {
     let mut partners = vec![tokens.len().saturating_sub(1); tokens.len()];
-    let mut open: Vec<(usize, u8)> = Vec::new();
+    let mut open: Vec<(usize, &str)> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
-        match token.kind {
-            TokenKind::Punct(b'(') => open.push((at, b')')),
-            TokenKind::Punct(b'[') => open.push((at, b']')),
-            TokenKind::Punct(b'{') => open.push((at, b'}')),
-            TokenKind::Punct(close @ (b')' | b']' | b'}')) => {
+        match token.text(text) {
+            "(" => open.push((at, ")")),
+            "[" => open.push((at, "]")),
+            "{" => open.push((at, "}")),
+            close @ (")" | "]" | "}") => {
                 // A bracket that is missing ends with the one around it.
                 if let Some(depth) = open.iter().rposition(|(_, wanted)| *wanted == close) {
                     partners[open[depth].0] = at;

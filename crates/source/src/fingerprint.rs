@@ -85,7 +85,7 @@ fn cut_code(text: &str, is_define: bool, tell: &mut dyn FnMut(&str)) -> Option<(
         match token.kind {
             TokenKind::Unclosed => return None,
             TokenKind::Directive => cut_directive(spelled, tell)?,
-            TokenKind::Punct(_) => {
+            TokenKind::Punct => {
                 let rest = &text[token.start..];
                 let sign = SIGNS.iter().find(|sign| rest.starts_with(*sign));
                 if is_define && spelled == "#" && sign.is_none() {

@@ -18,35 +18,30 @@ pub struct Function<'s> {
 /// makes is not among them.
 pub fn functions(source: &str) -> Vec<Function<'_>> {
     let code = Code::new(source, true);
-    let begins = (0..code.tokens.len()).filter_map(|at| {
-        let is_kernel = code.word(at) == "__global__";
-        let is_c = code.word(at) == "extern"
-            && code
-                .tokens
-                .get(at + 1)
-                .is_some_and(|next| next.text(source) == "\"C\"");
-        (is_kernel || is_c).then_some((at, is_kernel))
-    });
-    begins
-        .filter_map(|(at, is_kernel)| {
-            let name = declared(&code, at + 1)?;
-            let name = code.tokens[name];
-            Some(Function {
-                name: name.text(source),
-                is_kernel,
-                line: line_at(source, name.start),
-            })
+    let found = (0..code.tokens.len()).filter_map(|at| {
+        let is_kernel = code.at(at) == "__global__";
+        let is_c = code.at(at) == "extern" && code.at(at + 1) == "\"C\"";
+        if !is_kernel && !is_c {
+            return None;
+        }
+        let name = code.tokens[declared(&code, at + 1)?];
+        Some(Function {
+            name: name.text(source),
+            is_kernel,
+            line: line_at(source, name.start),
         })
-        .collect()
+    });
+    found.collect()
 }
 
 /// The index of the last name before a bracket in the declaration at `at`, attributes aside.
 fn declared(code: &Code<&str>, mut at: usize) -> Option<usize> {
     let mut found = None;
-    while let Some(token) = code.tokens.get(at) {
-        match token.kind {
-            TokenKind::Punct(b'{' | b'}' | b';') | TokenKind::Directive => break,
-            TokenKind::Punct(b'(') => {
+    while at < code.tokens.len() {
+        match code.at(at) {
+            "{" | "}" | ";" => break,
+            _ if code.kind(at) == Some(TokenKind::Directive) => break,
+            "(" => {
                 let name = code.word(at - 1);
                 if !name.is_empty()
                     && !name.starts_with("__")
@@ -69,8 +64,8 @@ pub fn launch_statements(source: &str) -> Vec<(&str, usize)> {
     let code = Code::new(source, true);
     let starts = (0..code.tokens.len()).filter(|at| {
         matches!(code.word(*at), "LAB_LAUNCH" | "LAB_LAUNCHES")
-            && code.punct(at + 1, b'(')
-            && code.punct(at + 3, b')')
+            && code.at(at + 1) == "("
+            && code.at(at + 3) == ")"
     });
     starts
         .map(|at| {

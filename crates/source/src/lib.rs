@@ -18,3 +18,13 @@ pub mod python;
 pub fn line_at(source: &str, offset: usize) -> usize {
     1 + source[..offset].matches('\n').count()
 }
+
+/// The first byte of a line, from 1, of a source.
+///
+/// ```
+/// assert_eq!(lab_source::line_start("a\nb", 2), 2);
+/// ```
+pub fn line_start(source: &str, line: usize) -> usize {
+    let before = source.split_inclusive('\n').take(line.saturating_sub(1));
+    before.map(str::len).sum()
+}

@@ -91,8 +91,8 @@ impl ChildGroup {
         if self.status.is_some() {
             return;
         }
-        // What a process that has ended had started is below another one by now, and is not found
-        // below it.
+        // The children of a process that has ended have another parent by now, so they are not
+        // found below it.
         match self.has_ended(WaitIdOptions::NOHANG) {
             Ok(true) => drop(kill_process_group(self.leader, Signal::KILL)),
             _ => kill_with_descendants(self.leader),

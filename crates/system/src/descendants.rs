@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_
 use std::collections::HashMap;
 use std::fs;
 use std::io;
+use std::iter::successors;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,9 +66,8 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until a child ends, and reaps every other child that ends meanwhile. Of a process that
-/// adopts orphans, nobody else would: who waits for the end of one by its id would wait as long as
-/// this process lives.
+/// Waits until a child ends, and reaps every other child that ends meanwhile. A process that adopts
+/// orphans must reap them: code that waits for the end of an orphan by its id waits until then.
 pub fn reap_until(child: Pid) -> io::Result<ExitStatus> {
     loop {
         match wait(WaitOptions::empty()) {
@@ -114,32 +114,45 @@ pub fn kill_own() {
     }
 }
 
+/// Whether a process is `ancestor` or was started by it, over any number of generations.
+pub fn descends_from(process: u32, ancestor: u32) -> bool {
+    // `None` where the process has ended.
+    let parent = |id: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        let (_, parent, _) = parse(&stat)?;
+        u32::try_from(parent).ok()
+    };
+    // A bound, because a process may get another parent meanwhile. No chain of parents is this
+    // long.
+    let mut line = successors(Some(process), parent).take(64);
+    line.any(|id| id == ancestor)
+}
+
+/// The threads of a process in `/proc`. None if it has ended.
+fn tasks(process: Pid) -> impl Iterator<Item = fs::DirEntry> {
+    let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_pid()));
+    tasks.into_iter().flatten().flatten()
+}
+
 /// The number of threads of a process. 0 if it has ended.
 pub fn threads(process: Pid) -> usize {
-    fs::read_dir(format!("/proc/{}/task", process.as_raw_pid())).map_or(0, Iterator::count)
+    tasks(process).count()
 }
 
 /// The number of threads of a process that are running now, its first one left out. 0 if the
 /// process has ended.
 pub fn busy_threads(process: Pid) -> usize {
     let first = process.as_raw_pid().to_string();
-    let tasks = fs::read_dir(format!("/proc/{first}/task"));
     let is_busy = |task: &fs::DirEntry| {
         let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
         task.file_name() != *first && parse(&stat).is_some_and(|(state, ..)| state == 'R')
     };
-    tasks
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(is_busy)
-        .count()
+    tasks(process).filter(is_busy).count()
 }
 
 /// Whether a process has started others that live below it. Costs less than [`of`].
 pub fn has_children(process: Pid) -> bool {
-    let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_pid()));
-    tasks.into_iter().flatten().flatten().any(|task| {
+    tasks(process).any(|task| {
         let children = fs::read_to_string(task.path().join("children"));
         children.is_ok_and(|children| !children.trim().is_empty())
     })

@@ -5,18 +5,17 @@
 //! then protect nothing. So each function looks once it has the lock whether the name still belongs
 //! to the locked file, and begins again if it does not.
 
-use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 /// Who else may hold the lock at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Nobody.
+    /// No other process.
     Exclusive,
-    /// Everybody who takes it with this value too.
+    /// Every process that takes it with this value too.
     Shared,
 }
 
@@ -73,31 +72,12 @@ impl Drop for LockedFile {
     }
 }
 
-/// How often [`take_with`] tries a file that is removed each time.
+/// How often [`take`] tries a file that is removed each time.
 const ATTEMPTS: usize = 8;
 
-/// Opens the file at `path` as `how` says and waits for its exclusive lock.
-///
-/// ```
-/// use lab_system::file_lock::{is_held, take, wait};
-/// use std::fs::File;
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("lock");
-/// let how = File::options().create(true).append(true).clone();
-/// let held = wait(&path, &how)?;
-/// assert!(is_held(&path) && take(&path, &how)?.is_none());
-/// drop(held);
-/// assert!(take(&path, &how)?.is_some());
-/// # Ok::<(), std::io::Error>(())
-/// ```
-pub fn wait(path: &Path, how: &OpenOptions) -> io::Result<LockedFile> {
-    wait_with(|| how.open(path), || std::fs::metadata(path))
-}
-
-/// [`wait`] for the file that `open` opens; `named` is the metadata of the file that has the name
-/// by then.
-pub(crate) fn wait_with(
+/// Opens a file and waits for its exclusive lock. `named` is the metadata of the file that has the
+/// name by then.
+pub(crate) fn wait(
     open: impl Fn() -> io::Result<File>,
     named: impl Fn() -> io::Result<Metadata>,
 ) -> io::Result<LockedFile> {
@@ -111,23 +91,23 @@ pub(crate) fn wait_with(
     }
 }
 
-/// [`wait`] without waiting: `None` where another process holds the lock.
-pub fn take(path: &Path, how: &OpenOptions) -> io::Result<Option<LockedFile>> {
-    take_with(path, Sharing::Exclusive, |path| how.open(path))
-}
-
-/// Takes the lock of the file that `open` opens at `path`. `None` where another process holds it
-/// and does not share it.
-pub fn take_with(
-    path: &Path,
-    sharing: Sharing,
-    open: impl Fn(&Path) -> io::Result<File>,
-) -> io::Result<Option<LockedFile>> {
-    take_when(sharing, || open(path), || std::fs::metadata(path))
-}
-
-/// [`take_with`] for a file below a [`crate::root::Root`]; `named` is as in [`wait_with`].
-pub(crate) fn take_when(
+/// Opens a file and takes its lock without waiting. `None` where another process holds the lock and
+/// does not share it. `named` is the metadata of the file that has the name once it is locked.
+///
+/// ```
+/// use lab_system::file_lock::{Sharing, take};
+/// use std::fs::{File, metadata};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("lock");
+/// let take = || take(Sharing::Exclusive, || File::create(&path), || metadata(&path));
+/// let held = take()?;
+/// assert!(held.is_some() && take()?.is_none());
+/// drop(held);
+/// assert!(take()?.is_some());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn take(
     sharing: Sharing,
     open: impl Fn() -> io::Result<File>,
     named: impl Fn() -> io::Result<Metadata>,
@@ -165,11 +145,6 @@ pub fn is_held_by_others(file: &File) -> bool {
     }
 }
 
-/// Whether a process holds the lock of this file. False where the file cannot be opened.
-pub fn is_held(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| is_held_by_others(&file))
-}
-
 /// Whether this file still has the name.
 pub(crate) fn is_named(file: &File, named: io::Result<Metadata>) -> io::Result<bool> {
     let held = file.metadata()?;
@@ -182,19 +157,35 @@ mod tests {
     use super::*;
     use std::cell::Cell;
     use std::fs;
+    use std::path::Path;
     use std::process::{Command, Stdio};
+
+    fn open(path: &Path) -> io::Result<File> {
+        File::options().create(true).append(true).open(path)
+    }
+
+    fn wait_for(path: &Path) -> LockedFile {
+        wait(|| open(path), || path.metadata()).unwrap()
+    }
+
+    fn taken(path: &Path, sharing: Sharing) -> Option<LockedFile> {
+        take(sharing, || open(path), || path.metadata()).unwrap()
+    }
+
+    fn is_held(path: &Path) -> bool {
+        File::open(path).is_ok_and(|file| is_held_by_others(&file))
+    }
 
     #[test]
     fn one_process_holds_the_lock_until_it_drops_the_file() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
-        let how = || File::options().create(true).append(true).clone();
         assert!(!is_held(&path));
-        let held = wait(&path, &how()).unwrap();
+        let held = wait_for(&path);
         assert!(is_held(&path));
-        assert!(take(&path, &how()).unwrap().is_none());
+        assert!(taken(&path, Sharing::Exclusive).is_none());
         drop(held);
-        assert!(take(&path, &how()).unwrap().is_some());
+        assert!(taken(&path, Sharing::Exclusive).is_some());
         assert!(!is_held(&path));
     }
 
@@ -203,11 +194,10 @@ mod tests {
     fn a_dropped_lock_is_free_although_a_copy_of_the_file_is_open() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
-        let how = || File::options().create(true).append(true).clone();
-        let held = wait(&path, &how()).unwrap();
+        let held = wait_for(&path);
         let copy = held.try_clone().unwrap();
         drop(held);
-        let held = take(&path, &how()).unwrap().unwrap();
+        let held = taken(&path, Sharing::Exclusive).unwrap();
         drop(copy);
         assert!(is_held(&path));
         drop(held);
@@ -217,7 +207,7 @@ mod tests {
     fn the_child_that_gets_the_lock_holds_it_and_no_other_child_does() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
-        let mut held = wait(&path, &File::options().create(true).append(true).clone()).unwrap();
+        let mut held = wait_for(&path);
         let sleeping = |stdin: Stdio| {
             Command::new("sleep")
                 .arg("600")
@@ -233,7 +223,7 @@ mod tests {
         child.wait().unwrap();
         // It waits for children that other tests start: each has a copy until it runs its program.
         // The other child has none, and has not ended.
-        drop(wait(&path, File::options().read(true)).unwrap());
+        drop(wait_for(&path));
         other.kill().unwrap();
         other.wait().unwrap();
     }
@@ -242,7 +232,7 @@ mod tests {
     fn a_shared_lock_keeps_only_an_exclusive_one_out() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
-        let take = |sharing| take_with(&path, sharing, |path| File::create(path)).unwrap();
+        let take = |sharing| taken(&path, sharing);
         let shared = (
             take(Sharing::Shared).unwrap(),
             take(Sharing::Shared).unwrap(),
@@ -260,10 +250,10 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
         fs::write(&path, "old").unwrap();
-        let held = wait(&path, File::options().read(true)).unwrap();
+        let held = wait_for(&path);
         let waiting = {
             let path = path.clone();
-            std::thread::spawn(move || wait(&path, File::options().read(true)).unwrap())
+            std::thread::spawn(move || wait_for(&path))
         };
         fs::write(temp.path().join("new"), "newer").unwrap();
         fs::rename(temp.path().join("new"), &path).unwrap();
@@ -276,11 +266,12 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
         let opened = Cell::new(0);
-        let taken = take_with(&path, Sharing::Exclusive, |path| {
+        let open = || {
             opened.set(opened.get() + 1);
-            let file = File::create(path)?;
-            fs::remove_file(path).map(|()| file)
-        });
+            let file = File::create(&path)?;
+            fs::remove_file(&path).map(|()| file)
+        };
+        let taken = take(Sharing::Exclusive, open, || path.metadata());
         assert_eq!(
             (taken.unwrap_err().kind(), opened.get()),
             (io::ErrorKind::Other, ATTEMPTS)

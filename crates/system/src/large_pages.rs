@@ -10,7 +10,7 @@ const LARGE_PAGES: &str = "glibc.malloc.hugetlb=1";
 
 /// Lets a program have its memory in large pages. The first use of 64 MiB took 31 ms without them
 /// and 5 ms with them on a virtual machine (Linux 6.18, glibc 2.36), and a tensor passes through
-/// new memory several times. Whoever has set it keeps their setting.
+/// new memory several times. A user who has set the variable keeps that setting.
 pub fn allow(command: &mut Command) {
     let own = command
         .get_envs()

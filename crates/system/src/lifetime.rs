@@ -6,7 +6,7 @@
 
 use crate::child_group;
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getpid, getppid, kill_process_group,
+    Pid, Resource, Rlimit, Signal, getpid, getppid, getrlimit, kill_process_group,
     set_parent_process_death_signal, setrlimit,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -27,15 +27,21 @@ pub fn parent_is(parent: i32) -> bool {
     getppid().map(Pid::as_raw_pid) == Some(parent)
 }
 
+/// Limits this process, and those that it starts from now on, to at most this much of a resource. A
+/// limit that is lower already stays. If Linux refuses, the limit stays as it was.
+pub fn limit(resource: Resource, most: u64) {
+    let known = getrlimit(resource);
+    let lower = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
+    let lowered = Rlimit {
+        current: lower(known.current),
+        maximum: lower(known.maximum),
+    };
+    let _ = setrlimit(resource, lowered);
+}
+
 /// Switches core files off: kernels crash often. If that fails, a crash leaves a core file.
 pub fn no_core_files() {
-    let _ = setrlimit(
-        Resource::Core,
-        Rlimit {
-            current: Some(0),
-            maximum: Some(0),
-        },
-    );
+    limit(Resource::Core, 0);
 }
 
 /// Calls `act` on another thread for each of these signals. The signals lose their default effect.

@@ -3,8 +3,8 @@
 //!
 //! A clone or an archive can hold links, pipes and very large files under any name. [`Root`] opens
 //! each folder of a path on its own, without following a link, and the file in the folder that is
-//! open by then. So no path that it opens lies outside, also where somebody replaces a folder by a
-//! link in the same moment.
+//! open by then. So it opens no path outside, even if somebody replaces a folder by a link in the
+//! same moment.
 
 mod lock;
 mod open_folder;
@@ -24,7 +24,7 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, BufWriter, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 /// How a file is opened.
@@ -99,17 +99,10 @@ impl Root {
     /// Opens an empty file of this name, for writing. An older file loses the name; its bytes stay
     /// as they are.
     pub fn create(&self, file: &Path) -> io::Result<File> {
-        let (folder, name) = self.folder_of(file)?;
-        match unlinkat(&folder, &name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error.into()),
+        match self.remove_file(file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => self.create_new(file),
         }
-        self.open_in(
-            &folder,
-            &name,
-            file,
-            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
-        )
     }
 
     /// Creates a file. The error is `AlreadyExists` where the name is taken.
@@ -122,22 +115,18 @@ impl Root {
     /// Creates a file that has its content at once, and does not wait for the disk. The error is
     /// `AlreadyExists` where the name is taken.
     pub fn create_whole(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
-        let (folder, name) = self.folder_of(file)?;
-        let (mut new, path) = self.new_file(&folder, &name)?;
-        let rename = || match renameat_with(&folder, &path, &folder, &name, RenameFlags::NOREPLACE)
-        {
-            // Some file systems cannot rename so, but know a second name.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                linkat(&folder, &path, &folder, &name, AtFlags::empty())?;
-                unlinkat(&folder, &path, AtFlags::empty())
+        self.with_new_file(file, |new| {
+            new.file.write_all(bytes)?;
+            let (folder, temporary) = (&new.folder, &new.temporary);
+            match renameat_with(folder, temporary, folder, &new.name, RenameFlags::NOREPLACE) {
+                // Some file systems cannot rename so, but know a second name.
+                Err(Errno::INVAL | Errno::NOSYS) => {
+                    linkat(folder, temporary, folder, &new.name, AtFlags::empty())?;
+                    Ok(unlinkat(folder, temporary, AtFlags::empty())?)
+                }
+                renamed => Ok(renamed?),
             }
-            renamed => renamed,
-        };
-        let created = new.write_all(bytes).and_then(|()| Ok(rename()?));
-        if created.is_err() {
-            let _ = unlinkat(&folder, &path, AtFlags::empty());
-        }
-        created
+        })
     }
 
     /// Reads a plain file of at most `limit` bytes.
@@ -158,10 +147,7 @@ impl Root {
     /// Replaces a file in one step, as [`crate::atomic_file::replace`] does. A link of that name is
     /// replaced itself.
     pub fn replace(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.replace_by(file, |new| {
-            new.write_all(bytes)?;
-            Ok(fdatasync(new)?)
-        })
+        self.replace_by(file, |new| write_to_disk(new, bytes))
     }
 
     /// [`Root::replace`] by a file of this mode, whatever the umask is.
@@ -173,8 +159,7 @@ impl Root {
     ) -> io::Result<()> {
         self.replace_by(file, |new| {
             new.set_permissions(mode)?;
-            new.write_all(bytes)?;
-            Ok(fdatasync(new)?)
+            write_to_disk(new, bytes)
         })
     }
 
@@ -202,23 +187,16 @@ impl Root {
         bytes: &[u8],
         mode: Permissions,
     ) -> io::Result<Option<PathBuf>> {
-        let (folder, name) = self.folder_of(file)?;
-        let (mut new, path) = self.new_file(&folder, &name)?;
-        let exchange = || -> io::Result<Option<PathBuf>> {
-            new.set_permissions(mode)?;
-            new.write_all(bytes)?;
-            fdatasync(&new)?;
-            if renameat_with(&folder, &path, &folder, &name, RenameFlags::EXCHANGE).is_ok() {
-                return Ok(Some(self.path.join(file).with_file_name(&path)));
+        self.with_new_file(file, |new| {
+            new.file.set_permissions(mode)?;
+            write_to_disk(&mut new.file, bytes)?;
+            let (folder, temporary) = (&new.folder, &new.temporary);
+            if renameat_with(folder, temporary, folder, &new.name, RenameFlags::EXCHANGE).is_ok() {
+                return Ok(Some(self.path.join(file).with_file_name(temporary)));
             }
-            renameat(&folder, &path, &folder, &name)?;
+            renameat(folder, temporary, folder, &new.name)?;
             Ok(None)
-        };
-        let exchanged = exchange();
-        if exchanged.is_err() {
-            let _ = unlinkat(&folder, &path, AtFlags::empty());
-        }
-        exchanged
+        })
     }
 
     pub(crate) fn replace_by(
@@ -226,30 +204,45 @@ impl Root {
         file: &Path,
         write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<()> {
-        let (folder, name) = self.folder_of(file)?;
-        let (mut new, path) = self.new_file(&folder, &name)?;
-        let replaced = write(&mut new).and_then(|()| Ok(renameat(&folder, &path, &folder, &name)?));
-        if replaced.is_err() {
-            let _ = unlinkat(&folder, &path, AtFlags::empty());
-        }
-        replaced
+        self.with_new_file(file, |new| {
+            write(&mut new.file)?;
+            Ok(renameat(
+                &new.folder,
+                &new.temporary,
+                &new.folder,
+                &new.name,
+            )?)
+        })
     }
 
-    /// A new file in an open folder, under a name that nobody uses, to replace the file `target`.
-    /// See [`temporary`].
-    fn new_file(&self, folder: &OwnedFd, target: &OsStr) -> io::Result<(File, String)> {
+    /// Makes a new file in the folder of the file `target`, under a name that nobody uses (see
+    /// [`temporary`]), and removes it if `act` fails.
+    fn with_new_file<T>(
+        &self,
+        target: &Path,
+        act: impl FnOnce(&mut NewFile) -> io::Result<T>,
+    ) -> io::Result<T> {
         const ATTEMPTS: usize = 16;
+        let (folder, name) = self.folder_of(target)?;
         for _ in 0..ATTEMPTS {
-            let name = temporary::name_for(Path::new(target));
+            let temporary = temporary::name_for(Path::new(&name));
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-            match self.open_in(folder, OsStr::new(&name), Path::new(&name), flags) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                opened => {
-                    let opened = opened?;
-                    if temporary::is_still_there(&opened)? {
-                        return Ok((opened, name));
-                    }
+            let file = match self.open_in(&folder, temporary.as_ref(), temporary.as_ref(), flags) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                opened => opened?,
+            };
+            if temporary::is_still_there(&file)? {
+                let mut new = NewFile {
+                    file,
+                    folder,
+                    temporary,
+                    name,
+                };
+                let done = act(&mut new);
+                if done.is_err() {
+                    let _ = unlinkat(&new.folder, &new.temporary, AtFlags::empty());
                 }
+                return done;
             }
         }
         Err(io::Error::other("every name for a temporary file is taken"))
@@ -277,24 +270,9 @@ impl Root {
         shown: &Path,
         flags: OFlags,
     ) -> io::Result<File> {
-        let path = || self.path.join(shown);
-        // Opening a device can have effects, so its kind comes first. Without a writer a pipe would
-        // wait.
-        match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(about) => refuse(FileType::from_raw_mode(about.st_mode), path)?,
-            Err(Errno::NOENT) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let safe = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let opened =
-            openat(folder, name, flags | safe, Mode::from_raw_mode(0o666)).map_err(|error| {
-                match error {
-                    Errno::LOOP => Refused::Link(path()).into(),
-                    error => io::Error::from(error),
-                }
-            })?;
-        refuse(FileType::from_raw_mode(fstat(&opened)?.st_mode), path)?;
-        Ok(File::from(opened))
+        open_plain(folder.as_fd(), name, flags | OFlags::NOFOLLOW, || {
+            self.path.join(shown)
+        })
     }
 
     /// Opens the folder of a path, and returns the last name of the path.
@@ -314,7 +292,7 @@ impl Root {
         let mut folder = openat(CWD, &self.path, flags, Mode::empty())?;
         // Linux goes down the whole path at once, by the same rule. Where it cannot (a kernel
         // before 5.6, a process that is confined), or refuses, the folders are opened one after the
-        // other, which tells which of them is to blame.
+        // other, and the error names the folder that cannot be opened.
         if let [_, _, ..] = names {
             let below: PathBuf = names.iter().collect();
             let rule = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
@@ -370,6 +348,48 @@ impl Root {
     }
 }
 
+/// A new file under a temporary name.
+struct NewFile {
+    file: File,
+    folder: OwnedFd,
+    temporary: String,
+    /// The name in the folder that the file is to get.
+    name: OsString,
+}
+
+/// Writes to a file, and waits until the bytes are on disk.
+fn write_to_disk(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)?;
+    Ok(fdatasync(file)?)
+}
+
+/// Opens a plain file in an open folder. `path` is its path, for errors.
+fn open_plain(
+    folder: BorrowedFd,
+    name: &OsStr,
+    flags: OFlags,
+    path: impl Fn() -> PathBuf,
+) -> io::Result<File> {
+    let look = match flags.contains(OFlags::NOFOLLOW) {
+        true => AtFlags::SYMLINK_NOFOLLOW,
+        false => AtFlags::empty(),
+    };
+    // Opening a device can have effects, so its kind comes first. Without a writer a pipe would
+    // wait.
+    match statat(folder, name, look) {
+        Ok(about) => refuse(FileType::from_raw_mode(about.st_mode), &path)?,
+        Err(Errno::NOENT) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let safe = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = match openat(folder, name, flags | safe, Mode::from_raw_mode(0o666)) {
+        Err(Errno::LOOP) => return Err(Refused::Link(path()).into()),
+        opened => opened?,
+    };
+    refuse(FileType::from_raw_mode(fstat(&opened)?.st_mode), path)?;
+    Ok(File::from(opened))
+}
+
 /// Refuses what is no plain file.
 fn refuse(kind: FileType, path: impl Fn() -> PathBuf) -> io::Result<()> {
     match kind {
@@ -382,15 +402,8 @@ fn refuse(kind: FileType, path: impl Fn() -> PathBuf) -> io::Result<()> {
 
 /// Reads a plain file anywhere on this machine, of at most `limit` bytes. Follows links.
 pub fn read_anywhere(file: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let path = || file.to_owned();
-    refuse(
-        FileType::from_raw_mode(statat(CWD, file, AtFlags::empty())?.st_mode),
-        path,
-    )?;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let opened = openat(CWD, file, flags, Mode::empty())?;
-    refuse(FileType::from_raw_mode(fstat(&opened)?.st_mode), path)?;
-    read_limited(&File::from(opened), file, limit)
+    let opened = open_plain(CWD, file.as_os_str(), OFlags::RDONLY, || file.to_owned())?;
+    read_limited(&opened, file, limit)
 }
 
 /// Reads an open file to its end. Also a file that grows meanwhile does not become more than

@@ -21,7 +21,6 @@ pub struct ConfinedBuilder {
 /// What the thread says once its builder is open.
 struct Opened {
     version: String,
-    identity: String,
     shared: SharedFiles,
     state: SandboxState,
 }
@@ -81,7 +80,6 @@ fn confine(builder: &dyn Builder, mut files: FileAccess) -> Opened {
     files.execute.extend(builder.own_files());
     Opened {
         version: builder.version(),
-        identity: builder.identity(),
         shared: builder.shared_files(),
         state: sandbox::enter(Policy::Compiler, &files),
     }
@@ -94,10 +92,6 @@ fn ended() -> DeviceError {
 impl Builder for ConfinedBuilder {
     fn version(&self) -> String {
         self.opened.version.clone()
-    }
-
-    fn identity(&self) -> String {
-        self.opened.identity.clone()
     }
 
     fn warm(&mut self, request: &BuildRequest) -> bool {

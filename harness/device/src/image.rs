@@ -1,6 +1,10 @@
 //! What an image says of itself. The images of both devices are 64-bit ELF files in little endian:
 //! a cubin, or a shared object of the cpu device.
 
+use object::LittleEndian;
+use object::elf::{EM_CUDA, FileHeader64, SHT_DYNSYM, SHT_SYMTAB};
+use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym, SymbolTable};
+
 /// Functions that allocate memory, on either device. Memory that a kernel allocates lives on after
 /// the launch, and on a GPU even after the module was unloaded.
 const ALLOCATORS: [&str; 12] = [
@@ -19,86 +23,36 @@ const ALLOCATORS: [&str; 12] = [
     "_Znam",
 ];
 
-/// `e_machine` of a cubin.
-const EM_CUDA: usize = 190;
 /// The version of the ABI from which on the capability is in the second byte of the flags.
 const SECOND_LAYOUT: u8 = 8;
 /// `sm_90a` in the flags, in the first and in the second layout.
-const ACCELERATED: [usize; 2] = [0x800, 0x8];
+const ACCELERATED: [u32; 2] = [0x800, 0x8];
 /// The section with attributes, and the attribute that is 1 for `sm_90a`.
 const COMPAT: &[u8] = b".nv.compat";
 const ARCH_SPECIFIC: u8 = 9;
 
-const MAGIC: &[u8] = b"\x7fELF\x02\x01";
+type Header = FileHeader64<LittleEndian>;
 
-/// The sections of an ELF file.
-struct Sections<'f> {
-    file: &'f [u8],
-    headers: Vec<&'f [u8]>,
+/// Every number in an image is in little endian.
+const ENDIAN: LittleEndian = LittleEndian;
+
+/// The header of an ELF file of this kind.
+fn header(file: &[u8]) -> Option<&Header> {
+    let header = Header::parse(file).ok()?;
+    header.endian().is_ok().then_some(header)
 }
 
-impl<'f> Sections<'f> {
-    /// `None` where the file is no ELF file of this kind, or ends before its last header.
-    fn of(file: &'f [u8]) -> Option<Sections<'f>> {
-        if !file.starts_with(MAGIC) {
-            return None;
-        }
-        let (table, size) = (integer(file, 40, 8)?, integer(file, 58, 2)?);
-        let header = |index: usize| {
-            let start = table.checked_add(size.checked_mul(index)?)?;
-            file.get(start..start.checked_add(64)?)
-        };
-        let headers = (0..integer(file, 60, 2)?).map(header);
-        Some(Sections {
-            file,
-            headers: headers.collect::<Option<_>>()?,
-        })
-    }
-
-    fn content(&self, header: &[u8]) -> Option<&'f [u8]> {
-        let start = integer(header, 24, 8)?;
-        self.file
-            .get(start..start.checked_add(integer(header, 32, 8)?)?)
-    }
-
-    /// Each section's name and header.
-    fn named(&self) -> Option<Vec<(&'f [u8], &'f [u8])>> {
-        let strings = self.content(self.headers.get(integer(self.file, 62, 2)?)?)?;
-        let named = |header: &&'f [u8]| Some((text_at(strings, integer(header, 0, 4)?)?, *header));
-        Some(self.headers.iter().filter_map(named).collect())
-    }
-}
-
-/// The unsigned integer of `size` bytes at an offset.
-fn integer(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
-    let bytes = bytes.get(at..at.checked_add(size)?)?;
-    Some(
-        bytes
-            .iter()
-            .rev()
-            .fold(0, |value, byte| value << 8 | usize::from(*byte)),
-    )
-}
-
-/// The text at an offset, up to its NUL.
-fn text_at(strings: &[u8], at: usize) -> Option<&[u8]> {
-    strings.get(at..)?.split(|byte| *byte == 0).next()
+/// The sections. `None` where the file is no ELF file of this kind, or ends before its last header.
+fn sections(file: &[u8]) -> Option<SectionTable<'_, Header>> {
+    header(file)?.sections(ENDIAN, file).ok()
 }
 
 /// Whether these bytes are an ELF file whose header tables are all inside the file. The driver gets
 /// a cubin's address without its length, and would read past the end of a file that was cut short.
 pub fn is_complete(file: &[u8]) -> bool {
-    // A table at offset 0 does not exist.
-    let is_inside = |offset, size, count| {
-        let length = integer(file, size, 2)?.checked_mul(integer(file, count, 2)?)?;
-        let start = integer(file, offset, 8)?;
-        Some(start == 0 || start.checked_add(length)? <= file.len())
-    };
-    // Program headers, then section headers.
-    file.starts_with(MAGIC)
-        && is_inside(32, 54, 56) == Some(true)
-        && is_inside(40, 58, 60) == Some(true)
-        && file.len() >= 64
+    header(file).is_some_and(|header| {
+        header.program_headers(ENDIAN, file).is_ok() && header.section_headers(ENDIAN, file).is_ok()
+    })
 }
 
 /// Returns which functions that allocate memory an image calls. A cubin lists the device runtime's
@@ -116,20 +70,15 @@ pub fn allocators(image: &[u8]) -> Vec<&'static str> {
 
 /// The names of the undefined symbols; `None` if the file is no complete ELF file of this kind.
 fn undefined_symbols(file: &[u8]) -> Option<Vec<&[u8]>> {
-    const SYMBOLS: [usize; 2] = [2, 11]; // SHT_SYMTAB, SHT_DYNSYM
-    let sections = Sections::of(file)?;
+    let sections = sections(file)?;
     let mut names = Vec::new();
-    for header in &sections.headers {
-        if !SYMBOLS.contains(&integer(header, 4, 4)?) {
+    for (index, section) in sections.enumerate() {
+        if ![SHT_SYMTAB, SHT_DYNSYM].contains(&section.sh_type(ENDIAN)) {
             continue;
         }
-        let strings = sections.content(sections.headers.get(integer(header, 40, 4)?)?)?;
-        // A symbol: name (4 bytes), info, other, section (2 bytes), value, size.
-        for symbol in sections.content(header)?.chunks_exact(24) {
-            let name = text_at(strings, integer(symbol, 0, 4)?)?;
-            if integer(symbol, 6, 2)? == 0 && !name.is_empty() {
-                names.push(name);
-            }
+        let symbols = SymbolTable::parse(ENDIAN, file, &sections, index, section).ok()?;
+        for symbol in symbols.iter().filter(|symbol| symbol.is_undefined(ENDIAN)) {
+            names.push(symbol.name(ENDIAN, symbols.strings()).ok()?);
         }
     }
     Some(names)
@@ -141,10 +90,9 @@ fn undefined_symbols(file: &[u8]) -> Option<Vec<&[u8]>> {
 /// apart. Whether it may use the instructions of this architecture alone (`sm_90a`) is a bit of the
 /// flags up to NVRTC 12.9, and attribute 9 of the section `.nv.compat` from 13.0 on.
 pub fn image_target(image: &[u8]) -> Option<String> {
-    if !image.starts_with(MAGIC) || integer(image, 18, 2)? != EM_CUDA {
-        return None;
-    }
-    let (flags, second) = (integer(image, 48, 4)?, *image.get(8)? >= SECOND_LAYOUT);
+    let header = header(image).filter(|header| header.e_machine(ENDIAN) == EM_CUDA)?;
+    let flags = header.e_flags(ENDIAN);
+    let second = header.e_ident().abi_version >= SECOND_LAYOUT;
     let capability = if second { flags >> 8 } else { flags } & 0xff;
     let is_accelerated = flags & ACCELERATED[usize::from(second)] != 0
         || compat(image).is_some_and(|compat| attribute(compat, ARCH_SPECIFIC) == Some(1));
@@ -153,22 +101,20 @@ pub fn image_target(image: &[u8]) -> Option<String> {
 
 /// The section with attributes.
 fn compat(image: &[u8]) -> Option<&[u8]> {
-    let sections = Sections::of(image)?;
-    let mut named = sections.named()?.into_iter();
-    let (_, header) = named.find(|(name, _)| *name == COMPAT)?;
-    sections.content(header)
+    let (_, section) = sections(image)?.section_by_name(ENDIAN, COMPAT)?;
+    section.data(ENDIAN, image).ok()
 }
 
 /// The names of the kernels and of the other functions in a cubin, without the lab's own; empty for
 /// any other file.
 pub fn image_kernels(image: &[u8]) -> Vec<String> {
-    if image_target(image).is_none() {
-        return Vec::new();
-    }
-    let named = Sections::of(image).and_then(|sections| sections.named());
-    let names = named.into_iter().flatten();
+    let named = image_target(image).and_then(|_| sections(image));
+    let names = named.iter().flat_map(|sections| {
+        let name = |section| sections.section_name(ENDIAN, section).ok();
+        sections.iter().filter_map(name)
+    });
     names
-        .filter_map(|(name, _)| std::str::from_utf8(name).ok()?.strip_prefix(".text."))
+        .filter_map(|name| std::str::from_utf8(name).ok()?.strip_prefix(".text."))
         .filter(|name| !name.starts_with("lab_"))
         .map(str::to_owned)
         .collect()
@@ -178,10 +124,10 @@ pub fn image_kernels(image: &[u8]) -> Vec<String> {
 /// length that so many bytes follow (form 4).
 fn attribute(mut entries: &[u8], number: u8) -> Option<usize> {
     loop {
-        let [form, own, ..] = *entries else {
+        let [form, own, low, high, ..] = *entries else {
             return None;
         };
-        let value = integer(entries, 2, 2)?;
+        let value = usize::from(u16::from_le_bytes([low, high]));
         if own == number {
             return Some(value);
         }
@@ -214,10 +160,11 @@ mod tests {
             header
         };
         let mut file = vec![0u8; 64];
-        file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         file[40] = 64;
         file[58] = 64;
         file[60] = 3;
+        file[62] = 1;
         let content = 4 * 64;
         file.extend(header(0, 0, 0, 0));
         file.extend(header(3, content, strings.len(), 0));
@@ -249,7 +196,7 @@ mod tests {
     /// An ELF header with these flags.
     fn header(abi: u8, flags: u32, machine: u16) -> Vec<u8> {
         let mut elf = vec![0u8; 64];
-        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        elf[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         elf[8] = abi;
         elf[18..20].copy_from_slice(&machine.to_le_bytes());
         elf[48..52].copy_from_slice(&flags.to_le_bytes());
@@ -348,7 +295,7 @@ mod tests {
             None,
             "a shared object of the cpu device"
         );
-        assert_eq!(image_target(b"\x7fELF\x02\x01"), None);
+        assert_eq!(image_target(b"\x7fELF\x02\x01\x01"), None);
         assert_eq!(image_target(&[]), None);
         let mut far = with_compat(0x600_5a04, &[2, 9, 1, 0]);
         far[40..48].fill(0xff);
@@ -362,7 +309,7 @@ mod tests {
     #[test]
     fn a_file_that_is_cut_short_is_not_complete() {
         let mut elf = vec![0u8; 64 + 3 * 64];
-        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        elf[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         elf[40] = 64;
         elf[58] = 64;
         elf[60] = 3;

@@ -50,6 +50,7 @@
 
 mod allocations;
 mod api;
+mod arguments;
 pub mod build_cache;
 pub mod confined;
 pub mod cpu;
@@ -58,15 +59,10 @@ mod image;
 pub mod sandbox;
 pub mod telemetry;
 
-pub use api::{
-    Arg, BYTE_POISONS, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo,
-    Driver, Entry, ExecutionOrder, FLOAT8_POISONS, Finding, FolderTrust, Image, MAP_BYTES,
-    MAX_RANK, MapElement, MemoryRange, Noise, OTHER_PARAMETERS, Occupancy, POISON, POISONS,
-    Sanitizer, Shape, SharedFiles, Step, Submission, TensorMap, digest, is_poison,
-};
-
+pub use api::*;
 pub use build_cache::own_build;
 pub use cpu::LAB_H;
+pub use cuda::findings;
 pub use image::{allocators, image_kernels, image_target};
 
 use lab_protocol::Target;
@@ -118,9 +114,4 @@ pub fn open(target: Target) -> Result<Box<dyn Driver>, DeviceError> {
         Target::Cuda(ordinal) => cuda::open(ordinal),
         Target::Cpu | Target::Auto => cpu::open(),
     }
-}
-
-/// What this machine has for CUDA, and what is missing, for `lab doctor`.
-pub fn findings(folder: FolderTrust) -> Vec<Finding> {
-    cuda::findings(folder)
 }

@@ -9,7 +9,7 @@ use crate::process::framing::{self, FrameError};
 use crate::process::private_folder::PrivateFolder;
 use crate::process::rpc::{self, Connection};
 use crate::process::{child_exit, limits};
-use lab_device::build_cache::{self, CachedBuilder};
+use lab_device::build_cache;
 use lab_device::confined::ConfinedBuilder;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{BuildRequest, Builder, Built, DeviceError, FolderTrust};
@@ -306,18 +306,15 @@ fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
         return Ok(());
     }
     limits::limit_compiler(lab_device::resolve(target));
-    let (mut builder, sandbox) = match ConfinedBuilder::open(target, folder, files) {
-        Ok(builder) => {
-            let sandbox = builder.state().clone();
-            (CachedBuilder::new(Box::new(builder)), sandbox)
-        }
+    let mut builder = match ConfinedBuilder::open(target, folder, files) {
+        Ok(builder) => builder,
         Err(error) => {
             return framing::send(&mut stream, &(number, CompilerAnswer::Err(error)), &[]);
         }
     };
     let opened = CompilerAnswer::Ok(CompilerReply::Opened {
         version: builder.version(),
-        sandbox,
+        sandbox: builder.state().clone(),
     });
     framing::send(&mut stream, &(number, opened), &[])?;
     while let Some((number, request, _)) = rpc::next(&mut stream)? {
@@ -327,7 +324,9 @@ fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
                 builder.warm(&request);
                 Ok(CompilerReply::WarmedUp)
             }
-            CompilerRequest::Build(request) => builder.build(&request).map(CompilerReply::Built),
+            CompilerRequest::Build(request) => {
+                build_cache::build(&mut builder, &request).map(CompilerReply::Built)
+            }
         };
         framing::send(&mut stream, &(number, answer), &[])?;
     }

@@ -160,7 +160,8 @@ fn try_at(place: &Path, wanted: DeviceUse) -> io::Result<Option<LockGuard>> {
         DeviceUse::Measuring => Sharing::Exclusive,
         DeviceUse::Launching => Sharing::Shared,
     };
-    Ok(file_lock::take_with(place, sharing, open)?.map(LockGuard))
+    let taken = file_lock::take(sharing, || open(place), || std::fs::metadata(place));
+    Ok(taken?.map(LockGuard))
 }
 
 /// Opens the file, or creates it. Tries without O_CREAT first: in a folder that everybody may write

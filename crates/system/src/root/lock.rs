@@ -7,18 +7,15 @@ use std::io;
 use std::path::Path;
 
 impl Root {
-    /// [`file_lock::wait`] for a file below the root.
+    /// Opens a file below the root and waits for its exclusive lock.
     pub fn wait_for_lock(&self, file: &Path, access: Access) -> io::Result<LockedFile> {
-        file_lock::wait_with(|| self.open(file, access), || self.metadata(file))
+        file_lock::wait(|| self.open(file, access), || self.metadata(file))
     }
 
-    /// [`file_lock::take`] for a file below the root.
+    /// [`Root::wait_for_lock`] without waiting: `None` where another process holds the lock.
     pub fn take_lock(&self, file: &Path, access: Access) -> io::Result<Option<LockedFile>> {
-        file_lock::take_when(
-            Sharing::Exclusive,
-            || self.open(file, access),
-            || self.metadata(file),
-        )
+        let open = || self.open(file, access);
+        file_lock::take(Sharing::Exclusive, open, || self.metadata(file))
     }
 
     /// [`Root::take_lock`] for a plain file or a folder that exists.
@@ -27,7 +24,7 @@ impl Root {
             Ok(folder) => Ok(File::from(folder)),
             Err(_) => self.open(path, Access::Read),
         };
-        file_lock::take_when(Sharing::Exclusive, open, || self.metadata(path))
+        file_lock::take(Sharing::Exclusive, open, || self.metadata(path))
     }
 
     /// Whether `file` is the name of this locked file still: somebody may have removed or replaced
@@ -36,7 +33,7 @@ impl Root {
         file_lock::is_named(lock, self.metadata(file)).unwrap_or(false)
     }
 
-    /// [`file_lock::is_held`] for a file below the root.
+    /// Whether a process holds the lock of this file. False where the file cannot be opened.
     pub fn is_locked(&self, file: &Path) -> bool {
         self.open(file, Access::Read)
             .is_ok_and(|file| file_lock::is_held_by_others(&file))

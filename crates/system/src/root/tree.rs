@@ -51,8 +51,8 @@ impl Root {
     }
 
     /// Removes a folder with all that is in it, or a link of that name. What a link leads to stays.
-    /// Nothing happens where there is nothing. The error is of a file of that name, and of the
-    /// system.
+    /// Does nothing if nothing has that name. Returns an error for a file of that name, and for an
+    /// error of the system.
     pub fn remove_dir_all(&self, folder: &Path) -> io::Result<()> {
         let removed = || {
             let (parent, name) = self.folder_of(folder)?;

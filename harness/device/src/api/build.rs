@@ -115,9 +115,6 @@ pub type SharedFiles = Box<dyn Fn(&BuildRequest) -> Result<(), DeviceError> + Se
 pub trait Builder {
     /// Compiler and version, such as `NVRTC 13.0` or `g++ 12.2.0`.
     fn version(&self) -> String;
-    /// A text that differs between any two compilers that may build different images from one
-    /// request.
-    fn identity(&self) -> String;
     /// The compiler's own folders: it starts programs from them, and reads headers and libraries in
     /// them.
     fn own_files(&self) -> Vec<PathBuf> {
@@ -133,7 +130,9 @@ pub trait Builder {
     fn key(&self, request: &BuildRequest) -> Option<String>;
     /// Prepares for builds like this one: precompiles its headers. Returns whether they are ready.
     /// A failure is not reported here: the build itself meets it again and reports it.
-    fn warm(&mut self, request: &BuildRequest) -> bool;
+    fn warm(&mut self, request: &BuildRequest) -> bool {
+        (self.shared_files())(request).is_ok()
+    }
     /// Builds. A source with errors is an `Ok` without an image: the log holds the errors. An `Err`
     /// means that the compiler itself could not run; its text ends with the remedy.
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError>;

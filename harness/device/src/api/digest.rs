@@ -11,7 +11,7 @@ pub struct MemoryRange {
 }
 
 /// Mixes a value with a key, so that each bit of the result depends on every bit of both.
-pub fn mix(value: u64, key: u64) -> u64 {
+pub(crate) fn mix(value: u64, key: u64) -> u64 {
     let x = (value ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
     x ^ x >> 29
@@ -42,7 +42,7 @@ pub fn digest(bytes: &[u8], address: u64, key: u64) -> u64 {
 }
 
 /// Words of noise, after which the noise repeats: 1 MiB.
-pub const NOISE_WORDS: usize = 1 << 18;
+pub(crate) const NOISE_WORDS: usize = 1 << 18;
 
 /// An endless sequence of random words that a key determines.
 pub struct Noise {

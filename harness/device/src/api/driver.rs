@@ -68,7 +68,7 @@ pub struct DeviceInfo {
 pub struct Entry {
     /// The module's number, from [`Driver::load`].
     pub module: u32,
-    /// The kernel's number among those that were looked up.
+    /// The kernel's number within the module.
     pub index: u32,
 }
 
@@ -101,10 +101,28 @@ impl Default for Shape {
 }
 
 impl Shape {
+    /// Blocks of the grid.
+    pub fn blocks(&self) -> u64 {
+        volume(self.grid)
+    }
+
+    /// Threads of a block.
+    pub fn threads(&self) -> u64 {
+        volume(self.block)
+    }
+
     /// Whether blocks form clusters.
     pub fn has_clusters(&self) -> bool {
         self.cluster != [1; 3]
     }
+}
+
+/// The number of elements of a grid, a cluster or a block with these extents.
+pub(crate) fn volume(extents: [u32; 3]) -> u64 {
+    extents
+        .map(u64::from)
+        .into_iter()
+        .fold(1, u64::saturating_mul)
 }
 
 /// How the launches of [`Driver::replay`] get to the device.
@@ -171,6 +189,13 @@ pub type Arg = Vec<u8>;
 /// Bytes that [`Driver::first_difference`] downloads and compares at a time.
 pub const COMPARE_CHUNK_BYTES: usize = 1 << 20;
 
+/// The index of the first byte in which two texts of one length differ.
+pub(crate) fn difference(actual: &[u8], expected: &[u8]) -> Option<usize> {
+    let mut pairs = actual.iter().zip(expected);
+    // To compare whole slices is faster than byte by byte.
+    (actual != expected).then(|| pairs.position(|(a, b)| a != b))?
+}
+
 /// Device memory and launches. Lives in the worker process. Addresses are device addresses.
 ///
 /// Every call may return [`DeviceError::Driver`]. After a [`DeviceError::Kernel`] from
@@ -232,12 +257,8 @@ pub trait Driver {
         {
             let actual = &mut actual[..expected.len()];
             self.download(address + offset as u64, actual)?;
-            if actual != expected {
-                return Ok(actual
-                    .iter()
-                    .zip(expected)
-                    .position(|(a, b)| a != b)
-                    .map(|i| offset + i));
+            if let Some(at) = difference(actual, expected) {
+                return Ok(Some(offset + at));
             }
         }
         Ok(None)

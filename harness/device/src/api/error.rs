@@ -21,7 +21,7 @@ pub enum DeviceError {
 
 /// Formats an error with its causes, as `dlopen failed: x.so: undefined symbol: y`. The text of an
 /// error of `libloading` alone does not say what the system reported.
-pub fn with_causes(error: &dyn std::error::Error) -> String {
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

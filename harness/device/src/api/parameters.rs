@@ -1,28 +1,33 @@
 //! The refusal of arguments that are not a kernel's parameters, in the same words on each device.
 
+use super::driver::Arg;
+use super::error::DeviceError;
+
 /// The text of this refusal behind the kernel's name.
 pub const OTHER_PARAMETERS: &str = "takes other parameters than the problem passes";
 
-/// Returns why arguments of these sizes, in bytes, cannot be passed to a kernel whose parameters
-/// have the sizes `takes`; `None` if they can.
-pub fn other_parameters(kernel: &str, takes: &[usize], passes: &[usize]) -> Option<String> {
-    let text = if takes.len() == passes.len() {
-        let sizes = takes.iter().zip(passes);
-        let (at, (takes, passes)) = sizes
-            .enumerate()
-            .find(|(_, (takes, passes))| takes != passes)?;
+/// Fails if these arguments cannot be passed to a kernel whose parameters have the sizes `takes`, in
+/// bytes.
+pub(crate) fn check_parameters(
+    kernel: &str,
+    takes: &[usize],
+    args: &[Arg],
+) -> Result<(), DeviceError> {
+    let mut sizes = takes.iter().zip(args).enumerate();
+    let text = if takes.len() != args.len() {
+        format!("it has {}, and the problem has {}", takes.len(), args.len())
+    } else if let Some((at, (takes, arg))) = sizes.find(|(_, (takes, arg))| **takes != arg.len()) {
         format!(
-            "its parameter {} has {takes} bytes, and that of the problem has {passes}",
-            at + 1
+            "its parameter {} has {takes} bytes, and that of the problem has {}",
+            at + 1,
+            arg.len()
         )
     } else {
-        format!(
-            "it has {}, and the problem has {}",
-            takes.len(),
-            passes.len()
-        )
+        return Ok(());
     };
-    Some(format!("kernel '{kernel}' {OTHER_PARAMETERS}: {text}"))
+    Err(DeviceError::Kernel(format!(
+        "kernel '{kernel}' {OTHER_PARAMETERS}: {text}"
+    )))
 }
 
 #[cfg(test)]
@@ -31,9 +36,14 @@ mod tests {
 
     #[test]
     fn arguments_must_have_the_sizes_of_the_parameters() {
-        assert_eq!(other_parameters("k", &[8, 8, 4], &[8, 8, 4]), None);
-        let differs =
-            |passes: &[usize]| other_parameters("k", &[8, 8, 4], passes).unwrap_or_default();
+        let check = |passes: &[usize]| {
+            let args: Vec<Arg> = passes.iter().map(|size| vec![0; *size]).collect();
+            check_parameters("k", &[8, 8, 4], &args)
+        };
+        assert_eq!(check(&[8, 8, 4]), Ok(()));
+        let differs = |passes: &[usize]| {
+            check(passes).map_or_else(|error| error.to_string(), |()| String::new())
+        };
         let begin = "kernel 'k' takes other parameters than the problem passes: ";
         assert_eq!(
             differs(&[8, 8]),

@@ -10,27 +10,27 @@ pub const MAX_RANK: usize = 5;
 /// Bytes of an encoded map, which a kernel takes as one parameter.
 pub const MAP_BYTES: usize = 128;
 
-/// What an element of a mapped tensor is.
+/// What an element of a mapped tensor is, with its value in `CUtensorMapDataType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MapElement {
     /// An unsigned integer of 1 byte, or anything that is only copied.
-    U8,
+    U8 = 0,
     /// An unsigned integer of 2 bytes, or anything that is only copied.
-    U16,
+    U16 = 1,
     /// An unsigned integer of 4 bytes, or anything that is only copied.
-    U32,
+    U32 = 2,
     /// A signed integer of 4 bytes.
-    I32,
+    I32 = 3,
     /// An unsigned integer of 8 bytes, or anything that is only copied.
-    U64,
+    U64 = 4,
     /// A signed integer of 8 bytes.
-    I64,
+    I64 = 5,
     /// An IEEE half.
-    F16,
+    F16 = 6,
     /// An IEEE single.
-    F32,
+    F32 = 7,
     /// A bfloat16.
-    Bf16,
+    Bf16 = 9,
 }
 
 impl MapElement {
@@ -57,21 +57,6 @@ impl MapElement {
 
     fn is_float(self) -> bool {
         matches!(self, MapElement::F16 | MapElement::F32 | MapElement::Bf16)
-    }
-
-    /// The value of `CUtensorMapDataType`.
-    pub fn code(self) -> u32 {
-        match self {
-            MapElement::U8 => 0,
-            MapElement::U16 => 1,
-            MapElement::U32 => 2,
-            MapElement::I32 => 3,
-            MapElement::U64 => 4,
-            MapElement::I64 => 5,
-            MapElement::F16 => 6,
-            MapElement::F32 => 7,
-            MapElement::Bf16 => 9,
-        }
     }
 }
 

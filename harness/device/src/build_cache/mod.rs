@@ -1,7 +1,7 @@
 //! The build cache: a source that was built before is not built again, so undoing an edit or
 //! judging the incumbent takes no build.
 //!
-//! [`CachedBuilder`] wraps a [`Builder`]. It finds an image by a hash of everything that the build
+//! [`build`] stands before a [`Builder`]. It finds an image by a hash of everything that the build
 //! depends on (`key.rs`): the source, the local headers, the options, the target, the compiler, and
 //! this program's own file. It builds a source whose dependencies cannot all be hashed each time.
 //! It does not keep a failed build: a failed build takes little time, and it may have failed because
@@ -13,6 +13,7 @@ pub(crate) use key::of as key_of;
 pub use key::own_build;
 
 use crate::api::{BuildRequest, Builder, Built, DeviceError, Image};
+use lab_system::atomic_file::replace_in_cache;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -25,18 +26,6 @@ pub const MAX_IMAGES: usize = 256;
 /// See [`MAX_IMAGES`].
 pub const MAX_BYTES: u64 = 256 << 20;
 
-/// A builder with a cache, in `images/` of the request's cache folder.
-pub struct CachedBuilder {
-    builder: Box<dyn Builder>,
-}
-
-impl CachedBuilder {
-    /// Wraps a builder.
-    pub fn new(builder: Box<dyn Builder>) -> Self {
-        CachedBuilder { builder }
-    }
-}
-
 /// One cached build, stored in `KEY.json` beside the image.
 #[derive(Serialize, Deserialize)]
 struct CacheRecord {
@@ -47,41 +36,22 @@ struct CacheRecord {
     built: Built,
 }
 
-impl Builder for CachedBuilder {
-    fn version(&self) -> String {
-        self.builder.version()
+/// Builds a request, or finds its image in `images/` of the request's cache folder. Where the cache
+/// cannot be written, the build still succeeds, and its log ends with the reason.
+pub fn build(builder: &mut dyn Builder, request: &BuildRequest) -> Result<Built, DeviceError> {
+    let started = Instant::now();
+    let folder = folder(&request.cache_dir);
+    let key = builder.key(request);
+    if let Some(mut cached) = key.as_deref().and_then(|key| find(&folder, key)) {
+        cached.seconds = started.elapsed().as_secs_f64();
+        return Ok(cached);
     }
-
-    fn identity(&self) -> String {
-        self.builder.identity()
-    }
-
-    fn key(&self, request: &BuildRequest) -> Option<String> {
-        self.builder.key(request)
-    }
-
-    fn warm(&mut self, request: &BuildRequest) -> bool {
-        self.builder.warm(request)
-    }
-
-    /// Where the cache cannot be written, the build still succeeds, and its log ends with the
-    /// reason.
-    fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
-        let started = Instant::now();
-        let folder = folder(&request.cache_dir);
-        let key = self.builder.key(request);
-        if let Some(mut cached) = key.as_deref().and_then(|key| find(&folder, key)) {
-            cached.seconds = started.elapsed().as_secs_f64();
-            return Ok(cached);
-        }
-        let built = self.builder.build(request)?;
-        // The build read its files after the key was computed. Where a file changed in between, the
-        // image does not belong to the key.
-        let unchanged = |key: &String| self.builder.key(request).as_ref() == Some(key);
-        match key.filter(unchanged) {
-            Some(key) => Ok(insert(&folder, &key, built)),
-            None => Ok(keep(&folder, built)),
-        }
+    let built = builder.build(request)?;
+    // The build read its files after the key was computed. Where a file changed in between, the
+    // image does not belong to the key.
+    match key.filter(|key| builder.key(request).as_ref() == Some(key)) {
+        Some(key) => Ok(insert(&folder, &key, built)),
+        None => Ok(keep(&folder, built)),
     }
 }
 
@@ -96,20 +66,24 @@ pub const FOLDER_VARIABLE: &str = "LAB_BUILD_FOLDER";
 /// folder's file system: files that all builds share are made there.
 pub const SHARED_FOLDER_VARIABLE: &str = "LAB_SHARED_BUILD_FOLDER";
 
-/// The folder in which files for [`HEADERS`] are made. Whoever named it removes what an interrupted
-/// process leaves there.
+/// The folder in which files for [`HEADERS`] are made. The process that named it removes what an
+/// interrupted process leaves there.
 pub fn shared_work_folder(cache_dir: &Path) -> PathBuf {
-    std::env::var_os(SHARED_FOLDER_VARIABLE).map_or_else(|| cache_dir.join(HEADERS), PathBuf::from)
+    named(SHARED_FOLDER_VARIABLE).unwrap_or_else(|| cache_dir.join(HEADERS))
 }
 
 /// The folder for what a build needs until it ends.
 pub fn work_folder(cache_dir: &Path) -> PathBuf {
-    std::env::var_os(FOLDER_VARIABLE).map_or_else(|| cache_dir.to_owned(), PathBuf::from)
+    named(FOLDER_VARIABLE).unwrap_or_else(|| cache_dir.to_owned())
 }
 
 /// The folder into which a builder writes an image, under a name that no other build uses.
 pub fn output_folder(cache_dir: &Path) -> PathBuf {
-    std::env::var_os(FOLDER_VARIABLE).map_or_else(|| folder(cache_dir), PathBuf::from)
+    named(FOLDER_VARIABLE).unwrap_or_else(|| folder(cache_dir))
+}
+
+fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from)
 }
 
 /// The folder of images, also of those that are being built.
@@ -172,48 +146,36 @@ fn keep(folder: &Path, mut built: Built) -> Built {
 /// Moves the image to the key's name and writes the record. Returns the build with the image's new
 /// path.
 fn insert(folder: &Path, key: &str, mut built: Built) -> Built {
-    let Some(Image { path: temporary }) = &built.image else {
+    let Some(Image { path: temporary }) = built.image.clone() else {
         return built;
     };
     let extension = temporary.extension().unwrap_or_default().to_string_lossy();
-    let name = format!("{key}.{extension}");
-    let path = folder.join(&name);
-    let move_image = || -> io::Result<String> {
+    let image = format!("{key}.{extension}");
+    let path = folder.join(&image);
+    let store = || -> io::Result<()> {
         fs::create_dir_all(folder)?;
-        let hash = blake3::hash(&fs::read(temporary)?).to_hex().to_string();
-        fs::rename(temporary, &path)?;
-        Ok(hash)
-    };
-    let written = match move_image() {
+        let hash = blake3::hash(&fs::read(&temporary)?).to_hex().to_string();
+        fs::rename(&temporary, &path)?;
         // From here on the image has its new path, whether or not the record can be written.
-        Ok(hash) => {
-            let record = CacheRecord {
-                image: name,
-                hash,
-                built: Built {
-                    image: None,
-                    ..built.clone()
-                },
-            };
-            built.image = Some(Image { path });
-            write_record(folder, key, &record).and_then(|()| evict(folder, MAX_BYTES))
-        }
-        Err(error) => Err(error),
+        built.image = Some(Image { path });
+        let record = CacheRecord {
+            image,
+            hash,
+            built: Built {
+                image: None,
+                ..built.clone()
+            },
+        };
+        replace_in_cache(&record_path(folder, key), &serde_json::to_vec(&record)?)?;
+        evict(folder, MAX_BYTES)
     };
-    if let Err(error) = written {
+    if let Err(error) = store() {
         let folder = folder.display();
         built.log += &format!(
             "note: the build cache in {folder} cannot be written: {error}. Make the folder writable or free disk space.\n"
         );
     }
     built
-}
-
-fn write_record(folder: &Path, key: &str, record: &CacheRecord) -> io::Result<()> {
-    lab_system::atomic_file::replace_in_cache(
-        &record_path(folder, key),
-        &serde_json::to_vec(record)?,
-    )
 }
 
 fn record_path(folder: &Path, key: &str) -> PathBuf {

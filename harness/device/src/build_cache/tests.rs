@@ -16,9 +16,6 @@ impl Builder for Counting {
     fn version(&self) -> String {
         self.identity.clone()
     }
-    fn identity(&self) -> String {
-        self.identity.clone()
-    }
     fn key(&self, request: &BuildRequest) -> Option<String> {
         key_of(request, &self.identity)
     }
@@ -92,13 +89,11 @@ impl TestFolder {
     /// Builds with a new builder, as a new process would. Returns whether the image came from the
     /// cache.
     fn reused_by(&self, identity: &str) -> bool {
-        let builder = Counting {
+        let mut builder = Counting {
             identity: identity.into(),
             builds: self.builds.clone(),
         };
-        let built = CachedBuilder::new(Box::new(builder))
-            .build(&self.request)
-            .unwrap();
+        let built = build(&mut builder, &self.request).unwrap();
         assert_eq!(built.log, "kernel.cu:1: warning: w\n");
         assert_eq!(built.registers, Some(7));
         let source = fs::read_to_string(&self.request.source).unwrap();
@@ -250,13 +245,11 @@ fn a_cache_that_cannot_be_written_keeps_the_image_and_says_why() {
     let key = key::of(&dir.request, "compiler 1.0").unwrap();
     // A folder in the record's place: the record cannot be written.
     fs::create_dir_all(record_path(&images, &key).join("full")).unwrap();
-    let builder = Counting {
+    let mut builder = Counting {
         identity: "compiler 1.0".into(),
         builds: dir.builds.clone(),
     };
-    let built = CachedBuilder::new(Box::new(builder))
-        .build(&dir.request)
-        .unwrap();
+    let built = build(&mut builder, &dir.request).unwrap();
     assert_eq!(
         fs::read_to_string(built.image.unwrap().path).unwrap(),
         "one\n"

@@ -3,39 +3,29 @@
 //! that a build without it does not need them.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_void};
+use libloading::os::unix::Library;
+use std::ffi::c_void;
 use std::sync::OnceLock;
-
-type StartSwitch = unsafe extern "C" fn(*mut *mut c_void, *const c_void, usize);
-type FinishSwitch = unsafe extern "C" fn(*mut c_void, *mut *const c_void, *mut usize);
-type Unpoison = unsafe extern "C" fn(*const c_void, usize);
 
 /// Functions of `sanitizer/common_interface_defs.h` and `sanitizer/asan_interface.h`.
 pub struct Asan {
-    start_switch: StartSwitch,
-    finish_switch: FinishSwitch,
-    unpoison: Unpoison,
+    start_switch: unsafe extern "C" fn(*mut *mut c_void, *const c_void, usize),
+    finish_switch: unsafe extern "C" fn(*mut c_void, *mut *const c_void, *mut usize),
+    unpoison: unsafe extern "C" fn(*const c_void, usize),
 }
 
 /// Returns AddressSanitizer's functions. `None` where it is not in the process.
 pub fn asan() -> Option<&'static Asan> {
     static ASAN: OnceLock<Option<Asan>> = OnceLock::new();
     ASAN.get_or_init(|| {
-        let find = |name: &CStr| {
-            // SAFETY: `dlsym` only looks the name up, which ends with a NUL.
-            let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-            (!address.is_null()).then_some(address)
-        };
-        let start = find(c"__sanitizer_start_switch_fiber")?;
-        let finish = find(c"__sanitizer_finish_switch_fiber")?;
-        let unpoison = find(c"__asan_unpoison_memory_region")?;
-        // SAFETY: the addresses are not null, and the sanitizer's headers declare the functions of
-        // these names with these types. The sanitizer is never unloaded.
+        let process = Library::this();
+        // SAFETY: the sanitizer's headers declare the functions of these names with these types. The
+        // sanitizer is never unloaded.
         unsafe {
             Some(Asan {
-                start_switch: std::mem::transmute::<*mut c_void, StartSwitch>(start),
-                finish_switch: std::mem::transmute::<*mut c_void, FinishSwitch>(finish),
-                unpoison: std::mem::transmute::<*mut c_void, Unpoison>(unpoison),
+                start_switch: *process.get("__sanitizer_start_switch_fiber").ok()?,
+                finish_switch: *process.get("__sanitizer_finish_switch_fiber").ok()?,
+                unpoison: *process.get("__asan_unpoison_memory_region").ok()?,
             })
         }
     })

@@ -1,7 +1,7 @@
 //! The headers of the cpu device. The binary holds them, and the builder writes them to the cache,
 //! in a folder named by their hash.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The header with the launch statement and the helpers, which is the same on every device.
 pub const LAB_H: &str = include_str!("../../../include/lab.h");
@@ -64,39 +64,32 @@ const PROVIDED: &[&str] = &[
     "cassert",
 ];
 
+/// Name and text of every file.
+fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let provided = PROVIDED.iter().map(|name| {
+        let text = "// The content is in lab_cpu.h, which every kernel.cu includes.\n";
+        (*name, text)
+    });
+    HEADERS.iter().copied().chain(provided)
+}
+
 /// Returns a hash of everything that [`write`](write()) writes.
 pub fn hash() -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
-    for (name, text) in HEADERS {
-        hasher
-            .update(name.as_bytes())
-            .update(&[0])
-            .update(text.as_bytes())
-            .update(&[0]);
-    }
-    for name in PROVIDED {
-        hasher.update(name.as_bytes()).update(&[0]);
+    for part in files().flat_map(|(name, text)| [name, text]) {
+        hasher.update(part.as_bytes()).update(&[0]);
     }
     hasher.finalize()
 }
 
 /// Writes the headers to a folder.
 pub fn write(folder: &Path) -> std::io::Result<()> {
-    let write = |name: &str, text: &str| {
-        let path: PathBuf = folder.join(name);
+    for (name, text) in files() {
+        let path = folder.join(name);
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)?;
         }
-        std::fs::write(path, text)
-    };
-    for (name, text) in HEADERS {
-        write(name, text)?;
-    }
-    for name in PROVIDED {
-        write(
-            name,
-            "// The content is in lab_cpu.h, which every kernel.cu includes.\n",
-        )?;
+        std::fs::write(path, text)?;
     }
     Ok(())
 }

@@ -84,7 +84,7 @@ impl Launch {
         slots: u32,
         workers: u32,
     ) -> Launch {
-        let blocks = shape.grid.iter().map(|n| u64::from(*n)).product::<u64>();
+        let blocks = shape.blocks();
         let stride = match order {
             ExecutionOrder::Shuffled(seed) => {
                 let mut stride = (mix(seed) % blocks.max(1)) | 1;

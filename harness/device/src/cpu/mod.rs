@@ -74,13 +74,14 @@ mod stacks;
 #[cfg(test)]
 mod tests;
 
+pub use driver::open;
 pub use headers::LAB_H;
 pub use races::{
     BarrierScope, LOG_VARIABLE as RACE_LOG_VARIABLE, MemorySpace, Race, RacingAccess,
     SHADOW_PER_BYTE,
 };
 
-use crate::api::{Builder, DeviceError, Driver};
+use crate::api::{Builder, DeviceError};
 
 /// Returns a builder that uses the host's C++ compiler: `$CXX`, or the first of `g++`, `clang++`,
 /// `c++` that runs. Fails where none runs.
@@ -88,10 +89,4 @@ pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
     Ok(Box::new(build::HostCompiler::find(std::env::var_os(
         "CXX",
     ))?))
-}
-
-/// Opens the cpu device, with one worker for each core. The environment variable `LAB_CPU_SMS` sets
-/// the number of multiprocessors that it reports, from 1 to 1024; any other value is an error.
-pub fn open() -> Result<Box<dyn Driver>, DeviceError> {
-    Ok(Box::new(driver::CpuDriver::open()?))
 }

@@ -1,4 +1,5 @@
-//! The order in which a launch runs warps and lanes, and the random numbers of a shuffled order.
+//! The order in which a launch runs warps and lanes, the random numbers of a shuffled order, and
+//! the masks and indices that go with it.
 
 use crate::api::ExecutionOrder;
 
@@ -11,6 +12,22 @@ pub fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
             bit
         })
     })
+}
+
+/// Returns a mask of the `count` lowest bits, 32 at most.
+pub fn lowest(count: u32) -> u32 {
+    ((1u64 << count.min(32)) - 1) as u32
+}
+
+/// Returns the three-dimensional index of a block or a thread in these extents.
+pub fn index_in([width, height, _]: [u32; 3], linear: u64) -> [u32; 3] {
+    let (width, height) = (u64::from(width), u64::from(height));
+    let index = [
+        linear % width,
+        linear / width % height,
+        linear / (width * height),
+    ];
+    index.map(|i| i as u32)
 }
 
 /// Returns the index of one of the bits that are set: the next one in this order. `random` is the

@@ -29,7 +29,7 @@ pub struct SharedMemory {
     /// in this block.
     slots: Vec<*mut u8>,
     /// Bytes that this block uses.
-    used: usize,
+    used_bytes: usize,
 }
 
 impl SharedMemory {
@@ -38,7 +38,7 @@ impl SharedMemory {
             dynamic: SharedPiece::new(dynamic_bytes as usize, 1024),
             pieces: (0..slots).map(|_| None).collect(),
             slots: vec![std::ptr::null_mut(); slots as usize],
-            used: 0,
+            used_bytes: 0,
         }
     }
 
@@ -46,7 +46,7 @@ impl SharedMemory {
     pub fn begin(&mut self) {
         self.slots.fill(std::ptr::null_mut());
         self.dynamic.poison();
-        self.used = self.dynamic.bytes;
+        self.used_bytes = self.dynamic.bytes;
     }
 
     /// The address of dynamic shared memory.
@@ -59,15 +59,17 @@ impl SharedMemory {
         (self.dynamic.at as usize, self.dynamic.bytes)
     }
 
+    /// The pieces that this block uses.
+    fn used(&self) -> impl Iterator<Item = &SharedPiece> {
+        let pieces = self.pieces.iter().zip(&self.slots);
+        let used = pieces.filter(|(_, slot)| !slot.is_null());
+        std::iter::once(&self.dynamic).chain(used.flat_map(|(piece, _)| piece))
+    }
+
     /// Whether an address lies in this block's shared memory.
     pub fn contains(&self, address: usize) -> bool {
-        let used = self
-            .pieces
-            .iter()
-            .zip(&self.slots)
-            .filter(|(_, slot)| !slot.is_null());
-        let mut all = std::iter::once(&self.dynamic).chain(used.flat_map(|(piece, _)| piece));
-        all.any(|piece| address.wrapping_sub(piece.at as usize) < piece.bytes)
+        self.used()
+            .any(|piece| address.wrapping_sub(piece.at as usize) < piece.bytes)
     }
 
     /// The array of the declarations' addresses. It stays where it is as long as `self` lives.
@@ -79,11 +81,11 @@ impl SharedMemory {
     /// block uses too much; the error gives the numbers. `slot` is below the number of the module's
     /// declarations, and a slot always has the same `bytes` and `align`.
     pub fn piece(&mut self, slot: u32, bytes: usize, align: usize) -> Result<*mut u8, String> {
-        self.used += bytes;
-        if self.used > LIMIT as usize {
+        self.used_bytes += bytes;
+        if self.used_bytes > LIMIT as usize {
             return Err(format!(
                 "the block uses {} bytes of shared memory, more than the {LIMIT} that a block may use",
-                self.used
+                self.used_bytes
             ));
         }
         let piece = self.pieces[slot as usize]
@@ -95,15 +97,7 @@ impl SharedMemory {
 
     /// Whether nobody has written to a red zone.
     pub fn is_intact(&self) -> bool {
-        let used = self
-            .pieces
-            .iter()
-            .zip(&self.slots)
-            .filter(|(_, slot)| !slot.is_null());
-        self.dynamic.is_intact()
-            && used
-                .flat_map(|(piece, _)| piece)
-                .all(SharedPiece::is_intact)
+        self.used().all(SharedPiece::is_intact)
     }
 }
 

@@ -121,14 +121,11 @@ impl Builder for NvrtcBuilder {
         format!("NVRTC {}.{}", self.nvrtc.version.0, self.nvrtc.version.1)
     }
 
-    fn identity(&self) -> String {
+    fn key(&self, request: &BuildRequest) -> Option<String> {
         // The library's stamp: an update of a toolkit may keep its version and its paths.
         let library = build_cache::stamp(&self.toolkit.library);
-        format!("{} {library} {:?}", self.version(), self.toolkit.includes)
-    }
-
-    fn key(&self, request: &BuildRequest) -> Option<String> {
-        build_cache::key_of(request, &self.identity())
+        let compiler = format!("{} {library} {:?}", self.version(), self.toolkit.includes);
+        build_cache::key_of(request, &compiler)
     }
 
     fn own_files(&self) -> Vec<PathBuf> {

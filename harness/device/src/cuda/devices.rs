@@ -1,7 +1,7 @@
-//! The driver: whether it is installed, its version, its devices, and a check of its error codes.
+//! The driver: whether it is installed, its version, its devices.
 #![allow(unsafe_code)]
 
-use super::{errors, ffi};
+use super::ffi::{self, Code};
 use crate::api::DeviceError;
 use cudarc::driver::sys;
 use std::ffi::{CStr, c_int};
@@ -26,15 +26,15 @@ fn initialise() -> Result<(), DeviceError> {
 }
 
 /// [`initialise`] as the code that the driver returns.
-pub fn initialise_code() -> u32 {
-    static CODE: OnceLock<u32> = OnceLock::new();
+pub fn initialise_code() -> Code {
+    static CODE: OnceLock<Code> = OnceLock::new();
     // SAFETY: `cuInit` may be called at any time. 0 is the only valid flag.
     *CODE.get_or_init(|| unsafe { ffi::cuInit(0) })
 }
 
 /// Turns the code of [`initialise_code`] into an error.
-pub fn check_initialised(code: u32) -> Result<(), DeviceError> {
-    check(code, "initialise the NVIDIA driver")
+pub fn check_initialised(code: Code) -> Result<(), DeviceError> {
+    code.check("initialise the NVIDIA driver")
 }
 
 /// Returns the CUDA version that the driver supports, such as (13, 0). Does not initialise the
@@ -43,8 +43,7 @@ pub fn version() -> Result<(u32, u32), DeviceError> {
     present()?;
     let mut version = 0;
     // SAFETY: `version` is a live integer to write to.
-    let code = unsafe { ffi::cuDriverGetVersion(&mut version) };
-    check(code, "ask the driver for its version")?;
+    unsafe { ffi::cuDriverGetVersion(&mut version) }.check("ask the driver for its version")?;
     Ok((version as u32 / 1000, version as u32 % 1000 / 10))
 }
 
@@ -53,8 +52,7 @@ pub fn devices() -> Result<Vec<String>, DeviceError> {
     initialise()?;
     let mut count = 0;
     // SAFETY: `count` is a live integer to write to.
-    let code = unsafe { ffi::cuDeviceGetCount(&mut count) };
-    check(code, "count the CUDA devices")?;
+    unsafe { ffi::cuDeviceGetCount(&mut count) }.check("count the CUDA devices")?;
     (0..count).map(|ordinal| name(device(ordinal)?)).collect()
 }
 
@@ -69,17 +67,16 @@ pub fn uuids() -> Result<Vec<String>, DeviceError> {
 pub fn device(ordinal: c_int) -> Result<sys::CUdevice, DeviceError> {
     let mut device = 0;
     // SAFETY: `device` is a live handle to write to.
-    let code = unsafe { ffi::cuDeviceGet(&mut device, ordinal) };
-    check(code, &format!("find the device cuda:{ordinal}"))?;
+    unsafe { ffi::cuDeviceGet(&mut device, ordinal) }
+        .check(&format!("find the device cuda:{ordinal}"))?;
     Ok(device)
 }
 
 fn name(device: sys::CUdevice) -> Result<String, DeviceError> {
     let mut bytes = [0u8; 256];
     // SAFETY: `bytes` is a live buffer of the given length to write to.
-    let code =
-        unsafe { ffi::cuDeviceGetName(bytes.as_mut_ptr().cast(), bytes.len() as c_int, device) };
-    check(code, "ask for the device's name")?;
+    unsafe { ffi::cuDeviceGetName(bytes.as_mut_ptr().cast(), bytes.len() as c_int, device) }
+        .check("ask for the device's name")?;
     let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
     Ok(name.to_string_lossy().into_owned())
 }
@@ -88,8 +85,8 @@ fn name(device: sys::CUdevice) -> Result<String, DeviceError> {
 pub fn uuid(device: sys::CUdevice) -> Result<String, DeviceError> {
     let mut uuid = sys::CUuuid { bytes: [0; 16] };
     // SAFETY: `uuid` is a live struct to write to.
-    let code = unsafe { ffi::cuDeviceGetUuid_v2(&mut uuid, device) };
-    check(code, "ask for the device's identifier")?;
+    unsafe { ffi::cuDeviceGetUuid_v2(&mut uuid, device) }
+        .check("ask for the device's identifier")?;
     Ok(format_uuid(&uuid.bytes.map(|b| b as u8)))
 }
 
@@ -110,30 +107,6 @@ pub fn driver_version((major, minor): (u32, u32)) -> String {
         format!(", driver {}", own.trim())
     };
     format!("CUDA {major}.{minor}{own}")
-}
-
-/// Turns an error code into an error that says what failed and what to do. `action` completes
-/// "could not …".
-pub fn check(code: u32, action: &str) -> Result<(), DeviceError> {
-    if code == ffi::CUDA_SUCCESS {
-        return Ok(());
-    }
-    let text = |get: unsafe fn(u32, *mut *const std::ffi::c_char) -> u32| {
-        let mut text = std::ptr::null();
-        // SAFETY: `text` is a live pointer to write to. The driver sets it to a static string with
-        // a NUL at its end, or it fails and leaves or sets it null.
-        unsafe {
-            let known = get(code, &mut text) == ffi::CUDA_SUCCESS && !text.is_null();
-            known.then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
-        }
-    };
-    let name = text(ffi::cuGetErrorName).unwrap_or_else(|| format!("error {code}"));
-    let description = text(ffi::cuGetErrorString).unwrap_or_default();
-    Err(errors::explain(
-        code,
-        action,
-        format!("{name}: {description}").trim_end_matches(": "),
-    ))
 }
 
 #[cfg(test)]

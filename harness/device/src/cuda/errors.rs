@@ -1,19 +1,10 @@
 //! The driver's error codes: what each means, and what to do.
+#![allow(unsafe_code)]
 
-use super::ffi::{
-    CUDA_ERROR_ASSERT, CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE, CUDA_ERROR_CONTAINED,
-    CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_ERROR_DEINITIALIZED,
-    CUDA_ERROR_DEVICE_UNAVAILABLE, CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_HARDWARE_STACK_ERROR,
-    CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_INVALID_ADDRESS_SPACE,
-    CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_INVALID_PC,
-    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
-    CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_NO_BINARY_FOR_GPU,
-    CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_NOT_PERMITTED,
-    CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_NVLINK_UNCORRECTABLE, CUDA_ERROR_OPERATING_SYSTEM,
-    CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_STUB_LIBRARY, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
-    CUDA_ERROR_SYSTEM_NOT_READY, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-};
+use super::ffi::{self, Code};
 use crate::api::DeviceError;
+use cudarc::driver::sys::CUresult::{self, *};
+use std::ffi::{CStr, c_char};
 
 /// What an error is about. Selects the variant of [`DeviceError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +17,7 @@ enum Cause {
 }
 
 /// Codes, their cause, their meaning and the remedy.
-type Row = (&'static [u32], Cause, &'static str, &'static str);
+type Row = (&'static [CUresult], Cause, &'static str, &'static str);
 
 /// The codes that have a meaning of their own.
 const MEANINGS: &[Row] = {
@@ -196,7 +187,8 @@ const MEANINGS: &[Row] = {
 
 /// Returns the cause, the meaning and the remedy of an error code.
 fn meaning(code: u32) -> (Cause, &'static str, &'static str) {
-    match MEANINGS.iter().find(|(codes, ..)| codes.contains(&code)) {
+    let is_meant = |codes: &[CUresult]| codes.iter().any(|known| *known as u32 == code);
+    match MEANINGS.iter().find(|(codes, ..)| is_meant(codes)) {
         Some((_, cause, meaning, remedy)) => (*cause, meaning, remedy),
         None => (
             Cause::Other,
@@ -206,9 +198,31 @@ fn meaning(code: u32) -> (Cause, &'static str, &'static str) {
     }
 }
 
-/// Turns an error code into an error. `action` completes "could not …", as in `run rmsnorm_f32`.
-/// `driver_text` is the driver's own name and description of the code.
-pub fn explain(code: u32, action: &str, driver_text: &str) -> DeviceError {
+impl Code {
+    /// Turns an error code into an error that says what failed and what to do. `action` completes
+    /// "could not …", as in `run rmsnorm_f32`.
+    pub fn check(self, action: &str) -> Result<(), DeviceError> {
+        if self == ffi::CUDA_SUCCESS {
+            return Ok(());
+        }
+        let text = |get: unsafe extern "C" fn(Code, *mut *const c_char) -> Code| {
+            let mut text = std::ptr::null();
+            // SAFETY: `text` is a live pointer to write to. The driver sets it to a static string
+            // with a NUL at its end, or it fails and leaves or sets it null.
+            unsafe {
+                let known = get(self, &mut text) == ffi::CUDA_SUCCESS && !text.is_null();
+                known.then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+            }
+        };
+        let name = text(*ffi::cuGetErrorName).unwrap_or_else(|| format!("error {}", self.0));
+        let description = text(*ffi::cuGetErrorString).unwrap_or_default();
+        let driver_text = format!("{name}: {description}");
+        Err(explain(self.0, action, driver_text.trim_end_matches(": ")))
+    }
+}
+
+/// The error of a code. `driver_text` is the driver's own name and description of the code.
+fn explain(code: u32, action: &str, driver_text: &str) -> DeviceError {
     let (cause, meaning, remedy) = meaning(code);
     let text = format!("could not {action}: {meaning}. {remedy} [{driver_text}]");
     match cause {
@@ -225,7 +239,7 @@ mod tests {
     #[test]
     fn an_error_says_what_failed_why_and_what_to_do() {
         let error = explain(
-            CUDA_ERROR_MISALIGNED_ADDRESS,
+            CUDA_ERROR_MISALIGNED_ADDRESS as u32,
             "run k",
             "CUDA_ERROR_MISALIGNED_ADDRESS (716)",
         );
@@ -245,11 +259,11 @@ mod tests {
     #[test]
     fn full_memory_and_a_broken_device_are_not_the_kernels_fault() {
         assert!(matches!(
-            explain(CUDA_ERROR_OUT_OF_MEMORY, "", ""),
+            explain(CUDA_ERROR_OUT_OF_MEMORY as u32, "", ""),
             DeviceError::Driver(_)
         ));
         assert!(matches!(
-            explain(CUDA_ERROR_ECC_UNCORRECTABLE, "", ""),
+            explain(CUDA_ERROR_ECC_UNCORRECTABLE as u32, "", ""),
             DeviceError::Unavailable(_)
         ));
         assert!(matches!(

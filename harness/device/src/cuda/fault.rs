@@ -1,7 +1,7 @@
 //! Tells a machine without an NVIDIA GPU from one whose driver does not work. On both, the device
 //! `auto` is the cpu device; only on the second the user should know.
 
-use super::ffi::{CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS};
+use super::ffi::{CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS, Code};
 use super::{devices, ffi};
 use std::path::Path;
 
@@ -26,7 +26,7 @@ struct Evidence {
     /// Whether libcuda was loaded. The loader's message where it was not.
     library: Result<(), String>,
     /// What `cuInit` returned.
-    initialised: u32,
+    initialised: Code,
     /// The kernel module has found a GPU.
     device_file: bool,
     /// CUDA_VISIBLE_DEVICES is set, so the user may have hidden the GPU.
@@ -64,7 +64,7 @@ fn is_not_found(message: &str, library: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::ffi::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
+    use cudarc::driver::sys::CUresult;
 
     const WORKS: Evidence = Evidence {
         library: Ok(()),
@@ -133,7 +133,7 @@ mod tests {
                 .is_some_and(|why| why.contains("finds no device") && why.contains("nvidia-smi"))
         );
         let mismatch = Evidence {
-            initialised: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
+            initialised: Code(CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH as u32),
             device_file: false,
             ..WORKS
         };

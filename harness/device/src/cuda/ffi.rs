@@ -6,7 +6,7 @@
 //! value that is none of its variants is undefined behaviour. So the functions are declared here,
 //! with a 32-bit integer as their result. Only types and constants come from cudarc; the program
 //! passes its enums to the driver and never receives one.
-#![allow(non_snake_case, unsafe_code, clippy::too_many_arguments)]
+#![allow(non_upper_case_globals, unsafe_code)]
 
 use crate::api::with_causes;
 use cudarc::driver::sys::{
@@ -16,7 +16,7 @@ use cudarc::driver::sys::{
 };
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// The driver's library. The error is the loader's message: the library is not installed, or it
 /// cannot be loaded.
@@ -42,129 +42,96 @@ pub fn loader_message(error: &libloading::Error) -> String {
         .to_owned()
 }
 
-/// Declares functions with these parameters that return an error code. A function that the driver
-/// does not have, because it is too old or missing, returns [`CUDA_ERROR_NOT_SUPPORTED`].
+/// Declares functions with parameters of these types that return an error code. A function that the
+/// driver does not have, because it is too old or missing, returns [`CUDA_ERROR_NOT_SUPPORTED`].
+///
+/// To call one is unsafe. NVIDIA documents what each function requires: pointers are valid for what
+/// it reads and writes, handles are live, and memory that a copy uses lives until the stream has been
+/// waited for.
 macro_rules! functions {
-    ($($name:ident($($arg:ident: $type:ty),*);)*) => {
-        $(/// # Safety
-        /// As NVIDIA documents this function of the driver: pointers are valid for what it reads
-        /// and writes, handles are live, and memory that a copy uses lives until the stream has
-        /// been waited for.
-        pub unsafe fn $name($($arg: $type),*) -> u32 {
-            type Function = unsafe extern "C" fn($($type),*) -> u32;
-            static FOUND: OnceLock<Option<Function>> = OnceLock::new();
-            let find = || {
-                // SAFETY: cuda.h declares the function of this name with these parameters. Its
-                // result is a C enum, which has the size of an int here. The pointer stays valid,
-                // because the library is never unloaded.
-                unsafe { library().as_ref().ok()?.get::<Function>(stringify!($name)).ok().map(|symbol| *symbol) }
-            };
-            match FOUND.get_or_init(find) {
-                // SAFETY: the caller promises what the function requires; see `# Safety` above.
-                Some(function) => unsafe { function($($arg),*) },
-                None => CUDA_ERROR_NOT_SUPPORTED,
+    ($($name:ident($($type:ty),*);)*) => {
+        $(pub static $name: LazyLock<unsafe extern "C" fn($($type),*) -> Code> = LazyLock::new(|| {
+            unsafe extern "C" fn missing($(_: $type),*) -> Code {
+                CUDA_ERROR_NOT_SUPPORTED
             }
-        })*
+            type Function = unsafe extern "C" fn($($type),*) -> Code;
+            // SAFETY: cuda.h declares the function of this name with these parameters. Its result is
+            // a C enum, which has the size of an int here. The pointer stays valid, because the
+            // library is never unloaded.
+            let find = |library: &Library| unsafe { library.get::<Function>(stringify!($name)).map(|found| *found) };
+            let found = library().as_ref().ok().and_then(|library| find(library).ok());
+            found.unwrap_or(missing)
+        });)*
     };
 }
 
 functions! {
     cuCtxResetPersistingL2Cache();
-    cuCtxSetCurrent(a: CUcontext);
-    cuCtxSetLimit(a: CUlimit, b: usize);
-    cuDeviceGet(a: *mut CUdevice, b: c_int);
-    cuDeviceGetAttribute(a: *mut c_int, b: CUdevice_attribute, c: CUdevice);
-    cuDeviceGetCount(a: *mut c_int);
-    cuDeviceGetName(a: *mut c_char, b: c_int, c: CUdevice);
-    cuDeviceGetUuid_v2(a: *mut CUuuid, b: CUdevice);
-    cuDevicePrimaryCtxRelease_v2(a: CUdevice);
-    cuDevicePrimaryCtxRetain(a: *mut CUcontext, b: CUdevice);
-    cuDriverGetVersion(a: *mut c_int);
-    cuEventCreate(a: *mut CUevent, b: c_uint);
-    cuEventDestroy_v2(a: CUevent);
-    cuEventElapsedTime(a: *mut f32, b: CUevent, c: CUevent);
-    cuEventRecord(a: CUevent, b: CUstream);
-    cuEventRecordWithFlags(a: CUevent, b: CUstream, c: c_uint);
-    cuEventSynchronize(a: CUevent);
-    cuFuncGetName(a: *mut *const c_char, b: CUfunction);
-    cuFuncGetAttribute(a: *mut c_int, b: CUfunction_attribute, c: CUfunction);
-    cuFuncGetParamInfo(a: CUfunction, b: usize, c: *mut usize, d: *mut usize);
-    cuFuncSetAttribute(a: CUfunction, b: CUfunction_attribute, c: c_int);
-    cuGetErrorName(a: u32, b: *mut *const c_char);
-    cuGetErrorString(a: u32, b: *mut *const c_char);
-    cuGraphDestroy(a: CUgraph);
-    cuGraphExecDestroy(a: CUgraphExec);
-    cuGraphInstantiateWithFlags(a: *mut CUgraphExec, b: CUgraph, c: c_ulonglong);
-    cuGraphLaunch(a: CUgraphExec, b: CUstream);
-    cuInit(a: c_uint);
-    cuLaunchCooperativeKernel(a: CUfunction, b: c_uint, c: c_uint, d: c_uint, e: c_uint, f: c_uint, g: c_uint, h: c_uint, i: CUstream, j: *mut *mut c_void);
-    cuLaunchKernelEx(a: *const CUlaunchConfig, b: CUfunction, c: *mut *mut c_void, d: *mut *mut c_void);
-    cuLaunchKernel(a: CUfunction, b: c_uint, c: c_uint, d: c_uint, e: c_uint, f: c_uint, g: c_uint, h: c_uint, i: CUstream, j: *mut *mut c_void, k: *mut *mut c_void);
-    cuMemAllocHost_v2(a: *mut *mut c_void, b: usize);
-    cuMemAlloc_v2(a: *mut CUdeviceptr, b: usize);
-    cuMemFree_v2(a: CUdeviceptr);
-    cuMemFreeHost(a: *mut c_void);
-    cuMemHostGetDevicePointer_v2(a: *mut CUdeviceptr, b: *mut c_void, c: c_uint);
-    cuMemGetInfo_v2(a: *mut usize, b: *mut usize);
-    cuMemcpyDtoHAsync_v2(a: *mut c_void, b: CUdeviceptr, c: usize, d: CUstream);
-    cuMemcpyHtoDAsync_v2(a: CUdeviceptr, b: *const c_void, c: usize, d: CUstream);
-    cuMemsetD32Async(a: CUdeviceptr, b: c_uint, c: usize, d: CUstream);
-    cuModuleEnumerateFunctions(a: *mut CUfunction, b: c_uint, c: CUmodule);
-    cuModuleGetFunctionCount(a: *mut c_uint, b: CUmodule);
-    cuModuleGetFunction(a: *mut CUfunction, b: CUmodule, c: *const c_char);
-    cuModuleLoadData(a: *mut CUmodule, b: *const c_void);
-    cuModuleUnload(a: CUmodule);
-    cuOccupancyMaxActiveClusters(a: *mut c_int, b: CUfunction, c: *const CUlaunchConfig);
-    cuTensorMapEncodeTiled(a: *mut CUtensorMap, b: c_uint, c: c_uint, d: *mut c_void, e: *const u64, f: *const u64, g: *const u32, h: *const u32, i: c_uint, j: c_uint, k: c_uint, l: c_uint);
-    cuOccupancyMaxActiveBlocksPerMultiprocessor(a: *mut c_int, b: CUfunction, c: c_int, d: usize);
-    cuStreamBeginCapture_v2(a: CUstream, b: CUstreamCaptureMode);
-    cuStreamCreate(a: *mut CUstream, b: c_uint);
-    cuStreamEndCapture(a: CUstream, b: *mut CUgraph);
-    cuStreamSynchronize(a: CUstream);
+    cuCtxSetCurrent(CUcontext);
+    cuCtxSetLimit(CUlimit, usize);
+    cuDeviceGet(*mut CUdevice, c_int);
+    cuDeviceGetAttribute(*mut c_int, CUdevice_attribute, CUdevice);
+    cuDeviceGetCount(*mut c_int);
+    cuDeviceGetName(*mut c_char, c_int, CUdevice);
+    cuDeviceGetUuid_v2(*mut CUuuid, CUdevice);
+    cuDevicePrimaryCtxRelease_v2(CUdevice);
+    cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
+    cuDriverGetVersion(*mut c_int);
+    cuEventCreate(*mut CUevent, c_uint);
+    cuEventDestroy_v2(CUevent);
+    cuEventElapsedTime(*mut f32, CUevent, CUevent);
+    cuEventRecord(CUevent, CUstream);
+    cuEventRecordWithFlags(CUevent, CUstream, c_uint);
+    cuEventSynchronize(CUevent);
+    cuFuncGetName(*mut *const c_char, CUfunction);
+    cuFuncGetAttribute(*mut c_int, CUfunction_attribute, CUfunction);
+    cuFuncGetParamInfo(CUfunction, usize, *mut usize, *mut usize);
+    cuFuncSetAttribute(CUfunction, CUfunction_attribute, c_int);
+    cuGetErrorName(Code, *mut *const c_char);
+    cuGetErrorString(Code, *mut *const c_char);
+    cuGraphDestroy(CUgraph);
+    cuGraphExecDestroy(CUgraphExec);
+    cuGraphInstantiateWithFlags(*mut CUgraphExec, CUgraph, c_ulonglong);
+    cuGraphLaunch(CUgraphExec, CUstream);
+    cuInit(c_uint);
+    cuLaunchCooperativeKernel(CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void);
+    cuLaunchKernelEx(*const CUlaunchConfig, CUfunction, *mut *mut c_void, *mut *mut c_void);
+    cuLaunchKernel(CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void);
+    cuMemAllocHost_v2(*mut *mut c_void, usize);
+    cuMemAlloc_v2(*mut CUdeviceptr, usize);
+    cuMemFree_v2(CUdeviceptr);
+    cuMemFreeHost(*mut c_void);
+    cuMemHostGetDevicePointer_v2(*mut CUdeviceptr, *mut c_void, c_uint);
+    cuMemGetInfo_v2(*mut usize, *mut usize);
+    cuMemcpyDtoHAsync_v2(*mut c_void, CUdeviceptr, usize, CUstream);
+    cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, usize, CUstream);
+    cuMemsetD32Async(CUdeviceptr, c_uint, usize, CUstream);
+    cuModuleEnumerateFunctions(*mut CUfunction, c_uint, CUmodule);
+    cuModuleGetFunctionCount(*mut c_uint, CUmodule);
+    cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char);
+    cuModuleLoadData(*mut CUmodule, *const c_void);
+    cuModuleUnload(CUmodule);
+    cuOccupancyMaxActiveClusters(*mut c_int, CUfunction, *const CUlaunchConfig);
+    cuTensorMapEncodeTiled(*mut CUtensorMap, c_uint, c_uint, *mut c_void, *const u64, *const u64, *const u32, *const u32, c_uint, c_uint, c_uint, c_uint);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize);
+    cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode);
+    cuStreamCreate(*mut CUstream, c_uint);
+    cuStreamEndCapture(CUstream, *mut CUgraph);
+    cuStreamSynchronize(CUstream);
 }
 
-/// Declares error codes as integers, with the values that cuda.h gives them.
-macro_rules! codes {
-    ($($name:ident),* $(,)?) => {
-        $(pub const $name: u32 = CUresult::$name as u32;)*
-    };
-}
+/// What a function of the driver returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Code(pub u32);
 
-codes! {
-    CUDA_ERROR_ASSERT,
-    CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE,
-    CUDA_ERROR_CONTAINED,
-    CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
-    CUDA_ERROR_DEINITIALIZED,
-    CUDA_ERROR_DEVICE_UNAVAILABLE,
-    CUDA_ERROR_ECC_UNCORRECTABLE,
-    CUDA_ERROR_HARDWARE_STACK_ERROR,
-    CUDA_ERROR_ILLEGAL_ADDRESS,
-    CUDA_ERROR_ILLEGAL_INSTRUCTION,
-    CUDA_ERROR_INVALID_ADDRESS_SPACE,
-    CUDA_ERROR_INVALID_DEVICE,
-    CUDA_ERROR_INVALID_IMAGE,
-    CUDA_ERROR_INVALID_PC,
-    CUDA_ERROR_INVALID_VALUE,
-    CUDA_ERROR_LAUNCH_FAILED,
-    CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
-    CUDA_ERROR_LAUNCH_TIMEOUT,
-    CUDA_ERROR_MISALIGNED_ADDRESS,
-    CUDA_ERROR_NOT_FOUND,
-    CUDA_ERROR_NOT_INITIALIZED,
-    CUDA_ERROR_NOT_PERMITTED,
-    CUDA_ERROR_NOT_SUPPORTED,
-    CUDA_ERROR_NO_BINARY_FOR_GPU,
-    CUDA_ERROR_NO_DEVICE,
-    CUDA_ERROR_NVLINK_UNCORRECTABLE,
-    CUDA_ERROR_OPERATING_SYSTEM,
-    CUDA_ERROR_OUT_OF_MEMORY,
-    CUDA_ERROR_STUB_LIBRARY,
-    CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
-    CUDA_ERROR_SYSTEM_NOT_READY,
-    CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-    CUDA_SUCCESS,
-}
+// Those that a function's result is compared with.
+pub const CUDA_SUCCESS: Code = Code(CUresult::CUDA_SUCCESS as u32);
+pub const CUDA_ERROR_INVALID_VALUE: Code = Code(CUresult::CUDA_ERROR_INVALID_VALUE as u32);
+pub const CUDA_ERROR_NO_DEVICE: Code = Code(CUresult::CUDA_ERROR_NO_DEVICE as u32);
+pub const CUDA_ERROR_NOT_FOUND: Code = Code(CUresult::CUDA_ERROR_NOT_FOUND as u32);
+pub const CUDA_ERROR_NOT_SUPPORTED: Code = Code(CUresult::CUDA_ERROR_NOT_SUPPORTED as u32);
+pub const CUDA_ERROR_OUT_OF_MEMORY: Code = Code(CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32);
 
 #[cfg(test)]
 mod tests {
@@ -176,15 +143,15 @@ mod tests {
             (
                 CUDA_SUCCESS,
                 CUDA_ERROR_OUT_OF_MEMORY,
-                CUDA_ERROR_ILLEGAL_ADDRESS
+                CUDA_ERROR_NOT_SUPPORTED
             ),
-            (0, 2, 700)
+            (Code(0), Code(2), Code(801))
         );
     }
 
     #[test]
     fn a_function_that_the_driver_lacks_returns_an_error_code() {
-        functions! { cuNoDriverHasThisFunction(a: c_int); }
+        functions! { cuNoDriverHasThisFunction(c_int); }
         // SAFETY: no library has a function of this name, so none is called.
         let code = unsafe { cuNoDriverHasThisFunction(0) };
         assert_eq!(code, CUDA_ERROR_NOT_SUPPORTED);

@@ -25,12 +25,15 @@ pub fn install_nvrtc(folder: FolderTrust) -> String {
     }
 }
 
-/// Checks the driver, its devices, NVML, NVRTC and the headers.
+/// What this machine has for CUDA, and what is missing, for `lab doctor`: the driver, its devices,
+/// NVML, NVRTC and the headers.
 pub fn findings(folder: FolderTrust) -> Vec<Finding> {
     let driver_version = devices::version();
     let mut findings = vec![match &driver_version {
-        Ok((major, minor)) => good("NVIDIA driver", format!("supports CUDA {major}.{minor}")),
-        Err(error) => bad("NVIDIA driver", error.to_string(), None),
+        Ok((major, minor)) => {
+            Finding::good("NVIDIA driver", format!("supports CUDA {major}.{minor}"))
+        }
+        Err(error) => Finding::bad("NVIDIA driver", error.to_string(), None),
     }];
     if driver_version.is_ok() {
         findings.push(devices());
@@ -41,9 +44,9 @@ pub fn findings(folder: FolderTrust) -> Vec<Finding> {
             findings.push(nvrtc(toolkit, driver_version.ok()));
             findings.push(headers(toolkit));
         }
-        None => findings.push(bad(
+        None => findings.push(Finding::bad(
             "NVRTC",
-            "not found".into(),
+            "not found",
             Some(&install_nvrtc(folder)),
         )),
     }
@@ -52,9 +55,9 @@ pub fn findings(folder: FolderTrust) -> Vec<Finding> {
 
 fn devices() -> Finding {
     match devices::devices() {
-        Ok(names) if names.is_empty() => bad(
+        Ok(names) if names.is_empty() => Finding::bad(
             "CUDA devices",
-            "none".into(),
+            "none",
             Some("Check `nvidia-smi` and CUDA_VISIBLE_DEVICES."),
         ),
         Ok(names) => {
@@ -63,9 +66,9 @@ fn devices() -> Finding {
                 .enumerate()
                 .map(|(n, name)| format!("cuda:{n} {name}"))
                 .collect();
-            good("CUDA devices", list.join(", "))
+            Finding::good("CUDA devices", list.join(", "))
         }
-        Err(error) => bad("CUDA devices", error.to_string(), None),
+        Err(error) => Finding::bad("CUDA devices", error.to_string(), None),
     }
 }
 
@@ -76,17 +79,17 @@ fn nvrtc(toolkit: &Toolkit, driver_version: Option<(u32, u32)>) -> Finding {
         toolkit.found_by
     );
     match Nvrtc::load(toolkit) {
-        Err(error) => bad("NVRTC", error.to_string(), None),
+        Err(error) => Finding::bad("NVRTC", error.to_string(), None),
         Ok(nvrtc) => {
             let (major, minor) = nvrtc.version;
             let says = format!("{major}.{minor}, {location}");
             match driver_version {
-                Some((driver_major, driver_minor)) if major > driver_major => bad(
+                Some((driver_major, driver_minor)) if major > driver_major => Finding::bad(
                     "NVRTC",
                     format!("{says}; the driver supports CUDA {driver_major}.{driver_minor} only"),
                     Some("Update the NVIDIA driver, or set CUDA_HOME to an older toolkit."),
                 ),
-                _ => good("NVRTC", says),
+                _ => Finding::good("NVRTC", says),
             }
         }
     }
@@ -103,34 +106,16 @@ fn headers(toolkit: &Toolkit) -> Finding {
             .iter()
             .map(|f| f.display().to_string())
             .collect();
-        return good("CUDA headers", folders.join(", "));
+        return Finding::good("CUDA headers", folders.join(", "));
     }
     let wheels = if toolkit.major >= 13 { "" } else { "-cu12" };
     let remedy = format!(
         "Install the toolkit's headers, for example as wheels: pip install nvidia-cuda-runtime{wheels} \
          nvidia-cuda-cccl{wheels}"
     );
-    bad(
+    Finding::bad(
         "CUDA headers",
         format!("{} not found", missing.join(", ")),
         Some(&remedy),
     )
-}
-
-fn good(what: &str, says: String) -> Finding {
-    Finding {
-        what: what.into(),
-        ok: true,
-        says,
-        remedy: None,
-    }
-}
-
-fn bad(what: &str, says: String, remedy: Option<&str>) -> Finding {
-    Finding {
-        what: what.into(),
-        ok: false,
-        says,
-        remedy: remedy.map(str::to_owned),
-    }
 }

@@ -16,10 +16,12 @@ mod ptxas;
 mod toolkit;
 
 pub use build::NvrtcBuilder;
+pub use driver::open;
 pub use fault::driver_fault;
 pub use findings::findings;
+pub use nvml::telemetry;
 
-use crate::api::{DeviceError, Driver, FolderTrust, Telemetry};
+use crate::api::{DeviceError, FolderTrust};
 use toolkit::{SearchEnvironment, Toolkit};
 
 /// Whether this machine has a CUDA driver and at least one device.
@@ -36,18 +38,6 @@ pub fn nvrtc_builder(folder: FolderTrust) -> Result<NvrtcBuilder, DeviceError> {
         DeviceError::Unavailable(format!("there is no NVRTC here. {remedy}"))
     })?;
     NvrtcBuilder::new(toolkit)
-}
-
-/// Opens the telemetry of the GPU with this identifier (`GPU-…`), through NVML. The error says why
-/// it cannot be read.
-pub fn telemetry(uuid: &str) -> Result<Box<dyn Telemetry>, String> {
-    Ok(Box::new(nvml::NvmlTelemetry::open(uuid)?))
-}
-
-/// Opens the CUDA device with this ordinal, and makes it current on this thread. The device cannot
-/// leave the thread.
-pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
-    Ok(Box::new(driver::CudaDriver::open(ordinal)?))
 }
 
 /// Returns every toolkit on this machine, the preferred one first. Those of the current folder only

@@ -3,6 +3,7 @@
 use super::devices;
 use crate::api::{Finding, Telemetry};
 use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
+use lab_system::descendants::descends_from;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor, TemperatureThreshold};
 use nvml_wrapper::enums::device::UsedGpuMemory;
@@ -13,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The telemetry of one GPU.
-pub struct NvmlTelemetry {
+struct NvmlTelemetry {
     device: Device<'static>,
     /// In µs since 1970. Processes are reported with their use since then.
     since: u64,
@@ -21,21 +22,22 @@ pub struct NvmlTelemetry {
     busy: BTreeMap<u32, u32>,
 }
 
-impl NvmlTelemetry {
-    /// Opens the GPU with this identifier, as `nvidia-smi -L` writes it. Takes 20 to 50 ms.
-    pub fn open(uuid: &str) -> Result<Self, String> {
-        // A device handle borrows the library, which is used as long as the process lives.
-        let nvml: &'static Nvml = Box::leak(Box::new(load()?));
-        let device = nvml
-            .device_by_uuid(uuid)
-            .map_err(|e| format!("NVML does not know the device {uuid}: {e}"))?;
-        Ok(NvmlTelemetry {
-            device,
-            since: now(),
-            busy: BTreeMap::new(),
-        })
-    }
+/// Opens the telemetry of the GPU with this identifier, as `nvidia-smi -L` writes it (`GPU-…`),
+/// through NVML. Takes 20 to 50 ms. The error says why it cannot be read.
+pub fn telemetry(uuid: &str) -> Result<Box<dyn Telemetry>, String> {
+    // A device handle borrows the library, which is used as long as the process lives.
+    let nvml: &'static Nvml = Box::leak(Box::new(load()?));
+    let device = nvml
+        .device_by_uuid(uuid)
+        .map_err(|e| format!("NVML does not know the device {uuid}: {e}"))?;
+    Ok(Box::new(NvmlTelemetry {
+        device,
+        since: now(),
+        busy: BTreeMap::new(),
+    }))
+}
 
+impl NvmlTelemetry {
     /// Used and total memory, in bytes.
     fn memory(&self) -> Option<(u64, u64)> {
         self.device
@@ -75,7 +77,7 @@ impl NvmlTelemetry {
         let process = |(pid, memory)| Process {
             pid,
             name: name_of(pid),
-            own: descends_from_this(pid),
+            own: descends_from(pid, std::process::id()),
             is_lab: runs_this_program(pid) || is_python_worker(pid),
             busy: busy(pid),
             memory,
@@ -174,35 +176,11 @@ fn now() -> u64 {
 /// has ended.
 fn name_of(pid: u32) -> String {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    let file = || {
-        Some(
-            std::fs::read_link(format!("/proc/{pid}/exe"))
-                .ok()?
-                .file_name()?
-                .to_string_lossy()
-                .into_owned(),
-        )
-    };
-    match name.trim() {
-        "exe" => file().unwrap_or_else(|| "exe".to_owned()),
-        name => name.to_owned(),
+    let file = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+    match (name.trim(), file.file_name()) {
+        ("exe", Some(file)) => file.to_string_lossy().into_owned(),
+        (name, _) => name.to_owned(),
     }
-}
-
-/// Whether the process is this one or was started by it, over any number of generations.
-fn descends_from_this(pid: u32) -> bool {
-    let own = std::process::id();
-    let mut at = Some(pid);
-    // A bound, because a process may get another parent meanwhile. No chain of parents is this
-    // long.
-    for _ in 0..64 {
-        match at {
-            Some(pid) if pid == own => return true,
-            Some(pid) if pid > 1 => at = parent(pid),
-            _ => return false,
-        }
-    }
-    false
 }
 
 /// Whether the process runs this very program. False where that cannot be read, as of another
@@ -227,21 +205,8 @@ fn is_python_worker(pid: u32) -> bool {
         .any(|pair| pair[0] == b"-m" && pair[1] == b"lab_harness.worker")
 }
 
-/// Returns the parent of a process: the fourth field of `/proc/PID/stat`. The second field is a
-/// name in brackets, which may hold any character. `None` where the process has ended.
-fn parent(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(1)?
-        .parse()
-        .ok()
-}
-
 /// Checks NVML for `lab doctor`.
 pub fn finding() -> Finding {
-    let what = "NVML".to_owned();
     let state = load().and_then(|nvml| {
         let version = nvml.sys_driver_version().map_err(|e| e.to_string())?;
         let uuids = devices::uuids().map_err(|e| e.to_string())?;
@@ -258,16 +223,14 @@ pub fn finding() -> Finding {
         Ok(format!("driver {version}{}", states.collect::<String>()))
     });
     match state {
-        Ok(says) => Finding { what, ok: true, says, remedy: None },
-        Err(why) => Finding {
-            what,
-            ok: false,
-            says: format!("{why}. Results have no clocks, no temperature and no other processes."),
-            remedy: Some(
-                "NVML comes with the NVIDIA driver. In a container, ask for the driver capability `utility`."
-                    .into(),
+        Ok(says) => Finding::good("NVML", says),
+        Err(why) => Finding::bad(
+            "NVML",
+            format!("{why}. Results have no clocks, no temperature and no other processes."),
+            Some(
+                "NVML comes with the NVIDIA driver. In a container, ask for the driver capability `utility`.",
             ),
-        },
+        ),
     }
 }
 
@@ -299,11 +262,10 @@ mod tests {
     #[test]
     fn only_this_process_and_its_children_are_own() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        assert!(descends_from_this(std::process::id()) && descends_from_this(child.id()));
-        assert!(
-            !descends_from_this(1)
-                && !descends_from_this(rustix::process::getppid().unwrap().as_raw_pid() as u32)
-        );
+        let is_own = |pid| descends_from(pid, std::process::id());
+        assert!(is_own(std::process::id()) && is_own(child.id()));
+        let parent = rustix::process::getppid().unwrap().as_raw_pid();
+        assert!(!is_own(1) && !is_own(parent as u32));
         assert!(runs_this_program(std::process::id()) && !runs_this_program(child.id()));
         assert!(!is_python_worker(child.id()));
         drop(child.stdin.take());

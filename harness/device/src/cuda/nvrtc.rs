@@ -6,6 +6,10 @@ use crate::api::{DeviceError, with_causes};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 type Handle = *mut c_void;
+/// Returns the size of a result.
+type GetSize = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
+/// Writes a result to a buffer of its size.
+type GetBytes = unsafe extern "C" fn(Handle, *mut c_char) -> c_int;
 
 /// The functions of a loaded NVRTC. The library is never unloaded, because its state belongs to the
 /// process.
@@ -24,10 +28,8 @@ pub struct Nvrtc {
     ) -> c_int,
     destroy: unsafe extern "C" fn(*mut Handle) -> c_int,
     compile: unsafe extern "C" fn(Handle, c_int, *const *const c_char) -> c_int,
-    log_size: unsafe extern "C" fn(Handle, *mut usize) -> c_int,
-    log: unsafe extern "C" fn(Handle, *mut c_char) -> c_int,
-    cubin_size: unsafe extern "C" fn(Handle, *mut usize) -> c_int,
-    cubin: unsafe extern "C" fn(Handle, *mut c_char) -> c_int,
+    log: (GetSize, GetBytes),
+    cubin: (GetSize, GetBytes),
 }
 
 /// What to compile.
@@ -114,10 +116,11 @@ impl Nvrtc {
             create: function!(b"nvrtcCreateProgram"),
             destroy: function!(b"nvrtcDestroyProgram"),
             compile: function!(b"nvrtcCompileProgram"),
-            log_size: function!(b"nvrtcGetProgramLogSize"),
-            log: function!(b"nvrtcGetProgramLog"),
-            cubin_size: function!(b"nvrtcGetCUBINSize"),
-            cubin: function!(b"nvrtcGetCUBIN"),
+            log: (
+                function!(b"nvrtcGetProgramLogSize"),
+                function!(b"nvrtcGetProgramLog"),
+            ),
+            cubin: (function!(b"nvrtcGetCUBINSize"), function!(b"nvrtcGetCUBIN")),
         })
     }
 
@@ -164,12 +167,12 @@ impl Nvrtc {
                 option_pointers.as_ptr(),
             )
         };
-        let log = self.bytes(&program, self.log_size, self.log)?;
+        let log = self.bytes(&program, self.log)?;
         let log = String::from_utf8_lossy(&log)
             .trim_end_matches('\0')
             .to_owned();
         let cubin = match code {
-            SUCCESS => Some(self.bytes(&program, self.cubin_size, self.cubin)?),
+            SUCCESS => Some(self.bytes(&program, self.cubin)?),
             COMPILATION | INVALID_OPTION => None,
             _ => {
                 return Err(self.failure(&format!("compile {} ({})", input.name, log.trim()), code));
@@ -182,28 +185,21 @@ impl Nvrtc {
     fn bytes(
         &self,
         program: &Program,
-        size: unsafe extern "C" fn(Handle, *mut usize) -> c_int,
-        get: unsafe extern "C" fn(Handle, *mut c_char) -> c_int,
+        (size, get): (GetSize, GetBytes),
     ) -> Result<Vec<u8>, DeviceError> {
         let mut length = 0;
         // SAFETY: the handle is live, `length` is a live integer to write to, and the buffer has
         // the length that NVRTC asked for.
-        let (code, bytes) = unsafe {
-            let code = size(program.handle, &mut length);
+        unsafe {
+            let mut code = size(program.handle, &mut length);
             let mut bytes = vec![0u8; length];
-            (
-                if code == SUCCESS {
-                    get(program.handle, bytes.as_mut_ptr().cast())
-                } else {
-                    code
-                },
-                bytes,
-            )
-        };
-        if code == SUCCESS {
-            Ok(bytes)
-        } else {
-            Err(self.failure("return the result", code))
+            if code == SUCCESS {
+                code = get(program.handle, bytes.as_mut_ptr().cast());
+            }
+            match code {
+                SUCCESS => Ok(bytes),
+                code => Err(self.failure("return the result", code)),
+            }
         }
     }
 

@@ -12,8 +12,12 @@
 
 use super::headers;
 use super::nvrtc::{Input, Nvrtc};
+use crate::build_cache;
 use lab_source::cpp::directive::Directive;
 use lab_source::cpp::{Token, TokenKind, tokens};
+use lab_system::leftovers;
+use lab_system::root::Root;
+use lab_system::temporary::TemporaryFolder;
 use std::path::{Path, PathBuf};
 
 /// What is precompiled, and everything it depends on.
@@ -30,7 +34,7 @@ pub struct Prefix {
 /// 260 MB.
 #[derive(Default)]
 pub struct Pch {
-    folder: Option<PathBuf>,
+    folder: Option<TemporaryFolder>,
     /// The last prefix and its file. The file is `None` where precompiling failed: it is not tried
     /// again.
     made: Option<(Prefix, Option<PathBuf>)>,
@@ -64,11 +68,9 @@ impl Pch {
             let Some(folder) = self.folder(cache_dir) else {
                 return false;
             };
-            let name = format!(
-                "{}.pch",
-                blake3::hash(format!("{prefix:?}").as_bytes()).to_hex()
-            );
-            self.made = Some((prefix.clone(), make(nvrtc, prefix, folder.join(name))));
+            let hash = blake3::hash(format!("{prefix:?}").as_bytes()).to_hex();
+            let file = folder.join(format!("{hash}.pch"));
+            self.made = Some((prefix.clone(), make(nvrtc, prefix, file)));
         }
         self.made.as_ref().is_some_and(|(_, file)| file.is_some())
     }
@@ -76,36 +78,14 @@ impl Pch {
     /// Returns the folder of this process, and removes the folders of processes that have ended.
     /// `None` where the cache folder cannot be written: the build then fails with the reason, as it
     /// writes there too.
-    fn folder(&mut self, cache_dir: &Path) -> Option<PathBuf> {
+    fn folder(&mut self, cache_dir: &Path) -> Option<&Path> {
         if self.folder.is_none() {
-            let cache_dir = &crate::build_cache::work_folder(cache_dir);
-            for entry in std::fs::read_dir(cache_dir).into_iter().flatten().flatten() {
-                let name = entry.file_name();
-                let owner = name
-                    .to_str()
-                    .and_then(|n| n.strip_prefix("pch-"))
-                    .and_then(|n| n.parse().ok());
-                if owner
-                    .is_some_and(|owner: u32| !Path::new("/proc").join(owner.to_string()).exists())
-                {
-                    // Another process may be removing it too.
-                    let _ = std::fs::remove_dir_all(entry.path());
-                }
-            }
-            let folder = cache_dir.join(format!("pch-{}", std::process::id()));
-            std::fs::create_dir_all(&folder).ok()?;
-            self.folder = Some(folder);
+            let work = build_cache::work_folder(cache_dir);
+            std::fs::create_dir_all(&work).ok()?;
+            leftovers::sweep(&Root::new(&work), Path::new(""));
+            self.folder = Some(TemporaryFolder::inside(&work).ok()?);
         }
-        self.folder.clone()
-    }
-}
-
-impl Drop for Pch {
-    fn drop(&mut self) {
-        if let Some(folder) = &self.folder {
-            // Where this fails, the next process removes the folder.
-            let _ = std::fs::remove_dir_all(folder);
-        }
+        self.folder.as_ref().map(TemporaryFolder::path)
     }
 }
 

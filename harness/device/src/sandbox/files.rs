@@ -80,58 +80,63 @@ fn grants(policy: Policy, files: &FileAccess) -> Vec<(PathBuf, BitFlags<AccessFs
     // The judge reads what is written there, with its user's rights: a link or a pipe would lead it
     // elsewhere.
     let make = make_special & !make_bitflags!(AccessFs::{MakeSym | MakeFifo | MakeSock});
-    let mut all = Vec::new();
-    let mut grant =
-        |paths: &[PathBuf], rights| all.extend(paths.iter().map(|path| (path.clone(), rights)));
     let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
-    grant(&files.read, read);
-    grant(&files.execute, execute);
-    grant(&files.write, make);
-    match policy {
-        Policy::CpuKernel => grant(&folders::library_folders(files), read),
-        Policy::CpuTool => {
-            grant(&folders::library_folders(files), read);
+    let of_policy = match policy {
+        Policy::CpuKernel => vec![(folders::library_folders(files), read)],
+        Policy::CpuTool => vec![
+            (folders::library_folders(files), read),
             // A sanitizer reads the map of its own memory.
-            grant(&paths(&["/proc/self"]), read);
-        }
+            (paths(&["/proc/self"]), read),
+        ],
         Policy::Compiler => {
-            grant(&folders::system_folders(files), execute);
             let machine = [
                 "/proc/cpuinfo",
                 "/proc/meminfo",
                 "/sys/devices/system/cpu",
                 "/dev/urandom",
             ];
-            grant(&paths(&machine), read);
-            grant(&paths(&["/dev/null"]), write);
+            vec![
+                (folders::system_folders(files), execute),
+                (paths(&machine), read),
+                (paths(&["/dev/null"]), write),
+            ]
         }
         Policy::GpuKernel => {
-            grant(&folders::system_folders(files), read);
-            grant(&folders::library_folders(files), read);
             let machine = ["/proc", "/sys", "/etc", "/opt", "/run/nvidia-persistenced"];
-            grant(&paths(&machine), read);
-            // The driver names its threads, and shares memory by files.
-            grant(&paths(&["/proc/self"]), write);
-            grant(&paths(&["/dev/shm"]), make_special);
-            grant(&folders::gpu_devices(), device);
+            vec![
+                (folders::system_folders(files), read),
+                (folders::library_folders(files), read),
+                (paths(&machine), read),
+                // The driver names its threads, and shares memory by files.
+                (paths(&["/proc/self"]), write),
+                (paths(&["/dev/shm"]), make_special),
+                (folders::gpu_devices(), device),
+            ]
         }
         Policy::GpuProfiler => {
-            grant(&paths(&["/"]), execute);
             // The profiler's library in this process locks a file, and connects to the profiler by
             // a socket there. Where TMPDIR names another folder, that is the place.
-            let temporary = std::env::var_os("TMPDIR")
-                .map(PathBuf::from)
-                .filter(|folder| folder.is_absolute());
-            let shared = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
-            let shared: Vec<PathBuf> = shared.into_iter().chain(temporary).collect();
-            grant(&shared, make_special | AccessFs::ResolveUnix);
-            grant(&paths(&["/proc", "/dev"]), device);
+            let mut shared = paths(&["/tmp", "/var/tmp", "/dev/shm"]);
+            let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
+            shared.extend(temporary.filter(|folder| folder.is_absolute()));
+            vec![
+                (paths(&["/"]), execute),
+                (shared, make_special | AccessFs::ResolveUnix),
+                (paths(&["/proc", "/dev"]), device),
+            ]
         }
-        Policy::GpuTool => {
-            grant(&paths(&["/"]), execute);
-            grant(&paths(&["/tmp", "/var/tmp", "/dev/shm"]), make_special);
-            grant(&paths(&["/proc", "/dev"]), device);
-        }
-    }
-    all
+        Policy::GpuTool => vec![
+            (paths(&["/"]), execute),
+            (paths(&["/tmp", "/var/tmp", "/dev/shm"]), make_special),
+            (paths(&["/proc", "/dev"]), device),
+        ],
+    };
+    let given = [
+        (files.read.clone(), read),
+        (files.execute.clone(), execute),
+        (files.write.clone(), make),
+    ];
+    let all = given.into_iter().chain(of_policy);
+    all.flat_map(|(paths, rights)| paths.into_iter().map(move |path| (path, rights)))
+        .collect()
 }

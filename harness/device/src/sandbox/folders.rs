@@ -21,7 +21,7 @@ const LIBRARIES: [&str; 11] = [
 
 /// Folders of programs, headers and libraries that belong to the system, and files that the linker
 /// reads.
-const SYSTEM: [&str; 16] = [
+const SYSTEM: [&str; 22] = [
     "/bin",
     "/sbin",
     "/lib",
@@ -38,11 +38,17 @@ const SYSTEM: [&str; 16] = [
     "/usr/share",
     "/nix/store",
     "/gnu/store",
+    "/usr/x86_64-linux-gnu",
+    "/usr/aarch64-linux-gnu",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
 ];
 
 /// Files and folders in which the loader finds a module's libraries, for a process with these files
 /// of its own.
-pub(super) fn library_folders(own: &FileAccess) -> Vec<PathBuf> {
+pub fn library_folders(own: &FileAccess) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = LIBRARIES.iter().map(PathBuf::from).collect();
     folders.extend(loader_path(own));
     // The library of a compiler that is not the system's lies beside it.
@@ -60,21 +66,9 @@ pub(super) fn library_folders(own: &FileAccess) -> Vec<PathBuf> {
 
 /// Files and folders that every compiler may read, and start programs from. `own` are the files of
 /// this one alone.
-pub(super) fn system_folders(own: &FileAccess) -> Vec<PathBuf> {
-    let files = [
-        "/usr/x86_64-linux-gnu",
-        "/usr/aarch64-linux-gnu",
-        "/etc/alternatives",
-        "/etc/ld.so.cache",
-    ];
-    let more = ["/etc/ld.so.conf", "/etc/ld.so.conf.d"];
-    SYSTEM
-        .iter()
-        .chain(&files)
-        .chain(&more)
-        .map(PathBuf::from)
-        .chain(loader_path(own))
-        .collect()
+pub fn system_folders(own: &FileAccess) -> Vec<PathBuf> {
+    let system = SYSTEM.iter().map(PathBuf::from);
+    system.chain(loader_path(own)).collect()
 }
 
 /// The folders of the toolchain to which a program belongs: those beside its own folder, as in
@@ -156,16 +150,7 @@ fn searched(path: &OsStr, apart: &[&PathBuf]) -> Vec<PathBuf> {
 
 /// The real path of a program, as the shell finds it.
 fn find(program: &OsStr) -> Option<PathBuf> {
-    let named = Path::new(program);
-    let found = if named.components().count() > 1 {
-        Some(named.to_owned())
-    } else {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path)
-            .map(|folder| folder.join(named))
-            .find(|file| file.is_file())
-    };
-    found?.canonicalize().ok()
+    which::which(program).ok()?.canonicalize().ok()
 }
 
 /// `PREFIX` of `PREFIX/bin/g++`. `None` where the program lies in no `bin`, or the prefix is the

@@ -2,7 +2,8 @@
 //! sandbox do not depend on it.
 
 use super::Policy;
-use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
+use lab_system::lifetime::limit;
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 /// Open files. A worker needs its pipes and one image at a time.
 const OPEN_FILES: u64 = 256;
@@ -19,37 +20,22 @@ pub fn apply(policy: Policy, writes: bool) {
         Policy::CpuKernel => {
             // Linux ends this process, rather than another one, where memory runs out.
             let _ = std::fs::write("/proc/self/oom_score_adj", "800");
-            lower(Resource::Fsize, if writes { FINDINGS } else { 0 });
-            lower(Resource::Nofile, OPEN_FILES);
-            lower(Resource::Data, memory());
+            limit(Resource::Fsize, if writes { FINDINGS } else { 0 });
+            limit(Resource::Nofile, OPEN_FILES);
+            limit(Resource::Data, memory());
             tasks();
         }
         // The judge's compiler process has limits for memory and files.
         Policy::Compiler => tasks(),
         Policy::CpuTool | Policy::GpuKernel | Policy::GpuTool | Policy::GpuProfiler => {}
     }
-    lower(Resource::Core, 0);
+    limit(Resource::Core, 0);
 }
 
-/// How much memory a child may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryLimit {
-    /// As many bytes as the machine has.
-    Machine,
-    /// So many bytes.
-    Bytes(u64),
-}
-
-/// As many bytes as the machine has.
-pub const MACHINE_MEMORY: MemoryLimit = MemoryLimit::Machine;
-
-/// Limits the memory of a worker that the caller has just started, and lets Linux end it first
-/// where memory runs out.
-pub fn limit_worker(child: u32, limit: MemoryLimit) {
-    let most = match limit {
-        MemoryLimit::Machine => memory(),
-        MemoryLimit::Bytes(bytes) => bytes,
-    };
+/// Limits the memory of a worker that the caller has just started to that of the machine, and lets
+/// Linux end it first where memory runs out.
+pub fn limit_worker(child: u32) {
+    let most = memory();
     let _ = std::fs::write(format!("/proc/{child}/oom_score_adj"), "800");
     if let Some(child) = i32::try_from(child).ok().and_then(Pid::from_raw) {
         let _ = prlimit(
@@ -73,7 +59,7 @@ fn tasks() {
         .nth(3)
         .and_then(|word| word.split('/').nth(1)?.parse::<u64>().ok());
     if let Some(all) = all {
-        lower(Resource::Nproc, all + MORE_TASKS);
+        limit(Resource::Nproc, all + MORE_TASKS);
     }
 }
 
@@ -81,17 +67,4 @@ fn tasks() {
 pub(crate) fn memory() -> u64 {
     let info = rustix::system::sysinfo();
     (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
-}
-
-/// Sets both limits to at most this.
-fn lower(resource: Resource, most: u64) {
-    let now = getrlimit(resource);
-    let least = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
-    let _ = setrlimit(
-        resource,
-        Rlimit {
-            current: least(now.current),
-            maximum: least(now.maximum),
-        },
-    );
 }

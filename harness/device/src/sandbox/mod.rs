@@ -24,8 +24,8 @@ mod system_calls;
 
 pub use descriptors::keep_descriptors;
 pub use folders::{include_entries, toolchain_folders};
+pub use limits::limit_worker;
 pub(crate) use limits::memory as machine_memory;
-pub use limits::{MACHINE_MEMORY, MemoryLimit, limit_worker};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -98,15 +98,11 @@ impl SandboxState {
     /// The weaker of two states.
     #[must_use]
     pub fn and(self, other: SandboxState) -> SandboxState {
-        match (&self, &other) {
-            (SandboxState::Enforced { landlock: a }, SandboxState::Enforced { landlock: b })
-                if b < a =>
-            {
-                other
-            }
-            (SandboxState::Enforced { .. }, SandboxState::None { .. }) => other,
-            _ => self,
-        }
+        let strength = |state: &SandboxState| match state {
+            SandboxState::Enforced { landlock } => *landlock,
+            SandboxState::None { .. } => 0,
+        };
+        std::cmp::min_by_key(self, other, strength)
     }
 }
 

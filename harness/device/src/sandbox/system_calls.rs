@@ -8,16 +8,22 @@
 
 use super::Policy;
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch, apply_filter, apply_filter_all_threads,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch, apply_filter, apply_filter_all_threads,
 };
 use std::collections::BTreeMap;
 
 /// A system call: its name in the C library's headers, and its number.
 type Call = (&'static str, i64);
 
+/// Lists calls. Behind the semicolon are those that only x86-64 has.
 macro_rules! calls {
-    ($($name:ident)*) => { &[$((stringify!($name), libc::$name as i64)),*] };
+    ($($name:ident)* $(; $($older:ident)*)?) => {
+        &[
+            $((stringify!($name), libc::$name as i64),)*
+            $($(#[cfg(target_arch = "x86_64")] (stringify!($older), libc::$older as i64),)*)?
+        ]
+    };
 }
 
 /// What a computing process asks for: memory, threads, time, reading and writing what is open, and
@@ -31,23 +37,9 @@ const COMPUTING: &[Call] = calls![
     SYS_sched_yield SYS_sched_getaffinity SYS_getcpu SYS_gettid SYS_getpid SYS_getppid
     SYS_getuid SYS_geteuid SYS_getgid SYS_getegid SYS_uname SYS_sysinfo SYS_getrandom SYS_getrusage SYS_getcwd
     SYS_clock_gettime SYS_clock_getres SYS_clock_nanosleep SYS_nanosleep SYS_gettimeofday SYS_times
-    SYS_rt_sigaction SYS_rt_sigprocmask SYS_rt_sigreturn SYS_rt_sigtimedwait SYS_sigaltstack SYS_restart_syscall
-];
-
-/// Calls that only x86-64 has.
-macro_rules! older_calls {
-    ($list:ident: $($name:ident)*) => {
-        #[cfg(target_arch = "x86_64")]
-        const $list: &[Call] = calls![$($name)*];
-        #[cfg(not(target_arch = "x86_64"))]
-        const $list: &[Call] = &[];
-    };
-}
-
-// The purposes of `COMPUTING`.
-older_calls! { COMPUTING_OLDER:
+    SYS_rt_sigaction SYS_rt_sigprocmask SYS_rt_sigreturn SYS_rt_sigtimedwait SYS_sigaltstack SYS_restart_syscall;
     SYS_open SYS_stat SYS_lstat SYS_access SYS_dup2 SYS_poll SYS_select SYS_time SYS_arch_prctl
-}
+];
 
 /// What neither a kernel, a compiler nor a GPU's driver with an open device asks for: talking to
 /// others, tracing them, changing modes, owners and mounts, and interfaces of Linux that go around
@@ -62,7 +54,8 @@ const FORBIDDEN: &[Call] = calls![
     SYS_io_uring_setup SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_keyctl SYS_add_key
     SYS_request_key SYS_reboot SYS_swapon SYS_swapoff SYS_sethostname SYS_settimeofday
     SYS_clock_settime SYS_init_module SYS_finit_module SYS_delete_module SYS_kexec_load SYS_syslog
-    SYS_acct SYS_quotactl
+    SYS_acct SYS_quotactl;
+    SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat SYS_iopl SYS_ioperm
 ];
 
 /// What no computing process asks for by accident, beside [`FORBIDDEN`].
@@ -72,19 +65,10 @@ const FOREIGN: &[Call] = calls![
     SYS_linkat SYS_symlinkat SYS_renameat2 SYS_ftruncate SYS_fallocate SYS_fchmod SYS_getdents64
     SYS_readlinkat SYS_chdir SYS_fchdir SYS_openat2 SYS_name_to_handle_at SYS_memfd_create
     SYS_memfd_secret SYS_inotify_init1 SYS_fanotify_init SYS_shmget SYS_shmat SYS_semget SYS_msgget
-    SYS_mq_open SYS_sched_setaffinity SYS_io_setup SYS_landlock_create_ruleset
-];
-
-// The purposes of `FORBIDDEN`.
-older_calls! { FORBIDDEN_OLDER:
-    SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat SYS_iopl SYS_ioperm
-}
-
-// The purposes of `FOREIGN`.
-older_calls! { FOREIGN_OLDER:
+    SYS_mq_open SYS_sched_setaffinity SYS_io_setup SYS_landlock_create_ruleset;
     SYS_fork SYS_setrlimit SYS_vfork SYS_creat SYS_unlink SYS_rmdir SYS_mkdir SYS_mknod SYS_link
     SYS_symlink SYS_rename SYS_renameat SYS_readlink SYS_getdents SYS_inotify_init SYS_modify_ldt
-}
+];
 
 /// Calls whose arguments decide: see [`foreign_arguments`].
 const BY_ARGUMENT: &[Call] = calls![SYS_kill SYS_tgkill SYS_clone SYS_prlimit64 SYS_openat];
@@ -118,14 +102,13 @@ const SHARED: &[Call] = calls![SYS_shmget SYS_shmat SYS_shmctl SYS_semget SYS_se
     SYS_mq_open SYS_mq_unlink];
 
 /// Starting programs and processes.
-const PROGRAMS: &[Call] = calls![SYS_execve SYS_execveat];
-older_calls! { PROCESSES: SYS_fork SYS_vfork }
+const PROGRAMS: &[Call] = calls![SYS_execve SYS_execveat; SYS_fork SYS_vfork];
 
 /// The first version of Landlock that holds back signals to processes outside.
 pub const WITH_SIGNALS: u32 = 6;
 
 /// The calls that end a process that computes.
-const FOREIGN_LISTS: [&[Call]; 5] = [FORBIDDEN, FORBIDDEN_OLDER, FOREIGN, FOREIGN_OLDER, NEWER];
+const FOREIGN_LISTS: [&[Call]; 3] = [FORBIDDEN, FOREIGN, NEWER];
 
 /// The name of a system call that ends a process, such as `socket`. `None` for another one.
 pub fn name_of(number: i32) -> Option<&'static str> {
@@ -165,11 +148,11 @@ pub fn filters(
     policy: Policy,
     writes: bool,
     landlock: u32,
-) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+) -> Result<Vec<BpfProgram>, BackendError> {
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     // The C library then starts threads by `clone`, whose arguments can be looked at.
     let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
-    let mut never = any(&[FORBIDDEN, FORBIDDEN_OLDER, NEVER, NEWER]);
+    let mut never = any(&[FORBIDDEN, NEVER, NEWER]);
     // The driver of a GPU may ask for shared memory.
     if matches!(policy, Policy::Compiler | Policy::CpuTool) {
         never.extend(any(&[SHARED]));
@@ -177,7 +160,7 @@ pub fn filters(
     match policy {
         Policy::CpuKernel => {
             // Where two filters disagree, Linux ends the process rather than let the call fail.
-            let mut known = any(&[COMPUTING, COMPUTING_OLDER, BY_ARGUMENT]);
+            let mut known = any(&[COMPUTING, BY_ARGUMENT]);
             known.extend(limited()?);
             let mut foreign = any(&FOREIGN_LISTS);
             foreign.extend(foreign_arguments(writes)?);
@@ -188,7 +171,7 @@ pub fn filters(
             ]);
         }
         Policy::CpuTool | Policy::GpuKernel => {
-            never.extend(any(&[PROGRAMS, PROCESSES]));
+            never.extend(any(&[PROGRAMS]));
             // Landlock decides which files are written.
             never.extend(foreign_arguments(true)?);
         }
@@ -201,7 +184,6 @@ pub fn filters(
         Policy::GpuProfiler => {
             allow(&mut never, TOOL);
             allow(&mut never, PROFILER);
-            allow(&mut never, PROFILER_OLDER);
             never.remove(&FCHMODAT2);
         }
     }
@@ -235,9 +217,8 @@ const TOOL: &[Call] = calls![
 /// What a profiler asks for, beside [`TOOL`].
 const PROFILER: &[Call] = calls![
     SYS_perf_event_open SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setpriority
-    SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr
+    SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr; SYS_chmod SYS_chown
 ];
-older_calls! { PROFILER_OLDER: SYS_chmod SYS_chown }
 
 fn allow(rules: &mut Rules, calls: &[Call]) {
     rules.retain(|number, _| calls.iter().all(|(_, allowed)| allowed != number));
@@ -255,66 +236,48 @@ fn any(lists: &[&[Call]]) -> Rules {
 
 /// Calls that a computing process may make with some arguments only; with others they fail with
 /// ENOSYS.
-fn limited() -> Result<Rules, seccompiler::BackendError> {
-    let one_of =
-        |argument: u8, values: &[u64]| -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-            values
-                .iter()
-                .map(|value| rule(&[(argument, SeccompCmpOp::Eq, *value)]))
-                .collect()
-        };
-    let [duplicate, duplicate_closed, get, set, flags, set_flags] = [
-        libc::F_DUPFD,
-        libc::F_DUPFD_CLOEXEC,
-        libc::F_GETFD,
-        libc::F_SETFD,
-        libc::F_GETFL,
-        libc::F_SETFL,
-    ]
-    .map(|command| command as u64);
+fn limited() -> Result<Rules, BackendError> {
+    use libc::{F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_GETFL, F_SETFD, F_SETFL};
+    let commands = [F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL];
+    let commands = commands.map(|command| command as u64);
     // The last one names memory: the C library does that.
-    let [set_name, get_name, name_memory] = [
+    let options = [
         libc::PR_SET_NAME as u64,
         libc::PR_GET_NAME as u64,
         0x5356_4d41,
     ];
-    Ok([
-        (
-            libc::SYS_fcntl,
-            one_of(
-                1,
-                &[duplicate, duplicate_closed, get, set, flags, set_flags],
-            )?,
-        ),
-        (
-            libc::SYS_ioctl,
-            one_of(1, &[libc::TCGETS, libc::FIONREAD, libc::FIONBIO])?,
-        ),
-        (
-            libc::SYS_prctl,
-            one_of(0, &[set_name, get_name, name_memory])?,
-        ),
-    ]
-    .into_iter()
-    .collect())
+    let requests = [libc::TCGETS, libc::FIONREAD, libc::FIONBIO];
+    let allowed: [(i64, u8, &[u64]); 3] = [
+        (libc::SYS_fcntl, 1, &commands),
+        (libc::SYS_ioctl, 1, &requests),
+        (libc::SYS_prctl, 0, &options),
+    ];
+    let rules = allowed.into_iter().map(|(number, argument, values)| {
+        let values = values.iter();
+        let rules = values.map(|value| rule(&[(argument, SeccompCmpOp::Eq, *value)]));
+        Ok((number, rules.collect::<Result<_, _>>()?))
+    });
+    rules.collect()
 }
 
 /// The arguments with which a call is foreign: a signal to another process, a new process instead
 /// of a thread, new limits, a file to write to, unless the process may write one.
-fn foreign_arguments(writes: bool) -> Result<Rules, seccompiler::BackendError> {
+fn foreign_arguments(writes: bool) -> Result<Rules, BackendError> {
     let own = u64::from(std::process::id());
     let other = |argument| rule(&[(argument, SeccompCmpOp::Ne, own)]);
     let masked = |argument, mask: i32, value: i32| {
         rule(&[(argument, SeccompCmpOp::MaskedEq(mask as u64), value as u64)])
     };
-    let opened_for = |argument| -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-        Ok(vec![
-            masked(argument, libc::O_ACCMODE, libc::O_WRONLY)?,
-            masked(argument, libc::O_ACCMODE, libc::O_RDWR)?,
-            masked(argument, libc::O_CREAT, libc::O_CREAT)?,
+    let opened_for = |argument| {
+        let flags = [
+            (libc::O_ACCMODE, libc::O_WRONLY),
+            (libc::O_ACCMODE, libc::O_RDWR),
+            (libc::O_CREAT, libc::O_CREAT),
             // Linux empties a file that is opened for reading and truncating.
-            masked(argument, libc::O_TRUNC, libc::O_TRUNC)?,
-        ])
+            (libc::O_TRUNC, libc::O_TRUNC),
+        ];
+        let rules = flags.map(|(mask, value)| masked(argument, mask, value));
+        rules.into_iter().collect::<Result<Vec<_>, _>>()
     };
     let mut rules = Rules::from([
         (libc::SYS_kill, vec![other(0)?]),
@@ -342,7 +305,7 @@ fn foreign_arguments(writes: bool) -> Result<Rules, seccompiler::BackendError> {
 }
 
 /// A rule for arguments of 32 bits.
-fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, seccompiler::BackendError> {
+fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, BackendError> {
     let conditions = conditions.iter().map(|(argument, operator, value)| {
         SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, operator.clone(), *value)
     });
@@ -353,7 +316,7 @@ fn program(
     rules: Rules,
     otherwise: SeccompAction,
     matched: SeccompAction,
-) -> Result<BpfProgram, seccompiler::BackendError> {
+) -> Result<BpfProgram, BackendError> {
     let target = TargetArch::try_from(std::env::consts::ARCH)?;
     SeccompFilter::new(rules, otherwise, matched, target)?.try_into()
 }

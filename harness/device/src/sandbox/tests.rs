@@ -9,6 +9,7 @@
 
 use super::*;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -80,6 +81,7 @@ fn a_toolchain_never_opens_its_prefix() {
     }
     let program = prefix.path().join("bin/g++");
     fs::write(&program, "").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let prefix = prefix.path().canonicalize().unwrap();
     let folders = toolchain_folders(program.as_os_str());
     assert_eq!(

@@ -3,7 +3,8 @@
 //! doubles itself.
 
 use lab_protocol::Target;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use lab_system::lifetime::limit;
+use rustix::process::Resource;
 
 /// Address space of the host's compiler, in bytes. It takes half a GiB for a large kernel.
 const HOST_COMPILER_MEMORY: u64 = 3 << 30;
@@ -28,21 +29,9 @@ pub fn limit_compiler(target: Target) {
         Target::Cpu => HOST_COMPILER_MEMORY,
         Target::Cuda(_) | Target::Auto => NVRTC_MEMORY,
     };
-    for (resource, limit) in [
-        (Resource::As, memory),
-        (Resource::Fsize, FILE),
-        (Resource::Cpu, PROCESSOR_TIME),
-        (Resource::Nofile, OPEN_FILES),
-    ] {
-        let known = getrlimit(resource);
-        let lower = |old: Option<u64>| Some(old.map_or(limit, |old| old.min(limit)));
-        // Without a limit a build is still ended at its time limit.
-        let _ = setrlimit(
-            resource,
-            Rlimit {
-                current: lower(known.current),
-                maximum: lower(known.maximum),
-            },
-        );
-    }
+    // Without a limit a build is still ended at its time limit.
+    limit(Resource::As, memory);
+    limit(Resource::Fsize, FILE);
+    limit(Resource::Cpu, PROCESSOR_TIME);
+    limit(Resource::Nofile, OPEN_FILES);
 }

@@ -7,7 +7,7 @@
 use super::images::Images;
 use crate::process::child::{Child, LineSink};
 use crate::sync::lock;
-use lab_device::sandbox::{MACHINE_MEMORY, limit_worker};
+use lab_device::sandbox::limit_worker;
 use lab_protocol::{JudgeRequest, Target};
 use std::fmt;
 use std::io;
@@ -127,7 +127,7 @@ impl Interpreter {
         };
         if target == Target::Cpu {
             // Else Linux would end another process where memory runs out.
-            limit_worker(started.child.id(), MACHINE_MEMORY);
+            limit_worker(started.child.id());
         }
         Ok(started)
     }

@@ -47,29 +47,23 @@ pub struct HostCompiler {
 impl HostCompiler {
     /// Returns the compiler with this name, or the first of `g++`, `clang++`, `c++` that runs.
     pub fn find(named: Option<OsString>) -> Result<HostCompiler, DeviceError> {
-        let reason = match named.filter(|name| !name.is_empty()) {
-            Some(name) => match HostCompiler::run_version(&name) {
-                Ok(compiler) => return Ok(compiler),
-                Err(reason) => {
-                    format!("CXX names '{}', and this compiler {reason}", name.display())
-                }
-            },
+        let found = match named.filter(|name| !name.is_empty()) {
+            Some(name) => HostCompiler::run_version(&name).map_err(|reason| {
+                format!("CXX names '{}', and this compiler {reason}", name.display())
+            }),
             None => {
-                let mut candidates = ["g++", "clang++", "c++"].iter();
-                match candidates
-                    .find_map(|name| HostCompiler::run_version(&OsString::from(name)).ok())
-                {
-                    Some(compiler) => return Ok(compiler),
-                    None => String::from(
-                        "no C++ compiler is here: none of g++, clang++, c++ can be run",
-                    ),
-                }
+                let mut candidates = ["g++", "clang++", "c++"].map(OsString::from).into_iter();
+                let found = candidates.find_map(|name| HostCompiler::run_version(&name).ok());
+                let reason = "no C++ compiler is here: none of g++, clang++, c++ can be run";
+                found.ok_or_else(|| reason.to_owned())
             }
         };
-        Err(DeviceError::Unavailable(format!(
-            "the cpu device needs a C++20 compiler, and {reason}. Install one (Debian, Ubuntu: apt install g++) or \
-             set CXX to its path."
-        )))
+        found.map_err(|reason| {
+            DeviceError::Unavailable(format!(
+                "the cpu device needs a C++20 compiler, and {reason}. Install one (Debian, Ubuntu: apt install g++) or \
+                 set CXX to its path."
+            ))
+        })
     }
 
     /// Runs `command --version`. The error completes "this compiler …".

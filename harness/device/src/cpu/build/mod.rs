@@ -11,36 +11,32 @@ mod unit;
 pub use compiler::HostCompiler;
 
 use super::headers;
-use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, Sanitizer, SharedFiles};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, SharedFiles};
 use crate::build_cache;
 use crate::sandbox;
 use sources::Sources;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use unit::{SHARED_OBJECT, Unit};
+use unit::Unit;
 
 impl Builder for HostCompiler {
     fn version(&self) -> String {
         self.version.clone()
     }
 
-    fn identity(&self) -> String {
+    fn key(&self, request: &BuildRequest) -> Option<String> {
         // The instruction sets: with -march=native, an image is valid only for processors that have
         // them, and several machines may share a cache folder. The variables: the compiler looks
         // for headers in their folders.
         let folders = ["CPATH", "CPLUS_INCLUDE_PATH"].map(std::env::var_os);
-        format!(
+        let compiler = format!(
             "{} {} {folders:?} {}",
             self.version,
             self.command.display(),
             instruction_sets()
-        )
-    }
-
-    fn key(&self, request: &BuildRequest) -> Option<String> {
-        build_cache::key_of(request, &self.identity())
+        );
+        build_cache::key_of(request, &compiler)
     }
 
     fn own_files(&self) -> Vec<PathBuf> {
@@ -52,14 +48,9 @@ impl Builder for HostCompiler {
         Box::new(move |request| own.headers(&request.cache_dir, request.sanitizer).map(drop))
     }
 
-    fn warm(&mut self, request: &BuildRequest) -> bool {
-        self.headers(&request.cache_dir, request.sanitizer).is_ok()
-    }
-
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
         let started = Instant::now();
-        let sanitizer = request.sanitizer;
-        let headers = self.headers(&request.cache_dir, sanitizer)?;
+        let headers = self.headers(&request.cache_dir, request.sanitizer)?;
         let cannot_write = |error: io::Error| cannot_write(&request.cache_dir, &error);
         let folder = tempfile::Builder::new()
             .prefix("cpu-unit-")
@@ -82,27 +73,11 @@ impl Builder for HostCompiler {
         let image = folder.join("kernel.so");
         let unit = Unit {
             compiler: self,
+            request,
             folder,
             headers: &headers,
-            flags: self.flags(sanitizer),
-            includes: self.include_options(request, folder, &headers),
-            options: own_options(request),
-            shown_as: &request.shown_as,
-            cache: &request.cache_dir,
         };
-        // With -fsanitize=thread the linker would add libtsan. Linked in a second step without the
-        // option, the module keeps the entry points in `lab_cpu/races.h`.
-        let link_later = sanitizer == Some(Sanitizer::Thread);
-        let object = folder.join("kernel.o");
-        let mut compiled =
-            unit.compile(&text, if link_later { &object } else { &image }, link_later)?;
-        if link_later && compiled.built {
-            let mut link: Vec<OsString> = SHARED_OBJECT.iter().map(OsString::from).collect();
-            link.extend([object.into(), "-o".into(), image.clone().into()]);
-            let output = self.run(&link)?;
-            compiled.log += &String::from_utf8_lossy(&output.stderr);
-            compiled.built = output.status.success();
-        }
+        let compiled = unit.compile(&text, &image)?;
         let log = sources.with_columns(&compiled.log);
         if !compiled.built {
             return Ok(Built::failed(log, started));
@@ -121,34 +96,9 @@ impl Builder for HostCompiler {
             .map_err(cannot_write)?;
         Ok(Built {
             image: Some(Image { path }),
-            device_branch: sources.branch(),
+            device_branch: sources.branch,
             ..Built::failed(log, started)
         })
-    }
-}
-
-impl HostCompiler {
-    /// The options for headers: the precompiled one, then the folders in the order in which they
-    /// are searched.
-    fn include_options(
-        &self,
-        request: &BuildRequest,
-        unit: &Path,
-        headers: &Path,
-    ) -> Vec<OsString> {
-        let (option, header) = if self.clang {
-            ("-include-pch", "lab_cpu.h.pch")
-        } else {
-            ("-include", "lab_cpu.h")
-        };
-        let mut options = vec![option.into(), headers.join(header).into()];
-        let own = request.source.parent().into_iter();
-        let folders = [unit, headers].into_iter().chain(own);
-        for folder in folders.chain(request.include_dirs.iter().map(PathBuf::as_path)) {
-            options.push("-I".into());
-            options.push(folder.into());
-        }
-        options
     }
 }
 
@@ -168,21 +118,6 @@ fn unit_text(
     }
     text += &sources.text(source, &request.shown_as, request.source.parent())?;
     Ok(text)
-}
-
-/// The request's options that are for this device, and one that keeps the current folder out of the
-/// image: the debug information would hold it, and an image from the cache would name the folder in
-/// which it was first built.
-fn own_options(request: &BuildRequest) -> Vec<OsString> {
-    let map = std::env::current_dir().ok().map(|current| {
-        let mut map = OsString::from("-fdebug-prefix-map=");
-        map.push(current);
-        map.push("=.");
-        map
-    });
-    map.into_iter()
-        .chain(request.options.for_host().into_iter().map(OsString::from))
-        .collect()
 }
 
 /// The instruction sets of this machine's processor, as Linux lists them. Empty where they cannot

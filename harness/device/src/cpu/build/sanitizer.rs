@@ -2,22 +2,17 @@
 
 use crate::api::Sanitizer;
 
-/// The option for AddressSanitizer.
-pub const ADDRESS_SANITIZER: &str = "-fsanitize=address";
-/// The option for ThreadSanitizer's instrumentation.
-const THREAD_SANITIZER: &str = "-fsanitize=thread";
-
 /// Returns the compiler's options. With all of them the kernel goes on after a finding.
 pub fn flags(sanitizer: Sanitizer, clang: bool) -> &'static [&'static str] {
     match (sanitizer, clang) {
         (Sanitizer::Address, _) => &[
-            ADDRESS_SANITIZER,
+            "-fsanitize=address",
             "-fsanitize-recover=address",
             "-g",
             "-fno-omit-frame-pointer",
         ],
         (Sanitizer::Thread, false) => &[
-            THREAD_SANITIZER,
+            "-fsanitize=thread",
             // A kernel cannot tell that it is watched.
             "-U__SANITIZE_THREAD__",
             "-DLAB_CPU_RACES",
@@ -28,7 +23,7 @@ pub fn flags(sanitizer: Sanitizer, clang: bool) -> &'static [&'static str] {
             "--param=tsan-distinguish-volatile=1",
         ],
         (Sanitizer::Thread, true) => &[
-            THREAD_SANITIZER,
+            "-fsanitize=thread",
             "-DLAB_CPU_RACES",
             "-g",
             "-mllvm",

@@ -1,7 +1,7 @@
 //! Rewriting the files of one build: the source and the local files that it includes.
 
 use crate::api::BuildRequest;
-use crate::cpu::rewrite::{self, DeviceBranch, Edit, Refusal};
+use crate::cpu::rewrite::{self, Edit, Refusal};
 use lab_source::line_at;
 use std::collections::HashMap;
 use std::io;
@@ -13,14 +13,13 @@ pub struct Sources<'r> {
     folder: &'r Path,
     /// The name in the folder of each local include, by its real path.
     known: HashMap<PathBuf, String>,
-    /// Each with the path that diagnostics show.
-    refusals: Vec<(String, Refusal)>,
+    refusals: Vec<Refusal>,
     /// Files that were rewritten so far.
     count: usize,
     /// Errors of files that no compiler may read, as compiler messages.
     unreadable: String,
     /// The first place where the user's files ask which device they are built for, as a sentence.
-    branch: Option<String>,
+    pub branch: Option<String>,
 }
 
 impl<'r> Sources<'r> {
@@ -54,32 +53,26 @@ impl<'r> Sources<'r> {
         let rewritten = rewrite::rewrite(source, shown_as, self.count);
         let mut edits = rewritten.edits;
         // The lab's own header has no folder.
-        if let (Some(DeviceBranch { line, asks_for }), Some(_)) = (rewritten.branch, folder) {
-            self.branch
-                .get_or_insert_with(|| format!("{shown_as}:{line} asks for {asks_for}"));
+        if folder.is_some() {
+            self.branch = self.branch.take().or(rewritten.branch);
         }
-        self.refusals.extend(
-            rewritten
-                .refusals
-                .into_iter()
-                .map(|refusal| (shown_as.to_owned(), refusal)),
-        );
+        self.refusals.extend(rewritten.refusals);
         for include in rewritten.includes {
-            let Some(path) = self.resolve(&include.name, folder) else {
+            let name = &source[include.start + 1..include.end - 1];
+            let Some(path) = self.resolve(name, folder) else {
                 continue;
             };
             if !path.is_file() {
                 let line = line_at(source, include.start);
                 self.unreadable += &format!(
-                    "{shown_as}:{line}: error: {} is no file but a device, a pipe or a socket, and is not included. \
-                     Include a file.\n",
-                    include.name
+                    "{shown_as}:{line}: error: {name} is no file but a device, a pipe or a socket, and is not included. \
+                     Include a file.\n"
                 );
                 continue;
             }
             let shown = match Path::new(shown_as).parent() {
                 Some(parent) if folder.is_some_and(|f| path.starts_with(f)) => {
-                    parent.join(&include.name).display().to_string()
+                    parent.join(name).display().to_string()
                 }
                 _ => path.display().to_string(),
             };
@@ -95,11 +88,6 @@ impl<'r> Sources<'r> {
         ))
     }
 
-    /// The first place where the user's files ask which device they are built for.
-    pub fn branch(&self) -> Option<String> {
-        self.branch.clone()
-    }
-
     /// The errors of files that no compiler may read. `None` where there are none.
     pub fn unreadable(&self) -> Option<String> {
         (!self.unreadable.is_empty()).then(|| self.unreadable.clone())
@@ -111,21 +99,17 @@ impl<'r> Sources<'r> {
         let mut rest: Vec<_> = self.refusals.iter().collect();
         let mut out = String::with_capacity(log.len());
         for line in log.lines() {
-            let refusal = rest.iter().position(|(path, refusal)| {
-                line.starts_with(&format!("{path}:{}:", refusal.line))
+            let refusal = rest.iter().position(|refusal| {
+                line.starts_with(&format!("{}:{}:", refusal.path, refusal.line))
                     && line.ends_with(refusal.reason)
             });
             match refusal.map(|at| rest.remove(at)) {
-                Some((
+                Some(Refusal {
                     path,
-                    Refusal {
-                        line,
-                        column,
-                        reason,
-                    },
-                )) => {
-                    out += &format!("{path}:{line}:{column}: error: {reason}\n");
-                }
+                    line,
+                    column,
+                    reason,
+                }) => out += &format!("{path}:{line}:{column}: error: {reason}\n"),
                 None => {
                     out += line;
                     out.push('\n');

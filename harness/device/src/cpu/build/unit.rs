@@ -5,10 +5,11 @@ use super::preprocessed::host_code::HostCheck;
 use super::preprocessed::{
     DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED, declarations, entries, prologue,
 };
-use super::sanitizer::ADDRESS_SANITIZER;
 use super::{HostCompiler, cannot_write};
-use crate::api::DeviceError;
-use crate::cpu::rewrite::{Edit, apply, rewrite_preprocessed};
+use crate::api::{BuildRequest, DeviceError, Sanitizer};
+use crate::cpu::rewrite::{Edit, Refusal, apply, rewrite_preprocessed};
+use lab_source::line_start;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,25 +17,16 @@ use std::path::{Path, PathBuf};
 /// What one unit is built with.
 pub struct Unit<'b> {
     pub compiler: &'b HostCompiler,
+    pub request: &'b BuildRequest,
     /// The build's folder, which holds the unit's files.
     pub folder: &'b Path,
     /// The folder of the cpu device's headers.
     pub headers: &'b Path,
-    /// The options that the precompiled header was made with.
-    pub flags: Vec<OsString>,
-    /// The options for headers: the precompiled one, and the folders.
-    pub includes: Vec<OsString>,
-    /// The user's own options.
-    pub options: Vec<OsString>,
-    /// The path that diagnostics show for the source.
-    pub shown_as: &'b str,
-    /// The cache folder, for an error of writing.
-    pub cache: &'b Path,
 }
 
 /// The options for a shared object. A function without a definition is an error of the build, as
 /// with NVRTC.
-pub const SHARED_OBJECT: &[&str] = &["-shared", "-Wl,-z,defs"];
+const SHARED_OBJECT: &[&str] = &["-shared", "-Wl,-z,defs"];
 
 /// The result of the preprocessor.
 enum Preprocessing {
@@ -52,18 +44,12 @@ pub struct Compiled {
 }
 
 impl Unit<'_> {
-    /// Compiles a rewritten source to `target`, as a shared object, or as an object file with
-    /// `object`.
-    pub fn compile(
-        &self,
-        source: &str,
-        target: &Path,
-        object: bool,
-    ) -> Result<Compiled, DeviceError> {
+    /// Compiles a rewritten source to a shared object at `target`.
+    pub fn compile(&self, source: &str, target: &Path) -> Result<Compiled, DeviceError> {
         let text = match self.preprocess(source)? {
             Preprocessing::Done(text) => text,
             Preprocessing::LimitReached(log) => return Ok(Compiled { log, built: false }),
-            Preprocessing::Failed => return self.without_scan(source, target, object),
+            Preprocessing::Failed => return self.without_scan(source, target),
         };
         let declarations = declarations(&text);
         let registrations = entries::registrations(&text, &declarations);
@@ -86,7 +72,7 @@ impl Unit<'_> {
             let checking = check
                 .as_ref()
                 .map(|check| scope.spawn(move || self.host_code(check)));
-            let mut compiled = self.to_image(&unit, preprocessed, target, object)?;
+            let mut compiled = self.to_image(&unit, preprocessed, target)?;
             if !compiled.built {
                 compiled.log = undefined_named(&compiled.log, &text, &declarations);
             }
@@ -105,16 +91,10 @@ impl Unit<'_> {
     }
 
     /// Lets the compiler say what is wrong with a source that cannot be preprocessed.
-    fn without_scan(
-        &self,
-        source: &str,
-        target: &Path,
-        object: bool,
-    ) -> Result<Compiled, DeviceError> {
-        let mut compiled =
-            self.to_image(&self.write("kernel.cpp", source)?, false, target, object)?;
+    fn without_scan(&self, source: &str, target: &Path) -> Result<Compiled, DeviceError> {
+        let mut compiled = self.to_image(&self.write("kernel.cpp", source)?, false, target)?;
         if compiled.built {
-            let shown_as = self.shown_as;
+            let shown_as = &self.request.shown_as;
             compiled.log +=
                 &format!("{shown_as}:1: error: the preprocessor failed on this source\n");
             compiled.built = false;
@@ -142,7 +122,7 @@ impl Unit<'_> {
         let output = self.compiler.run(&arguments)?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            let reached = limits::reached(&said, self.shown_as);
+            let reached = limits::reached(&said, &self.request.shown_as);
             return Ok(reached.map_or(Preprocessing::Failed, Preprocessing::LimitReached));
         }
         let text = String::from_utf8_lossy(&self.file(std::fs::read(target))?).into_owned();
@@ -155,32 +135,40 @@ impl Unit<'_> {
         unit: &Path,
         preprocessed: bool,
         target: &Path,
-        object: bool,
     ) -> Result<Compiled, DeviceError> {
-        let mut arguments = self.with_options();
-        // clang leaves its AddressSanitizer to the program that loads the object.
-        let is_asan = |flag: &OsString| flag == ADDRESS_SANITIZER;
-        let shared = if self.compiler.clang && self.flags.iter().any(is_asan) {
-            &["-shared"]
-        } else {
-            SHARED_OBJECT
+        let object = self.folder.join("kernel.o");
+        let (kind, made) = match self.request.sanitizer {
+            // With -fsanitize=thread the linker would add libtsan. Linked in a second step without
+            // the option, the module keeps the entry points in `lab_cpu/races.h`.
+            Some(Sanitizer::Thread) => (&["-c"][..], &*object),
+            // clang leaves its AddressSanitizer to the program that loads the object.
+            Some(Sanitizer::Address) if self.compiler.clang => (&["-shared"][..], target),
+            _ => (SHARED_OBJECT, target),
         };
-        arguments.extend(
-            if object { &["-c"] } else { shared }
-                .iter()
-                .map(OsString::from),
-        );
+        let mut arguments = self.with_options();
+        arguments.extend(kind.iter().map(OsString::from));
         arguments.extend(self.language(preprocessed));
-        arguments.extend([unit.into(), "-o".into(), target.into()]);
-        let output = self.compiler.run(&arguments)?;
-        let mut log = String::from_utf8_lossy(&output.stderr).into_owned();
-        if !output.status.success()
-            && let Some(reached) = limits::reached(&log, self.shown_as)
+        arguments.extend([unit.into(), "-o".into(), made.into()]);
+        let mut compiled = self.run(&arguments)?;
+        if let Some(reached) = limits::reached(&compiled.log, &self.request.shown_as)
+            && !compiled.built
         {
-            log = reached;
+            compiled.log = reached;
         }
+        if made == object && compiled.built {
+            let mut link: Vec<OsString> = SHARED_OBJECT.iter().map(OsString::from).collect();
+            link.extend([object.into(), "-o".into(), target.into()]);
+            let linked = self.run(&link)?;
+            compiled.log += &linked.log;
+            compiled.built = linked.built;
+        }
+        Ok(compiled)
+    }
+
+    fn run(&self, arguments: &[OsString]) -> Result<Compiled, DeviceError> {
+        let output = self.compiler.run(arguments)?;
         Ok(Compiled {
-            log,
+            log: String::from_utf8_lossy(&output.stderr).into_owned(),
             built: output.status.success(),
         })
     }
@@ -188,24 +176,52 @@ impl Unit<'_> {
     /// Returns the errors of device code that uses host code.
     fn host_code(&self, check: &HostCheck) -> Result<String, DeviceError> {
         let path = self.write("checked.ii", &check.text())?;
-        let mut arguments = self.flags.clone();
+        let mut arguments = self.compiler.flags(self.request.sanitizer);
         if self.compiler.clang {
-            arguments.extend(self.includes.iter().take(2).cloned());
+            arguments.extend(self.precompiled());
         }
         arguments.extend(["-fsyntax-only", "-w"].map(OsString::from));
         arguments.extend(self.language(true));
         arguments.push(path.into());
-        let output = self.compiler.run(&arguments)?;
-        Ok(check.errors(&String::from_utf8_lossy(&output.stderr)))
+        Ok(check.errors(&self.run(&arguments)?.log))
     }
 
+    /// The options that the precompiled header was made with, those for headers, and the user's.
     fn with_options(&self) -> Vec<OsString> {
-        self.flags
-            .iter()
-            .chain(&self.includes)
-            .chain(&self.options)
-            .cloned()
-            .collect()
+        let mut options = self.compiler.flags(self.request.sanitizer);
+        options.extend(self.precompiled());
+        // In the order in which they are searched.
+        let own = self.request.source.parent().into_iter();
+        let folders = [self.folder, self.headers].into_iter().chain(own);
+        for folder in folders.chain(self.request.include_dirs.iter().map(PathBuf::as_path)) {
+            options.extend(["-I".into(), folder.into()]);
+        }
+        // Keeps the current folder out of the image: the debug information would hold it, and an
+        // image from the cache would name the folder in which it was first built.
+        if let Ok(current) = std::env::current_dir() {
+            let mut map = OsString::from("-fdebug-prefix-map=");
+            map.push(current);
+            map.push("=.");
+            options.push(map);
+        }
+        options.extend(
+            self.request
+                .options
+                .for_host()
+                .into_iter()
+                .map(OsString::from),
+        );
+        options
+    }
+
+    /// The options for the precompiled header.
+    fn precompiled(&self) -> [OsString; 2] {
+        let (option, header) = if self.compiler.clang {
+            ("-include-pch", "lab_cpu.h.pch")
+        } else {
+            ("-include", "lab_cpu.h")
+        };
+        [option.into(), self.headers.join(header).into()]
     }
 
     fn language(&self, preprocessed: bool) -> Vec<OsString> {
@@ -225,7 +241,7 @@ impl Unit<'_> {
 
     /// The result of reading or writing a file of the build's folder.
     fn file<T>(&self, result: io::Result<T>) -> Result<T, DeviceError> {
-        result.map_err(|error| cannot_write(self.cache, &error))
+        result.map_err(|error| cannot_write(&self.request.cache_dir, &error))
     }
 }
 
@@ -237,30 +253,22 @@ fn undefined_named(log: &str, text: &Preprocessed, declarations: &[Declaration])
             || line.contains(": in function `")
             || line.starts_with("collect2: ")
     };
-    let mut missing: Vec<&str> = Vec::new();
-    for line in log.lines() {
-        let name = line
-            .split_once("undefined reference to `")
-            .map(|(_, name)| name.trim_end_matches('\''));
-        missing.extend(name.filter(|name| !missing.contains(name)));
-    }
+    let missing = log.lines().filter_map(|line| {
+        let (_, name) = line.split_once("undefined reference to `")?;
+        Some(name.trim_end_matches('\''))
+    });
+    let mut seen = HashSet::new();
+    let missing = missing.filter(|symbol| seen.insert(*symbol));
     let place = |symbol: &str| {
-        let name = symbol
-            .split(['(', '<'])
-            .next()
-            .unwrap_or(symbol)
-            .rsplit("::")
-            .next()
-            .unwrap_or(symbol);
-        let found = declarations
-            .iter()
-            .find(|d| d.name == name && d.body.is_none())?;
+        let name = symbol.split(['(', '<']).next()?.rsplit("::").next()?;
+        let mut declared = declarations.iter();
+        let found = declared.find(|d| d.name == name && d.body.is_none())?;
         let (file, line) = text.place(text.tokens[found.first].start);
         Some(format!(
             "{file}:{line}: error: '{symbol}' is used, but nothing defines it\n"
         ))
     };
-    let places: Option<Vec<String>> = missing.iter().map(|symbol| place(symbol)).collect();
+    let places: Option<Vec<String>> = missing.map(place).collect();
     match places.filter(|places| !places.is_empty()) {
         Some(places) => {
             let others = log
@@ -277,20 +285,14 @@ fn undefined_named(log: &str, text: &Preprocessed, declarations: &[Declaration])
 /// memory: only here these declarations can be rewritten. The error is the build's log.
 fn without_words(text: &Preprocessed) -> Result<String, String> {
     let rewritten = rewrite_preprocessed(&text.text, SHARED);
-    let line_start = |line: usize| {
-        text.text
-            .split_inclusive('\n')
-            .take(line.saturating_sub(1))
-            .map(str::len)
-            .sum::<usize>()
-    };
-    let refusals = rewritten
+    let errors = rewritten
         .refusals
         .iter()
-        .map(|refusal| (text.place(line_start(refusal.line)), refusal.reason));
-    let log: String = refusals
-        .map(|((file, line), reason)| format!("{file}:{line}: error: {reason}\n"))
-        .collect();
+        .map(|Refusal { line, reason, .. }| {
+            let (file, line) = text.place(line_start(&text.text, *line));
+            format!("{file}:{line}: error: {reason}\n")
+        });
+    let log: String = errors.collect();
     if !log.is_empty() {
         return Err(log);
     }
@@ -300,7 +302,7 @@ fn without_words(text: &Preprocessed) -> Result<String, String> {
         .filter(|edit| !text.is_foreign(edit.start))
         .collect();
     for (at, token) in text.tokens.iter().enumerate() {
-        let plain = match text.word(at) {
+        let plain = match text.at(at) {
             DEVICE | HOST => "",
             GLOBAL => "__attribute__((used))",
             _ => continue,

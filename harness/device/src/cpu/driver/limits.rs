@@ -3,7 +3,8 @@
 use crate::api::{DeviceError, Shape};
 use crate::cpu::shared::LIMIT;
 use crate::sandbox::machine_memory;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::ops::RangeInclusive;
 
 /// Multiprocessors of the device, unless LAB_CPU_SMS sets their number. With fewer, a kernel that
 /// starts one block per multiprocessor would hardly use its grid; with more, such a kernel would
@@ -22,16 +23,7 @@ const SHARED_RESERVED: u32 = 1024;
 /// Returns the number of multiprocessors. `variable` is the value of LAB_CPU_SMS.
 pub fn sms(variable: Option<OsString>) -> Result<u32, DeviceError> {
     let Some(text) = variable else { return Ok(SMS) };
-    let number = text
-        .to_str()
-        .and_then(|text| text.parse().ok())
-        .filter(|n| (1..=1024).contains(n));
-    number.ok_or_else(|| {
-        DeviceError::Unavailable(format!(
-            "LAB_CPU_SMS is '{}', and it must be a number from 1 to 1024. Correct it or unset it.",
-            text.display()
-        ))
-    })
+    number(&text, 1..=1024, "LAB_CPU_SMS", "a number from 1 to 1024").map(|sms| sms as u32)
 }
 
 /// Returns the bytes of memory of the device: what this process may use of the machine's, or less.
@@ -39,25 +31,40 @@ pub fn sms(variable: Option<OsString>) -> Result<u32, DeviceError> {
 pub fn memory(variable: Option<OsString>) -> Result<u64, DeviceError> {
     let all = lab_system::memory::usable().map_or_else(machine_memory, |memory| memory.all);
     let Some(text) = variable else { return Ok(all) };
-    let mib: Option<u64> = text
-        .to_str()
-        .and_then(|text| text.parse().ok())
-        .filter(|mib| *mib > 0);
-    mib.map(|mib| mib.saturating_mul(1 << 20).min(all)).ok_or_else(|| {
-        DeviceError::Unavailable(format!(
-            "LAB_CPU_MEMORY_MIB is '{}', and it must be a number of MiB from 1. Correct it or unset it.",
-            text.display()
-        ))
-    })
+    let mib = number(
+        &text,
+        1..=u64::MAX,
+        "LAB_CPU_MEMORY_MIB",
+        "a number of MiB from 1",
+    )?;
+    Ok(mib.saturating_mul(1 << 20).min(all))
+}
+
+/// Reads the value of an environment variable. `wanted` says what it must be.
+fn number(
+    value: &OsStr,
+    allowed: RangeInclusive<u64>,
+    name: &str,
+    wanted: &str,
+) -> Result<u64, DeviceError> {
+    let number = value.to_str().and_then(|text| text.parse().ok());
+    number
+        .filter(|number| allowed.contains(number))
+        .ok_or_else(|| {
+            DeviceError::Unavailable(format!(
+                "{name} is '{}', and it must be {wanted}. Correct it or unset it.",
+                value.display()
+            ))
+        })
 }
 
 /// Returns how many blocks of this shape one multiprocessor holds at once. Does not count static
 /// shared memory, which is known only when a block has used it.
-pub fn resident_blocks(threads: u32, shared_bytes: u32) -> u32 {
+pub fn resident_blocks(threads: u64, shared_bytes: u32) -> u32 {
     if threads == 0 || threads > 1024 || shared_bytes > LIMIT {
         return 0;
     }
-    let by_threads = THREADS_PER_SM / threads.next_multiple_of(32);
+    let by_threads = THREADS_PER_SM / (threads as u32).next_multiple_of(32);
     let by_shared = SHARED_PER_SM / (shared_bytes + SHARED_RESERVED);
     by_threads.min(by_shared).min(BLOCKS_PER_SM)
 }
@@ -71,8 +78,7 @@ pub fn check(name: &str, shape: &Shape, resident: u64) -> Result<(), DeviceError
         )))
     };
     let [x, y, z] = shape.block;
-    let threads = u64::from(x) * u64::from(y) * u64::from(z);
-    if threads == 0 || threads > 1024 || z > 64 {
+    if !(1..=1024).contains(&shape.threads()) || z > 64 {
         return refuse(format!(
             "a block has 1 to 1024 threads (z at most 64), not ({x},{y},{z}). Change launch.block."
         ));
@@ -96,7 +102,7 @@ pub fn check(name: &str, shape: &Shape, resident: u64) -> Result<(), DeviceError
             shape.cluster
         ));
     }
-    let blocks = u64::from(x) * u64::from(y) * u64::from(z);
+    let blocks = shape.blocks();
     if shape.cooperative && blocks > resident {
         return refuse(format!(
             "{blocks} blocks cannot be resident at once; a cooperative launch of this shape has {resident} at most. Ask for fewer in launch.grid."

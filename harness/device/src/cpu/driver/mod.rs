@@ -2,7 +2,6 @@
 //! pool of workers.
 #![allow(unsafe_code)]
 
-mod arguments;
 mod limits;
 mod module;
 
@@ -11,8 +10,10 @@ use super::races::RaceDetector;
 use super::scheduler::Worker;
 use super::shared::LIMIT;
 use crate::allocations::Allocations;
-use crate::api::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
-use arguments::AlignedArguments;
+use crate::api::{
+    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape, check_parameters,
+};
+use crate::arguments::KernelArguments;
 use module::Module;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
@@ -20,7 +21,7 @@ use std::path::Path;
 use std::time::Instant;
 
 /// The emulated device.
-pub struct CpuDriver {
+struct CpuDriver {
     info: DeviceInfo,
     workers: Vec<Worker>,
     /// By number. `None` for a module that was unloaded.
@@ -28,34 +29,36 @@ pub struct CpuDriver {
     memory: Allocations,
 }
 
-impl CpuDriver {
-    pub fn open() -> Result<CpuDriver, DeviceError> {
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let sms = limits::sms(std::env::var_os("LAB_CPU_SMS"))?;
-        crate::cpu::signal::install();
-        let info = DeviceInfo {
-            name: format!(
-                "cpu (emulated, {threads} {})",
-                if threads == 1 { "thread" } else { "threads" }
-            ),
-            emulated: true,
-            sms,
-            arch: String::new(),
-            max_shared_bytes: LIMIT,
-            l2_bytes: 0,
-            memory_bytes: limits::memory(std::env::var_os("LAB_CPU_MEMORY_MIB"))?,
-            uuid: String::new(),
-            driver: String::from("none (emulated)"),
-        };
-        let workers = (0..threads).map(|_| Worker::new()).collect();
-        Ok(CpuDriver {
-            info,
-            workers,
-            modules: Vec::new(),
-            memory: Allocations::new("cpu"),
-        })
-    }
+/// Opens the cpu device, with one worker for each core. The environment variable `LAB_CPU_SMS` sets
+/// the number of multiprocessors that it reports, from 1 to 1024; any other value is an error.
+pub fn open() -> Result<Box<dyn Driver>, DeviceError> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let sms = limits::sms(std::env::var_os("LAB_CPU_SMS"))?;
+    crate::cpu::signal::install();
+    let info = DeviceInfo {
+        name: format!(
+            "cpu (emulated, {threads} {})",
+            if threads == 1 { "thread" } else { "threads" }
+        ),
+        emulated: true,
+        sms,
+        arch: String::new(),
+        max_shared_bytes: LIMIT,
+        l2_bytes: 0,
+        memory_bytes: limits::memory(std::env::var_os("LAB_CPU_MEMORY_MIB"))?,
+        uuid: String::new(),
+        driver: String::from("none (emulated)"),
+    };
+    let workers = (0..threads).map(|_| Worker::new()).collect();
+    Ok(Box::new(CpuDriver {
+        info,
+        workers,
+        modules: Vec::new(),
+        memory: Allocations::new("cpu"),
+    }))
+}
 
+impl CpuDriver {
     fn module(&self, module: u32) -> Result<&Module, DeviceError> {
         let found = self.modules.get(module as usize).and_then(Option::as_ref);
         found.ok_or_else(|| DeviceError::Driver(format!("module {module} is not loaded")))
@@ -79,7 +82,9 @@ impl Driver for CpuDriver {
     }
 
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
-        Ok(self.module(module)?.find(name).map(|index| Entry {
+        let mut kernels = self.module(module)?.kernels.iter();
+        let found = kernels.position(|kernel| kernel.name == name);
+        Ok(found.map(|index| Entry {
             module,
             index: index as u32,
         }))
@@ -92,11 +97,13 @@ impl Driver for CpuDriver {
         shared_bytes: u32,
     ) -> Result<u32, DeviceError> {
         self.module(entry.module)?;
-        Ok(limits::resident_blocks(threads, shared_bytes))
+        Ok(limits::resident_blocks(threads.into(), shared_bytes))
     }
 
     fn kernels(&mut self, module: u32) -> Result<Vec<String>, DeviceError> {
-        Ok(self.module(module)?.names())
+        // In the order of the source.
+        let kernels = self.module(module)?.kernels.iter().rev();
+        Ok(kernels.map(|kernel| kernel.name.clone()).collect())
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
@@ -162,30 +169,29 @@ impl Driver for CpuDriver {
         order: ExecutionOrder,
     ) -> Result<f64, DeviceError> {
         let module = self.module(entry.module)?;
-        let (name, record) = module.entry(entry.index as usize).ok_or_else(|| {
+        let kernel = module.kernels.get(entry.index as usize).ok_or_else(|| {
             DeviceError::Driver(format!("module {} has no such kernel", entry.module))
         })?;
-        arguments::check(name, record, args)?;
-        let threads = shape
-            .block
-            .iter()
-            .fold(1, |product: u32, n| product.saturating_mul(*n));
-        let per_sm = limits::resident_blocks(threads, shape.shared_bytes);
-        limits::check(name, shape, u64::from(self.info.sms) * u64::from(per_sm))?;
+        check_parameters(&kernel.name, &kernel.parameters, args)?;
+        let per_sm = limits::resident_blocks(shape.threads(), shape.shared_bytes);
+        limits::check(
+            &kernel.name,
+            shape,
+            u64::from(self.info.sms) * u64::from(per_sm),
+        )?;
 
-        let mut arguments = AlignedArguments::new(args);
-        let blocks = shape.grid.iter().map(|n| u64::from(*n)).product::<u64>();
+        let mut arguments = KernelArguments::new(args);
         let instrumented = module.instrumented;
         let most = if instrumented.is_some() {
             1
         } else {
             self.workers.len() as u64
         };
-        let workers = most.min(blocks) as u32;
+        let workers = most.min(shape.blocks()) as u32;
         let mut launch = Launch::new(
-            name,
-            record.call,
-            arguments.addresses(),
+            &kernel.name,
+            kernel.call,
+            arguments.pointers(),
             shape,
             order,
             module.shared_slots,
@@ -193,7 +199,7 @@ impl Driver for CpuDriver {
         );
         launch.races = instrumented
             .map(|image| RefCell::new(RaceDetector::new(shape.grid, shape.block, image)));
-        let self_slot = module.self_slot();
+        let self_slot = module.self_slot;
         let mut not_started = None;
         let started = Instant::now();
         std::thread::scope(|scope| {

@@ -1,16 +1,17 @@
 //! A loaded module: a shared object that this device's builder made.
 
 use crate::api::{DeviceError, with_causes};
-use crate::cpu::abi::{EntryRecord, Runtime, Thread};
+use crate::cpu::abi::{EntryRecord, KernelCall, Runtime, Thread};
 use crate::cpu::scheduler::{RUNTIME, race_hooks};
 use libloading::{Library, Symbol};
 use std::ffi::{CStr, c_void};
 use std::path::Path;
 
 pub struct Module {
-    /// The kernels. They lie in the library, which lives as long as the module.
-    entries: Vec<(String, *const EntryRecord)>,
-    self_slot: unsafe extern "C" fn() -> *mut *mut Thread,
+    /// The last of the source is first.
+    pub kernels: Vec<Kernel>,
+    /// Returns the module's `lab_cpu_self` of the OS thread that calls it.
+    pub self_slot: unsafe extern "C" fn() -> *mut *mut Thread,
     flush: unsafe extern "C" fn(),
     /// Static `__shared__` declarations.
     pub shared_slots: u32,
@@ -18,6 +19,15 @@ pub struct Module {
     pub instrumented: Option<usize>,
     /// Last: everything above points into it.
     _library: Library,
+}
+
+/// A kernel of a module.
+pub struct Kernel {
+    pub name: String,
+    /// Valid as long as the module.
+    pub call: KernelCall,
+    /// The size of each parameter in bytes.
+    pub parameters: Vec<usize>,
 }
 
 impl Module {
@@ -35,7 +45,8 @@ impl Module {
         let library = unsafe { Library::new(image) }.map_err(cannot_load)?;
         // SAFETY: `lab_cpu/runtime.h` declares these functions with these types. The tables are
         // static and laid out as the header declares them, so the module may keep their addresses.
-        // A record's name is a string literal, and `next` is null or another record of the module.
+        // A record's name is a string literal, `sizes` has one size for each parameter, and `next`
+        // is null or another record of the module.
         unsafe {
             let install: Symbol<unsafe extern "C" fn(*const Runtime)> =
                 library.get("lab_cpu_install").map_err(cannot_load)?;
@@ -53,18 +64,20 @@ impl Module {
                 install_races(&race_hooks::TABLE);
                 image_base(flush as *const c_void)
             });
-            let mut entries = Vec::new();
-            let mut record = first_entry();
-            while !record.is_null() {
-                let name = CStr::from_ptr((*record).name)
-                    .to_string_lossy()
-                    .into_owned();
-                entries.push((name, record));
-                record = (*record).next;
+            let mut kernels = Vec::new();
+            let mut next = first_entry();
+            while let Some(record) = next.as_ref() {
+                let sizes = (0..record.arguments as usize).map(|at| *record.sizes.add(at) as usize);
+                kernels.push(Kernel {
+                    name: CStr::from_ptr(record.name).to_string_lossy().into_owned(),
+                    call: record.call,
+                    parameters: sizes.collect(),
+                });
+                next = record.next;
             }
             let shared_slots = slot_count();
             Ok(Module {
-                entries,
+                kernels,
                 self_slot,
                 flush,
                 shared_slots,
@@ -72,33 +85,6 @@ impl Module {
                 _library: library,
             })
         }
-    }
-
-    /// The index of the kernel with this name.
-    pub fn find(&self, name: &str) -> Option<usize> {
-        self.entries.iter().position(|(known, _)| known == name)
-    }
-
-    /// The names of the kernels, in the order of the source.
-    pub fn names(&self) -> Vec<String> {
-        self.entries
-            .iter()
-            .rev()
-            .map(|(name, _)| name.clone())
-            .collect()
-    }
-
-    /// Name and record of a kernel.
-    pub fn entry(&self, index: usize) -> Option<(&str, &EntryRecord)> {
-        let (name, record) = self.entries.get(index)?;
-        // SAFETY: the record lies in the library, which lives as long as `self`, and nobody writes
-        // to it after the library's initialisers.
-        Some((name, unsafe { &**record }))
-    }
-
-    /// The function that returns the module's `lab_cpu_self` of the OS thread that calls it.
-    pub fn self_slot(&self) -> unsafe extern "C" fn() -> *mut *mut Thread {
-        self.self_slot
     }
 
     /// Flushes what kernels have printed from the C library's buffer, which Rust's `stdout` does

@@ -1,12 +1,13 @@
 //! The detector of one launch: it takes barriers, fences, atomics and accesses as they run, and
 //! collects the races.
 
+use super::IndexMap;
 use super::clock::VectorClock;
-use super::hashing::IndexMap;
 use super::report::{self, BarrierScope, MemorySpace, Race, RacingAccess};
 use super::shadow::{ShadowAccess, ShadowMemory};
-use crate::api::DeviceError;
+use crate::api::{DeviceError, volume};
 use crate::cpu::abi::WARP;
+use crate::cpu::order::index_in;
 use std::collections::HashSet;
 
 /// Races that are reported of one launch; further ones are dropped.
@@ -291,8 +292,8 @@ impl RaceDetector {
     fn racing(&self, access: &ShadowAccess) -> RacingAccess {
         let thread = u32::from(access.thread);
         RacingAccess {
-            block: index_of(access.block, self.grid),
-            thread: index_of(thread, self.block),
+            block: index_in(self.grid, access.block.into()),
+            thread: index_in(self.block, thread.into()),
             writes: access.writes,
             pc: access.pc.into(),
             warp: thread / WARP,
@@ -300,7 +301,7 @@ impl RaceDetector {
     }
 
     fn threads_per_block(&self) -> usize {
-        self.block.iter().product::<u32>() as usize
+        volume(self.block) as usize
     }
 
     fn thread(&mut self, (block, thread): ThreadId) -> Option<&mut ThreadState> {
@@ -337,14 +338,4 @@ fn join_all<'a>(all: &mut VectorClock, threads: impl Iterator<Item = &'a ThreadS
             all.join(clock);
         }
     }
-}
-
-/// The three-dimensional index of a linear one.
-fn index_of(linear: u32, [width, height, _]: [u32; 3]) -> [u32; 3] {
-    let (width, height) = (width.max(1), height.max(1));
-    [
-        linear % width,
-        linear / width % height,
-        linear / width / height,
-    ]
 }

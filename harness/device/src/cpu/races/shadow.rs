@@ -1,6 +1,6 @@
 //! The last accesses to each word of memory.
 
-use super::hashing::IndexMap;
+use super::IndexMap;
 
 /// One access: what a later access must know to tell whether the two race.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

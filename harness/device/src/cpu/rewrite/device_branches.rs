@@ -1,7 +1,6 @@
 //! Where a source asks which device it is built for: the cpu device then runs another path than a
 //! GPU.
 
-use super::DeviceBranch;
 use super::pass::Pass;
 use lab_source::cpp::directive::Directive;
 use lab_source::cpp::words;
@@ -22,7 +21,7 @@ const MACROS: [&str; 8] = [
 impl Pass<'_> {
     /// Notes a condition or a macro that names one of [`MACROS`]. `start` is the directive's first
     /// byte.
-    pub(super) fn branch_in_directive(&mut self, directive: Directive, start: usize) {
+    pub fn branch_in_directive(&mut self, directive: Directive, start: usize) {
         let asks = [
             "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "define",
         ];
@@ -37,9 +36,9 @@ impl Pass<'_> {
 
     /// Notes a word that only differs between the devices: a macro in code, or `device.emulated` in
     /// a launch statement.
-    pub(super) fn branch_at_word(&mut self, at: usize) {
-        let word = self.code.word(at);
-        let emulated = word == "emulated" && at > 0 && self.code.punct(at - 1, b'.');
+    pub fn branch_at_word(&mut self, at: usize) {
+        let word = self.code.at(at);
+        let emulated = word == "emulated" && at > 0 && self.code.at(at - 1) == ".";
         if emulated || MACROS.contains(&word) {
             self.branch(
                 if emulated { "device.emulated" } else { word },
@@ -49,9 +48,9 @@ impl Pass<'_> {
     }
 
     fn branch(&mut self, asks_for: &str, start: usize) {
-        self.done.branch.get_or_insert(DeviceBranch {
-            line: line_at(self.code.text, start),
-            asks_for: asks_for.to_owned(),
+        self.done.branch.get_or_insert_with(|| {
+            let line = line_at(self.code.text, start);
+            format!("{}:{line} asks for {asks_for}", self.shown_as)
         });
     }
 }

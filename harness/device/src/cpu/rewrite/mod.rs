@@ -15,16 +15,7 @@ mod unsupported;
 
 use lab_source::cpp::Code;
 use pass::Pass;
-
-/// An `#include` of a source, which the builder resolves.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Include {
-    /// Byte range in the source of the name with its quotes or brackets.
-    pub start: usize,
-    pub end: usize,
-    /// Without quotes or brackets.
-    pub name: String,
-}
+use std::ops::Range;
 
 /// A replacement of the source's bytes `start..end`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,27 +39,23 @@ impl Edit {
 #[derive(Default)]
 pub struct Rewritten {
     pub edits: Vec<Edit>,
-    pub includes: Vec<Include>,
+    /// The names of included headers, which the builder resolves: their bytes in the source, with
+    /// quotes or brackets.
+    pub includes: Vec<Range<usize>>,
     pub refusals: Vec<Refusal>,
-    /// The first place where the source asks which device it is built for.
-    pub branch: Option<DeviceBranch>,
+    /// The first place where the source asks which device it is built for, as in
+    /// `kernel.cu:26 asks for LAB_CPU`.
+    pub branch: Option<String>,
 }
 
 /// A construct that this device cannot run. Line and column count from 1. The compiler reports it
 /// where it compiles it, but not with the right column.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
+    /// The path that diagnostics show.
+    pub path: String,
     pub line: usize,
     pub column: usize,
     pub reason: &'static str,
-}
-
-/// A question which device it is. The line counts from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceBranch {
-    pub line: usize,
-    /// What the source asks for, such as `LAB_CPU`.
-    pub asks_for: String,
 }
 
 /// Applies edits to the source they were made for. Where two overlap, the first one is applied.

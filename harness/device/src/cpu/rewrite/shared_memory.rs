@@ -9,67 +9,52 @@ use lab_source::line_at;
 impl Pass<'_> {
     /// Rewrites the declaration with `__shared__` at `at`. Returns the index of the token to go on
     /// with.
-    pub(super) fn shared_declaration(&mut self, at: usize) -> usize {
+    pub fn shared_declaration(&mut self, at: usize) -> usize {
         let start = self.declaration_start(at);
-        let Some(end) = self.end_of_declaration(at) else {
-            return at + 1;
+        let end = self.code.statement_end(at, self.code.tokens.len());
+        let names = match self.code.at(end) {
+            ";" => self.declared_names(start, end),
+            _ => return at + 1,
         };
-        let declared: Vec<usize> = (start..end).collect();
-        let is_extern = declared.iter().any(|i| self.code.word(*i) == "extern");
-        let names = self.declared_names(start, end);
         if names.is_empty() {
             return at + 1;
         }
-        match is_extern {
-            true if self.preprocessed.is_some() && self.outside() => {
+        let is_extern = (start..end).any(|i| self.code.at(i) == "extern");
+        let misplaced = match is_extern {
+            true => self.preprocessed.map(|_| {
+                "extern __shared__ memory that a macro declares outside a function is not supported on the cpu device: declare it in the kernel"
+            }),
+            false => Some("static __shared__ memory outside a function is not supported on the cpu device: declare it in the kernel"),
+        };
+        match misplaced.filter(|_| self.outside()) {
+            Some(reason) => {
                 let token = self.code.tokens[at];
-                let reason = "extern __shared__ memory that a macro declares outside a function is not supported on the cpu device: declare it in the kernel";
-                let refusal = self.refuse(token.start, reason);
-                self.edit(token.start, token.end, refusal);
+                self.refuse(token.start, token.end, reason, "");
             }
-            true => self.extern_shared(start, end, &names[0]),
-            false if self.outside() => {
-                let token = self.code.tokens[at];
-                let reason = "static __shared__ memory outside a function is not supported on the cpu device: declare it in the kernel";
-                let refusal = self.refuse(token.start, reason);
-                self.edit(token.start, token.end, refusal);
-            }
-            false => {
-                self.shared_declarations += 1;
-                let name = format!("lab_cpu_shared_{}_{}", self.unit, self.shared_declarations);
-                let mut after = String::from(" };");
-                for member in &names {
-                    after += &format!(" auto& {member} = lab_cpu_shared<{name}>().{member};");
-                }
-                self.edit(
-                    self.code.tokens[start].start,
-                    self.code.tokens[start].start,
-                    format!("struct {name} {{ "),
-                );
-                for i in declared {
-                    if self.code.word(i) == "static" || self.is_shared(self.code.word(i)) {
-                        self.edit(self.code.tokens[i].start, self.code.tokens[i].end, "");
-                    }
-                }
-                self.edit(self.code.tokens[end].end, self.code.tokens[end].end, after);
-            }
+            None if is_extern => self.extern_shared(start, end, &names[0]),
+            None => self.static_shared(start, end, &names),
         }
         end + 1
     }
 
-    /// The index of the declaration's semicolon. `None` where it has none.
-    fn end_of_declaration(&self, at: usize) -> Option<usize> {
-        let mut next = at;
-        while next < self.code.tokens.len() {
-            match self.code.tokens[next].kind {
-                TokenKind::Punct(b';') => return Some(next),
-                TokenKind::Punct(b'(' | b'[' | b'{') => next = self.code.partner(next),
-                TokenKind::Punct(b')' | b'}') | TokenKind::Directive => return None,
-                _ => {}
-            }
-            next += 1;
+    /// Rewrites `__shared__ T name;` to a struct in the block's shared memory, and references to
+    /// its members.
+    fn static_shared(&mut self, start: usize, end: usize, names: &[String]) {
+        self.shared_declarations += 1;
+        let name = format!("lab_cpu_shared_{}_{}", self.unit, self.shared_declarations);
+        let mut after = String::from(" };");
+        for member in names {
+            after += &format!(" auto& {member} = lab_cpu_shared<{name}>().{member};");
         }
-        None
+        let code = self.code;
+        let (first, last) = (code.tokens[start].start, code.tokens[end].end);
+        self.edit(first, first, format!("struct {name} {{ "));
+        for i in start..end {
+            if code.at(i) == "static" || self.is_shared(code.at(i)) {
+                self.edit(code.tokens[i].start, code.tokens[i].end, "");
+            }
+        }
+        self.edit(last, last, after);
     }
 
     /// The names that `T a[2], b;` declares: between two commas, the last word before a bracket.
@@ -80,23 +65,24 @@ impl Pass<'_> {
         let mut angles = 0usize;
         let mut at = start;
         while at <= end {
-            match self.code.tokens[at].kind {
-                TokenKind::Punct(b'<') => angles += 1,
-                TokenKind::Punct(b'>') => angles = angles.saturating_sub(1),
-                TokenKind::Punct(b'[') => {
+            match self.code.at(at) {
+                "<" => angles += 1,
+                ">" => angles = angles.saturating_sub(1),
+                "[" => {
                     in_extents |= angles == 0;
                     at = self.code.partner(at);
                 }
-                TokenKind::Punct(b'(' | b'{') => at = self.code.partner(at),
-                TokenKind::Punct(b',' | b';') if angles == 0 => {
+                "(" | "{" => at = self.code.partner(at),
+                "," | ";" if angles == 0 => {
                     names.extend(last.take());
                     in_extents = false;
                 }
-                TokenKind::Word if angles == 0 && !in_extents => {
-                    let word = self.code.word(at);
-                    if !matches!(word, "__align__" | "alignas" | "__attribute__") {
-                        last = Some(word.to_owned());
-                    }
+                "__align__" | "alignas" | "__attribute__" => {}
+                word if angles == 0
+                    && !in_extents
+                    && self.code.kind(at) == Some(TokenKind::Word) =>
+                {
+                    last = Some(word.to_owned());
                 }
                 _ => {}
             }
@@ -113,18 +99,17 @@ impl Pass<'_> {
         let mut extents = String::new();
         let mut at = start;
         while at < end {
-            let token = self.code.tokens[at];
-            match self.code.word(at) {
+            match self.code.at(at) {
                 "extern" | "static" => {}
                 word if self.is_shared(word) => {}
                 "__align__" | "alignas" | "__attribute__" => at = self.code.partner(at + 1),
-                word if word == name && self.code.punct(at + 1, b'[') => {
-                    extents =
-                        self.code.text[token.end..self.code.tokens[end].start].replace('\n', " ");
+                word if word == name && self.code.at(at + 1) == "[" => {
+                    let extent = self.code.tokens[at].end..self.code.tokens[end].start;
+                    extents = self.code.text[extent].replace('\n', " ");
                     break;
                 }
-                _ => {
-                    kind += token.text(self.code.text);
+                word => {
+                    kind += word;
                     kind.push(' ');
                 }
             }

@@ -1,7 +1,7 @@
 //! The names of constructs that the cpu device cannot run, and what to do about them.
 
 /// Returns why the cpu device cannot run a construct with this name. `None` where it can.
-pub(super) fn unsupported(word: &str) -> Option<&'static str> {
+pub fn unsupported(word: &str) -> Option<&'static str> {
     const TENSOR: &str =
         "tensor cores cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
     const BULK: &str = "bulk and asynchronous copies cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
@@ -24,7 +24,7 @@ pub(super) fn unsupported(word: &str) -> Option<&'static str> {
 
 /// Returns why a header of the toolkit is of no use on the cpu device: it holds only such
 /// constructs. `None` for any other header.
-pub(super) fn unsupported_header(name: &str) -> Option<&'static str> {
+pub fn unsupported_header(name: &str) -> Option<&'static str> {
     Some(match name {
         "mma.h" | "crt/mma.h" => {
             "tensor cores (mma.h) cannot run on the cpu device (guard the include with #ifndef LAB_CPU)"

@@ -5,7 +5,7 @@ use super::Worker;
 use super::warp::Warp;
 use crate::api::{ExecutionOrder, Shape};
 use crate::cpu::abi::{BlockHead, CallSite, NOT_STARTED, Thread, WARP};
-use crate::cpu::order::{bits, choose, mix};
+use crate::cpu::order::{bits, choose, index_in, lowest, mix};
 use crate::cpu::shared::SharedMemory;
 
 /// A block that is resident on a worker. Device code uses only its head, which must come first: a
@@ -54,7 +54,7 @@ impl Block {
     /// Makes a block of a launch. `slots` is the number of the module's static shared declarations.
     /// The result comes from `Box::into_raw`.
     pub fn new(worker: *mut Worker, shape: &Shape, slots: u32, seed: u64) -> *mut Block {
-        let threads = shape.block.iter().product::<u32>();
+        let threads = shape.threads() as u32;
         let mut shared = SharedMemory::new(shape.shared_bytes, slots);
         let head = BlockHead {
             index: [0; 3],
@@ -100,13 +100,7 @@ impl Block {
 
     /// Begins the block with the linear index `linear`: all its threads are ready.
     pub fn begin(&mut self, linear: u64, order: ExecutionOrder) {
-        let [width, height, _] = self.head.grid.map(u64::from);
-        self.head.index = [
-            linear % width,
-            linear / width % height,
-            linear / (width * height),
-        ]
-        .map(|i| i as u32);
+        self.head.index = index_in(self.head.grid, linear);
         let threads = self.threads.len() as u32;
         for thread in &mut self.threads {
             thread.coroutine = NOT_STARTED;
@@ -115,11 +109,7 @@ impl Block {
             warp.begin(threads - w as u32 * WARP);
         }
         let warps = self.warps.len() as u32;
-        self.ready = if warps >= 32 {
-            u32::MAX
-        } else {
-            (1 << warps) - 1
-        };
+        self.ready = lowest(warps);
         self.yielded = 0;
         self.converging = 0;
         self.current_warp = 0;

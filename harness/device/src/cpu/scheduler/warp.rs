@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::abi::WARP;
+use crate::cpu::order::lowest;
 use std::cell::UnsafeCell;
 use std::ffi::c_char;
 
@@ -79,11 +80,7 @@ impl Warp {
 
     /// Makes the warp ready for a new block, in which it has this many lanes.
     pub fn begin(&mut self, lanes: u32) {
-        let all = if lanes >= WARP {
-            u32::MAX
-        } else {
-            (1 << lanes) - 1
-        };
+        let all = lowest(lanes);
         self.alive = all;
         self.ready = all;
         self.yielded = 0;

@@ -9,8 +9,7 @@
 use super::refusal::DeviceLimits;
 use super::staging::Staging;
 use crate::api::{COMPARE_CHUNK_BYTES, DeviceError, MemoryRange, NOISE_WORDS, Noise};
-use crate::cuda::devices::check;
-use crate::cuda::ffi;
+use crate::cuda::ffi::{self, Code};
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUstream};
 use std::ffi::{c_int, c_void};
 
@@ -53,14 +52,15 @@ impl Digester {
     pub fn load(limits: DeviceLimits) -> Option<Digester> {
         let mut module = std::ptr::null_mut();
         // SAFETY: `module` is a live handle to write to, and the text ends with a NUL.
-        let code = unsafe { ffi::cuModuleLoadData(&mut module, PTX.as_ptr().cast()) };
-        check(code, "load the digest kernels").ok()?;
+        unsafe { ffi::cuModuleLoadData(&mut module, PTX.as_ptr().cast()) }
+            .check("load the digest kernels")
+            .ok()?;
         let find = |name: &std::ffi::CStr| {
             let mut function = std::ptr::null_mut();
             // SAFETY: `function` is a live handle to write to, the module is loaded, and the name
             // ends with a NUL.
-            let code = unsafe { ffi::cuModuleGetFunction(&mut function, module, name.as_ptr()) };
-            check(code, "find the digest kernels")
+            unsafe { ffi::cuModuleGetFunction(&mut function, module, name.as_ptr()) }
+                .check("find the digest kernels")
                 .ok()
                 .map(|()| function)
         };
@@ -69,17 +69,18 @@ impl Digester {
         let (digest, noise, scrub, wait) = (digest?, noise?, scrub?, wait?);
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: the driver returned the function just now.
-        let code =
-            unsafe { ffi::cuFuncSetAttribute(scrub, attribute, limits.shared_bytes as c_int) };
-        check(code, "let the lab's kernel use all shared memory").ok()?;
+        unsafe { ffi::cuFuncSetAttribute(scrub, attribute, limits.shared_bytes as c_int) }
+            .check("let the lab's kernel use all shared memory")
+            .ok()?;
         let mut registers = 0;
         // A graph records the wait, and while the stream records, nothing can be loaded. To read an
         // attribute loads it. SAFETY: `registers` is a live integer to write to. The driver
         // returned the function just now.
-        let code = unsafe {
+        unsafe {
             ffi::cuFuncGetAttribute(&mut registers, Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS, wait)
-        };
-        check(code, "load the lab's kernels").ok()?;
+        }
+        .check("load the lab's kernels")
+        .ok()?;
         Some(Digester {
             digest,
             noise,
@@ -96,8 +97,7 @@ impl Digester {
     pub unsafe fn wait(&self, stream: CUstream, mut nanoseconds: u64) -> Result<(), DeviceError> {
         let mut parameters = [(&raw mut nanoseconds).cast()];
         // SAFETY: the kernel takes a 64-bit word.
-        let code = unsafe { launch(self.wait, 1, 1, 0, stream, &mut parameters) };
-        check(code, "wait on the device")
+        unsafe { launch(self.wait, 1, 1, 0, stream, &mut parameters) }.check("wait on the device")
     }
 
     /// Overwrites the shared memory of every multiprocessor. A block gets all that a block may
@@ -111,8 +111,8 @@ impl Digester {
         let mut parameters = [(&raw mut words).cast()];
         // SAFETY: the kernel takes a 32-bit word, and writes to its own shared memory, of which it
         // gets this many bytes.
-        let code = unsafe { launch(self.scrub, blocks, 1024, bytes, stream, &mut parameters) };
-        check(code, "wipe shared memory")
+        unsafe { launch(self.scrub, blocks, 1024, bytes, stream, &mut parameters) }
+            .check("wipe shared memory")
     }
 
     /// Returns the digest of each range under a key.
@@ -155,8 +155,8 @@ impl Digester {
             unsafe {
                 std::ptr::copy_nonoverlapping(table.as_ptr(), input.host.cast(), table.len());
                 let code = launch(self.digest, blocks, THREADS, 0, stream, &mut parameters);
-                check(code, ACTION)?;
-                check(ffi::cuStreamSynchronize(stream), ACTION)?;
+                code.check(ACTION)?;
+                ffi::cuStreamSynchronize(stream).check(ACTION)?;
                 let results = std::slice::from_raw_parts(output.host.cast::<u64>(), table.len());
                 for (range, result) in owners.iter().zip(results) {
                     digests[*range] = digests[*range].wrapping_add(*result);
@@ -194,8 +194,8 @@ impl Digester {
         let blocks = words.div_ceil(u64::from(THREADS)).min(1024) as u32;
         // SAFETY: the kernel takes a pointer and four 64-bit words. It writes the words that the
         // caller promises to be allocated.
-        let code = unsafe { launch(self.noise, blocks, THREADS, 0, stream, &mut parameters) };
-        check(code, "fill guard zones")
+        unsafe { launch(self.noise, blocks, THREADS, 0, stream, &mut parameters) }
+            .check("fill guard zones")
     }
 }
 
@@ -212,7 +212,7 @@ unsafe fn launch(
     shared_bytes: u32,
     stream: CUstream,
     parameters: &mut [*mut c_void],
-) -> u32 {
+) -> Code {
     let (parameters, extra) = (parameters.as_mut_ptr(), std::ptr::null_mut());
     // SAFETY: the caller's promise. The driver reads the parameters before the call returns.
     unsafe {

@@ -2,7 +2,7 @@
 
 use super::refusal::KernelAttributes;
 use crate::api::DeviceError;
-use crate::cuda::devices::{check, version};
+use crate::cuda::devices::version;
 use crate::cuda::ffi;
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUmodule};
 use std::ffi::{CStr, c_int};
@@ -11,7 +11,6 @@ use std::ffi::{CStr, c_int};
 const SHARED_BYTES_WITHOUT_OPT_IN: u32 = 48 * 1024;
 
 pub struct Kernel {
-    pub module: u32,
     pub function: CUfunction,
     pub attributes: KernelAttributes,
 }
@@ -23,17 +22,13 @@ impl Kernel {
     /// # Safety
     /// `function` came from the driver, and its module stays loaded as long as the methods of the
     /// kernel are called.
-    pub unsafe fn new(
-        module: u32,
-        function: CUfunction,
-        name: &str,
-    ) -> Result<Kernel, DeviceError> {
+    pub unsafe fn new(function: CUfunction, name: &str) -> Result<Kernel, DeviceError> {
         let read = |attribute| -> Result<u32, DeviceError> {
             let mut value = 0;
             // SAFETY: `value` is a live integer to write to. The caller promises that the
             // function's module is loaded.
-            let code = unsafe { ffi::cuFuncGetAttribute(&mut value, attribute, function) };
-            check(code, &format!("read the attributes of {name}"))?;
+            unsafe { ffi::cuFuncGetAttribute(&mut value, attribute, function) }
+                .check(&format!("read the attributes of {name}"))?;
             Ok(value as u32)
         };
         let attributes = KernelAttributes {
@@ -46,7 +41,6 @@ impl Kernel {
             parameters: unsafe { parameters(function) },
         };
         Ok(Kernel {
-            module,
             function,
             attributes,
         })
@@ -60,10 +54,7 @@ impl Kernel {
         }
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: `Kernel::new` was promised that the module stays loaded.
-        let code =
-            unsafe { ffi::cuFuncSetAttribute(self.function, attribute, shared_bytes as c_int) };
-        check(
-            code,
+        unsafe { ffi::cuFuncSetAttribute(self.function, attribute, shared_bytes as c_int) }.check(
             &format!(
                 "give {} {shared_bytes} bytes of shared memory",
                 self.attributes.name
@@ -75,14 +66,10 @@ impl Kernel {
     pub fn allow_large_clusters(&self) -> Result<(), DeviceError> {
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
         // SAFETY: `Kernel::new` was promised that the module stays loaded.
-        let code = unsafe { ffi::cuFuncSetAttribute(self.function, attribute, 1) };
-        check(
-            code,
-            &format!(
-                "allow clusters of more than 8 blocks for {}",
-                self.attributes.name
-            ),
-        )
+        unsafe { ffi::cuFuncSetAttribute(self.function, attribute, 1) }.check(&format!(
+            "allow clusters of more than 8 blocks for {}",
+            self.attributes.name
+        ))
     }
 
     /// Returns how many blocks of this many threads are resident on one multiprocessor at once.
@@ -91,18 +78,18 @@ impl Kernel {
         let mut blocks = 0;
         // SAFETY: `blocks` is a live integer to write to. `Kernel::new` was promised that the
         // module stays loaded.
-        let code = unsafe {
+        unsafe {
             ffi::cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 &mut blocks,
                 self.function,
                 threads as c_int,
                 shared_bytes as usize,
             )
-        };
-        check(
-            code,
-            &format!("compute how many blocks of {} fit", self.attributes.name),
-        )?;
+        }
+        .check(&format!(
+            "compute how many blocks of {} fit",
+            self.attributes.name
+        ))?;
         Ok(blocks as u32)
     }
 }

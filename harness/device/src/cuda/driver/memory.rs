@@ -2,7 +2,6 @@
 
 use crate::allocations::Allocations;
 use crate::api::DeviceError;
-use crate::cuda::devices::check;
 use crate::cuda::ffi;
 
 /// The driver hands out memory in pages of this many bytes, and a kernel can access all of a page.
@@ -35,7 +34,7 @@ pub fn allocate(allocations: &mut Allocations, bytes: usize) -> Result<u64, Devi
     } else {
         format!("get {bytes} bytes of device memory")
     };
-    check(code, &action)?;
+    code.check(&action)?;
     allocations.live.insert(address, bytes);
     Ok(address)
 }
@@ -45,5 +44,5 @@ pub fn free(allocations: &mut Allocations, address: u64) -> Result<(), DeviceErr
     allocations.remove(address)?;
     // SAFETY: the address came from `allocate`, and it was removed, so it is freed once. No launch
     // runs: each is waited for.
-    check(unsafe { ffi::cuMemFree_v2(address) }, "free device memory")
+    unsafe { ffi::cuMemFree_v2(address) }.check("free device memory")
 }

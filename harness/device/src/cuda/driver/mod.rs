@@ -2,7 +2,6 @@
 //! stream and is waited for, so an error belongs to the call that reports it.
 #![allow(unsafe_code)]
 
-mod arguments;
 mod digest;
 mod kernel;
 mod memory;
@@ -13,7 +12,8 @@ mod staging;
 mod submit;
 mod tensor_maps;
 
-use super::devices::check;
+pub use open::open;
+
 use super::ffi;
 use crate::allocations::Allocations;
 use crate::api::{
@@ -26,7 +26,6 @@ use kernel::Kernel;
 use memory::PAGE;
 use refusal::DeviceLimits;
 use staging::Staging;
-use std::collections::BTreeMap;
 use std::ffi::{CString, c_int, c_void};
 use std::path::Path;
 
@@ -42,27 +41,44 @@ unsafe extern "C" {
 /// One device with its primary context, which is current on the thread that opened it. The driver's
 /// handles keep the struct on that thread: a struct with raw pointers is not `Send`. Open one
 /// device on a thread.
-pub struct CudaDriver {
-    device: CUdevice,
+struct CudaDriver {
     info: DeviceInfo,
     limits: DeviceLimits,
     stream: CUstream,
     started: CUevent,
     ended: CUevent,
-    modules: BTreeMap<u32, CUmodule>,
-    kernels: Vec<Kernel>,
-    next_module: u32,
+    /// By number. `None` for a module that was unloaded.
+    modules: Vec<Option<Module>>,
     allocations: Allocations,
-    /// `None` only before the context is open, and after it is closed.
-    staging: Option<Staging>,
+    staging: Staging,
     /// `None` where the driver cannot compile them: memory is then compared on the host.
     digester: Option<Digester>,
+    /// Last: everything above belongs to the context, and is dropped before it.
+    _context: RetainedContext,
+}
+
+/// The primary context of a device, which was retained once. Dropping this releases it.
+struct RetainedContext(CUdevice);
+
+impl Drop for RetainedContext {
+    fn drop(&mut self) {
+        // SAFETY: the context was retained once, and it is released once. The release frees all
+        // memory, modules, events and the stream, which nothing uses after this. If a kernel has
+        // broken the context, the release fails, and nothing is left to do about that.
+        unsafe { ffi::cuDevicePrimaryCtxRelease_v2(self.0) };
+    }
+}
+
+/// A loaded module, and its kernels that were looked up.
+struct Module {
+    handle: CUmodule,
+    kernels: Vec<Kernel>,
 }
 
 impl CudaDriver {
     fn wait(&self, action: &str) -> Result<(), DeviceError> {
         // SAFETY: the stream was created in this context, and both live as long as `self`.
-        check(unsafe { ffi::cuStreamSynchronize(self.stream) }, action)
+        unsafe { ffi::cuStreamSynchronize(self.stream) }.check(action)
     }
 
     /// Puts the filling of memory with a pattern on the stream. The driver refuses an address that
@@ -72,53 +88,18 @@ impl CudaDriver {
         self.allocations.check(address, bytes)?;
         // SAFETY: the range is inside a live allocation, and no call frees it before the stream was
         // waited for: each method of the driver waits for what it launches.
-        let code = unsafe { ffi::cuMemsetD32Async(address, word, bytes / 4, self.stream) };
-        check(code, action)
+        unsafe { ffi::cuMemsetD32Async(address, word, bytes / 4, self.stream) }.check(action)
+    }
+
+    fn module(&self, module: u32) -> Result<&Module, DeviceError> {
+        let found = self.modules.get(module as usize).and_then(Option::as_ref);
+        found.ok_or_else(|| not_loaded(module))
     }
 
     fn kernel(&self, entry: Entry) -> Result<&Kernel, DeviceError> {
-        let kernel = self.kernels.get(entry.index as usize);
-        kernel
-            .filter(|kernel| {
-                kernel.module == entry.module && self.modules.contains_key(&kernel.module)
-            })
-            .ok_or_else(|| not_loaded(entry.module))
-    }
-
-    /// Returns why this launch is not possible; `None` where it is.
-    fn refusal(
-        &self,
-        kernel: &Kernel,
-        shape: &Shape,
-        args: &[Arg],
-    ) -> Result<Option<String>, DeviceError> {
-        let sizes: Vec<usize> = args.iter().map(Vec::len).collect();
-        let refusal = refusal::of_arguments(&kernel.attributes, &sizes)
-            .or_else(|| refusal::of_launch(&self.limits, &kernel.attributes, shape));
-        if refusal.is_some() {
-            return Ok(refusal);
-        }
-        if refusal::cluster_of(&kernel.attributes, shape) != [1; 3] {
-            kernel.allow_shared(shape.shared_bytes)?;
-            kernel.allow_large_clusters()?;
-            // SAFETY: `CudaDriver::kernel` has found the kernel's module among the loaded ones.
-            let fitting = unsafe { submit::fitting_clusters(kernel, shape)? };
-            return Ok(refusal::of_fitting_clusters(
-                &kernel.attributes,
-                shape,
-                fitting,
-            ));
-        }
-        if !shape.cooperative {
-            return Ok(None);
-        }
-        let blocks = kernel.resident_blocks(shape.block.iter().product(), shape.shared_bytes)?;
-        Ok(refusal::of_cooperative_launch(
-            &self.limits,
-            &kernel.attributes,
-            shape,
-            blocks,
-        ))
+        let kernels = &self.module(entry.module)?.kernels;
+        let kernel = kernels.get(entry.index as usize);
+        kernel.ok_or_else(|| not_loaded(entry.module))
     }
 }
 
@@ -133,7 +114,7 @@ fn let_go_of_kept_lines() -> Result<(), DeviceError> {
     ) {
         return Ok(());
     }
-    check(code, "let go of the lines that are kept in the L2 cache")
+    code.check("let go of the lines that are kept in the L2 cache")
 }
 
 fn not_loaded(module: u32) -> DeviceError {
@@ -159,45 +140,41 @@ impl Driver for CudaDriver {
         // SAFETY: `module` is a live handle to write to. The driver reads as far as the cubin's
         // headers say, and `is_complete` has checked that the file holds that much; its content
         // comes from NVRTC.
-        let code = unsafe { ffi::cuModuleLoadData(&mut module, bytes.as_ptr().cast()) };
-        check(
-            code,
-            &format!("load {path} on {} ({})", self.info.arch, self.info.driver),
-        )?;
-        let number = self.next_module;
-        self.next_module += 1;
-        self.modules.insert(number, module);
-        Ok(number)
+        unsafe { ffi::cuModuleLoadData(&mut module, bytes.as_ptr().cast()) }.check(&format!(
+            "load {path} on {} ({})",
+            self.info.arch, self.info.driver
+        ))?;
+        self.modules.push(Some(Module {
+            handle: module,
+            kernels: Vec::new(),
+        }));
+        Ok(self.modules.len() as u32 - 1)
     }
 
     fn unload(&mut self, module: u32) -> Result<(), DeviceError> {
-        while self
-            .kernels
-            .pop_if(|kernel| kernel.module == module)
-            .is_some()
-        {}
-        match self.modules.remove(&module) {
-            // SAFETY: the handle came from `load`. It was removed from `modules`, so it is unloaded
+        match self.modules.get_mut(module as usize).and_then(Option::take) {
+            // SAFETY: the handle came from `load`. It was taken out of `modules`, so it is unloaded
             // once, and `kernel` refuses the module's functions from now on. No launch runs: each
             // is waited for.
-            Some(handle) => check(unsafe { ffi::cuModuleUnload(handle) }, "unload a module"),
+            Some(module) => unsafe { ffi::cuModuleUnload(module.handle) }.check("unload a module"),
             None => Ok(()),
         }
     }
 
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
-        let Some(handle) = self.modules.get(&module) else {
-            return Err(not_loaded(module));
-        };
-        let known = self
-            .kernels
-            .iter()
-            .position(|kernel| kernel.module == module && kernel.attributes.name == name);
-        if let Some(index) = known {
-            return Ok(Some(Entry {
+        let loaded = self.modules.get_mut(module as usize);
+        let loaded = loaded
+            .and_then(Option::as_mut)
+            .ok_or_else(|| not_loaded(module))?;
+        let entry = |index: usize| {
+            Some(Entry {
                 module,
                 index: index as u32,
-            }));
+            })
+        };
+        let mut known = loaded.kernels.iter();
+        if let Some(index) = known.position(|kernel| kernel.attributes.name == name) {
+            return Ok(entry(index));
         }
         let Ok(c_name) = CString::new(name) else {
             return Ok(None);
@@ -205,19 +182,17 @@ impl Driver for CudaDriver {
         let mut function = std::ptr::null_mut();
         // SAFETY: `function` is a live handle to write to, the module is loaded, and the name ends
         // with a NUL.
-        let code = unsafe { ffi::cuModuleGetFunction(&mut function, *handle, c_name.as_ptr()) };
+        let code =
+            unsafe { ffi::cuModuleGetFunction(&mut function, loaded.handle, c_name.as_ptr()) };
         if code == ffi::CUDA_ERROR_NOT_FOUND {
             return Ok(None);
         }
-        check(code, &format!("find the kernel {name}"))?;
+        code.check(&format!("find the kernel {name}"))?;
         // SAFETY: the driver returned the function just now, and `kernel` refuses it once its
         // module is unloaded.
-        let kernel = unsafe { Kernel::new(module, function, name)? };
-        self.kernels.push(kernel);
-        Ok(Some(Entry {
-            module,
-            index: self.kernels.len() as u32 - 1,
-        }))
+        let kernel = unsafe { Kernel::new(function, name)? };
+        loaded.kernels.push(kernel);
+        Ok(entry(loaded.kernels.len() - 1))
     }
 
     fn blocks_per_sm(
@@ -240,8 +215,7 @@ impl Driver for CudaDriver {
 
     fn occupancy(&mut self, entry: Entry, shape: &Shape) -> Result<Option<Occupancy>, DeviceError> {
         let kernel = self.kernel(entry)?;
-        let blocks_per_sm =
-            kernel.resident_blocks(shape.block.iter().product(), shape.shared_bytes)?;
+        let blocks_per_sm = kernel.resident_blocks(shape.threads() as u32, shape.shared_bytes)?;
         Ok(Some(Occupancy {
             blocks_per_sm,
             threads_per_sm: self.limits.threads_per_sm,
@@ -291,7 +265,7 @@ impl Driver for CudaDriver {
         ranges: &[MemoryRange],
         key: u64,
     ) -> Result<Option<Vec<u64>>, DeviceError> {
-        let (Some(digester), Some(staging)) = (&self.digester, &mut self.staging) else {
+        let Some(digester) = &self.digester else {
             return Ok(None);
         };
         for range in ranges {
@@ -299,7 +273,7 @@ impl Driver for CudaDriver {
         }
         // SAFETY: each range is inside a live allocation. Stream, kernels and buffers belong to the
         // context that is current.
-        unsafe { digester.digests(staging, self.stream, ranges, key) }.map(Some)
+        unsafe { digester.digests(&mut self.staging, self.stream, ranges, key) }.map(Some)
     }
 
     fn scrub(&mut self) -> Result<(), DeviceError> {
@@ -323,51 +297,30 @@ impl Driver for CudaDriver {
 
     fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes.len())?;
-        let staging = self
-            .staging
-            .as_mut()
-            .filter(|_| bytes.len() >= WORTH_STAGING);
+        let (content, length) = (bytes.as_ptr().cast(), bytes.len());
         // SAFETY: the range is inside a live allocation, and the stream belongs to the context that
         // is current. The driver has read pageable host memory, such as `bytes`, when its own copy
         // returns.
         unsafe {
-            match staging {
-                Some(staging) => staging.upload(self.stream, address, bytes),
-                None => check(
-                    ffi::cuMemcpyHtoDAsync_v2(
-                        address,
-                        bytes.as_ptr().cast(),
-                        bytes.len(),
-                        self.stream,
-                    ),
-                    &copying(bytes.len()),
-                ),
+            if length >= WORTH_STAGING {
+                return self.staging.upload(self.stream, address, bytes);
             }
+            ffi::cuMemcpyHtoDAsync_v2(address, content, length, self.stream).check(&copying(length))
         }
     }
 
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes.len())?;
-        let action = format!("copy {} bytes from the device", bytes.len());
-        let staging = self
-            .staging
-            .as_mut()
-            .filter(|_| bytes.len() >= WORTH_STAGING);
+        let (content, length) = (bytes.as_mut_ptr().cast(), bytes.len());
+        let action = format!("copy {length} bytes from the device");
         // SAFETY: the range is inside a live allocation, and the stream belongs to the context that
         // is current. The driver has written pageable host memory, such as `bytes`, when its own
         // copy returns.
         unsafe {
-            match staging {
-                Some(staging) => staging.download(self.stream, address, bytes)?,
-                None => check(
-                    ffi::cuMemcpyDtoHAsync_v2(
-                        bytes.as_mut_ptr().cast(),
-                        address,
-                        bytes.len(),
-                        self.stream,
-                    ),
-                    &action,
-                )?,
+            if length >= WORTH_STAGING {
+                self.staging.download(self.stream, address, bytes)?;
+            } else {
+                ffi::cuMemcpyDtoHAsync_v2(content, address, length, self.stream).check(&action)?;
             }
         }
         self.wait(&action)
@@ -379,12 +332,12 @@ impl Driver for CudaDriver {
         expected: &[u8],
     ) -> Result<Option<usize>, DeviceError> {
         self.allocations.check(address, expected.len())?;
-        let Some(staging) = &mut self.staging else {
-            return Err(DeviceError::Driver("the device is closed".into()));
-        };
         // SAFETY: the range is inside a live allocation, and the stream belongs to the context that
         // is current.
-        unsafe { staging.first_difference(self.stream, address, expected) }
+        unsafe {
+            self.staging
+                .first_difference(self.stream, address, expected)
+        }
     }
 
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
@@ -433,22 +386,9 @@ impl Driver for CudaDriver {
     }
 
     fn kernels(&mut self, module: u32) -> Result<Vec<String>, DeviceError> {
-        let Some(handle) = self.modules.get(&module) else {
-            return Err(not_loaded(module));
-        };
+        let handle = self.module(module)?.handle;
         // SAFETY: the module is loaded.
-        Ok(unsafe { kernel::names(*handle) })
-    }
-}
-
-impl Drop for CudaDriver {
-    fn drop(&mut self) {
-        // Before the context: its memory belongs to the context.
-        self.staging = None;
-        // SAFETY: `open` retained the context once, and it is released once. The release frees all
-        // memory, modules, events and the stream, which nothing uses after this. If a kernel has
-        // broken the context, the release fails, and nothing is left to do about that.
-        unsafe { ffi::cuDevicePrimaryCtxRelease_v2(self.device) };
+        Ok(unsafe { kernel::names(handle) })
     }
 }
 

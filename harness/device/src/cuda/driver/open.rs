@@ -2,88 +2,70 @@
 
 use super::digest::Digester;
 use super::refusal::DeviceLimits;
-use super::{CudaDriver, Staging, memory};
+use super::{CudaDriver, RetainedContext, Staging, memory};
 use crate::allocations::Allocations;
-use crate::api::{DeviceError, DeviceInfo};
-use crate::cuda::devices::{self, check};
+use crate::api::{DeviceError, DeviceInfo, Driver};
+use crate::cuda::devices;
 use crate::cuda::ffi;
-use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute, CUlimit, CUstream_flags};
-use std::collections::BTreeMap;
+use cudarc::driver::sys::CUdevice_attribute::{self as Attribute, *};
+use cudarc::driver::sys::{CUdevice, CUlimit, CUstream_flags};
 use std::ffi::{c_int, c_uint};
+use std::ptr::null_mut;
 
-impl CudaDriver {
-    /// Opens the device with this ordinal and makes it current on this thread.
-    pub fn open(ordinal: u32) -> Result<Self, DeviceError> {
-        let names = devices::devices()?;
-        let Some(name) = names.get(ordinal as usize) else {
-            return Err(no_such_device(ordinal, &names));
-        };
-        let device = devices::device(ordinal as c_int)?;
-        let limits = limits(device)?;
-        let major = attribute(
-            device,
-            Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-        )?;
-        let minor = attribute(
-            device,
-            Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-        )?;
-        let info = DeviceInfo {
-            name: name.clone(),
-            emulated: false,
-            sms: limits.sms,
-            arch: format!("sm_{major}{minor}"),
-            max_shared_bytes: limits.shared_bytes,
-            l2_bytes: u64::from(attribute(
-                device,
-                Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
-            )?),
-            // Known once there is a context.
-            memory_bytes: 0,
-            uuid: devices::uuid(device)?,
-            driver: devices::driver_version(devices::version()?),
-        };
-        let mut context = std::ptr::null_mut();
-        // SAFETY: `context` is a live handle to write to. `drop` releases the context.
-        let code = unsafe { ffi::cuDevicePrimaryCtxRetain(&mut context, device) };
-        check(code, &format!("open cuda:{ordinal} ({name})"))?;
-        let mut opened = CudaDriver {
-            device,
-            info,
-            limits,
-            stream: std::ptr::null_mut(),
-            started: std::ptr::null_mut(),
-            ended: std::ptr::null_mut(),
-            modules: BTreeMap::new(),
-            kernels: Vec::new(),
-            next_module: 0,
-            allocations: Allocations::new("CUDA"),
-            staging: None,
-            digester: None,
-        };
-        // SAFETY: the context was retained above. The other pointers are to live handles to write
-        // to.
-        unsafe {
-            check(ffi::cuCtxSetCurrent(context), "make the device current")?;
-            let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
-            check(
-                ffi::cuStreamCreate(&mut opened.stream, flags),
-                "create a stream",
-            )?;
-            check(
-                ffi::cuEventCreate(&mut opened.started, 0),
-                "create an event",
-            )?;
-            check(ffi::cuEventCreate(&mut opened.ended, 0), "create an event")?;
-            // No part of the L2 cache is set aside for lines that a kernel asks to keep. A device
-            // that cannot keep lines refuses the limit.
-            ffi::cuCtxSetLimit(CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
-        }
-        opened.info.memory_bytes = memory::device_memory().1 as u64;
-        opened.staging = Some(Staging::new()?);
-        opened.digester = Digester::load(limits);
-        Ok(opened)
+/// Opens the CUDA device with this ordinal, and makes it current on this thread. The device cannot
+/// leave the thread.
+pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
+    let names = devices::devices()?;
+    let Some(name) = names.get(ordinal as usize) else {
+        return Err(no_such_device(ordinal, &names));
+    };
+    let device = devices::device(ordinal as c_int)?;
+    let limits = limits(device)?;
+    let major = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let mut info = DeviceInfo {
+        name: name.clone(),
+        emulated: false,
+        sms: limits.sms,
+        arch: format!("sm_{major}{minor}"),
+        max_shared_bytes: limits.shared_bytes,
+        l2_bytes: attribute(device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
+        // Known once there is a context.
+        memory_bytes: 0,
+        uuid: devices::uuid(device)?,
+        driver: devices::driver_version(devices::version()?),
+    };
+    let mut context = null_mut();
+    // SAFETY: `context` is a live handle to write to.
+    unsafe { ffi::cuDevicePrimaryCtxRetain(&mut context, device) }
+        .check(&format!("open cuda:{ordinal} ({name})"))?;
+    let retained = RetainedContext(device);
+    let (mut stream, mut started, mut ended) = (null_mut(), null_mut(), null_mut());
+    // SAFETY: the context was retained above. The other pointers are to live handles to write
+    // to.
+    unsafe {
+        ffi::cuCtxSetCurrent(context).check("make the device current")?;
+        let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
+        ffi::cuStreamCreate(&mut stream, flags).check("create a stream")?;
+        ffi::cuEventCreate(&mut started, 0).check("create an event")?;
+        ffi::cuEventCreate(&mut ended, 0).check("create an event")?;
+        // No part of the L2 cache is set aside for lines that a kernel asks to keep. A device
+        // that cannot keep lines refuses the limit.
+        ffi::cuCtxSetLimit(CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
     }
+    info.memory_bytes = memory::device_memory().1 as u64;
+    Ok(Box::new(CudaDriver {
+        info,
+        limits,
+        stream,
+        started,
+        ended,
+        modules: Vec::new(),
+        allocations: Allocations::new("CUDA"),
+        staging: Staging::new()?,
+        digester: Digester::load(limits),
+        _context: retained,
+    }))
 }
 
 fn no_such_device(ordinal: u32, names: &[String]) -> DeviceError {
@@ -101,7 +83,6 @@ fn no_such_device(ordinal: u32, names: &[String]) -> DeviceError {
 }
 
 fn limits(device: CUdevice) -> Result<DeviceLimits, DeviceError> {
-    use Attribute::*;
     let ask = |name| attribute(device, name);
     Ok(DeviceLimits {
         threads: ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
@@ -126,7 +107,7 @@ fn limits(device: CUdevice) -> Result<DeviceLimits, DeviceError> {
 fn attribute(device: CUdevice, name: Attribute) -> Result<u32, DeviceError> {
     let mut value = 0;
     // SAFETY: `value` is a live integer to write to.
-    let code = unsafe { ffi::cuDeviceGetAttribute(&mut value, name, device) };
-    check(code, "read the device's limits")?;
+    unsafe { ffi::cuDeviceGetAttribute(&mut value, name, device) }
+        .check("read the device's limits")?;
     Ok(value as u32)
 }

@@ -1,7 +1,7 @@
 //! Which launches a device refuses. These messages hold the numbers; the driver's own errors do
 //! not.
 
-use crate::api::{Shape, other_parameters};
+use crate::api::{Shape, volume};
 
 /// What a device allows for any launch.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub fn of_launch(
 ) -> Option<String> {
     let name = &kernel.name;
     let [x, y, z] = shape.block;
-    let threads = u64::from(x) * u64::from(y) * u64::from(z);
+    let threads = shape.threads();
     for (what, extents, most) in [
         ("block", shape.block, limits.block),
         ("grid", shape.grid, limits.grid),
@@ -109,10 +109,7 @@ fn of_cluster(limits: &DeviceLimits, kernel: &KernelAttributes, shape: &Shape) -
              (they need compute capability 9.0)"
         ));
     }
-    let blocks = cluster
-        .iter()
-        .map(|n| u64::from(*n))
-        .fold(1, u64::saturating_mul);
+    let blocks = volume(cluster);
     if blocks == 0 || blocks > MAX_CLUSTER {
         return Some(format!(
             "{name} cannot be launched: launch.cluster is {cluster:?} = {blocks} blocks, and a cluster has 1 to \
@@ -149,14 +146,13 @@ pub fn of_fitting_clusters(
     fitting: u32,
 ) -> Option<String> {
     let cluster = cluster_of(kernel, shape);
-    let blocks = |extents: [u32; 3]| extents.iter().map(|n| u64::from(*n)).product::<u64>();
-    let asked = blocks(shape.grid) / blocks(cluster).max(1);
+    let asked = shape.blocks() / volume(cluster).max(1);
     if fitting == 0 {
         return Some(format!(
             "{} cannot be launched: no cluster of {cluster:?} blocks with {} threads and {} bytes of shared memory each \
              fits on this device. Ask for less shared memory, or for smaller clusters.",
             kernel.name,
-            blocks(shape.block),
+            shape.threads(),
             u64::from(kernel.static_shared_bytes) + u64::from(shape.shared_bytes),
         ));
     }
@@ -177,7 +173,7 @@ pub fn of_cooperative_launch(
     shape: &Shape,
     blocks_per_sm: u32,
 ) -> Option<String> {
-    let blocks: u64 = shape.grid.iter().map(|n| u64::from(*n)).product();
+    let blocks = shape.blocks();
     let fitting = u64::from(blocks_per_sm) * u64::from(limits.sms);
     (blocks > fitting).then(|| {
         format!(
@@ -190,12 +186,6 @@ pub fn of_cooperative_launch(
             u64::from(kernel.static_shared_bytes) + u64::from(shape.shared_bytes),
         )
     })
-}
-
-/// Returns why arguments of these sizes, in bytes, cannot be passed; `None` also if the driver
-/// cannot tell the parameters.
-pub fn of_arguments(kernel: &KernelAttributes, sizes: &[usize]) -> Option<String> {
-    other_parameters(&kernel.name, kernel.parameters.as_ref()?, sizes)
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@
 
 use super::CudaDriver;
 use crate::api::{DeviceError, MemoryRange, Step};
-use crate::cuda::devices::check;
 use crate::cuda::ffi;
 use cudarc::driver::sys::{CUgraph, CUgraphExec, CUstreamCaptureMode};
 use std::ffi::c_uint;
@@ -40,7 +39,7 @@ impl Drop for Graph {
 
 impl CudaDriver {
     /// See [`crate::Driver::replay`].
-    pub(super) fn replay_graph(
+    pub fn replay_graph(
         &mut self,
         steps: &[Step],
         flush: Option<(MemoryRange, u32)>,
@@ -51,8 +50,7 @@ impl CudaDriver {
         self.check_steps(steps, flush)?;
         let graph = self.capture(flush, steps, &action)?;
         // SAFETY: graph and stream are live and belong to the context that is current.
-        let code = unsafe { ffi::cuGraphLaunch(graph.executable, self.stream) };
-        check(code, &action)?;
+        unsafe { ffi::cuGraphLaunch(graph.executable, self.stream) }.check(&action)?;
         self.finish(&action)
     }
 
@@ -71,18 +69,13 @@ impl CudaDriver {
         // SAFETY: the stream is live and captures nothing yet. The handles in `graph` are live to
         // write to.
         unsafe {
-            check(ffi::cuStreamBeginCapture_v2(self.stream, mode), action)?;
+            ffi::cuStreamBeginCapture_v2(self.stream, mode).check(action)?;
             let recorded = self.record(flush, steps, action);
-            let ended = check(
-                ffi::cuStreamEndCapture(self.stream, &mut graph.graph),
-                action,
-            );
+            let ended = ffi::cuStreamEndCapture(self.stream, &mut graph.graph).check(action);
             recorded?;
             ended?;
-            check(
-                ffi::cuGraphInstantiateWithFlags(&mut graph.executable, graph.graph, 0),
-                action,
-            )?;
+            ffi::cuGraphInstantiateWithFlags(&mut graph.executable, graph.graph, 0)
+                .check(action)?;
         }
         Ok(graph)
     }
@@ -101,11 +94,10 @@ impl CudaDriver {
             (None, None) => {}
         }
         // SAFETY: event and stream are live and belong to the context that is current.
-        let code = unsafe { ffi::cuEventRecordWithFlags(self.started, self.stream, EXTERNAL) };
-        check(code, action)?;
+        unsafe { ffi::cuEventRecordWithFlags(self.started, self.stream, EXTERNAL) }
+            .check(action)?;
         self.submit_steps(steps, action)?;
         // SAFETY: as above.
-        let code = unsafe { ffi::cuEventRecordWithFlags(self.ended, self.stream, EXTERNAL) };
-        check(code, action)
+        unsafe { ffi::cuEventRecordWithFlags(self.ended, self.stream, EXTERNAL) }.check(action)
     }
 }

@@ -3,8 +3,7 @@
 //! is compared or copied on, the next one is under way.
 #![allow(unsafe_code)]
 
-use crate::api::{COMPARE_CHUNK_BYTES, DeviceError};
-use crate::cuda::devices::check;
+use crate::api::{COMPARE_CHUNK_BYTES, DeviceError, difference};
 use crate::cuda::ffi;
 use cudarc::driver::sys::{CUdeviceptr, CUevent, CUstream};
 use std::ffi::c_void;
@@ -47,10 +46,10 @@ impl Staging {
             let (host, mut device) = (buffer.memory, 0);
             // An upload may still read it.
             // SAFETY: the event lives as long as `self`.
-            check(unsafe { ffi::cuEventSynchronize(buffer.copied) }, ACTION)?;
+            unsafe { ffi::cuEventSynchronize(buffer.copied) }.check(ACTION)?;
             // SAFETY: `device` is a live address to write to, and the memory is page-locked.
-            let code = unsafe { ffi::cuMemHostGetDevicePointer_v2(&mut device, host, 0) };
-            check(code, "find page-locked memory on the device")
+            unsafe { ffi::cuMemHostGetDevicePointer_v2(&mut device, host, 0) }
+                .check("find page-locked memory on the device")
                 .map(|()| PageLocked { host, device })
         };
         let [first, second] = &self.buffers;
@@ -70,9 +69,9 @@ impl Staging {
             // `drop` frees what the others have made.
             unsafe {
                 let code = ffi::cuMemAllocHost_v2(&mut buffer.memory, COMPARE_CHUNK_BYTES);
-                check(code, "get page-locked memory")?;
+                code.check("get page-locked memory")?;
                 std::ptr::write_bytes(buffer.memory.cast::<u8>(), 0, COMPARE_CHUNK_BYTES);
-                check(ffi::cuEventCreate(&mut buffer.copied, 0), "create an event")?;
+                ffi::cuEventCreate(&mut buffer.copied, 0).check("create an event")?;
             }
         }
         Ok(staging)
@@ -94,13 +93,7 @@ impl Staging {
         unsafe {
             self.each_chunk(stream, address, expected.len(), |offset, actual| {
                 let expected = &expected[offset..offset + actual.len()];
-                if actual != expected {
-                    found = actual
-                        .iter()
-                        .zip(expected)
-                        .position(|(a, b)| a != b)
-                        .map(|i| offset + i);
-                }
+                found = difference(actual, expected).map(|at| offset + at);
                 found.is_none()
             })?;
         }
@@ -142,19 +135,12 @@ impl Staging {
             // of this buffer is under way, and a chunk is no longer than the buffer. The caller
             // promises that the range is allocated.
             unsafe {
-                check(ffi::cuEventSynchronize(buffer.copied), ACTION)?;
+                ffi::cuEventSynchronize(buffer.copied).check(ACTION)?;
                 let content = bytes[offset..offset + length].as_ptr();
                 std::ptr::copy_nonoverlapping(content, buffer.memory.cast::<u8>(), length);
-                check(
-                    ffi::cuMemcpyHtoDAsync_v2(
-                        address + offset as u64,
-                        buffer.memory,
-                        length,
-                        stream,
-                    ),
-                    ACTION,
-                )?;
-                check(ffi::cuEventRecord(buffer.copied, stream), ACTION)?;
+                ffi::cuMemcpyHtoDAsync_v2(address + offset as u64, buffer.memory, length, stream)
+                    .check(ACTION)?;
+                ffi::cuEventRecord(buffer.copied, stream).check(ACTION)?;
             }
         }
         Ok(())
@@ -187,7 +173,7 @@ impl Staging {
             // the memory, which is initialised. After the event the copy has ended, and the next
             // one into this buffer begins in the next round, when `actual` is gone.
             let actual = unsafe {
-                check(ffi::cuEventSynchronize(buffer.copied), ACTION)?;
+                ffi::cuEventSynchronize(buffer.copied).check(ACTION)?;
                 std::slice::from_raw_parts(buffer.memory.cast::<u8>(), length)
             };
             goes_on = goes_on && take(offset, actual);
@@ -214,11 +200,8 @@ impl Staging {
         // chunk is no longer than the buffer, which lives until `drop`; freeing it there waits for
         // the copy.
         unsafe {
-            check(
-                ffi::cuMemcpyDtoHAsync_v2(buffer.memory, address, length, stream),
-                ACTION,
-            )?;
-            check(ffi::cuEventRecord(buffer.copied, stream), ACTION)
+            ffi::cuMemcpyDtoHAsync_v2(buffer.memory, address, length, stream).check(ACTION)?;
+            ffi::cuEventRecord(buffer.copied, stream).check(ACTION)
         }
     }
 }

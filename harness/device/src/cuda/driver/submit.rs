@@ -1,12 +1,11 @@
 //! Putting launches on the stream, one after the other or while the stream records a graph.
 #![allow(unsafe_code)]
 
-use super::arguments::LaunchArguments;
 use super::kernel::Kernel;
-use super::refusal::cluster_of;
+use super::refusal::{self, cluster_of};
 use super::{CudaDriver, fflush, let_go_of_kept_lines};
-use crate::api::{Arg, DeviceError, MemoryRange, Shape, Step};
-use crate::cuda::devices::check;
+use crate::api::{Arg, DeviceError, MemoryRange, Shape, Step, check_parameters};
+use crate::arguments::KernelArguments;
 use crate::cuda::ffi;
 use cudarc::driver::sys::{
     CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUstream,
@@ -68,7 +67,7 @@ impl ClusterConfig {
 
 impl CudaDriver {
     /// Refuses steps that are not possible, and prepares the kernels for them. Nothing is launched.
-    pub(super) fn check_steps(
+    pub fn check_steps(
         &self,
         steps: &[Step],
         flush: Option<(MemoryRange, u32)>,
@@ -88,20 +87,40 @@ impl CudaDriver {
     }
 
     /// Refuses a launch that is not possible, and prepares the kernel for it.
-    pub(super) fn check_launch(
+    pub fn check_launch(
         &self,
         kernel: &Kernel,
         shape: &Shape,
         args: &[Arg],
     ) -> Result<(), DeviceError> {
-        if let Some(reason) = self.refusal(kernel, shape, args)? {
-            return Err(DeviceError::Kernel(reason));
+        let attributes = &kernel.attributes;
+        let refuse =
+            |reason: Option<String>| reason.map_or(Ok(()), |r| Err(DeviceError::Kernel(r)));
+        if let Some(takes) = &attributes.parameters {
+            check_parameters(&attributes.name, takes, args)?;
         }
-        kernel.allow_shared(shape.shared_bytes)
+        refuse(refusal::of_launch(&self.limits, attributes, shape))?;
+        kernel.allow_shared(shape.shared_bytes)?;
+        if cluster_of(attributes, shape) != [1; 3] {
+            kernel.allow_large_clusters()?;
+            // SAFETY: `CudaDriver::kernel` has found the kernel's module among the loaded ones.
+            let fitting = unsafe { fitting_clusters(kernel, shape)? };
+            refuse(refusal::of_fitting_clusters(attributes, shape, fitting))
+        } else if shape.cooperative {
+            let blocks = kernel.resident_blocks(shape.threads() as u32, shape.shared_bytes)?;
+            refuse(refusal::of_cooperative_launch(
+                &self.limits,
+                attributes,
+                shape,
+                blocks,
+            ))
+        } else {
+            Ok(())
+        }
     }
 
     /// Puts the steps on the stream. [`CudaDriver::check_steps`] has passed them.
-    pub(super) fn submit_steps(&self, steps: &[Step], action: &str) -> Result<(), DeviceError> {
+    pub fn submit_steps(&self, steps: &[Step], action: &str) -> Result<(), DeviceError> {
         for step in steps {
             if let Some(memory) = step.zeroed {
                 self.put_words(memory, 0, action)?;
@@ -112,14 +131,17 @@ impl CudaDriver {
     }
 
     /// Puts one launch on the stream. [`CudaDriver::check_launch`] has passed it.
-    pub(super) fn submit(
+    pub fn submit(
         &self,
         kernel: &Kernel,
         shape: &Shape,
         args: &[Arg],
         action: &str,
     ) -> Result<(), DeviceError> {
-        let mut arguments = LaunchArguments::new(args, kernel.attributes.parameters.is_some());
+        let mut arguments = match kernel.attributes.parameters {
+            Some(_) => KernelArguments::new(args),
+            None => KernelArguments::padded(args),
+        };
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
         let (function, shared, stream) = (kernel.function, shape.shared_bytes, self.stream);
         let (parameters, extra) = (arguments.pointers(), std::ptr::null_mut());
@@ -127,9 +149,9 @@ impl CudaDriver {
         // SAFETY: function and stream belong to the context that is current, and are live. The
         // driver reads the configuration and the arguments before the call returns (a recording
         // stream copies them into the graph's node), and no more arguments than there are: see
-        // `LaunchArguments::new`. The kernel itself may do anything, on some machines even to this
+        // `KernelArguments`. The kernel itself may do anything, on some machines even to this
         // process's memory: it runs in a worker process, whose answers the judge checks.
-        let code = unsafe {
+        unsafe {
             if cluster != [1; 3] {
                 let config = ClusterConfig::new(shape, cluster, stream);
                 ffi::cuLaunchKernelEx(config.config(), function, parameters, extra)
@@ -142,13 +164,13 @@ impl CudaDriver {
                     function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra,
                 )
             }
-        };
-        check(code, action)
+        }
+        .check(action)
     }
 
     /// Waits for the stream, lets the kernels' output leave the process, and returns the seconds
     /// between the events.
-    pub(super) fn finish(&self, action: &str) -> Result<f64, DeviceError> {
+    pub fn finish(&self, action: &str) -> Result<f64, DeviceError> {
         let waited = self.wait(action);
         let mut milliseconds = 0.0;
         // SAFETY: a null stream makes `fflush` flush all. The output of `printf` is now in the
@@ -158,17 +180,15 @@ impl CudaDriver {
         unsafe {
             fflush(std::ptr::null_mut());
             waited?;
-            check(
-                ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended),
-                "read the time",
-            )?;
+            ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended)
+                .check("read the time")?;
         }
         Ok(f64::from(milliseconds) / 1e3)
     }
 
     /// Runs the steps without a graph: flush, event, steps, event. The flush has ended when the
     /// clock starts, so that it hides nothing of what the host needs for a launch.
-    pub(super) fn replay_plain(
+    pub fn replay_plain(
         &mut self,
         steps: &[Step],
         flush: Option<(MemoryRange, u32)>,
@@ -186,27 +206,21 @@ impl CudaDriver {
 
     /// Runs what `submit` puts on the stream between two events, and returns the seconds between
     /// these.
-    pub(super) fn timed(
+    pub fn timed(
         &self,
         action: &str,
         submit: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<f64, DeviceError> {
         // SAFETY: event and stream are live and belong to the context that is current.
-        let code = unsafe { ffi::cuEventRecord(self.started, self.stream) };
-        check(code, action)?;
+        unsafe { ffi::cuEventRecord(self.started, self.stream) }.check(action)?;
         submit()?;
         // SAFETY: as above.
-        let code = unsafe { ffi::cuEventRecord(self.ended, self.stream) };
-        check(code, action)?;
+        unsafe { ffi::cuEventRecord(self.ended, self.stream) }.check(action)?;
         self.finish(action)
     }
 
     /// What an error calls these steps; `None` if there is none.
-    pub(super) fn action_of(
-        &self,
-        steps: &[Step],
-        how: &str,
-    ) -> Result<Option<String>, DeviceError> {
+    pub fn action_of(&self, steps: &[Step], how: &str) -> Result<Option<String>, DeviceError> {
         let Some(first) = steps.first() else {
             return Ok(None);
         };
@@ -222,7 +236,7 @@ impl CudaDriver {
 ///
 /// # Safety
 /// The kernel's module is loaded in the context that is current.
-pub unsafe fn fitting_clusters(kernel: &Kernel, shape: &Shape) -> Result<u32, DeviceError> {
+unsafe fn fitting_clusters(kernel: &Kernel, shape: &Shape) -> Result<u32, DeviceError> {
     let config = ClusterConfig::new(
         shape,
         cluster_of(&kernel.attributes, shape),
@@ -231,15 +245,10 @@ pub unsafe fn fitting_clusters(kernel: &Kernel, shape: &Shape) -> Result<u32, De
     let mut clusters = 0;
     // SAFETY: `clusters` is a live integer to write to, the configuration lives until the call
     // returns, and the caller promises that the module is loaded.
-    let code = unsafe {
-        ffi::cuOccupancyMaxActiveClusters(&mut clusters, kernel.function, config.config())
-    };
-    check(
-        code,
-        &format!(
-            "compute how many clusters of {} fit",
-            kernel.attributes.name
-        ),
-    )?;
+    unsafe { ffi::cuOccupancyMaxActiveClusters(&mut clusters, kernel.function, config.config()) }
+        .check(&format!(
+        "compute how many clusters of {} fit",
+        kernel.attributes.name
+    ))?;
     Ok(clusters as c_uint)
 }

@@ -3,7 +3,6 @@
 
 use super::CudaDriver;
 use crate::api::{Arg, DeviceError, MAP_BYTES, TensorMap};
-use crate::cuda::devices::check;
 use crate::cuda::ffi;
 use cudarc::driver::sys::CUtensorMap;
 
@@ -13,7 +12,7 @@ struct Aligned([u64; MAP_BYTES / 8]);
 
 impl CudaDriver {
     /// See [`crate::Driver::tensor_map`].
-    pub(super) fn encode(&self, map: &TensorMap) -> Result<Arg, DeviceError> {
+    pub fn encode(&self, map: &TensorMap) -> Result<Arg, DeviceError> {
         let kernel_error = |what: String| DeviceError::Kernel(what);
         if !self.limits.clusters {
             return Err(kernel_error(
@@ -34,7 +33,7 @@ impl CudaDriver {
         let code = unsafe {
             ffi::cuTensorMapEncodeTiled(
                 (&raw mut encoded).cast::<CUtensorMap>(),
-                map.element.code(),
+                map.element as u32,
                 check_lengths(map)?,
                 map.address as *mut _,
                 map.extent.as_ptr(),
@@ -61,7 +60,7 @@ impl CudaDriver {
                 map.element
             )));
         }
-        check(code, "encode a tensor map")?;
+        code.check("encode a tensor map")?;
         Ok(encoded
             .0
             .iter()

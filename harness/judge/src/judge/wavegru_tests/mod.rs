@@ -12,7 +12,7 @@ use crate::problem::wavegru::tests::SMALL;
 use crate::problem::wavegru::weights::Weights;
 use fake::{Judging, judge, judge_in};
 use lab_protocol::report::Report;
-use lab_system::file_lock;
+use lab_system::root::{Access, Root};
 use std::path::Path;
 
 fn fails(log: &str, gate: Option<&str>, failure: Option<&str>) {
@@ -380,8 +380,8 @@ fn sealed_runs_are_made_ahead_launched_once_and_gone() {
         .unwrap()
         .unwrap()
         .path();
-    let how = std::fs::File::options().create(true).append(true).clone();
-    let others = file_lock::take(&folder.join("making.lock"), &how)
+    let others = Root::new(&folder)
+        .take_lock("making.lock".as_ref(), Access::ReadAppend)
         .unwrap()
         .unwrap();
     let more = StockSize { sealed: 20, ..size };

@@ -17,8 +17,9 @@ use super::run_maker::{RunMaker, cores, parities, take};
 use super::weights::Weights;
 use crate::outcome::Stop;
 use lab_protocol::report::Writer;
-use lab_system::file_lock::{self, LockedFile};
-use std::fs::{self, File, OpenOptions};
+use lab_system::file_lock::LockedFile;
+use lab_system::root::{Access, Root};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -40,10 +41,6 @@ pub enum Shelf {
 
 /// The file whose lock a process has that makes runs of the model.
 const MAKING: &str = "making.lock";
-
-fn how_to_lock() -> OpenOptions {
-    OpenOptions::new().create(true).append(true).clone()
-}
 
 /// A run of the pool. `fresh` is its file if no judgement has launched it.
 pub struct PoolRun {
@@ -214,7 +211,8 @@ impl<'a> RunStock<'a> {
     /// process's, or where the cache folder cannot be written.
     fn try_to_make(&self) -> Option<LockedFile> {
         fs::create_dir_all(&self.folder).ok()?;
-        file_lock::take(&self.folder.join(MAKING), &how_to_lock()).ok()?
+        let files = Root::new(&self.folder);
+        files.take_lock(MAKING.as_ref(), Access::ReadAppend).ok()?
     }
 
     /// [`RunStock::try_to_make`], once the other process is done. Somebody waits for this judge.
@@ -222,12 +220,13 @@ impl<'a> RunStock<'a> {
         if let Some(own) = self.try_to_make() {
             return Ok(Some(own));
         }
-        let place = self.folder.join(MAKING);
-        if !file_lock::is_held(&place) {
+        let files = Root::new(&self.folder);
+        if !files.is_locked(MAKING.as_ref()) {
             return Ok(None);
         }
         out.text("another judge computes references of this model: waiting for it")?;
-        Ok(file_lock::wait(&place, &how_to_lock()).ok())
+        let waited = files.wait_for_lock(MAKING.as_ref(), Access::ReadAppend);
+        Ok(waited.ok())
     }
 
     /// Notes that a judgement launches this run. `fresh` is its file if no judgement had launched
@@ -314,7 +313,7 @@ impl<'a> RunStock<'a> {
         }
         // Where the folder cannot be written, storing the first run says so.
         let making = self.try_to_make();
-        if making.is_none() && file_lock::is_held(&self.folder.join(MAKING)) {
+        if making.is_none() && Root::new(&self.folder).is_locked(MAKING.as_ref()) {
             return Ok(());
         }
         let shelves = [

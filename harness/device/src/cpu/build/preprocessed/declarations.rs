@@ -79,33 +79,27 @@ fn types(text: &Preprocessed, open: usize, close: usize) -> String {
     while at < close {
         let mut end = at;
         let (mut angles, mut default) = (0usize, None);
-        while end < close && !(text.punct(end, b',') && angles == 0) {
-            match text.tokens[end].kind {
-                TokenKind::Punct(b'<') => angles += 1,
-                TokenKind::Punct(b'>') => angles = angles.saturating_sub(1),
-                TokenKind::Punct(b'=') => default = default.or(Some(end)),
-                TokenKind::Punct(b'(' | b'[' | b'{') => end = text.partner(end).min(close),
+        while end < close && !(text.at(end) == "," && angles == 0) {
+            match text.at(end) {
+                "<" => angles += 1,
+                ">" => angles = angles.saturating_sub(1),
+                "=" => default = default.or(Some(end)),
+                "(" | "[" | "{" => end = text.partner(end).min(close),
                 _ => {}
             }
             end += 1;
         }
         let last = default.unwrap_or(end).min(close);
-        let is_type_word = |i: &usize| {
-            !text.word(*i).is_empty()
-                && !matches!(text.word(*i), "const" | "volatile" | "__restrict__")
+        let is_type_word = |i| !matches!(text.word(i), "" | "const" | "volatile" | "__restrict__");
+        let is_name = |i: &usize| {
+            let qualified = *i > at && text.at(i - 1) == ":";
+            (at..*i).any(is_type_word) && !qualified && !NO_NAMES.contains(&text.at(*i))
         };
-        let is_name = |i: usize| {
-            let qualified = i > at && text.punct(i - 1, b':');
-            let other = (at..i).any(|i| is_type_word(&i));
-            other && !qualified && !text.word(i).is_empty() && !NO_NAMES.contains(&text.word(i))
-        };
-        // The name is the last word that may be one, before the extents of an array.
-        let name = (at..last)
-            .rev()
-            .find(|i| !text.word(*i).is_empty())
-            .filter(|i| is_name(*i));
-        for i in (at..last).filter(|i| Some(*i) != name && text.word(*i) != "__restrict__") {
-            all += text.tokens[i].text(&text.text);
+        // The name is the last word, before the extents of an array, if it may be one.
+        let last_word = (at..last).rev().find(|i| !text.word(*i).is_empty());
+        let name = last_word.filter(is_name);
+        for i in (at..last).filter(|i| Some(*i) != name && text.at(*i) != "__restrict__") {
+            all += text.at(i);
             all.push(' ');
         }
         all.push(',');
@@ -170,25 +164,20 @@ impl Walk<'_> {
         };
         let mut at = start;
         loop {
-            match text.word(at) {
-                "template" if text.punct(at + 1, b'<') => {
+            match text.at(at) {
+                "template" if text.at(at + 1) == "<" => {
                     found.template = true;
                     at = self.after_angles(at + 1, end);
                 }
                 "template" | "using" | "typedef" | "static_assert" | "concept" => {
                     return self.after_semicolon(at, end);
                 }
-                "public" | "private" | "protected" if text.punct(at + 1, b':') => return at + 2,
-                "inline" if text.word(at + 1) == "namespace" => at += 1,
+                "public" | "private" | "protected" if text.at(at + 1) == ":" => return at + 2,
+                "inline" if text.at(at + 1) == "namespace" => at += 1,
                 "namespace" => return self.namespace(at, end, scope),
-                "extern"
-                    if text
-                        .tokens
-                        .get(at + 1)
-                        .is_some_and(|t| t.kind == TokenKind::Text) =>
-                {
-                    let extern_c = text.tokens[at + 1].text(&text.text) == "\"C\"";
-                    if text.punct(at + 2, b'{') {
+                "extern" if text.kind(at + 1) == Some(TokenKind::Text) => {
+                    let extern_c = text.at(at + 1) == "\"C\"";
+                    if text.at(at + 2) == "{" {
                         let close = text.partner(at + 2);
                         let inner = Scope {
                             extern_c,
@@ -205,7 +194,7 @@ impl Walk<'_> {
                     at += 1;
                 }
                 "__extension__" => at += 1,
-                _ if text.punct(at, b'[') && text.punct(at + 1, b'[') => at = text.partner(at) + 1,
+                "[" if text.at(at + 1) == "[" => at = text.partner(at) + 1,
                 _ => break,
             }
             if at >= end {
@@ -228,39 +217,35 @@ impl Walk<'_> {
         let mut class_key = None;
         let mut at = start;
         while at < end {
-            let word = text.word(at);
-            match text.tokens[at].kind {
-                TokenKind::Punct(b';') => return self.record(found, at),
-                TokenKind::Punct(b'}') => return at + 1,
-                TokenKind::Punct(b'=') => {
+            match text.at(at) {
+                ";" => return self.record(found, at),
+                "}" => return at + 1,
+                "=" => {
                     found.exempt |= found.is_function;
                     let next = self.after_semicolon(at, end);
                     return self.record(found, next - 1);
                 }
-                TokenKind::Punct(b'{') => {
+                "{" => {
                     let close = text.partner(at);
                     if found.is_function {
                         found.body = found.body.or(Some((at, close)));
                         return self.record(found, close);
                     }
                     if let Some(key) = class_key.take() {
-                        if text.word(key) != "enum" {
-                            let class = Some(self.class_name(key));
-                            self.scope(
-                                at + 1,
-                                close.min(end),
-                                &Scope {
-                                    class,
-                                    ..scope.clone()
-                                },
-                            );
+                        if text.at(key) != "enum" {
+                            let inner = Scope {
+                                class: Some(self.class_name(key)),
+                                ..scope.clone()
+                            };
+                            self.scope(at + 1, close.min(end), &inner);
                         }
                         return self.after_semicolon(close + 1, end);
                     }
                     at = close + 1;
                     continue;
                 }
-                TokenKind::Punct(b':') if found.is_function && !text.punct(at + 1, b':') => {
+                ":" if text.at(at + 1) == ":" => at += 1,
+                ":" if found.is_function => {
                     let open = self.after_initialisers(at + 1, end);
                     if open >= end {
                         return end;
@@ -269,10 +254,9 @@ impl Walk<'_> {
                     found.body = Some((at, close));
                     return self.record(found, close);
                 }
-                TokenKind::Punct(b':') if text.punct(at + 1, b':') => at += 1,
-                TokenKind::Punct(b'(') => {
+                "(" => {
                     let close = text.partner(at);
-                    let pointer = text.punct(at + 1, b'*') || text.punct(at + 1, b'&');
+                    let pointer = matches!(text.at(at + 1), "*" | "&");
                     if !found.is_function
                         && !pointer
                         && class_key.is_none_or(|key| key + 1 < at - 1)
@@ -286,21 +270,21 @@ impl Walk<'_> {
                     at = close + 1;
                     continue;
                 }
-                TokenKind::Punct(b'[') => {
-                    found.is_array |= !text.punct(at + 1, b'[') && !found.is_function;
+                "[" => {
+                    found.is_array |= text.at(at + 1) != "[" && !found.is_function;
                     at = text.partner(at) + 1;
                     continue;
                 }
-                TokenKind::Punct(b'<') if !text.word(at.saturating_sub(1)).is_empty() => {
+                "<" if !text.word(at.saturating_sub(1)).is_empty() => {
                     at = self.after_angles(at, end);
                     continue;
                 }
-                TokenKind::Word if word == "operator" && !found.is_function => {
+                "operator" if !found.is_function => {
                     let mut open = at + 1;
-                    if text.punct(open, b'(') && text.punct(open + 1, b')') {
+                    if text.at(open) == "(" && text.at(open + 1) == ")" {
                         open += 2;
                     }
-                    while open < end && !text.punct(open, b'(') && !text.punct(open, b';') {
+                    while open < end && !matches!(text.at(open), "(" | ";") {
                         open += 1;
                     }
                     if open >= end {
@@ -315,19 +299,15 @@ impl Walk<'_> {
                     at = close + 1;
                     continue;
                 }
-                TokenKind::Word => match word {
-                    DEVICE | SHARED => found.device = true,
-                    GLOBAL => found.global = true,
-                    "class" | "struct" | "union" | "enum" if !found.is_function => {
-                        class_key.get_or_insert(at);
-                    }
-                    "constexpr" => found.is_constexpr = true,
-                    "const" => found.is_const = true,
-                    "consteval" => found.exempt = true,
-                    // Declared here and defined elsewhere, perhaps with more words.
-                    "extern" => found.exempt = true,
-                    _ => {}
-                },
+                DEVICE | SHARED => found.device = true,
+                GLOBAL => found.global = true,
+                "class" | "struct" | "union" | "enum" if !found.is_function => {
+                    class_key.get_or_insert(at);
+                }
+                "constexpr" => found.is_constexpr = true,
+                "const" => found.is_const = true,
+                // `extern`: declared here and defined elsewhere, perhaps with more words.
+                "consteval" | "extern" => found.exempt = true,
                 _ => {}
             }
             at += 1;
@@ -344,7 +324,7 @@ impl Walk<'_> {
         if wanted && !self.text.is_foreign(start) && found.first < last {
             if !found.is_function {
                 found.exempt |= matches!(
-                    self.text.word(found.first),
+                    self.text.at(found.first),
                     "class" | "struct" | "union" | "enum"
                 );
                 found.name = self.variable_name(found.first, last);
@@ -360,7 +340,7 @@ impl Walk<'_> {
         let Some(mut at) = open.checked_sub(1) else {
             return;
         };
-        if text.punct(at, b'>') {
+        if text.at(at) == ">" {
             match self.before_angles(at) {
                 Some(before) => at = before,
                 None => return,
@@ -369,29 +349,25 @@ impl Walk<'_> {
         let word = text.word(at);
         if word.is_empty()
             || NO_NAME.contains(&word)
-            || word == DEVICE
-            || word == HOST
+            || [DEVICE, HOST].contains(&word)
             || at < found.first
         {
             return;
         }
         word.clone_into(&mut found.name);
-        let qualified = if at > 0 && text.punct(at - 1, b'~') {
-            at - 1
-        } else {
-            at
-        };
-        found.class = self.qualifier(qualified).or(found.class.take());
+        let is_destructor = at > 0 && text.at(at - 1) == "~";
+        let qualified = self.qualifier(at - usize::from(is_destructor));
+        found.class = qualified.or(found.class.take());
     }
 
     /// `P` of `P::get` and `V` of `V<T>::get`, where `at` is the name's index.
     fn qualifier(&self, at: usize) -> Option<String> {
         let text = self.text;
         let before = at.checked_sub(3)?;
-        if !(text.punct(at - 1, b':') && text.punct(at - 2, b':')) {
+        if !(text.at(at - 1) == ":" && text.at(at - 2) == ":") {
             return None;
         }
-        let at = if text.punct(before, b'>') {
+        let at = if text.at(before) == ">" {
             self.before_angles(before)?
         } else {
             before
@@ -403,11 +379,9 @@ impl Walk<'_> {
     fn variable_name(&self, first: usize, last: usize) -> String {
         let mut name = "";
         for at in first..=last {
-            match self.text.tokens[at].kind {
-                TokenKind::Word => name = self.text.word(at),
-                TokenKind::Punct(b'=' | b'[' | b'{' | b';' | b'(' | b',') if !name.is_empty() => {
-                    break;
-                }
+            match self.text.at(at) {
+                "=" | "[" | "{" | ";" | "(" | "," if !name.is_empty() => break,
+                word if self.text.kind(at) == Some(TokenKind::Word) => name = word,
                 _ => {}
             }
         }
@@ -419,9 +393,9 @@ impl Walk<'_> {
         let text = self.text;
         let mut at = key + 1;
         while at < text.tokens.len() {
-            if text.punct(at, b'[') {
+            if text.at(at) == "[" {
                 at = text.partner(at) + 1;
-            } else if NO_NAME.contains(&text.word(at)) && text.punct(at + 1, b'(') {
+            } else if NO_NAME.contains(&text.at(at)) && text.at(at + 1) == "(" {
                 at = text.partner(at + 1) + 1;
             } else {
                 break;
@@ -434,14 +408,13 @@ impl Walk<'_> {
         let text = self.text;
         let mut inner = scope.clone();
         let mut at = start + 1;
-        while at < end && !text.punct(at, b'{') {
-            if text.punct(at, b';') || text.punct(at, b'=') {
-                return self.after_semicolon(at, end);
-            }
-            if text.punct(at, b'[') || text.punct(at, b'(') {
-                at = text.partner(at);
-            } else if !matches!(text.word(at), "" | "inline" | "__attribute__") {
-                inner.path.push(text.word(at).to_owned());
+        while at < end && text.at(at) != "{" {
+            match text.at(at) {
+                ";" | "=" => return self.after_semicolon(at, end),
+                "[" | "(" => at = text.partner(at),
+                "inline" | "__attribute__" => {}
+                word if text.kind(at) == Some(TokenKind::Word) => inner.path.push(word.to_owned()),
+                _ => {}
             }
             at += 1;
         }

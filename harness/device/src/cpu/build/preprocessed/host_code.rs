@@ -9,7 +9,7 @@
 
 use super::{DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED};
 use crate::cpu::rewrite::{Edit, apply};
-use lab_source::cpp::TokenKind;
+use lab_source::line_start;
 use std::collections::HashSet;
 
 /// What the attribute says, before the index of the declaration.
@@ -54,7 +54,7 @@ impl<'t> HostCheck<'t> {
             }
         }
         for (at, token) in text.tokens.iter().enumerate() {
-            if [DEVICE, HOST, GLOBAL, SHARED].contains(&text.word(at)) {
+            if [DEVICE, HOST, GLOBAL, SHARED].contains(&text.at(at)) {
                 edits.push(Edit::new(token.start, token.end, ""));
             }
         }
@@ -85,55 +85,42 @@ impl<'t> HostCheck<'t> {
     pub fn errors(&self, messages: &str) -> String {
         let checked = self.text();
         let mut seen = HashSet::new();
-        let mut errors = String::new();
-        for line in messages.lines() {
-            let Some((place, rest)) = line.split_once(": error: ") else {
-                continue;
-            };
-            let Some((what, number)) = rest.rsplit_once(MARK) else {
-                continue;
-            };
-            let number = number.trim_end_matches(|c: char| !c.is_ascii_digit());
-            let Some(found) = number
-                .parse()
-                .ok()
-                .and_then(|i: usize| self.declarations.get(i))
-            else {
-                continue;
-            };
-            let Some(offset) = self.offset(&checked, place) else {
-                continue;
-            };
-            let at = self
-                .text
-                .tokens
-                .partition_point(|token| token.end <= offset);
-            if !self.is_use_in_device_code(found, at) {
-                continue;
-            }
-            let (file, line) = self.text.place(offset);
-            let (of_file, of_line) = self.text.place(self.text.tokens[found.first].start);
-            let what = what.split(" is unavailable").next().unwrap_or(what).trim();
-            let place = if of_file == file {
-                format!("line {of_line}")
-            } else {
-                format!("{of_file}:{of_line}")
-            };
-            let message = if found.is_function {
-                format!(
-                    "device code calls {what}, which has no __device__ and is host code: write __device__ before it ({place})"
-                )
-            } else {
-                format!(
-                    "device code uses {what}, a variable of the host: write __device__ or __constant__ before it ({place})"
-                )
-            };
-            let error = format!("{file}:{line}: error: {message}\n");
-            if seen.insert(error.clone()) {
-                errors += &error;
-            }
+        let errors = messages
+            .lines()
+            .filter_map(|line| self.error(&checked, line));
+        errors.filter(|error| seen.insert(error.clone())).collect()
+    }
+
+    /// Returns the error of a compiler message, if it is about a use in device code.
+    fn error(&self, checked: &str, message: &str) -> Option<String> {
+        let (place, rest) = message.split_once(": error: ")?;
+        let (what, number) = rest.rsplit_once(MARK)?;
+        let number = number.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let found = self.declarations.get(number.parse::<usize>().ok()?)?;
+        let offset = self.offset(checked, place)?;
+        let tokens = &self.text.tokens;
+        let at = tokens.partition_point(|token| token.end <= offset);
+        if !self.is_use_in_device_code(found, at) {
+            return None;
         }
-        errors
+        let (file, line) = self.text.place(offset);
+        let (of_file, of_line) = self.text.place(tokens[found.first].start);
+        let what = what.split(" is unavailable").next().unwrap_or(what).trim();
+        let place = if of_file == file {
+            format!("line {of_line}")
+        } else {
+            format!("{of_file}:{of_line}")
+        };
+        let message = if found.is_function {
+            format!(
+                "device code calls {what}, which has no __device__ and is host code: write __device__ before it ({place})"
+            )
+        } else {
+            format!(
+                "device code uses {what}, a variable of the host: write __device__ or __constant__ before it ({place})"
+            )
+        };
+        Some(format!("{file}:{line}: error: {message}\n"))
     }
 
     /// The byte of the preprocessed text at a place `FILE:LINE:COLUMN` of the checked text.
@@ -141,12 +128,7 @@ impl<'t> HostCheck<'t> {
         let (rest, column) = place.rsplit_once(':')?;
         let (_, line) = rest.rsplit_once(':')?;
         let (line, column): (usize, usize) = (line.parse().ok()?, column.parse().ok()?);
-        let start: usize = checked
-            .split_inclusive('\n')
-            .take(line.checked_sub(1)?)
-            .map(str::len)
-            .sum();
-        let wanted = start + column.checked_sub(1)?;
+        let wanted = line_start(checked, line) + column.checked_sub(1)?;
         // How far both texts have come with the edits before the place.
         let (mut from, mut to) = (0, 0);
         for Edit { start, end, text } in &self.edits {
@@ -187,35 +169,27 @@ impl<'t> HostCheck<'t> {
     fn is_call_at_run_time(&self, at: usize, around: Option<&Declaration>) -> bool {
         let text = self.text;
         // The compiler names the function's arguments, or the function.
-        let open = if text.punct(at, b'(') { at } else { at + 1 };
-        if !text.punct(open, b'(') {
+        let open = if text.at(at) == "(" { at } else { at + 1 };
+        if text.at(open) != "(" {
             return false;
         }
         let (name, close) = (open - 1, text.partner(open));
         let mut is_const = false;
         let mut back = name;
         while let Some(before) = back.checked_sub(1) {
-            match text.tokens[before].kind {
-                TokenKind::Punct(b'{') => return !self.opens_enum(before) && !is_const,
-                TokenKind::Punct(b';' | b'}') => break,
-                // An array's extent.
-                TokenKind::Punct(b'[') => return false,
+            match text.at(before) {
+                "{" => return !self.opens_enum(before) && !is_const,
+                ";" | "}" => break,
                 // An argument of a template.
-                TokenKind::Punct(b'<' | b',') if back == name && text.punct(close + 1, b'>') => {
-                    return false;
-                }
-                TokenKind::Punct(b')' | b']') => {
+                "<" | "," if back == name && text.at(close + 1) == ">" => return false,
+                ")" | "]" => {
                     back = text.partner(before).min(before);
                     continue;
                 }
-                TokenKind::Word => match text.word(before) {
-                    "constexpr" | "static_assert" | "case" | "alignas" | "constinit" | "using"
-                    | "typedef" | "enum" => {
-                        return false;
-                    }
-                    "const" => is_const = true,
-                    _ => {}
-                },
+                // `[`: an array's extent.
+                "[" | "constexpr" | "static_assert" | "case" | "alignas" | "constinit"
+                | "using" | "typedef" | "enum" => return false,
+                "const" => is_const = true,
                 _ => {}
             }
             back = before;
@@ -225,16 +199,9 @@ impl<'t> HostCheck<'t> {
 
     /// Whether a brace encloses the values of an enumeration.
     fn opens_enum(&self, brace: usize) -> bool {
-        let text = self.text;
-        let ends = |at: &usize| {
-            [b';', b'{', b'}', b')']
-                .iter()
-                .any(|end| text.punct(*at, *end))
-        };
-        (0..brace)
-            .rev()
-            .take_while(|at| !ends(at))
-            .any(|at| text.word(at) == "enum")
+        let before = (0..brace).rev().map(|at| self.text.at(at));
+        let mut around = before.take_while(|token| !matches!(*token, ";" | "{" | "}" | ")"));
+        around.any(|token| token == "enum")
     }
 
     /// Whether a word is a parameter of the function around it, or an index of the thread.
@@ -244,19 +211,15 @@ impl<'t> HostCheck<'t> {
         let Some((open, close)) = around.and_then(|d| d.parameters) else {
             return false;
         };
-        let ends_parameter = |i: usize| {
-            [b',', b')', b'[', b'=']
-                .iter()
-                .any(|end| text.punct(i + 1, *end))
-        };
-        word == "lab_cpu_self"
-            || !word.is_empty() && (open..close).any(|i| text.word(i) == word && ends_parameter(i))
+        let is_parameter =
+            |i: usize| text.at(i) == word && matches!(text.at(i + 1), "," | ")" | "[" | "=");
+        word == "lab_cpu_self" || !word.is_empty() && (open..close).any(is_parameter)
     }
 
     /// Whether the array at a token is indexed by a name: the compiler cannot compute the element.
     fn has_index_of_run_time(&self, at: usize) -> bool {
         let text = self.text;
-        if !text.punct(at + 1, b'[') {
+        if text.at(at + 1) != "[" {
             return false;
         }
         let close = text.partner(at + 1);

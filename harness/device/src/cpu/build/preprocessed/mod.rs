@@ -48,6 +48,13 @@ struct Origin {
     foreign: bool,
 }
 
+/// Where text comes from before the first marker.
+const UNKNOWN: Origin = Origin {
+    file: 0,
+    line: 1,
+    foreign: true,
+};
+
 /// The preprocessed text of a unit, without preprocessor lines among its tokens.
 pub struct Preprocessed {
     code: Code<String>,
@@ -71,11 +78,7 @@ impl Preprocessed {
         let own_headers = own_headers.display().to_string();
         let mut files = vec![String::new()];
         let mut lines = Vec::new();
-        let mut next = Origin {
-            file: 0,
-            line: 1,
-            foreign: true,
-        };
+        let mut next = UNKNOWN;
         let mut start = 0;
         for line in text.split_inclusive('\n') {
             match marker(line) {
@@ -120,19 +123,13 @@ impl Preprocessed {
 
     fn origin(&self, offset: usize) -> Origin {
         let after = self.lines.partition_point(|(start, _)| *start <= offset);
-        match self.lines.get(after.saturating_sub(1)) {
-            Some((_, origin)) => *origin,
-            None => Origin {
-                file: 0,
-                line: 1,
-                foreign: true,
-            },
-        }
+        let line = self.lines.get(after.saturating_sub(1));
+        line.map_or(UNKNOWN, |(_, origin)| *origin)
     }
 
     /// Whether this is in the user's files.
     pub fn holds_word(&self, word: &str) -> bool {
-        (0..self.tokens.len()).any(|at| self.word(at) == word)
+        (0..self.tokens.len()).any(|at| self.at(at) == word)
     }
 }
 
