@@ -224,6 +224,15 @@ impl Dtype {
         }
     }
 
+    /// Whether a cell can hold exactly this number.
+    pub fn encodes(self, number: f64) -> bool {
+        let mut cell = Vec::new();
+        self.encode(number, &mut cell);
+        let back = self.decode(&cell);
+        (back.is_nan() && number.is_nan())
+            || (back == number && back.is_sign_negative() == number.is_sign_negative())
+    }
+
     /// [`Dtype::encode_each`] for whole numbers. An i64 is exact.
     pub fn encode_each_integer(self, cells: &mut [u8], mut values: impl FnMut() -> i64) {
         match self {

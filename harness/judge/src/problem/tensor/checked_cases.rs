@@ -2,10 +2,10 @@
 //! after the other.
 
 use super::TensorProblem;
-use super::case_data::{CaseData, Drawing, Part};
+use super::case_data::CaseData;
+use super::drawing::{Drawing, Part};
 use super::input_values::InputValues;
 use super::launcher::CaseLauncher;
-use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::resident::{Resident, TimedCases};
 use super::spec::{Case, ProblemSpec};
 use super::tally::GateTally;
@@ -52,10 +52,8 @@ impl TensorProblem {
             of: count(&self.spec.cases),
             when: self.when,
         });
-        let drawing = Drawing {
-            device: cx.device,
-            seed: self.seed(cx),
-        };
+        let (device, seed) = (cx.device, self.seed(cx));
+        let drawing = Drawing { device, seed };
         let (mut planted, mut left_out) = (0, 0);
         for case in &self.chosen {
             let sets = drawing.planted_sets(case);
@@ -74,32 +72,21 @@ impl TensorProblem {
         self.folder.join("problem.toml")
     }
 
-    /// [`Problem::verify`] after the entries were found. `present` is the position of the case that
-    /// is judged.
+    /// [`Problem::verify`] after the entries were found.
     pub(super) fn verify_cases(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
-        outcomes: &mut CaseOutcomes,
-        present: &mut Option<usize>,
+        tally: &mut GateTally,
     ) -> Result<Correctness, Stop> {
         let resident = self.resident(cx, worker)?;
-        let mut tally = GateTally::new(&self.spec);
         let chosen = self.chosen.clone();
         let all = chosen.len() as u64;
         for (done, case) in chosen.iter().enumerate() {
             cx.out.progress(done as u64, all)?;
-            *present = Some(done);
-            let failures = tally.failures();
-            tally.begin_case();
-            self.verify_case(case, cx, worker, module, &resident, &mut tally)?;
-            let outcome = if tally.failures() == failures {
-                CaseOutcome::Pass
-            } else {
-                CaseOutcome::Fail
-            };
-            outcomes.set(done, outcome);
+            tally.begin_case(done);
+            self.verify_case(case, cx, worker, module, &resident, tally)?;
             // After each case, so that the gates of a long problem show while it runs.
             tally.write(tally.breached() || done + 1 == chosen.len(), cx.out)?;
             if tally.breached() {

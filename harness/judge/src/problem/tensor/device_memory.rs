@@ -5,7 +5,7 @@
 //! results in that of the machine. On the cpu device both are in the memory of the machine, and a
 //! worker also knows there what each of its buffers must hold.
 
-use super::case_data::{Drawing, Part, sets};
+use super::drawing::{Drawing, Part, sets};
 use super::spec::{Case, CaseTensor, TensorRole};
 use crate::problem::key_error::KeyError;
 use crate::worker::guarded_bytes;

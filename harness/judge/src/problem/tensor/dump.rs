@@ -1,7 +1,6 @@
 //! `--dump`: every tensor of every case as .npy, so that anybody can check the reference.
 
-use super::case_data::CaseData;
-use super::launcher::Outputs;
+use super::case_data::{CaseData, Contents};
 use super::spec::CaseTensor;
 use crate::dtype::{CellValue, Dtype};
 use crate::outcome::Stop;
@@ -12,12 +11,12 @@ use std::path::Path;
 /// Writes `CASE-x.npy` for inputs, and `CASE-y_reference.npy` and `CASE-y_kernel.npy` for outputs.
 /// CASE is the case's label, as in `rows3-cols257-Tf16`. Floats of 8 and 16 bits are widened to
 /// f32.
-pub fn write(folder: &Path, drawn: &CaseData, got: &Outputs) -> Result<(), Stop> {
+pub fn write(folder: &Path, drawn: &CaseData, got: &Contents) -> Result<(), Stop> {
     let label = drawn.case.label.replace('=', "").replace(' ', "-");
     for (i, tensor) in drawn.case.tensors.iter().enumerate() {
         let contents = [
-            ("", &drawn.sets[0][i]),
-            ("_reference", &drawn.expected[0][i]),
+            ("", &drawn.sets[0].inputs[i]),
+            ("_reference", &drawn.sets[0].expected[i]),
             ("_kernel", &got[i]),
         ];
         for (suffix, content) in contents {

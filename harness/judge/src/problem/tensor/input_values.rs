@@ -3,9 +3,10 @@
 mod check;
 
 use super::npy::NpyArray;
+use super::random::shuffle;
 use crate::dtype::{CellValue, Dtype};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, Normal, StandardNormal, Uniform};
 use std::sync::Arc;
 use strum::IntoStaticStr;
@@ -200,13 +201,10 @@ fn ascending(low: i64, high: i64, cells: usize, rng: &mut ChaCha8Rng) -> Vec<i64
     numbers
 }
 
-/// The whole numbers below `cells` in a random order (R. A. Fisher and F. Yates).
+/// The whole numbers below `cells` in a random order.
 fn permutation(cells: usize, rng: &mut ChaCha8Rng) -> Vec<i64> {
     let mut numbers: Vec<i64> = (0..cells as i64).collect();
-    for last in (1..cells).rev() {
-        // The bias of the remainder is far below what a test could see: rows are short beside 2^64.
-        numbers.swap(last, (rng.next_u64() % (last as u64 + 1)) as usize);
-    }
+    shuffle(rng, &mut numbers);
     numbers
 }
 

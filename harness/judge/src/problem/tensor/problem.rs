@@ -1,16 +1,16 @@
 //! What the judge asks of a tensor problem.
 
-use super::case_data::{Drawing, Part};
 use super::device_memory::HeldMemory;
+use super::drawing::{Drawing, Part, expect};
 use super::launcher::CaseLauncher;
 use super::objective::Figure;
-use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::parameters::{self, parameters};
 use super::reference::{self, ReferenceKernel};
 use super::renewed::cases_to_renew;
 use super::resident::Resident;
 use super::sealing::Stocking;
 use super::spec::Case;
+use super::tally::{CaseOutcome, GateTally};
 use super::timing::TensorTiming;
 use super::{TensorProblem, dump};
 use crate::outcome::{Correctness, Stop};
@@ -94,11 +94,11 @@ impl Problem for TensorProblem {
     ) -> Result<Vec<LeftOut>, Stop> {
         let mut failed = Vec::new();
         for case in &self.chosen {
-            let sets = Drawing::of(cx).first_set(case).sets;
-            let launcher = CaseLauncher::set_up(case, worker, &sets)?;
+            let data = Drawing::of(cx).first_set(case);
+            let launcher = CaseLauncher::set_up(&data, worker)?;
             let launched = worker.require_entry(module, &case.entry, parameters(case));
             let launched = launched
-                .and_then(|()| launcher.launch(worker, module, 0, &sets, ExecutionOrder::Forward));
+                .and_then(|()| launcher.launch(worker, module, &data, 0, ExecutionOrder::Forward));
             if let Err(stop) = launched {
                 failed.push(LeftOut {
                     label: case.label.clone(),
@@ -236,10 +236,13 @@ impl Problem for TensorProblem {
         if self.spec.objective.figure != Figure::Samples {
             cx.out.line("objective", self.spec.objective.figure.key())?;
         }
-        let mut outcomes = CaseOutcomes::new(&self.chosen, CaseOutcome::NotJudged);
-        let mut present = None;
-        let verdict = self.verify_cases(cx, worker, module, &mut outcomes, &mut present);
-        outcomes.write_unless_passed(&verdict, present, cx.out)?;
+        let mut tally = GateTally::new(&self.spec, &self.chosen, CaseOutcome::NotJudged);
+        let verdict = self.verify_cases(cx, worker, module, &mut tally);
+        match verdict {
+            Ok(Correctness::Fail) => tally.write_outcomes(cx.out)?,
+            Err(Stop::Crash(_)) => tally.crash(None, cx.out)?,
+            Ok(Correctness::Pass) | Err(_) => {}
+        }
         verdict
     }
 
@@ -359,12 +362,12 @@ impl Problem for TensorProblem {
         }
         for case in &self.chosen {
             let mut drawn = Drawing::of(cx).first_set(case);
-            drawn.expect_of(&mut self.reference)?;
-            let launcher = CaseLauncher::set_up(case, worker, &drawn.sets)?;
-            launcher.launch(worker, module, 0, &drawn.sets, ExecutionOrder::Forward)?;
-            let got = launcher.outputs(worker, 0)?;
+            expect(&mut drawn, &mut self.reference)?;
+            let launcher = CaseLauncher::set_up(&drawn, worker)?;
+            launcher.launch(worker, module, &drawn, 0, ExecutionOrder::Forward)?;
+            let written = launcher.written(worker, 0)?;
             launcher.take_down(worker)?;
-            dump::write(folder, &drawn, &got)?;
+            dump::write(folder, &drawn, &written.outputs)?;
         }
         Ok(())
     }
@@ -392,8 +395,8 @@ fn launch_once(
     case: &Arc<Case>,
     order: ExecutionOrder,
 ) -> Result<(), Stop> {
-    let sets = Drawing::of(cx).first_set(case).sets;
-    let launcher = CaseLauncher::set_up(case, worker, &sets)?;
-    launcher.launch(worker, module, 0, &sets, order)?;
+    let data = Drawing::of(cx).first_set(case);
+    let launcher = CaseLauncher::set_up(&data, worker)?;
+    launcher.launch(worker, module, &data, 0, order)?;
     launcher.take_down(worker)
 }

@@ -4,10 +4,10 @@
 //! What a CUDA kernel keeps is in its module, which each turn loads anew. What a Python kernel
 //! keeps may be anywhere in its process.
 
+use super::case_data::{Contents, draw};
 use super::input_values::InputValues;
-use super::launcher::{self, Inputs};
+use super::random::shuffle;
 use super::spec::{Case, CaseTensor};
-use super::turn_order::shuffle;
 use lab_protocol::When;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -49,13 +49,13 @@ pub enum Kept {
 }
 
 /// A set with other values in the cells that it does not keep.
-pub fn renew(case: &Case, seed: u64, set: &Inputs, kept: Kept) -> Inputs {
+pub fn renew(case: &Case, seed: u64, set: &Contents, kept: Kept) -> Contents {
     let number = match kept {
         Kept::FirstHalf => 0,
         Kept::LastHalf => 1,
         Kept::Nothing(number) => 2 + number,
     };
-    let fresh = launcher::draw(case, seed, FIRST_RENEWED + number);
+    let fresh = draw(case, seed, FIRST_RENEWED + number);
     let tensors = case.tensors.iter().zip(set).zip(fresh);
     tensors
         .map(|((tensor, old), fresh)| Some(mixed(tensor, old.as_deref()?, fresh?, kept)))

@@ -8,7 +8,7 @@ use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Worker};
 use lab_device::Submission;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// The data of the timed cases.
@@ -40,16 +40,14 @@ impl Resident {
         let scratch = launcher::scratch(spec, worker)?;
         let mut launchers = Vec::with_capacity(timed.len());
         for drawn in timed.iter() {
-            launchers.push(CaseLauncher::set_up(&drawn.case, worker, &drawn.sets)?);
+            launchers.push(CaseLauncher::set_up(drawn, worker)?);
         }
-        let submission = worker.submission(spec.graph);
-        let (spec, timed, emulated) = (spec.clone(), timed.clone(), worker.info().emulated);
         Ok(Resident {
-            spec,
-            timed,
-            emulated,
+            spec: spec.clone(),
+            timed: timed.clone(),
+            emulated: worker.info().emulated,
             launchers,
-            submission,
+            submission: worker.submission(spec.graph),
             scratch,
             key,
         })
@@ -101,27 +99,7 @@ impl Resident {
     }
 }
 
-/// The digests of outputs that were compared with the reference and are right, by the number of the
-/// timed case and the set. A kernel may give several right results, as with atomic additions.
-#[derive(Clone, Default)]
-pub struct AcceptedOutputs(Rc<RefCell<KnownDigests>>);
-
-/// For each timed case and set, the digests of its outputs, one list for each right result.
-type KnownDigests = HashMap<(usize, usize), Vec<Vec<u64>>>;
-
-impl AcceptedOutputs {
-    pub fn contains(&self, at: usize, set: usize, digests: &[u64]) -> bool {
-        self.0
-            .borrow()
-            .get(&(at, set))
-            .is_some_and(|known| known.iter().any(|known| known == digests))
-    }
-
-    pub fn insert(&self, at: usize, set: usize, digests: Vec<u64>) {
-        self.0
-            .borrow_mut()
-            .entry((at, set))
-            .or_default()
-            .push(digests);
-    }
-}
+/// The outputs that were compared with the reference and are right: the number of the timed case,
+/// the set, and the digests of its outputs. A kernel may give several right results, as with atomic
+/// additions.
+pub type AcceptedOutputs = Rc<RefCell<HashSet<(usize, usize, Vec<u64>)>>>;

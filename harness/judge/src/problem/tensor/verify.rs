@@ -1,7 +1,7 @@
 //! Verifying one case: launching it and comparing what it wrote.
 
-use super::case_data::CaseData;
-use super::launcher::{CaseLauncher, Inputs, Written};
+use super::case_data::{CaseData, CaseSet};
+use super::launcher::{CaseLauncher, Launched};
 use super::resident::{AcceptedOutputs, Resident};
 use super::tally::{ComparedOutputs, GateTally};
 use crate::outcome::Stop;
@@ -50,31 +50,6 @@ struct Comparing<'scope, 'a> {
     /// Of the outputs, if right ones are noted.
     digests: Vec<u64>,
     compared: ScopedJoinHandle<'scope, Vec<ComparedOutputs>>,
-}
-
-impl<'scope, 'a: 'scope> Comparing<'scope, 'a> {
-    fn start(
-        scope: &'scope Scope<'scope, '_>,
-        launch: CheckedLaunch<'a>,
-        (written, digests): (Vec<Written>, Vec<u64>),
-    ) -> Self {
-        let drawn = launch.of.drawn;
-        let (case, want) = (&*drawn.case, &drawn.expected[launch.set]);
-        let compared = scope.spawn(move || {
-            let others = written
-                .iter()
-                .rev()
-                .map(|other| (written.len() > 1).then_some(other));
-            let each = written.iter().zip(others);
-            each.map(|(written, other)| ComparedOutputs::of(case, written, other, want))
-                .collect()
-        });
-        Comparing {
-            launch,
-            digests,
-            compared,
-        }
-    }
 }
 
 impl CaseCheck<'_> {
@@ -135,9 +110,9 @@ impl CaseCheck<'_> {
             };
             // Each set is launched twice where only two launches show an unwritten cell.
             let twice = i < sets && of.drawn.case.needs_two_launches();
-            let written = self.launch(&launch, twice)?;
+            let present = self.launch(&launch, twice, scope)?;
             self.finish(comparing.take())?;
-            *comparing = Some(Comparing::start(scope, launch.clone(), written));
+            *comparing = Some(present);
             if of.drawn.case.steps > 1 {
                 self.finish(comparing.take())?;
                 self.compare_steps(&launch)?;
@@ -168,22 +143,23 @@ impl CaseCheck<'_> {
 
     /// Launches a resident case on renewed inputs, which lie where its sets have lain, and compares
     /// the outputs. Then its sets are there again.
-    pub fn run_renewed(&mut self, of: CheckedSets, known: &[Inputs]) -> Result<(), Stop> {
+    pub fn run_renewed(&mut self, of: CheckedSets, known: &[CaseSet]) -> Result<(), Stop> {
         let launcher = of.launcher;
         std::thread::scope(|scope| {
             let how = "new inputs in the place of others";
-            for (set, inputs) in of.drawn.sets.iter().enumerate() {
-                launcher.write_inputs(self.worker, set, inputs)?;
+            for (set, renewed) in of.drawn.sets.iter().enumerate() {
+                launcher.write_inputs(self.worker, set, &renewed.inputs)?;
                 let launch = CheckedLaunch {
                     of,
                     set,
                     order: ExecutionOrder::Forward,
                     how: how.into(),
                 };
-                let written = self.launch(&launch, of.drawn.case.needs_two_launches())?;
-                let comparing = Comparing::start(scope, launch, written);
+                let twice = of.drawn.case.needs_two_launches();
+                let comparing = self.launch(&launch, twice, scope)?;
                 let breaches = self.worker.breaches_of_given()?;
-                launcher.write_inputs(self.worker, set, &known[set % known.len().max(1)])?;
+                let known = &known[set % known.len().max(1)];
+                launcher.write_inputs(self.worker, set, &known.inputs)?;
                 self.finish(Some(comparing))?;
                 self.report(launcher, breaches, how)?;
             }
@@ -191,37 +167,40 @@ impl CaseCheck<'_> {
         })
     }
 
-    /// Launches a set once or twice. Returns what each launch wrote, and the digests of the last
-    /// one's outputs if right ones are noted.
-    fn launch(
+    /// Launches a set once or twice, and begins to compare what each launch wrote.
+    fn launch<'scope, 'a: 'scope>(
         &mut self,
-        launch: &CheckedLaunch,
+        launch: &CheckedLaunch<'a>,
         twice: bool,
-    ) -> Result<(Vec<Written>, Vec<u64>), Stop> {
-        let (launcher, set) = (launch.of.launcher, launch.set);
-        let mut written = Vec::new();
-        if twice {
-            self.launch_once(launch)?;
-            written.push(launcher.written(self.worker, set)?);
-        }
-        self.launch_once(launch)?;
+        scope: &'scope Scope<'scope, '_>,
+    ) -> Result<Comparing<'scope, 'a>, Stop> {
+        let (
+            CheckedSets {
+                launcher, drawn, ..
+            },
+            set,
+        ) = (launch.of, launch.set);
+        let (worker, module, order) = (&mut *self.worker, self.module, launch.order);
+        let Launched { earlier, last, .. } =
+            launcher.launch_and_read(worker, module, drawn, set, order, twice)?;
         let digests = match launch.of.accepted {
-            Some((at, _)) => self
-                .resident
-                .output_digests(self.worker, at, &[set])?
-                .concat(),
+            Some((at, _)) => self.resident.output_digests(worker, at, &[set])?.concat(),
             None => Vec::new(),
         };
-        written.push(launcher.written(self.worker, set)?);
-        Ok((written, digests))
-    }
-
-    fn launch_once(&mut self, launch: &CheckedLaunch) -> Result<f64, Stop> {
-        let CheckedSets {
-            launcher, drawn, ..
-        } = launch.of;
-        let (module, sets) = (self.module, &drawn.sets);
-        launcher.launch(self.worker, module, launch.set, sets, launch.order)
+        let (case, want) = (&*drawn.case, &drawn.sets[set].expected);
+        let compared = scope.spawn(move || {
+            let of = |written, other| ComparedOutputs::of(case, written, other, want);
+            let first = earlier.as_ref().map(|earlier| of(earlier, Some(&last)));
+            first
+                .into_iter()
+                .chain([of(&last, earlier.as_ref())])
+                .collect()
+        });
+        Ok(Comparing {
+            launch: launch.clone(),
+            digests,
+            compared,
+        })
     }
 
     /// Waits for a comparison, and adds it to the gates.
@@ -242,7 +221,7 @@ impl CaseCheck<'_> {
             right &= self.tally.add(drawn, launch.set, how, compared, self.out)?;
         }
         if let Some((at, accepted)) = launch.of.accepted.filter(|_| right) {
-            accepted.insert(at, launch.set, digests);
+            accepted.borrow_mut().insert((at, launch.set, digests));
         }
         Ok(())
     }
@@ -250,16 +229,19 @@ impl CaseCheck<'_> {
     /// Makes the further launches in a row on what the last one left, and compares what is there
     /// after them.
     fn compare_steps(&mut self, launch: &CheckedLaunch) -> Result<(), Stop> {
-        let CheckedSets {
-            launcher, drawn, ..
-        } = launch.of;
-        let (set, steps) = (launch.set, drawn.case.steps);
-        for _ in 1..steps {
-            launcher.launch_again(self.worker, self.module, set, launch.order)?;
-        }
-        let written = launcher.written(self.worker, set)?;
+        let (
+            CheckedSets {
+                launcher, drawn, ..
+            },
+            set,
+        ) = (launch.of, launch.set);
+        let written = launcher.go_on(self.worker, self.module, set, launch.order)?;
+        let Some(written) = written else {
+            return Ok(());
+        };
+        let steps = drawn.case.steps;
         let how = format!("{}, after {steps} launches in a row", launch.how);
-        let want = &drawn.after_steps[set];
+        let want = &drawn.sets[set].after_steps;
         let compared = ComparedOutputs::of(&drawn.case, &written, None, want);
         self.tally.add(drawn, set, &how, compared, self.out)?;
         Ok(())

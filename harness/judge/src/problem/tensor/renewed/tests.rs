@@ -53,7 +53,7 @@ fn count(same: &[bool]) -> usize {
 fn half_of_the_cells_are_new_and_rows_stay_whole() {
     let spec = file::parse(Path::new("problem.toml"), PROBLEM, None).unwrap();
     let case = &spec.cases[0];
-    let set = launcher::draw(case, 7, 0);
+    let set = draw(case, 7, 0);
     for (kept, is_kept) in [
         (Kept::FirstHalf, [true, false]),
         (Kept::LastHalf, [false, true]),
@@ -91,7 +91,7 @@ fn half_of_the_cells_are_new_and_rows_stay_whole() {
         }
     }
     let new = [1, 2].map(|number| renew(case, 7, &set, Kept::Nothing(number)));
-    let x = |inputs: &Inputs| inputs[0].clone().unwrap();
+    let x = |inputs: &Contents| inputs[0].clone().unwrap();
     for (one, other) in [(&set, &new[0]), (&set, &new[1]), (&new[0], &new[1])] {
         assert_eq!(count(&same(&x(one), &x(other))), 0);
     }

@@ -1,0 +1,17 @@
+//! Random choices that follow from a seed.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::Rng;
+
+/// Brings the items into a random order (R. A. Fisher and F. Yates).
+pub fn shuffle<T>(rng: &mut ChaCha8Rng, items: &mut [T]) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, below(rng, last + 1));
+    }
+}
+
+/// A number from 0 to `end` − 1; 0 if `end` is 0. The bias of the remainder is far below what a
+/// test could see: `end` is small beside 2⁶⁴.
+pub fn below(rng: &mut ChaCha8Rng, end: usize) -> usize {
+    (rng.next_u64() % end.max(1) as u64) as usize
+}
