@@ -2,7 +2,7 @@
 
 mod float8;
 
-use float8::Float8;
+use float8::{E4M3, E5M2};
 use half::{bf16, f16};
 use lab_device::{BYTE_POISONS, FLOAT8_POISONS, MapElement, POISONS};
 use serde::{Deserialize, Serialize};
@@ -140,8 +140,8 @@ impl Dtype {
             Dtype::F32 => f32::MAX.into(),
             Dtype::F16 => f16::MAX.into(),
             Dtype::Bf16 => bf16::MAX.into(),
-            Dtype::F8e4m3 => Float8::E4m3.largest(),
-            Dtype::F8e5m2 => Float8::E5m2.largest(),
+            Dtype::F8e4m3 => E4M3.largest(),
+            Dtype::F8e5m2 => E5M2.largest(),
             Dtype::I8 | Dtype::U8 | Dtype::I32 | Dtype::I64 | Dtype::Bool => {
                 self.integers().map_or(0.0, |(_, largest)| largest as f64)
             }
@@ -180,8 +180,8 @@ impl Dtype {
             (Dtype::F32, &[a, b, c, d]) => float(f32::from_le_bytes([a, b, c, d]).into()),
             (Dtype::F16, &[a, b]) => float(f16::from_le_bytes([a, b]).into()),
             (Dtype::Bf16, &[a, b]) => float(bf16::from_le_bytes([a, b]).into()),
-            (Dtype::F8e4m3, &[a]) => float(Float8::E4m3.decode(a)),
-            (Dtype::F8e5m2, &[a]) => float(Float8::E5m2.decode(a)),
+            (Dtype::F8e4m3, &[a]) => float(E4M3.decode(a)),
+            (Dtype::F8e5m2, &[a]) => float(E5M2.decode(a)),
             (Dtype::I32, &[a, b, c, d]) => {
                 CellValue::Integer(i32::from_le_bytes([a, b, c, d]).into())
             }
@@ -215,8 +215,8 @@ impl Dtype {
             Dtype::F16 => each_cell(cells, || f16::from_f64(values()).to_le_bytes()),
             Dtype::Bf16 => each_cell(cells, || bf16::from_f64(values()).to_le_bytes()),
             Dtype::I32 => each_cell(cells, || (values() as i32).to_le_bytes()),
-            Dtype::F8e4m3 => each_cell(cells, || [Float8::E4m3.encode(values())]),
-            Dtype::F8e5m2 => each_cell(cells, || [Float8::E5m2.encode(values())]),
+            Dtype::F8e4m3 => each_cell(cells, || [E4M3.encode(values())]),
+            Dtype::F8e5m2 => each_cell(cells, || [E5M2.encode(values())]),
             Dtype::I8 => each_cell(cells, || (values() as i8).to_le_bytes()),
             Dtype::U8 => each_cell(cells, || [values() as u8]),
             Dtype::I64 => each_cell(cells, || (values() as i64).to_le_bytes()),

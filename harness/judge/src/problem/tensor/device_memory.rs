@@ -12,14 +12,15 @@ use crate::worker::guarded_bytes;
 use lab_device::DeviceInfo;
 use lab_device::cpu::SHADOW_PER_BYTE;
 use lab_system::memory::{MemoryBytes, in_words};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What a run holds.
 pub struct HeldMemory<'a> {
     /// The cases of the run.
     pub chosen: &'a [Arc<Case>],
-    /// Those of them that get new inputs where others have lain.
-    pub renewed: &'a [Arc<Case>],
+    /// The indices of those that get new inputs where others have lain.
+    pub renewed: &'a BTreeSet<usize>,
     pub device: &'a DeviceInfo,
 }
 
@@ -183,7 +184,7 @@ impl HeldMemory<'_> {
         self.resident(case).plus(self.checked(case))
     }
 
-    /// Of a timed case: its sets on the candidate's worker, and the judge's copies.
+    /// The bytes of a timed case: its sets on the candidate's worker, and the judge's copies.
     fn resident(&self, case: &Case) -> Bytes {
         if case.held_out {
             return Bytes::default();
@@ -198,10 +199,7 @@ impl HeldMemory<'_> {
     /// What is there only while a case is checked: sets that are not timed, one of them at a time
     /// on a worker, and what a launch wrote while that of the next launch is read.
     fn checked(&self, case: &Case) -> Bytes {
-        let is_renewed = self
-            .renewed
-            .iter()
-            .any(|renewed| renewed.index == case.index);
+        let is_renewed = self.renewed.contains(&case.index);
         let drawing = Drawing {
             device: self.device,
             seed: 0,

@@ -201,7 +201,7 @@ pub fn sets(case: &Case, device: &DeviceInfo) -> usize {
 const PLANTED_CELLS: usize = 4 << 20;
 const PLANTED_CELLS_EMULATED: usize = 1 << 19;
 
-/// Makes the values of a further set others than those of any other set.
+/// Gives a further set other values than any other set has.
 const FIRST_PLANTED: usize = 1 << 32;
 
 /// Cells of a case from which on drawing, copying and comparing it takes the lab most of a second.

@@ -161,22 +161,15 @@ impl CaseLauncher {
         name_and_index(breach).1 == self.case.index.to_string()
     }
 
-    /// The buffers that the kernel reads and must not change, of this set.
-    pub fn inputs_of(&self, set: usize) -> impl Iterator<Item = BufferId> + '_ {
-        let inputs = self.buffers(set).filter(|(tensor, _)| !tensor.is_output());
-        inputs.map(|(_, id)| id)
-    }
-
-    /// The buffers that the kernel writes, of this set.
-    pub fn outputs_of(&self, set: usize) -> impl Iterator<Item = BufferId> + '_ {
-        let outputs = self.buffers(set).filter(|(tensor, _)| tensor.is_output());
-        outputs.map(|(_, id)| id)
+    /// The buffers of the tensors of this set that satisfy a condition.
+    pub fn buffers_of(&self, set: usize, is_meant: fn(&CaseTensor) -> bool) -> Vec<BufferId> {
+        let meant = self.buffers(set).filter(|(tensor, _)| is_meant(tensor));
+        meant.map(|(_, id)| id).collect()
     }
 
     /// The buffers that hold nothing before a launch, of this set.
     fn pure_outputs_of(&self, set: usize) -> Vec<BufferId> {
-        let pure = |(tensor, _): &(&CaseTensor, _)| tensor.role == TensorRole::Out;
-        self.buffers(set).filter(pure).map(|(_, id)| id).collect()
+        self.buffers_of(set, |tensor| tensor.role == TensorRole::Out)
     }
 
     /// Prepares the outputs of these sets for a launch: poisons them, or writes what the kernel
@@ -344,40 +337,37 @@ impl CaseLauncher {
     pub fn describe(&self, breach: &Breach) -> String {
         let (name, _) = name_and_index(breach);
         let tensor = self.case.tensors.iter().find(|tensor| tensor.name == name);
-        let cell = |tensor: &CaseTensor, at: u64| tensor.cell(at as usize / tensor.dtype.size());
-        let place = |offset: Option<u64>| match (tensor, offset) {
-            (Some(tensor), Some(at)) => cell(tensor, at),
-            (None, Some(at)) => format!("{name} (byte {at})"),
-            (_, None) => name.to_owned(),
+        let cell = |at: u64| match tensor {
+            Some(tensor) => tensor.cell(at as usize / tensor.dtype.size()),
+            None => format!("{name} (byte {at})"),
         };
-        match breach {
-            Breach::OutOfBounds { offset, .. } if *offset < 0 => {
+        let place = |offset: Option<u64>| offset.map_or_else(|| name.to_owned(), cell);
+        match (breach, tensor) {
+            (Breach::OutOfBounds { offset, .. }, _) if *offset < 0 => {
+                let before = -offset;
+                format!("wrote out of bounds: {before} bytes before the start of {name}")
+            }
+            (Breach::OutOfBounds { offset, .. }, Some(tensor)) => {
+                let nth = (offset - tensor.bytes() as i64) / tensor.dtype.size() as i64 + 1;
+                format!("wrote out of bounds: into cell {nth} behind the last one of {name}")
+            }
+            (Breach::OutOfBounds { offset, .. }, None) => {
+                format!("wrote out of bounds: to byte {offset} of {name}, behind its end")
+            }
+            (Breach::StrayStore { offset, .. }, _) => {
+                let place = place(*offset);
+                format!("wrote into {place}, which the launch was not given")
+            }
+            (Breach::LateStore { offset, .. }, _) => {
+                let place = place(*offset);
                 format!(
-                    "wrote out of bounds: {} bytes before the start of {name}",
-                    -offset
+                    "wrote into {place} after its launch had ended: a thread or a process of it worked on"
                 )
             }
-            Breach::OutOfBounds { offset, .. } => match tensor {
-                Some(tensor) => {
-                    let nth = (offset - tensor.bytes() as i64) / tensor.dtype.size() as i64 + 1;
-                    format!("wrote out of bounds: into cell {nth} behind the last one of {name}")
-                }
-                None => format!("wrote out of bounds: to byte {offset} of {name}, behind its end"),
-            },
-            Breach::StrayStore { offset, .. } => {
-                format!(
-                    "wrote into {}, which the launch was not given",
-                    place(*offset)
-                )
+            (Breach::InputChanged { offset, .. }, Some(_)) => {
+                format!("changed its input {}", cell(*offset))
             }
-            Breach::LateStore { offset, .. } => format!(
-                "wrote into {} after its launch had ended: a thread or a process of it worked on",
-                place(*offset)
-            ),
-            Breach::InputChanged { offset, .. } => match tensor {
-                Some(tensor) => format!("changed its input {}", cell(tensor, *offset)),
-                None => format!("changed its input {name}"),
-            },
+            (Breach::InputChanged { .. }, None) => format!("changed its input {name}"),
         }
     }
 }

@@ -42,6 +42,7 @@ use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
 use sealing::Stocking;
 use spec::{Case, ProblemSpec};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         resident: None,
         accepted: [AcceptedOutputs::default(), AcceptedOutputs::default()],
         stocking: Stocking::None,
-        renewed: Vec::new(),
+        renewed: BTreeSet::new(),
     }))
 }
 
@@ -92,6 +93,7 @@ struct TensorProblem {
     /// The outputs of the candidate that are known to be right, and those of the incumbent.
     accepted: [AcceptedOutputs; 2],
     stocking: Stocking,
-    /// The timed cases that get new inputs where others have lain; empty for a kernel in CUDA.
-    renewed: Vec<Arc<Case>>,
+    /// The indices of the timed cases that get new inputs where others have lain; empty for a
+    /// kernel in CUDA.
+    renewed: BTreeSet<usize>,
 }

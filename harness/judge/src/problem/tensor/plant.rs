@@ -256,7 +256,7 @@ impl CaseTensor {
 /// How often a free line is drawn. At least half of the lines are free.
 const MOST_TRIES: usize = 64;
 
-/// Make the random numbers others than those of the drawn values.
+/// Make the random numbers differ from those of the drawn values.
 const LEFT_OUT: u64 = 0x6c65_6674_5f6f_7574;
 const PLACED: u64 = 0x706c_6163_6564_5f69;
 const WRITTEN: u64 = 0x7772_6974_7465_6e21;

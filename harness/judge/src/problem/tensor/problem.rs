@@ -76,7 +76,7 @@ impl Problem for TensorProblem {
     }
 
     fn calls(&self, device: &DeviceInfo) -> Vec<Call> {
-        let cases = self.cases_of(&self.spec, self.when, device);
+        let cases = self.spec.cases_of(self.when, device);
         cases.iter().map(|case| parameters::call(case)).collect()
     }
 
@@ -164,7 +164,7 @@ impl Problem for TensorProblem {
         let is_from_stock = self.take_from_stock(cx)?;
         let cases = self.spec.cases.iter();
         let asked = cases.filter(|case| case.when <= self.when).count();
-        self.chosen = self.cases_of(&self.spec, self.when, cx.device);
+        self.chosen = self.spec.cases_of(self.when, cx.device);
         if self.chosen.is_empty() {
             let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
             let error = KeyError::at("cpu_max_cells", what);
@@ -203,7 +203,9 @@ impl Problem for TensorProblem {
         drawn.sort_by_key(|case| case.held_out);
         let drawn = drawn.iter().map(of(Part::Drawn));
         let planted = self.chosen.iter().map(of(Part::Planted));
-        let renewed = self.renewed.iter().map(of(Part::Renewed));
+        let renewed = self.chosen.iter();
+        let renewed = renewed.filter(|case| self.renewed.contains(&case.index));
+        let renewed = renewed.map(of(Part::Renewed));
         let mut parts: Vec<(Arc<Case>, Part)> = drawn.chain(planted).chain(renewed).collect();
         let (all, drawing, mut bytes) = (parts.len(), Drawing::of(cx), 0);
         let exceeds = |(case, part): &(Arc<Case>, Part)| {
@@ -298,7 +300,7 @@ impl Problem for TensorProblem {
         beside_a_run: bool,
     ) -> Result<(), Stop> {
         let of_run = if beside_a_run {
-            self.cases_of(&self.spec, self.when, device)
+            self.spec.cases_of(self.when, device)
         } else {
             Vec::new()
         };

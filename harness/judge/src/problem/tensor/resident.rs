@@ -3,7 +3,7 @@
 
 use super::case_data::CaseData;
 use super::launcher::{self, CaseLauncher};
-use super::spec::{Case, ProblemSpec};
+use super::spec::{Case, CaseTensor, ProblemSpec};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Worker};
 use lab_device::Submission;
@@ -66,7 +66,7 @@ impl Resident {
         let launcher = &self.launchers[at];
         let inputs = sets
             .iter()
-            .flat_map(|set| launcher.inputs_of(*set))
+            .flat_map(|set| launcher.buffers_of(*set, |tensor| !tensor.is_output()))
             .collect();
         worker.digests(inputs, self.key).map(drop)
     }
@@ -81,7 +81,7 @@ impl Resident {
         let launcher = &self.launchers[at];
         let outputs: Vec<BufferId> = sets
             .iter()
-            .flat_map(|set| launcher.outputs_of(*set))
+            .flat_map(|set| launcher.buffers_of(*set, CaseTensor::is_output))
             .collect();
         let each = outputs.len() / sets.len().max(1);
         let digests = worker.digests(outputs, self.key)?;

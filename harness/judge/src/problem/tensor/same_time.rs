@@ -25,10 +25,7 @@ impl TensorTiming {
     /// on those that it has had: the kernel then remembers results.
     pub fn expect_same_time_on_new_inputs(&self, worker: &mut Worker) -> Result<(), Stop> {
         let timed = &*self.resident.timed;
-        let is_renewed = |at: &usize| {
-            let index = timed[*at].case.index;
-            self.renewed.iter().any(|case| case.index == index)
-        };
+        let is_renewed = |at: &usize| self.renewed.contains(&timed[*at].case.index);
         let mut suspects: Vec<usize> = (0..timed.len()).filter(is_renewed).collect();
         if suspects.is_empty() {
             return Ok(());

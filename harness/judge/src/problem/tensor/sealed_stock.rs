@@ -15,7 +15,7 @@ use super::spec::{Case, ProblemSpec};
 use lab_device::DeviceInfo;
 use lab_protocol::When;
 use lab_system::atomic_file;
-use rustix::fs::{Mode, OFlags};
+use lab_system::root::{Access, Root};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -86,15 +86,18 @@ impl SealedStock {
 
     /// Whether there is something to take.
     pub fn is_filled(&self) -> bool {
-        self.files().iter().any(|path| open(path).is_ok())
+        self.files().iter().any(|path| open(path).is_some())
     }
 
     /// Takes inputs out of the stock, and their file off the disk: from here on they count as
     /// launched. `read` makes them of the seed and the file's content. A file that is damaged is
-    /// removed; one that another user wrote, or that is none, is left alone and not read.
+    /// removed. A file that another user wrote, or that is not a plain file, is left alone and not
+    /// read.
     pub fn take<T>(&self, read: impl Fn(u64, &[u8]) -> Option<T>) -> io::Result<Option<T>> {
         for path in self.files() {
-            let Ok(mut file) = open(&path) else { continue };
+            let Some(mut file) = open(&path) else {
+                continue;
+            };
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
             let sets = content(&bytes, &self.key).and_then(|(seed, content)| read(seed, content));
@@ -176,18 +179,12 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Opens a plain file of this user that nobody else may write, and follows no link.
-fn open(path: &Path) -> io::Result<File> {
-    let refused = |why: &str| Err(io::Error::other(format!("{} {why}", path.display())));
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    let about = file.metadata()?;
-    match about {
-        about if !about.is_file() => refused("is no plain file"),
-        about if about.uid() != rustix::process::geteuid().as_raw() => refused("is another user's"),
-        about if about.mode() & 0o022 != 0 => refused("may be written by other users"),
-        about if about.len() > MOST_OF_A_SET as u64 => refused("is too large"),
-        _ => Ok(file),
-    }
+fn open(path: &Path) -> Option<File> {
+    let (folder, name) = (path.parent()?, path.file_name()?);
+    let file = Root::new(folder).open(name.as_ref(), Access::Read).ok()?;
+    let about = file.metadata().ok()?;
+    let is_own = about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o022 == 0;
+    (is_own && about.len() <= MOST_OF_A_SET as u64).then_some(file)
 }
 
 /// The seed and the content of a file, if it is whole and of this key.

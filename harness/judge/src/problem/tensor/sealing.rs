@@ -39,7 +39,7 @@ impl TensorProblem {
         let device = cx.device;
         let taken = stock.take(|seed, content| {
             let spec = self.spec_of_keep(seed).ok()?;
-            let chosen = self.cases_of(&spec, self.when, device);
+            let chosen = spec.cases_of(self.when, device);
             let ahead = sealed_stock::read(&chosen, Drawing { device, seed }, content)?;
             Some((seed, spec, chosen, ahead))
         });
@@ -73,7 +73,7 @@ impl TensorProblem {
             return Ok(());
         };
         let (device, seed) = (cx.device, secret_seed());
-        let cases = self.cases_of(&*self.spec_of_keep(seed)?, When::Keep, device);
+        let cases = self.spec_of_keep(seed)?.cases_of(When::Keep, device);
         let mut bytes = stock.begin(seed);
         for (case, part) in in_order(&cases) {
             if !is_idle() {

@@ -40,7 +40,7 @@ impl ComparedOutputs {
     }
 }
 
-/// What one workload came to. Its text stands behind `correctness=`.
+/// The outcome of one workload. Its text stands behind `correctness=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "snake_case")]
 pub enum CaseOutcome {
@@ -54,7 +54,7 @@ pub enum CaseOutcome {
 
 /// The results of all launches so far.
 pub struct GateTally {
-    /// What each case of the run came to so far, in their order.
+    /// The outcome of each case of the run so far, in their order.
     outcomes: Vec<(Arc<Case>, CaseOutcome)>,
     /// The position of the case that is checked.
     present: Option<usize>,
@@ -105,7 +105,7 @@ struct WorstError {
 }
 
 impl GateTally {
-    /// `so_far` is what these cases came to before any launch.
+    /// `so_far` is the outcome of these cases before any launch.
     pub fn new<'a>(
         spec: &ProblemSpec,
         cases: impl IntoIterator<Item = &'a Arc<Case>>,
@@ -173,7 +173,7 @@ impl GateTally {
     }
 
     /// Notes that the kernel crashed in the case at this position, or else in the one that is
-    /// checked, and writes what each case came to.
+    /// checked, and writes the outcome of each case.
     pub fn crash(&mut self, at: Option<usize>, out: &mut Writer) -> Result<(), Stop> {
         if let Some(at) = at.or(self.present) {
             self.set_outcome(at, CaseOutcome::Crash);
@@ -181,7 +181,7 @@ impl GateTally {
         self.write_outcomes(out)
     }
 
-    /// Writes what each case came to, for a run that does not pass.
+    /// Writes the outcome of each case, for a run that does not pass.
     pub fn write_outcomes(&self, out: &mut Writer) -> Result<(), Stop> {
         for (case, outcome) in &self.outcomes {
             let label = &case.label;

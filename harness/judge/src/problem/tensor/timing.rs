@@ -21,9 +21,9 @@ use lab_protocol::report::{Measure, Writer};
 use lab_stats::aggregate::{Aggregate, Better};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// A kernel that is set up in a worker.
 pub struct TensorTiming {
@@ -37,10 +37,10 @@ pub struct TensorTiming {
     /// How the launches of a window get to the device.
     submission: Submission,
     turns: usize,
-    /// The cases of a candidate in Python whose time on new inputs is compared with that on known
+    /// The indices of the cases of a candidate in Python whose time on new inputs is compared with that on known
     /// ones. Such a kernel may keep what it computes beyond its module, so every turn begins with a
     /// module that was loaded anew.
-    pub(super) renewed: Vec<Arc<Case>>,
+    pub(super) renewed: BTreeSet<usize>,
     /// Seconds of single launches, by case; empty if they are not measured.
     latencies: Vec<Vec<f64>>,
 }
@@ -73,7 +73,7 @@ impl TensorTiming {
             tally,
             seed: seed ^ place.salt(),
             turns: 0,
-            renewed: Vec::new(),
+            renewed: BTreeSet::new(),
         }
     }
 
@@ -166,7 +166,7 @@ impl TensorTiming {
         Ok(())
     }
 
-    /// Writes what each case came to, if the kernel crashed in a launch of the case at this
+    /// Writes the outcome of each case, if the kernel crashed in a launch of the case at this
     /// position.
     fn noting_a_crash(
         &mut self,

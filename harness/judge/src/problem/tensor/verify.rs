@@ -21,7 +21,7 @@ pub struct CaseCheck<'a> {
     pub tally: &'a mut GateTally,
     pub worker: &'a mut Worker,
     pub out: &'a mut Writer,
-    /// Of the orders of threads on the emulated device.
+    /// The seed of the orders of threads on the emulated device.
     pub seed: u64,
 }
 
@@ -47,7 +47,7 @@ struct CheckedLaunch<'a> {
 /// A comparison on a thread of its own.
 struct Comparing<'scope, 'a> {
     launch: CheckedLaunch<'a>,
-    /// Of the outputs, if right ones are noted.
+    /// The digests of the outputs, if right ones are noted.
     digests: Vec<u64>,
     compared: ScopedJoinHandle<'scope, Vec<ComparedOutputs>>,
 }
@@ -66,7 +66,7 @@ impl CaseCheck<'_> {
             self.worker.limit_launches(limit);
             let launched = self.launch_all(sets, least, scope, &mut comparing);
             self.worker.limit_launches(None);
-            // Also after a crash: what was wrong before it is told.
+            // Also after a crash, so that failures before it are reported.
             self.finish(comparing)?;
             launched
         })
@@ -94,13 +94,9 @@ impl CaseCheck<'_> {
         };
         for i in 0..launches {
             let (set, order) = (i % sets, orders[i % orders.len()]);
-            let how = match (is_ordered, order) {
-                (false, _) => format!("launch {}", i + 1),
-                (true, ExecutionOrder::Forward) => "threads in order".into(),
-                (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),
-                (true, ExecutionOrder::Shuffled(seed)) => {
-                    format!("threads in shuffled order {seed}")
-                }
+            let how = match is_ordered {
+                true => in_words(order),
+                false => format!("launch {}", i + 1),
             };
             let launch = CheckedLaunch {
                 of,
@@ -268,5 +264,14 @@ impl CaseCheck<'_> {
                 .breach(launcher.case(), how, &what, &breach, self.out)?;
         }
         Ok(())
+    }
+}
+
+/// As in `threads in reverse order`.
+fn in_words(order: ExecutionOrder) -> String {
+    match order {
+        ExecutionOrder::Forward => "threads in order".into(),
+        ExecutionOrder::Reverse => "threads in reverse order".into(),
+        ExecutionOrder::Shuffled(seed) => format!("threads in shuffled order {seed}"),
     }
 }

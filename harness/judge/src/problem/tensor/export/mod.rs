@@ -15,66 +15,17 @@ pub use source::ReadHeader;
 use super::file;
 use super::file::text::ProblemFile;
 use super::spec::ProblemSpec;
+use source::{Flattened, Frame};
 use std::path::Path;
 
 /// Modules that a Python file of the same name would hide from PyTorch, because a program's own
 /// folder comes first.
-const HIDDEN_MODULES: [&str; 54] = [
-    "abc",
-    "argparse",
-    "ast",
-    "base64",
-    "bisect",
-    "calendar",
-    "code",
-    "codecs",
-    "collections",
-    "contextlib",
-    "copy",
-    "csv",
-    "ctypes",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "dis",
-    "enum",
-    "fractions",
-    "functools",
-    "hashlib",
-    "heapq",
-    "inspect",
-    "io",
-    "json",
-    "keyword",
-    "logging",
-    "math",
-    "numbers",
-    "numpy",
-    "operator",
-    "os",
-    "pickle",
-    "platform",
-    "queue",
-    "random",
-    "re",
-    "select",
-    "shutil",
-    "signal",
-    "socket",
-    "statistics",
-    "string",
-    "struct",
-    "subprocess",
-    "sys",
-    "tempfile",
-    "threading",
-    "time",
-    "token",
-    "torch",
-    "triton",
-    "types",
-    "typing",
-];
+const HIDDEN_MODULES: &str = "\
+    abc argparse ast base64 bisect calendar code codecs collections contextlib copy csv ctypes \
+    dataclasses datetime decimal dis enum fractions functools hashlib heapq inspect io json \
+    keyword logging math numbers numpy operator os pickle platform queue random re select \
+    shutil signal socket statistics string struct subprocess sys tempfile threading time token \
+    torch triton types typing";
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +110,7 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
     let reference = material.reference.ok_or_else(|| {
         "the problem has no reference.cu and no reference.py, so an export could not check itself: write one".to_owned()
     })?;
-    if form == Form::Torch && HIDDEN_MODULES.contains(&material.file_stem) {
+    if form == Form::Torch && file::is_among(material.file_stem, HIDDEN_MODULES) {
         return Err(format!(
             "a Python file called {0}.py would hide the module {0}, which PyTorch imports: name another file with --output",
             material.file_stem
@@ -189,6 +140,12 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
 }
 
 impl Parts<'_> {
+    /// A source with its headers in place of their includes.
+    fn flatten(&self, source: Source, frame: &Frame) -> Result<Flattened, String> {
+        let flat = source::flatten(source.text, frame, self.material.read);
+        flat.map_err(|error| format!("{}: {error}", source.path))
+    }
+
     /// The head's lines, each behind `mark`.
     fn head(&self, mark: &str) -> String {
         let lines = self.material.head.iter().flat_map(|line| line.lines());

@@ -9,42 +9,13 @@ pub fn is_identifier(name: &str) -> bool {
         && letters.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
+/// Whether a word is one of these, which blanks separate.
+pub fn is_among(word: &str, words: &str) -> bool {
+    words.split_whitespace().any(|known| known == word)
+}
+
 /// The words of Python that name nothing else.
-pub const PYTHON_WORDS: [&str; 36] = [
-    "False",
-    "None",
-    "True",
-    "__debug__",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-];
+pub const PYTHON_WORDS: &str = "\
+    False None True __debug__ and as assert async await break class continue def del elif else \
+    except finally for from global if import in is lambda nonlocal not or pass raise return \
+    try while with yield";

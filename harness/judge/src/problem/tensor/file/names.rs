@@ -1,7 +1,7 @@
 //! Which names the dimensions, tensors and scalars of a problem.toml may have.
 
 use super::super::spec::TensorRole;
-use super::identifier::is_identifier;
+use super::identifier::{is_among, is_identifier};
 use super::text::{ProblemFile, TensorText};
 use crate::problem::key_error::KeyError;
 
@@ -15,18 +15,22 @@ impl ProblemFile {
             let what = "dims: name at least one dimension, as in dims = [\"n\"]";
             return Err(KeyError::at("dims", what));
         }
-        let dims = self.dims.iter().enumerate().map(|(i, n)| ("dims", i, n));
-        let tensors = self.tensor.iter().enumerate();
-        let tensors = tensors.map(|(i, t)| ("tensor", i, &t.name));
-        let scalars = self.scalar.iter().enumerate();
-        let scalars = scalars.map(|(i, s)| ("scalar", i, &s.name));
+        let tables: [(&str, Vec<&String>); 3] = [
+            ("dims", self.dims.iter().collect()),
+            ("tensor", self.tensor.iter().map(|t| &t.name).collect()),
+            ("scalar", self.scalar.iter().map(|s| &s.name).collect()),
+        ];
+        let all = tables.iter().flat_map(|(kind, names)| {
+            let names = names.iter().enumerate();
+            names.map(|(i, name)| (*kind, i, *name))
+        });
         let mut seen: Vec<&str> = Vec::new();
-        for (kind, i, name) in dims.chain(tensors).chain(scalars) {
+        for (kind, i, name) in all {
             let what = if !is_identifier(name) {
                 "is not a name: use letters, digits and _, and no digit first"
             } else if matches!(name.as_str(), "T" | "E" | "PI" | "TAU" | SIZE_OF_T) {
                 "is reserved: choose another name"
-            } else if KEYWORDS.contains(&name.as_str()) {
+            } else if is_among(name, KEYWORDS) {
                 "is a word of C++: choose another name"
             } else if seen.contains(&name.as_str()) {
                 "is given twice"
@@ -54,97 +58,12 @@ impl ProblemFile {
 }
 
 /// The words of C++20 that name nothing else.
-pub const KEYWORDS: [&str; 92] = [
-    "alignas",
-    "alignof",
-    "and",
-    "and_eq",
-    "asm",
-    "auto",
-    "bitand",
-    "bitor",
-    "bool",
-    "break",
-    "case",
-    "catch",
-    "char",
-    "char16_t",
-    "char32_t",
-    "char8_t",
-    "class",
-    "co_await",
-    "co_return",
-    "co_yield",
-    "compl",
-    "concept",
-    "const",
-    "const_cast",
-    "consteval",
-    "constexpr",
-    "constinit",
-    "continue",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "dynamic_cast",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "false",
-    "float",
-    "for",
-    "friend",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "not_eq",
-    "nullptr",
-    "operator",
-    "or",
-    "or_eq",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "reinterpret_cast",
-    "requires",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "static_assert",
-    "static_cast",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "thread_local",
-    "throw",
-    "true",
-    "try",
-    "typedef",
-    "typeid",
-    "typename",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "wchar_t",
-    "while",
-    "xor",
-    "xor_eq",
-];
+pub const KEYWORDS: &str = "\
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t \
+    char32_t char8_t class co_await co_return co_yield compl concept const const_cast \
+    consteval constexpr constinit continue decltype default delete do double dynamic_cast else \
+    enum explicit export extern false float for friend goto if inline int long mutable \
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public \
+    register reinterpret_cast requires return short signed sizeof static static_assert \
+    static_cast struct switch template this thread_local throw true try typedef typeid \
+    typename union unsigned using virtual void volatile wchar_t while xor xor_eq";

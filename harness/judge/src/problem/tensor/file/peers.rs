@@ -1,8 +1,8 @@
 //! `[[peer]]`: other implementations of the problem that the kernel is timed beside.
 
-use super::identifier::{PYTHON_WORDS, is_identifier};
+use super::identifier::{PYTHON_WORDS, is_among, is_identifier};
 use crate::dtype::Dtype;
-use crate::problem::key_error::KeyError;
+use crate::problem::key_error::{InKey, KeyError};
 use crate::problem::peer::PeerSpec;
 use lab_protocol::report::peers::MOST_PEERS;
 use serde::Deserialize;
@@ -54,7 +54,8 @@ pub(super) fn peers(texts: &[PeerText], of: &PeersOf) -> Result<Vec<PeerSpec>, K
         } else {
             text.check(of)
         };
-        checked.map_err(|e| e.of(format_args!("peer '{}'", text.name)).item("peer", i))
+        let checked = checked.of(format_args!("peer '{}'", text.name));
+        checked.item("peer", i)
     };
     texts.iter().enumerate().map(peer).collect()
 }
@@ -81,29 +82,24 @@ impl PeerText {
                 return Err(KeyError::at("name", what));
             }
             (Some(function), None) => {
-                let functions = of
-                    .functions(function)
-                    .map_err(|what| KeyError::at("function", what))?;
-                (
-                    "file",
-                    self.file.as_deref().unwrap_or(USUAL_FILE),
-                    functions,
-                )
+                let functions = of.functions(function).within("function")?;
+                let file = self.file.as_deref().unwrap_or(USUAL_FILE);
+                ("file", file, functions)
             }
             (None, Some(_)) if self.file.is_some() => {
                 return Err(KeyError::at("file", "file is for a function: leave it out"));
             }
             (None, Some(kernel)) => ("kernel", kernel.as_str(), Vec::new()),
         };
-        let source = inside(source).map_err(|what| KeyError::at(key, format!("{key}: {what}")))?;
+        let source = inside(source).key(key)?;
         let is_python = source
             .extension()
             .is_some_and(|extension| extension == "py");
         match (self.function.is_some(), is_python) {
-            (true, false) => Err(KeyError::at(
-                "file",
-                "file: it must be a Python file, as peer.py",
-            )),
+            (true, false) => {
+                let what = "file: it must be a Python file, as peer.py";
+                Err(KeyError::at("file", what))
+            }
             (false, true) => {
                 let what = "kernel: it is a Python file: name it with file = \"…\" and its function with function = \"…\"";
                 Err(KeyError::at("kernel", what))
@@ -146,7 +142,7 @@ impl PeersOf<'_> {
                     "function: '{function}' is not the name of a function"
                 ));
             }
-            if PYTHON_WORDS.contains(&name.as_str()) {
+            if is_among(name, PYTHON_WORDS) {
                 return Err(format!(
                     "function: '{name}' is a word of Python, and no function can have this name"
                 ));

@@ -212,41 +212,42 @@ impl Pattern {
                     }
                 });
             }
-            Extreme::Saturated => match self.place {
-                Place::Low => line.each(|_, _| share_of(-largest, rng)),
-                Place::High => line.each(|_, _| share_of(largest, rng)),
-                _ => {
-                    let first = below(rng, 2);
-                    line.each(|at, _| {
-                        let is_high = if at < 2 {
-                            (at + first).is_multiple_of(2)
-                        } else {
-                            below(rng, 2) == 0
-                        };
-                        if is_high { highest } else { lowest }
-                    });
-                }
-            },
-            Extreme::Inf | Extreme::NegativeInf | Extreme::Nan => {
-                let places = match self.place {
-                    Place::First => vec![0],
-                    Place::Last => vec![last],
-                    Place::All | Place::AllButOne => (0..line.cells).collect(),
-                    _ => (0..=below(rng, 2))
-                        .map(|_| below(rng, line.cells))
-                        .collect(),
-                };
-                let special = self.kind.special().unwrap_or(0.0);
-                places.into_iter().for_each(|at| line.set(at, special));
-                if self.place == Place::AllButOne {
-                    let end = if self.kind == Extreme::Inf {
-                        highest
-                    } else {
-                        lowest
-                    };
-                    line.set(1 + below(rng, last), end);
-                }
+            Extreme::Saturated => self.saturate(line, [lowest, highest], rng),
+            Extreme::Inf => self.write_special(f64::INFINITY, line, highest, rng),
+            Extreme::NegativeInf => self.write_special(f64::NEG_INFINITY, line, lowest, rng),
+            Extreme::Nan => self.write_special(f64::NAN, line, lowest, rng),
+        }
+    }
+
+    /// Writes both ends in turn or at random, or numbers beside one of them.
+    fn saturate(self, line: &mut Line, ends: [f64; 2], rng: &mut ChaCha8Rng) {
+        match self.place {
+            Place::Low => line.each(|_, _| share_of(ends[0], rng)),
+            Place::High => line.each(|_, _| share_of(ends[1], rng)),
+            _ => {
+                let first = below(rng, 2);
+                line.each(|at, _| match at {
+                    0 | 1 => ends[(at + first + 1) % 2],
+                    _ => ends[usize::from(below(rng, 2) == 0)],
+                });
             }
+        }
+    }
+
+    /// Writes a number that no range holds. `neighbour` is the last finite number before it.
+    fn write_special(self, special: f64, line: &mut Line, neighbour: f64, rng: &mut ChaCha8Rng) {
+        let last = line.cells - 1;
+        let places = match self.place {
+            Place::First => vec![0],
+            Place::Last => vec![last],
+            Place::All | Place::AllButOne => (0..line.cells).collect(),
+            _ => (0..=below(rng, 2))
+                .map(|_| below(rng, line.cells))
+                .collect(),
+        };
+        places.into_iter().for_each(|at| line.set(at, special));
+        if self.place == Place::AllButOne {
+            line.set(1 + below(rng, last), neighbour);
         }
     }
 

@@ -180,7 +180,12 @@ fn a_file_that_is_not_the_users_own_is_not_read() {
         "it is left alone"
     );
     fs::remove_file(&file).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, &file, Mode::from_raw_mode(0o600)).unwrap();
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        &file,
+        rustix::fs::Mode::from_raw_mode(0o600),
+    )
+    .unwrap();
     assert!(taken(&stock).is_none());
     fs::remove_file(&file).unwrap();
     // Others may write it.
