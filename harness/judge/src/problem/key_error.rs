@@ -80,6 +80,11 @@ impl KeyError {
     }
 }
 
+/// The error of a key, as a result.
+pub fn wrong<T>(key: impl Into<KeyStep>, what: impl Into<String>) -> Result<T, KeyError> {
+    Err(KeyError::at(key, what))
+}
+
 impl From<String> for KeyError {
     fn from(what: String) -> Self {
         KeyError::new(what)

@@ -7,7 +7,7 @@
 
 use super::drawing::{Drawing, Part, sets};
 use super::spec::{Case, CaseTensor, TensorRole};
-use crate::problem::key_error::KeyError;
+use crate::problem::key_error::{InKey, KeyError, wrong};
 use crate::worker::guarded_bytes;
 use lab_device::DeviceInfo;
 use lab_device::cpu::SHADOW_PER_BYTE;
@@ -68,9 +68,7 @@ impl HeldMemory<'_> {
             .too_large_for_device(case, alone, together)
             .or_else(|| self.too_large_for_machine(case, alone, together, machine?));
         let (table, number) = case.table;
-        why.map_or(Ok(()), |why| {
-            Err(KeyError::at("dims", why).item(table, number))
-        })
+        why.map_or(Ok(()), |why| wrong("dims", why).item(table, number))
     }
 
     /// A part of a message that is about the emulated device only.

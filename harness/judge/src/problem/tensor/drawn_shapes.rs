@@ -4,7 +4,7 @@
 use super::planted::PlantedText;
 use super::values_text::ValuesText;
 use crate::dtype::Dtype;
-use crate::problem::key_error::KeyError;
+use crate::problem::key_error::{InKey, KeyError, wrong};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Deserialize;
@@ -69,7 +69,7 @@ impl DrawnShapes {
     pub fn check(&self) -> Result<(), KeyError> {
         if !(1..=MOST).contains(&self.draws) {
             let what = format!("draws = {}: it must be from 1 to {MOST}", self.draws);
-            return Err(KeyError::at("draws", what));
+            return wrong("draws", what);
         }
         for (name, choice) in &self.dims {
             if let ExtentChoice::ExtentRange(ExtentRange { from, to, step }) = choice
@@ -78,7 +78,7 @@ impl DrawnShapes {
                 let what = format!(
                     "{name}: from = {from}, to = {to}, step = {step}: from must be at least 1, to at least from, step at least 1"
                 );
-                return Err(KeyError::at(name.as_str(), what).within("dims"));
+                return wrong(name.as_str(), what).within("dims");
             }
         }
         Ok(())

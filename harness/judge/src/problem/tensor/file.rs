@@ -15,7 +15,7 @@ use super::spec::{ProblemSpec, TensorRole};
 use super::values_text::NpyFiles;
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
-use crate::problem::key_error::{InKey, KeyError, toml_error};
+use crate::problem::key_error::{InKey, KeyError, toml_error, wrong};
 use identifier::is_identifier;
 pub use identifier::{PYTHON_WORDS, is_among};
 use lab_protocol::When;
@@ -104,14 +104,13 @@ impl ProblemFile {
             }
             steps => format!("{steps}: it must be from 1 to {MOST_STEPS}"),
         };
-        Err(KeyError::at("steps", format!("steps: {what}")))
+        wrong("steps", format!("steps: {what}"))
     }
 
     /// The expression for the samples of a launch. A launch is one sample if something else is the
     /// measure and nothing is said.
     fn samples(&self) -> Result<&str, KeyError> {
-        let wrong = |key: &str, what: &str| Err(KeyError::at(key, what).within("objective"));
-        match (self.objective.measure, self.objective.samples.as_deref()) {
+        let samples = match (self.objective.measure, self.objective.samples.as_deref()) {
             (Figure::Tflops, _) if self.flops.is_none() => wrong(
                 "measure",
                 "objective.measure: tflops needs the operations of a launch, as in flops = \"2 * m * n * k\" at the top",
@@ -123,7 +122,8 @@ impl ProblemFile {
                  another measure: time, tflops, gbps",
             ),
             (_, None) => Ok("1"),
-        }
+        };
+        samples.within("objective")
     }
 
     /// The names that expressions may use.
@@ -139,11 +139,11 @@ impl ProblemFile {
                 "tensor '{}' has type T, but nothing says what T is: add types = [\"f32\", \"f16\"]",
                 self.tensor[i].name
             );
-            return Err(KeyError::at("type", what).item("tensor", i));
+            return wrong("type", what).item("tensor", i);
         }
         if !self.types.is_empty() && parameter.is_none() {
             let what = "types is given, but no tensor has type \"T\"";
-            return Err(KeyError::at("types", what));
+            return wrong("types", what);
         }
         if let Some(i) = (1..self.types.len()).find(|i| self.types[..*i].contains(&self.types[*i]))
         {
@@ -168,13 +168,13 @@ impl ProblemFile {
         } else {
             return Ok(());
         };
-        Err(KeyError::at("entry", format!("entry: '{entry}'{what}")))
+        wrong("entry", format!("entry: '{entry}'{what}"))
     }
 
     fn check_tensors(&self) -> Result<(), KeyError> {
         if self.tensor.iter().all(|t| t.role == TensorRole::In) {
             let what = "tensor: none has role \"out\" or \"inout\", so there is nothing to compare";
-            return Err(KeyError::at("role", what).item("tensor", 0));
+            return wrong("role", what).item("tensor", 0);
         }
         let mut tensors = self.tensor.iter().enumerate();
         tensors.try_for_each(|(i, t)| self.of_tensor(i, self.check_tensor(t)))
@@ -193,7 +193,7 @@ impl ProblemFile {
         if let Some(values) = &t.values {
             if t.role == TensorRole::Out {
                 let what = "an output has no values: the kernel writes them";
-                return Err(KeyError::at("values", what));
+                return wrong("values", what);
             }
             values.check(&names).key("values")?;
         }
@@ -204,7 +204,7 @@ impl ProblemFile {
         }
         if t.shape.is_empty() {
             let what = "shape: give at least one extent, as in shape = [1]";
-            return Err(KeyError::at("shape", what));
+            return wrong("shape", what);
         }
         let planted = self.planting(t, t.planted.as_ref());
         planted.map(drop).within("planted")
@@ -216,7 +216,7 @@ impl ProblemFile {
         match &t.tolerance {
             Some(_) if is_input => {
                 let what = "tolerance is for outputs: an input is not compared with a tolerance";
-                Err(KeyError::at("tolerance", what))
+                wrong("tolerance", what)
             }
             Some(tolerance) => tolerance.check(names).key("tolerance"),
             None => {
@@ -229,7 +229,7 @@ impl ProblemFile {
                         "it is compared as {dtype}, and there is no tolerance for {dtype}: add [tolerance.{dtype}] with atol and rtol"
                     ),
                 };
-                Err(KeyError::at("type", what))
+                wrong("type", what)
             }
         }
     }

@@ -34,13 +34,12 @@ mod values_text;
 mod verify;
 
 use crate::outcome::Stop;
-use crate::problem::api::Problem;
+use crate::problem::api::{Problem, StockUse};
 use drawing::Ahead;
 use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
-use sealing::Stocking;
 use spec::{Case, ProblemSpec};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -65,7 +64,8 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         timed: None,
         resident: None,
         accepted: [AcceptedOutputs::default(), AcceptedOutputs::default()],
-        stocking: Stocking::None,
+        stock_use: None,
+        sealed_seed: None,
         renewed: BTreeSet::new(),
     }))
 }
@@ -92,7 +92,11 @@ struct TensorProblem {
     resident: Option<Rc<Resident>>,
     /// The outputs of the candidate that are known to be right, and those of the incumbent.
     accepted: [AcceptedOutputs; 2],
-    stocking: Stocking,
+    /// How the run uses the stock of sealed inputs. `None` if it does not: the kernel could read the
+    /// stock, or the user repeats a run.
+    stock_use: Option<StockUse>,
+    /// The seed of the inputs that were taken out of the stock.
+    sealed_seed: Option<u64>,
     /// The indices of the timed cases that get new inputs where others have lain; empty for a
     /// kernel in CUDA.
     renewed: BTreeSet<usize>,

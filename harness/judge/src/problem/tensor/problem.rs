@@ -8,7 +8,6 @@ use super::parameters::{self, parameters};
 use super::reference::{self, ReferenceKernel};
 use super::renewed::cases_to_renew;
 use super::resident::Resident;
-use super::sealing::Stocking;
 use super::spec::Case;
 use super::tally::{CaseOutcome, GateTally};
 use super::timing::TensorTiming;
@@ -135,21 +134,16 @@ impl Problem for TensorProblem {
     }
 
     fn use_stock(&mut self, stock: StockUse) {
-        self.stocking = match stock {
-            StockUse::Makes => Stocking::Makes,
-            StockUse::Takes => Stocking::Takes(None),
-        };
+        self.stock_use = Some(stock);
     }
 
     fn is_from_stock(&self) -> Option<bool> {
-        match self.stocking {
-            Stocking::Takes(seed) => Some(seed.is_some()),
-            Stocking::None | Stocking::Makes => None,
-        }
+        let takes = self.stock_use == Some(StockUse::Takes);
+        takes.then_some(self.sealed_seed.is_some())
     }
 
     fn launches_for_stock(&self) -> bool {
-        self.stocking == Stocking::Makes
+        self.stock_use == Some(StockUse::Makes)
     }
 
     fn prepare_held_out(
@@ -197,16 +191,13 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         is_idle: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stop> {
-        let of = |part: Part| move |case: &Arc<Case>| (case.clone(), part);
         // The timed cases first: they are also the first that are checked.
-        let mut drawn = self.chosen.clone();
-        drawn.sort_by_key(|case| case.held_out);
-        let drawn = drawn.iter().map(of(Part::Drawn));
-        let planted = self.chosen.iter().map(of(Part::Planted));
-        let renewed = self.chosen.iter();
-        let renewed = renewed.filter(|case| self.renewed.contains(&case.index));
-        let renewed = renewed.map(of(Part::Renewed));
-        let mut parts: Vec<(Arc<Case>, Part)> = drawn.chain(planted).chain(renewed).collect();
+        let mut cases = self.chosen.clone();
+        cases.sort_by_key(|case| case.held_out);
+        let of = |part| cases.iter().map(move |case| (case.clone(), part));
+        let parts = [Part::Drawn, Part::Planted, Part::Renewed];
+        let mut parts: Vec<(Arc<Case>, Part)> = parts.into_iter().flat_map(of).collect();
+        parts.retain(|(case, part)| *part != Part::Renewed || self.renewed.contains(&case.index));
         let (all, drawing, mut bytes) = (parts.len(), Drawing::of(cx), 0);
         let exceeds = |(case, part): &(Arc<Case>, Part)| {
             bytes += drawing.bytes(case, *part);

@@ -3,7 +3,7 @@
 
 use super::case_data::CaseData;
 use super::launcher::{self, CaseLauncher};
-use super::spec::{Case, CaseTensor, ProblemSpec};
+use super::spec::{CaseTensor, ProblemSpec};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Worker};
 use lab_device::Submission;
@@ -88,14 +88,10 @@ impl Resident {
         Ok(digests.chunks(each.max(1)).map(<[u64]>::to_vec).collect())
     }
 
-    /// The case whose buffer a breach concerns, and the breach in words. `None` if the buffer
-    /// belongs to no timed case.
-    pub fn describe(&self, breach: &Breach) -> Option<(&Case, String)> {
-        let launcher = self
-            .launchers
-            .iter()
-            .find(|launcher| launcher.owns(breach))?;
-        Some((launcher.case(), launcher.describe(breach)))
+    /// The timed case whose buffer a breach concerns; `None` if the buffer belongs to no timed case.
+    pub fn owner(&self, breach: &Breach) -> Option<&CaseLauncher> {
+        let mut launchers = self.launchers.iter();
+        launchers.find(|launcher| launcher.owns(breach))
     }
 }
 

@@ -8,29 +8,18 @@ use super::reference::{self, ReferenceKernel};
 use super::sealed_stock::{self, MOST_OF_A_SET, SealedStock, in_order, put};
 use super::spec::ProblemSpec;
 use crate::outcome::Stop;
-use crate::problem::api::ProblemContext;
+use crate::problem::api::{Problem, ProblemContext, StockUse};
 use lab_protocol::{Language, When};
 use std::rc::Rc;
 
 const TOO_LARGE: &str = "no sealed inputs are kept in stock: what the reference says of them takes too much space, so a keep makes them itself";
 
-/// How a problem uses the stock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stocking {
-    /// Not at all: the kernel could read the stock, or the user repeats a run.
-    #[default]
-    None,
-    /// It makes sets for the next keep.
-    Makes,
-    /// It takes a set. The seed is that of the set, once taken.
-    Takes(Option<u64>),
-}
-
 impl TensorProblem {
     /// Takes the inputs of this check out of the stock, so that no reference is needed. Returns
     /// false if there are none.
     pub fn take_from_stock(&mut self, cx: &mut ProblemContext) -> Result<bool, Stop> {
-        if self.stocking != Stocking::Takes(None) || cx.seed_is_fixed {
+        let is_stocked = self.stock_use == Some(StockUse::Takes) && self.sealed_seed.is_none();
+        if !is_stocked || cx.seed_is_fixed {
             return Ok(false);
         }
         let Some(stock) = self.stock(cx)? else {
@@ -52,7 +41,7 @@ impl TensorProblem {
             return Ok(false);
         };
         (self.spec, self.chosen, self.ahead) = (spec, chosen, ahead);
-        self.stocking = Stocking::Takes(Some(seed));
+        self.sealed_seed = Some(seed);
         cx.out.line("seed", seed)?;
         Ok(true)
     }
@@ -64,7 +53,7 @@ impl TensorProblem {
         cx: &mut ProblemContext,
         is_idle: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stop> {
-        if self.stocking != Stocking::Makes || !is_idle() {
+        if !self.launches_for_stock() || !is_idle() {
             return Ok(());
         }
         self.timed_when = self.when;
@@ -97,10 +86,7 @@ impl TensorProblem {
 
     /// The seed that the values of this run were drawn with.
     pub fn seed(&self, cx: &ProblemContext) -> u64 {
-        match self.stocking {
-            Stocking::Takes(Some(seed)) => seed,
-            _ => cx.seed,
-        }
+        self.sealed_seed.unwrap_or(cx.seed)
     }
 
     /// The stock for a keep, with a reference.cu. What a reference.py imports is not known, so it

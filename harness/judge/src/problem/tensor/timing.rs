@@ -184,8 +184,8 @@ impl TensorTiming {
         for breach in worker.breaches()? {
             // What belongs to no case is reported with the first one.
             let first = self.resident.launchers.first();
-            let first = first.map(|first| (&**first.case(), first.describe(&breach)));
-            if let Some((case, what)) = self.resident.describe(&breach).or(first) {
+            if let Some(owner) = self.resident.owner(&breach).or(first) {
+                let (case, what) = (owner.case(), owner.describe(&breach));
                 self.tally
                     .breach(case, "timed launches", &what, &breach, out)?;
             }

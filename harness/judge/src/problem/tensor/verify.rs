@@ -250,16 +250,13 @@ impl CaseCheck<'_> {
         how: &str,
     ) -> Result<(), Stop> {
         for breach in breaches {
-            let other = match launcher.owns(&breach) {
-                true => None,
-                false => self.resident.describe(&breach),
-            };
-            let what = match other {
-                Some((case, what)) => {
-                    format!("{what}, which belongs to the workload {}", case.label)
-                }
-                None => launcher.describe(&breach),
-            };
+            let other = self.resident.owner(&breach);
+            let other = other.filter(|_| !launcher.owns(&breach));
+            let mut what = other.unwrap_or(launcher).describe(&breach);
+            if let Some(other) = other {
+                let label = &other.case().label;
+                what += &format!(", which belongs to the workload {label}");
+            }
             self.tally
                 .breach(launcher.case(), how, &what, &breach, self.out)?;
         }

@@ -12,7 +12,7 @@ use super::super::values_text::Filled;
 use super::text::{ExtentText, ProblemFile, TensorText, WorkloadText};
 use super::{KeepCheck, in_samples};
 use crate::dtype::Dtype;
-use crate::problem::key_error::{InKey, KeyError};
+use crate::problem::key_error::{InKey, KeyError, wrong};
 use lab_protocol::When;
 use std::sync::Arc;
 
@@ -76,18 +76,15 @@ impl ProblemFile {
         if let Some(unknown) = workload.dims.keys().find(|key| !self.dims.contains(key)) {
             let hint = suggest(unknown, &self.dims);
             let what = format!("'{unknown}' is not a dimension{hint}");
-            return Err(KeyError::at(unknown.as_str(), what).within("dims"));
+            return wrong(unknown.as_str(), what).within("dims");
         }
         let extent = |name: &String| match workload.dims.get(name) {
-            None => Err(KeyError::at(
-                "dims",
-                format!("dimension '{name}' is missing"),
-            )),
+            None => wrong("dims", format!("dimension '{name}' is missing")),
             Some(n) => match i32::try_from(*n) {
                 Ok(extent) if extent >= 1 => Ok((name.clone(), extent)),
                 _ => {
                     let what = format!("{name} = {n}: an extent must be from 1 to 2147483647");
-                    Err(KeyError::at(name.as_str(), what).within("dims"))
+                    wrong(name.as_str(), what).within("dims")
                 }
             },
         };
@@ -106,7 +103,7 @@ impl ProblemFile {
             return Err(KeyError::new(what).item("types", i));
         }
         if chosen.is_empty() {
-            return Err(KeyError::at("types", "types: name at least one"));
+            return wrong("types", "types: name at least one");
         }
         Ok(chosen.iter().copied().map(Some).collect())
     }
@@ -124,11 +121,11 @@ impl ProblemFile {
     pub(super) fn cases(&self) -> Result<Vec<Arc<Case>>, KeyError> {
         let workloads = &self.workload;
         if workloads.is_empty() {
-            return Err(KeyError::at("workload", "workload: add at least one"));
+            return wrong("workload", "workload: add at least one");
         }
         if workloads.iter().all(|workload| workload.when != When::Save) {
             let what = "workload: none is judged on a save: give at least one of them when = \"save\", or no `when`";
-            return Err(KeyError::at("when", what).item("workload", 0));
+            return wrong("when", what).item("workload", 0);
         }
         let drawn = self.drawn.iter().flatten();
         let drawn = drawn.map(|(number, text)| (("keep", *number), text));
@@ -251,7 +248,7 @@ impl ProblemFile {
         let cells = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
         if cells.is_none_or(|n| n > MAX_CELLS) {
             let what = format!("'{of}' has more than {MAX_CELLS} cells");
-            return of_workload(workload.table, Err(KeyError::at("dims", what)));
+            return of_workload(workload.table, wrong("dims", what));
         }
         let dtype = tensor.dtype.or(dtype);
         let dtype = dtype.ok_or_else(|| format!("'{of}' has type T, which is unknown here"))?;
@@ -285,7 +282,7 @@ impl ProblemFile {
             match counted {
                 Some(count) if count < 0.0 => {
                     let what = format!("{key} is {count}: it must not be negative");
-                    Err(KeyError::at(key, what))
+                    wrong(key, what)
                 }
                 counted => Ok(counted),
             }
@@ -304,8 +301,7 @@ impl ProblemFile {
         let samples = in_samples(value(self.samples()?))?;
         if samples <= 0.0 {
             let what = format!("objective.samples is {samples}: it must be above 0");
-            let error = KeyError::at("samples", what);
-            return Err(error.within("objective"));
+            return wrong("samples", what).within("objective");
         }
         let needed = match self.objective.measure {
             Figure::Tflops => Some(("flops", flops.unwrap_or(0.0))),
@@ -315,7 +311,7 @@ impl ProblemFile {
         if let Some((key, _)) = needed.filter(|(_, amount)| *amount <= 0.0) {
             let what =
                 format!("{key} is 0, so that it has no rate: objective.measure needs more than 0");
-            return Err(KeyError::at(key, what));
+            return wrong(key, what);
         }
         Ok(Amounts {
             samples,

@@ -11,7 +11,7 @@ use super::of_type;
 use super::text::{ProblemFile, ScalarText, WorkloadText};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
-use crate::problem::key_error::{InKey, KeyError};
+use crate::problem::key_error::{InKey, KeyError, wrong};
 
 /// What a scalar may be.
 const SCALAR_TYPES: &str =
@@ -47,7 +47,7 @@ impl ProblemFile {
             Some(unknown) => {
                 let hint = suggest(unknown, &names);
                 let what = format!("{key}: '{unknown}' is not a tensor{hint}");
-                Err(KeyError::at(unknown.as_str(), what).within(key))
+                wrong(unknown.as_str(), what).within(key)
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::super::spec::TensorRole;
 use super::identifier::{is_among, is_identifier};
 use super::text::{ProblemFile, TensorText};
-use crate::problem::key_error::KeyError;
+use crate::problem::key_error::{InKey, KeyError, wrong};
 
 /// The variable that holds the bytes of the type parameter.
 pub const SIZE_OF_T: &str = "sizeof_T";
@@ -13,19 +13,15 @@ impl ProblemFile {
     pub(super) fn check_names(&self) -> Result<(), KeyError> {
         if self.dims.is_empty() {
             let what = "dims: name at least one dimension, as in dims = [\"n\"]";
-            return Err(KeyError::at("dims", what));
+            return wrong("dims", what);
         }
-        let tables: [(&str, Vec<&String>); 3] = [
-            ("dims", self.dims.iter().collect()),
-            ("tensor", self.tensor.iter().map(|t| &t.name).collect()),
-            ("scalar", self.scalar.iter().map(|s| &s.name).collect()),
-        ];
-        let all = tables.iter().flat_map(|(kind, names)| {
-            let names = names.iter().enumerate();
-            names.map(|(i, name)| (*kind, i, *name))
-        });
+        let dims = self.dims.iter().enumerate().map(|(i, n)| ("dims", i, n));
+        let tensors = self.tensor.iter().enumerate();
+        let tensors = tensors.map(|(i, t)| ("tensor", i, &t.name));
+        let scalars = self.scalar.iter().enumerate();
+        let scalars = scalars.map(|(i, s)| ("scalar", i, &s.name));
         let mut seen: Vec<&str> = Vec::new();
-        for (kind, i, name) in all {
+        for (kind, i, name) in dims.chain(tensors).chain(scalars) {
             let what = if !is_identifier(name) {
                 "is not a name: use letters, digits and _, and no digit first"
             } else if matches!(name.as_str(), "T" | "E" | "PI" | "TAU" | SIZE_OF_T) {
@@ -53,7 +49,7 @@ impl ProblemFile {
         };
         let name = &self.tensor[i].name;
         let what = format!("tensor: the name of an output must be lower case, unlike '{name}'");
-        Err(KeyError::at("name", what).item("tensor", i))
+        wrong("name", what).item("tensor", i)
     }
 }
 

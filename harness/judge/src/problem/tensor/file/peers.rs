@@ -2,7 +2,7 @@
 
 use super::identifier::{PYTHON_WORDS, is_among, is_identifier};
 use crate::dtype::Dtype;
-use crate::problem::key_error::{InKey, KeyError};
+use crate::problem::key_error::{InKey, KeyError, wrong};
 use crate::problem::peer::PeerSpec;
 use lab_protocol::report::peers::MOST_PEERS;
 use serde::Deserialize;
@@ -45,12 +45,12 @@ pub(super) fn peers(texts: &[PeerText], of: &PeersOf) -> Result<Vec<PeerSpec>, K
             "peer: {} are too many: a problem has at most {MOST_PEERS}",
             texts.len()
         );
-        return Err(KeyError::at("peer", what));
+        return wrong("peer", what);
     }
     let peer = |(i, text): (usize, &PeerText)| {
         let twice = texts[..i].iter().any(|other| other.name == text.name);
         let checked = if twice {
-            Err(KeyError::at("name", "another peer has this name"))
+            wrong("name", "another peer has this name")
         } else {
             text.check(of)
         };
@@ -70,16 +70,16 @@ impl PeerText {
             let what = format!(
                 "a name has 1 to {MOST_CHARACTERS} letters, digits and the signs _ . + - : /, as in name = \"F.rms_norm\""
             );
-            return Err(KeyError::at("name", what));
+            return wrong("name", what);
         }
         let (key, source, functions) = match (&self.function, &self.kernel) {
             (Some(_), Some(_)) => {
                 let what = "function and kernel are both given: a peer is a function of a Python file, or a kernel.cu";
-                return Err(KeyError::at("kernel", what));
+                return wrong("kernel", what);
             }
             (None, None) => {
                 let what = "say what it is: function = \"NAME\" for a function of peer.py, or kernel = \"other.cu\"";
-                return Err(KeyError::at("name", what));
+                return wrong("name", what);
             }
             (Some(function), None) => {
                 let functions = of.functions(function).within("function")?;
@@ -87,7 +87,7 @@ impl PeerText {
                 ("file", file, functions)
             }
             (None, Some(_)) if self.file.is_some() => {
-                return Err(KeyError::at("file", "file is for a function: leave it out"));
+                return wrong("file", "file is for a function: leave it out");
             }
             (None, Some(kernel)) => ("kernel", kernel.as_str(), Vec::new()),
         };
@@ -98,11 +98,11 @@ impl PeerText {
         match (self.function.is_some(), is_python) {
             (true, false) => {
                 let what = "file: it must be a Python file, as peer.py";
-                Err(KeyError::at("file", what))
+                wrong("file", what)
             }
             (false, true) => {
                 let what = "kernel: it is a Python file: name it with file = \"…\" and its function with function = \"…\"";
-                Err(KeyError::at("kernel", what))
+                wrong("kernel", what)
             }
             _ => {
                 let graph = self.graph.unwrap_or(of.graph);

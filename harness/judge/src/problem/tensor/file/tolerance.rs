@@ -3,7 +3,7 @@
 use super::super::number::{NumberText, Variables};
 use super::text::ToleranceText;
 use crate::gates::Tolerance;
-use crate::problem::key_error::{InKey, KeyError};
+use crate::problem::key_error::{InKey, KeyError, wrong};
 
 impl ToleranceText {
     fn limits(&self) -> [(&'static str, &NumberText); 3] {
@@ -56,5 +56,5 @@ fn limit(key: &'static str, number: &NumberText, variables: &Variables) -> Resul
         NumberText::Expression(_) => format!("{key}: {}: {rule}", number.shown(value)),
         _ => rule.into(),
     };
-    Err(KeyError::at(key, what))
+    wrong(key, what)
 }

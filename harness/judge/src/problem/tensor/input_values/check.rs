@@ -2,7 +2,7 @@
 
 use super::{DEVIATIONS, InputValues};
 use crate::dtype::{CellValue, Dtype};
-use crate::problem::key_error::{InKey, KeyError};
+use crate::problem::key_error::{InKey, KeyError, wrong};
 use rand_distr::Uniform;
 
 impl InputValues {
@@ -22,7 +22,7 @@ impl InputValues {
             InputValues::Integers { low, high } | InputValues::Ascending { low, high } => {
                 if low > high {
                     let what = format!("{key} needs low ≤ high, and {low} is above {high}");
-                    Err(KeyError::at("low", what))
+                    wrong("low", what)
                 } else {
                     let low = fit(dtype, *low).within("low");
                     low.and(fit(dtype, *high).within("high"))
@@ -61,12 +61,12 @@ fn article(dtype: Dtype) -> &'static str {
 
 fn check_uniform(dtype: Dtype, low: f64, high: f64) -> Result<(), KeyError> {
     if low >= high {
-        return Err(KeyError::at("low", "uniform needs low < high"));
+        return wrong("low", "uniform needs low < high");
     }
     // A range that is too wide for its type has no sampler.
     if Uniform::new(low, high).is_err() {
         let what = "uniform needs a range high - low that is finite";
-        return Err(KeyError::at("high", what));
+        return wrong("high", what);
     }
     fit_float(dtype, low).within("low")?;
     fit_float(dtype, high).within("high")
@@ -76,7 +76,7 @@ fn check_uniform(dtype: Dtype, low: f64, high: f64) -> Result<(), KeyError> {
 fn check_normal(dtype: Dtype, mean: f64, std: f64) -> Result<(), KeyError> {
     if std < 0.0 {
         let what = "normal needs a finite mean and a std that is not negative";
-        return Err(KeyError::at("std", what));
+        return wrong("std", what);
     }
     fit_float(dtype, mean).within("mean")?;
     let (largest, reach) = (dtype.largest(), mean.abs() + DEVIATIONS * std);
@@ -87,7 +87,7 @@ fn check_normal(dtype: Dtype, mean: f64, std: f64) -> Result<(), KeyError> {
         "its numbers do not fit {dtype}, which goes from -{largest} to {largest}: \
          |mean| + {DEVIATIONS} std must not be more"
     );
-    Err(KeyError::at("std", what))
+    wrong("std", what)
 }
 
 /// Returns an error if a whole number does not fit a type. Floats round it.
