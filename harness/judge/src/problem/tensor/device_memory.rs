@@ -15,7 +15,7 @@ use lab_system::memory::{MemoryBytes, in_words};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a run holds.
+/// The cases of a run, whose memory is estimated.
 pub struct HeldMemory<'a> {
     /// The cases of the run.
     pub chosen: &'a [Arc<Case>],
@@ -167,7 +167,7 @@ impl HeldMemory<'_> {
         })
     }
 
-    /// What the run holds at the most. All timed cases are there at once, and one case at a time is
+    /// The most that the run holds at one time. All timed cases are there at once, and one case at a time is
     /// checked.
     fn together(&self) -> Bytes {
         let resident = self.chosen.iter().map(|case| self.resident(case));
@@ -194,7 +194,7 @@ impl HeldMemory<'_> {
         }
     }
 
-    /// What is there only while a case is checked: sets that are not timed, one of them at a time
+    /// Memory that is used only while a case is checked: sets that are not timed, one of them at a time
     /// on a worker, and what a launch wrote while that of the next launch is read.
     fn checked(&self, case: &Case) -> Bytes {
         let is_renewed = self.renewed.contains(&case.index);

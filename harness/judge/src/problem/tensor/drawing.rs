@@ -28,7 +28,7 @@ pub enum Part {
 /// Data that was drawn before it was needed, by the index of the case.
 pub type Ahead = HashMap<(usize, Part), CaseData>;
 
-/// What decides which sets a case has, and their values: the same seed gives the same values.
+/// Draws the sets of cases. The same device and seed give the same sets.
 #[derive(Clone, Copy)]
 pub struct Drawing<'a> {
     pub device: &'a DeviceInfo,
@@ -36,7 +36,7 @@ pub struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    /// As a run draws.
+    /// Draws with the seed and the device of the run.
     pub fn of(cx: &ProblemContext<'a>) -> Self {
         Drawing {
             device: cx.device,
@@ -44,7 +44,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// What the sets of a case hold of extremes.
+    /// The extremes that are planted in the sets of a case.
     pub fn planted_sets(self, case: &Case) -> PlantedSets {
         let most = if self.device.emulated {
             PLANTED_CELLS_EMULATED

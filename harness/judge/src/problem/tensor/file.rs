@@ -234,7 +234,7 @@ impl ProblemFile {
         }
     }
 
-    /// What is planted into a tensor as `text` says, which may be its own key or that of a
+    /// Returns what is planted into a tensor. `text` may be its own key or that of a
     /// workload.
     fn planting(&self, t: &TensorText, text: Option<&PlantedText>) -> Result<Planting, KeyError> {
         let Some(text) = text else {

@@ -43,7 +43,7 @@ pub enum InputValues {
     Npy(Arc<NpyArray>),
 }
 
-/// So many standard deviations from the mean are within the range of the type. One number in 16,000
+/// This many standard deviations from the mean are within the range of the type. One number in 16,000
 /// is farther away; it becomes the largest one.
 const DEVIATIONS: f64 = 4.0;
 

@@ -75,7 +75,7 @@ pub struct CaseLauncher {
 /// replacement policy.
 const FLUSHED_BY: u64 = 4;
 
-/// What messages call the buffer that flushes the cache. No tensor has this name.
+/// The name in messages of the buffer that flushes the cache. No tensor has this name.
 const FLUSHED: &str = "the lab's own buffer";
 
 /// Allocates what is written before a timed window with a cold cache; `None` if the cache stays

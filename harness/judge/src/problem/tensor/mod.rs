@@ -80,7 +80,7 @@ struct TensorProblem {
     when: When,
     /// In the check before a keep, the occasion whose workloads are timed.
     timed_when: When,
-    /// How many were judged, once all were.
+    /// The number of judged workloads, once all were judged.
     judged: Option<JudgedWorkloads>,
     reference: Option<ReferenceKernel>,
     /// The cases that this device runs.

@@ -21,7 +21,7 @@ pub enum Figure {
     Gbps,
 }
 
-/// What one launch of a workload amounts to.
+/// The size of one launch of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Amounts {
     /// Samples, for `throughput_sps`.

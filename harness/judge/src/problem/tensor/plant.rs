@@ -72,7 +72,7 @@ struct Group {
     patterns: Vec<Pattern>,
 }
 
-/// What the sets of inputs of a case hold.
+/// The patterns that the sets of a case hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlantedSets {
     /// In every set that is drawn without planting too.

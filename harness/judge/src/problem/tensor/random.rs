@@ -3,6 +3,21 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 
+/// The sets that a window launches, in their order. A kernel can know neither the order nor the
+/// number.
+pub fn draw_sets(rng: &mut ChaCha8Rng, sets: usize, emulated: bool) -> Vec<usize> {
+    let mut drawn: Vec<usize> = (0..sets).collect();
+    shuffle(rng, &mut drawn);
+    // The emulated device is slow, and its times mean nothing.
+    let left_out = if emulated {
+        sets - 1
+    } else {
+        below(rng, sets / 4 + 1)
+    };
+    drawn.truncate(sets - left_out);
+    drawn
+}
+
 /// Brings the items into a random order (R. A. Fisher and F. Yates).
 pub fn shuffle<T>(rng: &mut ChaCha8Rng, items: &mut [T]) {
     for last in (1..items.len()).rev() {

@@ -24,7 +24,7 @@ pub struct Resident {
     pub launchers: Vec<CaseLauncher>,
     /// How the launches of a timed window get to the device.
     pub submission: Submission,
-    /// What a cold launch writes before.
+    /// The buffer that is written before a cold launch.
     pub scratch: Option<BufferId>,
     key: u64,
 }

@@ -11,7 +11,7 @@ use lab_device::ExecutionOrder;
 /// A window on new inputs may take so much longer than one on inputs that were there before.
 const MOST_SLOWER: f64 = 1.5;
 
-/// What a window may take longer in any case, in seconds. The clock of the cpu device runs also
+/// A window may always take this much longer, in seconds. The clock of the cpu device runs also
 /// while other processes do.
 const MARGIN: f64 = 20e-6;
 const MARGIN_EMULATED: f64 = 50e-3;

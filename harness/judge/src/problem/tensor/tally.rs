@@ -12,7 +12,7 @@ use lab_protocol::report::{self, Histogram, Writer};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What each output of a launch is beside what is expected; `None` for pure inputs.
+/// The comparison of each output of a launch with the expected one; `None` for pure inputs.
 pub struct ComparedOutputs(pub Vec<Option<TensorComparison>>);
 
 impl ComparedOutputs {
@@ -84,7 +84,7 @@ struct BreachCounts {
 struct OutputTally {
     name: String,
     worst: WorstError,
-    /// What the gates' lines say so far.
+    /// The values in the gates' lines that were last written.
     written: Option<WorstError>,
     /// Each case's largest error, in order.
     errors: Vec<f64>,
@@ -312,7 +312,8 @@ impl WorstError {
     }
 }
 
-/// Whether more than half of many cells are wrong. Of few cells, a set with other extremes may get
+/// Whether more than half of many cells are wrong. If there are few cells, a set with other
+/// extremes may get
 /// others wrong.
 fn is_mostly_wrong(compared: &TensorComparison) -> bool {
     const MANY: usize = 64;

@@ -7,7 +7,7 @@
 
 use super::objective::{Amounts, Figure, Objective};
 use super::parameters::require_entries;
-use super::random::{below, shuffle};
+use super::random::{draw_sets, shuffle};
 use super::resident::{AcceptedOutputs, Resident};
 use super::spec::Case;
 use super::tally::{CaseOutcome, ComparedOutputs, GateTally};
@@ -116,7 +116,7 @@ impl TensorTiming {
         }
     }
 
-    /// What a launch with a cold L2 cache flushes the cache with.
+    /// The buffer that a launch with a cold L2 cache flushes the cache with.
     pub(super) fn flush(&self) -> Option<BufferId> {
         let is_cold = self.resident.spec.cache == CacheState::Cold;
         self.resident.scratch.filter(|_| is_cold)
@@ -182,7 +182,7 @@ impl TensorTiming {
 
     fn report_breaches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<(), Stop> {
         for breach in worker.breaches()? {
-            // What belongs to no case is reported with the first one.
+            // A breach that belongs to no case is reported with the first one.
             let first = self.resident.launchers.first();
             if let Some(owner) = self.resident.owner(&breach).or(first) {
                 let (case, what) = (owner.case(), owner.describe(&breach));
@@ -211,7 +211,7 @@ impl TensorTiming {
         measure::summarise(self.latencies.get(at)?).map(|summary| summary.median)
     }
 
-    /// What a launch of each timed case amounts to.
+    /// The size of a launch of each timed case.
     fn amounts(&self) -> Vec<Amounts> {
         self.cases().map(|case| case.amounts).collect()
     }
@@ -378,21 +378,6 @@ impl Timed for TensorTiming {
         }
         Ok(())
     }
-}
-
-/// The sets that a window launches, in their order. A kernel can know neither the order nor the
-/// number.
-fn draw_sets(rng: &mut ChaCha8Rng, sets: usize, emulated: bool) -> Vec<usize> {
-    let mut drawn: Vec<usize> = (0..sets).collect();
-    shuffle(rng, &mut drawn);
-    // The emulated device is slow, and its times mean nothing.
-    let left_out = if emulated {
-        sets - 1
-    } else {
-        below(rng, sets / 4 + 1)
-    };
-    drawn.truncate(sets - left_out);
-    drawn
 }
 
 /// Writes that the launches could not be submitted as one CUDA graph.

@@ -13,7 +13,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 /// Launches of a case after each of which all memory is looked at.
 const LOOKS: usize = 3;
 
-/// What checks of all cases share.
+/// The state that the checks of all cases share.
 pub struct CaseCheck<'a> {
     /// The timed cases, which are set up all the time.
     pub resident: &'a Resident,
@@ -113,21 +113,15 @@ impl CaseCheck<'_> {
                 self.finish(comparing.take())?;
                 self.compare_steps(&launch)?;
             }
-            // To look at all memory takes a while. A stray store of later launches is found after
-            // the last one. Shared buffers are looked at before the inputs of the next set lie over
-            // a change of these.
-            let (breaches, how) = if i < LOOKS {
-                (self.worker.breaches()?, how)
-            } else if i + 1 == launches {
-                let how = format!("launches {} to {launches}", LOOKS + 1);
-                (self.worker.breaches()?, how)
-            } else if of.launcher.shares_buffers() {
-                (self.worker.breaches_of_given()?, how)
-            } else {
+            let Some(breaches) = self.breaches_after(i, launches, of.launcher)? else {
                 continue;
             };
             if !breaches.is_empty() {
                 self.finish(comparing.take())?;
+                let how = match i < LOOKS || i + 1 < launches {
+                    true => how,
+                    false => format!("launches {} to {launches}", LOOKS + 1),
+                };
                 self.report(of.launcher, breaches, &how)?;
             }
             if self.tally.has_seen_enough() {
@@ -135,6 +129,26 @@ impl CaseCheck<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The breaches after launch `i` of so many; `None` if they are not looked for.
+    ///
+    /// To look at all memory takes a while. A stray store of later launches is found after the last
+    /// one. Shared buffers are looked at before the inputs of the next set lie over a change of
+    /// these.
+    fn breaches_after(
+        &mut self,
+        i: usize,
+        launches: usize,
+        launcher: &CaseLauncher,
+    ) -> Result<Option<Vec<Breach>>, Stop> {
+        if i < LOOKS || i + 1 == launches {
+            self.worker.breaches().map(Some)
+        } else if launcher.shares_buffers() {
+            self.worker.breaches_of_given().map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// Launches a resident case on renewed inputs, which lie where its sets have lain, and compares

@@ -27,7 +27,7 @@ const HIDDEN_MODULES: &str = "\
     shutil signal socket statistics string struct subprocess sys tempfile threading time token \
     torch triton types typing";
 
-/// What is written.
+/// The kind of file that an export is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A .cu with a main that verifies and times the kernel.
@@ -36,7 +36,7 @@ pub enum Form {
     Torch,
 }
 
-/// What an export is made of.
+/// The input of an export.
 pub struct Material<'a> {
     /// The path of problem.toml, for messages, and for the .npy files beside it.
     pub problem_file: &'a Path,
@@ -81,7 +81,7 @@ impl Source<'_> {
     }
 }
 
-/// What the parts of an export are written from.
+/// The checked input of an export, which each of its sections is written from.
 struct Parts<'a> {
     material: &'a Material<'a>,
     reference: Source<'a>,
@@ -122,7 +122,7 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
         file::read(material.problem_file, material.problem_toml).map_err(|e| e.to_string())?;
     tables::check_values(&spec)?;
     let name = spec.name_at(material.problem_file);
-    // It stands in comments.
+    // The name stands in comments.
     let name = name.unwrap_or_else(|| "kernel".into());
     let name = name.replace(char::is_control, " ");
     let parts = Parts {

@@ -10,7 +10,7 @@ const WORKLOADS: &str = include_str!("parts/workloads.h");
 const CHECKING: &str = include_str!("parts/checking.h");
 const MAIN: &str = include_str!("parts/main.cu");
 
-/// What the names of the reference's kernels begin with, so that both sources can stand in one
+/// Begins the names of the reference's kernels, so that both sources can stand in one
 /// file.
 const PREFIX: &str = "lab_reference_";
 
@@ -173,7 +173,7 @@ fn head<'a>(
     out
 }
 
-/// What the program knows of the problem.
+/// The problem as constants and tables of the program.
 fn problem(parts: &Parts) -> String {
     let spec = &parts.spec;
     let cold = spec.cache == CacheState::Cold;

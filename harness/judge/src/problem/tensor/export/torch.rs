@@ -17,7 +17,7 @@ const CHECK: &str = include_str!("parts/check.py");
 const INCLUDES: &str = "#include <cuda.h>\n#include <cuda_runtime.h>\n\n#include <functional>\n#include <map>\n#include <memory>\n\
     #include <mutex>\n#include <stdexcept>\n#include <string>\n#include <tuple>\n#include <utility>\n#include <vector>\n";
 
-/// What the Python file imports.
+/// The imports of the Python file.
 pub const IMPORTS: &str = "import collections\nimport functools\nimport hashlib\nimport inspect\nimport math\nimport statistics\nimport sys\nimport types\n\nimport torch\n";
 
 pub fn write(parts: &Parts) -> Result<Exported, String> {
@@ -150,7 +150,7 @@ fn parameters_by_name(part: &str) -> String {
     format!("_lab_call(\"{part}\", {{**tensors, **case.scalars, **case.dims}})")
 }
 
-/// What every head ends with: how the file checks itself.
+/// The end of every head: how the file checks itself.
 pub const HEAD_OF_CHECK: &str = "Each line of the check is a workload of problem.toml: its time on this GPU, and its largest error. A cell is\n\
     right if |got - want| <= atol + rtol * |want|, as in lab; an error of 1 is the limit. The inputs are drawn from a seed (the file's\n\
     argument): they are not the values that lab draws, and hold no planted extremes. The time is a median of CUDA events after\n\

@@ -108,7 +108,7 @@ impl ProblemFile {
         Ok(chosen.iter().copied().map(Some).collect())
     }
 
-    /// Whether a workload is only checked. What is timed lies in the device's memory all the time.
+    /// Whether a workload is only checked. Timed cases stay in the device's memory during the run.
     /// Before a keep, drawn shapes and the workloads that the run did not judge are checked one
     /// after the other: there may be too many for that.
     fn is_untimed(&self, workload: &Workload) -> bool {
@@ -271,7 +271,7 @@ impl ProblemFile {
         })
     }
 
-    /// What a launch with these tensors amounts to.
+    /// The samples, bytes and operations of a launch with these tensors.
     fn amounts(&self, tensors: &[CaseTensor], variables: &Variables) -> Result<Amounts, KeyError> {
         let value = |text: &str| {
             let parsed = Expression::parse(text, variables.names);

@@ -1,4 +1,4 @@
-//! What a workload gives to the tensors and scalars of its cases: values, tolerances and
+//! The values that a workload gives to the tensors and scalars of its cases: values, tolerances and
 //! parameters.
 
 use super::super::input_values::InputValues;
@@ -13,7 +13,7 @@ use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::problem::key_error::{InKey, KeyError, wrong};
 
-/// What a scalar may be.
+/// The values that a scalar may have, for an error message.
 const SCALAR_TYPES: &str =
     "a scalar must be an f32, or an i32 with a whole value, or an i64 with one";
 

@@ -1,4 +1,4 @@
-//! What may be the name of a function or a variable.
+//! Names of functions and variables.
 
 /// Whether C++ and Python take the text for a name, reserved words aside.
 pub fn is_identifier(name: &str) -> bool {
@@ -9,7 +9,7 @@ pub fn is_identifier(name: &str) -> bool {
         && letters.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Whether a word is one of these, which blanks separate.
+/// Whether a word is in a list of words that blanks separate.
 pub fn is_among(word: &str, words: &str) -> bool {
     words.split_whitespace().any(|known| known == word)
 }

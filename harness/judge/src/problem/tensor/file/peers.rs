@@ -31,7 +31,7 @@ pub struct PeerText {
     graph: Option<bool>,
 }
 
-/// What peers need of the rest of their problem.
+/// The keys of the problem that its peers need.
 pub(super) struct PeersOf<'a> {
     pub entry: &'a str,
     pub types: &'a [Dtype],
