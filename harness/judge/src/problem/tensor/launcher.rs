@@ -41,11 +41,7 @@ impl Written {
             (Some(pattern), Some((other, other_pattern)))
                 if dtype.poison_is_a_value() && pattern != other_pattern =>
             {
-                Unwritten::ByTwoLaunches {
-                    pattern,
-                    other,
-                    other_pattern,
-                }
+                Unwritten::by_two_launches(pattern, other, other_pattern)
             }
             _ => Unwritten::of(dtype),
         }
