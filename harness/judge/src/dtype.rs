@@ -2,7 +2,7 @@
 
 mod float8;
 
-use float8::Float8;
+use float8::{E4M3, E5M2};
 use half::{bf16, f16};
 use lab_device::{BYTE_POISONS, FLOAT8_POISONS, MapElement, POISONS};
 use serde::{Deserialize, Serialize};
@@ -140,8 +140,8 @@ impl Dtype {
             Dtype::F32 => f32::MAX.into(),
             Dtype::F16 => f16::MAX.into(),
             Dtype::Bf16 => bf16::MAX.into(),
-            Dtype::F8e4m3 => Float8::E4m3.largest(),
-            Dtype::F8e5m2 => Float8::E5m2.largest(),
+            Dtype::F8e4m3 => E4M3.largest(),
+            Dtype::F8e5m2 => E5M2.largest(),
             Dtype::I8 | Dtype::U8 | Dtype::I32 | Dtype::I64 | Dtype::Bool => {
                 self.integers().map_or(0.0, |(_, largest)| largest as f64)
             }
@@ -180,8 +180,8 @@ impl Dtype {
             (Dtype::F32, &[a, b, c, d]) => float(f32::from_le_bytes([a, b, c, d]).into()),
             (Dtype::F16, &[a, b]) => float(f16::from_le_bytes([a, b]).into()),
             (Dtype::Bf16, &[a, b]) => float(bf16::from_le_bytes([a, b]).into()),
-            (Dtype::F8e4m3, &[a]) => float(Float8::E4m3.decode(a)),
-            (Dtype::F8e5m2, &[a]) => float(Float8::E5m2.decode(a)),
+            (Dtype::F8e4m3, &[a]) => float(E4M3.decode(a)),
+            (Dtype::F8e5m2, &[a]) => float(E5M2.decode(a)),
             (Dtype::I32, &[a, b, c, d]) => {
                 CellValue::Integer(i32::from_le_bytes([a, b, c, d]).into())
             }
@@ -215,13 +215,22 @@ impl Dtype {
             Dtype::F16 => each_cell(cells, || f16::from_f64(values()).to_le_bytes()),
             Dtype::Bf16 => each_cell(cells, || bf16::from_f64(values()).to_le_bytes()),
             Dtype::I32 => each_cell(cells, || (values() as i32).to_le_bytes()),
-            Dtype::F8e4m3 => each_cell(cells, || [Float8::E4m3.encode(values())]),
-            Dtype::F8e5m2 => each_cell(cells, || [Float8::E5m2.encode(values())]),
+            Dtype::F8e4m3 => each_cell(cells, || [E4M3.encode(values())]),
+            Dtype::F8e5m2 => each_cell(cells, || [E5M2.encode(values())]),
             Dtype::I8 => each_cell(cells, || (values() as i8).to_le_bytes()),
             Dtype::U8 => each_cell(cells, || [values() as u8]),
             Dtype::I64 => each_cell(cells, || (values() as i64).to_le_bytes()),
             Dtype::Bool => each_cell(cells, || [(values() != 0.0).into()]),
         }
+    }
+
+    /// Whether a cell can hold exactly this number.
+    pub fn encodes(self, number: f64) -> bool {
+        let mut cell = Vec::new();
+        self.encode(number, &mut cell);
+        let back = self.decode(&cell);
+        (back.is_nan() && number.is_nan())
+            || (back == number && back.is_sign_negative() == number.is_sign_negative())
     }
 
     /// [`Dtype::encode_each`] for whole numbers. An i64 is exact.
@@ -276,33 +285,6 @@ impl Dtype {
                 .all(|half| u32::from_le_bytes(*half) == pattern),
         }
     }
-
-    /// Returns whether a cell still holds one of the patterns that outputs are filled with before a
-    /// launch.
-    pub fn is_poison(self, cell: &[u8]) -> bool {
-        self.poisons()
-            .iter()
-            .any(|pattern| self.holds(cell, *pattern))
-    }
-
-    /// The index of the first cell that still holds one of the patterns.
-    pub fn first_poison(self, cells: &[u8]) -> Option<usize> {
-        // Compared as words: this looks at whole tensors, ten times as fast as cell by cell.
-        match self.size() {
-            4 => cells
-                .chunks_exact(4)
-                .position(|c| POISONS.contains(&u32::from_le_bytes([c[0], c[1], c[2], c[3]]))),
-            2 => {
-                let halves = POISONS.map(|pattern| pattern as u16);
-                cells
-                    .chunks_exact(2)
-                    .position(|c| halves.contains(&u16::from_le_bytes([c[0], c[1]])))
-            }
-            size => cells
-                .chunks_exact(size)
-                .position(|cell| self.is_poison(cell)),
-        }
-    }
 }
 
 fn each_cell<const SIZE: usize>(cells: &mut [u8], mut cell: impl FnMut() -> [u8; SIZE]) {
@@ -322,6 +304,16 @@ impl fmt::Display for Dtype {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Dtype {
+        /// Returns whether a cell still holds one of the patterns that outputs are filled with before a
+        /// launch.
+        fn is_poison(self, cell: &[u8]) -> bool {
+            self.poisons()
+                .iter()
+                .any(|pattern| self.holds(cell, *pattern))
+        }
+    }
 
     #[test]
     fn cells_go_there_and_back() {
@@ -418,11 +410,13 @@ mod tests {
             let size = dtype.size();
             for pattern in dtype.poisons() {
                 let mut cells = vec![0; 6 * size];
-                assert_eq!(dtype.first_poison(&cells), None);
+                assert!(!cells.chunks(size).any(|cell| dtype.is_poison(cell)));
                 // As memory is filled: the pattern again and again.
                 let filled = pattern.to_le_bytes().repeat(12);
                 cells[4 * size..][..size].copy_from_slice(&filled[4 * size..][..size]);
-                assert_eq!(dtype.first_poison(&cells), Some(4), "{dtype}");
+                let mut each = cells.chunks(size);
+                let first = each.position(|cell| dtype.is_poison(cell));
+                assert_eq!(first, Some(4), "{dtype}");
                 assert!(
                     filled.chunks_exact(size).all(|cell| dtype.is_poison(cell)),
                     "{dtype}"

@@ -46,79 +46,71 @@ impl Tolerance {
     }
 }
 
-/// How a cell that the kernel never wrote is known.
+/// How a cell that the kernel never wrote is known: it still holds what it was filled with.
 #[derive(Clone, Copy, Debug)]
-pub enum Unwritten<'a> {
-    /// It holds a pattern that is no value of its type.
-    ByPattern,
-    /// It holds `pattern`, with which the output was filled. In another launch on the same inputs,
-    /// it holds that launch's pattern. For types in which a pattern may also be a value.
-    ByTwoLaunches {
-        /// What the cells held before the launch.
-        pattern: u32,
-        /// What the other launch left.
-        other: &'a [u8],
-        /// What the cells held before the other launch.
-        other_pattern: u32,
-    },
-    /// Only its value is compared.
-    Unknown,
+pub struct Unwritten<'a> {
+    /// An unwritten cell holds one of these patterns. `None` if only its value is compared.
+    patterns: Option<[u32; 2]>,
+    /// What another launch on the same inputs left, and the pattern that an unwritten cell holds
+    /// there. For types in which a pattern may also be a value.
+    other: Option<(&'a [u8], u32)>,
 }
 
 impl<'a> Unwritten<'a> {
-    /// For an output of which there is one launch only.
+    /// For an output of which there is one launch only: a pattern that is no value of its type.
     pub fn of(dtype: Dtype) -> Self {
-        if dtype.poison_is_a_value() {
-            Unwritten::Unknown
-        } else {
-            Unwritten::ByPattern
+        Unwritten {
+            patterns: (!dtype.poison_is_a_value()).then_some(dtype.poisons()),
+            other: None,
+        }
+    }
+
+    /// For an output that was filled with `pattern`, and before another launch, which left `other`,
+    /// with `other_pattern`.
+    pub fn by_two_launches(pattern: u32, other: &'a [u8], other_pattern: u32) -> Self {
+        Unwritten {
+            patterns: Some([pattern; 2]),
+            other: Some((other, other_pattern)),
         }
     }
 
     /// The same for the part of the output that `bytes` selects.
     fn part(self, bytes: std::ops::Range<usize>) -> Self {
-        match self {
-            Unwritten::ByTwoLaunches {
-                pattern,
-                other,
-                other_pattern,
-            } => Unwritten::ByTwoLaunches {
-                pattern,
-                other: other.get(bytes).unwrap_or_default(),
-                other_pattern,
-            },
-            Unwritten::ByPattern | Unwritten::Unknown => self,
+        let part =
+            |(other, pattern): (&'a [u8], u32)| (other.get(bytes).unwrap_or_default(), pattern);
+        Unwritten {
+            other: self.other.map(part),
+            ..self
         }
     }
 
     /// Whether the kernel never wrote this cell, which begins at the byte `at`.
+    #[inline]
     fn is_unwritten(self, dtype: Dtype, cell: &[u8], at: usize) -> bool {
-        match self {
-            Unwritten::ByPattern => dtype.is_poison(cell),
-            Unwritten::ByTwoLaunches {
-                pattern,
-                other,
-                other_pattern,
-            } => {
-                let other: Option<&'a [u8]> = other.get(at..at + cell.len());
-                dtype.holds(cell, pattern)
-                    && other.is_some_and(|other| dtype.holds(other, other_pattern))
-            }
-            Unwritten::Unknown => false,
-        }
+        let holds = |pattern: &u32| dtype.holds(cell, *pattern);
+        let held_there = |(other, pattern): (&[u8], u32)| {
+            let other = other.get(at..at + cell.len());
+            other.is_some_and(|other| dtype.holds(other, pattern))
+        };
+        self.patterns.is_some_and(|all| all.iter().any(holds)) && self.other.is_none_or(held_there)
+    }
+
+    /// The index of the first cell, of `SIZE` bytes each, that was never written.
+    fn first<const SIZE: usize>(self, dtype: Dtype, cells: &[u8]) -> Option<usize> {
+        let mut each = cells.as_chunks::<SIZE>().0.iter().enumerate();
+        each.position(|(i, cell)| self.is_unwritten(dtype, cell, i * SIZE))
     }
 }
 
 /// The index of the first cell that was never written.
 pub fn first_unwritten(dtype: Dtype, cells: &[u8], unwritten: Unwritten) -> Option<usize> {
-    let size = dtype.size();
-    match unwritten {
-        Unwritten::ByPattern => dtype.first_poison(cells),
-        Unwritten::ByTwoLaunches { .. } => {
-            let mut each = cells.chunks_exact(size).enumerate();
-            each.position(|(i, cell)| unwritten.is_unwritten(dtype, cell, i * size))
-        }
-        Unwritten::Unknown => None,
+    // With the size of a cell known when this is compiled, a cell is compared as one number: this
+    // looks at whole tensors.
+    match dtype.size() {
+        1 => unwritten.first::<1>(dtype, cells),
+        2 => unwritten.first::<2>(dtype, cells),
+        4 => unwritten.first::<4>(dtype, cells),
+        _ => unwritten.first::<8>(dtype, cells),
     }
 }
 
@@ -498,11 +490,7 @@ mod tests {
             matched: 1.0,
         };
         let two = |first: [u8; 2], second: [u8; 2], want: [u8; 2]| {
-            let unwritten = Unwritten::ByTwoLaunches {
-                pattern: one,
-                other: &second,
-                other_pattern: other,
-            };
+            let unwritten = Unwritten::by_two_launches(one, &second, other);
             compare(Dtype::U8, &first, &want, &near, unwritten)
         };
         // Written both times, within the tolerance, and equal to the first launch's pattern.
@@ -532,17 +520,35 @@ mod tests {
     }
 
     #[test]
+    fn the_first_cell_that_still_holds_a_pattern_is_found() {
+        for dtype in Dtype::ALL {
+            let (size, [pattern, other]) = (dtype.size(), dtype.poisons());
+            let of_launch = |pattern: u32| {
+                let mut cells = vec![0; 6 * size];
+                let filled = pattern.to_le_bytes().repeat(12);
+                cells[4 * size..].copy_from_slice(&filled[4 * size..6 * size]);
+                cells
+            };
+            let (cells, others) = (of_launch(pattern), of_launch(other));
+            let first = |unwritten| first_unwritten(dtype, &cells, unwritten);
+            let alone = (!dtype.poison_is_a_value()).then_some(4);
+            assert_eq!(first(Unwritten::of(dtype)), alone, "{dtype}");
+            let two = Unwritten::by_two_launches(pattern, &others, other);
+            assert_eq!(first(two), Some(4), "{dtype}");
+            let written = vec![0; 6 * size];
+            let two = Unwritten::by_two_launches(pattern, &written, other);
+            assert_eq!(first(two), None, "{dtype}");
+        }
+    }
+
+    #[test]
     fn each_thread_looks_at_its_own_part_of_the_other_launch() {
         let [one, other] = Dtype::U8.poisons().map(|pattern| pattern.to_le_bytes()[0]);
         let cells = 1_200_000;
         let (mut first, mut second) = (vec![3; cells], vec![3; cells]);
         (first[1_100_000], second[1_100_000]) = (one, other);
         let [pattern, other_pattern] = Dtype::U8.poisons();
-        let unwritten = Unwritten::ByTwoLaunches {
-            pattern,
-            other: &second,
-            other_pattern,
-        };
+        let unwritten = Unwritten::by_two_launches(pattern, &second, other_pattern);
         let sum = compare(
             Dtype::U8,
             &first,

@@ -3,22 +3,27 @@
 use std::sync::LazyLock;
 
 /// An 8-bit float: a sign, an exponent and a mantissa.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Float8 {
-    /// 4 bits of exponent, 3 of mantissa. It has no infinity; its largest number is 448.
-    E4m3,
-    /// 5 bits of exponent, 2 of mantissa. Its largest number is 57344.
-    E5m2,
+pub struct Float8 {
+    /// The values of the codes that are positive and finite, in ascending order.
+    positive: LazyLock<Vec<f64>>,
+    /// The code of positive infinity, if there is one.
+    infinity: Option<u8>,
 }
+
+/// 4 bits of exponent, 3 of mantissa. It has no infinity; its largest number is 448.
+pub static E4M3: Float8 = Float8 {
+    positive: LazyLock::new(|| (0..0x7f).map(|code| value(code, 3, 7)).collect()),
+    infinity: None,
+};
+
+/// 5 bits of exponent, 2 of mantissa. Its largest number is 57344.
+pub static E5M2: Float8 = Float8 {
+    positive: LazyLock::new(|| (0..0x7c).map(|code| value(code, 2, 15)).collect()),
+    infinity: Some(0x7c),
+};
 
 /// The code of NaN that CUDA's conversions give.
 const NAN: u8 = 0x7f;
-
-/// The values of the codes that are positive and finite, in ascending order.
-static E4M3: LazyLock<Vec<f64>> =
-    LazyLock::new(|| (0..0x7f).map(|code| value(code, 3, 7)).collect());
-static E5M2: LazyLock<Vec<f64>> =
-    LazyLock::new(|| (0..0x7c).map(|code| value(code, 2, 15)).collect());
 
 fn value(code: u8, mantissa_bits: i32, bias: i32) -> f64 {
     let (exponent, mantissa) = (
@@ -34,19 +39,11 @@ fn value(code: u8, mantissa_bits: i32, bias: i32) -> f64 {
 }
 
 impl Float8 {
-    fn positive(self) -> &'static [f64] {
-        match self {
-            Float8::E4m3 => &E4M3,
-            Float8::E5m2 => &E5M2,
-        }
-    }
-
     /// The exact value of a code.
-    pub fn decode(self, code: u8) -> f64 {
-        let positive = self.positive();
-        let magnitude = match positive.get(usize::from(code & 0x7f)) {
+    pub fn decode(&self, code: u8) -> f64 {
+        let magnitude = match self.positive.get(usize::from(code & 0x7f)) {
             Some(value) => *value,
-            None if self == Float8::E5m2 && code & 0x7f == 0x7c => f64::INFINITY,
+            None if self.infinity == Some(code & 0x7f) => f64::INFINITY,
             None => f64::NAN,
         };
         if code & 0x80 == 0 {
@@ -58,14 +55,14 @@ impl Float8 {
 
     /// The code nearest to `value`, ties to even. A finite number beyond the largest one gives the
     /// largest one, as CUDA's conversions do.
-    pub fn encode(self, value: f64) -> u8 {
+    pub fn encode(&self, value: f64) -> u8 {
         if value.is_nan() {
             return NAN;
         }
         let sign = if value.is_sign_negative() { 0x80 } else { 0 };
-        let (positive, magnitude) = (self.positive(), value.abs());
-        if magnitude.is_infinite() && self == Float8::E5m2 {
-            return sign | 0x7c;
+        let (positive, magnitude) = (&self.positive, value.abs());
+        if let Some(infinity) = self.infinity.filter(|_| magnitude.is_infinite()) {
+            return sign | infinity;
         }
         let above = positive
             .partition_point(|code| *code < magnitude)
@@ -81,8 +78,8 @@ impl Float8 {
     }
 
     /// The largest finite number.
-    pub fn largest(self) -> f64 {
-        self.positive().last().copied().unwrap_or(0.0)
+    pub fn largest(&self) -> f64 {
+        self.positive.last().copied().unwrap_or(0.0)
     }
 }
 
@@ -90,7 +87,7 @@ impl Float8 {
 mod tests {
     use super::*;
 
-    const BOTH: [Float8; 2] = [Float8::E4m3, Float8::E5m2];
+    static BOTH: [&Float8; 2] = [&E4M3, &E5M2];
 
     #[test]
     fn known_codes_have_their_values() {
@@ -109,21 +106,18 @@ mod tests {
             (0xfc, f64::NEG_INFINITY),
         ];
         for (code, value) in e4m3 {
-            assert_eq!(Float8::E4m3.decode(code), value, "{code:#x}");
+            assert_eq!(E4M3.decode(code), value, "{code:#x}");
         }
         for (code, value) in e5m2 {
-            assert_eq!(Float8::E5m2.decode(code), value, "{code:#x}");
+            assert_eq!(E5M2.decode(code), value, "{code:#x}");
         }
-        assert!(Float8::E4m3.decode(0x7f).is_nan() && Float8::E4m3.decode(0xff).is_nan());
+        assert!(E4M3.decode(0x7f).is_nan() && E4M3.decode(0xff).is_nan());
         assert!(
             [0x7d, 0x7e, 0x7f, 0xfd]
                 .iter()
-                .all(|code| Float8::E5m2.decode(*code).is_nan())
+                .all(|code| E5M2.decode(*code).is_nan())
         );
-        assert_eq!(
-            (Float8::E4m3.largest(), Float8::E5m2.largest()),
-            (448.0, 57344.0)
-        );
+        assert_eq!((E4M3.largest(), E5M2.largest()), (448.0, 57344.0));
     }
 
     #[test]
@@ -143,7 +137,7 @@ mod tests {
     #[test]
     fn the_nearest_code_is_taken_and_ties_go_to_even() {
         for format in BOTH {
-            let positive = format.positive();
+            let positive = &format.positive;
             for (below, pair) in positive.windows(2).enumerate() {
                 let middle = f64::midpoint(pair[0], pair[1]);
                 let even = if below % 2 == 0 { below } else { below + 1 };
@@ -155,7 +149,7 @@ mod tests {
             assert_eq!(format.decode(format.encode(1e30)), format.largest());
             assert_eq!(format.decode(format.encode(-1e30)), -format.largest());
         }
-        assert_eq!(Float8::E4m3.encode(f64::INFINITY), 0x7e);
-        assert_eq!(Float8::E5m2.encode(f64::INFINITY), 0x7c);
+        assert_eq!(E4M3.encode(f64::INFINITY), 0x7e);
+        assert_eq!(E5M2.encode(f64::INFINITY), 0x7c);
     }
 }

@@ -275,7 +275,7 @@ pub enum WorkerRole {
 }
 
 impl WorkerRole {
-    /// A number that makes the order of inputs in a further worker another one.
+    /// A number that gives each further worker another order of inputs.
     pub fn salt(self) -> u64 {
         match self {
             WorkerRole::Verified | WorkerRole::Incumbent => 0,

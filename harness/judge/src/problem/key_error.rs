@@ -80,6 +80,11 @@ impl KeyError {
     }
 }
 
+/// The error of a key, as a result.
+pub fn wrong<T>(key: impl Into<KeyStep>, what: impl Into<String>) -> Result<T, KeyError> {
+    Err(KeyError::at(key, what))
+}
+
 impl From<String> for KeyError {
     fn from(what: String) -> Self {
         KeyError::new(what)
@@ -95,6 +100,36 @@ impl From<&str> for KeyError {
 impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
+    }
+}
+
+/// [`KeyError`]'s methods for a result: each adds where the error is.
+pub trait InKey<T> {
+    /// The same error, whose path begins with one more step.
+    fn within(self, step: impl Into<KeyStep>) -> Result<T, KeyError>;
+    /// The same error, in an item of an array.
+    fn item(self, array: &str, item: usize) -> Result<T, KeyError>;
+    /// The same error, with words before its text.
+    fn of(self, whose: impl fmt::Display) -> Result<T, KeyError>;
+    /// The same error in a key, which its text begins with too.
+    fn key(self, key: &str) -> Result<T, KeyError>;
+}
+
+impl<T, E: Into<KeyError>> InKey<T> for Result<T, E> {
+    fn within(self, step: impl Into<KeyStep>) -> Result<T, KeyError> {
+        self.map_err(|error| error.into().within(step))
+    }
+
+    fn item(self, array: &str, item: usize) -> Result<T, KeyError> {
+        self.within(item).within(array)
+    }
+
+    fn of(self, whose: impl fmt::Display) -> Result<T, KeyError> {
+        self.map_err(|error| error.into().of(whose))
+    }
+
+    fn key(self, key: &str) -> Result<T, KeyError> {
+        self.of(key).within(key)
     }
 }
 

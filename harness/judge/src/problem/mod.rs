@@ -7,6 +7,7 @@
 
 mod api;
 mod key_error;
+mod npy_file;
 mod peer;
 pub mod tensor;
 pub mod wavegru;

@@ -2,12 +2,12 @@
 //! after the other.
 
 use super::TensorProblem;
-use super::case_data::{CaseData, Drawing, Part};
+use super::case_data::CaseData;
+use super::drawing::{Drawing, Part};
 use super::input_values::InputValues;
 use super::launcher::CaseLauncher;
-use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::resident::{Resident, TimedCases};
-use super::spec::{Case, ProblemSpec};
+use super::spec::Case;
 use super::tally::GateTally;
 use super::verify::{CaseCheck, CheckedSets};
 use crate::outcome::{Correctness, Stop};
@@ -21,30 +21,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 impl TensorProblem {
-    /// Whether the device can judge a case: the emulated one leaves out the large ones, which a
-    /// caveat says.
-    pub(super) fn fits(&self, case: &Case, device: &DeviceInfo) -> bool {
-        let most = self.spec.cpu_max_cells.filter(|_| device.emulated);
-        most.is_none_or(|most| case.cells() <= most)
-    }
-
-    /// The cases of this occasion that the device can judge.
-    pub(super) fn cases_of(
-        &self,
-        spec: &ProblemSpec,
-        when: When,
-        device: &DeviceInfo,
-    ) -> Vec<Arc<Case>> {
-        let judged = |case: &&Arc<Case>| case.when <= when && self.fits(case, device);
-        spec.cases.iter().filter(judged).cloned().collect()
-    }
-
     /// Notes how many of the workloads that this device can judge, each in each of its types, were
     /// judged, and writes how many extremes their inputs held.
     pub(super) fn note_judged(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
         let count = |cases: &[Arc<Case>]| {
             let is_workload =
-                |case: &&Arc<Case>| case.table.0 == "workload" && self.fits(case, cx.device);
+                |case: &&Arc<Case>| case.table.0 == "workload" && self.spec.fits(case, cx.device);
             cases.iter().filter(is_workload).count()
         };
         self.judged = Some(JudgedWorkloads {
@@ -52,10 +34,8 @@ impl TensorProblem {
             of: count(&self.spec.cases),
             when: self.when,
         });
-        let drawing = Drawing {
-            device: cx.device,
-            seed: self.seed(cx),
-        };
+        let (device, seed) = (cx.device, self.seed(cx));
+        let drawing = Drawing { device, seed };
         let (mut planted, mut left_out) = (0, 0);
         for case in &self.chosen {
             let sets = drawing.planted_sets(case);
@@ -74,32 +54,21 @@ impl TensorProblem {
         self.folder.join("problem.toml")
     }
 
-    /// [`Problem::verify`] after the entries were found. `present` is the position of the case that
-    /// is judged.
+    /// [`Problem::verify`] after the entries were found.
     pub(super) fn verify_cases(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
-        outcomes: &mut CaseOutcomes,
-        present: &mut Option<usize>,
+        tally: &mut GateTally,
     ) -> Result<Correctness, Stop> {
         let resident = self.resident(cx, worker)?;
-        let mut tally = GateTally::new(&self.spec);
         let chosen = self.chosen.clone();
         let all = chosen.len() as u64;
         for (done, case) in chosen.iter().enumerate() {
             cx.out.progress(done as u64, all)?;
-            *present = Some(done);
-            let failures = tally.failures();
-            tally.begin_case();
-            self.verify_case(case, cx, worker, module, &resident, &mut tally)?;
-            let outcome = if tally.failures() == failures {
-                CaseOutcome::Pass
-            } else {
-                CaseOutcome::Fail
-            };
-            outcomes.set(done, outcome);
+            tally.begin_case(done);
+            self.verify_case(case, cx, worker, module, &resident, tally)?;
             // After each case, so that the gates of a long problem show while it runs.
             tally.write(tally.breached() || done + 1 == chosen.len(), cx.out)?;
             if tally.breached() {
@@ -127,14 +96,11 @@ impl TensorProblem {
     ) -> Result<(), Stop> {
         let mut timed = resident.timed.iter();
         let at = timed.position(|timed| timed.case.index == case.index);
-        let is_renewed = self
-            .renewed
-            .iter()
-            .any(|renewed| renewed.index == case.index);
+        let is_renewed = self.renewed.contains(&case.index);
         let mut take =
             |part: Part, is_needed: bool| is_needed.then(|| self.take(case, part, cx)).transpose();
         let untimed = take(Part::Drawn, at.is_none())?;
-        let renewed = take(Part::Renewed, at.is_some() && is_renewed)?;
+        let renewed = take(Part::Renewed, is_renewed)?;
         let planted = take(Part::Planted, true)?;
         let mut check = CaseCheck {
             resident,
@@ -216,7 +182,7 @@ impl TensorProblem {
 
     /// The timed cases of every occasion that this device runs.
     pub(super) fn cases_to_profile(&self, device: &DeviceInfo) -> Vec<Arc<Case>> {
-        let mut cases = self.cases_of(&self.spec, When::Keep, device);
+        let mut cases = self.spec.cases_of(When::Keep, device);
         cases.retain(|case| !case.held_out);
         cases
     }

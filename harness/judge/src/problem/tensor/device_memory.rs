@@ -5,21 +5,22 @@
 //! results in that of the machine. On the cpu device both are in the memory of the machine, and a
 //! worker also knows there what each of its buffers must hold.
 
-use super::case_data::{Drawing, Part, sets};
+use super::drawing::{Drawing, Part, sets};
 use super::spec::{Case, CaseTensor, TensorRole};
-use crate::problem::key_error::KeyError;
+use crate::problem::key_error::{InKey, KeyError, wrong};
 use crate::worker::guarded_bytes;
 use lab_device::DeviceInfo;
 use lab_device::cpu::SHADOW_PER_BYTE;
 use lab_system::memory::{MemoryBytes, in_words};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a run holds.
+/// The cases of a run, whose memory is estimated.
 pub struct HeldMemory<'a> {
     /// The cases of the run.
     pub chosen: &'a [Arc<Case>],
-    /// Those of them that get new inputs where others have lain.
-    pub renewed: &'a [Arc<Case>],
+    /// The indices of those that get new inputs where others have lain.
+    pub renewed: &'a BTreeSet<usize>,
     pub device: &'a DeviceInfo,
 }
 
@@ -67,9 +68,7 @@ impl HeldMemory<'_> {
             .too_large_for_device(case, alone, together)
             .or_else(|| self.too_large_for_machine(case, alone, together, machine?));
         let (table, number) = case.table;
-        why.map_or(Ok(()), |why| {
-            Err(KeyError::at("dims", why).item(table, number))
-        })
+        why.map_or(Ok(()), |why| wrong("dims", why).item(table, number))
     }
 
     /// A part of a message that is about the emulated device only.
@@ -168,7 +167,7 @@ impl HeldMemory<'_> {
         })
     }
 
-    /// What the run holds at the most. All timed cases are there at once, and one case at a time is
+    /// The most that the run holds at one time. All timed cases are there at once, and one case at a time is
     /// checked.
     fn together(&self) -> Bytes {
         let resident = self.chosen.iter().map(|case| self.resident(case));
@@ -183,7 +182,7 @@ impl HeldMemory<'_> {
         self.resident(case).plus(self.checked(case))
     }
 
-    /// Of a timed case: its sets on the candidate's worker, and the judge's copies.
+    /// The bytes of a timed case: its sets on the candidate's worker, and the judge's copies.
     fn resident(&self, case: &Case) -> Bytes {
         if case.held_out {
             return Bytes::default();
@@ -195,13 +194,10 @@ impl HeldMemory<'_> {
         }
     }
 
-    /// What is there only while a case is checked: sets that are not timed, one of them at a time
+    /// Memory that is used only while a case is checked: sets that are not timed, one of them at a time
     /// on a worker, and what a launch wrote while that of the next launch is read.
     fn checked(&self, case: &Case) -> Bytes {
-        let is_renewed = self
-            .renewed
-            .iter()
-            .any(|renewed| renewed.index == case.index);
+        let is_renewed = self.renewed.contains(&case.index);
         let drawing = Drawing {
             device: self.device,
             seed: 0,

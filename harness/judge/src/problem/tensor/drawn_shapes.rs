@@ -4,7 +4,7 @@
 use super::planted::PlantedText;
 use super::values_text::ValuesText;
 use crate::dtype::Dtype;
-use crate::problem::key_error::KeyError;
+use crate::problem::key_error::{InKey, KeyError, wrong};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Deserialize;
@@ -65,24 +65,23 @@ const MOST_REDRAWS: usize = 100;
 const MOST: usize = 1000;
 
 impl DrawnShapes {
-    /// What is wrong with the numbers; `None` if they make sense. Names are checked elsewhere.
-    pub fn error(&self) -> Option<KeyError> {
+    /// Returns what is wrong with the numbers. Names are checked elsewhere.
+    pub fn check(&self) -> Result<(), KeyError> {
         if !(1..=MOST).contains(&self.draws) {
             let what = format!("draws = {}: it must be from 1 to {MOST}", self.draws);
-            return Some(KeyError::at("draws", what));
+            return wrong("draws", what);
         }
-        let wrong = |(name, choice): (&String, &ExtentChoice)| match choice {
-            ExtentChoice::ExtentRange(ExtentRange { from, to, step })
-                if *from < 1 || to < from || *step < 1 =>
+        for (name, choice) in &self.dims {
+            if let ExtentChoice::ExtentRange(ExtentRange { from, to, step }) = choice
+                && (*from < 1 || to < from || *step < 1)
             {
                 let what = format!(
                     "{name}: from = {from}, to = {to}, step = {step}: from must be at least 1, to at least from, step at least 1"
                 );
-                Some(KeyError::at(name.as_str(), what).within("dims"))
+                return wrong(name.as_str(), what).within("dims");
             }
-            _ => None,
-        };
-        self.dims.iter().find_map(wrong)
+        }
+        Ok(())
     }
 
     /// The smallest and the largest shape that can be drawn.

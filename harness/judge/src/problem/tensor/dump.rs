@@ -1,23 +1,23 @@
 //! `--dump`: every tensor of every case as .npy, so that anybody can check the reference.
 
-use super::case_data::CaseData;
-use super::launcher::Outputs;
+use super::case_data::{CaseData, Contents};
 use super::spec::CaseTensor;
-use crate::dtype::{CellValue, Dtype};
+use crate::dtype::Dtype;
 use crate::outcome::Stop;
-use npyz::WriterBuilder;
-use std::io::{self, BufWriter};
+use crate::problem::npy_file;
+use bytemuck::pod_collect_to_vec;
+use std::io;
 use std::path::Path;
 
 /// Writes `CASE-x.npy` for inputs, and `CASE-y_reference.npy` and `CASE-y_kernel.npy` for outputs.
 /// CASE is the case's label, as in `rows3-cols257-Tf16`. Floats of 8 and 16 bits are widened to
 /// f32.
-pub fn write(folder: &Path, drawn: &CaseData, got: &Outputs) -> Result<(), Stop> {
+pub fn write(folder: &Path, drawn: &CaseData, got: &Contents) -> Result<(), Stop> {
     let label = drawn.case.label.replace('=', "").replace(' ', "-");
     for (i, tensor) in drawn.case.tensors.iter().enumerate() {
         let contents = [
-            ("", &drawn.sets[0][i]),
-            ("_reference", &drawn.expected[0][i]),
+            ("", &drawn.sets[0].inputs[i]),
+            ("_reference", &drawn.sets[0].expected[i]),
             ("_kernel", &got[i]),
         ];
         for (suffix, content) in contents {
@@ -31,37 +31,20 @@ pub fn write(folder: &Path, drawn: &CaseData, got: &Outputs) -> Result<(), Stop>
 }
 
 fn write_npy(path: &Path, shaped: &CaseTensor, content: &[u8]) -> io::Result<()> {
-    let dtype = shaped.dtype;
-    let cells = content
-        .chunks_exact(dtype.size())
-        .map(|cell| dtype.value(cell));
-    let integers = cells.clone().map(|value| match value {
-        CellValue::Integer(value) => value,
-        CellValue::Float(value) => value as i64,
-    });
+    let (dtype, shape) = (shaped.dtype, &shaped.shape);
     match dtype {
-        Dtype::I8 => write_cells(path, shaped, integers.map(|v| v as i8)),
-        Dtype::U8 => write_cells(path, shaped, integers.map(|v| v as u8)),
-        Dtype::I32 => write_cells(path, shaped, integers.map(|v| v as i32)),
-        Dtype::I64 => write_cells(path, shaped, integers),
-        Dtype::Bool => write_cells(path, shaped, integers.map(|v| v != 0)),
+        Dtype::I8 => npy_file::write::<i8>(path, shape, &pod_collect_to_vec(content)),
+        Dtype::U8 => npy_file::write::<u8>(path, shape, content),
+        Dtype::I32 => npy_file::write::<i32>(path, shape, &pod_collect_to_vec(content)),
+        Dtype::I64 => npy_file::write::<i64>(path, shape, &pod_collect_to_vec(content)),
+        Dtype::Bool => {
+            let cells: Vec<bool> = content.iter().map(|cell| *cell != 0).collect();
+            npy_file::write(path, shape, &cells)
+        }
         Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::F8e4m3 | Dtype::F8e5m2 => {
-            write_cells(path, shaped, cells.map(|value| value.as_f64() as f32))
+            let cells = content.chunks_exact(dtype.size());
+            let cells: Vec<f32> = cells.map(|cell| dtype.decode(cell) as f32).collect();
+            npy_file::write(path, shape, &cells)
         }
     }
-}
-
-fn write_cells<T: npyz::AutoSerialize>(
-    path: &Path,
-    shaped: &CaseTensor,
-    cells: impl Iterator<Item = T>,
-) -> io::Result<()> {
-    let file = BufWriter::new(std::fs::File::create(path)?);
-    let mut npy = npyz::WriteOptions::new()
-        .default_dtype()
-        .shape(&shaped.extents())
-        .writer(file)
-        .begin_nd()?;
-    npy.extend(cells)?;
-    npy.finish()
 }

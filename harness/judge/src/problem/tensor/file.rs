@@ -15,14 +15,14 @@ use super::spec::{ProblemSpec, TensorRole};
 use super::values_text::NpyFiles;
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
-use crate::problem::key_error::{KeyError, toml_error};
-pub use identifier::PYTHON_WORDS;
+use crate::problem::key_error::{InKey, KeyError, toml_error, wrong};
 use identifier::is_identifier;
+pub use identifier::{PYTHON_WORDS, is_among};
 use lab_protocol::When;
 use names::{KEYWORDS, SIZE_OF_T};
 use peers::PeersOf;
 use std::path::Path;
-use text::{ExtentText, ProblemFile, TensorText};
+use text::{ProblemFile, TensorText};
 
 /// How the check before a keep draws shapes.
 #[derive(Clone, Copy, Debug)]
@@ -51,32 +51,16 @@ pub fn read(path: &Path, text: &str) -> Result<ProblemFile, Stop> {
 /// Most launches in a row. Each check makes them all.
 const MOST_STEPS: usize = 1000;
 
-/// A file whose expressions are parsed.
-struct ParsedFile<'a> {
-    file: &'a ProblemFile,
-    /// The names that expressions may use.
-    names: Vec<&'a str>,
-    tensors: Vec<ParsedTensor<'a>>,
-    samples: Expression,
-    bytes: Option<Expression>,
-    flops: Option<Expression>,
-}
-
-/// A tensor whose shape is still expressions.
-struct ParsedTensor<'a> {
-    text: &'a TensorText,
-    shape: Vec<Expression>,
-    planted: Planting,
-}
-
 impl ProblemFile {
     fn check(&self) -> Result<ProblemSpec, KeyError> {
         self.check_names()?;
         self.check_types()?;
-        let parsed = self.parsed()?;
+        self.check_tensors()?;
+        self.check_scalars()?;
+        self.check_amounts()?;
         self.check_steps()?;
-        let cases = parsed.cases()?;
-        parsed.check_drawn()?;
+        let cases = self.cases()?;
+        self.check_drawn()?;
         let graph = self.graph.unwrap_or(true);
         let of = PeersOf {
             entry: &self.entry,
@@ -98,29 +82,15 @@ impl ProblemFile {
         })
     }
 
-    fn parsed(&self) -> Result<ParsedFile<'_>, KeyError> {
+    /// Checks that the expressions for a launch's amounts can be read.
+    fn check_amounts(&self) -> Result<(), KeyError> {
         let names = self.names();
-        let tensors = self.tensors(&names)?;
-        self.check_scalars(&names)?;
-        let expression = |key: &str, text: &str| {
-            Expression::parse(text, &names).map_err(|e| KeyError::new(format!("{key}: {e}")))
-        };
-        let optional = |key: &str, text: &Option<String>| {
-            let parsed = text.as_deref().map(|text| expression(key, text));
-            parsed.transpose().map_err(|e| e.within(key))
-        };
-        let samples = expression("objective.samples", self.samples()?)
-            .map_err(|e| e.within("samples").within("objective"))?;
-        let bytes = optional("bytes", &self.bytes)?;
-        let flops = optional("flops", &self.flops)?;
-        Ok(ParsedFile {
-            file: self,
-            names,
-            tensors,
-            samples,
-            bytes,
-            flops,
-        })
+        let check = |text: &str| Expression::parse(text, &names).map(drop);
+        in_samples(check(self.samples()?))?;
+        for (key, text) in [("bytes", &self.bytes), ("flops", &self.flops)] {
+            text.as_deref().map_or(Ok(()), check).key(key)?;
+        }
+        Ok(())
     }
 
     fn check_steps(&self) -> Result<(), KeyError> {
@@ -134,14 +104,13 @@ impl ProblemFile {
             }
             steps => format!("{steps}: it must be from 1 to {MOST_STEPS}"),
         };
-        Err(KeyError::at("steps", format!("steps: {what}")))
+        wrong("steps", format!("steps: {what}"))
     }
 
     /// The expression for the samples of a launch. A launch is one sample if something else is the
     /// measure and nothing is said.
     fn samples(&self) -> Result<&str, KeyError> {
-        let wrong = |key: &str, what: &str| Err(KeyError::at(key, what).within("objective"));
-        match (self.objective.measure, self.objective.samples.as_deref()) {
+        let samples = match (self.objective.measure, self.objective.samples.as_deref()) {
             (Figure::Tflops, _) if self.flops.is_none() => wrong(
                 "measure",
                 "objective.measure: tflops needs the operations of a launch, as in flops = \"2 * m * n * k\" at the top",
@@ -153,7 +122,8 @@ impl ProblemFile {
                  another measure: time, tflops, gbps",
             ),
             (_, None) => Ok("1"),
-        }
+        };
+        samples.within("objective")
     }
 
     /// The names that expressions may use.
@@ -169,11 +139,11 @@ impl ProblemFile {
                 "tensor '{}' has type T, but nothing says what T is: add types = [\"f32\", \"f16\"]",
                 self.tensor[i].name
             );
-            return Err(KeyError::at("type", what).item("tensor", i));
+            return wrong("type", what).item("tensor", i);
         }
         if !self.types.is_empty() && parameter.is_none() {
             let what = "types is given, but no tensor has type \"T\"";
-            return Err(KeyError::at("types", what));
+            return wrong("types", what);
         }
         if let Some(i) = (1..self.types.len()).find(|i| self.types[..*i].contains(&self.types[*i]))
         {
@@ -182,10 +152,7 @@ impl ProblemFile {
         }
         self.check_entry()?;
         for (dtype, t) in &self.tolerance {
-            t.check(&self.names()).map_err(|e| {
-                let error = e.of(format_args!("tolerance.{dtype}"));
-                error.within(dtype.word()).within("tolerance")
-            })?;
+            of_type(*dtype, t.check(&self.names()))?;
         }
         Ok(())
     }
@@ -196,88 +163,78 @@ impl ProblemFile {
             ": with types it contains {T}, as in \"rmsnorm_{T}\", and without it does not"
         } else if !is_identifier(&entry.replace("{T}", "x")) {
             " is not the name of a function"
-        } else if KEYWORDS.contains(&entry.as_str()) {
+        } else if is_among(entry, KEYWORDS) {
             " is a word of C++: choose another name"
         } else {
             return Ok(());
         };
-        Err(KeyError::at("entry", format!("entry: '{entry}'{what}")))
+        wrong("entry", format!("entry: '{entry}'{what}"))
     }
 
-    fn tensors(&self, names: &[&str]) -> Result<Vec<ParsedTensor<'_>>, KeyError> {
+    fn check_tensors(&self) -> Result<(), KeyError> {
         if self.tensor.iter().all(|t| t.role == TensorRole::In) {
             let what = "tensor: none has role \"out\" or \"inout\", so there is nothing to compare";
-            return Err(KeyError::at("role", what).item("tensor", 0));
+            return wrong("role", what).item("tensor", 0);
         }
-        let tensor = |(i, t)| self.tensor(t, names).map_err(|e| self.of_tensor(i, e));
-        self.tensor.iter().enumerate().map(tensor).collect()
+        let mut tensors = self.tensor.iter().enumerate();
+        tensors.try_for_each(|(i, t)| self.of_tensor(i, self.check_tensor(t)))
     }
 
-    /// An error of a tensor's own keys.
-    fn of_tensor(&self, i: usize, error: KeyError) -> KeyError {
+    /// A result whose error is one of a tensor's own keys.
+    fn of_tensor<T>(&self, i: usize, checked: Result<T, KeyError>) -> Result<T, KeyError> {
         let name = &self.tensor[i].name;
-        error.of(format_args!("tensor '{name}'")).item("tensor", i)
+        checked
+            .of(format_args!("tensor '{name}'"))
+            .item("tensor", i)
     }
 
-    fn tensor<'a>(&self, t: &'a TensorText, names: &[&str]) -> Result<ParsedTensor<'a>, KeyError> {
+    fn check_tensor(&self, t: &TensorText) -> Result<(), KeyError> {
+        let names = self.names();
         if let Some(values) = &t.values {
             if t.role == TensorRole::Out {
                 let what = "an output has no values: the kernel writes them";
-                return Err(KeyError::at("values", what));
+                return wrong("values", what);
             }
-            values
-                .check(names)
-                .map_err(|e| e.of("values").within("values"))?;
+            values.check(&names).key("values")?;
         }
-        self.check_tolerance(t, names)?;
-        let extent = |(i, extent): (usize, &ExtentText)| {
-            Expression::parse(&extent.text(), names)
-                .map_err(|e| KeyError::new(format!("shape: {e}")).item("shape", i))
-        };
-        let shape = t.shape.iter().enumerate().map(extent);
-        let shape: Vec<Expression> = shape.collect::<Result<_, _>>()?;
-        if shape.is_empty() {
+        self.check_tolerance(t, &names)?;
+        for (i, extent) in t.shape.iter().enumerate() {
+            let parsed = Expression::parse(&extent.text(), &names);
+            parsed.of("shape").item("shape", i)?;
+        }
+        if t.shape.is_empty() {
             let what = "shape: give at least one extent, as in shape = [1]";
-            return Err(KeyError::at("shape", what));
+            return wrong("shape", what);
         }
-        let planted = self
-            .planting(t, t.planted.as_ref())
-            .map_err(|e| e.within("planted"))?;
-        Ok(ParsedTensor {
-            text: t,
-            shape,
-            planted,
-        })
+        let planted = self.planting(t, t.planted.as_ref());
+        planted.map(drop).within("planted")
     }
 
     /// Checks a tensor's own tolerance, or that each of its types has one.
     fn check_tolerance(&self, t: &TensorText, names: &[&str]) -> Result<(), KeyError> {
-        let error = match &t.tolerance {
-            Some(_) if t.role == TensorRole::In => {
-                KeyError::new("tolerance is for outputs: an input is not compared with a tolerance")
+        let is_input = t.role == TensorRole::In;
+        match &t.tolerance {
+            Some(_) if is_input => {
+                let what = "tolerance is for outputs: an input is not compared with a tolerance";
+                wrong("tolerance", what)
             }
-            Some(tolerance) => match tolerance.check(names) {
-                Ok(()) => return Ok(()),
-                Err(error) => error.of("tolerance"),
-            },
-            None if t.role == TensorRole::In => return Ok(()),
+            Some(tolerance) => tolerance.check(names).key("tolerance"),
             None => {
-                let without = |d: &Dtype| d.integers().is_none() && !self.tolerance.contains_key(d);
-                let Some(dtype) = self.concrete(t.dtype).into_iter().find(without) else {
-                    return Ok(());
+                let is_missing = |d: &Dtype| {
+                    !is_input && d.integers().is_none() && !self.tolerance.contains_key(d)
                 };
-                return Err(KeyError::at(
-                    "type",
-                    format!(
+                let what = match self.concrete(t.dtype).into_iter().find(is_missing) {
+                    None => return Ok(()),
+                    Some(dtype) => format!(
                         "it is compared as {dtype}, and there is no tolerance for {dtype}: add [tolerance.{dtype}] with atol and rtol"
                     ),
-                ));
+                };
+                wrong("type", what)
             }
-        };
-        Err(error.within("tolerance"))
+        }
     }
 
-    /// What is planted into a tensor as `text` says, which may be its own key or that of a
+    /// Returns what is planted into a tensor. `text` may be its own key or that of a
     /// workload.
     fn planting(&self, t: &TensorText, text: Option<&PlantedText>) -> Result<Planting, KeyError> {
         let Some(text) = text else {
@@ -296,4 +253,16 @@ impl ProblemFile {
     fn concrete(&self, dtype: Option<Dtype>) -> Vec<Dtype> {
         dtype.map_or_else(|| self.types.clone(), |fixed| vec![fixed])
     }
+}
+
+/// A result whose error is about the samples of a launch.
+fn in_samples<T, E: Into<KeyError>>(checked: Result<T, E>) -> Result<T, KeyError> {
+    let checked = checked.of("objective.samples");
+    checked.within("samples").within("objective")
+}
+
+/// A result whose error is about the tolerance of a type.
+fn of_type<T>(dtype: Dtype, checked: Result<T, KeyError>) -> Result<T, KeyError> {
+    let checked = checked.of(format_args!("tolerance.{dtype}"));
+    checked.within(dtype.word()).within("tolerance")
 }

@@ -3,10 +3,11 @@
 mod check;
 
 use super::npy::NpyArray;
+use super::random::shuffle;
 use crate::dtype::{CellValue, Dtype};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
-use rand_distr::{Distribution, Normal, StandardNormal, Uniform};
+use rand_chacha::rand_core::SeedableRng;
+use rand_distr::{Distribution, Normal, Uniform};
 use std::sync::Arc;
 use strum::IntoStaticStr;
 
@@ -42,7 +43,7 @@ pub enum InputValues {
     Npy(Arc<NpyArray>),
 }
 
-/// So many standard deviations from the mean are within the range of the type. One number in 16,000
+/// This many standard deviations from the mean are within the range of the type. One number in 16,000
 /// is farther away; it becomes the largest one.
 const DEVIATIONS: f64 = 4.0;
 
@@ -148,27 +149,24 @@ impl InputValues {
     /// Fills some cells; a row for values that make sense in rows only.
     fn fill_stretch(&self, dtype: Dtype, stretch: &mut [u8], rng: &mut ChaCha8Rng) {
         let cells = stretch.len() / dtype.size();
-        // `check` has refused every range without a sampler, so the errors below cannot happen.
         match self {
             InputValues::Constant(CellValue::Float(value)) => dtype.encode_each(stretch, || *value),
             InputValues::Constant(CellValue::Integer(value)) => {
                 dtype.encode_each_integer(stretch, || *value);
             }
-            InputValues::Normal { mean, std } => match Normal::new(*mean, *std) {
-                Ok(normal) => {
-                    let (lowest, largest) = (-dtype.largest(), dtype.largest());
-                    dtype.encode_each(stretch, || normal.sample(rng).clamp(lowest, largest));
-                }
-                Err(_) => dtype.encode_each(stretch, || StandardNormal.sample(rng)),
-            },
-            InputValues::Uniform { low, high } => match Uniform::new(*low, *high) {
-                Ok(uniform) => dtype.encode_each(stretch, || uniform.sample(rng)),
-                Err(_) => dtype.encode_each(stretch, || *low),
-            },
-            InputValues::Integers { low, high } => match Uniform::new_inclusive(*low, *high) {
-                Ok(uniform) => dtype.encode_each_integer(stretch, || uniform.sample(rng)),
-                Err(_) => dtype.encode_each_integer(stretch, || *low),
-            },
+            InputValues::Normal { mean, std } => {
+                let normal = Normal::new(*mean, *std).expect(CHECKED);
+                let (lowest, largest) = (-dtype.largest(), dtype.largest());
+                dtype.encode_each(stretch, || normal.sample(rng).clamp(lowest, largest));
+            }
+            InputValues::Uniform { low, high } => {
+                let uniform = Uniform::new(*low, *high).expect(CHECKED);
+                dtype.encode_each(stretch, || uniform.sample(rng));
+            }
+            InputValues::Integers { low, high } => {
+                let uniform = Uniform::new_inclusive(*low, *high).expect(CHECKED);
+                dtype.encode_each_integer(stretch, || uniform.sample(rng));
+            }
             InputValues::Ascending { low, high } => {
                 fill_with(dtype, stretch, &ascending(*low, *high, cells, rng));
             }
@@ -179,6 +177,9 @@ impl InputValues {
     }
 }
 
+/// Why every distribution has a sampler.
+const CHECKED: &str = "`check` has refused ranges without a sampler";
+
 fn fill_with(dtype: Dtype, cells: &mut [u8], numbers: &[i64]) {
     let mut numbers = numbers.iter();
     dtype.encode_each_integer(cells, || numbers.next().copied().unwrap_or(0));
@@ -186,10 +187,8 @@ fn fill_with(dtype: Dtype, cells: &mut [u8], numbers: &[i64]) {
 
 /// Whole numbers in ascending order, from `low` to `high`.
 fn ascending(low: i64, high: i64, cells: usize, rng: &mut ChaCha8Rng) -> Vec<i64> {
-    let mut numbers: Vec<i64> = match Uniform::new_inclusive(low, high) {
-        Ok(uniform) => (0..cells).map(|_| uniform.sample(rng)).collect(),
-        Err(_) => vec![low; cells],
-    };
+    let uniform = Uniform::new_inclusive(low, high).expect(CHECKED);
+    let mut numbers: Vec<i64> = (0..cells).map(|_| uniform.sample(rng)).collect();
     numbers.sort_unstable();
     if let Some(last) = numbers.last_mut() {
         *last = high;
@@ -200,13 +199,10 @@ fn ascending(low: i64, high: i64, cells: usize, rng: &mut ChaCha8Rng) -> Vec<i64
     numbers
 }
 
-/// The whole numbers below `cells` in a random order (R. A. Fisher and F. Yates).
+/// The whole numbers below `cells` in a random order.
 fn permutation(cells: usize, rng: &mut ChaCha8Rng) -> Vec<i64> {
     let mut numbers: Vec<i64> = (0..cells as i64).collect();
-    for last in (1..cells).rev() {
-        // The bias of the remainder is far below what a test could see: rows are short beside 2^64.
-        numbers.swap(last, (rng.next_u64() % (last as u64 + 1)) as usize);
-    }
+    shuffle(rng, &mut numbers);
     numbers
 }
 

@@ -1,5 +1,6 @@
 //! The buffers of one case on one worker, and its launches.
 
+use super::case_data::{CaseData, Contents};
 use super::parameters::{parameters, with_parameters};
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
 use crate::dtype::Dtype;
@@ -16,15 +17,10 @@ use std::sync::Arc;
 /// contains it.
 const CASE: char = '#';
 
-/// The bytes of a case's inputs, in the order of its tensors; `None` for pure outputs.
-pub type Inputs = Vec<Option<Vec<u8>>>;
-
-/// The bytes of a case's outputs, in the order of its tensors; `None` for pure inputs.
-pub type Outputs = Vec<Option<Vec<u8>>>;
-
 /// What a launch wrote, and what its outputs held before.
 pub struct Written {
-    pub outputs: Outputs,
+    /// `None` for pure inputs.
+    pub outputs: Contents,
     /// The pattern that each output was filled with, in the order of the case's tensors; `None` for
     /// other tensors.
     pub patterns: Vec<Option<u32>>,
@@ -45,25 +41,19 @@ impl Written {
             (Some(pattern), Some((other, other_pattern)))
                 if dtype.poison_is_a_value() && pattern != other_pattern =>
             {
-                Unwritten::ByTwoLaunches {
-                    pattern,
-                    other,
-                    other_pattern,
-                }
+                Unwritten::by_two_launches(pattern, other, other_pattern)
             }
             _ => Unwritten::of(dtype),
         }
     }
 }
 
-/// Draws inputs. The same seed and set number give the same inputs.
-pub fn draw(case: &Case, seed: u64, set: usize) -> Inputs {
-    let draw = |tensor: &CaseTensor| {
-        let seed = case.seed(seed, &format!("{set} {}", tensor.name));
-        let values = tensor.values.as_ref()?;
-        Some(values.fill(tensor.dtype, &tensor.shape, seed))
-    };
-    case.tensors.iter().map(draw).collect()
+/// A launch on a set, or two where only two show a cell that the kernel never wrote.
+pub struct Launched {
+    pub earlier: Option<Written>,
+    pub last: Written,
+    /// The seconds of the last one.
+    pub seconds: f64,
 }
 
 /// The buffers of a case on a worker. Every set of inputs has buffers of its own, outputs included,
@@ -81,7 +71,7 @@ pub struct CaseLauncher {
 /// replacement policy.
 const FLUSHED_BY: u64 = 4;
 
-/// What messages call the buffer that flushes the cache. No tensor has this name.
+/// The name in messages of the buffer that flushes the cache. No tensor has this name.
 const FLUSHED: &str = "the lab's own buffer";
 
 /// Allocates what is written before a timed window with a cold cache; `None` if the cache stays
@@ -95,11 +85,11 @@ pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferI
 }
 
 impl CaseLauncher {
-    /// Allocates the buffers of a case and uploads its inputs.
-    pub fn set_up(case: &Arc<Case>, worker: &mut Worker, sets: &[Inputs]) -> Result<Self, Stop> {
-        let launcher = CaseLauncher::allocate(case, worker, sets.len(), false)?;
-        for (number, set) in sets.iter().enumerate() {
-            launcher.write_inputs(worker, number, set)?;
+    /// Allocates the buffers of a case and uploads the inputs of its sets.
+    pub fn set_up(data: &CaseData, worker: &mut Worker) -> Result<Self, Stop> {
+        let launcher = CaseLauncher::allocate(&data.case, worker, data.sets.len(), false)?;
+        for (number, set) in data.sets.iter().enumerate() {
+            launcher.write_inputs(worker, number, &set.inputs)?;
         }
         Ok(launcher)
     }
@@ -167,42 +157,36 @@ impl CaseLauncher {
         name_and_index(breach).1 == self.case.index.to_string()
     }
 
-    /// The buffers that the kernel reads and must not change, of this set.
-    pub fn inputs_of(&self, set: usize) -> impl Iterator<Item = BufferId> + '_ {
-        let inputs = self.buffers(set).filter(|(tensor, _)| !tensor.is_output());
-        inputs.map(|(_, id)| id)
-    }
-
-    /// The buffers that the kernel writes, of this set.
-    pub fn outputs_of(&self, set: usize) -> impl Iterator<Item = BufferId> + '_ {
-        let outputs = self.buffers(set).filter(|(tensor, _)| tensor.is_output());
-        outputs.map(|(_, id)| id)
+    /// The buffers of the tensors of this set that satisfy a condition.
+    pub fn buffers_of(&self, set: usize, is_meant: fn(&CaseTensor) -> bool) -> Vec<BufferId> {
+        let meant = self.buffers(set).filter(|(tensor, _)| is_meant(tensor));
+        meant.map(|(_, id)| id).collect()
     }
 
     /// The buffers that hold nothing before a launch, of this set.
     fn pure_outputs_of(&self, set: usize) -> Vec<BufferId> {
-        let pure = |(tensor, _): &(&CaseTensor, _)| tensor.role == TensorRole::Out;
-        self.buffers(set).filter(pure).map(|(_, id)| id).collect()
+        self.buffers_of(set, |tensor| tensor.role == TensorRole::Out)
     }
 
     /// Prepares the outputs of these sets for a launch: poisons them, or writes what the kernel
-    /// finds in them. `contents` are all sets.
+    /// finds in them.
     pub fn prepare(
         &self,
         worker: &mut Worker,
+        data: &CaseData,
         sets: &[usize],
-        contents: &[Inputs],
     ) -> Result<(), Stop> {
         let mut poisoned = Vec::new();
         for set in sets {
-            self.write_before(worker, *set, &contents[*set])?;
+            self.write_before(worker, data, *set)?;
             poisoned.extend(self.pure_outputs_of(*set));
         }
         worker.poison_all(poisoned)
     }
 
     /// Writes what the kernel finds in a set.
-    fn write_before(&self, worker: &mut Worker, set: usize, contents: &Inputs) -> Result<(), Stop> {
+    fn write_before(&self, worker: &mut Worker, data: &CaseData, set: usize) -> Result<(), Stop> {
+        let contents = &data.sets[set].inputs;
         for ((tensor, id), content) in self.buffers(set).zip(contents) {
             if let Some(content) = content.as_ref().filter(|_| tensor.is_output()) {
                 worker.write(id, content)?;
@@ -219,7 +203,7 @@ impl CaseLauncher {
         &self,
         worker: &mut Worker,
         set: usize,
-        contents: &Inputs,
+        contents: &Contents,
     ) -> Result<(), Stop> {
         let each = self.buffers(set).zip(contents);
         let inputs = each.filter(|((tensor, _), _)| !tensor.is_output());
@@ -257,23 +241,23 @@ impl CaseLauncher {
     }
 
     /// Prepares the outputs of a set, launches `module`'s kernel on it, and returns the seconds of
-    /// the launch. `contents` are all sets.
+    /// the launch.
     pub fn launch(
         &self,
         worker: &mut Worker,
         module: ModuleId,
+        data: &CaseData,
         set: usize,
-        contents: &[Inputs],
         order: ExecutionOrder,
     ) -> Result<f64, Stop> {
-        self.write_before(worker, set, &contents[set])?;
+        self.write_before(worker, data, set)?;
         self.launch_again(worker, module, set, order)
             .map_err(|stop| with_parameters(stop, &self.case))
     }
 
     /// The next launch on what the last one left in this set: state stays, and pure outputs are
     /// poisoned again. Returns the seconds of the launch.
-    pub fn launch_again(
+    fn launch_again(
         &self,
         worker: &mut Worker,
         module: ModuleId,
@@ -284,6 +268,47 @@ impl CaseLauncher {
         worker.poison_and_launch(self.pure_outputs_of(set), &launch)
     }
 
+    /// [`CaseLauncher::launch`], once or twice, and what each launch wrote.
+    pub fn launch_and_read(
+        &self,
+        worker: &mut Worker,
+        module: ModuleId,
+        data: &CaseData,
+        set: usize,
+        order: ExecutionOrder,
+        twice: bool,
+    ) -> Result<Launched, Stop> {
+        let mut earlier = None;
+        if twice {
+            self.launch(worker, module, data, set, order)?;
+            earlier = Some(self.written(worker, set)?);
+        }
+        let seconds = self.launch(worker, module, data, set, order)?;
+        let last = self.written(worker, set)?;
+        Ok(Launched {
+            earlier,
+            last,
+            seconds,
+        })
+    }
+
+    /// Makes the problem's further launches in a row on what the last one left in this set, and
+    /// returns what is there after them. `None` if the problem has none.
+    pub fn go_on(
+        &self,
+        worker: &mut Worker,
+        module: ModuleId,
+        set: usize,
+        order: ExecutionOrder,
+    ) -> Result<Option<Written>, Stop> {
+        for _ in 1..self.case.steps {
+            self.launch_again(worker, module, set, order)?;
+        }
+        (self.case.steps > 1)
+            .then(|| self.written(worker, set))
+            .transpose()
+    }
+
     /// What the last launch on this set wrote, and the patterns that its outputs held before.
     pub fn written(&self, worker: &mut Worker, set: usize) -> Result<Written, Stop> {
         let pattern = |(tensor, id): (&CaseTensor, BufferId)| match tensor.role {
@@ -291,18 +316,11 @@ impl CaseLauncher {
             TensorRole::In | TensorRole::Inout => None,
         };
         let patterns = self.buffers(set).map(pattern).collect();
-        Ok(Written {
-            outputs: self.outputs(worker, set)?,
-            patterns,
-        })
-    }
-
-    /// What the last launch on this set wrote.
-    pub fn outputs(&self, worker: &mut Worker, set: usize) -> Result<Outputs, Stop> {
         let read = |(tensor, id): (&CaseTensor, BufferId)| {
             tensor.is_output().then(|| worker.read(id)).transpose()
         };
-        self.buffers(set).map(read).collect()
+        let outputs = self.buffers(set).map(read).collect::<Result<_, _>>()?;
+        Ok(Written { outputs, patterns })
     }
 
     /// Frees every buffer.
@@ -315,40 +333,37 @@ impl CaseLauncher {
     pub fn describe(&self, breach: &Breach) -> String {
         let (name, _) = name_and_index(breach);
         let tensor = self.case.tensors.iter().find(|tensor| tensor.name == name);
-        let cell = |tensor: &CaseTensor, at: u64| tensor.cell(at as usize / tensor.dtype.size());
-        let place = |offset: Option<u64>| match (tensor, offset) {
-            (Some(tensor), Some(at)) => cell(tensor, at),
-            (None, Some(at)) => format!("{name} (byte {at})"),
-            (_, None) => name.to_owned(),
+        let cell = |at: u64| match tensor {
+            Some(tensor) => tensor.cell(at as usize / tensor.dtype.size()),
+            None => format!("{name} (byte {at})"),
         };
-        match breach {
-            Breach::OutOfBounds { offset, .. } if *offset < 0 => {
+        let place = |offset: Option<u64>| offset.map_or_else(|| name.to_owned(), cell);
+        match (breach, tensor) {
+            (Breach::OutOfBounds { offset, .. }, _) if *offset < 0 => {
+                let before = -offset;
+                format!("wrote out of bounds: {before} bytes before the start of {name}")
+            }
+            (Breach::OutOfBounds { offset, .. }, Some(tensor)) => {
+                let nth = (offset - tensor.bytes() as i64) / tensor.dtype.size() as i64 + 1;
+                format!("wrote out of bounds: into cell {nth} behind the last one of {name}")
+            }
+            (Breach::OutOfBounds { offset, .. }, None) => {
+                format!("wrote out of bounds: to byte {offset} of {name}, behind its end")
+            }
+            (Breach::StrayStore { offset, .. }, _) => {
+                let place = place(*offset);
+                format!("wrote into {place}, which the launch was not given")
+            }
+            (Breach::LateStore { offset, .. }, _) => {
+                let place = place(*offset);
                 format!(
-                    "wrote out of bounds: {} bytes before the start of {name}",
-                    -offset
+                    "wrote into {place} after its launch had ended: a thread or a process of it worked on"
                 )
             }
-            Breach::OutOfBounds { offset, .. } => match tensor {
-                Some(tensor) => {
-                    let nth = (offset - tensor.bytes() as i64) / tensor.dtype.size() as i64 + 1;
-                    format!("wrote out of bounds: into cell {nth} behind the last one of {name}")
-                }
-                None => format!("wrote out of bounds: to byte {offset} of {name}, behind its end"),
-            },
-            Breach::StrayStore { offset, .. } => {
-                format!(
-                    "wrote into {}, which the launch was not given",
-                    place(*offset)
-                )
+            (Breach::InputChanged { offset, .. }, Some(_)) => {
+                format!("changed its input {}", cell(*offset))
             }
-            Breach::LateStore { offset, .. } => format!(
-                "wrote into {} after its launch had ended: a thread or a process of it worked on",
-                place(*offset)
-            ),
-            Breach::InputChanged { offset, .. } => match tensor {
-                Some(tensor) => format!("changed its input {}", cell(tensor, *offset)),
-                None => format!("changed its input {name}"),
-            },
+            (Breach::InputChanged { .. }, None) => format!("changed its input {name}"),
         }
     }
 }

@@ -4,6 +4,7 @@
 mod case_data;
 mod checked_cases;
 mod device_memory;
+mod drawing;
 mod drawn_shapes;
 mod dump;
 pub mod export;
@@ -14,10 +15,11 @@ mod launcher;
 mod npy;
 mod number;
 mod objective;
-mod outcomes;
 mod parameters;
+mod plant;
 mod planted;
 mod problem;
+mod random;
 mod reference;
 mod renewed;
 mod resident;
@@ -28,19 +30,18 @@ mod spec;
 mod suggest;
 mod tally;
 mod timing;
-mod turn_order;
 mod values_text;
 mod verify;
 
 use crate::outcome::Stop;
-use crate::problem::api::Problem;
-use case_data::Ahead;
+use crate::problem::api::{Problem, StockUse};
+use drawing::Ahead;
 use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
-use sealing::Stocking;
 use spec::{Case, ProblemSpec};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -63,8 +64,9 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         timed: None,
         resident: None,
         accepted: [AcceptedOutputs::default(), AcceptedOutputs::default()],
-        stocking: Stocking::None,
-        renewed: Vec::new(),
+        stock_use: None,
+        sealed_seed: None,
+        renewed: BTreeSet::new(),
     }))
 }
 
@@ -78,7 +80,7 @@ struct TensorProblem {
     when: When,
     /// In the check before a keep, the occasion whose workloads are timed.
     timed_when: When,
-    /// How many were judged, once all were.
+    /// The number of judged workloads, once all were judged.
     judged: Option<JudgedWorkloads>,
     reference: Option<ReferenceKernel>,
     /// The cases that this device runs.
@@ -90,7 +92,12 @@ struct TensorProblem {
     resident: Option<Rc<Resident>>,
     /// The outputs of the candidate that are known to be right, and those of the incumbent.
     accepted: [AcceptedOutputs; 2],
-    stocking: Stocking,
-    /// The timed cases that get new inputs where others have lain; empty for a kernel in CUDA.
-    renewed: Vec<Arc<Case>>,
+    /// How the run uses the stock of sealed inputs. `None` if it does not: the kernel could read the
+    /// stock, or the user repeats a run.
+    stock_use: Option<StockUse>,
+    /// The seed of the inputs that were taken out of the stock.
+    sealed_seed: Option<u64>,
+    /// The indices of the timed cases that get new inputs where others have lain; empty for a
+    /// kernel in CUDA.
+    renewed: BTreeSet<usize>,
 }

@@ -43,7 +43,7 @@ impl NumberText {
         }
     }
 
-    /// The value for a workload as a whole number; an error if it is none. A number that is written
+    /// The value for a workload as a whole number; an error if it is not whole. A number that is written
     /// out is exact.
     pub fn whole(&self, variables: &Variables) -> Result<i64, String> {
         if let NumberText::Integer(number) = self {

@@ -7,7 +7,7 @@ use crate::worker::compile_ahead::{Call, CallParameter};
 use crate::worker::{LaunchParameter, ModuleId, Worker};
 use lab_device::OTHER_PARAMETERS;
 
-/// What the arguments of a launch are: the tensors, the scalars, the dims.
+/// The parameters of a kernel: the tensors, the scalars, the dims.
 pub fn parameters(case: &Case) -> Vec<LaunchParameter> {
     let of = |name: &String, dtype, shape| LaunchParameter {
         name: name.clone(),

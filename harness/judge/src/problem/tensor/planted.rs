@@ -1,20 +1,4 @@
-//! Extremes that are planted into drawn inputs: values that random numbers hardly ever show, and
-//! that a wrong kernel may depend on, such as a row without a positive number, a largest value in
-//! the last column, two largest values, or NaN.
-//!
-//! | file | what it does |
-//! |---|---|
-//! | `planted` | what problem.toml says |
-//! | `line` | a line of a tensor's cells |
-//! | `pattern` | what one planted line of cells looks like |
-//! | `sets` | which set of inputs gets which patterns, and in which lines |
-
-mod line;
-mod pattern;
-mod sets;
-
-pub use pattern::PlantedTensor;
-pub use sets::{Placed, PlantedSets, describe, plant};
+//! The key `planted` of problem.toml: which extremes are planted into an input, and in which lines.
 
 use crate::dtype::Dtype;
 use serde::Deserialize;
@@ -79,13 +63,32 @@ impl Extreme {
 
     /// Whether a line of it can hide what other lines of the same inputs show, because a result
     /// depends on it alone.
-    fn hides_others(self) -> bool {
+    pub fn hides_others(self) -> bool {
         !Extreme::ORDINARY.contains(&self)
     }
 
     /// The word in problem.toml.
     pub fn word(self) -> &'static str {
         self.into()
+    }
+
+    /// The number that is planted, if it is one that no range holds.
+    pub fn special(self) -> Option<f64> {
+        match self {
+            Extreme::Inf => Some(f64::INFINITY),
+            Extreme::NegativeInf => Some(f64::NEG_INFINITY),
+            Extreme::Nan => Some(f64::NAN),
+            _ => None,
+        }
+    }
+
+    /// Whether a type has the numbers that the kind is about.
+    pub fn is_in(self, dtype: Dtype) -> bool {
+        match self {
+            Extreme::Denormal => dtype.subnormals().is_some(),
+            Extreme::SignedZero => dtype.encodes(-0.0),
+            _ => self.special().is_none_or(|number| dtype.encodes(number)),
+        }
     }
 }
 

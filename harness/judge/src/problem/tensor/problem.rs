@@ -1,16 +1,15 @@
 //! What the judge asks of a tensor problem.
 
-use super::case_data::{Drawing, Part};
 use super::device_memory::HeldMemory;
+use super::drawing::{Drawing, Part, expect};
 use super::launcher::CaseLauncher;
 use super::objective::Figure;
-use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::parameters::{self, parameters};
 use super::reference::{self, ReferenceKernel};
 use super::renewed::cases_to_renew;
 use super::resident::Resident;
-use super::sealing::Stocking;
 use super::spec::Case;
+use super::tally::{CaseOutcome, GateTally};
 use super::timing::TensorTiming;
 use super::{TensorProblem, dump};
 use crate::outcome::{Correctness, Stop};
@@ -76,7 +75,7 @@ impl Problem for TensorProblem {
     }
 
     fn calls(&self, device: &DeviceInfo) -> Vec<Call> {
-        let cases = self.cases_of(&self.spec, self.when, device);
+        let cases = self.spec.cases_of(self.when, device);
         cases.iter().map(|case| parameters::call(case)).collect()
     }
 
@@ -94,11 +93,11 @@ impl Problem for TensorProblem {
     ) -> Result<Vec<LeftOut>, Stop> {
         let mut failed = Vec::new();
         for case in &self.chosen {
-            let sets = Drawing::of(cx).first_set(case).sets;
-            let launcher = CaseLauncher::set_up(case, worker, &sets)?;
+            let data = Drawing::of(cx).first_set(case);
+            let launcher = CaseLauncher::set_up(&data, worker)?;
             let launched = worker.require_entry(module, &case.entry, parameters(case));
             let launched = launched
-                .and_then(|()| launcher.launch(worker, module, 0, &sets, ExecutionOrder::Forward));
+                .and_then(|()| launcher.launch(worker, module, &data, 0, ExecutionOrder::Forward));
             if let Err(stop) = launched {
                 failed.push(LeftOut {
                     label: case.label.clone(),
@@ -135,21 +134,16 @@ impl Problem for TensorProblem {
     }
 
     fn use_stock(&mut self, stock: StockUse) {
-        self.stocking = match stock {
-            StockUse::Makes => Stocking::Makes,
-            StockUse::Takes => Stocking::Takes(None),
-        };
+        self.stock_use = Some(stock);
     }
 
     fn is_from_stock(&self) -> Option<bool> {
-        match self.stocking {
-            Stocking::Takes(seed) => Some(seed.is_some()),
-            Stocking::None | Stocking::Makes => None,
-        }
+        let takes = self.stock_use == Some(StockUse::Takes);
+        takes.then_some(self.sealed_seed.is_some())
     }
 
     fn launches_for_stock(&self) -> bool {
-        self.stocking == Stocking::Makes
+        self.stock_use == Some(StockUse::Makes)
     }
 
     fn prepare_held_out(
@@ -164,7 +158,7 @@ impl Problem for TensorProblem {
         let is_from_stock = self.take_from_stock(cx)?;
         let cases = self.spec.cases.iter();
         let asked = cases.filter(|case| case.when <= self.when).count();
-        self.chosen = self.cases_of(&self.spec, self.when, cx.device);
+        self.chosen = self.spec.cases_of(self.when, cx.device);
         if self.chosen.is_empty() {
             let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
             let error = KeyError::at("cpu_max_cells", what);
@@ -197,14 +191,13 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         is_idle: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stop> {
-        let of = |part: Part| move |case: &Arc<Case>| (case.clone(), part);
         // The timed cases first: they are also the first that are checked.
-        let mut drawn = self.chosen.clone();
-        drawn.sort_by_key(|case| case.held_out);
-        let drawn = drawn.iter().map(of(Part::Drawn));
-        let planted = self.chosen.iter().map(of(Part::Planted));
-        let renewed = self.renewed.iter().map(of(Part::Renewed));
-        let mut parts: Vec<(Arc<Case>, Part)> = drawn.chain(planted).chain(renewed).collect();
+        let mut cases = self.chosen.clone();
+        cases.sort_by_key(|case| case.held_out);
+        let of = |part| cases.iter().map(move |case| (case.clone(), part));
+        let parts = [Part::Drawn, Part::Planted, Part::Renewed];
+        let mut parts: Vec<(Arc<Case>, Part)> = parts.into_iter().flat_map(of).collect();
+        parts.retain(|(case, part)| *part != Part::Renewed || self.renewed.contains(&case.index));
         let (all, drawing, mut bytes) = (parts.len(), Drawing::of(cx), 0);
         let exceeds = |(case, part): &(Arc<Case>, Part)| {
             bytes += drawing.bytes(case, *part);
@@ -236,10 +229,13 @@ impl Problem for TensorProblem {
         if self.spec.objective.figure != Figure::Samples {
             cx.out.line("objective", self.spec.objective.figure.key())?;
         }
-        let mut outcomes = CaseOutcomes::new(&self.chosen, CaseOutcome::NotJudged);
-        let mut present = None;
-        let verdict = self.verify_cases(cx, worker, module, &mut outcomes, &mut present);
-        outcomes.write_unless_passed(&verdict, present, cx.out)?;
+        let mut tally = GateTally::new(&self.spec, &self.chosen, CaseOutcome::NotJudged);
+        let verdict = self.verify_cases(cx, worker, module, &mut tally);
+        match verdict {
+            Ok(Correctness::Fail) => tally.write_outcomes(cx.out)?,
+            Err(Stop::Crash(_)) => tally.crash(None, cx.out)?,
+            Ok(Correctness::Pass) | Err(_) => {}
+        }
         verdict
     }
 
@@ -295,7 +291,7 @@ impl Problem for TensorProblem {
         beside_a_run: bool,
     ) -> Result<(), Stop> {
         let of_run = if beside_a_run {
-            self.cases_of(&self.spec, self.when, device)
+            self.spec.cases_of(self.when, device)
         } else {
             Vec::new()
         };
@@ -359,12 +355,12 @@ impl Problem for TensorProblem {
         }
         for case in &self.chosen {
             let mut drawn = Drawing::of(cx).first_set(case);
-            drawn.expect_of(&mut self.reference)?;
-            let launcher = CaseLauncher::set_up(case, worker, &drawn.sets)?;
-            launcher.launch(worker, module, 0, &drawn.sets, ExecutionOrder::Forward)?;
-            let got = launcher.outputs(worker, 0)?;
+            expect(&mut drawn, &mut self.reference)?;
+            let launcher = CaseLauncher::set_up(&drawn, worker)?;
+            launcher.launch(worker, module, &drawn, 0, ExecutionOrder::Forward)?;
+            let written = launcher.written(worker, 0)?;
             launcher.take_down(worker)?;
-            dump::write(folder, &drawn, &got)?;
+            dump::write(folder, &drawn, &written.outputs)?;
         }
         Ok(())
     }
@@ -392,8 +388,8 @@ fn launch_once(
     case: &Arc<Case>,
     order: ExecutionOrder,
 ) -> Result<(), Stop> {
-    let sets = Drawing::of(cx).first_set(case).sets;
-    let launcher = CaseLauncher::set_up(case, worker, &sets)?;
-    launcher.launch(worker, module, 0, &sets, order)?;
+    let data = Drawing::of(cx).first_set(case);
+    let launcher = CaseLauncher::set_up(&data, worker)?;
+    launcher.launch(worker, module, &data, 0, order)?;
     launcher.take_down(worker)
 }

@@ -1,9 +1,11 @@
 //! The trusted kernel, reference.cu or reference.py, in a worker of its own. Expected values never
 //! enter the candidate's process.
 
-use super::launcher::{CaseLauncher, Inputs, Outputs, Written};
+use super::case_data::CaseData;
+use super::launcher::{CaseLauncher, Launched, Written};
 use super::parameters::require_entries;
 use super::spec::{Case, ProblemSpec, TensorRole};
+use super::tally::ComparedOutputs;
 use crate::gates;
 use crate::outcome::Stop;
 use crate::problem::api::{ProblemContext, WorkerFor};
@@ -12,7 +14,6 @@ use crate::worker::{ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use lab_protocol::Language;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 pub struct ReferenceKernel {
     /// The reference, which is loaded in its worker.
@@ -90,84 +91,69 @@ impl ReferenceKernel {
         }
     }
 
-    /// Returns what launches on each of these sets of inputs must write. Returns [`Stop::Problem`]
-    /// if the reference crashes, breaks a rule or leaves a cell unwritten.
-    pub fn expect(&mut self, case: &Arc<Case>, sets: &[Inputs]) -> Result<Vec<Expected>, Stop> {
-        if sets.is_empty() {
-            return Ok(Vec::new());
+    /// Computes what launches on each of these sets must write. Returns [`Stop::Problem`] if the
+    /// reference crashes, breaks a rule or leaves a cell unwritten.
+    pub fn expect(&mut self, data: &mut CaseData) -> Result<(), Stop> {
+        if data.sets.is_empty() {
+            return Ok(());
         }
-        self.all_launches(case, sets)
+        self.launch_all(data)
             .map_err(|stop| as_problem(&self.source, stop))
     }
 
-    fn all_launches(&mut self, case: &Arc<Case>, sets: &[Inputs]) -> Result<Vec<Expected>, Stop> {
-        let launcher = CaseLauncher::set_up_shared(case, &mut self.worker)?;
-        let expected: Vec<Expected> = (0..sets.len())
-            .map(|set| self.launches(&launcher, sets, set))
-            .collect::<Result<_, _>>()?;
-        if !self.is_deterministic && case.cells() <= RUN_TWICE {
-            self.require_same_again(&launcher, sets, &expected[0].outputs)?;
+    fn launch_all(&mut self, data: &mut CaseData) -> Result<(), Stop> {
+        let launcher = CaseLauncher::set_up_shared(&data.case, &mut self.worker)?;
+        for set in 0..data.sets.len() {
+            self.launch(&launcher, data, set)?;
+        }
+        if !self.is_deterministic && data.case.cells() <= RUN_TWICE {
+            self.require_same_again(&launcher, data)?;
             self.is_deterministic = true;
         }
-        launcher.take_down(&mut self.worker)?;
-        Ok(expected)
+        launcher.take_down(&mut self.worker)
     }
 
-    fn launches(
+    fn launch(
         &mut self,
         launcher: &CaseLauncher,
-        sets: &[Inputs],
+        data: &mut CaseData,
         set: usize,
-    ) -> Result<Expected, Stop> {
+    ) -> Result<(), Stop> {
         let (worker, module, case) = (&mut self.worker, self.module, launcher.case());
-        let mut other = None;
-        if case.needs_two_launches() {
-            launcher.launch(worker, module, set, sets, ExecutionOrder::Forward)?;
-            other = Some(launcher.written(worker, set)?);
-        }
-        let seconds = launcher.launch(worker, module, set, sets, ExecutionOrder::Forward)?;
-        let written = launcher.written(worker, set)?;
-        let mut after_steps = None;
-        if case.steps > 1 {
-            for _ in 1..case.steps {
-                launcher.launch_again(worker, module, set, ExecutionOrder::Forward)?;
-            }
-            after_steps = Some(launcher.written(worker, set)?);
-        }
+        let (order, twice) = (ExecutionOrder::Forward, case.needs_two_launches());
+        let Launched {
+            earlier,
+            last,
+            seconds,
+        } = launcher.launch_and_read(worker, module, data, set, order, twice)?;
+        let after_steps = launcher.go_on(worker, module, set, order)?;
         // Before the inputs of the next set lie over a change of these.
         if let Some(breach) = worker.breaches()?.first() {
             return Err(Stop::Crash(launcher.describe(breach)));
         }
-        require_written(case, &written, other.as_ref())?;
-        if let Some(written) = &after_steps {
-            require_written(case, written, None)?;
+        require_written(case, &last, earlier.as_ref())?;
+        let longest = data.reference_seconds.unwrap_or(seconds);
+        data.reference_seconds = Some(longest.max(seconds));
+        data.sets[set].expected = last.outputs;
+        if let Some(written) = after_steps {
+            require_written(case, &written, None)?;
+            data.sets[set].after_steps = written.outputs;
         }
-        Ok(Expected {
-            outputs: written.outputs,
-            after_steps: after_steps.map(|written| written.outputs),
-            seconds,
-        })
+        Ok(())
     }
 
     /// Launches once more on the first set, and returns an error if that gives other results: no
     /// kernel could be right.
-    fn require_same_again(
-        &mut self,
-        launcher: &CaseLauncher,
-        sets: &[Inputs],
-        first: &Outputs,
-    ) -> Result<(), Stop> {
+    fn require_same_again(&mut self, launcher: &CaseLauncher, data: &CaseData) -> Result<(), Stop> {
         let (worker, case) = (&mut self.worker, launcher.case());
-        launcher.launch(worker, self.module, 0, sets, ExecutionOrder::Forward)?;
-        let again = launcher.outputs(worker, 0)?;
-        for ((tensor, first), again) in case.tensors.iter().zip(first).zip(&again) {
-            let (Some(first), Some(again)) = (first, again) else {
-                continue;
-            };
-            let unwritten = gates::Unwritten::Unknown;
-            let compared = gates::compare(tensor.dtype, again, first, &tensor.tolerance, unwritten);
-            let wrong = compared.first_wrong();
-            if let Some(cell) = wrong.filter(|_| !compared.passes(&tensor.tolerance)) {
+        launcher.launch(worker, self.module, data, 0, ExecutionOrder::Forward)?;
+        let again = launcher.written(worker, 0)?;
+        let compared = ComparedOutputs::of(case, &again, None, &data.sets[0].expected);
+        for (tensor, compared) in case.tensors.iter().zip(&compared.0) {
+            let wrong = compared
+                .as_ref()
+                .filter(|compared| !compared.passes(&tensor.tolerance));
+            if let Some(cell) = wrong.and_then(|compared| compared.first_wrong()) {
                 let (cell, label) = (tensor.cell(cell.index), &case.label);
                 return Err(Stop::Crash(format!(
                     "the reference is not deterministic: a second launch on the same inputs gives another {cell} ({label}). Give each random \
@@ -177,16 +163,6 @@ impl ReferenceKernel {
         }
         Ok(())
     }
-}
-
-/// What the reference says that launches on a set of inputs must write.
-pub struct Expected {
-    /// After one launch.
-    pub outputs: Outputs,
-    /// After the problem's number of launches in a row; `None` if it is 1.
-    pub after_steps: Option<Outputs>,
-    /// How long the launch took.
-    pub seconds: f64,
 }
 
 /// Returns an error that names the first cell of a pure output which the launch never wrote.

@@ -4,39 +4,39 @@
 //! What a CUDA kernel keeps is in its module, which each turn loads anew. What a Python kernel
 //! keeps may be anywhere in its process.
 
+use super::case_data::{Contents, draw};
 use super::input_values::InputValues;
-use super::launcher::{self, Inputs};
+use super::random::shuffle;
 use super::spec::{Case, CaseTensor};
-use super::turn_order::shuffle;
 use lab_protocol::When;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Makes the values of renewed sets others than those of any other set.
+/// Gives renewed sets other values than any other set has.
 const FIRST_RENEWED: usize = 1 << 33;
 
 /// Cells that get new values in one save, in all its cases together. To draw, copy and compare more
 /// would delay the verdict.
 const MOST_CELLS: usize = 4 << 20;
 
-/// The cases that get new inputs: before a keep all; else chance selects as many as fit, and at
-/// least one, so that no case is safe for a kernel that remembers results.
-pub fn cases_to_renew(mut timed: Vec<Arc<Case>>, when: When, seed: u64) -> Vec<Arc<Case>> {
-    if when == When::Keep {
-        return timed;
+/// The indices of the cases that get new inputs: before a keep all; else chance selects as many as
+/// fit, and at least one, so that no case is safe for a kernel that remembers results.
+pub fn cases_to_renew(mut timed: Vec<Arc<Case>>, when: When, seed: u64) -> BTreeSet<usize> {
+    if when != When::Keep {
+        shuffle(&mut ChaCha8Rng::seed_from_u64(seed ^ SALT), &mut timed);
+        let mut cells = 0;
+        timed.retain(|case| {
+            let fits = cells == 0 || cells + case.cells() <= MOST_CELLS;
+            cells += if fits { case.cells().max(1) } else { 0 };
+            fits
+        });
     }
-    shuffle(&mut ChaCha8Rng::seed_from_u64(seed ^ SALT), &mut timed);
-    let mut cells = 0;
-    timed.retain(|case| {
-        let fits = cells == 0 || cells + case.cells() <= MOST_CELLS;
-        cells += if fits { case.cells().max(1) } else { 0 };
-        fits
-    });
-    timed
+    timed.iter().map(|case| case.index).collect()
 }
 
-/// Makes the selection another one than the other uses of the seed.
+/// Makes the selection differ from the other uses of the seed.
 const SALT: u64 = 0x7265_6e65_7765_6421;
 
 /// Which cells of a set a renewed one keeps. A kernel may know inputs by some of their cells.
@@ -49,13 +49,13 @@ pub enum Kept {
 }
 
 /// A set with other values in the cells that it does not keep.
-pub fn renew(case: &Case, seed: u64, set: &Inputs, kept: Kept) -> Inputs {
+pub fn renew(case: &Case, seed: u64, set: &Contents, kept: Kept) -> Contents {
     let number = match kept {
         Kept::FirstHalf => 0,
         Kept::LastHalf => 1,
         Kept::Nothing(number) => 2 + number,
     };
-    let fresh = launcher::draw(case, seed, FIRST_RENEWED + number);
+    let fresh = draw(case, seed, FIRST_RENEWED + number);
     let tensors = case.tensors.iter().zip(set).zip(fresh);
     tensors
         .map(|((tensor, old), fresh)| Some(mixed(tensor, old.as_deref()?, fresh?, kept)))

@@ -3,12 +3,12 @@
 
 use super::case_data::CaseData;
 use super::launcher::{self, CaseLauncher};
-use super::spec::{Case, ProblemSpec};
+use super::spec::{CaseTensor, ProblemSpec};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Worker};
 use lab_device::Submission;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// The data of the timed cases.
@@ -24,7 +24,7 @@ pub struct Resident {
     pub launchers: Vec<CaseLauncher>,
     /// How the launches of a timed window get to the device.
     pub submission: Submission,
-    /// What a cold launch writes before.
+    /// The buffer that is written before a cold launch.
     pub scratch: Option<BufferId>,
     key: u64,
 }
@@ -40,16 +40,14 @@ impl Resident {
         let scratch = launcher::scratch(spec, worker)?;
         let mut launchers = Vec::with_capacity(timed.len());
         for drawn in timed.iter() {
-            launchers.push(CaseLauncher::set_up(&drawn.case, worker, &drawn.sets)?);
+            launchers.push(CaseLauncher::set_up(drawn, worker)?);
         }
-        let submission = worker.submission(spec.graph);
-        let (spec, timed, emulated) = (spec.clone(), timed.clone(), worker.info().emulated);
         Ok(Resident {
-            spec,
-            timed,
-            emulated,
+            spec: spec.clone(),
+            timed: timed.clone(),
+            emulated: worker.info().emulated,
             launchers,
-            submission,
+            submission: worker.submission(spec.graph),
             scratch,
             key,
         })
@@ -68,7 +66,7 @@ impl Resident {
         let launcher = &self.launchers[at];
         let inputs = sets
             .iter()
-            .flat_map(|set| launcher.inputs_of(*set))
+            .flat_map(|set| launcher.buffers_of(*set, |tensor| !tensor.is_output()))
             .collect();
         worker.digests(inputs, self.key).map(drop)
     }
@@ -83,45 +81,21 @@ impl Resident {
         let launcher = &self.launchers[at];
         let outputs: Vec<BufferId> = sets
             .iter()
-            .flat_map(|set| launcher.outputs_of(*set))
+            .flat_map(|set| launcher.buffers_of(*set, CaseTensor::is_output))
             .collect();
         let each = outputs.len() / sets.len().max(1);
         let digests = worker.digests(outputs, self.key)?;
         Ok(digests.chunks(each.max(1)).map(<[u64]>::to_vec).collect())
     }
 
-    /// The case whose buffer a breach concerns, and the breach in words. `None` if the buffer
-    /// belongs to no timed case.
-    pub fn describe(&self, breach: &Breach) -> Option<(&Case, String)> {
-        let launcher = self
-            .launchers
-            .iter()
-            .find(|launcher| launcher.owns(breach))?;
-        Some((launcher.case(), launcher.describe(breach)))
+    /// The timed case whose buffer a breach concerns; `None` if the buffer belongs to no timed case.
+    pub fn owner(&self, breach: &Breach) -> Option<&CaseLauncher> {
+        let mut launchers = self.launchers.iter();
+        launchers.find(|launcher| launcher.owns(breach))
     }
 }
 
-/// The digests of outputs that were compared with the reference and are right, by the number of the
-/// timed case and the set. A kernel may give several right results, as with atomic additions.
-#[derive(Clone, Default)]
-pub struct AcceptedOutputs(Rc<RefCell<KnownDigests>>);
-
-/// For each timed case and set, the digests of its outputs, one list for each right result.
-type KnownDigests = HashMap<(usize, usize), Vec<Vec<u64>>>;
-
-impl AcceptedOutputs {
-    pub fn contains(&self, at: usize, set: usize, digests: &[u64]) -> bool {
-        self.0
-            .borrow()
-            .get(&(at, set))
-            .is_some_and(|known| known.iter().any(|known| known == digests))
-    }
-
-    pub fn insert(&self, at: usize, set: usize, digests: Vec<u64>) {
-        self.0
-            .borrow_mut()
-            .entry((at, set))
-            .or_default()
-            .push(digests);
-    }
-}
+/// The outputs that were compared with the reference and are right: the number of the timed case,
+/// the set, and the digests of its outputs. A kernel may give several right results, as with atomic
+/// additions.
+pub type AcceptedOutputs = Rc<RefCell<HashSet<(usize, usize, Vec<u64>)>>>;

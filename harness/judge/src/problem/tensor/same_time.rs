@@ -11,7 +11,7 @@ use lab_device::ExecutionOrder;
 /// A window on new inputs may take so much longer than one on inputs that were there before.
 const MOST_SLOWER: f64 = 1.5;
 
-/// What a window may take longer in any case, in seconds. The clock of the cpu device runs also
+/// A window may always take this much longer, in seconds. The clock of the cpu device runs also
 /// while other processes do.
 const MARGIN: f64 = 20e-6;
 const MARGIN_EMULATED: f64 = 50e-3;
@@ -24,11 +24,9 @@ impl TensorTiming {
     /// Returns [`Stop::Crash`] if launches take longer on inputs that the process has not had than
     /// on those that it has had: the kernel then remembers results.
     pub fn expect_same_time_on_new_inputs(&self, worker: &mut Worker) -> Result<(), Stop> {
-        let is_renewed = |at: &usize| {
-            let index = self.drawn[*at].case.index;
-            self.renewed.iter().any(|case| case.index == index)
-        };
-        let mut suspects: Vec<usize> = (0..self.drawn.len()).filter(is_renewed).collect();
+        let timed = &*self.resident.timed;
+        let is_renewed = |at: &usize| self.renewed.contains(&timed[*at].case.index);
+        let mut suspects: Vec<usize> = (0..timed.len()).filter(is_renewed).collect();
         if suspects.is_empty() {
             return Ok(());
         }
@@ -36,7 +34,7 @@ impl TensorTiming {
             let on_new = self.seconds_on(worker, &suspects, Some(number))?;
             let on_known = self.seconds_on(worker, &suspects, None)?;
             let each = suspects.into_iter().zip(on_new.into_iter().zip(on_known));
-            let margin = if self.emulated {
+            let margin = if self.resident.emulated {
                 MARGIN_EMULATED
             } else {
                 MARGIN
@@ -48,7 +46,7 @@ impl TensorTiming {
                 return Ok(());
             };
             if number == COMPARISONS {
-                let case = &self.drawn[*first].case;
+                let case = &timed[*first].case;
                 return Err(Stop::Crash(slower_text(case, *new, *known)));
             }
             suspects = slower.into_iter().map(|(at, _)| at).collect();
@@ -67,21 +65,19 @@ impl TensorTiming {
         worker.reload(self.module)?;
         let mut each = Vec::with_capacity(cases.len());
         for at in cases.iter().copied() {
-            let (drawn, launcher) = (&self.drawn[at], &self.resident.launchers[at]);
+            let resident = &*self.resident;
+            let (case, launcher) = (&resident.timed[at].case, &resident.launchers[at]);
+            let known = &resident.timed[at].sets[0].inputs;
             if let Some(number) = number {
-                let kept = Kept::Nothing(number);
-                let inputs = renew(&drawn.case, self.seed, &drawn.sets[0], kept);
+                let inputs = renew(case, self.seed, known, Kept::Nothing(number));
                 launcher.write_inputs(worker, 0, &inputs)?;
             }
             self.prepare(worker, at, &[0])?;
             let launch = launcher.launch_of(self.module, 0, ExecutionOrder::Forward);
-            each.push(
-                worker
-                    .replay(vec![launch], self.flush(), self.spec.graph)?
-                    .seconds,
-            );
+            let replayed = worker.replay(vec![launch], self.flush(), resident.spec.graph)?;
+            each.push(replayed.seconds);
             if number.is_some() {
-                launcher.write_inputs(worker, 0, &drawn.sets[0])?;
+                launcher.write_inputs(worker, 0, known)?;
             }
         }
         Ok(each)

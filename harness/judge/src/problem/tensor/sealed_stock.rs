@@ -8,13 +8,14 @@
 //! built reference, of the values that come from files, of the device and of the program itself. So
 //! a change of any of them leaves the file unused.
 
-use super::case_data::{Ahead, CaseData, Drawing, Part};
+use super::case_data::{CaseData, Contents};
+use super::drawing::{Ahead, Drawing, Part};
 use super::input_values::InputValues;
 use super::spec::{Case, ProblemSpec};
 use lab_device::DeviceInfo;
 use lab_protocol::When;
 use lab_system::atomic_file;
-use rustix::fs::{Mode, OFlags};
+use lab_system::root::{Access, Root};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -36,14 +37,6 @@ pub struct SealedStock {
     key: [u8; 32],
     top: PathBuf,
     folder: PathBuf,
-}
-
-/// Inputs out of the stock.
-pub struct SealedSets {
-    /// The seed that they were drawn with.
-    pub seed: u64,
-    /// The data of each case in [`in_order`].
-    pub data: Vec<CaseData>,
 }
 
 /// The parts of these cases in the order of a file.
@@ -93,18 +86,18 @@ impl SealedStock {
 
     /// Whether there is something to take.
     pub fn is_filled(&self) -> bool {
-        self.files().iter().any(|path| open(path).is_ok())
+        self.files().iter().any(|path| open(path).is_some())
     }
 
     /// Takes inputs out of the stock, and their file off the disk: from here on they count as
     /// launched. `read` makes them of the seed and the file's content. A file that is damaged is
-    /// removed; one that another user wrote, or that is none, is left alone and not read.
-    pub fn take(
-        &self,
-        read: impl Fn(u64, &[u8]) -> Option<SealedSets>,
-    ) -> io::Result<Option<SealedSets>> {
+    /// removed. A file that another user wrote, or that is not a plain file, is left alone and not
+    /// read.
+    pub fn take<T>(&self, read: impl Fn(u64, &[u8]) -> Option<T>) -> io::Result<Option<T>> {
         for path in self.files() {
-            let Ok(mut file) = open(&path) else { continue };
+            let Some(mut file) = open(&path) else {
+                continue;
+            };
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
             let sets = content(&bytes, &self.key).and_then(|(seed, content)| read(seed, content));
@@ -119,16 +112,15 @@ impl SealedStock {
         Ok(None)
     }
 
-    /// Puts inputs into the stock. No reader sees half a file, and only the user may read it.
+    /// The beginning of a file with inputs of this seed. [`put`] adds the parts of the cases
+    /// [`in_order`].
+    pub fn begin(&self, seed: u64) -> Vec<u8> {
+        [self.key.as_slice(), &seed.to_le_bytes()].concat()
+    }
+
+    /// Puts such a file into the stock. No reader sees half a file, and only the user may read it.
     /// Returns false if there is no space left beside the files of other problems.
-    pub fn store(&self, sets: &SealedSets) -> io::Result<bool> {
-        let mut bytes = self.key.to_vec();
-        bytes.extend_from_slice(&sets.seed.to_le_bytes());
-        for data in &sets.data {
-            for of_sets in [&data.expected, &data.after_steps] {
-                put(&mut bytes, of_sets);
-            }
-        }
+    pub fn store(&self, mut bytes: Vec<u8>) -> io::Result<bool> {
         let digest = blake3::hash(&bytes);
         bytes.extend_from_slice(digest.as_bytes());
         if bytes.len() > MOST_OF_A_SET || !self.make_space(bytes.len() as u64) {
@@ -150,34 +142,29 @@ impl SealedStock {
     /// Removes files of other keys, the oldest first, until so many bytes fit.
     fn make_space(&self, bytes: u64) -> bool {
         let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut all: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
-        for file in
-            entries(&self.top).flat_map(|folder| entries(&folder.path()).collect::<Vec<_>>())
-        {
-            if let Ok(about) = file.metadata() {
-                all.push((
-                    about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-                    about.len(),
-                    file.path(),
-                ));
-            }
-        }
+        let folders = entries(&self.top);
+        let files = folders.flat_map(|folder| entries(&folder.path()).collect::<Vec<_>>());
+        let mut all: Vec<(SystemTime, u64, PathBuf)> = files
+            .filter_map(|file| {
+                let about = file.metadata().ok()?;
+                let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                Some((modified, about.len(), file.path()))
+            })
+            .collect();
         all.sort();
-        let mut sum = all.iter().map(|(_, bytes, _)| bytes).sum::<u64>();
-        for (_, size, path) in all
-            .iter()
-            .filter(|(.., path)| !path.starts_with(&self.folder))
-        {
-            if sum + bytes <= MOST {
+        let mut sum = bytes + all.iter().map(|(_, size, _)| size).sum::<u64>();
+        all.retain(|(.., path)| !path.starts_with(&self.folder));
+        for (_, size, path) in all {
+            if sum <= MOST {
                 break;
             }
-            if fs::remove_file(path).is_ok() {
+            if fs::remove_file(&path).is_ok() {
                 sum -= size;
                 // Only an empty folder is removed.
                 let _ = path.parent().map(fs::remove_dir);
             }
         }
-        sum + bytes <= MOST
+        sum <= MOST
     }
 }
 
@@ -192,18 +179,12 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Opens a plain file of this user that nobody else may write, and follows no link.
-fn open(path: &Path) -> io::Result<File> {
-    let refused = |why: &str| Err(io::Error::other(format!("{} {why}", path.display())));
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    let about = file.metadata()?;
-    match about {
-        about if !about.is_file() => refused("is no plain file"),
-        about if about.uid() != rustix::process::geteuid().as_raw() => refused("is another user's"),
-        about if about.mode() & 0o022 != 0 => refused("may be written by other users"),
-        about if about.len() > MOST_OF_A_SET as u64 => refused("is too large"),
-        _ => Ok(file),
-    }
+fn open(path: &Path) -> Option<File> {
+    let (folder, name) = (path.parent()?, path.file_name()?);
+    let file = Root::new(folder).open(name.as_ref(), Access::Read).ok()?;
+    let about = file.metadata().ok()?;
+    let is_own = about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o022 == 0;
+    (is_own && about.len() <= MOST_OF_A_SET as u64).then_some(file)
 }
 
 /// The seed and the content of a file, if it is whole and of this key.
@@ -216,81 +197,42 @@ fn content<'b>(bytes: &'b [u8], key: &[u8; 32]) -> Option<(u64, &'b [u8])> {
     Some((u64::from_le_bytes(*seed), content))
 }
 
+/// Adds what is expected of a part to a file.
+pub fn put(bytes: &mut Vec<u8>, data: &CaseData) {
+    let sets = data.sets.iter();
+    let expected = sets.flat_map(|set| set.expected.iter().chain(&set.after_steps));
+    for cells in expected.flatten() {
+        bytes.extend_from_slice(cells);
+    }
+}
+
 /// Reads what is expected in these cases, and draws their inputs again. `None` if the content is
 /// not of them.
-pub fn read(cases: &[Arc<Case>], drawing: Drawing, mut content: &[u8]) -> Option<SealedSets> {
+pub fn read(cases: &[Arc<Case>], drawing: Drawing, mut content: &[u8]) -> Option<Ahead> {
     let parts: Vec<(Arc<Case>, Part)> = in_order(cases).collect();
-    let mut data = drawing.sets_of_parts(&parts);
-    for drawn in &mut data {
-        let mut next = || take(&mut content);
-        let (expected, after_steps) = (next()?, next()?);
-        let case = &drawn.case;
-        let fits = |tensors: &Vec<Option<Vec<u8>>>| {
-            let sizes = tensors.iter().zip(&case.tensors);
-            tensors.len() == case.tensors.len()
-                && sizes
-                    .into_iter()
-                    .all(|(bytes, t)| bytes.as_ref().is_none_or(|b| b.len() == t.bytes()))
-        };
-        let count = drawn.planted.len();
-        let all = [&expected, &after_steps].into_iter().flatten();
-        if expected.len() != count
-            || ![0, count].contains(&after_steps.len())
-            || !all.into_iter().all(fits)
-        {
-            return None;
+    let mut ahead = Ahead::new();
+    for ((case, part), mut data) in parts.iter().zip(drawing.sets_of_parts(&parts)) {
+        for set in &mut data.sets {
+            set.expected = take_outputs(case, &mut content)?;
+            if case.steps > 1 {
+                set.after_steps = take_outputs(case, &mut content)?;
+            }
         }
-        (drawn.expected, drawn.after_steps) = (expected, after_steps);
+        ahead.insert((case.index, *part), data);
     }
-    let seed = drawing.seed;
-    content.is_empty().then_some(SealedSets { seed, data })
+    content.is_empty().then_some(ahead)
 }
 
-impl SealedSets {
-    /// The data by case and part.
-    pub fn ahead(self, cases: &[Arc<Case>]) -> Ahead {
-        let parts = in_order(cases).map(|(case, part)| (case.index, part));
-        parts.zip(self.data).collect()
-    }
-}
-
-/// Stands for the length of a tensor that a set does not hold.
-const NONE: u64 = u64::MAX;
-
-fn put(bytes: &mut Vec<u8>, sets: &[Vec<Option<Vec<u8>>>]) {
-    bytes.extend_from_slice(&(sets.len() as u64).to_le_bytes());
-    for set in sets {
-        bytes.extend_from_slice(&(set.len() as u64).to_le_bytes());
-        for tensor in set {
-            let length = tensor.as_ref().map_or(NONE, |tensor| tensor.len() as u64);
-            bytes.extend_from_slice(&length.to_le_bytes());
-            bytes.extend_from_slice(tensor.as_deref().unwrap_or_default());
+/// Takes what a launch of a case writes from the beginning of a content; `None` if it is too short.
+fn take_outputs(case: &Case, content: &mut &[u8]) -> Option<Contents> {
+    let outputs = case.tensors.iter().map(|tensor| {
+        if !tensor.is_output() {
+            return Some(None);
         }
-    }
-}
-
-fn take(bytes: &mut &[u8]) -> Option<Vec<Vec<Option<Vec<u8>>>>> {
-    let number = |bytes: &mut &[u8]| -> Option<u64> {
-        let (number, rest) = bytes.split_first_chunk::<8>()?;
-        *bytes = rest;
-        Some(u64::from_le_bytes(*number))
-    };
-    let mut sets = Vec::new();
-    for _ in 0..number(bytes)? {
-        let mut set = Vec::new();
-        for _ in 0..number(bytes)? {
-            set.push(match number(bytes)? {
-                NONE => None,
-                length => {
-                    let (tensor, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
-                    *bytes = rest;
-                    Some(tensor.to_vec())
-                }
-            });
-        }
-        sets.push(set);
-    }
-    Some(sets)
+        let cells = content.split_off(..tensor.bytes())?;
+        Some(Some(cells.to_vec()))
+    });
+    outputs.collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::peer::PeerSpec;
+use lab_device::DeviceInfo;
 use lab_protocol::When;
 use serde::Deserialize;
 use std::path::Path;
@@ -180,6 +181,19 @@ impl ProblemSpec {
         let folder = path.parent().and_then(Path::file_name);
         let folder = folder.map(|name| name.to_string_lossy().into_owned());
         self.name.clone().or(folder)
+    }
+
+    /// Whether the device can judge a case: the emulated one leaves out the large ones, which a
+    /// caveat says.
+    pub fn fits(&self, case: &Case, device: &DeviceInfo) -> bool {
+        let most = self.cpu_max_cells.filter(|_| device.emulated);
+        most.is_none_or(|most| case.cells() <= most)
+    }
+
+    /// The cases of this occasion that the device can judge.
+    pub fn cases_of(&self, when: When, device: &DeviceInfo) -> Vec<Arc<Case>> {
+        let judged = |case: &&Arc<Case>| case.when <= when && self.fits(case, device);
+        self.cases.iter().filter(judged).cloned().collect()
     }
 
     /// `struct LabDims` of C++.

@@ -1,22 +1,24 @@
-//! The gates of a tensor problem: what was found over all cases, and its result lines.
+//! The gates of a tensor problem: what was found over all cases, and its result lines. Also which
+//! workloads passed, for a run that does not: a `workload:` line for each, without figures.
 
-use super::case_data::{CaseData, planted_tensors};
-use super::launcher::{Outputs, Written};
-use super::planted;
+use super::case_data::{CaseData, Contents};
+use super::launcher::Written;
+use super::plant;
 use super::spec::{Case, CaseTensor, ProblemSpec};
 use crate::gates::{self, CellMismatch, TensorComparison};
 use crate::outcome::{Correctness, Stop};
 use crate::worker::Breach;
 use lab_protocol::report::{self, Histogram, Writer};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What each output of a launch is beside what is expected; `None` for pure inputs.
-pub struct ComparedOutputs(Vec<Option<TensorComparison>>);
+/// The comparison of each output of a launch with the expected one; `None` for pure inputs.
+pub struct ComparedOutputs(pub Vec<Option<TensorComparison>>);
 
 impl ComparedOutputs {
     /// Compares what a launch wrote with what is expected. `other` is another launch on the same
     /// inputs.
-    pub fn of(case: &Case, written: &Written, other: Option<&Written>, want: &Outputs) -> Self {
+    pub fn of(case: &Case, written: &Written, other: Option<&Written>, want: &Contents) -> Self {
         let outputs = written
             .outputs
             .iter()
@@ -38,8 +40,24 @@ impl ComparedOutputs {
     }
 }
 
+/// The outcome of one workload. Its text stands behind `correctness=`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "snake_case")]
+pub enum CaseOutcome {
+    Pass,
+    Fail,
+    /// The kernel crashed or hung in one of its launches.
+    Crash,
+    /// It was not launched: another workload ended the run.
+    NotJudged,
+}
+
 /// The results of all launches so far.
 pub struct GateTally {
+    /// The outcome of each case of the run so far, in their order.
+    outcomes: Vec<(Arc<Case>, CaseOutcome)>,
+    /// The position of the case that is checked.
+    present: Option<usize>,
     /// In the order of the problem's tensors; `None` for pure inputs.
     tensors: Vec<Option<OutputTally>>,
     breaches: BreachCounts,
@@ -66,7 +84,7 @@ struct BreachCounts {
 struct OutputTally {
     name: String,
     worst: WorstError,
-    /// What the gates' lines say so far.
+    /// The values in the gates' lines that were last written.
     written: Option<WorstError>,
     /// Each case's largest error, in order.
     errors: Vec<f64>,
@@ -87,14 +105,22 @@ struct WorstError {
 }
 
 impl GateTally {
-    pub fn new(spec: &ProblemSpec) -> Self {
+    /// `so_far` is the outcome of these cases before any launch.
+    pub fn new<'a>(
+        spec: &ProblemSpec,
+        cases: impl IntoIterator<Item = &'a Arc<Case>>,
+        so_far: CaseOutcome,
+    ) -> Self {
         let found = |tensor: &CaseTensor| {
             tensor.is_output().then(|| OutputTally {
                 name: tensor.name.clone(),
                 ..OutputTally::default()
             })
         };
+        let outcomes = cases.into_iter().map(|case| (case.clone(), so_far));
         GateTally {
+            outcomes: outcomes.collect(),
+            present: None,
             tensors: spec.tensors().iter().map(found).collect(),
             breaches: BreachCounts::default(),
             written: None,
@@ -112,13 +138,56 @@ impl GateTally {
         }
     }
 
-    /// Begins a further case, which gets a point in each series.
-    pub fn begin_case(&mut self) {
-        self.tensors
-            .iter_mut()
-            .flatten()
-            .for_each(|f| f.errors.push(0.0));
+    /// Begins the case at this position, which gets a point in each series. It passes unless a
+    /// failure follows.
+    pub fn begin_case(&mut self, at: usize) {
+        let found = self.tensors.iter_mut().flatten();
+        found.for_each(|found| found.errors.push(0.0));
         self.mostly_wrong = false;
+        self.present = Some(at);
+        self.set_outcome(at, CaseOutcome::Pass);
+    }
+
+    fn set_outcome(&mut self, at: usize, outcome: CaseOutcome) {
+        if let Some((_, known)) = self.outcomes.get_mut(at) {
+            *known = outcome;
+        }
+    }
+
+    /// Counts a failure of a case, and writes it.
+    fn fail(&mut self, case: &Case, how: &str, what: &str, out: &mut Writer) -> Result<(), Stop> {
+        /// Further ones are only counted.
+        const SHOWN: u64 = 20;
+        self.failures += 1;
+        let mut outcomes = self.outcomes.iter();
+        if let Some(at) = outcomes.position(|(known, _)| known.index == case.index) {
+            self.set_outcome(at, CaseOutcome::Fail);
+        }
+        let (number, label) = (self.failures, &case.label);
+        match number {
+            1 => out.line("first_failure", format_args!("{what}; {label}, {how}"))?,
+            2..=SHOWN => out.text(&format!("failure {number}: {what}; {label}, {how}"))?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Notes that the kernel crashed in the case at this position, or else in the one that is
+    /// checked, and writes the outcome of each case.
+    pub fn crash(&mut self, at: Option<usize>, out: &mut Writer) -> Result<(), Stop> {
+        if let Some(at) = at.or(self.present) {
+            self.set_outcome(at, CaseOutcome::Crash);
+        }
+        self.write_outcomes(out)
+    }
+
+    /// Writes the outcome of each case, for a run that does not pass.
+    pub fn write_outcomes(&self, out: &mut Writer) -> Result<(), Stop> {
+        for (case, outcome) in &self.outcomes {
+            let label = &case.label;
+            out.line("workload", format_args!("{label} correctness={outcome}"))?;
+        }
+        Ok(())
     }
 
     /// Adds what a launch on a set wrote, and returns whether it is right. `how` names the launch.
@@ -131,24 +200,22 @@ impl GateTally {
         out: &mut Writer,
     ) -> Result<bool, Stop> {
         let (before, case) = (self.failures, &*drawn.case);
-        let each = self.tensors.iter_mut().zip(&case.tensors).zip(compared.0);
-        for ((found, tensor), compared) in each {
-            let (Some(found), Some(compared)) = (found, compared) else {
+        for (i, (tensor, compared)) in case.tensors.iter().zip(compared.0).enumerate() {
+            let (Some(found), Some(compared)) = (&mut self.tensors[i], compared) else {
                 continue;
             };
             found.add(&compared, tensor, &case.label);
             if compared.passes(&tensor.tolerance) {
                 continue;
             }
-            self.failures += 1;
             self.mostly_wrong |= is_mostly_wrong(&compared);
             let mut what = first_wrong(&compared, tensor);
             let near = compared.first_wrong().and_then(|cell| {
                 let place = tensor.place(cell.index);
-                planted::describe(&drawn.planted[set], &planted_tensors(case), &place)
+                plant::describe(&drawn.sets[set].planted, &case.tensors, &place)
             });
             what.extend(near.map(|near| format!("; {near}")));
-            fail(out, self.failures, &case.label, how, &what)?;
+            self.fail(case, how, &what, out)?;
         }
         Ok(self.failures == before)
     }
@@ -168,13 +235,7 @@ impl GateTally {
                 self.breaches.out_of_bounds += 1;
             }
         }
-        self.failures += 1;
-        fail(out, self.failures, &case.label, how, what)
-    }
-
-    /// Failures so far. A case that adds to them has failed.
-    pub fn failures(&self) -> u64 {
-        self.failures
+        self.fail(case, how, what, out)
     }
 
     /// Whether further launches of the present case would show nothing new: one got most of an
@@ -251,7 +312,8 @@ impl WorstError {
     }
 }
 
-/// Whether more than half of many cells are wrong. Of few cells, a set with other extremes may get
+/// Whether more than half of many cells are wrong. If there are few cells, a set with other
+/// extremes may get
 /// others wrong.
 fn is_mostly_wrong(compared: &TensorComparison) -> bool {
     const MANY: usize = 64;
@@ -280,15 +342,4 @@ fn first_wrong(compared: &TensorComparison, tensor: &CaseTensor) -> String {
     format!(
         "{at} is {got}, expected {want} ({n} of {all} cells off, at worst {error:.3} times the tolerance)"
     )
-}
-
-/// Writes the first failure as a result line, and some further ones as log text.
-fn fail(out: &mut Writer, number: u64, label: &str, how: &str, what: &str) -> Result<(), Stop> {
-    const SHOWN: u64 = 20;
-    match number {
-        1 => out.line("first_failure", format_args!("{what}; {label}, {how}"))?,
-        2..=SHOWN => out.text(&format!("failure {number}: {what}; {label}, {how}"))?,
-        _ => {}
-    }
-    Ok(())
 }

@@ -5,48 +5,42 @@
 //! another in a CUDA graph, so it holds what the device needs between two launches, and nothing of
 //! the host. `latency_us` is the time between two device events around a single launch.
 
-use super::objective::{Amounts, Figure};
-use super::outcomes::{CaseOutcome, CaseOutcomes};
+use super::objective::{Amounts, Figure, Objective};
 use super::parameters::require_entries;
-use super::resident::{AcceptedOutputs, Resident, TimedCases};
-use super::spec::{Case, ProblemSpec};
-use super::tally::{ComparedOutputs, GateTally};
-use super::turn_order::{draw_sets, shuffle};
+use super::random::{draw_sets, shuffle};
+use super::resident::{AcceptedOutputs, Resident};
+use super::spec::Case;
+use super::tally::{CaseOutcome, ComparedOutputs, GateTally};
 use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::api::{Timed, WorkerRole, WorkloadFigures, in_digits};
-use crate::worker::{BufferId, ModuleId, Replayed, Worker};
+use crate::worker::{BufferId, ModuleId, Worker};
 use lab_device::{ExecutionOrder, Submission};
 use lab_protocol::report::{Measure, Writer};
 use lab_stats::aggregate::{Aggregate, Better};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// A kernel that is set up in a worker.
 pub struct TensorTiming {
-    pub spec: Rc<ProblemSpec>,
-    pub drawn: TimedCases,
     pub resident: Rc<Resident>,
     pub module: ModuleId,
     /// The outputs of this kernel that are known to be right, and those of a kernel that
     /// [`Timed::in_same_worker`] sets up beside this one.
     pub accepted: [AcceptedOutputs; 2],
     tally: GateTally,
-    /// What the timed launches of each case came to.
-    outcomes: CaseOutcomes,
     pub(super) seed: u64,
-    pub(super) emulated: bool,
     /// How the launches of a window get to the device.
     submission: Submission,
     turns: usize,
-    /// The cases of a candidate in Python whose time on new inputs is compared with that on known
+    /// The indices of the cases of a candidate in Python whose time on new inputs is compared with that on known
     /// ones. Such a kernel may keep what it computes beyond its module, so every turn begins with a
     /// module that was loaded anew.
-    pub(super) renewed: Vec<Arc<Case>>,
+    pub(super) renewed: BTreeSet<usize>,
     /// Seconds of single launches, by case; empty if they are not measured.
     latencies: Vec<Vec<f64>>,
 }
@@ -65,32 +59,21 @@ impl TensorTiming {
         place: WorkerRole,
         seed: u64,
     ) -> Self {
-        let (spec, drawn, emulated) = (
-            resident.spec.clone(),
-            resident.timed.clone(),
-            resident.emulated,
-        );
-        let mut tally = GateTally::new(&spec);
-        tally.begin_case();
-        let outcomes = CaseOutcomes::new(drawn.iter().map(|drawn| &drawn.case), CaseOutcome::Pass);
-        let latencies = match (emulated, place) {
-            (true, _) | (_, WorkerRole::Incumbent) => Vec::new(),
-            (false, WorkerRole::Verified | WorkerRole::Fresh(_)) => vec![Vec::new(); drawn.len()],
-        };
+        let cases = resident.timed.iter().map(|drawn| &drawn.case);
+        let mut tally = GateTally::new(&resident.spec, cases, CaseOutcome::Pass);
+        tally.begin_case(0);
+        let has_latencies = !resident.emulated && place != WorkerRole::Incumbent;
+        let latencies = resident.timed.iter().filter(|_| has_latencies);
         TensorTiming {
             submission: resident.submission,
-            spec,
-            drawn,
+            latencies: latencies.map(|_| Vec::new()).collect(),
             resident,
             module,
             accepted,
             tally,
-            outcomes,
             seed: seed ^ place.salt(),
-            emulated,
             turns: 0,
-            renewed: Vec::new(),
-            latencies,
+            renewed: BTreeSet::new(),
         }
     }
 
@@ -107,17 +90,15 @@ impl TensorTiming {
         let launcher = &self.resident.launchers[at];
         let launch = |set: &usize| launcher.launch_of(self.module, *set, ExecutionOrder::Forward);
         let launches = sets.iter().map(launch).collect();
-        let Replayed {
-            seconds,
-            submission,
-            uncaptured,
-        } = worker.replay(launches, self.flush(), self.spec.graph)?;
-        if let Some(why) = uncaptured.filter(|_| self.submission != submission) {
-            self.submission = submission;
-            write_no_graph(&why, out)?;
+        let replayed = worker.replay(launches, self.flush(), self.resident.spec.graph)?;
+        if let Some(why) = &replayed.uncaptured
+            && self.submission != replayed.submission
+        {
+            self.submission = replayed.submission;
+            write_no_graph(why, out)?;
         }
         self.compare(worker, at, sets, out)?;
-        Ok(seconds / sets.len() as f64)
+        Ok(replayed.seconds / sets.len() as f64)
     }
 
     /// Prepares the outputs, and a warm L2 cache.
@@ -127,18 +108,18 @@ impl TensorTiming {
         at: usize,
         sets: &[usize],
     ) -> Result<(), Stop> {
-        self.resident.launchers[at].prepare(worker, sets, &self.drawn[at].sets)?;
-        match self.spec.cache {
+        let resident = &*self.resident;
+        resident.launchers[at].prepare(worker, &resident.timed[at], sets)?;
+        match resident.spec.cache {
             CacheState::Cold => Ok(()),
-            CacheState::Warm => self.resident.read_inputs(worker, at, sets),
+            CacheState::Warm => resident.read_inputs(worker, at, sets),
         }
     }
 
-    /// What a launch with a cold L2 cache flushes the cache with.
+    /// The buffer that a launch with a cold L2 cache flushes the cache with.
     pub(super) fn flush(&self) -> Option<BufferId> {
-        self.resident
-            .scratch
-            .filter(|_| self.spec.cache == CacheState::Cold)
+        let is_cold = self.resident.spec.cache == CacheState::Cold;
+        self.resident.scratch.filter(|_| is_cold)
     }
 
     /// Checks what the last launches on these sets wrote: by digests, and only if one is new, by
@@ -152,18 +133,17 @@ impl TensorTiming {
     ) -> Result<(), Stop> {
         let digests = self.resident.output_digests(worker, at, sets)?;
         for (set, digests) in sets.iter().zip(digests) {
-            if self.accepted[0].contains(at, *set, &digests) {
+            let outputs = (at, *set, digests);
+            if self.accepted[0].borrow().contains(&outputs) {
                 continue;
             }
-            let drawn = &self.drawn[at];
+            let drawn = &self.resident.timed[at];
             let written = self.resident.launchers[at].written(worker, *set)?;
             let how = format!("timed launch in turn {}", self.turns);
-            let want = &drawn.expected[*set];
+            let want = &drawn.sets[*set].expected;
             let compared = ComparedOutputs::of(&drawn.case, &written, None, want);
             if self.tally.add(drawn, *set, &how, compared, out)? {
-                self.accepted[0].insert(at, *set, digests);
-            } else {
-                self.outcomes.set(at, CaseOutcome::Fail);
+                self.accepted[0].borrow_mut().insert(outputs);
             }
         }
         Ok(())
@@ -186,7 +166,7 @@ impl TensorTiming {
         Ok(())
     }
 
-    /// Writes what each case came to, if the kernel crashed in a launch of the case at this
+    /// Writes the outcome of each case, if the kernel crashed in a launch of the case at this
     /// position.
     fn noting_a_crash(
         &mut self,
@@ -195,23 +175,19 @@ impl TensorTiming {
         out: &mut Writer,
     ) -> Result<f64, Stop> {
         if matches!(seconds, Err(Stop::Crash(_))) {
-            self.outcomes.set(at, CaseOutcome::Crash);
-            self.outcomes.write(out)?;
+            self.tally.crash(Some(at), out)?;
         }
         seconds
     }
 
     fn report_breaches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<(), Stop> {
         for breach in worker.breaches()? {
-            // What belongs to no case is reported with the first one.
+            // A breach that belongs to no case is reported with the first one.
             let first = self.resident.launchers.first();
-            let first = first.map(|first| (&**first.case(), first.describe(&breach)));
-            if let Some((case, what)) = self.resident.describe(&breach).or(first) {
+            if let Some(owner) = self.resident.owner(&breach).or(first) {
+                let (case, what) = (owner.case(), owner.describe(&breach));
                 self.tally
                     .breach(case, "timed launches", &what, &breach, out)?;
-                if let Some(at) = self.outcomes.position(case) {
-                    self.outcomes.set(at, CaseOutcome::Fail);
-                }
             }
         }
         Ok(())
@@ -221,13 +197,13 @@ impl TensorTiming {
         let verdict = self.tally.verdict();
         if verdict == Correctness::Fail {
             self.tally.write(true, out)?;
-            self.outcomes.write(out)?;
+            self.tally.write_outcomes(out)?;
         }
         Ok(verdict)
     }
 
     fn cases(&self) -> impl Iterator<Item = &Case> {
-        self.drawn.iter().map(|drawn| &*drawn.case)
+        self.resident.timed.iter().map(|drawn| &*drawn.case)
     }
 
     /// The median of a case's single launches, in seconds; `None` if none was timed.
@@ -235,36 +211,29 @@ impl TensorTiming {
         measure::summarise(self.latencies.get(at)?).map(|summary| summary.median)
     }
 
-    /// What a launch of each timed case amounts to.
+    /// The size of a launch of each timed case.
     fn amounts(&self) -> Vec<Amounts> {
         self.cases().map(|case| case.amounts).collect()
     }
 
-    /// The figure of all timed cases over these turns.
-    fn measure(&self, figure: Figure, turns: &[Vec<f64>]) -> Option<Measure> {
-        self.spec
-            .objective
-            .measure(figure, &self.amounts(), &self.summaries(turns)?)
+    fn objective(&self) -> Objective {
+        self.resident.spec.objective
     }
 
-    /// The attributes of a figure of several workloads; nothing of a single one.
-    fn of_several(&self) -> String {
-        match self.drawn.len() {
-            0 | 1 => String::new(),
-            count => format!(" aggregate={} workloads={count}", self.aggregate().word()),
-        }
+    /// The figure of all timed cases over these turns.
+    fn measure(&self, figure: Figure, turns: &[Vec<f64>]) -> Option<Measure> {
+        let summaries = self.summaries(turns)?;
+        self.objective()
+            .measure(figure, &self.amounts(), &summaries)
     }
 
     /// Summary of each case's times over all turns.
     fn summaries(&self, turns: &[Vec<f64>]) -> Option<Vec<TimingSummary>> {
         let of = |at: usize| {
-            let seconds: Vec<f64> = turns
-                .iter()
-                .filter_map(|turn| turn.get(at).copied())
-                .collect();
-            measure::summarise(&seconds)
+            let seconds = turns.iter().filter_map(|turn| turn.get(at).copied());
+            measure::summarise(&seconds.collect::<Vec<f64>>())
         };
-        (0..self.drawn.len()).map(of).collect()
+        (0..self.resident.timed.len()).map(of).collect()
     }
 }
 
@@ -298,15 +267,16 @@ impl Timed for TensorTiming {
         }
         // On a GPU after the turns: a kernel that counts its launches may begin to remember in any
         // of them.
-        if self.turns == 1 && self.emulated {
+        let emulated = self.resident.emulated;
+        if self.turns == 1 && emulated {
             self.expect_same_time_on_new_inputs(worker)?;
         }
         let mut rng = ChaCha8Rng::seed_from_u64(inputs);
-        let mut order: Vec<usize> = (0..self.drawn.len()).collect();
+        let mut order: Vec<usize> = (0..self.resident.timed.len()).collect();
         shuffle(&mut rng, &mut order);
         let mut seconds = vec![f64::NAN; order.len()];
         for at in order {
-            let sets = draw_sets(&mut rng, self.resident.launchers[at].sets(), self.emulated);
+            let sets = draw_sets(&mut rng, self.resident.launchers[at].sets(), emulated);
             let window = self.window(worker, at, &sets, out);
             seconds[at] = self.noting_a_crash(at, window, out)?;
         }
@@ -328,7 +298,7 @@ impl Timed for TensorTiming {
         image: &Path,
     ) -> Result<Option<Box<dyn Timed>>, Stop> {
         let module = worker.load(image)?;
-        require_entries(&self.spec, worker, module)?;
+        require_entries(&self.resident.spec, worker, module)?;
         let mut accepted = self.accepted.clone();
         accepted.reverse();
         let (resident, place) = (self.resident.clone(), WorkerRole::Incumbent);
@@ -337,7 +307,7 @@ impl Timed for TensorTiming {
     }
 
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
-        if !self.emulated {
+        if !self.resident.emulated {
             self.expect_same_time_on_new_inputs(worker)?;
         }
         self.report_breaches(worker, out)?;
@@ -345,32 +315,25 @@ impl Timed for TensorTiming {
     }
 
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
-        self.spec
-            .objective
-            .throughput(&self.amounts(), &self.summaries(turns)?)
+        self.measure(Figure::Samples, turns)
     }
 
     fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64> {
-        self.spec.objective.seconds_of_turn(&self.amounts(), turn)
+        self.objective().seconds_of_turn(&self.amounts(), turn)
     }
 
     fn aggregate(&self) -> Aggregate {
-        self.spec.objective.aggregate
+        self.objective().aggregate
     }
 
     fn demands(&self) -> Vec<Demand> {
-        self.cases()
-            .map(|case| case.demand(self.spec.cache))
-            .collect()
+        let cache = self.resident.spec.cache;
+        self.cases().map(|case| case.demand(cache)).collect()
     }
 
     fn measures(&self) -> Vec<&'static str> {
-        self.spec
-            .objective
-            .figures()
-            .into_iter()
-            .map(Figure::key)
-            .collect()
+        let figures = self.objective().figures().into_iter();
+        figures.map(Figure::key).collect()
     }
 
     fn workloads(&self, turns: &[Vec<f64>]) -> Vec<WorkloadFigures> {
@@ -389,27 +352,29 @@ impl Timed for TensorTiming {
     }
 
     fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop> {
-        let measure = |figure: Figure| {
-            let measure = match figure {
-                Figure::Samples => self.throughput(turns),
-                Figure::Time | Figure::Tflops | Figure::Gbps => self.measure(figure, turns),
-            };
-            measure.ok_or_else(|| Stop::Lab("the device gave no time for a launch".into()))
+        let objective = self.objective();
+        let cases = self.resident.timed.len();
+        // Figures of several workloads say so.
+        let aggregate = match cases {
+            0 | 1 => String::new(),
+            _ => format!(
+                " aggregate={} workloads={cases}",
+                objective.aggregate.word()
+            ),
         };
-        let aggregate = self.of_several();
-        for figure in self.spec.objective.figures() {
-            let value = in_digits(&measure(figure)?, figure.digits());
+        for figure in objective.figures() {
+            let measure = self.measure(figure, turns);
+            let measure =
+                measure.ok_or_else(|| Stop::Lab("the device gave no time for a launch".into()))?;
+            let value = in_digits(&measure, figure.digits());
             out.line(figure.key(), format_args!("{value}{aggregate}"))?;
         }
-        let latencies: Option<Vec<f64>> =
-            (0..self.drawn.len()).map(|at| self.latency(at)).collect();
-        let latency =
-            latencies.and_then(|each| self.spec.objective.aggregate.of(each, Better::Smaller));
-        if let Some(latency) = latency {
-            out.line(
-                "latency_us",
-                format_args!("{:.3}{aggregate}", latency * 1e6),
-            )?;
+        let latencies: Option<Vec<f64>> = (0..cases).map(|at| self.latency(at)).collect();
+        if let Some(latency) =
+            latencies.and_then(|each| objective.aggregate.of(each, Better::Smaller))
+        {
+            let microseconds = latency * 1e6;
+            out.line("latency_us", format_args!("{microseconds:.3}{aggregate}"))?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::input_values::InputValues;
 use super::npy::{self, NpyArray};
 use super::number::{NumberText, Variables};
 use crate::dtype::{CellValue, Dtype};
-use crate::problem::key_error::KeyError;
+use crate::problem::key_error::{InKey, KeyError};
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -135,10 +135,8 @@ pub struct Filled<'a> {
 impl ValuesText {
     /// Returns what is wrong with an expression, whatever the workload.
     pub fn check(&self, names: &[&str]) -> Result<(), KeyError> {
-        for (key, number) in self.numbers() {
-            number.check(names).map_err(|what| self.error(key, what))?;
-        }
-        Ok(())
+        let mut numbers = self.numbers().into_iter();
+        numbers.try_for_each(|(key, number)| self.at(key, number.check(names)))
     }
 
     /// Each number, with its key. A constant has no key of its own.
@@ -153,27 +151,20 @@ impl ValuesText {
         }
     }
 
-    /// An error of one of the keys of a distribution, or of the distribution itself.
-    fn error(&self, key: Option<&'static str>, what: String) -> KeyError {
-        let error = KeyError::new(what);
-        let error = match key {
-            Some(key) => error.within(key),
-            None => error,
-        };
+    /// A result whose error is of one of the keys of a distribution, or of the distribution itself.
+    fn at<T>(&self, key: Option<&'static str>, checked: Result<T, String>) -> Result<T, KeyError> {
         let distribution: &str = self.into();
-        error.within(distribution)
+        match key {
+            Some(key) => checked.within(key).within(distribution),
+            None => checked.within(distribution),
+        }
     }
 
     /// The values for the tensor of a case. An error names the key below `values`.
     pub fn resolve(&self, filled: &Filled) -> Result<InputValues, KeyError> {
-        let value = |key: Option<&'static str>, number: &NumberText| {
-            let value = number.value(&filled.variables);
-            value.map_err(|what| self.error(key, what))
-        };
-        let whole = |key: Option<&'static str>, number: &NumberText| {
-            let value = number.whole(&filled.variables);
-            value.map_err(|what| self.error(key, what))
-        };
+        let variables = &filled.variables;
+        let value = |key, number: &NumberText| self.at(key, number.value(variables));
+        let whole = |key, number: &NumberText| self.at(key, number.whole(variables));
         let values = match self {
             ValuesText::Normal(NormalText { mean, std }) => InputValues::Normal {
                 mean: value(Some("mean"), mean)?,
@@ -193,17 +184,14 @@ impl ValuesText {
             },
             ValuesText::Permutation(true) => InputValues::Permutation,
             ValuesText::Permutation(false) => {
-                return Err(self.error(None, "permutation is true or left out".into()));
+                return self.at(None, Err("permutation is true or left out".into()));
             }
             // As exact as its type.
             ValuesText::Constant(number) => InputValues::Constant(match filled.dtype.integers() {
                 Some(_) => CellValue::Integer(whole(None, number)?),
                 None => CellValue::Float(value(None, number)?),
             }),
-            ValuesText::Npy(name) => {
-                let array = filled.files.array(name);
-                InputValues::Npy(array.map_err(|what| self.error(None, what))?)
-            }
+            ValuesText::Npy(name) => InputValues::Npy(self.at(None, filled.files.array(name))?),
         };
         values.check(filled.dtype, filled.shape)?;
         Ok(values)

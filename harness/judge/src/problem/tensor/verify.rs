@@ -1,7 +1,7 @@
 //! Verifying one case: launching it and comparing what it wrote.
 
-use super::case_data::CaseData;
-use super::launcher::{CaseLauncher, Inputs, Written};
+use super::case_data::{CaseData, CaseSet};
+use super::launcher::{CaseLauncher, Launched};
 use super::resident::{AcceptedOutputs, Resident};
 use super::tally::{ComparedOutputs, GateTally};
 use crate::outcome::Stop;
@@ -13,7 +13,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 /// Launches of a case after each of which all memory is looked at.
 const LOOKS: usize = 3;
 
-/// What checks of all cases share.
+/// The state that the checks of all cases share.
 pub struct CaseCheck<'a> {
     /// The timed cases, which are set up all the time.
     pub resident: &'a Resident,
@@ -21,7 +21,7 @@ pub struct CaseCheck<'a> {
     pub tally: &'a mut GateTally,
     pub worker: &'a mut Worker,
     pub out: &'a mut Writer,
-    /// Of the orders of threads on the emulated device.
+    /// The seed of the orders of threads on the emulated device.
     pub seed: u64,
 }
 
@@ -47,34 +47,9 @@ struct CheckedLaunch<'a> {
 /// A comparison on a thread of its own.
 struct Comparing<'scope, 'a> {
     launch: CheckedLaunch<'a>,
-    /// Of the outputs, if right ones are noted.
+    /// The digests of the outputs, if right ones are noted.
     digests: Vec<u64>,
     compared: ScopedJoinHandle<'scope, Vec<ComparedOutputs>>,
-}
-
-impl<'scope, 'a: 'scope> Comparing<'scope, 'a> {
-    fn start(
-        scope: &'scope Scope<'scope, '_>,
-        launch: CheckedLaunch<'a>,
-        (written, digests): (Vec<Written>, Vec<u64>),
-    ) -> Self {
-        let drawn = launch.of.drawn;
-        let (case, want) = (&*drawn.case, &drawn.expected[launch.set]);
-        let compared = scope.spawn(move || {
-            let others = written
-                .iter()
-                .rev()
-                .map(|other| (written.len() > 1).then_some(other));
-            let each = written.iter().zip(others);
-            each.map(|(written, other)| ComparedOutputs::of(case, written, other, want))
-                .collect()
-        });
-        Comparing {
-            launch,
-            digests,
-            compared,
-        }
-    }
 }
 
 impl CaseCheck<'_> {
@@ -91,7 +66,7 @@ impl CaseCheck<'_> {
             self.worker.limit_launches(limit);
             let launched = self.launch_all(sets, least, scope, &mut comparing);
             self.worker.limit_launches(None);
-            // Also after a crash: what was wrong before it is told.
+            // Also after a crash, so that failures before it are reported.
             self.finish(comparing)?;
             launched
         })
@@ -119,13 +94,9 @@ impl CaseCheck<'_> {
         };
         for i in 0..launches {
             let (set, order) = (i % sets, orders[i % orders.len()]);
-            let how = match (is_ordered, order) {
-                (false, _) => format!("launch {}", i + 1),
-                (true, ExecutionOrder::Forward) => "threads in order".into(),
-                (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),
-                (true, ExecutionOrder::Shuffled(seed)) => {
-                    format!("threads in shuffled order {seed}")
-                }
+            let how = match is_ordered {
+                true => in_words(order),
+                false => format!("launch {}", i + 1),
             };
             let launch = CheckedLaunch {
                 of,
@@ -135,28 +106,22 @@ impl CaseCheck<'_> {
             };
             // Each set is launched twice where only two launches show an unwritten cell.
             let twice = i < sets && of.drawn.case.needs_two_launches();
-            let written = self.launch(&launch, twice)?;
+            let present = self.launch(&launch, twice, scope)?;
             self.finish(comparing.take())?;
-            *comparing = Some(Comparing::start(scope, launch.clone(), written));
+            *comparing = Some(present);
             if of.drawn.case.steps > 1 {
                 self.finish(comparing.take())?;
                 self.compare_steps(&launch)?;
             }
-            // To look at all memory takes a while. A stray store of later launches is found after
-            // the last one. Shared buffers are looked at before the inputs of the next set lie over
-            // a change of these.
-            let (breaches, how) = if i < LOOKS {
-                (self.worker.breaches()?, how)
-            } else if i + 1 == launches {
-                let how = format!("launches {} to {launches}", LOOKS + 1);
-                (self.worker.breaches()?, how)
-            } else if of.launcher.shares_buffers() {
-                (self.worker.breaches_of_given()?, how)
-            } else {
+            let Some(breaches) = self.breaches_after(i, launches, of.launcher)? else {
                 continue;
             };
             if !breaches.is_empty() {
                 self.finish(comparing.take())?;
+                let how = match i < LOOKS || i + 1 < launches {
+                    true => how,
+                    false => format!("launches {} to {launches}", LOOKS + 1),
+                };
                 self.report(of.launcher, breaches, &how)?;
             }
             if self.tally.has_seen_enough() {
@@ -166,24 +131,45 @@ impl CaseCheck<'_> {
         Ok(())
     }
 
+    /// The breaches after launch `i` of so many; `None` if they are not looked for.
+    ///
+    /// To look at all memory takes a while. A stray store of later launches is found after the last
+    /// one. Shared buffers are looked at before the inputs of the next set lie over a change of
+    /// these.
+    fn breaches_after(
+        &mut self,
+        i: usize,
+        launches: usize,
+        launcher: &CaseLauncher,
+    ) -> Result<Option<Vec<Breach>>, Stop> {
+        if i < LOOKS || i + 1 == launches {
+            self.worker.breaches().map(Some)
+        } else if launcher.shares_buffers() {
+            self.worker.breaches_of_given().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
     /// Launches a resident case on renewed inputs, which lie where its sets have lain, and compares
     /// the outputs. Then its sets are there again.
-    pub fn run_renewed(&mut self, of: CheckedSets, known: &[Inputs]) -> Result<(), Stop> {
+    pub fn run_renewed(&mut self, of: CheckedSets, known: &[CaseSet]) -> Result<(), Stop> {
         let launcher = of.launcher;
         std::thread::scope(|scope| {
             let how = "new inputs in the place of others";
-            for (set, inputs) in of.drawn.sets.iter().enumerate() {
-                launcher.write_inputs(self.worker, set, inputs)?;
+            for (set, renewed) in of.drawn.sets.iter().enumerate() {
+                launcher.write_inputs(self.worker, set, &renewed.inputs)?;
                 let launch = CheckedLaunch {
                     of,
                     set,
                     order: ExecutionOrder::Forward,
                     how: how.into(),
                 };
-                let written = self.launch(&launch, of.drawn.case.needs_two_launches())?;
-                let comparing = Comparing::start(scope, launch, written);
+                let twice = of.drawn.case.needs_two_launches();
+                let comparing = self.launch(&launch, twice, scope)?;
                 let breaches = self.worker.breaches_of_given()?;
-                launcher.write_inputs(self.worker, set, &known[set % known.len().max(1)])?;
+                let known = &known[set % known.len().max(1)];
+                launcher.write_inputs(self.worker, set, &known.inputs)?;
                 self.finish(Some(comparing))?;
                 self.report(launcher, breaches, how)?;
             }
@@ -191,37 +177,40 @@ impl CaseCheck<'_> {
         })
     }
 
-    /// Launches a set once or twice. Returns what each launch wrote, and the digests of the last
-    /// one's outputs if right ones are noted.
-    fn launch(
+    /// Launches a set once or twice, and begins to compare what each launch wrote.
+    fn launch<'scope, 'a: 'scope>(
         &mut self,
-        launch: &CheckedLaunch,
+        launch: &CheckedLaunch<'a>,
         twice: bool,
-    ) -> Result<(Vec<Written>, Vec<u64>), Stop> {
-        let (launcher, set) = (launch.of.launcher, launch.set);
-        let mut written = Vec::new();
-        if twice {
-            self.launch_once(launch)?;
-            written.push(launcher.written(self.worker, set)?);
-        }
-        self.launch_once(launch)?;
+        scope: &'scope Scope<'scope, '_>,
+    ) -> Result<Comparing<'scope, 'a>, Stop> {
+        let (
+            CheckedSets {
+                launcher, drawn, ..
+            },
+            set,
+        ) = (launch.of, launch.set);
+        let (worker, module, order) = (&mut *self.worker, self.module, launch.order);
+        let Launched { earlier, last, .. } =
+            launcher.launch_and_read(worker, module, drawn, set, order, twice)?;
         let digests = match launch.of.accepted {
-            Some((at, _)) => self
-                .resident
-                .output_digests(self.worker, at, &[set])?
-                .concat(),
+            Some((at, _)) => self.resident.output_digests(worker, at, &[set])?.concat(),
             None => Vec::new(),
         };
-        written.push(launcher.written(self.worker, set)?);
-        Ok((written, digests))
-    }
-
-    fn launch_once(&mut self, launch: &CheckedLaunch) -> Result<f64, Stop> {
-        let CheckedSets {
-            launcher, drawn, ..
-        } = launch.of;
-        let (module, sets) = (self.module, &drawn.sets);
-        launcher.launch(self.worker, module, launch.set, sets, launch.order)
+        let (case, want) = (&*drawn.case, &drawn.sets[set].expected);
+        let compared = scope.spawn(move || {
+            let of = |written, other| ComparedOutputs::of(case, written, other, want);
+            let first = earlier.as_ref().map(|earlier| of(earlier, Some(&last)));
+            first
+                .into_iter()
+                .chain([of(&last, earlier.as_ref())])
+                .collect()
+        });
+        Ok(Comparing {
+            launch: launch.clone(),
+            digests,
+            compared,
+        })
     }
 
     /// Waits for a comparison, and adds it to the gates.
@@ -242,7 +231,7 @@ impl CaseCheck<'_> {
             right &= self.tally.add(drawn, launch.set, how, compared, self.out)?;
         }
         if let Some((at, accepted)) = launch.of.accepted.filter(|_| right) {
-            accepted.insert(at, launch.set, digests);
+            accepted.borrow_mut().insert((at, launch.set, digests));
         }
         Ok(())
     }
@@ -250,16 +239,19 @@ impl CaseCheck<'_> {
     /// Makes the further launches in a row on what the last one left, and compares what is there
     /// after them.
     fn compare_steps(&mut self, launch: &CheckedLaunch) -> Result<(), Stop> {
-        let CheckedSets {
-            launcher, drawn, ..
-        } = launch.of;
-        let (set, steps) = (launch.set, drawn.case.steps);
-        for _ in 1..steps {
-            launcher.launch_again(self.worker, self.module, set, launch.order)?;
-        }
-        let written = launcher.written(self.worker, set)?;
+        let (
+            CheckedSets {
+                launcher, drawn, ..
+            },
+            set,
+        ) = (launch.of, launch.set);
+        let written = launcher.go_on(self.worker, self.module, set, launch.order)?;
+        let Some(written) = written else {
+            return Ok(());
+        };
+        let steps = drawn.case.steps;
         let how = format!("{}, after {steps} launches in a row", launch.how);
-        let want = &drawn.after_steps[set];
+        let want = &drawn.sets[set].after_steps;
         let compared = ComparedOutputs::of(&drawn.case, &written, None, want);
         self.tally.add(drawn, set, &how, compared, self.out)?;
         Ok(())
@@ -272,19 +264,25 @@ impl CaseCheck<'_> {
         how: &str,
     ) -> Result<(), Stop> {
         for breach in breaches {
-            let other = match launcher.owns(&breach) {
-                true => None,
-                false => self.resident.describe(&breach),
-            };
-            let what = match other {
-                Some((case, what)) => {
-                    format!("{what}, which belongs to the workload {}", case.label)
-                }
-                None => launcher.describe(&breach),
-            };
+            let other = self.resident.owner(&breach);
+            let other = other.filter(|_| !launcher.owns(&breach));
+            let mut what = other.unwrap_or(launcher).describe(&breach);
+            if let Some(other) = other {
+                let label = &other.case().label;
+                what += &format!(", which belongs to the workload {label}");
+            }
             self.tally
                 .breach(launcher.case(), how, &what, &breach, self.out)?;
         }
         Ok(())
+    }
+}
+
+/// As in `threads in reverse order`.
+fn in_words(order: ExecutionOrder) -> String {
+    match order {
+        ExecutionOrder::Forward => "threads in order".into(),
+        ExecutionOrder::Reverse => "threads in reverse order".into(),
+        ExecutionOrder::Shuffled(seed) => format!("threads in shuffled order {seed}"),
     }
 }

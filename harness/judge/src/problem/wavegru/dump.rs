@@ -4,9 +4,9 @@ use super::judged_runs::ReferenceRun;
 use super::launcher::{SampledOutput, TaughtOutput};
 use super::weights::Weights;
 use crate::outcome::Stop;
-use npyz::{AutoSerialize, WriterBuilder};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use crate::problem::npy_file;
+use npyz::AutoSerialize;
+use std::io;
 use std::path::Path;
 
 /// The content of `run.json`: what the tensors do not hold.
@@ -70,16 +70,7 @@ fn npy<T: AutoSerialize + Copy>(
     shape: &[usize],
     values: &[T],
 ) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(folder.join(format!("{name}.npy")))?);
-    let shape: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
-    let mut writer = npyz::WriteOptions::new()
-        .default_dtype()
-        .shape(&shape)
-        .writer(&mut file)
-        .begin_nd()?;
-    writer.extend(values.iter().copied())?;
-    writer.finish()?;
-    file.flush()
+    npy_file::write(&folder.join(format!("{name}.npy")), shape, values)
 }
 
 #[cfg(test)]

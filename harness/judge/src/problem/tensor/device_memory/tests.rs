@@ -42,7 +42,7 @@ fn refusal_on(
     };
     let held = HeldMemory {
         chosen: &cases(workloads, "false"),
-        renewed: &[],
+        renewed: &BTreeSet::new(),
         device: &device,
     };
     held.check(machine).err().map(|error| error.to_string())
@@ -130,7 +130,7 @@ fn the_sets_that_hold_extremes_count() {
     let needs = |planted: &str| {
         HeldMemory {
             chosen: &cases(&[20_000], planted),
-            renewed: &[],
+            renewed: &BTreeSet::new(),
             device: &device,
         }
         .together()
@@ -153,7 +153,7 @@ fn a_launch_whose_accesses_take_more_memory_than_there_is_is_not_watched() {
         let cases = cases(workloads, "false");
         let held = HeldMemory {
             chosen: &cases,
-            renewed: &[],
+            renewed: &BTreeSet::new(),
             device: &device,
         };
         held.too_large_to_watch(&cases, machine)

@@ -155,8 +155,8 @@ fn shape_text(tensor: &TensorText) -> String {
 
 impl Writer<'_> {
     /// The C++ for a scalar's default; `None` if it must be given.
-    fn default_of(&self, scalar: &ScalarText) -> Option<String> {
-        match &scalar.value {
+    fn default_of(&self, value: &NumberText) -> Option<String> {
+        match value {
             NumberText::Integer(value) => Some(format!("{value}LL")),
             NumberText::Float(value) => Some(number(*value)),
             NumberText::Expression(text) => cpp_formula(self.file, text),
@@ -185,64 +185,60 @@ impl Writer<'_> {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        let tensors = self.tensors().map(|(tensor, required)| {
+        let mut all = Vec::new();
+        let mut add = |name: &str, kind: ParameterKind, what: String, prefix: String| {
+            all.push(Parameter {
+                name: name.to_owned(),
+                what,
+                kind,
+                declared: prefix + name,
+            });
+        };
+        for (tensor, required) in self.tensors() {
             let role = match tensor.role {
                 TensorRole::In => "input",
                 TensorRole::Out => "output",
                 TensorRole::Inout => "changed in place",
             };
-            let dtype = tensor
-                .dtype
-                .map_or_else(|| self.types(), |dtype| dtype.to_string());
-            let (kind, declared) = match required {
+            let dtype = tensor.dtype.map(|dtype| dtype.to_string());
+            let dtype = dtype.unwrap_or_else(|| self.types());
+            let what = format!("{role}, {dtype}, {}", shape_text(tensor));
+            let (kind, prefix) = match required {
                 true => (ParameterKind::Tensor, "at::Tensor t_"),
                 false => (ParameterKind::Output, "std::optional<at::Tensor> o_"),
             };
-            Parameter {
-                name: tensor.name.clone(),
-                what: format!("{role}, {dtype}, {}", shape_text(tensor)),
-                kind,
-                declared: format!("{declared}{}", tensor.name),
-            }
-        });
-        let scalars = self.file.scalar.iter().map(|scalar| {
-            let (name, dtype) = (&scalar.name, scalar.dtype);
+            add(&tensor.name, kind, what, prefix.into());
+        }
+        for ScalarText { name, dtype, value } in &self.file.scalar {
             let of = match dtype.integers() {
                 Some(_) => "int64_t",
                 None => "double",
             };
-            let default = match &scalar.value {
+            let default = match value {
                 NumberText::Integer(value) => value.to_string(),
                 NumberText::Float(value) => number(*value),
                 NumberText::Expression(text) => text.clone(),
             };
-            let (kind, what, declared) = match self.default_of(scalar) {
-                Some(_) => (
+            match self.default_of(value) {
+                Some(_) => add(
+                    name,
                     ParameterKind::Scalar,
                     format!("{dtype}, {default} by default"),
-                    format!("std::optional<{of}> o_{name}"),
+                    format!("std::optional<{of}> o_"),
                 ),
-                None => (
+                None => add(
+                    name,
                     ParameterKind::Number,
                     dtype.to_string(),
-                    format!("{of} o_{name}"),
+                    format!("{of} o_"),
                 ),
-            };
-            Parameter {
-                name: name.clone(),
-                what,
-                kind,
-                declared,
             }
-        });
-        let dims = self.dims().filter(|(_, source)| source.is_none());
-        let dims = dims.map(|(dim, _)| Parameter {
-            name: dim.clone(),
-            what: "dimension".into(),
-            kind: ParameterKind::Number,
-            declared: format!("int64_t d_{dim}"),
-        });
-        tensors.chain(scalars).chain(dims).collect()
+        }
+        for (dim, _) in self.dims().filter(|(_, source)| source.is_none()) {
+            let what = "dimension".into();
+            add(dim, ParameterKind::Number, what, "int64_t d_".into());
+        }
+        all
     }
 
     fn source(&self, parameters: &[Parameter], returned: &[String]) -> String {
@@ -358,7 +354,7 @@ impl Writer<'_> {
                 _ => "float",
             };
             let name = &scalar.name;
-            match self.default_of(scalar) {
+            match self.default_of(&scalar.value) {
                 Some(default) => format!("bytes({of}(o_{name} ? *o_{name} : {default}))"),
                 None => format!("bytes({of}(o_{name}))"),
             }

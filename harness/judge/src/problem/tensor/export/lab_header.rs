@@ -3,7 +3,7 @@
 use super::source::mentions;
 use lab_device::LAB_H;
 
-/// What a section of helpers begins with.
+/// Begins a section of helpers.
 const SECTION: &str = "// ---- ";
 /// Where the structs begin.
 const FIRST: &str = "struct LabDevice {";

@@ -15,68 +15,19 @@ pub use source::ReadHeader;
 use super::file;
 use super::file::text::ProblemFile;
 use super::spec::ProblemSpec;
+use source::{Flattened, Frame};
 use std::path::Path;
 
 /// Modules that a Python file of the same name would hide from PyTorch, because a program's own
 /// folder comes first.
-const HIDDEN_MODULES: [&str; 54] = [
-    "abc",
-    "argparse",
-    "ast",
-    "base64",
-    "bisect",
-    "calendar",
-    "code",
-    "codecs",
-    "collections",
-    "contextlib",
-    "copy",
-    "csv",
-    "ctypes",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "dis",
-    "enum",
-    "fractions",
-    "functools",
-    "hashlib",
-    "heapq",
-    "inspect",
-    "io",
-    "json",
-    "keyword",
-    "logging",
-    "math",
-    "numbers",
-    "numpy",
-    "operator",
-    "os",
-    "pickle",
-    "platform",
-    "queue",
-    "random",
-    "re",
-    "select",
-    "shutil",
-    "signal",
-    "socket",
-    "statistics",
-    "string",
-    "struct",
-    "subprocess",
-    "sys",
-    "tempfile",
-    "threading",
-    "time",
-    "token",
-    "torch",
-    "triton",
-    "types",
-    "typing",
-];
+const HIDDEN_MODULES: &str = "\
+    abc argparse ast base64 bisect calendar code codecs collections contextlib copy csv ctypes \
+    dataclasses datetime decimal dis enum fractions functools hashlib heapq inspect io json \
+    keyword logging math numbers numpy operator os pickle platform queue random re select \
+    shutil signal socket statistics string struct subprocess sys tempfile threading time token \
+    torch triton types typing";
 
-/// What is written.
+/// The kind of file that an export is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A .cu with a main that verifies and times the kernel.
@@ -85,7 +36,7 @@ pub enum Form {
     Torch,
 }
 
-/// What an export is made of.
+/// The input of an export.
 pub struct Material<'a> {
     /// The path of problem.toml, for messages, and for the .npy files beside it.
     pub problem_file: &'a Path,
@@ -130,7 +81,7 @@ impl Source<'_> {
     }
 }
 
-/// What the parts of an export are written from.
+/// The checked input of an export, which each of its sections is written from.
 struct Parts<'a> {
     material: &'a Material<'a>,
     reference: Source<'a>,
@@ -159,7 +110,7 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
     let reference = material.reference.ok_or_else(|| {
         "the problem has no reference.cu and no reference.py, so an export could not check itself: write one".to_owned()
     })?;
-    if form == Form::Torch && HIDDEN_MODULES.contains(&material.file_stem) {
+    if form == Form::Torch && file::is_among(material.file_stem, HIDDEN_MODULES) {
         return Err(format!(
             "a Python file called {0}.py would hide the module {0}, which PyTorch imports: name another file with --output",
             material.file_stem
@@ -171,7 +122,7 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
         file::read(material.problem_file, material.problem_toml).map_err(|e| e.to_string())?;
     tables::check_values(&spec)?;
     let name = spec.name_at(material.problem_file);
-    // It stands in comments.
+    // The name stands in comments.
     let name = name.unwrap_or_else(|| "kernel".into());
     let name = name.replace(char::is_control, " ");
     let parts = Parts {
@@ -189,6 +140,12 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
 }
 
 impl Parts<'_> {
+    /// A source with its headers in place of their includes.
+    fn flatten(&self, source: Source, frame: &Frame) -> Result<Flattened, String> {
+        let flat = source::flatten(source.text, frame, self.material.read);
+        flat.map_err(|error| format!("{}: {error}", source.path))
+    }
+
     /// The head's lines, each behind `mark`.
     fn head(&self, mark: &str) -> String {
         let lines = self.material.head.iter().flat_map(|line| line.lines());

@@ -2,6 +2,7 @@
 
 use super::torch::{HEAD_OF_CHECK, IMPORTS, bound, sources, with_check};
 use super::{Exported, Parts, binding};
+use lab_source::imports::imports;
 
 pub fn write(parts: &Parts) -> Result<Exported, String> {
     let kernel = parts.material.kernel;
@@ -44,23 +45,12 @@ fn head(parts: &Parts) -> String {
 fn refuse_local_modules(parts: &Parts) -> Result<(), String> {
     let kernel = parts.material.kernel;
     for (number, line) in (1..).zip(kernel.text.lines()) {
-        let mut words = line.split_whitespace();
-        let modules: Vec<&str> = match words.next() {
-            Some("from") => words.next().into_iter().collect(),
-            Some("import") => line.trim_start()["import".len()..]
-                .split(',')
-                .filter_map(|part| part.split_whitespace().next())
-                .collect(),
-            _ => continue,
-        };
-        for module in modules {
-            let name = module
-                .trim_start_matches('.')
-                .split('.')
-                .next()
-                .unwrap_or_default();
+        for import in imports(line.trim().as_bytes()) {
+            let Some(name) = import.module.first() else {
+                continue;
+            };
             let file = format!("{name}.py");
-            if !name.is_empty() && (parts.material.read)(&file)?.is_some() {
+            if (parts.material.read)(&file)?.is_some() {
                 return Err(format!(
                     "{}:{number}: {file} lies beside the kernel, and an export is one file: put its code into the kernel",
                     kernel.path

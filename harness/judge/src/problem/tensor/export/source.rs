@@ -12,10 +12,11 @@ use std::collections::BTreeSet;
 pub type ReadHeader<'a> = &'a dyn Fn(&str) -> Result<Option<String>, String>;
 
 /// What stands around a source.
+#[derive(Default)]
 pub struct Frame<'a> {
     /// The namespace; `None` leaves the source at the file's own level.
     pub namespace: Option<&'a str>,
-    /// Put before the source's first declaration, inside of the namespace.
+    /// Stands before the source's first declaration, inside the namespace.
     pub opening: &'a str,
 }
 

@@ -1,9 +1,8 @@
 //! The export as one .cu: kernel, reference, and a main that verifies and times.
 
-use super::source::{Frame, declared_names, flatten, mentions};
+use super::source::{Flattened, Frame, declared_names, mentions};
 use super::{Exported, Parts, lab_header, shell_word, tables};
 use crate::probe::bounds::CacheState;
-use std::collections::BTreeSet;
 
 const STATEMENTS: &str = include_str!("parts/statements.h");
 const LAUNCHING: &str = include_str!("parts/launching.h");
@@ -11,7 +10,7 @@ const WORKLOADS: &str = include_str!("parts/workloads.h");
 const CHECKING: &str = include_str!("parts/checking.h");
 const MAIN: &str = include_str!("parts/main.cu");
 
-/// What the names of the reference's kernels begin with, so that both sources can stand in one
+/// Begins the names of the reference's kernels, so that both sources can stand in one
 /// file.
 const PREFIX: &str = "lab_reference_";
 
@@ -38,42 +37,8 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
         namespace: Some("lab_kernel"),
         opening: &dims,
     };
-    let kernel = flatten(material.kernel.text, &frame, material.read)
-        .map_err(|e| of(material.kernel.path, &e))?;
-
-    // The same names in both sources: those of the reference get a prefix, also where they come
-    // from a macro.
-    let plain = Frame {
-        namespace: None,
-        opening: "",
-    };
-    let flat = flatten(parts.reference.text, &plain, material.read)
-        .map_err(|e| of(parts.reference.path, &e))?;
-    let entries = parts.spec.case_of_each_entry().into_iter();
-    let entries = entries.map(|case| case.entry.clone());
-    let renamed: BTreeSet<String> = declared_names(&flat.text)
-        .into_iter()
-        .chain(entries)
-        .collect();
-    if let Some(name) = renamed.iter().find(|name| flat.macros.contains(*name)) {
-        return Err(format!(
-            "{}: {name} is the name of a macro and of a kernel, which must be renamed in an export: rename one of them",
-            parts.reference.path
-        ));
-    }
-    let defines: String = renamed
-        .iter()
-        .map(|name| format!("#define {name} {PREFIX}{name}\n"))
-        .collect();
-    let opening = format!("{defines}\n{dims}");
-    let frame = Frame {
-        namespace: Some("lab_reference"),
-        opening: &opening,
-    };
-    let mut reference = flatten(parts.reference.text, &frame, material.read)
-        .map_err(|e| of(parts.reference.path, &e))?;
-    reference.macros.extend(renamed);
-
+    let kernel = parts.flatten(material.kernel, &frame)?;
+    let reference = reference(parts, &dims)?;
     let sources = [kernel.text.as_str(), reference.text.as_str()];
     let command = command(parts, &sources);
     let sections = [
@@ -109,9 +74,29 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
     })
 }
 
-/// A message of a source.
-fn of(path: &str, what: &str) -> String {
-    format!("{path}: {what}")
+/// The reference. Both sources may have the same names: those of the reference get a prefix, also
+/// where they come from a macro.
+fn reference(parts: &Parts, dims: &str) -> Result<Flattened, String> {
+    let plain = parts.flatten(parts.reference, &Frame::default())?;
+    let entries = parts.spec.case_of_each_entry().into_iter();
+    let entries = entries.map(|case| case.entry.clone());
+    let mut renamed = declared_names(&plain.text);
+    renamed.extend(entries);
+    if let Some(name) = renamed.intersection(&plain.macros).next() {
+        return Err(format!(
+            "{}: {name} is the name of a macro and of a kernel, which must be renamed in an export: rename one of them",
+            parts.reference.path
+        ));
+    }
+    let define = |name: &String| format!("#define {name} {PREFIX}{name}\n");
+    let defines: String = renamed.iter().map(define).collect();
+    let frame = Frame {
+        namespace: Some("lab_reference"),
+        opening: &format!("{defines}\n{dims}"),
+    };
+    let mut reference = parts.flatten(parts.reference, &frame)?;
+    reference.macros.extend(renamed);
+    Ok(reference)
 }
 
 fn title(text: &str) -> String {
@@ -188,7 +173,7 @@ fn head<'a>(
     out
 }
 
-/// What the program knows of the problem.
+/// The problem as constants and tables of the program.
 fn problem(parts: &Parts) -> String {
     let spec = &parts.spec;
     let cold = spec.cache == CacheState::Cold;

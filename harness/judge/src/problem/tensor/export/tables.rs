@@ -90,25 +90,35 @@ fn cpp_scalar(scalar: &CaseScalar) -> String {
     }
 }
 
+/// The numbers of a distribution, in the order of its keys.
+fn numbers_of(values: &InputValues) -> Vec<CellValue> {
+    match *values {
+        InputValues::Normal { mean: a, std: b } | InputValues::Uniform { low: a, high: b } => {
+            vec![CellValue::Float(a), CellValue::Float(b)]
+        }
+        InputValues::Integers { low, high } | InputValues::Ascending { low, high } => {
+            vec![CellValue::Integer(low), CellValue::Integer(high)]
+        }
+        InputValues::Constant(value) => vec![value],
+        InputValues::Permutation | InputValues::Npy(_) => Vec::new(),
+    }
+}
+
 fn cpp_values(values: Option<&InputValues>) -> String {
     let word: &str = values.map_or("none", Into::into);
-    let mut kind = word.to_uppercase();
-    let (mut floats, mut wholes, mut bytes) = ([0.0; 2], [0; 2], "nullptr".to_owned());
-    match values {
-        Some(
-            InputValues::Normal { mean: a, std: b } | InputValues::Uniform { low: a, high: b },
-        ) => floats = [*a, *b],
-        Some(InputValues::Integers { low, high } | InputValues::Ascending { low, high }) => {
-            wholes = [*low, *high];
+    let (kind, bytes) = match values {
+        Some(InputValues::Constant(CellValue::Float(_))) => ("number", None),
+        Some(InputValues::Constant(CellValue::Integer(_))) => ("whole", None),
+        Some(InputValues::Npy(array)) => ("bytes", Some(octal(&array.cells))),
+        _ => (word, None),
+    };
+    let (kind, bytes) = (kind.to_uppercase(), bytes.unwrap_or("nullptr".into()));
+    let (mut floats, mut wholes) = ([0.0; 2], [0; 2]);
+    for (at, value) in values.map(numbers_of).iter().flatten().enumerate() {
+        match value {
+            CellValue::Float(value) => floats[at] = *value,
+            CellValue::Integer(value) => wholes[at] = *value,
         }
-        Some(InputValues::Constant(CellValue::Float(value))) => {
-            (kind, floats[0]) = ("NUMBER".into(), *value);
-        }
-        Some(InputValues::Constant(CellValue::Integer(value))) => {
-            (kind, wholes[0]) = ("WHOLE".into(), *value);
-        }
-        Some(InputValues::Npy(array)) => (kind, bytes) = ("BYTES".into(), octal(&array.cells)),
-        None | Some(InputValues::Permutation) => {}
     }
     let (floats, wholes) = (list(floats, number), list(wholes, whole));
     format!("{{Values::{kind}, {floats}, {wholes}, {bytes}}}")
@@ -163,25 +173,17 @@ fn python_values(values: Option<&InputValues>) -> String {
     let Some(values) = values else {
         return "None".into();
     };
-    let word: &str = values.into();
-    match values {
-        InputValues::Normal { mean: a, std: b } | InputValues::Uniform { low: a, high: b } => {
-            format!("(\"{word}\", {}, {})", number(*a), number(*b))
-        }
-        InputValues::Integers { low, high } | InputValues::Ascending { low, high } => {
-            format!("(\"{word}\", {low}, {high})")
-        }
-        InputValues::Permutation => format!("(\"{word}\",)"),
-        InputValues::Constant(CellValue::Float(value)) => {
-            format!("(\"{word}\", {})", number(*value))
-        }
-        InputValues::Constant(CellValue::Integer(value)) => format!("(\"{word}\", {value})"),
-        InputValues::Npy(array) => {
-            let cells = array.cells.iter();
-            let hex: String = cells.map(|byte| format!("{byte:02x}")).collect();
-            format!("(\"bytes\", bytes.fromhex(\"{hex}\"))")
-        }
+    if let InputValues::Npy(array) = values {
+        let cells = array.cells.iter();
+        let hex: String = cells.map(|byte| format!("{byte:02x}")).collect();
+        return format!("(\"bytes\", bytes.fromhex(\"{hex}\"))");
     }
+    let mut items = vec![quoted(values.into())];
+    items.extend(numbers_of(values).into_iter().map(|value| match value {
+        CellValue::Float(value) => number(value),
+        CellValue::Integer(value) => value.to_string(),
+    }));
+    python_tuple(&items)
 }
 
 /// A sequence of Python, which needs a comma behind its only item.

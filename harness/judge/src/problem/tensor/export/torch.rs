@@ -1,8 +1,8 @@
 //! The export as a Python file with a PyTorch extension.
 
-use super::super::file::PYTHON_WORDS;
+use super::super::file::{PYTHON_WORDS, is_among};
 use super::binding::{self, Binding, Parameter, ParameterKind};
-use super::source::{Flattened, Frame, flatten};
+use super::source::{Flattened, Frame};
 use super::tables::{list, quoted, truth};
 use super::{Exported, Parts, Source, lab_header, shell_word, tables};
 use crate::probe::bounds::CacheState;
@@ -17,7 +17,7 @@ const CHECK: &str = include_str!("parts/check.py");
 const INCLUDES: &str = "#include <cuda.h>\n#include <cuda_runtime.h>\n\n#include <functional>\n#include <map>\n#include <memory>\n\
     #include <mutex>\n#include <stdexcept>\n#include <string>\n#include <tuple>\n#include <utility>\n#include <vector>\n";
 
-/// What the Python file imports.
+/// The imports of the Python file.
 pub const IMPORTS: &str = "import collections\nimport functools\nimport hashlib\nimport inspect\nimport math\nimport statistics\nimport sys\nimport types\n\nimport torch\n";
 
 pub fn write(parts: &Parts) -> Result<Exported, String> {
@@ -66,14 +66,7 @@ fn joined(sections: &[String]) -> String {
 /// The sources in CUDA as texts of Python: the kernel, if it is there, and the reference, if it is
 /// CUDA. Empty if there is none.
 pub fn sources(parts: &Parts, kernel: Option<Source>) -> Result<String, String> {
-    let frame = Frame {
-        namespace: None,
-        opening: "",
-    };
-    let flat = |source: Source| {
-        flatten(source.text, &frame, parts.material.read)
-            .map_err(|e| format!("{}: {e}", source.path))
-    };
+    let flat = |source: Source| parts.flatten(source, &Frame::default());
     let reference = Some(parts.reference).filter(|reference| !reference.is_python());
     if kernel.is_none() && reference.is_none() {
         return Ok(String::new());
@@ -157,7 +150,7 @@ fn parameters_by_name(part: &str) -> String {
     format!("_lab_call(\"{part}\", {{**tensors, **case.scalars, **case.dims}})")
 }
 
-/// What every head ends with: how the file checks itself.
+/// The end of every head: how the file checks itself.
 pub const HEAD_OF_CHECK: &str = "Each line of the check is a workload of problem.toml: its time on this GPU, and its largest error. A cell is\n\
     right if |got - want| <= atol + rtol * |want|, as in lab; an error of 1 is the limit. The inputs are drawn from a seed (the file's\n\
     argument): they are not the values that lab draws, and hold no planted extremes. The time is a median of CUDA events after\n\
@@ -199,11 +192,10 @@ fn function_name(name: &str) -> String {
 
 /// A name, with `_` behind it if it means something else in the file.
 fn python_name(name: &str) -> String {
-    let means_more = matches!(name, "match" | "type") || PYTHON_WORDS.contains(&name);
-    if means_more || IMPORTS.split_whitespace().any(|word| word == name) {
-        format!("{name}_")
-    } else {
-        name.to_owned()
+    let other = ["match type", PYTHON_WORDS, IMPORTS];
+    match other.iter().any(|words| is_among(name, words)) {
+        true => format!("{name}_"),
+        false => name.to_owned(),
     }
 }
 

@@ -9,10 +9,10 @@ use super::super::planted::Planting;
 use super::super::spec::{Case, CaseTensor, TensorRole};
 use super::super::suggest::suggest;
 use super::super::values_text::Filled;
-use super::text::{ProblemFile, TensorText, WorkloadText};
-use super::{KeepCheck, ParsedFile, ParsedTensor};
+use super::text::{ExtentText, ProblemFile, TensorText, WorkloadText};
+use super::{KeepCheck, in_samples};
 use crate::dtype::Dtype;
-use crate::problem::key_error::KeyError;
+use crate::problem::key_error::{InKey, KeyError, wrong};
 use lab_protocol::When;
 use std::sync::Arc;
 
@@ -45,11 +45,13 @@ impl Workload<'_> {
     }
 }
 
-/// An error of a workload's own keys.
-fn of_workload((key, number): (&'static str, usize), error: KeyError) -> KeyError {
-    error
-        .of(format_args!("{key} {}", number + 1))
-        .item(key, number)
+/// A result whose error is one of a workload's own keys.
+fn of_workload<T>(
+    (key, number): (&'static str, usize),
+    checked: Result<T, KeyError>,
+) -> Result<T, KeyError> {
+    let checked = checked.of(format_args!("{key} {}", number + 1));
+    checked.item(key, number)
 }
 
 impl ProblemFile {
@@ -74,18 +76,15 @@ impl ProblemFile {
         if let Some(unknown) = workload.dims.keys().find(|key| !self.dims.contains(key)) {
             let hint = suggest(unknown, &self.dims);
             let what = format!("'{unknown}' is not a dimension{hint}");
-            return Err(KeyError::at(unknown.as_str(), what).within("dims"));
+            return wrong(unknown.as_str(), what).within("dims");
         }
         let extent = |name: &String| match workload.dims.get(name) {
-            None => Err(KeyError::at(
-                "dims",
-                format!("dimension '{name}' is missing"),
-            )),
+            None => wrong("dims", format!("dimension '{name}' is missing")),
             Some(n) => match i32::try_from(*n) {
                 Ok(extent) if extent >= 1 => Ok((name.clone(), extent)),
                 _ => {
                     let what = format!("{name} = {n}: an extent must be from 1 to 2147483647");
-                    Err(KeyError::at(name.as_str(), what).within("dims"))
+                    wrong(name.as_str(), what).within("dims")
                 }
             },
         };
@@ -104,12 +103,12 @@ impl ProblemFile {
             return Err(KeyError::new(what).item("types", i));
         }
         if chosen.is_empty() {
-            return Err(KeyError::at("types", "types: name at least one"));
+            return wrong("types", "types: name at least one");
         }
         Ok(chosen.iter().copied().map(Some).collect())
     }
 
-    /// Whether a workload is only checked. What is timed lies in the device's memory all the time.
+    /// Whether a workload is only checked. Timed cases stay in the device's memory during the run.
     /// Before a keep, drawn shapes and the workloads that the run did not judge are checked one
     /// after the other: there may be too many for that.
     fn is_untimed(&self, workload: &Workload) -> bool {
@@ -118,21 +117,19 @@ impl ProblemFile {
             _ => true,
         }
     }
-}
 
-impl ParsedFile<'_> {
     pub(super) fn cases(&self) -> Result<Vec<Arc<Case>>, KeyError> {
-        let workloads = &self.file.workload;
+        let workloads = &self.workload;
         if workloads.is_empty() {
-            return Err(KeyError::at("workload", "workload: add at least one"));
+            return wrong("workload", "workload: add at least one");
         }
         if workloads.iter().all(|workload| workload.when != When::Save) {
             let what = "workload: none is judged on a save: give at least one of them when = \"save\", or no `when`";
-            return Err(KeyError::at("when", what).item("workload", 0));
+            return wrong("when", what).item("workload", 0);
         }
-        let drawn = self.file.drawn.iter().flatten();
+        let drawn = self.drawn.iter().flatten();
         let drawn = drawn.map(|(number, text)| (("keep", *number), text));
-        let stated = [("workload", workloads), ("held_out", &self.file.held_out)];
+        let stated = [("workload", workloads), ("held_out", &self.held_out)];
         let stated = stated.into_iter().flat_map(|(key, texts)| {
             let numbered = texts.iter().enumerate();
             numbered.map(move |(number, text)| ((key, number), text))
@@ -161,50 +158,35 @@ impl ParsedFile<'_> {
         table: (&'static str, usize),
         text: &WorkloadText,
     ) -> Result<Vec<Case>, KeyError> {
-        let place = |e: KeyError| of_workload(table, e);
-        let dims = self.file.extents(text).map_err(place)?;
-        self.file.check_values(text).map_err(place)?;
+        let dims = of_workload(table, self.extents(text))?;
+        of_workload(table, self.check_values(text))?;
         let workload = Workload {
             table,
             text,
             dims,
-            planted: self.plantings(text).map_err(place)?,
+            planted: of_workload(table, self.plantings(text))?,
         };
-        let types = self.file.case_types(text).map_err(place)?;
-        types
-            .into_iter()
-            .map(|dtype| self.case(&workload, dtype))
-            .collect()
+        let types = of_workload(table, self.case_types(text))?.into_iter();
+        types.map(|dtype| self.case(&workload, dtype)).collect()
     }
 
     /// What a workload plants into each tensor.
     fn plantings(&self, text: &WorkloadText) -> Result<Vec<Planting>, KeyError> {
-        let names: Vec<&str> = self.tensors.iter().map(|t| t.text.name.as_str()).collect();
-        let mut planted = text.planted.keys();
-        if let Some(unknown) = planted.find(|name| !names.contains(&name.as_str())) {
-            let hint = suggest(unknown, &names);
-            let what = format!("planted: '{unknown}' is not a tensor{hint}");
-            return Err(KeyError::at(unknown.as_str(), what).within("planted"));
-        }
-        let of = |tensor: &ParsedTensor| {
-            let name = tensor.text.name.as_str();
-            match text.planted.get(name) {
-                None => Ok(tensor.planted.clone()),
-                own => self.file.planting(tensor.text, own).map_err(|e| {
-                    let error = e.of(format_args!("'{name}'"));
-                    error.within(name).within("planted")
-                }),
-            }
+        self.check_tensor_names("planted", text.planted.keys())?;
+        let of = |t: &TensorText| {
+            let name = t.name.as_str();
+            let own = text.planted.get(name);
+            let planting = self.planting(t, own.or(t.planted.as_ref()));
+            let planting = planting.of(format_args!("'{name}'"));
+            planting.within(name).within("planted")
         };
-        self.tensors.iter().map(of).collect()
+        self.tensor.iter().map(of).collect()
     }
 
     /// Checks that every shape which `[[keep]]` can draw makes sense as a workload.
     pub(super) fn check_drawn(&self) -> Result<(), KeyError> {
-        for (number, drawn) in self.file.keep.iter().enumerate() {
-            if let Some(error) = drawn.error() {
-                return Err(of_workload(("keep", number), error));
-            }
+        for (number, drawn) in self.keep.iter().enumerate() {
+            of_workload(("keep", number), drawn.check())?;
             for dims in drawn.ends() {
                 self.cases_of(("keep", number), &drawn_workload(drawn, dims))?;
             }
@@ -220,82 +202,67 @@ impl ParsedFile<'_> {
             None => dtype.map_or(f64::NAN, |d| d.size() as f64),
         };
         let variables = Variables {
-            names: &self.names,
+            names: &self.names(),
             look_up: &look_up,
         };
-        let tensor = |i| self.case_tensor(i, workload, dtype, variables, &name);
-        let tensors = (0..self.tensors.len()).map(tensor);
+        let tensor = |i| self.case_tensor(i, workload, dtype, variables);
+        let tensors = (0..self.tensor.len()).map(tensor);
         let tensors: Vec<CaseTensor> = tensors.collect::<Result<_, _>>()?;
-        let scalars = self.file.scalars_of(&variables).map_err(|e| e.of(&name))?;
-        let amounts = self
-            .amounts(&tensors, &variables)
-            .map_err(|e| e.of(&name))?;
+        let scalars = self.scalars_of(&variables).of(&name)?;
+        let amounts = self.amounts(&tensors, &variables).of(&name)?;
         let mut label = workload.words();
         label.extend(dtype.map(|d| format!("T={d}")));
-        let entry = &self.file.entry;
         Ok(Case {
             index: 0,
             label: label.join(" "),
             table: workload.table,
-            entry: entry.replace("{T}", dtype.map_or("", Dtype::word)),
+            entry: self.entry.replace("{T}", dtype.map_or("", Dtype::word)),
             dims: dims.clone(),
             tensors,
             scalars,
-            held_out: self.file.is_untimed(workload),
+            held_out: self.is_untimed(workload),
             when: workload.text.when,
             amounts,
-            steps: self.file.steps,
+            steps: self.steps,
         })
     }
 
-    /// Tensor `i` in a workload, whose name is `name`.
+    /// Tensor `i` in a workload.
     fn case_tensor(
         &self,
         i: usize,
         workload: &Workload,
         dtype: Option<Dtype>,
         variables: Variables,
-        name: &str,
     ) -> Result<CaseTensor, KeyError> {
-        let tensor = &self.tensors[i];
-        let TensorText {
-            name: of,
-            role,
-            dtype: fixed,
-            ..
-        } = tensor.text;
-        let extent = |(at, extent): (usize, &Expression)| {
-            extent.extent(variables.look_up).map_err(|e| {
-                let error = KeyError::new(format!("{name}: shape of '{of}': {e}"));
-                error.item("shape", at).item("tensor", i)
-            })
+        let (tensor, name) = (&self.tensor[i], workload.name());
+        let of = &tensor.name;
+        let extent = |(at, extent): (usize, &ExtentText)| {
+            let parsed = Expression::parse(&extent.text(), variables.names);
+            let extent = parsed.and_then(|parsed| parsed.extent(variables.look_up));
+            let extent = extent.of(format_args!("{name}: shape of '{of}'"));
+            extent.item("shape", at).item("tensor", i)
         };
         let shape = tensor.shape.iter().enumerate().map(extent);
         let shape: Vec<usize> = shape.collect::<Result<_, _>>()?;
         let cells = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
         if cells.is_none_or(|n| n > MAX_CELLS) {
             let what = format!("'{of}' has more than {MAX_CELLS} cells");
-            return Err(of_workload(workload.table, KeyError::at("dims", what)));
+            return of_workload(workload.table, wrong("dims", what));
         }
-        let dtype = fixed
-            .or(dtype)
-            .ok_or_else(|| format!("'{of}' has type T, which is unknown here"))?;
-        let file = self.file;
-        let tolerance = file
-            .tolerance_of(i, dtype, &variables)
-            .map_err(|e| e.of(name))?;
+        let dtype = tensor.dtype.or(dtype);
+        let dtype = dtype.ok_or_else(|| format!("'{of}' has type T, which is unknown here"))?;
+        let tolerance = self.tolerance_of(i, dtype, &variables).of(&name)?;
         let filled = Filled {
             dtype,
             shape: &shape,
             variables,
-            files: &file.files,
+            files: &self.files,
         };
-        let values = file
-            .values_of(i, workload, &filled)
-            .map_err(|e| e.of(name))?;
+        let values = self.values_of(i, workload, &filled).of(&name)?;
         Ok(CaseTensor {
             name: of.clone(),
-            role: *role,
+            role: tensor.role,
             dtype,
             shape,
             tolerance,
@@ -304,19 +271,18 @@ impl ParsedFile<'_> {
         })
     }
 
-    /// What a launch with these tensors amounts to.
+    /// The samples, bytes and operations of a launch with these tensors.
     fn amounts(&self, tensors: &[CaseTensor], variables: &Variables) -> Result<Amounts, KeyError> {
-        let value = |key: &str, expression: &Expression| {
-            expression
-                .value(variables.look_up)
-                .map_err(|e| KeyError::new(format!("{key}: {e}")))
+        let value = |text: &str| {
+            let parsed = Expression::parse(text, variables.names);
+            parsed.and_then(|parsed| parsed.value(variables.look_up))
         };
-        let count = |key: &str, expression: &Option<Expression>| {
-            let counted = expression.as_ref().map(|expression| value(key, expression));
-            match counted.transpose().map_err(|e| e.within(key))? {
+        let count = |key: &str, text: &Option<String>| {
+            let counted = text.as_deref().map(value).transpose().key(key)?;
+            match counted {
                 Some(count) if count < 0.0 => {
                     let what = format!("{key} is {count}: it must not be negative");
-                    Err(KeyError::at(key, what))
+                    wrong(key, what)
                 }
                 counted => Ok(counted),
             }
@@ -332,13 +298,12 @@ impl ParsedFile<'_> {
         let bytes = count("bytes", &self.bytes)?;
         let bytes = bytes.unwrap_or_else(|| tensors.iter().map(moved).sum());
         let flops = count("flops", &self.flops)?;
-        let in_objective = |e: KeyError| e.within("samples").within("objective");
-        let samples = value("objective.samples", &self.samples).map_err(in_objective)?;
+        let samples = in_samples(value(self.samples()?))?;
         if samples <= 0.0 {
             let what = format!("objective.samples is {samples}: it must be above 0");
-            return Err(in_objective(what.into()));
+            return wrong("samples", what).within("objective");
         }
-        let needed = match self.file.objective.measure {
+        let needed = match self.objective.measure {
             Figure::Tflops => Some(("flops", flops.unwrap_or(0.0))),
             Figure::Gbps => Some(("bytes", bytes)),
             Figure::Samples | Figure::Time => None,
@@ -346,7 +311,7 @@ impl ParsedFile<'_> {
         if let Some((key, _)) = needed.filter(|(_, amount)| *amount <= 0.0) {
             let what =
                 format!("{key} is 0, so that it has no rate: objective.measure needs more than 0");
-            return Err(KeyError::at(key, what));
+            return wrong(key, what);
         }
         Ok(Amounts {
             samples,

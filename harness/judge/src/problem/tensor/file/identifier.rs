@@ -1,4 +1,4 @@
-//! What may be the name of a function or a variable.
+//! Names of functions and variables.
 
 /// Whether C++ and Python take the text for a name, reserved words aside.
 pub fn is_identifier(name: &str) -> bool {
@@ -9,42 +9,13 @@ pub fn is_identifier(name: &str) -> bool {
         && letters.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
+/// Whether a word is in a list of words that blanks separate.
+pub fn is_among(word: &str, words: &str) -> bool {
+    words.split_whitespace().any(|known| known == word)
+}
+
 /// The words of Python that name nothing else.
-pub const PYTHON_WORDS: [&str; 36] = [
-    "False",
-    "None",
-    "True",
-    "__debug__",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-];
+pub const PYTHON_WORDS: &str = "\
+    False None True __debug__ and as assert async await break class continue def del elif else \
+    except finally for from global if import in is lambda nonlocal not or pass raise return \
+    try while with yield";

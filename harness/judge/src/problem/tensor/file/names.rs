@@ -1,9 +1,9 @@
 //! Which names the dimensions, tensors and scalars of a problem.toml may have.
 
 use super::super::spec::TensorRole;
-use super::identifier::is_identifier;
+use super::identifier::{is_among, is_identifier};
 use super::text::{ProblemFile, TensorText};
-use crate::problem::key_error::KeyError;
+use crate::problem::key_error::{InKey, KeyError, wrong};
 
 /// The variable that holds the bytes of the type parameter.
 pub const SIZE_OF_T: &str = "sizeof_T";
@@ -13,7 +13,7 @@ impl ProblemFile {
     pub(super) fn check_names(&self) -> Result<(), KeyError> {
         if self.dims.is_empty() {
             let what = "dims: name at least one dimension, as in dims = [\"n\"]";
-            return Err(KeyError::at("dims", what));
+            return wrong("dims", what);
         }
         let dims = self.dims.iter().enumerate().map(|(i, n)| ("dims", i, n));
         let tensors = self.tensor.iter().enumerate();
@@ -26,7 +26,7 @@ impl ProblemFile {
                 "is not a name: use letters, digits and _, and no digit first"
             } else if matches!(name.as_str(), "T" | "E" | "PI" | "TAU" | SIZE_OF_T) {
                 "is reserved: choose another name"
-            } else if KEYWORDS.contains(&name.as_str()) {
+            } else if is_among(name, KEYWORDS) {
                 "is a word of C++: choose another name"
             } else if seen.contains(&name.as_str()) {
                 "is given twice"
@@ -49,102 +49,17 @@ impl ProblemFile {
         };
         let name = &self.tensor[i].name;
         let what = format!("tensor: the name of an output must be lower case, unlike '{name}'");
-        Err(KeyError::at("name", what).item("tensor", i))
+        wrong("name", what).item("tensor", i)
     }
 }
 
 /// The words of C++20 that name nothing else.
-pub const KEYWORDS: [&str; 92] = [
-    "alignas",
-    "alignof",
-    "and",
-    "and_eq",
-    "asm",
-    "auto",
-    "bitand",
-    "bitor",
-    "bool",
-    "break",
-    "case",
-    "catch",
-    "char",
-    "char16_t",
-    "char32_t",
-    "char8_t",
-    "class",
-    "co_await",
-    "co_return",
-    "co_yield",
-    "compl",
-    "concept",
-    "const",
-    "const_cast",
-    "consteval",
-    "constexpr",
-    "constinit",
-    "continue",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "dynamic_cast",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "false",
-    "float",
-    "for",
-    "friend",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "not_eq",
-    "nullptr",
-    "operator",
-    "or",
-    "or_eq",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "reinterpret_cast",
-    "requires",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "static_assert",
-    "static_cast",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "thread_local",
-    "throw",
-    "true",
-    "try",
-    "typedef",
-    "typeid",
-    "typename",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "wchar_t",
-    "while",
-    "xor",
-    "xor_eq",
-];
+pub const KEYWORDS: &str = "\
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t \
+    char32_t char8_t class co_await co_return co_yield compl concept const const_cast \
+    consteval constexpr constinit continue decltype default delete do double dynamic_cast else \
+    enum explicit export extern false float for friend goto if inline int long mutable \
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public \
+    register reinterpret_cast requires return short signed sizeof static static_assert \
+    static_cast struct switch template this thread_local throw true try typedef typeid \
+    typename union unsigned using virtual void volatile wchar_t while xor xor_eq";

@@ -1,8 +1,8 @@
 //! `[[peer]]`: other implementations of the problem that the kernel is timed beside.
 
-use super::identifier::{PYTHON_WORDS, is_identifier};
+use super::identifier::{PYTHON_WORDS, is_among, is_identifier};
 use crate::dtype::Dtype;
-use crate::problem::key_error::KeyError;
+use crate::problem::key_error::{InKey, KeyError, wrong};
 use crate::problem::peer::PeerSpec;
 use lab_protocol::report::peers::MOST_PEERS;
 use serde::Deserialize;
@@ -31,7 +31,7 @@ pub struct PeerText {
     graph: Option<bool>,
 }
 
-/// What peers need of the rest of their problem.
+/// The keys of the problem that its peers need.
 pub(super) struct PeersOf<'a> {
     pub entry: &'a str,
     pub types: &'a [Dtype],
@@ -45,16 +45,17 @@ pub(super) fn peers(texts: &[PeerText], of: &PeersOf) -> Result<Vec<PeerSpec>, K
             "peer: {} are too many: a problem has at most {MOST_PEERS}",
             texts.len()
         );
-        return Err(KeyError::at("peer", what));
+        return wrong("peer", what);
     }
     let peer = |(i, text): (usize, &PeerText)| {
         let twice = texts[..i].iter().any(|other| other.name == text.name);
         let checked = if twice {
-            Err(KeyError::at("name", "another peer has this name"))
+            wrong("name", "another peer has this name")
         } else {
             text.check(of)
         };
-        checked.map_err(|e| e.of(format_args!("peer '{}'", text.name)).item("peer", i))
+        let checked = checked.of(format_args!("peer '{}'", text.name));
+        checked.item("peer", i)
     };
     texts.iter().enumerate().map(peer).collect()
 }
@@ -69,44 +70,39 @@ impl PeerText {
             let what = format!(
                 "a name has 1 to {MOST_CHARACTERS} letters, digits and the signs _ . + - : /, as in name = \"F.rms_norm\""
             );
-            return Err(KeyError::at("name", what));
+            return wrong("name", what);
         }
         let (key, source, functions) = match (&self.function, &self.kernel) {
             (Some(_), Some(_)) => {
                 let what = "function and kernel are both given: a peer is a function of a Python file, or a kernel.cu";
-                return Err(KeyError::at("kernel", what));
+                return wrong("kernel", what);
             }
             (None, None) => {
                 let what = "say what it is: function = \"NAME\" for a function of peer.py, or kernel = \"other.cu\"";
-                return Err(KeyError::at("name", what));
+                return wrong("name", what);
             }
             (Some(function), None) => {
-                let functions = of
-                    .functions(function)
-                    .map_err(|what| KeyError::at("function", what))?;
-                (
-                    "file",
-                    self.file.as_deref().unwrap_or(USUAL_FILE),
-                    functions,
-                )
+                let functions = of.functions(function).within("function")?;
+                let file = self.file.as_deref().unwrap_or(USUAL_FILE);
+                ("file", file, functions)
             }
             (None, Some(_)) if self.file.is_some() => {
-                return Err(KeyError::at("file", "file is for a function: leave it out"));
+                return wrong("file", "file is for a function: leave it out");
             }
             (None, Some(kernel)) => ("kernel", kernel.as_str(), Vec::new()),
         };
-        let source = inside(source).map_err(|what| KeyError::at(key, format!("{key}: {what}")))?;
+        let source = inside(source).key(key)?;
         let is_python = source
             .extension()
             .is_some_and(|extension| extension == "py");
         match (self.function.is_some(), is_python) {
-            (true, false) => Err(KeyError::at(
-                "file",
-                "file: it must be a Python file, as peer.py",
-            )),
+            (true, false) => {
+                let what = "file: it must be a Python file, as peer.py";
+                wrong("file", what)
+            }
             (false, true) => {
                 let what = "kernel: it is a Python file: name it with file = \"…\" and its function with function = \"…\"";
-                Err(KeyError::at("kernel", what))
+                wrong("kernel", what)
             }
             _ => {
                 let graph = self.graph.unwrap_or(of.graph);
@@ -146,7 +142,7 @@ impl PeersOf<'_> {
                     "function: '{function}' is not the name of a function"
                 ));
             }
-            if PYTHON_WORDS.contains(&name.as_str()) {
+            if is_among(name, PYTHON_WORDS) {
                 return Err(format!(
                     "function: '{name}' is a word of Python, and no function can have this name"
                 ));

@@ -123,7 +123,8 @@ pub struct ScalarText {
     pub value: NumberText,
 }
 
-/// The types of scalars are fewer than those of tensors, and an error of another one lists these.
+/// A scalar can have fewer types than a tensor. The error for another type lists the types of
+/// scalars.
 fn scalar_type<'de, D: Deserializer<'de>>(text: D) -> Result<Dtype, D::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "lowercase")]

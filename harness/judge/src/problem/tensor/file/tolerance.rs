@@ -3,7 +3,7 @@
 use super::super::number::{NumberText, Variables};
 use super::text::ToleranceText;
 use crate::gates::Tolerance;
-use crate::problem::key_error::KeyError;
+use crate::problem::key_error::{InKey, KeyError, wrong};
 
 impl ToleranceText {
     fn limits(&self) -> [(&'static str, &NumberText); 3] {
@@ -20,11 +20,9 @@ impl ToleranceText {
         let look_up = &|_: &str| f64::NAN;
         let variables = Variables { names, look_up };
         for (key, number) in self.limits() {
-            number
-                .check(names)
-                .map_err(|e| KeyError::at(key, format!("{key}: {e}")))?;
-            if !matches!(number, NumberText::Expression(_)) {
-                limit(key, number, &variables)?;
+            match number {
+                NumberText::Expression(_) => number.check(names).key(key)?,
+                _ => limit(key, number, &variables).map(drop)?,
             }
         }
         Ok(())
@@ -32,9 +30,8 @@ impl ToleranceText {
 
     /// The limits for a workload.
     pub fn resolve(&self, variables: &Variables) -> Result<Tolerance, KeyError> {
-        let [atol, rtol, matched] = self
-            .limits()
-            .map(|(key, number)| limit(key, number, variables));
+        let limits = self.limits();
+        let [atol, rtol, matched] = limits.map(|(key, number)| limit(key, number, variables));
         Ok(Tolerance {
             atol: atol?,
             rtol: rtol?,
@@ -44,24 +41,20 @@ impl ToleranceText {
 }
 
 fn limit(key: &'static str, number: &NumberText, variables: &Variables) -> Result<f64, KeyError> {
-    let wrong = |what: String| KeyError::at(key, what);
     let value = match number {
         // The next message says more about it.
         NumberText::Float(number) => *number,
-        _ => number
-            .value(variables)
-            .map_err(|e| wrong(format!("{key}: {e}")))?,
+        _ => number.value(variables).key(key)?,
     };
     let is_right = match key {
         "matched" => value > 0.0 && value <= 1.0,
         _ => value.is_finite() && value >= 0.0,
     };
     let rule = "atol and rtol must not be negative, and matched must be above 0 and at most 1";
-    match is_right {
-        true => Ok(value),
-        false if matches!(number, NumberText::Expression(_)) => {
-            Err(wrong(format!("{key}: {}: {rule}", number.shown(value))))
-        }
-        false => Err(wrong(rule.into())),
-    }
+    let what = match number {
+        _ if is_right => return Ok(value),
+        NumberText::Expression(_) => format!("{key}: {}: {rule}", number.shown(value)),
+        _ => rule.into(),
+    };
+    wrong(key, what)
 }

@@ -2,7 +2,7 @@
 
 use super::{DEVIATIONS, InputValues};
 use crate::dtype::{CellValue, Dtype};
-use crate::problem::key_error::KeyError;
+use crate::problem::key_error::{InKey, KeyError, wrong};
 use rand_distr::Uniform;
 
 impl InputValues {
@@ -10,8 +10,8 @@ impl InputValues {
     /// the key below `values`.
     pub fn check(&self, dtype: Dtype, shape: &[usize]) -> Result<(), KeyError> {
         let key: &str = self.into();
+        let article = article(dtype);
         if dtype.integers().is_some() && matches!(key, "normal" | "uniform") {
-            let article = article(dtype);
             return Err(KeyError::new(format!(
                 "{article} {dtype} tensor takes integers or a constant, or ascending, permutation or npy"
             )));
@@ -22,26 +22,24 @@ impl InputValues {
             InputValues::Integers { low, high } | InputValues::Ascending { low, high } => {
                 if low > high {
                     let what = format!("{key} needs low ≤ high, and {low} is above {high}");
-                    Err(KeyError::at("low", what))
+                    wrong("low", what)
                 } else {
-                    fit(dtype, *low)
-                        .map_err(|e| e.within("low"))
-                        .and(fit(dtype, *high).map_err(|e| e.within("high")))
+                    let low = fit(dtype, *low).within("low");
+                    low.and(fit(dtype, *high).within("high"))
                 }
             }
             InputValues::Permutation => {
                 let last = shape.last().map_or(0, |cells| cells.saturating_sub(1));
                 let most = dtype.counts_to();
-                match i64::try_from(last) {
-                    Ok(last) if last <= most => Ok(()),
-                    _ => Err(KeyError::new(format!(
+                match last as i64 <= most {
+                    true => Ok(()),
+                    false => Err(KeyError::new(format!(
                         "a permutation from 0 to {last} does not fit {dtype}, which counts to {most}"
                     ))),
                 }
             }
             InputValues::Constant(CellValue::Integer(value)) => fit(dtype, *value),
             InputValues::Constant(CellValue::Float(value)) if dtype.integers().is_some() => {
-                let article = article(dtype);
                 Err(KeyError::new(format!(
                     "{value} is not a whole number, which {article} {dtype} needs"
                 )))
@@ -49,44 +47,38 @@ impl InputValues {
             InputValues::Constant(CellValue::Float(value)) => fit_float(dtype, *value),
             InputValues::Npy(array) => array.check(dtype, shape).map_err(KeyError::new),
         };
-        checked.map_err(|error| error.within(key))
+        checked.within(key)
     }
 }
 
 /// `an` before a type's name that begins with a vowel's sound.
 fn article(dtype: Dtype) -> &'static str {
     match dtype {
-        Dtype::I8
-        | Dtype::I32
-        | Dtype::I64
-        | Dtype::F32
-        | Dtype::F16
-        | Dtype::F8e4m3
-        | Dtype::F8e5m2 => "an",
         Dtype::U8 | Dtype::Bf16 | Dtype::Bool => "a",
+        _ => "an",
     }
 }
 
 fn check_uniform(dtype: Dtype, low: f64, high: f64) -> Result<(), KeyError> {
     if low >= high {
-        return Err(KeyError::at("low", "uniform needs low < high"));
+        return wrong("low", "uniform needs low < high");
     }
     // A range that is too wide for its type has no sampler.
     if Uniform::new(low, high).is_err() {
         let what = "uniform needs a range high - low that is finite";
-        return Err(KeyError::at("high", what));
+        return wrong("high", what);
     }
-    fit_float(dtype, low).map_err(|e| e.within("low"))?;
-    fit_float(dtype, high).map_err(|e| e.within("high"))
+    fit_float(dtype, low).within("low")?;
+    fit_float(dtype, high).within("high")
 }
 
 /// Returns an error if a normal distribution leaves the range of a float more than hardly ever.
 fn check_normal(dtype: Dtype, mean: f64, std: f64) -> Result<(), KeyError> {
     if std < 0.0 {
         let what = "normal needs a finite mean and a std that is not negative";
-        return Err(KeyError::at("std", what));
+        return wrong("std", what);
     }
-    fit_float(dtype, mean).map_err(|e| e.within("mean"))?;
+    fit_float(dtype, mean).within("mean")?;
     let (largest, reach) = (dtype.largest(), mean.abs() + DEVIATIONS * std);
     if reach <= largest {
         return Ok(());
@@ -95,7 +87,7 @@ fn check_normal(dtype: Dtype, mean: f64, std: f64) -> Result<(), KeyError> {
         "its numbers do not fit {dtype}, which goes from -{largest} to {largest}: \
          |mean| + {DEVIATIONS} std must not be more"
     );
-    Err(KeyError::at("std", what))
+    wrong("std", what)
 }
 
 /// Returns an error if a whole number does not fit a type. Floats round it.

@@ -53,7 +53,7 @@ fn count(same: &[bool]) -> usize {
 fn half_of_the_cells_are_new_and_rows_stay_whole() {
     let spec = file::parse(Path::new("problem.toml"), PROBLEM, None).unwrap();
     let case = &spec.cases[0];
-    let set = launcher::draw(case, 7, 0);
+    let set = draw(case, 7, 0);
     for (kept, is_kept) in [
         (Kept::FirstHalf, [true, false]),
         (Kept::LastHalf, [false, true]),
@@ -91,7 +91,7 @@ fn half_of_the_cells_are_new_and_rows_stay_whole() {
         }
     }
     let new = [1, 2].map(|number| renew(case, 7, &set, Kept::Nothing(number)));
-    let x = |inputs: &Inputs| inputs[0].clone().unwrap();
+    let x = |inputs: &Contents| inputs[0].clone().unwrap();
     for (one, other) in [(&set, &new[0]), (&set, &new[1]), (&new[0], &new[1])] {
         assert_eq!(count(&same(&x(one), &x(other))), 0);
     }
@@ -102,10 +102,8 @@ fn a_save_renews_what_fits_and_at_least_one_case_and_a_keep_renews_all() {
     let more = "[[workload]]\ndims = { n = 1_000 }\n[[workload]]\ndims = { n = 4_000_000 }\n";
     let spec = file::parse(Path::new("problem.toml"), &format!("{PROBLEM}{more}"), None).unwrap();
     let renewed = |when, seed| {
-        let cases = cases_to_renew(spec.cases.clone(), when, seed);
-        let mut cases: Vec<usize> = cases.iter().map(|case| case.index).collect();
-        cases.sort_unstable();
-        cases
+        let cases = cases_to_renew(spec.cases.clone(), when, seed).into_iter();
+        cases.collect::<Vec<_>>()
     };
     assert_eq!(renewed(When::Keep, 7), [0, 1, 2]);
     let of_saves: Vec<_> = (0..50).map(|seed| renewed(When::Save, seed)).collect();

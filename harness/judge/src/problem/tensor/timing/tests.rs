@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::problem::tensor::case_data::{CaseData, sets};
-use crate::problem::tensor::{file, launcher};
+use crate::problem::tensor::case_data::{CaseData, CaseSet, draw};
+use crate::problem::tensor::drawing::sets;
+use crate::problem::tensor::file;
 use crate::testing;
 use crate::worker::{SHAPE_BYTES, statement_encoding};
 use lab_device::{
@@ -183,16 +184,13 @@ fn world(cache: &str) -> World {
     let mut worker =
         Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(60)).unwrap();
     let module = worker.load(Path::new("image")).unwrap();
-    let sets: Vec<_> = (0..sets(&spec.cases[0], worker.info()))
-        .map(|set| launcher::draw(&spec.cases[0], 1, set))
-        .collect();
-    let right = vec![None, Some([1u8, 0, 0, 0].repeat(100))];
-    let drawn = Rc::new(vec![CaseData {
-        expected: vec![right; sets.len()],
-        planted: vec![Vec::new(); sets.len()],
-        sets,
-        ..CaseData::new(&spec.cases[0])
-    }]);
+    let case = &spec.cases[0];
+    let sets = (0..sets(case, worker.info())).map(|set| CaseSet {
+        inputs: draw(case, 1, set),
+        expected: vec![None, Some([1u8, 0, 0, 0].repeat(100))],
+        ..CaseSet::default()
+    });
+    let drawn = Rc::new(vec![CaseData::new(case, sets.collect())]);
     let resident = Rc::new(Resident::set_up(&spec, &drawn, &mut worker, 7).unwrap());
     let accepted = [AcceptedOutputs::default(), AcceptedOutputs::default()];
     let place = WorkerRole::Verified;

@@ -1,10 +1,11 @@
 //! What one planted line of cells looks like.
 
+use super::super::input_values::InputValues;
+use super::super::planted::Extreme;
+use super::super::random::below;
+use super::super::spec::CaseTensor;
 use super::line::Line;
-use super::{Extreme, Planting};
-use crate::dtype::Dtype;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng;
 use strum::IntoStaticStr;
 
 /// An extreme at a place of a line.
@@ -33,29 +34,26 @@ enum Place {
     High,
 }
 
-/// A tensor of a case, as far as planting asks.
-#[derive(Clone, Copy, Debug)]
-pub struct PlantedTensor<'a> {
-    pub name: &'a str,
-    pub dtype: Dtype,
-    pub shape: &'a [usize],
-    /// The range of its values, if they have one.
-    pub range: Option<(f64, f64)>,
-    /// What the size of a drawn number hardly ever exceeds.
-    pub reach: f64,
-    pub planting: &'a Planting,
-}
-
 /// The largest number that is planted without a range, unless drawn numbers are larger or the
 /// problem asks for the type's largest: the range of f16 with a margin, so that a kernel may square
 /// it in f32, and may round it to f16.
 const LARGEST: f64 = 16_000.0;
 
-impl PlantedTensor<'_> {
+impl CaseTensor {
+    /// The range of its values, if they have one.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        self.values.as_ref().and_then(InputValues::range)
+    }
+
+    /// What the size of a drawn number hardly ever exceeds.
+    fn reach(&self) -> f64 {
+        self.values.as_ref().map_or(0.0, InputValues::reach)
+    }
+
     /// The lowest and the highest number that are planted.
     fn ends(&self) -> (f64, f64) {
-        self.range.unwrap_or_else(|| {
-            let largest = LARGEST.max(self.reach).min(self.dtype.largest());
+        self.range().unwrap_or_else(|| {
+            let largest = LARGEST.max(self.reach()).min(self.dtype.largest());
             (-largest, largest)
         })
     }
@@ -69,7 +67,7 @@ impl PlantedTensor<'_> {
     /// By what drawn numbers without a range are multiplied to be large ones: less than 1000 where
     /// they would pass the end.
     fn enlarged(&self) -> f64 {
-        (self.ends().1 / self.reach).min(1000.0)
+        (self.ends().1 / self.reach()).min(1000.0)
     }
 
     /// A number of the outermost tenth before the end on one side of zero, which is whole in a type
@@ -84,18 +82,18 @@ impl PlantedTensor<'_> {
     }
 
     fn holds(&self, number: f64) -> bool {
-        self.range
+        self.range()
             .is_none_or(|(low, high)| (low..=high).contains(&number))
     }
 
     /// Whether a line of `cells` cells can hold a kind, and differs then from a drawn one.
     fn fit(&self, kind: Extreme, cells: usize) -> bool {
-        if matches!(kind, Extreme::Inf | Extreme::NegativeInf | Extreme::Nan) {
+        if kind.special().is_some() {
             return kind.is_in(self.dtype);
         }
-        let is_one_number = self.range.is_some_and(|(low, high)| low >= high);
+        let is_one_number = self.range().is_some_and(|(low, high)| low >= high);
         let fits = match kind {
-            Extreme::Large => self.range.is_some() || self.enlarged() > 1.0,
+            Extreme::Large => self.range().is_some() || self.enlarged() > 1.0,
             Extreme::LargeNegative => self.ends().0 < 0.0,
             Extreme::LargePositive => self.ends().1 > 0.0,
             Extreme::Zero => self.holds(0.0),
@@ -105,20 +103,14 @@ impl PlantedTensor<'_> {
             Extreme::Denormal => self.dtype.subnormals().is_some_and(|(step, count)| {
                 self.holds(step) && self.holds(step * f64::from(count))
             }),
-            Extreme::Ties
-            | Extreme::Constant
-            | Extreme::LargeFirst
-            | Extreme::LargeLast
-            | Extreme::LowestFirst
-            | Extreme::LowestLast
-            | Extreme::Repeated => cells > 1,
-            _ => true,
+            Extreme::Small | Extreme::Saturated => true,
+            _ => cells > 1,
         };
         fits && !is_one_number
     }
 
     fn may_be_negative(&self) -> bool {
-        self.range.is_none_or(|(low, _)| low < 0.0) && encodes(self.dtype, -1.0)
+        self.range().is_none_or(|(low, _)| low < 0.0) && self.dtype.encodes(-1.0)
     }
 }
 
@@ -128,33 +120,24 @@ fn share_of(end: f64, rng: &mut ChaCha8Rng) -> f64 {
     end * (1.0 - 0.1 * share)
 }
 
-/// Whether a type has exactly this number.
-fn encodes(dtype: Dtype, number: f64) -> bool {
-    let mut cell = Vec::new();
-    dtype.encode(number, &mut cell);
-    let back = dtype.decode(&cell);
-    (back.is_nan() && number.is_nan())
-        || (back == number && back.is_sign_negative() == number.is_sign_negative())
-}
-
 impl Pattern {
     /// The patterns of a kind that fit into a line of `cells` cells, so that it differs from a
     /// drawn one.
-    pub fn of(kind: Extreme, cells: usize, tensor: &PlantedTensor) -> Vec<Pattern> {
+    pub fn of(kind: Extreme, cells: usize, tensor: &CaseTensor) -> Vec<Pattern> {
         use Place::{All, AllButOne, First, High, Last, Low, Own};
         let places: &[Place] = match kind {
             _ if !tensor.fit(kind, cells) => &[],
-            Extreme::Inf | Extreme::NegativeInf | Extreme::Nan => match cells {
+            _ if kind.special().is_some() => match cells {
                 1 => &[All],
                 2 => &[First, Last, All, AllButOne],
                 _ => &[First, Last, Place::Some, All, AllButOne],
             },
             Extreme::Ties if cells > 2 => &[Place::Some, Last],
             // With a range, `large_negative` and `large_positive` lie at its ends already.
-            Extreme::Saturated if tensor.range.is_none() => &[Own, Low, High],
+            Extreme::Saturated if tensor.range().is_none() => &[Own, Low, High],
             _ => &[Own],
         };
-        // NaN has no neighbour among the tensor.
+        // NaN has no neighbour among the numbers.
         let is_there = |place: &&Place| **place != AllButOne || kind != Extreme::Nan;
         let places = places.iter().filter(is_there);
         places
@@ -174,17 +157,17 @@ impl Pattern {
         }
     }
 
-    /// Plants it into a line of drawn tensor.
-    pub fn write(self, line: &mut Line, tensor: &PlantedTensor, rng: &mut ChaCha8Rng) {
+    /// Plants it into a line of a drawn tensor.
+    pub fn write(self, line: &mut Line, tensor: &CaseTensor, rng: &mut ChaCha8Rng) {
         let last = line.cells - 1;
-        let largest = tensor.dtype.largest();
-        let (lowest, highest) = tensor.range.unwrap_or((-largest, largest));
+        let (range, largest) = (tensor.range(), tensor.dtype.largest());
+        let (lowest, highest) = range.unwrap_or((-largest, largest));
         match self.kind {
-            Extreme::Large => line.each(|_, x| match tensor.range {
+            Extreme::Large => line.each(|_, x| match range {
                 Some((_, high)) => high,
                 None => tensor.clamp(x * tensor.enlarged()),
             }),
-            Extreme::Small => line.each(|_, x| match tensor.range {
+            Extreme::Small => line.each(|_, x| match range {
                 Some((low, _)) => low,
                 None => tensor.clamp(x / 1000.0),
             }),
@@ -229,41 +212,42 @@ impl Pattern {
                     }
                 });
             }
-            Extreme::Saturated => match self.place {
-                Place::Low => line.each(|_, _| share_of(-largest, rng)),
-                Place::High => line.each(|_, _| share_of(largest, rng)),
-                _ => {
-                    let first = below(rng, 2);
-                    line.each(|at, _| {
-                        let is_high = if at < 2 {
-                            (at + first).is_multiple_of(2)
-                        } else {
-                            below(rng, 2) == 0
-                        };
-                        if is_high { highest } else { lowest }
-                    });
-                }
-            },
-            Extreme::Inf | Extreme::NegativeInf | Extreme::Nan => {
-                let places = match self.place {
-                    Place::First => vec![0],
-                    Place::Last => vec![last],
-                    Place::All | Place::AllButOne => (0..line.cells).collect(),
-                    _ => (0..=below(rng, 2))
-                        .map(|_| below(rng, line.cells))
-                        .collect(),
-                };
-                let special = self.kind.special();
-                places.into_iter().for_each(|at| line.set(at, special));
-                if self.place == Place::AllButOne {
-                    let end = if self.kind == Extreme::Inf {
-                        highest
-                    } else {
-                        lowest
-                    };
-                    line.set(1 + below(rng, last), end);
-                }
+            Extreme::Saturated => self.saturate(line, [lowest, highest], rng),
+            Extreme::Inf => self.write_special(f64::INFINITY, line, highest, rng),
+            Extreme::NegativeInf => self.write_special(f64::NEG_INFINITY, line, lowest, rng),
+            Extreme::Nan => self.write_special(f64::NAN, line, lowest, rng),
+        }
+    }
+
+    /// Writes both ends in turn or at random, or numbers beside one of them.
+    fn saturate(self, line: &mut Line, ends: [f64; 2], rng: &mut ChaCha8Rng) {
+        match self.place {
+            Place::Low => line.each(|_, _| share_of(ends[0], rng)),
+            Place::High => line.each(|_, _| share_of(ends[1], rng)),
+            _ => {
+                let first = below(rng, 2);
+                line.each(|at, _| match at {
+                    0 | 1 => ends[(at + first + 1) % 2],
+                    _ => ends[usize::from(below(rng, 2) == 0)],
+                });
             }
+        }
+    }
+
+    /// Writes a number that no range holds. `neighbour` is the last finite number before it.
+    fn write_special(self, special: f64, line: &mut Line, neighbour: f64, rng: &mut ChaCha8Rng) {
+        let last = line.cells - 1;
+        let places = match self.place {
+            Place::First => vec![0],
+            Place::Last => vec![last],
+            Place::All | Place::AllButOne => (0..line.cells).collect(),
+            _ => (0..=below(rng, 2))
+                .map(|_| below(rng, line.cells))
+                .collect(),
+        };
+        places.into_iter().for_each(|at| line.set(at, special));
+        if self.place == Place::AllButOne {
+            line.set(1 + below(rng, last), neighbour);
         }
     }
 
@@ -297,32 +281,10 @@ impl Pattern {
     }
 }
 
-impl Extreme {
-    /// Whether a type has the numbers that the kind is about.
-    pub fn is_in(self, dtype: Dtype) -> bool {
-        match self {
-            Extreme::Denormal => dtype.subnormals().is_some(),
-            Extreme::SignedZero => encodes(dtype, -0.0),
-            Extreme::Inf | Extreme::NegativeInf | Extreme::Nan => encodes(dtype, self.special()),
-            _ => true,
-        }
-    }
-
-    /// The number that is planted, if it is none that a range holds; 0 for any other kind.
-    fn special(self) -> f64 {
-        match self {
-            Extreme::Inf => f64::INFINITY,
-            Extreme::NegativeInf => f64::NEG_INFINITY,
-            Extreme::Nan => f64::NAN,
-            _ => 0.0,
-        }
-    }
-}
-
 /// Makes one cell of a line its largest number, or with the sign −1 its smallest one, and the only
 /// one of its size.
-fn peak(line: &mut Line, place: usize, sign: f64, tensor: &PlantedTensor) {
-    if let Some((low, high)) = tensor.range {
+fn peak(line: &mut Line, place: usize, sign: f64, tensor: &CaseTensor) {
+    if let Some((low, high)) = tensor.range() {
         let (end, other) = if sign > 0.0 { (high, low) } else { (low, high) };
         line.set(place, end);
         let end = line.get(place);
@@ -342,9 +304,4 @@ fn peak(line: &mut Line, place: usize, sign: f64, tensor: &PlantedTensor) {
         line.each(|_, x| x * (largest / peak));
     }
     line.set(place, sign * peak.min(largest));
-}
-
-/// A number from 0 to `end` − 1; 0 if `end` is 0.
-pub fn below(rng: &mut ChaCha8Rng, end: usize) -> usize {
-    (rng.next_u64() % end.max(1) as u64) as usize
 }

@@ -1,7 +1,10 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::dtype::Dtype;
+use crate::gates::Tolerance;
+use crate::problem::tensor::input_values::InputValues;
 use crate::problem::tensor::planted::{Extreme, PlantedText, Planting};
+use crate::problem::tensor::spec::TensorRole;
 
 const MANY: usize = 1 << 22;
 
@@ -14,37 +17,47 @@ fn planting(kinds: &str, extents: usize) -> Planting {
     planted.planting(extents, &[Dtype::F32]).unwrap()
 }
 
-fn tensor<'a>(
-    shape: &'a [usize],
-    range: Option<(f64, f64)>,
-    planting: &'a Planting,
-) -> PlantedTensor<'a> {
-    PlantedTensor {
-        name: "x",
+fn tensor(shape: &[usize], range: Option<(f64, f64)>, planted: &Planting) -> CaseTensor {
+    CaseTensor {
+        name: "x".into(),
+        role: TensorRole::In,
         dtype: Dtype::F32,
-        shape,
-        range,
-        reach: 4.0,
-        planting,
+        shape: shape.to_vec(),
+        tolerance: Tolerance::EXACT,
+        values: Some(values(range)),
+        planted: planted.clone(),
     }
 }
 
+/// Values with this range, or normal ones that reach to 4.
+fn values(range: Option<(f64, f64)>) -> InputValues {
+    match range {
+        Some((low, high)) => InputValues::Uniform { low, high },
+        None => reaching(4.0),
+    }
+}
+
+/// Values without a range that reach so far.
+fn reaching(mean: f64) -> InputValues {
+    InputValues::Normal { mean, std: 0.0 }
+}
+
 /// Numbers with no pattern in them, from `low` to `high`.
-fn drawn(tensor: &PlantedTensor) -> Vec<f64> {
-    let (low, high) = tensor.range.unwrap_or((-1.0, 1.0));
+fn drawn(tensor: &CaseTensor) -> Vec<f64> {
+    let (low, high) = tensor.range().unwrap_or((-1.0, 1.0));
     (0..tensor.cells())
         .map(|at| low + (high - low) * ((at as f64 * 0.618).fract() * 0.8 + 0.1))
         .collect()
 }
 
 /// What a set holds after these patterns were planted.
-fn planted(tensor: &PlantedTensor, placed: &[Placed], seed: u64) -> Vec<f64> {
+fn planted(tensor: &CaseTensor, placed: &[Placed], seed: u64) -> Vec<f64> {
     let mut bytes = Vec::new();
     drawn(tensor)
         .into_iter()
         .for_each(|number| tensor.dtype.encode(number, &mut bytes));
     let mut inputs = vec![Some(bytes)];
-    plant(&mut inputs, placed, &[*tensor], seed);
+    plant(&mut inputs, placed, std::slice::from_ref(tensor), seed);
     let bytes = inputs[0].take().unwrap();
     bytes
         .chunks(tensor.dtype.size())
@@ -57,10 +70,9 @@ fn words(placed: &[Placed]) -> Vec<String> {
 }
 
 /// Every word that any set of a run holds.
-fn all_words(sets: &PlantedSets, tensors: &[PlantedTensor], seed: u64) -> Vec<String> {
-    let further =
-        (0..sets.further()).flat_map(|number| sets.places_in_further(number, tensors, seed));
-    let mut all = words(&sets.places(tensors, seed));
+fn all_words(sets: &PlantedSets, tensors: &[CaseTensor], seed: u64) -> Vec<String> {
+    let further = (0..sets.further()).flat_map(|number| sets.places(Some(number), tensors, seed));
+    let mut all = words(&sets.places(None, tensors, seed));
     all.extend(words(&further.collect::<Vec<_>>()));
     all.sort();
     all
@@ -78,7 +90,7 @@ fn a_tensor_of_many_rows_has_every_pattern_in_each_set_and_half_of_its_rows_as_d
         (0, ORDINARY, 0)
     );
     for seed in 0..20 {
-        let placed = sets.places(&tensors, seed);
+        let placed = sets.places(None, &tensors, seed);
         let mut lines: Vec<usize> = placed.iter().map(|placed| placed.line).collect();
         lines.sort_unstable();
         lines.dedup();
@@ -102,11 +114,11 @@ fn a_tensor_of_one_row_has_every_pattern_in_a_set_of_its_own() {
     let tensors = [tensor(&[33], None, &planting)];
     let sets = PlantedSets::of(&tensors, MANY, 1);
     assert_eq!(
-        (sets.further(), sets.places(&tensors, 1)),
+        (sets.further(), sets.places(None, &tensors, 1)),
         (ORDINARY, Vec::new())
     );
     for number in 0..ORDINARY {
-        assert_eq!(sets.places_in_further(number, &tensors, 3).len(), 1);
+        assert_eq!(sets.places(Some(number), &tensors, 3).len(), 1);
     }
     let of_one = all_words(&sets, &tensors, 1);
     // Four rows have room for two patterns in a set.
@@ -123,13 +135,13 @@ fn what_hides_others_has_sets_without_others() {
     let tensors = [tensor(&[100, 50], None, &planting)];
     let sets = PlantedSets::of(&tensors, MANY, 1);
     assert_eq!(
-        words(&sets.places(&tensors, 1))
+        words(&sets.places(None, &tensors, 1))
             .iter()
             .filter(|word| word.starts_with("ties"))
             .count(),
         2
     );
-    assert_eq!(sets.places(&tensors, 1).len(), 2);
+    assert_eq!(sets.places(None, &tensors, 1).len(), 2);
     assert_eq!(
         all_words(&sets, &tensors, 1),
         [
@@ -149,7 +161,7 @@ fn what_hides_others_has_sets_without_others() {
             "ties_some"
         ]
     );
-    let after = planted(&tensors[0], &sets.places_in_further(0, &tensors, 1), 1);
+    let after = planted(&tensors[0], &sets.places(Some(0), &tensors, 1), 1);
     assert!(
         after.chunks(50).any(|row| row.iter().all(|x| x.is_nan())),
         "a row of NaN"
@@ -180,15 +192,15 @@ fn tensors_hide_nothing_of_one_another() {
         tensor(&[100, 50], None, &of_x),
         tensor(&[50], None, &of_gain),
     ];
-    tensors[1].name = "gain";
+    tensors[1].name = "gain".into();
     let sets = PlantedSets::of(&tensors, MANY, 1);
     assert!(
-        sets.places(&tensors, 1)
+        sets.places(None, &tensors, 1)
             .iter()
             .all(|placed| placed.tensor == 0)
     );
     for number in 0..sets.further() {
-        let placed = sets.places_in_further(number, &tensors, 1);
+        let placed = sets.places(Some(number), &tensors, 1);
         assert!(placed.iter().all(|placed| placed.tensor == 1) && placed.len() == 1);
     }
     assert_eq!(sets.further(), ORDINARY);
@@ -199,7 +211,7 @@ fn tensors_hide_nothing_of_one_another() {
     ];
     let sets = PlantedSets::of(&tensors, MANY, 1);
     let mut rows: Vec<usize> = sets
-        .places(&tensors, 1)
+        .places(None, &tensors, 1)
         .iter()
         .map(|placed| placed.line)
         .collect();
@@ -213,7 +225,7 @@ fn lines_may_be_columns_or_everything() {
     let columns = planting("{ kinds = [\"large_last\"], along = 0 }", 2);
     let tensors = [tensor(&[30, 40], None, &columns)];
     let sets = PlantedSets::of(&tensors, MANY, 1);
-    let placed = sets.places(&tensors, 5);
+    let placed = sets.places(None, &tensors, 5);
     let after = planted(&tensors[0], &placed, 5);
     let column = placed[0].line;
     let in_column: Vec<f64> = (0..30).map(|row| after[row * 40 + column]).collect();
@@ -229,7 +241,7 @@ fn lines_may_be_columns_or_everything() {
     let all = planting("{ kinds = [\"large_last\"], along = \"all\" }", 2);
     let tensors = [tensor(&[30, 40], None, &all)];
     let sets = PlantedSets::of(&tensors, MANY, 1);
-    let placed = sets.places_in_further(0, &tensors, 5);
+    let placed = sets.places(Some(0), &tensors, 5);
     let after = planted(&tensors[0], &placed, 5);
     assert!(after[1199] > 10.0 && after[..1199].iter().all(|x| *x < 2.0));
     assert_eq!(
@@ -240,7 +252,7 @@ fn lines_may_be_columns_or_everything() {
     let middle = planting("{ kinds = [\"zero\"], along = 1 }", 3);
     let tensors = [tensor(&[2, 3, 4], None, &middle)];
     let sets = PlantedSets::of(&tensors, MANY, 1);
-    let placed = sets.places(&tensors, 5);
+    let placed = sets.places(None, &tensors, 5);
     let zeros: Vec<usize> = planted(&tensors[0], &placed, 5)
         .iter()
         .enumerate()
@@ -270,9 +282,9 @@ fn too_many_sets_of_a_large_tensor_are_left_out_by_chance() {
 fn what_does_not_fit_is_not_planted() {
     let every = "[\"large_last\", \"ties\", \"negative\", \"denormal\", \"signed_zero\", \"nan\", \"zero\"]";
     let of_one = planting(every, 1);
-    let fitting = |tensor: PlantedTensor| {
-        let sets = PlantedSets::of(&[tensor], MANY, 1);
-        all_words(&sets, &[tensor], 1)
+    let fitting = |tensor: CaseTensor| {
+        let tensors = [tensor];
+        all_words(&PlantedSets::of(&tensors, MANY, 1), &tensors, 1)
     };
     assert_eq!(
         fitting(tensor(&[1], None, &of_one)),
@@ -280,7 +292,7 @@ fn what_does_not_fit_is_not_planted() {
     );
     let positive = tensor(&[9], Some((0.5, 1.5)), &of_one);
     assert_eq!(
-        fitting(positive),
+        fitting(positive.clone()),
         [
             "large_last",
             "nan_all",
@@ -291,17 +303,17 @@ fn what_does_not_fit_is_not_planted() {
             "ties_some"
         ]
     );
-    let counts = PlantedTensor {
+    let counts = CaseTensor {
         dtype: Dtype::I32,
-        range: Some((0.0, 9.0)),
-        ..positive
+        values: Some(values(Some((0.0, 9.0)))),
+        ..positive.clone()
     };
     assert_eq!(
         fitting(counts),
         ["large_last", "ties_last", "ties_some", "zero"]
     );
-    let constant = PlantedTensor {
-        range: Some((2.0, 2.0)),
+    let constant = CaseTensor {
+        values: Some(values(Some((2.0, 2.0)))),
         ..positive
     };
     assert_eq!(
@@ -320,13 +332,13 @@ fn no_planted_number_leaves_a_range() {
         (Dtype::I32, (0.0, 1.0)),
         (Dtype::F32, (-2.0, 2.0)),
     ] {
-        let tensors = [PlantedTensor {
+        let tensors = [CaseTensor {
             dtype,
             ..tensor(&[40, 7], Some(range), &planting)
         }];
         let sets = PlantedSets::of(&tensors, MANY, 1);
         for seed in 0..20 {
-            let after = planted(&tensors[0], &sets.places(&tensors, seed), seed);
+            let after = planted(&tensors[0], &sets.places(None, &tensors, seed), seed);
             assert!(
                 after.iter().all(|x| (range.0..=range.1).contains(x)),
                 "{dtype} {after:?}"
@@ -342,16 +354,15 @@ fn no_planted_number_leaves_a_range() {
 }
 
 /// The numbers of a tensor with these patterns alone, by the word of each one.
-fn lines_of(kinds: &str, like: PlantedTensor, fill: f64) -> Vec<(String, Vec<f64>)> {
-    let planting = planting(kinds, 1);
-    let tensors = [PlantedTensor {
-        shape: &[64],
-        planting: &planting,
-        ..like
+fn lines_of(kinds: &str, like: CaseTensor, fill: f64) -> Vec<(String, Vec<f64>)> {
+    let tensors = [CaseTensor {
+        shape: vec![64],
+        planted: planting(kinds, 1),
+        ..like.clone()
     }];
     let sets = PlantedSets::of(&tensors, MANY, 1);
     let line = |number| {
-        let placed = sets.places_in_further(number, &tensors, 3);
+        let placed = sets.places(Some(number), &tensors, 3);
         let mut bytes = Vec::new();
         (0..64).for_each(|at| {
             like.dtype
@@ -387,10 +398,10 @@ fn a_line_lies_far_below_zero_and_another_one_far_above() {
     ] {
         let lines = lines_of(
             "[\"large_negative\", \"large_positive\"]",
-            PlantedTensor {
+            CaseTensor {
                 dtype,
-                range,
-                ..like
+                values: Some(values(range)),
+                ..like.clone()
             },
             1.0,
         );
@@ -416,8 +427,8 @@ fn a_line_lies_far_below_zero_and_another_one_far_above() {
             );
         }
     }
-    let above = PlantedTensor {
-        range: Some((0.5, 1.5)),
+    let above = CaseTensor {
+        values: Some(values(Some((0.5, 1.5)))),
         ..like
     };
     let lines = lines_of("[\"large_negative\", \"large_positive\"]", above, 1.0);
@@ -434,11 +445,11 @@ fn a_line_lies_far_below_zero_and_another_one_far_above() {
 #[test]
 fn numbers_that_are_drawn_above_the_usual_end_are_not_cut_off_at_it() {
     let none = planting("false", 1);
-    let like = PlantedTensor {
-        reach: 1.1e6,
+    let like = CaseTensor {
+        values: Some(reaching(1.1e6)),
         ..tensor(&[64], None, &none)
     };
-    let lines = lines_of("true", like, 1e6);
+    let lines = lines_of("true", like.clone(), 1e6);
     let line = |word: &str| {
         &lines
             .iter()
@@ -471,8 +482,8 @@ fn numbers_that_are_drawn_above_the_usual_end_are_not_cut_off_at_it() {
     );
     let large = lines_of(
         "[\"large\"]",
-        PlantedTensor {
-            reach: 40.0,
+        CaseTensor {
+            values: Some(reaching(40.0)),
             ..like
         },
         30.0,
@@ -486,11 +497,11 @@ fn numbers_that_are_drawn_above_the_usual_end_are_not_cut_off_at_it() {
 #[test]
 fn a_largest_number_that_the_type_cannot_hold_makes_the_others_smaller() {
     let planting = planting("[\"large_last\", \"lowest_first\"]", 2);
-    let tensors = [PlantedTensor {
+    let tensors = [CaseTensor {
         dtype: Dtype::F16,
         ..tensor(&[8, 5], None, &planting)
     }];
-    let placed = PlantedSets::of(&tensors, MANY, 1).places(&tensors, 1);
+    let placed = PlantedSets::of(&tensors, MANY, 1).places(None, &tensors, 1);
     let mut inputs = vec![Some(
         (0..40)
             .flat_map(|_| half::f16::from_f32(12_000.0).to_le_bytes())
@@ -521,14 +532,14 @@ fn ties_zeros_and_denormals_are_what_they_say() {
         1,
     );
     for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16] {
-        let tensors = [PlantedTensor {
+        let tensors = [CaseTensor {
             dtype,
             ..tensor(&[60], None, &planting)
         }];
         let sets = PlantedSets::of(&tensors, MANY, 1);
         for seed in 0..20 {
             for number in 0..sets.further() {
-                let placed = sets.places_in_further(number, &tensors, seed);
+                let placed = sets.places(Some(number), &tensors, seed);
                 let after = planted(&tensors[0], &placed, seed);
                 let count = |number: f64| after.iter().filter(|x| **x == number).count();
                 let largest = after.iter().copied().fold(f64::MIN, f64::max);
@@ -590,7 +601,10 @@ fn in_one_line_of_infinities_a_single_cell_holds_the_last_number_before_them() {
     ] {
         let lines = lines_of(
             "[\"inf\", \"negative_inf\", \"nan\"]",
-            PlantedTensor { range, ..like },
+            CaseTensor {
+                values: Some(values(range)),
+                ..like.clone()
+            },
             1.0,
         );
         let line = |word: &str| {
@@ -620,7 +634,7 @@ fn a_seed_fixes_what_is_planted() {
     let planting = planting("true", 2);
     let tensors = [tensor(&[40, 7], None, &planting)];
     let sets = PlantedSets::of(&tensors, MANY, 1);
-    let after = |seed| planted(&tensors[0], &sets.places(&tensors, seed), seed);
+    let after = |seed| planted(&tensors[0], &sets.places(None, &tensors, seed), seed);
     assert_eq!(after(8), after(8));
     assert_ne!(after(8), after(9));
 }

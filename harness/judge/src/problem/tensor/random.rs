@@ -1,4 +1,4 @@
-//! The order of the launches in a turn, which a kernel cannot know.
+//! Random choices that follow from a seed.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
@@ -25,8 +25,8 @@ pub fn shuffle<T>(rng: &mut ChaCha8Rng, items: &mut [T]) {
     }
 }
 
-/// A number from 0 to `end` − 1. The bias of the remainder is far below what a test could see:
-/// `end` is small.
-fn below(rng: &mut ChaCha8Rng, end: usize) -> usize {
-    (rng.next_u64() % end as u64) as usize
+/// A number from 0 to `end` − 1; 0 if `end` is 0. The bias of the remainder is far below what a
+/// test could see: `end` is small beside 2⁶⁴.
+pub fn below(rng: &mut ChaCha8Rng, end: usize) -> usize {
+    (rng.next_u64() % end.max(1) as u64) as usize
 }

@@ -1,4 +1,13 @@
-//! Which set of inputs gets which patterns, and in which lines.
+//! Extremes that are planted into drawn inputs: values that random numbers hardly ever show, and
+//! that a wrong kernel may depend on, such as a row without a positive number, a largest value in
+//! the last column, two largest values, or NaN.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `planted` | what problem.toml says |
+//! | `line` | a line of a tensor's cells |
+//! | `pattern` | what one planted line of cells looks like |
+//! | `plant` | which set of inputs gets which patterns, and in which lines |
 //!
 //! Each pattern that fits a tensor is in a line of its own, and half of the lines stay as drawn.
 //! Tensors with enough lines have all their ordinary patterns in every set, which is also timed.
@@ -6,17 +15,19 @@
 //! lines, those along a second extent, and those that hide others. In each of these sets, every
 //! other tensor is as drawn, so that it hides nothing either.
 
-use super::Axis;
-use super::line::Line;
-use super::pattern::{Pattern, PlantedTensor, below};
+mod line;
+mod pattern;
+
+use super::case_data::Contents;
+use super::planted::Axis;
+use super::random::{below, shuffle};
+use super::spec::CaseTensor;
+use line::Line;
+use pattern::Pattern;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-impl PlantedTensor<'_> {
-    fn cells(&self) -> usize {
-        self.shape.iter().product()
-    }
-
+impl CaseTensor {
     /// Cells of a line.
     fn length(&self, axis: Axis) -> usize {
         match axis {
@@ -45,7 +56,7 @@ impl PlantedTensor<'_> {
 
     /// The patterns that fit, those that hide others apart.
     fn patterns(&self, axis: Axis) -> [Vec<Pattern>; 2] {
-        let kinds = self.planting.kinds.iter();
+        let kinds = self.planted.kinds.iter();
         let all = kinds.flat_map(|kind| Pattern::of(*kind, self.length(axis), self));
         let (hiding, ordinary) = all.partition(|pattern| pattern.kind.hides_others());
         [ordinary, hiding]
@@ -61,7 +72,7 @@ struct Group {
     patterns: Vec<Pattern>,
 }
 
-/// What the sets of inputs of a case hold.
+/// The patterns that the sets of a case hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlantedSets {
     /// In every set that is drawn without planting too.
@@ -85,12 +96,12 @@ pub struct Placed {
 impl PlantedSets {
     /// Allots the patterns. All tensors of the further sets together have at most `most_cells`
     /// cells, or there is one such set. The seed selects which ones are left out.
-    pub fn of(tensors: &[PlantedTensor], most_cells: usize, seed: u64) -> PlantedSets {
+    pub fn of(tensors: &[CaseTensor], most_cells: usize, seed: u64) -> PlantedSets {
         let mut sets = PlantedSets::default();
         // Lines that are taken in every set; the tensors there have the same number of lines.
         let (mut lines_there, mut taken) = (None, 0);
         for (number, tensor) in tensors.iter().enumerate() {
-            for (at, axis) in tensor.planting.along.iter().enumerate() {
+            for (at, axis) in tensor.planted.along.iter().enumerate() {
                 let [ordinary, hiding] = tensor.patterns(*axis);
                 let lines = tensor.lines(*axis);
                 let group = |patterns: &[Pattern]| Group {
@@ -113,7 +124,7 @@ impl PlantedSets {
                     .extend(left.iter().flat_map(|left| left.chunks(room)).map(group));
             }
         }
-        let cells: usize = tensors.iter().map(PlantedTensor::cells).sum();
+        let cells: usize = tensors.iter().map(CaseTensor::cells).sum();
         let most = (most_cells / cells.max(1)).max(1);
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ LEFT_OUT);
         while sets.further.len() > most {
@@ -137,46 +148,36 @@ impl PlantedSets {
             .sum()
     }
 
-    /// What a set holds, of those that are drawn without planting too.
-    pub fn places(&self, tensors: &[PlantedTensor], seed: u64) -> Vec<Placed> {
-        place(&self.everywhere, tensors, seed)
-    }
-
-    /// What a further set holds.
-    pub fn places_in_further(
-        &self,
-        number: usize,
-        tensors: &[PlantedTensor],
-        seed: u64,
-    ) -> Vec<Placed> {
-        let group = self.further.get(number..=number);
-        place(group.unwrap_or_default(), tensors, seed)
+    /// What the further set with this number holds, or else each set that is drawn without planting
+    /// too.
+    pub fn places(&self, further: Option<usize>, tensors: &[CaseTensor], seed: u64) -> Vec<Placed> {
+        let groups = match further {
+            Some(number) => self.further.get(number..=number).unwrap_or_default(),
+            None => &self.everywhere,
+        };
+        place(groups, tensors, seed)
     }
 }
 
 /// Gives each pattern of these groups, whose tensors have the same number of lines, a line of its
 /// own, at random. The first and the last line are among them, or one of the two if there is one
 /// pattern.
-fn place(groups: &[Group], tensors: &[PlantedTensor], seed: u64) -> Vec<Placed> {
+fn place(groups: &[Group], tensors: &[CaseTensor], seed: u64) -> Vec<Placed> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ PLACED);
     let Some(first) = groups.first() else {
         return Vec::new();
     };
     let lines = tensors[first.tensor].lines(first.axis);
-    let each = |group: &Group| {
-        let Group { tensor, axis, .. } = *group;
-        let placed = move |pattern: &Pattern| Placed {
-            tensor,
-            axis,
+    let each = groups.iter().flat_map(|group| {
+        group.patterns.iter().map(|pattern| Placed {
+            tensor: group.tensor,
+            axis: group.axis,
             line: 0,
             pattern: *pattern,
-        };
-        group.patterns.iter().map(placed).collect::<Vec<_>>()
-    };
-    let mut placed: Vec<Placed> = groups.iter().flat_map(each).collect();
-    for last in (1..placed.len()).rev() {
-        placed.swap(last, below(&mut rng, last + 1));
-    }
+        })
+    });
+    let mut placed: Vec<Placed> = each.collect();
+    shuffle(&mut rng, &mut placed);
     let mut ends = vec![0, lines.saturating_sub(1)];
     if below(&mut rng, 2) == 1 {
         ends.reverse();
@@ -195,12 +196,7 @@ fn place(groups: &[Group], tensors: &[PlantedTensor], seed: u64) -> Vec<Placed> 
 }
 
 /// Writes the patterns into the inputs of a set; `None` is an output.
-pub fn plant(
-    inputs: &mut [Option<Vec<u8>>],
-    placed: &[Placed],
-    tensors: &[PlantedTensor],
-    seed: u64,
-) {
+pub fn plant(inputs: &mut Contents, placed: &[Placed], tensors: &[CaseTensor], seed: u64) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ WRITTEN);
     for Placed {
         tensor,
@@ -221,57 +217,46 @@ pub fn plant(
 /// Says what is planted in the lines that a cell of an output belongs to, as in
 /// `x[3, :] is planted: ties`. The lines are those at the same place in the extents that both
 /// tensors have. `None` if there is none.
-pub fn describe(placed: &[Placed], tensors: &[PlantedTensor], cell: &[usize]) -> Option<String> {
+pub fn describe(placed: &[Placed], tensors: &[CaseTensor], cell: &[usize]) -> Option<String> {
     let near = placed.iter().filter_map(|placed| {
         let tensor = tensors.get(placed.tensor)?;
         let place = tensor.place_of(placed);
-        let fixed = place
-            .iter()
-            .enumerate()
-            .filter_map(|(extent, at)| Some((extent, (*at)?)));
-        let same = if cell.len() == place.len() {
-            fixed.clone().all(|(extent, at)| cell[extent] == at)
+        let is_near = if cell.len() == place.len() {
+            let mut both = place.iter().zip(cell);
+            both.all(|(at, cell)| at.is_none_or(|at| at == *cell))
         } else {
-            fixed.clone().zip(cell).all(|((_, at), cell)| at == *cell)
+            let mut both = place.iter().flatten().zip(cell);
+            both.all(|(at, cell)| at == cell)
         };
-        let words: Vec<String> = place
-            .iter()
-            .map(|at| at.map_or_else(|| ":".to_owned(), |at| at.to_string()))
-            .collect();
-        same.then(|| {
-            format!(
-                "{}[{}] is planted: {}",
-                tensor.name,
-                words.join(", "),
-                placed.pattern.word()
-            )
-        })
+        let words = place.iter().map(|at| match at {
+            Some(at) => at.to_string(),
+            None => ":".to_owned(),
+        });
+        let words = words.collect::<Vec<_>>().join(", ");
+        let (name, pattern) = (&tensor.name, placed.pattern.word());
+        is_near.then(|| format!("{name}[{words}] is planted: {pattern}"))
     });
     let near: Vec<String> = near.collect();
     (!near.is_empty()).then(|| near.join("; "))
 }
 
-impl PlantedTensor<'_> {
+impl CaseTensor {
     /// The index of a line; `None` for the extents that it covers.
     fn place_of(&self, placed: &Placed) -> Vec<Option<usize>> {
         let Axis::Extent(axis) = placed.axis else {
             return vec![None; self.shape.len()];
         };
-        let mut rest = self.start(placed.axis, placed.line);
-        let mut place = Vec::new();
-        for (extent, cells) in self.shape.iter().enumerate().rev() {
-            place.push((extent != axis).then_some(rest % cells));
-            rest /= cells;
-        }
-        place.reverse();
-        place
+        let first = self.place(self.start(placed.axis, placed.line));
+        let each = first.into_iter().enumerate();
+        each.map(|(extent, at)| (extent != axis).then_some(at))
+            .collect()
     }
 }
 
 /// How often a free line is drawn. At least half of the lines are free.
 const MOST_TRIES: usize = 64;
 
-/// Make the random numbers others than those of the drawn values.
+/// Make the random numbers differ from those of the drawn values.
 const LEFT_OUT: u64 = 0x6c65_6674_5f6f_7574;
 const PLACED: u64 = 0x706c_6163_6564_5f69;
 const WRITTEN: u64 = 0x7772_6974_7465_6e21;

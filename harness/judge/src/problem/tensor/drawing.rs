@@ -1,0 +1,216 @@
+//! Drawing the sets of a case's inputs, and having the reference say what is expected of them.
+
+use super::case_data::{CaseData, CaseSet, draw};
+use super::plant::{PlantedSets, plant};
+use super::reference::ReferenceKernel;
+use super::renewed::{Kept, renew};
+use super::spec::{Case, CaseTensor, TensorRole};
+use crate::outcome::Stop;
+use crate::parallel::each_on_a_thread;
+use crate::problem::api::ProblemContext;
+use lab_device::DeviceInfo;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+
+/// Sets of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Those of its workload, which are timed too.
+    Drawn,
+    /// Further ones, which hold extremes and are only checked.
+    Planted,
+    /// The first of the drawn ones with other values in half of its cells, twice. They are only
+    /// checked.
+    Renewed,
+}
+
+/// Data that was drawn before it was needed, by the index of the case.
+pub type Ahead = HashMap<(usize, Part), CaseData>;
+
+/// Draws the sets of cases. The same device and seed give the same sets.
+#[derive(Clone, Copy)]
+pub struct Drawing<'a> {
+    pub device: &'a DeviceInfo,
+    pub seed: u64,
+}
+
+impl<'a> Drawing<'a> {
+    /// Draws with the seed and the device of the run.
+    pub fn of(cx: &ProblemContext<'a>) -> Self {
+        Drawing {
+            device: cx.device,
+            seed: cx.seed,
+        }
+    }
+
+    /// The extremes that are planted in the sets of a case.
+    pub fn planted_sets(self, case: &Case) -> PlantedSets {
+        let most = if self.device.emulated {
+            PLANTED_CELLS_EMULATED
+        } else {
+            PLANTED_CELLS
+        };
+        let seed = case.seed(self.seed, "planted");
+        PlantedSets::of(&case.tensors, most, seed)
+    }
+
+    /// The number of sets of a part. `planted` says what the sets hold of extremes.
+    fn count(self, case: &Case, part: Part, planted: &PlantedSets) -> usize {
+        match part {
+            Part::Drawn => sets(case, self.device),
+            Part::Planted => planted.further(),
+            Part::Renewed => 2,
+        }
+    }
+
+    /// The number of sets of a part.
+    pub fn sets_in(self, case: &Case, part: Part) -> usize {
+        self.count(case, part, &self.planted_sets(case))
+    }
+
+    /// Draws a set of a part.
+    fn set(self, case: &Case, planted: &PlantedSets, part: Part, number: usize) -> CaseSet {
+        let (name, drawn) = match part {
+            Part::Drawn => (format!("set {number}"), number),
+            Part::Planted => (format!("planted set {number}"), FIRST_PLANTED + number),
+            Part::Renewed => ("set 0".into(), 0),
+        };
+        let seed = case.seed(self.seed, &name);
+        let further = (part == Part::Planted).then_some(number);
+        let mut set = CaseSet {
+            inputs: draw(case, self.seed, drawn),
+            planted: planted.places(further, &case.tensors, seed),
+            ..CaseSet::default()
+        };
+        plant(&mut set.inputs, &set.planted, &case.tensors, seed);
+        if part == Part::Renewed {
+            let kept = [Kept::FirstHalf, Kept::LastHalf][number % 2];
+            set.inputs = renew(case, self.seed, &set.inputs, kept);
+            set.planted.clear();
+        }
+        set
+    }
+
+    /// Draws the first set of a case, without what is expected of it.
+    pub fn first_set(self, case: &Arc<Case>) -> CaseData {
+        let set = self.set(case, &self.planted_sets(case), Part::Drawn, 0);
+        CaseData::new(case, vec![set])
+    }
+
+    /// Draws the sets of these parts of cases on all cores, without what is expected of them.
+    pub fn sets_of_parts(self, parts: &[(Arc<Case>, Part)]) -> Vec<CaseData> {
+        let planted = parts.iter().map(|(case, _)| self.planted_sets(case));
+        let planted: Vec<PlantedSets> = planted.collect();
+        let numbered = parts.iter().zip(&planted).enumerate();
+        let mut each: Vec<(usize, usize)> = numbered
+            .flat_map(|(at, ((case, part), planted))| {
+                (0..self.count(case, *part, planted)).map(move |number| (at, number))
+            })
+            .collect();
+        // The large ones first, so that no core begins one when the others have nothing left. The
+        // sort keeps the order of a part.
+        each.sort_by_key(|(at, _)| std::cmp::Reverse(parts[*at].0.cells()));
+        let drawn = each_on_a_thread(&each, |(at, number)| {
+            let (case, part) = &parts[*at];
+            self.set(case, &planted[*at], *part, *number)
+        });
+        let empty = parts
+            .iter()
+            .map(|(case, _)| CaseData::new(case, Vec::new()));
+        let mut all: Vec<CaseData> = empty.collect();
+        for ((at, _), set) in each.into_iter().zip(drawn) {
+            all[at].sets.push(set);
+        }
+        all
+    }
+
+    /// Draws the sets of a part, and computes what is expected of them with the reference.
+    pub fn draw(
+        self,
+        case: &Arc<Case>,
+        part: Part,
+        reference: &mut Option<ReferenceKernel>,
+    ) -> Result<CaseData, Stop> {
+        let drawn = self.sets_of_parts(&[(case.clone(), part)]).pop();
+        let mut drawn = drawn.unwrap_or_else(|| CaseData::new(case, Vec::new()));
+        expect(&mut drawn, reference)?;
+        Ok(drawn)
+    }
+
+    /// [`Drawing::draw`] for several parts, as long as `is_idle` returns true: it is asked before
+    /// each. While the reference launches on one part, the next is drawn. Returns those that were
+    /// drawn.
+    pub fn draw_each(
+        self,
+        parts: &[(Arc<Case>, Part)],
+        reference: &mut Option<ReferenceKernel>,
+        is_idle: &mut dyn FnMut() -> bool,
+    ) -> Result<Ahead, Stop> {
+        std::thread::scope(|scope| {
+            let (sender, drawn) = sync_channel(1);
+            scope.spawn(move || {
+                parts
+                    .chunks(1)
+                    .flat_map(|part| self.sets_of_parts(part))
+                    .try_for_each(|data| sender.send(data))
+            });
+            let mut all = Ahead::new();
+            // Where this ends early the receiver is dropped, and so the thread ends.
+            for ((case, part), mut drawn) in parts.iter().zip(drawn) {
+                if !is_idle() {
+                    break;
+                }
+                expect(&mut drawn, reference)?;
+                all.insert((case.index, *part), drawn);
+            }
+            Ok(all)
+        })
+    }
+
+    /// Bytes of a part, of a drawn one with the outputs.
+    pub fn bytes(self, case: &Case, part: Part) -> usize {
+        let is_counted =
+            |tensor: &CaseTensor| part == Part::Drawn || tensor.role != TensorRole::Out;
+        self.sets_in(case, part) * case.bytes_of(is_counted)
+    }
+}
+
+/// Has the reference say what is expected of the sets.
+pub fn expect(data: &mut CaseData, reference: &mut Option<ReferenceKernel>) -> Result<(), Stop> {
+    let prepared = reference.as_mut().ok_or_else(|| {
+        Stop::Lab("the tensor problem was not prepared before its launches".into())
+    })?;
+    prepared.expect(data)
+}
+
+/// The number of input sets. A timed window launches each set once at most, so a case with short
+/// launches gets as many as make the window long enough for the device's clock. A huge case has one
+/// set, to save time. A case that is not timed has two, so that no launch can know which one it
+/// gets.
+pub fn sets(case: &Case, device: &DeviceInfo) -> usize {
+    let timed = !device.emulated && !case.held_out;
+    match case.cells() {
+        cells if cells > HUGE => 1,
+        cells if timed => (WINDOW_CELLS / cells.max(1)).clamp(2, MOST_SETS),
+        _ => 2,
+    }
+}
+
+/// Most cells of all further sets of a case together. The cpu device is slow.
+const PLANTED_CELLS: usize = 4 << 20;
+const PLANTED_CELLS_EMULATED: usize = 1 << 19;
+
+/// Gives a further set other values than any other set has.
+const FIRST_PLANTED: usize = 1 << 32;
+
+/// Cells of a case from which on drawing, copying and comparing it takes the lab most of a second.
+const HUGE: usize = 8 << 20;
+
+/// Cells of all sets of a case together, where the number of sets is not at one of its limits. Of
+/// 2048 × 512 in and out a window then has seven launches: with two of 5 µs each, its time spread
+/// by 2.3 % on an H200, more than that of any other shape.
+const WINDOW_CELLS: usize = 16 << 20;
+
+/// Launches of 2 µs then fill a window of more than 30 µs.
+const MOST_SETS: usize = 16;
