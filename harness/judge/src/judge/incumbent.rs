@@ -8,7 +8,6 @@
 //! instead ([`Timed::in_same_worker`]). A failure there counts like any failure in that worker,
 //! because the candidate may have caused it.
 
-use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::processes::{no_output, start_worker};
 use super::session::Session;
@@ -81,14 +80,12 @@ impl IncumbentState {
     /// before, or if it fails; a failure is kept for [`IncumbentState::caveat`].
     pub fn set_up(
         &mut self,
-        env: &Session,
+        session: &mut Session,
         problem: &mut dyn Problem,
-        builder: &mut KernelBuilder,
         needs: &BuildNeeds,
-        out: &mut Writer,
     ) -> Option<Incumbent> {
         let starting = self.take_starting()?;
-        match set_up(*starting, env, problem, builder, needs, out) {
+        match set_up(*starting, session, problem, needs) {
             Ok(incumbent) => Some(incumbent),
             Err(stop) => {
                 *self = IncumbentState::Failed(stop.to_string());
@@ -127,24 +124,25 @@ pub fn no_comparison(reason: &str) -> String {
 
 fn set_up(
     starting: StartingWorker,
-    env: &Session,
+    session: &mut Session,
     problem: &mut dyn Problem,
-    builder: &mut KernelBuilder,
     needs: &BuildNeeds,
-    out: &mut Writer,
 ) -> Result<Incumbent, Stop> {
-    let (image, source) = match env.request.language() {
-        Language::Cuda => (builder.incumbent(needs)?.path, None),
+    let given = session.request.incumbent_source();
+    let given = given.ok_or_else(|| Stop::Lab("no incumbent was named".into()))?;
+    let (image, source) = match session.request.language() {
+        Language::Cuda => (session.builder.incumbent(&given, needs)?.path, None),
         Language::Python => {
-            let copy = incumbent_copy(env)?;
+            // A copy under the name of a kernel.
+            let folder = session.cache_dir.join(SNAPSHOTS);
+            let copy = KernelSnapshot::copy(&given, "its source", &folder)?;
             (copy.source(), Some(copy))
         }
     };
     let mut worker = starting.ready()?;
     let module = worker.load(&image)?;
-    let timed = env.with_context(builder, out, |cx| {
-        problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent)
-    })?;
+    let timed =
+        session.with(|cx| problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent))?;
     let mut incumbent = Incumbent {
         image: Some(image),
         _source: source,
@@ -163,15 +161,6 @@ fn set_up(
         incumbent.turn(1).map_err(Stop::Lab)?;
     }
     Ok(incumbent)
-}
-
-/// A copy of the incumbent under the name of a kernel.
-fn incumbent_copy(env: &Session) -> Result<KernelSnapshot, Stop> {
-    let source = env
-        .request
-        .incumbent_source()
-        .ok_or_else(|| Stop::Lab("no incumbent was named".into()))?;
-    KernelSnapshot::copy(&source, "its source", &env.cache_dir.join(SNAPSHOTS))
 }
 
 impl Incumbent {

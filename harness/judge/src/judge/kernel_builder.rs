@@ -153,11 +153,8 @@ impl KernelBuilder {
 
     /// Builds the incumbent with the candidate's options and shown path. It was the candidate once,
     /// so its build is usually in the build cache.
-    pub fn incumbent(&mut self, needs: &BuildNeeds) -> Result<Image, Stop> {
-        let Some(source) = self.request.incumbent_source() else {
-            return Err(Stop::Lab("no incumbent was named".into()));
-        };
-        let request = self.kernel_request(source.clone(), source.parent(), needs);
+    pub fn incumbent(&mut self, source: &Path, needs: &BuildNeeds) -> Result<Image, Stop> {
+        let request = self.kernel_request(source.to_owned(), source.parent(), needs);
         let built = self.compiler()?.build(&request)?;
         built
             .image

@@ -121,8 +121,8 @@ fn write_launch(
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use lab_protocol::report::Log;
     use lab_protocol::report::Report;
-    use lab_protocol::testing::Log;
 
     #[test]
     fn of_several_compiled_kernels_the_largest_is_written_with_its_name() {

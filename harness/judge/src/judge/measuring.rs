@@ -252,7 +252,8 @@ impl Measuring<'_> {
         timed: &mut TimedWorker,
         warm_up: usize,
     ) -> Result<TurnOutcome, Stop> {
-        if cx.device.emulated {
+        // An emulated device has no incumbent, but maybe a peer in its place.
+        if cx.device.emulated && self.incumbent.is_none() {
             return self.single_turn(cx, worker, timed);
         }
         // Warming up leaves inputs for one pair at least.
@@ -290,7 +291,8 @@ impl Measuring<'_> {
             }
         }
         let so_far = self.so_far(timed);
-        let another = timed.timed.fits_further_workers(so_far.undecided)
+        let another = !cx.device.emulated
+            && timed.timed.fits_further_workers(so_far.undecided)
             && self.worth_another_worker(&so_far);
         if another {
             Ok(TurnOutcome::Continue)

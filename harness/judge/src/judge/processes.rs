@@ -7,7 +7,7 @@ use crate::process::child::LineSink;
 use crate::process::private_folder;
 use crate::sink::SharedSink;
 use crate::sync::lock;
-use crate::worker::{Interpreter, StartingWorker, Worker};
+use crate::worker::{Interpreter, StartingWorker, Worker, WorkerProgram};
 use lab_device::sandbox::SandboxState;
 use lab_device::{DeviceInfo, FolderTrust};
 use lab_protocol::JudgeRequest;
@@ -42,13 +42,15 @@ pub fn start_worker(
     output: LineSink,
 ) -> Result<StartingWorker, Stop> {
     let (cache_dir, limit) = (cache_dir(request)?, request.time_limit);
-    match language {
-        Language::Cuda => Worker::start(&request.worker, target, limit, &cache_dir, output),
+    let python;
+    let program = match language {
+        Language::Cuda => WorkerProgram::Own(&request.worker),
         Language::Python => {
-            let python = Interpreter::of(request);
-            Worker::start_python(&python, target, limit, &cache_dir, output)
+            python = Interpreter::of(request);
+            WorkerProgram::Python(&python)
         }
-    }
+    };
+    Worker::start(program, target, limit, &cache_dir, output)
 }
 
 /// Drops what a kernel that is not the candidate prints: in run.log it would look like the

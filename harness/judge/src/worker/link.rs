@@ -48,6 +48,20 @@ pub struct Link {
 }
 
 impl Link {
+    /// A connection to a worker of the lab's own that no tool watches.
+    pub fn new(connection: Connection, time_limit: Duration) -> Link {
+        Link {
+            connection,
+            time_limit,
+            launch_limit: None,
+            deadline: None,
+            under_tool: false,
+            tasks: None,
+            python: None,
+            folder: None,
+        }
+    }
+
     pub fn call(
         &mut self,
         request: &WorkerRequest,

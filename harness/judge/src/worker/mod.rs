@@ -33,7 +33,7 @@ pub use memory::{BACK, FRONT, guarded_bytes};
 pub use messages::{NO_KERNEL, NO_STATEMENT, TWO_STATEMENTS};
 pub use python::{Interpreter, NO_SANDBOX};
 pub use server::serve;
-pub use starting::StartingWorker;
+pub use starting::{StartingWorker, WorkerProgram};
 
 use crate::dtype::Dtype;
 use crate::process::framing::FrameError;

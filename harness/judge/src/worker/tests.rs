@@ -504,7 +504,7 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
         framing::receive::<(u64, WorkerRequest)>(&mut theirs, 0).unwrap();
         answer(theirs);
     });
-    let error = Worker::starting(ours, None, Target::Cpu, Duration::from_secs(1), false, None)
+    let error = Worker::on_stream(ours, Duration::from_secs(1))
         .ready()
         .err()
         .unwrap();

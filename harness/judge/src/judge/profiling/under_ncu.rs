@@ -81,11 +81,11 @@ impl<'a> UnderNcu<'a> {
     /// together may take `limit`.
     pub fn run(
         &self,
-        session: &Session,
+        session: &mut Session,
         output: LineSink,
         counters: Counters,
         limit: Duration,
-        launch: impl FnOnce(&mut Worker) -> Result<(), Stop>,
+        launch: impl FnOnce(&mut Session, &mut Worker) -> Result<(), Stop>,
     ) -> Result<Ran, Stop> {
         let command = self
             .ncu
@@ -101,7 +101,7 @@ impl<'a> UnderNcu<'a> {
         let ran = started
             .and_then(StartingWorker::ready)
             .and_then(|mut worker| {
-                let ran = launch(&mut worker);
+                let ran = launch(session, &mut worker);
                 worker.close_and_wait(WRITE_LIMIT.min(limit));
                 ran
             });
