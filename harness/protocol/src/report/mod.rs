@@ -133,7 +133,7 @@ pub use launches::{LaunchLine, ScratchLine};
 pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, parse};
 pub use log::Log;
 pub use peers::{Peer, PeerLeftOut, PeerPart, PeerRatio, PeerWorkload};
-pub use turns::{TURN_BLOCKS, Turns};
+pub use turns::{TURN_BLOCKS, Turns, compared_words, series_of, time_words, us};
 pub use values::{Comparison, Gate, Measure, Stage};
 pub use workloads::{AggregateOf, JudgedWorkloads, Workload, WorkloadSpeeds, WorstWorkload};
 pub use writer::{Clock, Writer, at};
