@@ -108,14 +108,10 @@ impl Checking {
         session.out.stage(Stage::Verify)?;
         let request = Arc::clone(&session.request);
         let sanitizer = self.sanitizer.as_ref();
-        let tool_run = ToolRun::new(tool, &request, &image.path, sanitizer, &session.cache_dir)?;
-        let worker = session
-            .start_under_tool(
-                &tool_run.watching()?,
-                check::time_limit(&request),
-                as_kernel_output(session.sink.writer()),
-            )?
-            .ready()?;
+        let cache_dir = session.cache_dir.clone();
+        let tool_run = ToolRun::new(tool, &request, &image.path, sanitizer, &cache_dir)?;
+        let output = as_kernel_output(session.sink.writer());
+        let worker = tool_run.start(session.target, check::time_limit(&request), output)?;
         session.with_fixed_inputs(|cx| tool_run.run(problem, cx, worker))
     }
 

@@ -29,11 +29,11 @@ const ON_CPU: Discipline = Discipline {
     trials: 1,
 };
 
-/// What a comparison came to.
+/// The result of a comparison.
 enum Compared {
     /// The candidate's speed over the peer's.
     Ratio(Box<PeerFigures>),
-    /// There is none, for this reason.
+    /// The two were not compared, for this reason.
     Failed(String),
     /// A launch of the candidate was wrong. What was wrong is in these lines.
     CandidateFailed(String),
@@ -137,7 +137,7 @@ fn compare(
             format!("{changed} changed while the peers ran, and so nothing is compared with it");
         return Ok(Compared::Failed(why));
     }
-    let source = file.text();
+    let source = String::from_utf8_lossy(file).into_owned();
     let failed = |why: &str| Compared::Failed(prepared::with_place(why, spec, &source));
     let peer = match PreparedPeer::set_up(session, &*candidate.problem, (spec, file)) {
         Ok(Ok(prepared)) => prepared,
@@ -220,7 +220,8 @@ fn without(
 }
 
 /// What the lines of a measurement with an incumbent say of the peer in its place, or why there is
-/// no comparison. Two blocks on the emulated device show no interval.
+/// no comparison. Two blocks on the emulated device show no interval. A single workload is the whole
+/// there.
 fn of_report(report: &Report, emulated: bool) -> Result<PeerFigures, String> {
     let Some(comparison) = report.comparison() else {
         let why = report.caveats().last().map(String::as_str);
@@ -253,12 +254,16 @@ fn of_report(report: &Report, emulated: bool) -> Result<PeerFigures, String> {
                 workload.name, ratio.value
             ))
         });
+    let mut workloads: Vec<String> = workloads.collect();
+    if emulated && workloads.len() < 2 {
+        workloads.clear();
+    }
     let launched_as = report.value("launched_as").filter(|_| !emulated);
     Ok(PeerFigures {
         whole: shown(comparison.ratio),
         own_us: report.number("kernel_us").filter(|us| us.is_finite()),
         launched_as: launched_as.map(str::to_owned),
-        workloads: workloads.collect(),
+        workloads,
         left_out: Vec::new(),
         of: 0,
     })

@@ -48,7 +48,7 @@ fn try_probe_ahead(
     let Some(_access) = session.access.try_get(DeviceUse::Measuring)? else {
         return Ok(Ok(None));
     };
-    // The probe is compiled, also where the kernel and its reference are Python.
+    // The probe needs a compiler even if the kernel and its reference are Python.
     let is_only_for_probe = session.builder.compiler.is_none();
     if is_only_for_probe {
         let compiler = start_compiler(&session.request, session.target, &session.sink)?;

@@ -13,6 +13,7 @@ use lab_device::{DeviceInfo, FolderTrust};
 use lab_protocol::JudgeRequest;
 use lab_protocol::report::Writer;
 use lab_protocol::{Language, Target};
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -30,7 +31,7 @@ pub fn start_compiler(
         request.time_limit,
         &cache_dir,
         readable,
-        as_text(sink.writer()),
+        lines_to(sink.writer(), Writer::text),
     )
 }
 
@@ -74,18 +75,14 @@ pub fn sandbox_of(worker: &Worker, compiler: Option<&Compiler>) -> SandboxState 
 
 /// Writes each line behind `| `, so that the kernel's output never begins a result line.
 pub fn as_kernel_output(out: Writer) -> LineSink {
+    lines_to(out, |out, line| out.kernel_output(line.as_bytes()))
+}
+
+fn lines_to(out: Writer, write: fn(&mut Writer, &str) -> io::Result<()>) -> LineSink {
     let out = Mutex::new(out);
     Arc::new(move |line| {
         // If nobody reads run.log any more, the judge's own next line fails and ends the run.
-        let _ = lock(&out).kernel_output(line.as_bytes());
-    })
-}
-
-fn as_text(out: Writer) -> LineSink {
-    let out = Mutex::new(out);
-    Arc::new(move |line| {
-        // As in `as_kernel_output`.
-        let _ = lock(&out).text(line);
+        let _ = write(&mut lock(&out), line);
     })
 }
 

@@ -13,7 +13,6 @@ use crate::check::{self, ToolFinding, ToolRun};
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{self, ProblemContext};
 use crate::sink::SharedSink;
-use crate::worker::{Worker, WorkerProgram};
 use lab_device::DeviceInfo;
 use lab_protocol::report::Writer;
 use lab_protocol::{Language, Target, Tool};
@@ -104,9 +103,7 @@ impl RaceCheck {
         let watched = ToolRun::new(Tool::Race, &request, &image.path, None, cache_dir)?;
         // The run's own worker prints the same.
         let limit = request.time_limit.min(LAUNCH_LIMIT);
-        let tool = watched.watching()?;
-        let program = WorkerProgram::Watched(&request.worker, &tool);
-        let worker = Worker::start(program, Target::Cpu, limit, cache_dir, no_output())?.ready()?;
+        let worker = watched.start(Target::Cpu, limit, no_output())?;
         let refuse = || Stop::Lab("the race detector starts and builds nothing further".into());
         let mut cx = ProblemContext {
             device: &self.device,

@@ -87,7 +87,7 @@ impl Run {
             let mut peers = problem.peers().iter();
             request.peers && peers.any(|peer| peer.language() == Language::Cuda)
         };
-        // Where all is Python, nothing is compiled.
+        // A run of Python alone compiles nothing.
         let compiles = [Some(language), reference].contains(&Some(Language::Cuda));
         let incumbent_state = incumbent::start(request);
         let (mut session, worker) =

@@ -11,10 +11,9 @@ use crate::device_lock::{DeviceUse, LockGuard};
 use crate::outcome::Stop;
 use crate::probe::{self, DeviceFigures};
 use crate::problem::{self, Problem, ProblemContext, WorkerFor};
-use crate::process::child::LineSink;
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
-use crate::worker::{StartingWorker, WatchingTool, Worker, WorkerProgram};
+use crate::worker::Worker;
 use lab_device::DeviceInfo;
 use lab_device::sandbox::SandboxState;
 use lab_protocol::report::{Log, Stage, Writer};
@@ -131,17 +130,6 @@ impl Session {
     pub fn start_worker(&self, language: Language) -> Result<Worker, Stop> {
         let output = as_kernel_output(self.sink.writer());
         start_worker(&self.request, language, self.target, output)?.ready()
-    }
-
-    /// Starts a worker for CUDA C++ under a tool. `limit` is for each of its launches.
-    pub fn start_under_tool(
-        &self,
-        tool: &WatchingTool,
-        limit: Duration,
-        output: LineSink,
-    ) -> Result<StartingWorker, Stop> {
-        let program = WorkerProgram::Watched(&self.request.worker, tool);
-        Worker::start(program, self.target, limit, &self.cache_dir, output)
     }
 
     /// [`DeviceAccess::wait_for`] 60 s at most.

@@ -1,11 +1,11 @@
 //! Starting a worker: the lab's own in a process, under a tool or on a thread, or a Python process.
 
-use super::client::{Opened, Worker};
+use super::client::Worker;
 use super::images::Images;
 use super::left_behind::{Threads, WorkerTasks};
 use super::link::{Link, Operation};
-use super::messages::{SandboxRequest, WorkerReply, WorkerRequest};
-use super::python::{Interpreter, NO_SANDBOX, OTHER, Started};
+use super::messages::{Opened, SandboxRequest, WorkerRequest};
+use super::python::{Interpreter, NO_SANDBOX, OTHER};
 use super::{WatchingTool, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink};
@@ -13,7 +13,6 @@ use crate::process::rpc::Connection;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, Driver};
 use lab_protocol::{Program, Target};
-use std::ffi::OsString;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -52,40 +51,23 @@ impl StartingWorker {
     /// Waits until the device is open.
     pub fn ready(mut self) -> Result<Worker, Stop> {
         let number = self.asked?;
-        match self.link.answer(number, Operation::Open, 0)?.0 {
-            WorkerReply::Opened {
-                info,
-                has_graphs,
-                has_statements,
-                sandbox,
-            } => {
-                if info.emulated && !self.link.under_tool {
-                    let process = self.link.connection.child().map(Child::id);
-                    let counts = if self.link.python.is_some() {
-                        Threads::Busy
-                    } else {
-                        Threads::All
-                    };
-                    self.link.tasks = process.and_then(|process| WorkerTasks::of(process, counts));
-                }
-                let unconfined = || SandboxState::None {
-                    why: NO_SANDBOX.into(),
-                };
-                let sandbox = if self.link.python.is_some() {
-                    Some(unconfined())
-                } else {
-                    sandbox
-                };
-                let opened = Opened {
-                    info,
-                    has_graphs,
-                    has_statements,
-                    sandbox,
-                };
-                Ok(Worker::of(self.link, opened, self.images))
-            }
-            _ => Err(self.link.invalid_answer("no device")),
+        let (mut opened, _): (Opened, _) = self.link.answer(number, Operation::Open, 0)?;
+        let is_python = self.link.python.is_some();
+        if opened.info.emulated && !self.link.under_tool {
+            let process = self.link.connection.child().map(Child::id);
+            let counts = if is_python {
+                Threads::Busy
+            } else {
+                Threads::All
+            };
+            self.link.tasks = process.and_then(|process| WorkerTasks::of(process, counts));
         }
+        if is_python {
+            opened.sandbox = Some(SandboxState::None {
+                why: NO_SANDBOX.into(),
+            });
+        }
+        Ok(Worker::of(self.link, opened, self.images))
     }
 }
 
@@ -102,27 +84,31 @@ impl Worker {
         forward: LineSink,
     ) -> Result<StartingWorker, Stop> {
         let images = Images::new(cache_dir)?;
+        let of_lab = |program: &Program, environment: &[_], forward| {
+            Child::start_in(program, environment, forward).map_err(|error| {
+                let path = program.path.display();
+                Stop::Lab(format!(
+                    "the worker process {path} cannot be started: {error}"
+                ))
+            })
+        };
         let (started, tool) = match program {
-            WorkerProgram::Own(program) => (Started::child_of(program, &[], forward)?, None),
+            WorkerProgram::Own(program) => (of_lab(program, &[], forward)?, None),
             WorkerProgram::Watched(program, tool) => {
-                let started = Started::child_of(program, &tool.environment, forward)?;
-                (started, Some(tool))
+                (of_lab(program, &tool.environment, forward)?, Some(tool))
             }
             WorkerProgram::Python(python) => {
-                let started = python.start(target, &images, forward);
                 let cannot = |e| {
                     Stop::Lab(format!(
                         "the Python interpreter {python} cannot be started: {e}. {OTHER}"
                     ))
                 };
+                let started = python.start(target, &images, forward);
                 (started.map_err(cannot)?, None)
             }
         };
-        let Started {
-            child,
-            stream,
-            is_child,
-        } = started;
+        let (child, stream) = started;
+        let is_child = child.is_own();
         let mut link = Link::new(Connection::new(stream, Some(child)), time_limit);
         let under_tool = tool.is_some();
         link.under_tool = under_tool;
@@ -177,27 +163,5 @@ impl Worker {
         };
         let link = Link::new(Connection::new(stream, None), time_limit);
         StartingWorker::ask(link, &open, None)
-    }
-}
-
-impl Started {
-    /// The lab's own worker.
-    fn child_of(
-        program: &Program,
-        environment: &[(OsString, OsString)],
-        forward: LineSink,
-    ) -> Result<Started, Stop> {
-        let started = Child::start_in(program, environment, forward);
-        let (child, stream) = started.map_err(|error| {
-            Stop::Lab(format!(
-                "the worker process {} cannot be started: {error}",
-                program.path.display()
-            ))
-        })?;
-        Ok(Started {
-            child,
-            stream,
-            is_child: true,
-        })
     }
 }

@@ -1,6 +1,5 @@
 //! A peer on the way to its turns: built or loaded, checked by the problem's gates, set up.
 
-use super::files::PeerFile;
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::judge::incumbent::Incumbent;
@@ -27,7 +26,7 @@ pub struct PreparedPeer {
     pub of: usize,
 }
 
-/// What came of one start of a peer.
+/// The result of one start of a peer.
 enum Started {
     Ready(Box<Incumbent>),
     /// It does not compute these workloads.
@@ -40,7 +39,7 @@ impl PreparedPeer {
     pub fn set_up(
         session: &mut Session,
         of: &dyn Problem,
-        (peer, file): (&PeerSpec, &PeerFile),
+        (peer, file): (&PeerSpec, &[u8]),
     ) -> Result<Result<Self, String>, Stop> {
         let all = of.cases();
         let mut left_out: Vec<LeftOut> = Vec::new();
@@ -79,7 +78,7 @@ impl PreparedPeer {
 fn start(
     session: &mut Session,
     of: &dyn Problem,
-    (peer, file): (&PeerSpec, &PeerFile),
+    (peer, file): (&PeerSpec, &[u8]),
     left_out: &[LeftOut],
 ) -> Result<Result<Started, String>, Stop> {
     let (language, request) = (peer.language(), Arc::clone(&session.request));
@@ -92,9 +91,9 @@ fn start(
     let of_peer = |session: &mut Session, key: &str, text: &str| {
         session.out.line(key, format_args!("{} {text}", peer.name))
     };
-    of_peer(session, "peer_hash", &file.hash)?;
+    of_peer(session, "peer_hash", &blake3::hash(file).to_hex())?;
     let starting = start_worker(&request, language, session.target, no_output())?;
-    let call = peer.call(&file.text());
+    let call = peer.call(&String::from_utf8_lossy(file));
     if !call.is_empty() {
         of_peer(session, "peer_call", &call)?;
     }
@@ -182,17 +181,12 @@ fn failures(log: &str, why: &str) -> Option<Vec<LeftOut>> {
 fn load(
     session: &mut Session,
     of: &dyn Problem,
-    (peer, file): (&PeerSpec, &PeerFile),
+    (peer, file): (&PeerSpec, &[u8]),
     worker: &mut Worker,
 ) -> Result<ModuleId, Stop> {
     let shown_as = peer.source.display().to_string();
     let name = peer.source.file_name().unwrap_or_default();
-    let copy = KernelSnapshot::write(
-        &file.bytes,
-        name,
-        &shown_as,
-        &session.cache_dir.join(SNAPSHOTS),
-    )?;
+    let copy = KernelSnapshot::write(file, name, &shown_as, &session.cache_dir.join(SNAPSHOTS))?;
     match peer.language() {
         Language::Cuda => {
             let source = session.request.folder.join(&peer.source);

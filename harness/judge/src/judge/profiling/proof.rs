@@ -54,7 +54,7 @@ pub fn prove(
 /// Counts the tiny kernel. The error says what ncu said, and what to do.
 fn try_tiny_kernel(session: &mut Session, ncu: &Ncu, limit: Duration) -> Result<(), String> {
     let cannot = |why: String| {
-        // Linux shows it, but ncu may have failed before it came to that.
+        // Linux shows the refusal, but ncu may have failed before the driver refused it.
         let refused = permission::look() == permission::Permission::Refused;
         let remedy = if refused {
             format!(". And {}", permission::refused())
