@@ -17,7 +17,9 @@ use lab_protocol::Program;
 use lab_protocol::Target;
 use lab_system::lifetime;
 use rustix::process::Signal;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -31,7 +33,7 @@ const PREPARE_LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Serialize, Deserialize)]
 enum CompilerRequest {
-    /// Opens the compiler for a target. `parent` is the process id of the judge. Beside its own
+    /// Opens the compiler for a target. The reply is [`Opened`]. `parent` is the process id of the judge. Beside its own
     /// files the compiler may use only `files`. `folder` says whether the compiler may be one of
     /// the current folder.
     Open {
@@ -40,25 +42,20 @@ enum CompilerRequest {
         parent: i32,
         files: FileAccess,
     },
-    /// Prepares for builds like this one.
+    /// Prepares for builds like this one. The reply is `()`.
     WarmUp(BuildRequest),
-    /// Builds.
+    /// Builds. The reply is [`Built`].
     Build(BuildRequest),
 }
 
+/// The reply to [`CompilerRequest::Open`].
 #[derive(Serialize, Deserialize)]
-enum CompilerReply {
-    Opened {
-        /// The builder's version.
-        version: String,
-        /// What holds the builder back.
-        sandbox: SandboxState,
-    },
-    WarmedUp,
-    Built(Built),
+struct Opened {
+    /// The builder's version.
+    version: String,
+    /// What holds the builder back.
+    sandbox: SandboxState,
 }
-
-type CompilerAnswer = Result<CompilerReply, DeviceError>;
 
 /// What the judge waits for: decides how a failure is described.
 #[derive(Clone, Copy)]
@@ -83,8 +80,7 @@ pub struct Compiler {
     connection: Connection,
     /// The number of the request to open; `None` once its answer was read.
     opening: Option<Result<u64, FrameError>>,
-    version: String,
-    sandbox: Option<SandboxState>,
+    opened: Option<Opened>,
     /// The only folder that the compiler writes to.
     _folder: PrivateFolder,
     /// The number of a request to warm up whose answer was not read yet.
@@ -136,8 +132,7 @@ impl Compiler {
         Ok(Compiler {
             connection,
             opening,
-            version: String::new(),
-            sandbox: None,
+            opened: None,
             _folder: own_folder,
             warming_up: None,
             time_limit,
@@ -146,7 +141,7 @@ impl Compiler {
 
     /// What holds the compiler back; `None` until [`Compiler::version`] has returned.
     pub fn sandbox(&self) -> Option<&SandboxState> {
-        self.sandbox.as_ref()
+        self.opened.as_ref().map(|opened| &opened.sandbox)
     }
 
     /// Returns whether the process has not ended.
@@ -158,17 +153,9 @@ impl Compiler {
     pub fn version(&mut self) -> Result<&str, Stop> {
         if let Some(asked) = self.opening.take() {
             let number = asked.map_err(|e| self.failed(e, Operation::Open))?;
-            match self.answer(number, Operation::Open)? {
-                CompilerReply::Opened { version, sandbox } => {
-                    self.version = version;
-                    self.sandbox = Some(sandbox);
-                }
-                CompilerReply::WarmedUp | CompilerReply::Built(_) => {
-                    return Err(self.failed(wrong_kind(), Operation::Open));
-                }
-            }
+            self.opened = Some(self.answer(number, Operation::Open)?);
         }
-        Ok(&self.version)
+        Ok(self.opened.as_ref().map_or("", |opened| &opened.version))
     }
 
     /// Lets the process prepare for builds like this one, while the caller does other things.
@@ -185,12 +172,7 @@ impl Compiler {
         let Some(number) = self.warming_up.take() else {
             return Ok(());
         };
-        match self.answer(number, Operation::WarmUp)? {
-            CompilerReply::WarmedUp => Ok(()),
-            CompilerReply::Opened { .. } | CompilerReply::Built(_) => {
-                Err(self.failed(wrong_kind(), Operation::WarmUp))
-            }
-        }
+        self.answer(number, Operation::WarmUp)
     }
 
     /// Builds. Compiler errors are part of [`Built`]. Returns [`Stop::Crash`] if the process ended
@@ -200,12 +182,7 @@ impl Compiler {
         let request = CompilerRequest::Build(request.clone());
         let asked = self.connection.ask(&request, &[], PREPARE_LIMIT);
         let number = asked.map_err(|e| self.failed(e, Operation::Build))?;
-        match self.answer(number, Operation::Build)? {
-            CompilerReply::Built(built) => Ok(built),
-            CompilerReply::Opened { .. } | CompilerReply::WarmedUp => {
-                Err(self.failed(wrong_kind(), Operation::Build))
-            }
-        }
+        self.answer(number, Operation::Build)
     }
 
     fn limit(&self, operation: Operation) -> Duration {
@@ -215,10 +192,15 @@ impl Compiler {
         }
     }
 
-    fn answer(&mut self, number: u64, operation: Operation) -> Result<CompilerReply, Stop> {
+    fn answer<R: DeserializeOwned>(
+        &mut self,
+        number: u64,
+        operation: Operation,
+    ) -> Result<R, Stop> {
+        let limit = self.limit(operation);
         let answer = self
             .connection
-            .answer::<CompilerAnswer>(number, 0, self.limit(operation));
+            .answer::<Result<R, DeviceError>>(number, 0, limit);
         let (answer, _) = answer.map_err(|e| self.failed(e, operation))?;
         answer.map_err(|error| Stop::Lab(error.to_string()))
     }
@@ -273,10 +255,6 @@ fn files(cache_dir: &Path, mut readable: Vec<PathBuf>) -> io::Result<(PrivateFol
     ))
 }
 
-fn wrong_kind() -> FrameError {
-    FrameError::Invalid("an answer of the wrong kind".into())
-}
-
 /// Runs the compiler process: builds for the judge that started it, until the judge ends.
 pub fn main() -> ExitCode {
     // The death of the judge arrives as SIGTERM rather than SIGKILL, so that the host compiler's
@@ -309,23 +287,26 @@ fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
     let mut builder = match ConfinedBuilder::open(target, folder, files) {
         Ok(builder) => builder,
         Err(error) => {
-            return framing::send(&mut stream, &(number, CompilerAnswer::Err(error)), &[]);
+            return framing::send(&mut stream, &(number, Err::<(), _>(error)), &[]);
         }
     };
-    let opened = CompilerAnswer::Ok(CompilerReply::Opened {
+    let opened = Opened {
         version: builder.version(),
         sandbox: builder.state().clone(),
-    });
-    framing::send(&mut stream, &(number, opened), &[])?;
+    };
+    framing::send(&mut stream, &(number, Ok::<_, DeviceError>(opened)), &[])?;
     while let Some((number, request, _)) = rpc::next(&mut stream)? {
-        let answer: CompilerAnswer = match request {
-            CompilerRequest::Open { .. } => return Err(wrong_kind()),
+        let answer: Result<Value, DeviceError> = match request {
+            CompilerRequest::Open { .. } => {
+                let what = "a request to open a compiler that is open".into();
+                return Err(FrameError::Invalid(what));
+            }
             CompilerRequest::WarmUp(request) => {
                 builder.warm(&request);
-                Ok(CompilerReply::WarmedUp)
+                Ok(Value::Null)
             }
             CompilerRequest::Build(request) => {
-                build_cache::build(&mut builder, &request).map(CompilerReply::Built)
+                build_cache::build(&mut builder, &request).map(|built| json!(built))
             }
         };
         framing::send(&mut stream, &(number, answer), &[])?;

@@ -13,6 +13,7 @@
 //! | `source_place` | the line of the source that a failed launch belongs to |
 //! | [`probe`] | what the device can do, and the bounds that follow |
 //! | [`problem`] | what is computed, and when it is right |
+//! | `toolkit` | where the programs of the CUDA toolkit are |
 //! | [`check`] | the tools of `lab check` |
 //! | [`profile`] | what `lab profile` reads of a profiler's report and of an image |
 //! | [`telemetry`], [`device_lock`] | the device's state during a measurement, and who may use it |
@@ -38,4 +39,5 @@ mod sync;
 pub mod telemetry;
 #[cfg(test)]
 mod testing;
+mod toolkit;
 pub mod worker;

@@ -1,7 +1,10 @@
 //! How a run ends: with a verdict on correctness, or with the reason why there is none.
 
+use serde::{Deserialize, Serialize};
+
 /// Why a run ended without a verdict on correctness. The text is written as `stopped:`.
-#[derive(Debug, thiserror::Error)]
+/// A worker sends one to its judge.
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum Stop {
     /// The problem folder is wrong. The text names the file, the place and what to do. Exit code
     /// 64.

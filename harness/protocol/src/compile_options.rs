@@ -9,7 +9,7 @@
 mod known;
 mod refusal;
 
-use known::{Device, NUMBERS};
+use known::NUMBERS;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -34,21 +34,27 @@ pub struct CompileOptions {
     read: Vec<CompileOption>,
 }
 
-/// One option.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum CompileOption {
-    /// `NAME` or `NAME=VALUE`.
-    Define(String),
-    /// The name of a macro.
-    Undefine(String),
-    /// A folder in which includes are looked up, with the option of g++ that says when.
-    Folder { option: &'static str, path: String },
-    /// The version of the language, as in `c++17`. The cpu device has its own.
-    Standard(String),
+/// What one option is for the compilers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct CompileOption {
+    /// The word that g++ or clang++ gets, if any.
+    host: Option<String>,
+    /// The word that NVRTC gets, if any.
+    nvrtc: Option<String>,
+    names: Names,
+}
+
+/// What an option names that the lab needs to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Names {
+    #[default]
+    Nothing,
+    /// A folder in which includes are looked up.
+    Folder(String),
+    /// The version of the language for NVRTC. The cpu device has its own.
+    Standard,
     /// The architecture to build for, as in `sm_90`.
     Architecture(String),
-    /// An option that names nothing else, in one word.
-    Flag { device: Device, text: String },
 }
 
 /// An option that does not pass.
@@ -113,42 +119,25 @@ impl CompileOptions {
 
     /// What g++ or clang++ gets, one word for each option. A word never begins with `@`.
     pub fn for_host(&self) -> Vec<String> {
-        let word = |option: &CompileOption| match option {
-            CompileOption::Define(text) => Some(format!("-D{text}")),
-            CompileOption::Undefine(name) => Some(format!("-U{name}")),
-            CompileOption::Folder { option, path } => Some(format!("{option}{path}")),
-            CompileOption::Flag {
-                device: Device::Host | Device::Both,
-                text,
-            } => Some(text.clone()),
-            CompileOption::Standard(_)
-            | CompileOption::Architecture(_)
-            | CompileOption::Flag { .. } => None,
-        };
-        self.read.iter().filter_map(word).collect()
+        self.read
+            .iter()
+            .filter_map(|option| option.host.clone())
+            .collect()
     }
 
     /// What NVRTC gets, one word for each option.
     pub fn for_nvrtc(&self) -> Vec<String> {
-        let word = |option: &CompileOption| match option {
-            CompileOption::Define(text) => Some(format!("-D{text}")),
-            CompileOption::Undefine(name) => Some(format!("-U{name}")),
-            CompileOption::Folder { path, .. } => Some(format!("-I{path}")),
-            CompileOption::Standard(name) => Some(format!("--std={name}")),
-            CompileOption::Flag {
-                device: Device::Gpu | Device::Both,
-                text,
-            } => Some(text.clone()),
-            CompileOption::Architecture(_) | CompileOption::Flag { .. } => None,
-        };
-        self.read.iter().filter_map(word).collect()
+        self.read
+            .iter()
+            .filter_map(|option| option.nvrtc.clone())
+            .collect()
     }
 
     /// The folders in which includes are looked up, in the order of the options, as they were
     /// written.
     pub fn include_folders(&self) -> impl Iterator<Item = &str> {
-        self.read.iter().filter_map(|option| match option {
-            CompileOption::Folder { path, .. } => Some(path.as_str()),
+        self.read.iter().filter_map(|option| match &option.names {
+            Names::Folder(path) => Some(path.as_str()),
             _ => None,
         })
     }
@@ -159,8 +148,8 @@ impl CompileOptions {
     }
 
     fn architectures(&self) -> impl Iterator<Item = &str> {
-        self.read.iter().filter_map(|option| match option {
-            CompileOption::Architecture(name) => Some(name.as_str()),
+        self.read.iter().filter_map(|option| match &option.names {
+            Names::Architecture(name) => Some(name.as_str()),
             _ => None,
         })
     }
@@ -169,7 +158,7 @@ impl CompileOptions {
     pub fn has_standard(&self) -> bool {
         self.read
             .iter()
-            .any(|option| matches!(option, CompileOption::Standard(_)))
+            .any(|option| option.names == Names::Standard)
     }
 }
 
@@ -230,8 +219,7 @@ fn read_option(option: &str, next: Option<&str>) -> Result<(Option<CompileOption
         return read(value).map(|found| (Some(found), words));
     }
     if let Some((found, words)) = known::flag(option, next) {
-        let flag = found?.map(|(device, text)| CompileOption::Flag { device, text });
-        return Ok((flag, words));
+        return Ok((found?, words));
     }
     Err(refusal::reason(option))
 }
@@ -250,14 +238,23 @@ fn define(text: &str) -> Result<CompileOption, String> {
     if !is_name(name) || !parameters_are_names || value.chars().any(char::is_control) {
         return Err("a macro is written -DNAME or -DNAME=VALUE: write it so".into());
     }
-    Ok(CompileOption::Define(text.to_owned()))
+    Ok(for_both(format!("-D{text}")))
 }
 
 fn undefine(name: &str) -> Result<CompileOption, String> {
     if !is_name(name) {
         return Err("a macro's name has letters, digits and _: write -UNAME".into());
     }
-    Ok(CompileOption::Undefine(name.to_owned()))
+    Ok(for_both(format!("-U{name}")))
+}
+
+/// An option that both compilers get as it is.
+fn for_both(word: String) -> CompileOption {
+    CompileOption {
+        host: Some(word.clone()),
+        nvrtc: Some(word),
+        names: Names::Nothing,
+    }
 }
 
 fn is_name(name: &str) -> bool {
@@ -268,15 +265,17 @@ fn is_name(name: &str) -> bool {
         && letters.all(|c| c == '_' || c.is_ascii_alphanumeric())
 }
 
-fn folder(option: &'static str, path: &str) -> Result<CompileOption, String> {
+/// `option` is the one of g++ that says when the folder is looked into.
+fn folder(option: &str, path: &str) -> Result<CompileOption, String> {
     // These mean something else to g++ than a folder of that name.
     let is_special = path == "-" || path.starts_with(['=', '@']) || path.starts_with("$SYSROOT");
     if path.trim().is_empty() || is_special || path.chars().any(char::is_control) {
         return Err("it names no folder: write -Iinclude for the folder include".into());
     }
-    Ok(CompileOption::Folder {
-        option,
-        path: path.to_owned(),
+    Ok(CompileOption {
+        host: Some(format!("{option}{path}")),
+        nvrtc: Some(format!("-I{path}")),
+        names: Names::Folder(path.to_owned()),
     })
 }
 
@@ -292,7 +291,11 @@ fn standard(name: &str) -> Result<CompileOption, String> {
     if !version.is_some_and(is_version) {
         return Err("a version of the language is written -std=c++20: write it so".into());
     }
-    Ok(CompileOption::Standard(name.to_owned()))
+    Ok(CompileOption {
+        nvrtc: Some(format!("--std={name}")),
+        names: Names::Standard,
+        ..CompileOption::default()
+    })
 }
 
 fn architecture(name: &str) -> Result<CompileOption, String> {
@@ -305,7 +308,10 @@ fn architecture(name: &str) -> Result<CompileOption, String> {
             "an architecture is written sm_90: write arch = \"sm_90\" under [compile]".into(),
         );
     }
-    Ok(CompileOption::Architecture(name.to_owned()))
+    Ok(CompileOption {
+        names: Names::Architecture(name.to_owned()),
+        ..CompileOption::default()
+    })
 }
 
 #[cfg(test)]

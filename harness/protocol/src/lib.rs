@@ -31,8 +31,6 @@ mod request;
 mod signal;
 mod target;
 pub mod telemetry;
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
 pub mod text;
 mod tool;
 mod when;

@@ -45,7 +45,7 @@ pub struct SoFar {
     pub blocks: usize,
     /// Half the width of the interval, in units of the logarithm.
     pub half_width: f64,
-    /// Whether the verdict on speed is *undecided*. Never without an incumbent: then there is none.
+    /// Whether the verdict on speed is *undecided*. `false` without an incumbent.
     pub undecided: bool,
 }
 

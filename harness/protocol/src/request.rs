@@ -63,8 +63,8 @@ pub struct JudgeRequest {
     /// The Python that runs Python kernels and a reference.py: a path, or a name that PATH leads
     /// to.
     pub python: PathBuf,
-    /// The socket of a parent on standby that is this Python (`lab_harness.standby`); `None` starts
-    /// each worker anew.
+    /// The socket of a parent on standby that is this Python (`lab_harness.standby`), which forks the
+    /// workers; `None` starts a process for each worker.
     pub python_standby: Option<PathBuf>,
     /// Limit for the start of that Python, and for executing a source, which imports its packages.
     pub load_limit: Duration,

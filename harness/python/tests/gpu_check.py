@@ -66,7 +66,7 @@ class Axpy:
 
     def replay(self, module, submission="graph", flush=False):
         """Poisons the outputs and replays all sets. Returns the fields of the reply."""
-        self.worker.call("FillAll", buffers=self.y, pattern=POISONS[1])
+        self.worker.call("Fill", fills=[[y, POISONS[1]] for y in self.y], how="Waits")
         launches = [self.launch(module, at) for at in range(len(self.y))]
         return self.worker.replay(launches, [self.flush, POISONS[0]] if flush else None, submission)
 
@@ -94,12 +94,12 @@ def check_speed(worker):
         began = time.perf_counter()
         module = worker.load(source)
         loaded = time.perf_counter() - began
-        worker.call("FillAll", buffers=sets.y, pattern=POISONS[0])
+        worker.call("Fill", fills=[[y, POISONS[0]] for y in sets.y], how="Waits")
         began = time.perf_counter()
-        launched = worker.call("Launch", **sets.launch(module, 0))["Launched"]
+        launched = worker.call("Launch", **sets.launch(module, 0))
         first = time.perf_counter() - began
         check(f"{name}: one launch is right", worker.read(sets.y[0]) == floats([2 * v + 1 for v in sets.values[0]]))
-        resources = launched["launched"].get("resources", [])
+        resources = launched[1].get("resources", [])
         if "triton" in name or name == "autotuned":
             check(f"{name}: resources", resources and resources[0]["registers"] > 0 and
                   resources[0]["name"] == "axpy_kernel", resources)
@@ -132,12 +132,12 @@ class Pair:
 
     def launch(self, entry):
         """Poisons y and launches. Returns the seconds."""
-        self.worker.call("Fill", buffer=self.y, pattern=POISONS[0])
-        return self.worker.call("Launch", **self.spec(entry))["Launched"]["seconds"]
+        self.worker.call("Fill", fills=[[self.y, POISONS[0]]], how="Waits")
+        return self.worker.call("Launch", **self.spec(entry))[0]
 
     def replay(self, entry, submission, flush=None):
         """Poisons y and replays one launch."""
-        self.worker.call("Fill", buffer=self.y, pattern=POISONS[0])
+        self.worker.call("Fill", fills=[[self.y, POISONS[0]]], how="Waits")
         return self.worker.replay([self.spec(entry)], flush, submission)
 
     def is_right(self):
@@ -178,10 +178,10 @@ def check_rules(worker):
     check("a print goes on", pair.is_right())
     pair.launch("forks")
     check("a copy of the process answers nothing", pair.is_right() and worker.breaches() == [])
-    before = worker.call("Digests", buffers=[pair.x, pair.y], key=7)["Digests"]
-    worker.call("Write", floats(pair.values[:-1] + [0.5]), buffer=pair.y)
-    after = worker.call("Digests", buffers=[pair.x, pair.y], key=7)["Digests"]
-    other_key = worker.call("Digests", buffers=[pair.x], key=8)["Digests"]
+    before = worker.call("Digests", buffers=[pair.x, pair.y], key=7)
+    worker.call("Write", floats(pair.values[:-1] + [0.5]), buffers=[pair.y], are_inputs=False)
+    after = worker.call("Digests", buffers=[pair.x, pair.y], key=7)
+    other_key = worker.call("Digests", buffers=[pair.x], key=8)
     check("digests", before[0] == after[0] and before[1] != after[1] and other_key[0] != after[0] and
           before[0] == before[1], before)
     return pair
@@ -230,7 +230,7 @@ def check_reload(worker, pair):
     worker.call("Reload", module=pair.module)
     wrong = 0
     for x in [pair.x, *others]:
-        worker.call("Fill", buffer=pair.y, pattern=POISONS[0])
+        worker.call("Fill", fills=[[pair.y, POISONS[0]]], how="Waits")
         worker.call("Launch", **pair.spec("by_address", x=x))
         wrong += worker.read(pair.y) != worker.read(x)
     check("results by address are wrong after a reload", wrong >= 3, f"{wrong} of 4")

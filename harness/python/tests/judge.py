@@ -171,7 +171,7 @@ class Worker:
         sandbox = {"files": {"read": [], "write": []}, "for_foreign_tool": False}
         opening = {"target": target, "parent": parent or self.process.parent, "under_tool": under_tool, "sandbox": sandbox}
         try:
-            self.opened = self.call("Open", **opening)["Opened"]
+            self.opened = self.call("Open", **opening)
         except (Refused, Ended):
             self.kill()
             raise
@@ -192,16 +192,16 @@ class Worker:
         path = os.path.join(folder, name)
         with open(path, "w", encoding="utf-8") as file:
             file.write(source)
-        return self.call("Load", image=path, **named)["Module"]
+        return self.call("Load", image=path, **named)
 
     def buffer(self, name, length):
         """Allocates a buffer and returns its number."""
-        return self.call("Allocate", name=name, bytes=length)["Buffer"]
+        return self.call("Allocate", buffers=[[name, length]])[0]
 
     def input(self, name, content):
         """Allocates a buffer with this content, which no launch may change."""
         number = self.buffer(name, len(content))
-        self.call("WriteInput", bytes(content), buffer=number)
+        self.call("Write", bytes(content), buffers=[number], are_inputs=True)
         return number
 
     def read(self, buffer):
@@ -210,15 +210,17 @@ class Worker:
 
     def launch(self, module, entry, *args):
         """Launches. Returns the fields of the reply."""
-        return self.call("Launch", **launch(module, entry, *args))["Launched"]
+        seconds, launched = self.call("Launch", **launch(module, entry, *args))
+        return {"seconds": seconds, "launched": launched}
 
     def replay(self, launches, flush=None, submission="plain"):
         """Runs launches one after the other. Returns the fields of the reply."""
-        return self.call("Replay", launches=launches, flush=flush, submission=submission)["Replayed"]
+        seconds, uncaptured = self.call("Replay", launches=launches, flush=flush, submission=submission)
+        return {"seconds": seconds} if uncaptured is None else {"seconds": seconds, "uncaptured": uncaptured}
 
     def breaches(self):
         """What the launches broke."""
-        return self.call("Breaches", of_given=False)["Breaches"]
+        return self.call("Breaches", of_given=False)
 
     def kill(self):
         """Ends the worker. Its output is complete afterwards."""
@@ -256,6 +258,6 @@ def value(name, dtype, content):
 
 def launch(module, entry, *args):
     """A launch as harness/judge/src/worker/mod.rs defines it."""
-    return {"module": module, "entry": entry, "args": [arg for _, arg in args],
+    return {"fills": [], "module": module, "entry": entry, "args": [arg for _, arg in args],
             "parameters": [parameter for parameter, _ in args], "dims": [], "order": "Forward", "tensors": [],
             "scratch": "the scratch buffer"}

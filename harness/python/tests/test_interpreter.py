@@ -132,8 +132,8 @@ def f(x, y):
     references.append(weakref.ref(y, later))
 references = []
 """)
-        self.worker.call("Fill", buffer=self.y, pattern=POISONS[0])
-        seconds = self.worker.call("Launch", **self.spec())["Launched"]["seconds"]
+        self.worker.call("Fill", fills=[[self.y, POISONS[0]]], how="Waits")
+        seconds = self.worker.call("Launch", **self.spec())[0]
         self.assertEqual(self.worker.read(self.y), X)
         self.assertGreater(seconds, 0.2)
         self.assertEqual(self.worker.breaches(), [])
@@ -209,7 +209,7 @@ def f(x, y):
 """)
         self.assertEqual(self.launch(), X)
         self.assertEqual(self.worker.breaches(), [{"OutOfBounds": {"buffer": "y", "offset": 40}}])
-        self.worker.call("Write", floats(1, 1, 1, 1), buffer=self.y)
+        self.worker.call("Write", floats(1, 1, 1, 1), buffers=[self.y], are_inputs=False)
         self.assertEqual(self.worker.read(self.y), floats(1, 1, 1, 1))
 
     def test_a_kernel_has_the_builtins_of_python_and_not_the_workers(self):

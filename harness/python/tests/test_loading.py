@@ -30,7 +30,7 @@ class Loading(WorkerCase):
         functions = [["f", "other"], ["g", "missing"], ["h", "wrong"], ["i", "given"]]
         self.load(source + "assert __name__ == 'peer'\n", "numpy.py", functions=functions)
         self.assertEqual(self.launch(), X, "`other` calls the function that has the entry's name")
-        self.assertEqual(self.worker.call("MissingEntry", module=self.module, entry="g"), {"MissingEntry": "missing"})
+        self.assertEqual(self.worker.call("MissingEntry", module=self.module, entry="g"), "missing")
         text = self.fails("Build", self.launch, "g")
         self.assertTrue(text.startswith("numpy.py: error: there is no function missing: numpy.py must define `def missing(x, y):`"), text)
         text = self.fails("Build", self.launch, "h")

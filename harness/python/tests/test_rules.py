@@ -59,7 +59,7 @@ def store(x, y):
         self.assertEqual(self.worker.breaches(), [], "to keep an array breaks no rule")
         for prepare in ("results", "poison", "zeros"):
             if prepare != "results":
-                self.worker.call("Fill", buffer=other, pattern=POISONS[1] if prepare == "poison" else 0)
+                self.worker.call("Fill", fills=[[other, POISONS[1] if prepare == "poison" else 0]], how="Waits")
             self.launch("store")
             (found,) = self.worker.breaches()
             self.assertEqual(found["StrayStore"]["buffer"], "other", prepare)

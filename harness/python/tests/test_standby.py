@@ -81,9 +81,9 @@ class Run:
             path = os.path.join(folder, "kernel.py")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(source)
-            module = self.connection.call({"Load": {"image": path}})[0]["Module"]
-        x, y = [self.connection.call({"Allocate": {"name": name, "bytes": 8}})[0]["Buffer"] for name in "xy"]
-        self.connection.call({"WriteInput": {"buffer": x}}, floats(1, 2))
+            module = self.connection.call({"Load": {"image": path}})[0]
+        x, y = self.connection.call({"Allocate": {"buffers": [["x", 8], ["y", 8]]}})[0]
+        self.connection.call({"Write": {"buffers": [x], "are_inputs": True}}, floats(1, 2))
         launch = judge.launch(module, "f", tensor("x", "f32", [2], x), tensor("y", "f32", [2], y))
         return {"Launch": launch}, y
 

@@ -22,8 +22,8 @@ class Requests(WorkerCase):
     def test_a_launch_writes_its_output_and_breaks_no_rule(self):
         worker = self.worker
         module = worker.load(AXPY)
-        self.assertIsNone(worker.call("MissingEntry", module=module, entry="axpy")["MissingEntry"])
-        self.assertEqual(worker.call("MissingEntry", module=module, entry="gemm")["MissingEntry"], "gemm")
+        self.assertIsNone(worker.call("MissingEntry", module=module, entry="axpy"))
+        self.assertEqual(worker.call("MissingEntry", module=module, entry="gemm"), "gemm")
         given = [{"name": name, "dtype": "f32", "shape": [3]} for name in ("x", "y")]
         for entry, words in [("gemm", "kernel.py:3: error: there is no function gemm (line 3 defines axpy)"),
                              ("axpy", "kernel.py:3: error: axpy has the parameter a, which the problem does not have")]:
@@ -32,7 +32,7 @@ class Requests(WorkerCase):
             self.assertEqual(refused.exception.kind, "Build")
             self.assertIn(words, refused.exception.text)
         given += [{"name": "a", "dtype": "f32"}, {"name": "n", "dtype": "i32"}]
-        self.assertIsNone(worker.call("MissingEntry", module=module, entry="axpy", parameters=given)["MissingEntry"])
+        self.assertIsNone(worker.call("MissingEntry", module=module, entry="axpy", parameters=given))
         x, y = worker.input("x", floats(1, 2, 3)), worker.buffer("y", 12)
         self.assertEqual(worker.read(y), struct.pack("<3I", *[POISONS[0]] * 3), "a new buffer is poison")
         reply = worker.launch(module, "axpy", value("a", "f32", floats(2)), tensor("x", "f32", [3], x),
@@ -64,7 +64,7 @@ class Requests(WorkerCase):
         self.load(f"import sys\nsys.path.append({folder!r})\nimport used_here, unwilling, unversioned, json\n"
                   "def f(x, y):\n    from late import __version__\n    y[...] = x\n")
         self.launch()
-        names = dict(self.worker.call("Versions")["Versions"])
+        names = dict(self.worker.call("Versions"))
         self.assertEqual(list(names), ["late", "numpy", "python", "used_here"])
         self.assertEqual((names["used_here"], names["late"]), ("1.2.3", "5"))
 
@@ -72,7 +72,7 @@ class Requests(WorkerCase):
         self.load(COPY)
         flush, other = self.worker.buffer("flush", 64), self.worker.buffer("z", 16)
         for submission in ("plain", "graph"):
-            self.worker.call("FillAll", buffers=[self.y, other], pattern=POISONS[1])
+            self.worker.call("Fill", fills=[[self.y, POISONS[1]], [other, POISONS[1]]], how="Waits")
             self.assertEqual(self.worker.read(other), struct.pack("<4I", *[POISONS[1]] * 4))
             launches = [self.spec(), self.spec(y=other)]
             replayed = self.worker.replay(launches, [flush, POISONS[0]], submission)
@@ -86,26 +86,26 @@ class Requests(WorkerCase):
         self.load(COPY)
         self.launch()
         both = {"buffers": [self.x, self.y]}
-        one, other = self.worker.call("Digests", key=1, **both)["Digests"], self.worker.call("Digests", key=2, **both)["Digests"]
+        one, other = self.worker.call("Digests", key=1, **both), self.worker.call("Digests", key=2, **both)
         self.assertEqual(one[0], one[1])
         self.assertNotEqual(one[0], other[0])
-        self.worker.call("Write", X[:-1] + b"\0", buffer=self.y)
-        self.assertNotEqual(self.worker.call("Digests", key=1, **both)["Digests"][1], one[1])
+        self.worker.call("Write", X[:-1] + b"\0", buffers=[self.y], are_inputs=False)
+        self.assertNotEqual(self.worker.call("Digests", key=1, **both)[1], one[1])
 
     def test_buffers_of_odd_sizes_and_of_none_are_filled_read_and_freed(self):
         for size in (0, 1, 3, 5, 4099):
             buffer = self.worker.buffer("b", size)
-            self.worker.call("Fill", buffer=buffer, pattern=0x04030201)
+            self.worker.call("Fill", fills=[[buffer, 0x04030201]], how="Waits")
             self.assertEqual(self.worker.read(buffer), (b"\1\2\3\4" * (size // 4 + 1))[:size])
-            self.worker.call("FlushCache", buffer=buffer, pattern=0)
-            self.worker.call("Seal", buffer=buffer)
+            self.worker.call("Fill", fills=[[buffer, 0]], how="FlushesCache")
+            self.worker.call("Write", self.worker.read(buffer), buffers=[buffer], are_inputs=True)
             self.assertEqual(self.worker.read(buffer), bytes(size))
             self.worker.call("Free", buffer=buffer)
             self.assertEqual(self.fails("Lab", self.worker.read, buffer), f"no buffer {buffer}")
 
     def test_what_the_judge_must_not_ask_is_refused_and_the_worker_goes_on(self):
         self.load(COPY)
-        self.assertIn("holds 16", self.fails("Lab", self.worker.call, "Write", b"four", buffer=self.y))
+        self.assertIn("holds 16", self.fails("Lab", self.worker.call, "Write", b"four", buffers=[self.y], are_inputs=False))
         self.assertEqual(self.fails("Lab", self.worker.call, "Reload", module=7), "no module 7")
         self.assertIn("no request Dance", self.fails("Lab", self.worker.call, "Dance"))
         self.assertIn("cannot be read", self.fails("Lab", self.worker.call, "Load", image="/nowhere/kernel.py"))
@@ -147,9 +147,9 @@ class Requests(WorkerCase):
         self.addCleanup(worker.kill)
         y = worker.buffer("y", 16)
         self.assertEqual(worker.read(y), bytes(16))
-        worker.call("Fill", buffer=y, pattern=POISONS[0])
+        worker.call("Fill", fills=[[y, POISONS[0]]], how="Waits")
         self.assertEqual(worker.read(y), bytes(16), "poison would hide a read of unwritten memory from the tool")
-        worker.call("Fill", buffer=y, pattern=1)
+        worker.call("Fill", fills=[[y, 1]], how="Waits")
         self.assertEqual(worker.read(y), struct.pack("<4I", 1, 1, 1, 1))
 
     def test_a_device_that_is_not_there_is_named(self):

@@ -7,8 +7,8 @@
 //! cancels in the centre and widens the interval a little.
 //!
 //! The interval covers what varies from turn to turn and from block to block. It cannot cover what
-//! stays the same for a whole measurement and is another one in the next: that one kernel's process
-//! has a worse memory layout, say. Whoever takes the turns has to exclude that: both kernels in one
+//! stays the same for a whole measurement and differs in the next: one kernel's process may have a
+//! worse memory layout, for example. Whoever takes the turns has to exclude that: both kernels in one
 //! process and on the same buffers, or several trials, each in a new process.
 
 use crate::centre::{self, Centre};
@@ -51,7 +51,7 @@ const MANY_BLOCKS: usize = 6;
 const ENOUGH_TRIALS: usize = 3;
 
 /// How much wider the interval is if something disturbed the measurement.
-pub(crate) const DISTURBED: f64 = 2.0;
+const DISTURBED: f64 = 2.0;
 
 /// Candidate's speed over incumbent's.
 ///
@@ -79,14 +79,7 @@ impl Ratio {
     /// differs from process to process is not an error of a single pair (T. Kalibera and R. Jones,
     /// Rigorous Benchmarking in Reasonable Time, ISMM 2013).
     pub fn of(trials: &[Vec<f64>]) -> Option<Ratio> {
-        let blocks = trials.iter().map(Vec::len).sum::<usize>() / 2;
-        let centres = centres(trials);
-        let log = if centres.len() >= ENOUGH_TRIALS {
-            centre::centre(&centres)
-        } else {
-            of_pairs(&trials.concat())
-        };
-        Some(Ratio { log: log?, blocks })
+        Ratio::with(trials, |values| centre::centre(values), true)
     }
 
     /// The ratio with an interval that the part `missed` of all measurements miss, for one of
@@ -96,20 +89,23 @@ impl Ratio {
     /// blocks, also with few of them, and is wider than that of [`Ratio::of`] even for the same
     /// `missed`.
     pub fn of_one_among_several(trials: &[Vec<f64>], missed: f64) -> Option<Ratio> {
-        let blocks = trials.iter().map(Vec::len).sum::<usize>() / 2;
+        Ratio::with(trials, |values| centre::centre_at(values, missed), false)
+    }
+
+    /// `at` gives the centre of numbers with the interval that is wanted. `is_alone` says that the
+    /// ratio is not one of several.
+    fn with(
+        trials: &[Vec<f64>],
+        at: impl Fn(&[f64]) -> Option<Centre>,
+        is_alone: bool,
+    ) -> Option<Ratio> {
         let centres = centres(trials);
         let log = if centres.len() >= ENOUGH_TRIALS {
-            centre::centre_at(&centres, missed)
+            at(&centres)
         } else {
-            let pairs = trials.concat();
-            let of_pairs = centre::centre_at(&pairs, missed)?;
-            let of_blocks =
-                centre::centre_at(&means(&pairs), missed).map_or(f64::INFINITY, |c| c.half_width);
-            Some(Centre {
-                half_width: of_pairs.half_width.max(of_blocks) * WIDENED,
-                ..of_pairs
-            })
+            of_pairs(&trials.concat(), at, is_alone)
         };
+        let blocks = trials.iter().map(Vec::len).sum::<usize>() / 2;
         Some(Ratio { log: log?, blocks })
     }
 
@@ -154,7 +150,7 @@ impl Ratio {
         speed::decide(self.log, self.blocks, same_within).unwrap_or(Speed::Undecided)
     }
 
-    /// Why the verdict is *undecided*; `None` if it is another one.
+    /// Why the verdict is *undecided*; `None` for any other verdict.
     pub fn doubt(&self, same_within: f64) -> Option<Doubt> {
         speed::decide(self.log, self.blocks, same_within).err()
     }
@@ -185,11 +181,16 @@ fn means(pairs: &[f64]) -> Vec<f64> {
 /// The interval of the pairs assumes that every pair tells something new. If the noise of a turn
 /// resembles that of its neighbour, the two pairs of a block err together, and the interval is too
 /// narrow. That of the blocks' means assumes less, so the wider one of the two counts.
-fn of_pairs(pairs: &[f64]) -> Option<Centre> {
-    let of_pairs = centre::centre(pairs)?;
+fn of_pairs(
+    pairs: &[f64],
+    at: impl Fn(&[f64]) -> Option<Centre>,
+    is_alone: bool,
+) -> Option<Centre> {
+    let of_pairs = at(pairs)?;
     let blocks = means(pairs);
-    let of_blocks = centre::centre(&blocks).map_or(f64::INFINITY, |c| c.half_width);
+    let of_blocks = at(&blocks).map_or(f64::INFINITY, |c| c.half_width);
     let of_blocks = match blocks.len() {
+        _ if !is_alone => of_blocks,
         0 | 1 => 0.0,
         n if n < MANY_BLOCKS => {
             of_blocks * centre::quantile(pairs.len() - 1) / centre::quantile(n - 1)

@@ -91,6 +91,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_geometric_mean_weighs_ratios() {
+        let mean = Aggregate::Geometric.of([1.0, 100.0], Better::Smaller);
+        assert!((mean.unwrap_or(0.0) - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn every_word_names_its_aggregate() {
         for aggregate in Aggregate::ALL {
             assert_eq!(Aggregate::of_word(aggregate.word()), Some(aggregate));

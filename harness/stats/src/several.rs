@@ -21,8 +21,8 @@
 //! A single workload has the interval and the verdict of [`Ratio::of`]: there is nothing to
 //! correct.
 
-use crate::abba::{DISTURBED, Ratio};
-use crate::centre::{Centre, MISSED};
+use crate::abba::Ratio;
+use crate::centre::MISSED;
 use crate::speed::{LIKELY_SAME, SURELY_SAME, Speed, decide};
 
 /// The log ratios of one workload's pairs, two a block, grouped by trial: see [`Ratio::of`].
@@ -62,7 +62,6 @@ pub fn judge(
         .iter()
         .filter(|trials| !trials.concat().is_empty())
         .count();
-    let widened = if disturbed { DISTURBED } else { 1.0 };
     let at = |trials: &LogRatios, left: usize| {
         let missed = MISSED / left as f64;
         let ratio = if count == 1 {
@@ -70,9 +69,9 @@ pub fn judge(
         } else {
             Ratio::of_one_among_several(trials, missed)
         };
-        ratio.map(|ratio| Ratio {
-            log: widen(ratio.log, widened),
-            ..ratio
+        ratio.map(|ratio| match disturbed {
+            true => ratio.disturbed(),
+            false => ratio,
         })
     };
     let word = |ratio: &Ratio| decide(ratio.log, ratio.blocks, same_within).ok();
@@ -103,13 +102,6 @@ pub fn judge(
                 None => shown(&now, Speed::Undecided),
             });
         }
-    }
-}
-
-fn widen(log: Centre, by: f64) -> Centre {
-    Centre {
-        half_width: log.half_width * by,
-        ..log
     }
 }
 

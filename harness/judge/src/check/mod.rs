@@ -12,9 +12,10 @@ mod symbolize;
 
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{Problem, ProblemContext};
+use crate::process::child::LineSink;
 use crate::process::exec_wrapper;
 use crate::process::private_folder::PrivateFolder;
-use crate::worker::{WatchingTool, Worker};
+use crate::worker::{WatchingTool, Worker, WorkerProgram};
 use lab_device::{Sanitizer, cpu};
 use lab_protocol::JudgeRequest;
 use lab_protocol::report::Writer;
@@ -96,6 +97,7 @@ pub struct ToolRun<'a> {
     options: &'a JudgeRequest,
     image: &'a Path,
     sanitizer: Option<&'a ComputeSanitizer>,
+    cache_dir: &'a Path,
     folder: PrivateFolder,
 }
 
@@ -107,20 +109,15 @@ impl<'a> ToolRun<'a> {
         options: &'a JudgeRequest,
         image: &'a Path,
         sanitizer: Option<&'a ComputeSanitizer>,
-        cache_dir: &Path,
+        cache_dir: &'a Path,
     ) -> Result<Self, Stop> {
-        let folder = PrivateFolder::new(cache_dir).map_err(|e| {
-            Stop::Lab(format!(
-                "no temporary folder can be made in {}: {e}",
-                cache_dir.display()
-            ))
-        })?;
         Ok(ToolRun {
             tool,
             options,
             image,
             sanitizer,
-            folder,
+            cache_dir,
+            folder: PrivateFolder::for_tool(cache_dir)?,
         })
     }
 
@@ -128,15 +125,16 @@ impl<'a> ToolRun<'a> {
         self.folder.path().join("found")
     }
 
-    /// The tool, for starting the worker.
-    pub fn watching(&self) -> Result<WatchingTool, Stop> {
-        let (environment, folder) = (self.environment()?, self.folder.path().to_owned());
-        Ok(WatchingTool {
-            environment,
-            folder,
+    /// Starts a worker that the tool watches. `limit` is for each of its launches.
+    pub fn start(&self, target: Target, limit: Duration, output: LineSink) -> Result<Worker, Stop> {
+        let tool = WatchingTool {
+            environment: self.environment()?,
+            folder: self.folder.path().to_owned(),
             is_foreign: self.tool != Tool::Race,
             is_profiler: false,
-        })
+        };
+        let program = WorkerProgram::Watched(&self.options.worker, &tool);
+        Worker::start(program, target, limit, self.cache_dir, output)?.ready()
     }
 
     /// The environment variables for the worker.

@@ -5,6 +5,7 @@
 //! tool. Older releases write a place as `file:line:function`.
 
 use super::{SourceLine, ToolFinding, ToolReport};
+use crate::toolkit;
 use lab_protocol::Tool;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -22,23 +23,11 @@ pub struct ComputeSanitizer {
 }
 
 impl ComputeSanitizer {
-    /// Searches the path, the toolkit that `CUDA_HOME` or `CUDA_PATH` names, and the usual folders
-    /// of toolkits.
+    /// Searches the path and the toolkit.
     pub fn find() -> Option<ComputeSanitizer> {
-        let named = ["CUDA_HOME", "CUDA_PATH"]
-            .into_iter()
-            .filter_map(std::env::var_os);
-        let homes = named
-            .map(PathBuf::from)
-            .chain(["/usr/local/cuda".into(), "/opt/cuda".into()]);
-        let of_home = homes.flat_map(|home| [home.join("bin"), home.join("compute-sanitizer")]);
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(of_home).collect();
-        folders
-            .into_iter()
-            .map(|folder| folder.join("compute-sanitizer"))
-            .find(|path| path.is_file())
-            .map(|path| ComputeSanitizer { path })
+        const NAME: &str = "compute-sanitizer";
+        let path = toolkit::find(NAME, &["bin", NAME], Vec::new())?;
+        Some(ComputeSanitizer { path })
     }
 
     /// The command line that comes before that of the watched program.

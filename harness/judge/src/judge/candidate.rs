@@ -1,7 +1,7 @@
 //! Building or loading the candidate, while the incumbent runs for a short while.
 
+use super::device_access::DeviceAccess;
 use super::incumbent::{self, Incumbent};
-use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::session::Session;
 use crate::device_lock::DeviceUse;
@@ -17,63 +17,54 @@ use std::time::{Duration, Instant};
 /// verdict.
 const RAISE_CLOCKS_FOR: Duration = Duration::from_millis(150);
 
-/// What the candidate is built with. The incumbent runs meanwhile: that raises the GPU's clocks and
+/// Has the compiler build the copy. The incumbent runs meanwhile: that raises the GPU's clocks and
 /// gives a fresh `incumbent_sps:`. An incumbent that fails here is dropped with a caveat.
-pub struct CandidateBuild<'a> {
-    pub env: &'a Session,
-    pub builder: &'a mut KernelBuilder,
-    pub incumbent: &'a mut Option<Incumbent>,
+pub fn build(
+    session: &mut Session,
+    incumbent: &mut Option<Incumbent>,
+    snapshot: &KernelSnapshot,
+    needs: &BuildNeeds,
+) -> Result<Built, Stop> {
+    let Session {
+        access,
+        builder,
+        out,
+        ..
+    } = session;
+    beside_incumbent(access, incumbent, out, || {
+        builder.candidate(snapshot, needs)
+    })
 }
 
-impl CandidateBuild<'_> {
-    /// Has the compiler build the copy.
-    pub fn build(
-        self,
-        snapshot: &KernelSnapshot,
-        needs: &BuildNeeds,
-        out: &mut Writer,
-    ) -> Result<Built, Stop> {
-        let CandidateBuild {
-            env,
-            builder,
-            incumbent,
-        } = self;
-        beside_incumbent(env, incumbent, out, || builder.candidate(snapshot, needs))
-    }
-
-    /// Loads the copy of a source in Python into the candidate's worker, checks that it has the
-    /// problem's functions, and writes `build_s:`.
-    pub fn load(
-        self,
-        snapshot: &KernelSnapshot,
-        problem: &dyn Problem,
-        worker: &mut Worker,
-        out: &mut Writer,
-    ) -> Result<ModuleId, Stop> {
-        let began = Instant::now();
-        let loaded = beside_incumbent(self.env, self.incumbent, out, || {
-            worker.load(&snapshot.source())
-        });
-        let loaded =
-            loaded.and_then(|module| problem.require_entries(worker, module).map(|()| module));
-        out.line(
-            "build_s",
-            format_args!("{:.2}", began.elapsed().as_secs_f64()),
-        )?;
-        loaded
-    }
+/// Loads the copy of a source in Python into the candidate's worker, checks that it has the
+/// problem's functions, and writes `build_s:`. The incumbent runs meanwhile, as in [`build`].
+pub fn load(
+    session: &mut Session,
+    incumbent: &mut Option<Incumbent>,
+    snapshot: &KernelSnapshot,
+    problem: &dyn Problem,
+    worker: &mut Worker,
+) -> Result<ModuleId, Stop> {
+    let (began, out) = (Instant::now(), &mut session.out);
+    let loaded = beside_incumbent(&session.access, incumbent, out, || {
+        worker.load(&snapshot.source())
+    });
+    let loaded = loaded.and_then(|module| problem.require_entries(worker, module).map(|()| module));
+    let seconds = began.elapsed().as_secs_f64();
+    out.line("build_s", format_args!("{seconds:.2}"))?;
+    loaded
 }
 
 /// Calls `build` while the incumbent runs.
 fn beside_incumbent<T: Send>(
-    env: &Session,
+    access: &DeviceAccess,
     incumbent: &mut Option<Incumbent>,
     out: &mut Writer,
     build: impl FnOnce() -> Result<T, Stop> + Send,
 ) -> Result<T, Stop> {
     // A build never waits for the device, so the incumbent runs only if the device is free now.
-    let access = env.access.try_get(DeviceUse::Launching)?;
-    let Some(running) = incumbent.as_mut().filter(|_| access.is_some()) else {
+    let free = access.try_get(DeviceUse::Launching)?;
+    let Some(running) = incumbent.as_mut().filter(|_| free.is_some()) else {
         return build();
     };
     let (built, turns) = std::thread::scope(|scope| {

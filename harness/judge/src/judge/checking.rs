@@ -1,7 +1,6 @@
 //! `lab harness --check`: runs the candidate under each tool, one after the other. Compares no
 //! results and times nothing.
 
-use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::processes::as_kernel_output;
 use super::session::Session;
@@ -13,7 +12,7 @@ use crate::problem::Problem;
 use crate::sink::SharedSink;
 use lab_device::{Image, Sanitizer};
 use lab_protocol::JudgeRequest;
-use lab_protocol::report::{Stage, Writer};
+use lab_protocol::report::Stage;
 use lab_protocol::{Tool, tool_names};
 use std::collections::HashMap;
 use std::path::Path;
@@ -30,13 +29,11 @@ pub fn check(
     sanitizer: Option<&Path>,
     sink: &SharedSink,
 ) -> Result<Correctness, Stop> {
-    let out = &mut sink.writer();
-    let (session, builder, mut problem) = Session::open_for_tool(
+    let (mut session, mut problem) = Session::open_for_tool(
         request,
         sink,
         "`lab check` watches the memory accesses of CUDA C++: its tools cannot watch Python. A run finds stores out of bounds into the \
          lab's buffers, and changed inputs",
-        out,
     )?;
     let sanitizer = sanitizer
         .map(|path| ComputeSanitizer {
@@ -51,19 +48,20 @@ pub fn check(
     if lacks_sanitizer {
         return Err(Stop::Lab(REMEDY.into()));
     }
-    out.line("check_tools", tool_names(tools))?;
-    out.line("check_size", problem.shrink_for_check(&session.device)?)?;
+    let size = problem.shrink_for_check(&session.device)?;
+    session.out.line("check_tools", tool_names(tools))?;
+    session.out.line("check_size", size)?;
+    let out = &mut sink.writer();
     let mut checking = Checking {
         snapshot: KernelSnapshot::take(request, &session.cache_dir.join(SNAPSHOTS))?,
         session,
-        builder,
         sanitizer,
         images: HashMap::new(),
     };
     let (mut found, mut unfinished) = (Vec::new(), None);
     for (done, tool) in tools.iter().enumerate() {
         out.progress(done as u64, tools.len() as u64)?;
-        match checking.run(*tool, &mut *problem, out) {
+        match checking.run(*tool, &mut *problem) {
             Ok(Correctness::Pass) => {}
             Ok(Correctness::Fail) => found.push(*tool),
             // A kernel that does not build for one tool builds for none.
@@ -94,7 +92,6 @@ pub fn check(
 /// What stays the same for all tools of a check.
 struct Checking {
     session: Session,
-    builder: KernelBuilder,
     snapshot: KernelSnapshot,
     sanitizer: Option<ComputeSanitizer>,
     /// The images built so far, by the instrumentation that a tool needs.
@@ -102,51 +99,34 @@ struct Checking {
 }
 
 impl Checking {
-    fn run(
-        &mut self,
-        tool: Tool,
-        problem: &mut dyn Problem,
-        out: &mut Writer,
-    ) -> Result<Correctness, Stop> {
+    fn run(&mut self, tool: Tool, problem: &mut dyn Problem) -> Result<Correctness, Stop> {
         if tool == Tool::Race {
             problem.require_memory_for_races(&self.session.device, false)?;
         }
-        let image = self.image(tool, problem, out)?;
-        out.stage(Stage::Verify)?;
-        let session = &self.session;
-        let tool_run = ToolRun::new(
-            tool,
-            &session.request,
-            &image.path,
-            self.sanitizer.as_ref(),
-            &session.cache_dir,
-        )?;
-        let worker = session
-            .start_under_tool(
-                &tool_run.watching()?,
-                check::time_limit(&session.request),
-                as_kernel_output(session.sink.writer()),
-            )?
-            .ready()?;
-        session.with_one_worker("a check", out, |cx| tool_run.run(problem, cx, worker))
+        let image = self.image(tool, problem)?;
+        let session = &mut self.session;
+        session.out.stage(Stage::Verify)?;
+        let request = Arc::clone(&session.request);
+        let sanitizer = self.sanitizer.as_ref();
+        let cache_dir = session.cache_dir.clone();
+        let tool_run = ToolRun::new(tool, &request, &image.path, sanitizer, &cache_dir)?;
+        let output = as_kernel_output(session.sink.writer());
+        let worker = tool_run.start(session.target, check::time_limit(&request), output)?;
+        session.with_fixed_inputs(|cx| tool_run.run(problem, cx, worker))
     }
 
     /// The candidate built with the instrumentation that this tool needs.
-    fn image(
-        &mut self,
-        tool: Tool,
-        problem: &dyn Problem,
-        out: &mut Writer,
-    ) -> Result<Image, Stop> {
+    fn image(&mut self, tool: Tool, problem: &dyn Problem) -> Result<Image, Stop> {
         let instrumentation = check::instrumentation(tool);
         if let Some(image) = self.images.get(&instrumentation) {
             return Ok(image.clone());
         }
-        out.stage(Stage::Build)?;
-        self.builder.sanitizer = instrumentation;
         let needs = problem.build_needs(&self.session.device);
-        let built = self.builder.candidate(&self.snapshot, &needs)?;
-        let image = self.builder.write_build(built, out)?;
+        let Session { builder, out, .. } = &mut self.session;
+        out.stage(Stage::Build)?;
+        builder.sanitizer = instrumentation;
+        let built = builder.candidate(&self.snapshot, &needs)?;
+        let image = builder.write_build(built, out)?;
         self.images.insert(instrumentation, image.clone());
         Ok(image)
     }

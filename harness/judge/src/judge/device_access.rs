@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How long a run waits for the device. A measurement on a save takes less. After this time another
 /// run measures at length, or another user's process holds the lock: a verdict with a caveat is
 /// then better than none.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a run of `lab bench` waits for the device: longer than another one measures. Nobody
 /// waits for its verdict, and its times are of little use if something was measured beside it.
@@ -19,6 +19,7 @@ pub const PATIENCE_OF_BENCH: Duration = Duration::from_secs(30 * 60);
 
 /// Access to one device. On the emulated device, which has no lock, every method returns at once
 /// without a guard.
+#[derive(Clone)]
 pub struct DeviceAccess {
     lock: Option<DeviceLock>,
 }
@@ -29,11 +30,6 @@ impl DeviceAccess {
         DeviceAccess {
             lock: DeviceLock::of(device, cache_dir),
         }
-    }
-
-    /// [`DeviceAccess::wait_for`] 60 s at most.
-    pub fn wait(&self, wanted: DeviceUse, out: &mut Writer) -> Result<Option<LockGuard>, Stop> {
-        self.wait_for(PATIENCE, wanted, out)
     }
 
     /// Waits until this use is allowed, but no longer than `patience`, and says in the log what it

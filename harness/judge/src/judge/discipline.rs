@@ -6,17 +6,20 @@
 //! over the trials. Nothing stops earlier because the times agree, so two runs of one discipline
 //! can be compared.
 
-use super::measuring::{Candidate, check_bounds};
+use super::measuring::{Candidate, TurnOutcome, TurnTaker, check_bounds, checked_turn, in_workers};
 use crate::measure::discipline::{TrialTimes, WorkloadTime, mean};
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{ProblemContext, Timed, WorkerFor, WorkerRole};
+use crate::problem::{ProblemContext, Timed};
 use crate::worker::Worker;
 use lab_protocol::plan::Discipline;
-use lab_protocol::report::Writer;
+use lab_protocol::report::{Writer, us};
 use std::time::{Duration, Instant};
 
 /// Shortest time between two `progress:` lines. A terminal cannot show more.
 const WRITE_EVERY: Duration = Duration::from_millis(50);
+
+/// What to do if the workers have too few inputs.
+const TOO_FEW: &str = "problem.toml has too few inputs for so many launches: raise timed_launches, or ask for fewer iterations";
 
 /// Times the candidate by the discipline and writes a `workload:` line for each workload. Returns
 /// `Fail` if the outputs of a launch were wrong, or if it took less time than the device can.
@@ -25,55 +28,8 @@ pub fn measure(
     asked: Discipline,
     candidate: Candidate,
 ) -> Result<Correctness, Stop> {
-    let discipline = on_device(cx, asked)?;
-    let Candidate {
-        problem,
-        worker,
-        module,
-        image,
-    } = candidate;
-    let mut timed = problem.set_up(cx, worker, module, WorkerRole::Verified)?;
-    let mut bench = Bench::new(discipline);
-    let mut fresh: Option<Worker> = None;
-    let mut number = 0;
-    loop {
-        let worker = fresh.as_mut().unwrap_or(worker);
-        let before = bench.turns;
-        let right = bench.use_worker_up(worker, &mut *timed, cx.out)?;
-        if !right || timed.check(worker, cx.out)? == Correctness::Fail {
-            return Ok(Correctness::Fail);
-        }
-        if bench.trials.is_complete() {
-            break;
-        }
-        let is_stuck = number > 0 && bench.turns == before;
-        if is_stuck || !timed.fits_further_workers(false) {
-            return Err(Stop::Problem(
-                "problem.toml has too few inputs for so many launches: raise timed_launches, or ask for fewer iterations"
-                    .into(),
-            ));
-        }
-        // The old worker ends before the new one starts, so that it holds no device memory.
-        drop(fresh.take());
-        number += 1;
-        let mut next = (cx.spawn_worker)(WorkerFor::Candidate)?;
-        let module = next.load(image)?;
-        timed = problem.set_up(cx, &mut next, module, WorkerRole::Fresh(number))?;
-        fresh = Some(next);
-    }
-    let turns = bench.trials.all_turns();
-    if check_bounds(cx, &*timed, &turns)? == Correctness::Fail {
-        return Ok(Correctness::Fail);
-    }
-    timed.write(&turns, cx.out)?;
-    timed.write_once(cx.out)?;
-    let labels: Vec<String> = timed
-        .demands()
-        .into_iter()
-        .map(|demand| demand.label)
-        .collect();
-    write_times(&labels, &bench.trials.workloads(), cx.out)?;
-    Ok(Correctness::Pass)
+    let mut bench = Bench::new(on_device(cx, asked)?);
+    in_workers(cx, candidate, &mut bench, TOO_FEW)
 }
 
 /// Writes `discipline:`, and returns what this device does of what was asked for. The times of the
@@ -130,7 +86,7 @@ impl Bench {
 
     /// Times turns in one worker until the trial is complete or the worker's inputs are used up.
     /// Returns false if the results of a turn were wrong.
-    fn use_worker_up(
+    fn take_turns(
         &mut self,
         worker: &mut Worker,
         timed: &mut dyn Timed,
@@ -143,12 +99,12 @@ impl Bench {
             .1
             .map_or(self.discipline.warm_up, |all| all.saturating_sub(1));
         for inputs in inputs.by_ref().take(self.discipline.warm_up.min(spare)) {
-            if turn(worker, timed, inputs, out)?.is_none() {
+            if checked_turn(timed, worker, inputs, out)?.is_none() {
                 return Ok(false);
             }
         }
         for inputs in inputs {
-            let Some(seconds) = turn(worker, timed, inputs, out)? else {
+            let Some(seconds) = checked_turn(timed, worker, inputs, out)? else {
                 return Ok(false);
             };
             self.turns += 1;
@@ -158,6 +114,20 @@ impl Bench {
             }
         }
         Ok(true)
+    }
+
+    /// Compares the times with the device's bounds, and writes them.
+    fn finish(&self, cx: &mut ProblemContext, timed: &dyn Timed) -> Result<TurnOutcome, Stop> {
+        let turns = self.trials.all_turns();
+        if check_bounds(cx, timed, &turns)? == Correctness::Fail {
+            return Ok(TurnOutcome::WrongResult);
+        }
+        timed.write(&turns, cx.out)?;
+        timed.write_once(cx.out)?;
+        let demands = timed.demands().into_iter();
+        let labels: Vec<String> = demands.map(|demand| demand.label).collect();
+        write_times(&labels, &self.trials.workloads(), cx.out)?;
+        Ok(TurnOutcome::TimeUp)
     }
 
     fn write_progress(&mut self, out: &mut Writer) -> Result<(), Stop> {
@@ -170,23 +140,35 @@ impl Bench {
     }
 }
 
-/// Times a turn; `None` if its results were wrong.
-fn turn(
-    worker: &mut Worker,
-    timed: &mut dyn Timed,
-    inputs: u64,
-    out: &mut Writer,
-) -> Result<Option<Vec<f64>>, Stop> {
-    let Some(seconds) = timed.turn(worker, inputs, out)? else {
-        return Ok(None);
-    };
-    Ok((timed.check_memory(worker, out)? == Correctness::Pass).then_some(seconds))
+impl TurnTaker for Bench {
+    fn use_worker_up(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        mut timed: Box<dyn Timed>,
+        _is_first: bool,
+    ) -> Result<TurnOutcome, Stop> {
+        let right = self.take_turns(worker, &mut *timed, cx.out)?;
+        if !right || timed.check(worker, cx.out)? == Correctness::Fail {
+            return Ok(TurnOutcome::WrongResult);
+        }
+        if self.trials.is_complete() {
+            return self.finish(cx, &*timed);
+        }
+        if !timed.fits_further_workers(false) {
+            return Err(Stop::Problem(TOO_FEW.into()));
+        }
+        Ok(TurnOutcome::Continue)
+    }
+
+    fn turns(&self) -> usize {
+        self.turns
+    }
 }
 
 /// Writes `mean_us:`, the arithmetic mean over the workloads, and a `workload:` line for each: its
 /// time, its time in each trial, and the number of timed launches.
 fn write_times(labels: &[String], times: &[WorkloadTime], out: &mut Writer) -> Result<(), Stop> {
-    let us = |seconds: f64| format!("{:.3}", seconds * 1e6);
     for (label, time) in labels.iter().zip(times) {
         let trials: Vec<String> = time.trials.iter().map(|seconds| us(*seconds)).collect();
         let line = format!(

@@ -8,7 +8,6 @@
 //! instead ([`Timed::in_same_worker`]). A failure there counts like any failure in that worker,
 //! because the candidate may have caused it.
 
-use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::processes::{no_output, start_worker};
 use super::session::Session;
@@ -29,16 +28,14 @@ pub const WRONG: &str = "its own results are wrong";
 /// A turn of the incumbent that takes longer than this is not repeated while the candidate builds.
 const SLOW_TURN: Duration = Duration::from_millis(150);
 
-/// How far the incumbent of a run is.
-pub enum IncumbentState {
-    /// There is none, or its times would mean nothing.
-    None,
-    /// Its worker is opening the device.
-    Opening(Box<StartingWorker>),
-    /// It was set up.
-    Ready,
-    /// It failed, for this reason: there is no comparison.
-    Failed(String),
+/// The incumbent of a run before it is set up. Without both, the run has no incumbent, or its times
+/// would mean nothing.
+#[derive(Default)]
+pub struct IncumbentState {
+    /// The worker that is opening the device.
+    starting: Option<StartingWorker>,
+    /// Why there is no comparison.
+    failure: Option<String>,
 }
 
 /// A kernel that was set up for its timed launches and gave right results in one.
@@ -59,61 +56,44 @@ pub struct Incumbent {
 
 /// Starts the incumbent's worker, if there is an incumbent and the device is a GPU.
 pub fn start(request: &JudgeRequest) -> IncumbentState {
+    let mut state = IncumbentState::default();
     let target = lab_device::resolve(request.device);
-    if request.incumbent.is_none() || !matches!(target, Target::Cuda(_)) {
-        return IncumbentState::None;
-    }
     let language = request.language();
-    if request
-        .incumbent_source()
-        .is_some_and(|source| Language::of(source) != language)
-    {
-        return IncumbentState::Failed("it is written in another language than the kernel".into());
+    match request.incumbent_source() {
+        Some(source) if matches!(target, Target::Cuda(_)) => {
+            if Language::of(source) != language {
+                let why = "it is written in another language than the kernel";
+                state.failure = Some(why.into());
+                return state;
+            }
+        }
+        _ => return state,
     }
     match start_worker(request, language, target, no_output()) {
-        Ok(starting) => IncumbentState::Opening(Box::new(starting)),
-        Err(stop) => IncumbentState::Failed(stop.to_string()),
+        Ok(starting) => state.starting = Some(starting),
+        Err(stop) => state.failure = Some(stop.to_string()),
     }
+    state
 }
 
 impl IncumbentState {
-    /// Builds the incumbent and sets it up. Returns `None` if there is none, if it was set up
+    /// Builds the incumbent and sets it up. Returns `None` without an incumbent, if it was set up
     /// before, or if it fails; a failure is kept for [`IncumbentState::caveat`].
     pub fn set_up(
         &mut self,
-        env: &Session,
+        session: &mut Session,
         problem: &mut dyn Problem,
-        builder: &mut KernelBuilder,
         needs: &BuildNeeds,
-        out: &mut Writer,
     ) -> Option<Incumbent> {
-        let starting = self.take_starting()?;
-        match set_up(*starting, env, problem, builder, needs, out) {
-            Ok(incumbent) => Some(incumbent),
-            Err(stop) => {
-                *self = IncumbentState::Failed(stop.to_string());
-                None
-            }
-        }
-    }
-
-    /// Takes the worker that is opening its device, once. Every other state stays as it is.
-    fn take_starting(&mut self) -> Option<Box<StartingWorker>> {
-        match std::mem::replace(self, IncumbentState::Ready) {
-            IncumbentState::Opening(starting) => Some(starting),
-            other @ (IncumbentState::None | IncumbentState::Ready | IncumbentState::Failed(_)) => {
-                *self = other;
-                None
-            }
-        }
+        let ready = set_up(self.starting.take()?, session, problem, needs);
+        ready
+            .map_err(|stop| self.failure = Some(stop.to_string()))
+            .ok()
     }
 
     /// The caveat of a run that has an incumbent and cannot compare with it.
     pub fn caveat(&self) -> Option<String> {
-        match self {
-            IncumbentState::Failed(reason) => Some(no_comparison(reason)),
-            IncumbentState::None | IncumbentState::Opening(_) | IncumbentState::Ready => None,
-        }
+        self.failure.as_deref().map(no_comparison)
     }
 }
 
@@ -127,24 +107,25 @@ pub fn no_comparison(reason: &str) -> String {
 
 fn set_up(
     starting: StartingWorker,
-    env: &Session,
+    session: &mut Session,
     problem: &mut dyn Problem,
-    builder: &mut KernelBuilder,
     needs: &BuildNeeds,
-    out: &mut Writer,
 ) -> Result<Incumbent, Stop> {
-    let (image, source) = match env.request.language() {
-        Language::Cuda => (builder.incumbent(needs)?.path, None),
+    let given = session.request.incumbent_source();
+    let given = given.ok_or_else(|| Stop::Lab("no incumbent was named".into()))?;
+    let (image, source) = match session.request.language() {
+        Language::Cuda => (session.builder.incumbent(&given, needs)?.path, None),
         Language::Python => {
-            let copy = incumbent_copy(env)?;
+            // A copy under the name of a kernel.
+            let folder = session.cache_dir.join(SNAPSHOTS);
+            let copy = KernelSnapshot::copy(&given, "its source", &folder)?;
             (copy.source(), Some(copy))
         }
     };
     let mut worker = starting.ready()?;
     let module = worker.load(&image)?;
-    let timed = env.with_context(builder, out, |cx| {
-        problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent)
-    })?;
+    let timed =
+        session.with(|cx| problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent))?;
     let mut incumbent = Incumbent {
         image: Some(image),
         _source: source,
@@ -163,15 +144,6 @@ fn set_up(
         incumbent.turn(1).map_err(Stop::Lab)?;
     }
     Ok(incumbent)
-}
-
-/// A copy of the incumbent under the name of a kernel.
-fn incumbent_copy(env: &Session) -> Result<KernelSnapshot, Stop> {
-    let source = env
-        .request
-        .incumbent_source()
-        .ok_or_else(|| Stop::Lab("no incumbent was named".into()))?;
-    KernelSnapshot::copy(&source, "its source", &env.cache_dir.join(SNAPSHOTS))
 }
 
 impl Incumbent {
@@ -228,12 +200,14 @@ mod tests {
 
     #[test]
     fn an_incumbent_that_failed_on_standby_still_gives_its_caveat_after_the_build() {
-        let mut state = IncumbentState::Failed("it does not build\nkernel.cu:1".into());
-        assert!(state.take_starting().is_none());
+        let state = IncumbentState {
+            starting: None,
+            failure: Some("it does not build\nkernel.cu:1".into()),
+        };
         assert_eq!(
             state.caveat().as_deref(),
             Some("no comparison with the incumbent: it does not build")
         );
-        assert!(IncumbentState::None.take_starting().is_none());
+        assert_eq!(IncumbentState::default().caveat(), None);
     }
 }

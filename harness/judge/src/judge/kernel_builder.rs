@@ -1,9 +1,11 @@
 //! What the judge has built: the candidate, the incumbent, and a problem's reference.cu.
 
 use super::kernel_snapshot::KernelSnapshot;
+use super::launch_lines::write_needs;
 use crate::compiler::{Compiler, SNAPSHOTS};
 use crate::outcome::Stop;
 use crate::problem::BuildNeeds;
+use crate::worker::KernelResources;
 use lab_device::{BuildRequest, Built, Image, Sanitizer};
 use lab_protocol::CompileOptions;
 use lab_protocol::JudgeRequest;
@@ -111,15 +113,13 @@ impl KernelBuilder {
             "build_s",
             format_args!("{seconds:.2}{}", if reused { " reused=yes" } else { "" }),
         )?;
-        for (key, value) in [
-            ("registers", registers),
-            ("spill_bytes", spill_bytes),
-            ("shared_bytes", shared_bytes),
-        ] {
-            if let Some(value) = value {
-                out.line(key, value)?;
-            }
-        }
+        let needs = KernelResources {
+            name: String::new(),
+            registers,
+            spill_bytes,
+            shared_bytes,
+        };
+        write_needs(&needs, out)?;
         if let Some(place) = device_branch.filter(|_| image.is_some()) {
             out.caveat(format_args!(
                 "the emulated device judged another path than a GPU runs: {place}"
@@ -153,11 +153,8 @@ impl KernelBuilder {
 
     /// Builds the incumbent with the candidate's options and shown path. It was the candidate once,
     /// so its build is usually in the build cache.
-    pub fn incumbent(&mut self, needs: &BuildNeeds) -> Result<Image, Stop> {
-        let Some(source) = self.request.incumbent_source() else {
-            return Err(Stop::Lab("no incumbent was named".into()));
-        };
-        let request = self.kernel_request(source.clone(), source.parent(), needs);
+    pub fn incumbent(&mut self, source: &Path, needs: &BuildNeeds) -> Result<Image, Stop> {
+        let request = self.kernel_request(source.to_owned(), source.parent(), needs);
         let built = self.compiler()?.build(&request)?;
         built
             .image
@@ -198,9 +195,8 @@ impl KernelBuilder {
     /// which are for the candidate. Returns [`Stop::Problem`] with the compiler's messages if it
     /// does not build.
     pub fn reference(&mut self, source: &Path, header: &str) -> Result<Image, Stop> {
-        // Each run judges a copy in another folder. With the path of the copy in it, the image
-        // would be another one each time: it would be built anew, and no sealed inputs in stock
-        // would be of it.
+        // Each run judges a copy in another folder. With the path of the copy in it, each run would
+        // build its own image, and could use no sealed inputs that an earlier image has made.
         let shown_as = self.request.as_shown(&source.display().to_string());
         let needs = BuildNeeds {
             problem_header: header.to_owned(),

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Longest kernel, in bytes. A kernel's source is small; a larger file is another file by mistake.
+/// Longest kernel, in bytes. A kernel's source is small; somebody named a larger file by mistake.
 const MAX_BYTES: u64 = 8 << 20;
 
 /// A copy of the kernel in a temporary folder, which is removed with this value.

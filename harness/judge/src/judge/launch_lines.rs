@@ -40,31 +40,27 @@ pub fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
     write_resources(resources, out)
 }
 
-/// Writes `registers:`, `spill_bytes:` and `shared_bytes:` of the kernel with the most registers:
-/// most often the one that computes most. Where there are several, `largest_kernel:` is its name.
+/// Writes what the kernel with the most registers needs: most often the one that computes most. Where there are several, `largest_kernel:` is its name.
 fn write_resources(resources: &[KernelResources], out: &mut Writer) -> io::Result<()> {
     let largest = resources
         .iter()
         .max_by_key(|kernel| (kernel.registers, kernel.spill_bytes, kernel.shared_bytes));
-    let Some(KernelResources {
-        name,
-        registers,
-        spill_bytes,
-        shared_bytes,
-    }) = largest
-    else {
+    let Some(largest) = largest else {
         return Ok(());
     };
     if resources.len() > 1 {
-        out.line(
-            "largest_kernel",
-            format_args!("{name} of={}", resources.len()),
-        )?;
+        let of = resources.len();
+        out.line("largest_kernel", format_args!("{} of={of}", largest.name))?;
     }
+    write_needs(largest, out)
+}
+
+/// Writes `registers:`, `spill_bytes:` and `shared_bytes:` of a kernel, as far as they are known.
+pub fn write_needs(kernel: &KernelResources, out: &mut Writer) -> io::Result<()> {
     for (key, value) in [
-        ("registers", registers),
-        ("spill_bytes", spill_bytes),
-        ("shared_bytes", shared_bytes),
+        ("registers", kernel.registers),
+        ("spill_bytes", kernel.spill_bytes),
+        ("shared_bytes", kernel.shared_bytes),
     ] {
         if let Some(value) = value {
             out.line(key, value)?;
@@ -121,8 +117,8 @@ fn write_launch(
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use lab_protocol::report::Log;
     use lab_protocol::report::Report;
-    use lab_protocol::testing::Log;
 
     #[test]
     fn of_several_compiled_kernels_the_largest_is_written_with_its_name() {

@@ -51,7 +51,8 @@ pub fn measure(
         disturbed: false,
     };
     measuring.leave_out_a_slow_incumbent(cx)?;
-    let verdict = measuring.run(cx, candidate);
+    let too_few = "problem.toml has too few inputs to time a kernel: raise timed_launches";
+    let verdict = in_workers(cx, candidate, &mut measuring, too_few);
     match verdict {
         Ok(Correctness::Pass) => {
             measuring.disturbed = ended(cx.out)?;
@@ -86,6 +87,72 @@ impl Candidate<'_> {
             ..*self
         }
     }
+}
+
+/// What times turns of a candidate in one worker after the other.
+pub trait TurnTaker {
+    /// Times turns in a worker in which the candidate is set up, and checks what they left behind.
+    fn use_worker_up(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        timed: Box<dyn Timed>,
+        is_first: bool,
+    ) -> Result<TurnOutcome, Stop>;
+    /// The number of turns so far.
+    fn turns(&self) -> usize;
+}
+
+/// Times turns in the candidate's worker, and then in further ones until there are enough. Returns
+/// `Fail` if a result was wrong. `too_few` is the error if a worker has no inputs for a turn.
+pub fn in_workers(
+    cx: &mut ProblemContext,
+    candidate: Candidate,
+    taker: &mut dyn TurnTaker,
+    too_few: &str,
+) -> Result<Correctness, Stop> {
+    let Candidate {
+        problem,
+        worker,
+        module,
+        image,
+    } = candidate;
+    let mut timed = problem.set_up(cx, worker, module, WorkerRole::Verified)?;
+    let mut fresh: Option<Worker> = None;
+    let mut number = 0;
+    loop {
+        let worker = fresh.as_mut().unwrap_or(worker);
+        let before = taker.turns();
+        match taker.use_worker_up(cx, worker, timed, number == 0)? {
+            TurnOutcome::Continue => {}
+            TurnOutcome::TimeUp => return Ok(Correctness::Pass),
+            TurnOutcome::WrongResult => return Ok(Correctness::Fail),
+        }
+        if number > 0 && taker.turns() == before {
+            return Err(Stop::Problem(too_few.into()));
+        }
+        // The old worker ends before the new one starts, so that it holds no device memory.
+        drop(fresh.take());
+        number += 1;
+        let mut next = (cx.spawn_worker)(WorkerFor::Candidate)?;
+        let module = next.load(image)?;
+        timed = problem.set_up(cx, &mut next, module, WorkerRole::Fresh(number))?;
+        fresh = Some(next);
+    }
+}
+
+/// Times a turn of the candidate; `None` if its results were wrong.
+pub fn checked_turn(
+    timed: &mut dyn Timed,
+    worker: &mut Worker,
+    inputs: u64,
+    out: &mut Writer,
+) -> Result<Option<Vec<f64>>, Stop> {
+    let Some(seconds) = timed.turn(worker, inputs, out)? else {
+        return Ok(None);
+    };
+    // Whoever changed an input is found before the incumbent gets the same input.
+    Ok((timed.check_memory(worker, out)? == Correctness::Pass).then_some(seconds))
 }
 
 /// The candidate set up in one worker, and the inputs that it may still have there.
@@ -127,11 +194,7 @@ impl TimedWorker {
         out: &mut Writer,
     ) -> Result<Option<Vec<f64>>, Stop> {
         self.used.push(inputs);
-        let Some(seconds) = self.timed.turn(worker, inputs, out)? else {
-            return Ok(None);
-        };
-        // Whoever changed an input is found before the incumbent gets the same input.
-        Ok((self.timed.check_memory(worker, out)? == Correctness::Pass).then_some(seconds))
+        checked_turn(&mut *self.timed, worker, inputs, out)
     }
 
     /// Where both kernels share a worker and its inputs, the first turn of each takes up to 11 %
@@ -176,13 +239,39 @@ struct Measuring<'a> {
     disturbed: bool,
 }
 
-/// What follows a turn.
-enum TurnOutcome {
+/// What follows a turn, or the turns in a worker.
+pub enum TurnOutcome {
     /// The next turn, or the next worker.
     Continue,
     /// The time is up, possibly within a pair.
     TimeUp,
     WrongResult,
+}
+
+impl TurnTaker for Measuring<'_> {
+    fn use_worker_up(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        timed: Box<dyn Timed>,
+        is_first: bool,
+    ) -> Result<TurnOutcome, Stop> {
+        let mut timed = TimedWorker::new(timed, worker, self.incumbent.as_ref())?;
+        let checked = if is_first { CHECKED_LAUNCHES } else { 0 };
+        let warm_up = self.plan.warm_up().saturating_sub(checked);
+        let ended = self.take_turns(cx, worker, &mut timed, warm_up)?;
+        let right = !matches!(ended, TurnOutcome::WrongResult)
+            && timed.timed.check(worker, cx.out)? == Correctness::Pass;
+        Ok(if right {
+            ended
+        } else {
+            TurnOutcome::WrongResult
+        })
+    }
+
+    fn turns(&self) -> usize {
+        self.times.candidate.len()
+    }
 }
 
 impl Measuring<'_> {
@@ -202,57 +291,17 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    fn run(&mut self, cx: &mut ProblemContext, candidate: Candidate) -> Result<Correctness, Stop> {
-        let Candidate {
-            problem,
-            worker,
-            module,
-            image,
-        } = candidate;
-        let timed = problem.set_up(cx, worker, module, WorkerRole::Verified)?;
-        let mut timed_worker = TimedWorker::new(timed, worker, self.incumbent.as_ref())?;
-        let mut warm_up = self.plan.warm_up().saturating_sub(CHECKED_LAUNCHES);
-        let mut fresh: Option<Worker> = None;
-        let mut number = 0;
-        loop {
-            let worker = fresh.as_mut().unwrap_or(worker);
-            let before = self.times.candidate.len();
-            let ended = self.use_worker_up(cx, worker, &mut timed_worker, warm_up)?;
-            let right = !matches!(ended, TurnOutcome::WrongResult)
-                && timed_worker.timed.check(worker, cx.out)? == Correctness::Pass;
-            if !right {
-                return Ok(Correctness::Fail);
-            }
-            if matches!(ended, TurnOutcome::TimeUp) {
-                return Ok(Correctness::Pass);
-            }
-            if number > 0 && self.times.candidate.len() == before {
-                return Err(Stop::Problem(
-                    "problem.toml has too few inputs to time a kernel: raise timed_launches".into(),
-                ));
-            }
-            // The old worker ends before the new one starts, so that it holds no device memory.
-            drop(fresh.take());
-            number += 1;
-            let mut next = (cx.spawn_worker)(WorkerFor::Candidate)?;
-            let module = next.load(image)?;
-            let timed = problem.set_up(cx, &mut next, module, WorkerRole::Fresh(number))?;
-            timed_worker = TimedWorker::new(timed, &mut next, self.incumbent.as_ref())?;
-            warm_up = self.plan.warm_up();
-            fresh = Some(next);
-        }
-    }
-
     /// Measures in one worker, until its inputs are used up, its trial is complete or the time is
     /// up.
-    fn use_worker_up(
+    fn take_turns(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
         timed: &mut TimedWorker,
         warm_up: usize,
     ) -> Result<TurnOutcome, Stop> {
-        if cx.device.emulated {
+        // An emulated device has no incumbent, but maybe a peer in its place.
+        if cx.device.emulated && self.incumbent.is_none() {
             return self.single_turn(cx, worker, timed);
         }
         // Warming up leaves inputs for one pair at least.
@@ -290,7 +339,8 @@ impl Measuring<'_> {
             }
         }
         let so_far = self.so_far(timed);
-        let another = timed.timed.fits_further_workers(so_far.undecided)
+        let another = !cx.device.emulated
+            && timed.timed.fits_further_workers(so_far.undecided)
             && self.worth_another_worker(&so_far);
         if another {
             Ok(TurnOutcome::Continue)

@@ -5,33 +5,35 @@
 //! A peer that fails never counts against the candidate: its line says why there is no comparison.
 //! A candidate that fails in these turns has failed.
 
-mod captured;
 mod files;
 mod prepared;
 
 pub use files::PeerFiles;
 
-use super::incumbent::Incumbent;
-use super::kernel_builder::KernelBuilder;
+use super::incumbent::no_comparison;
 use super::measuring::{self, Candidate};
 use super::session::Session;
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, LeftOut, PeerSpec, Problem, Timed, WorkerRole, WorkloadFigures};
-use captured::Captured;
+use crate::problem::{self, LeftOut, PeerSpec, Problem};
+use lab_protocol::plan::{Discipline, Plan};
 use lab_protocol::report::{Measure, Report, Writer};
-use lab_stats::abba::{AbbaBlock, Ratio};
 use prepared::PreparedPeer;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-/// Blocks of turns on the cpu device. Its times say nothing about a GPU.
-const BLOCKS_ON_CPU: usize = 2;
+/// The turns on the cpu device: two blocks. Its times say nothing about a GPU.
+const ON_CPU: Discipline = Discipline {
+    warm_up: 0,
+    iterations: 4,
+    trials: 1,
+};
 
-/// What a comparison came to.
+/// The result of a comparison.
 enum Compared {
     /// The candidate's speed over the peer's.
     Ratio(Box<PeerFigures>),
-    /// There is none, for this reason.
+    /// The two were not compared, for this reason.
     Failed(String),
     /// A launch of the candidate was wrong. What was wrong is in these lines.
     CandidateFailed(String),
@@ -85,23 +87,22 @@ fn in_a_word(text: &str) -> String {
 /// Times the candidate beside each peer, and writes their lines. Returns `Fail` if the candidate
 /// was wrong in one of these turns.
 pub fn measure(
-    env: &Session,
-    builder: &mut KernelBuilder,
+    session: &mut Session,
     mut candidate: Candidate,
     files: &PeerFiles,
-    out: &mut Writer,
 ) -> Result<Correctness, Stop> {
     let (peers, began) = (candidate.problem.peers().to_vec(), Instant::now());
     for (number, peer) in (1..).zip(&peers) {
-        out.progress(number, peers.len() as u64)?;
+        session.out.progress(number, peers.len() as u64)?;
         let (name, taken) = (&peer.name, began.elapsed());
-        let compared = match number > 1 && taken > 2 * env.request.peer_limit {
+        let compared = match number > 1 && taken > 2 * session.request.peer_limit {
             true => Compared::Failed(format!(
                 "there is no time for it: the peers before it took {} s",
                 taken.as_secs()
             )),
-            false => compare(env, builder, candidate.again(), (peer, files), out)?,
+            false => compare(session, candidate.again(), (peer, files))?,
         };
+        let out = &mut session.out;
         match compared {
             Compared::Ratio(figures) => figures.write(name, out)?,
             Compared::Failed(why) => {
@@ -123,11 +124,9 @@ pub fn measure(
 
 /// Compares with one peer. An error is the candidate's or the lab's.
 fn compare(
-    env: &Session,
-    builder: &mut KernelBuilder,
+    session: &mut Session,
     mut candidate: Candidate,
     (spec, files): (&PeerSpec, &PeerFiles),
-    out: &mut Writer,
 ) -> Result<Compared, Stop> {
     let file = match files.of(spec) {
         Ok(file) => file,
@@ -138,8 +137,9 @@ fn compare(
             format!("{changed} changed while the peers ran, and so nothing is compared with it");
         return Ok(Compared::Failed(why));
     }
-    let failed = |why: &str| Compared::Failed(prepared::with_place(why, spec, &file.text()));
-    let peer = match PreparedPeer::set_up(env, builder, &*candidate.problem, (spec, file), out) {
+    let source = String::from_utf8_lossy(file).into_owned();
+    let failed = |why: &str| Compared::Failed(prepared::with_place(why, spec, &source));
+    let peer = match PreparedPeer::set_up(session, &*candidate.problem, (spec, file)) {
         Ok(Ok(prepared)) => prepared,
         Ok(Err(why)) => return Ok(failed(&why)),
         Err(stop) => return Ok(failed(&stop.to_string())),
@@ -150,14 +150,13 @@ fn compare(
         of,
     } = peer;
     for left in &mut left_out {
-        left.why = prepared::with_place(&left.why, spec, &file.text());
+        left.why = prepared::with_place(&left.why, spec, &source);
     }
     let mut part = None;
     if !left_out.is_empty() {
-        let (log, mut lines) = Captured::new();
-        match without(env, builder, &mut candidate, &left_out, out, &mut lines)? {
-            Ok((problem, Correctness::Pass)) => part = Some(problem),
-            Ok((_, Correctness::Fail)) => return Ok(Compared::CandidateFailed(log.text())),
+        match without(session, &mut candidate, &left_out)? {
+            Ok((problem, None)) => part = Some(problem),
+            Ok((_, Some(lines))) => return Ok(Compared::CandidateFailed(lines)),
             Err(why) => return Ok(Compared::Failed(why)),
         }
     }
@@ -168,76 +167,81 @@ fn compare(
         },
         None => candidate.again(),
     };
-    let _access = env.access.wait(DeviceUse::Measuring, out)?;
-    let (log, mut lines) = Captured::new();
-    let compared = if env.device.emulated {
-        env.with_context(builder, &mut lines, |cx| on_cpu(cx, candidate, ready))?
-    } else {
-        let mut beside = Some(ready);
-        let plan = &env.request.plan;
-        let verdict = env.with_context(builder, &mut lines, |cx| {
-            measuring::measure(cx, plan, candidate, &mut beside, &mut |_| Ok(false))
-        })?;
-        match verdict {
-            Correctness::Fail => None,
-            Correctness::Pass => Some(of_report(&Report::read(&log.text()))),
-        }
+    let _access = session.wait(DeviceUse::Measuring)?;
+    let (request, emulated) = (Arc::clone(&session.request), session.device.emulated);
+    let on_cpu = Plan {
+        budget: Duration::MAX,
+        trials: Some(ON_CPU),
+        ..request.plan.clone()
     };
-    Ok(match compared {
-        Some(Compared::Failed(why)) => failed(&why),
-        Some(Compared::Ratio(figures)) => Compared::Ratio(Box::new(PeerFigures {
+    let plan = if emulated { &on_cpu } else { &request.plan };
+    let mut beside = Some(ready);
+    let (verdict, lines) = session
+        .capture(|cx| measuring::measure(cx, plan, candidate, &mut beside, &mut |_| Ok(false)));
+    if verdict? == Correctness::Fail {
+        return Ok(Compared::CandidateFailed(lines));
+    }
+    Ok(match of_report(&Report::read(&lines), emulated) {
+        Ok(figures) => Compared::Ratio(Box::new(PeerFigures {
             left_out,
             of,
-            ..*figures
+            ..figures
         })),
-        Some(compared) => compared,
-        None => Compared::CandidateFailed(log.text()),
+        Err(why) => failed(&why),
     })
 }
 
-/// A problem, and whether the candidate passes it.
-type JudgedProblem = (Box<dyn Problem>, Correctness);
+/// A problem, and what was wrong if the candidate does not pass it.
+type JudgedProblem = (Box<dyn Problem>, Option<String>);
 
 /// The problem without these workloads, which the candidate has passed. `Err(why)` where the lab
 /// has no place for its buffers beside those of all workloads.
 fn without(
-    env: &Session,
-    builder: &mut KernelBuilder,
+    session: &mut Session,
     candidate: &mut Candidate,
     left_out: &[LeftOut],
-    out: &mut Writer,
-    lines: &mut Writer,
 ) -> Result<Result<JudgedProblem, String>, Stop> {
-    let mut problem = problem::open(&env.request.folder)?;
-    problem.use_workloads(env.request.when);
+    let mut problem = problem::open(&session.request.folder)?;
+    problem.use_workloads(session.request.when);
     problem.leave_out(&prepared::labels(left_out));
-    let _access = env.access.wait(DeviceUse::Launching, out)?;
-    let verdict = env.with_context(builder, lines, |cx| {
+    let _access = session.wait(DeviceUse::Launching)?;
+    let (verdict, lines) = session.capture(|cx| {
         problem.prepare(cx, candidate.worker)?;
         problem.verify(cx, candidate.worker, candidate.module)
     });
     match verdict {
-        Ok(verdict) => Ok(Ok((problem, verdict))),
+        Ok(verdict) => {
+            let wrong = (verdict == Correctness::Fail).then_some(lines);
+            Ok(Ok((problem, wrong)))
+        }
         Err(Stop::Lab(why) | Stop::Problem(why)) => Ok(Err(why)),
         Err(stop) => Err(stop),
     }
 }
 
-/// What the lines of a measurement with an incumbent say of the peer in its place.
-fn of_report(report: &Report) -> Compared {
+/// What the lines of a measurement with an incumbent say of the peer in its place, or why there is
+/// no comparison. Two blocks on the emulated device show no interval. A single workload is the whole
+/// there.
+fn of_report(report: &Report, emulated: bool) -> Result<PeerFigures, String> {
     let Some(comparison) = report.comparison() else {
-        let why = report
-            .caveats()
-            .last()
-            .cloned()
-            .unwrap_or_else(|| "there was no time for its turns".into());
-        return Compared::Failed(why);
+        let why = report.caveats().last().map(String::as_str);
+        let why = why.unwrap_or("there was no time for its turns");
+        let own = why.strip_prefix(&no_comparison("")).filter(|_| emulated);
+        return Err(own.unwrap_or(why).to_owned());
+    };
+    let shown = |ratio: Measure| match emulated {
+        true => Measure {
+            low: None,
+            high: None,
+            ..ratio
+        },
+        false => ratio,
     };
     let workloads = report
         .workload_figures()
         .into_iter()
         .filter_map(|workload| {
-            let ratio = workload.ratio?;
+            let ratio = shown(workload.ratio?);
             let us = workload.us.map_or_else(String::new, |own| {
                 format!(" us={:.3}", own.value * ratio.value)
             });
@@ -250,110 +254,17 @@ fn of_report(report: &Report) -> Compared {
                 workload.name, ratio.value
             ))
         });
-    Compared::Ratio(Box::new(PeerFigures {
-        whole: comparison.ratio,
+    let mut workloads: Vec<String> = workloads.collect();
+    if emulated && workloads.len() < 2 {
+        workloads.clear();
+    }
+    let launched_as = report.value("launched_as").filter(|_| !emulated);
+    Ok(PeerFigures {
+        whole: shown(comparison.ratio),
         own_us: report.number("kernel_us").filter(|us| us.is_finite()),
-        launched_as: report.value("launched_as").map(str::to_owned),
-        workloads: workloads.collect(),
+        launched_as: launched_as.map(str::to_owned),
+        workloads,
         left_out: Vec::new(),
         of: 0,
-    }))
-}
-
-/// A few turns of both on the emulated device. `None` if the candidate was wrong.
-fn on_cpu(
-    cx: &mut problem::ProblemContext,
-    candidate: Candidate,
-    mut peer: Incumbent,
-) -> Result<Option<Compared>, Stop> {
-    let Candidate {
-        problem,
-        worker,
-        module,
-        ..
-    } = candidate;
-    let mut own = problem.set_up(cx, worker, module, WorkerRole::Verified)?;
-    let mut inputs = own.inputs();
-    let mut blocks = Vec::new();
-    let (mut turns, mut of_each) = (Vec::new(), Vec::new());
-    for _ in 0..BLOCKS_ON_CPU {
-        let (Some(first), Some(second)) = (inputs.next(), inputs.next()) else {
-            break;
-        };
-        let before = peer.turn(first);
-        let mut between = [0.0; 2];
-        for (seconds, inputs) in between.iter_mut().zip([first, second]) {
-            let Some(turn) = own.turn(worker, inputs, cx.out)? else {
-                return Ok(None);
-            };
-            *seconds = own.seconds_of_turn(&turn).unwrap_or(f64::NAN);
-            turns.push(turn);
-        }
-        let after = peer.turn(second);
-        let (before, after) = match (before, after) {
-            (Ok(before), Ok(after)) => (before, after),
-            (Err(why), _) | (_, Err(why)) => return Ok(Some(Compared::Failed(why))),
-        };
-        of_each.push([before.clone(), after.clone()]);
-        let whole = |turn: &[f64]| own.seconds_of_turn(turn).unwrap_or(f64::NAN);
-        blocks.push(AbbaBlock {
-            a: [whole(&before), whole(&after)],
-            b: between,
-        });
-    }
-    if own.check(worker, cx.out)? == Correctness::Fail {
-        return Ok(None);
-    }
-    Ok(Some(match Ratio::of_blocks(&blocks) {
-        Some(ratio) => {
-            let whole = Measure {
-                value: ratio.value(),
-                low: None,
-                high: None,
-            };
-            Compared::Ratio(Box::new(PeerFigures {
-                whole,
-                own_us: own_us(&*own, &turns),
-                launched_as: None,
-                workloads: of_workloads(&*own, &turns, &of_each),
-                left_out: Vec::new(),
-                of: 0,
-            }))
-        }
-        None => Compared::Failed("the problem has too few inputs for its turns".into()),
-    }))
-}
-
-/// The ratio of each of several workloads, over the turns of both. `of_peer` has two turns for each
-/// two of the candidate.
-fn of_workloads(own: &dyn Timed, turns: &[Vec<f64>], of_peer: &[[Vec<f64>; 2]]) -> Vec<String> {
-    let named = own.workloads(turns);
-    if named.len() < 2 {
-        return Vec::new();
-    }
-    let of = |(at, workload): (usize, WorkloadFigures)| {
-        let at = |turn: &[f64]| turn.get(at).copied().unwrap_or(f64::NAN);
-        let pairs = of_peer.iter().zip(turns.chunks_exact(2));
-        let blocks = pairs.map(|(a, b)| AbbaBlock {
-            a: [at(&a[0]), at(&a[1])],
-            b: [at(&b[0]), at(&b[1])],
-        });
-        let ratio = Ratio::of_blocks(&blocks.collect::<Vec<_>>())?.value();
-        Some(format!(
-            "{} us={:.3} ratio={ratio:.4}",
-            workload.label,
-            workload.seconds.median * 1e6 * ratio
-        ))
-    };
-    named.into_iter().enumerate().filter_map(of).collect()
-}
-
-/// Microseconds that stand for a launch of a turn.
-fn own_us(timed: &dyn Timed, turns: &[Vec<f64>]) -> Option<f64> {
-    let mut seconds: Vec<f64> = turns
-        .iter()
-        .filter_map(|turn| timed.seconds_of_turn(turn))
-        .collect();
-    seconds.sort_by(f64::total_cmp);
-    seconds.get(seconds.len() / 2).map(|seconds| seconds * 1e6)
+    })
 }

@@ -1,9 +1,8 @@
 //! Probing the device with the judge's processes: once for each device and driver while a judge is
 //! on standby, or on request by `lab probe`.
 
-use super::kernel_builder::KernelBuilder;
 use super::processes::start_compiler;
-use super::session::{Opened, Session};
+use super::session::Session;
 use super::start_signal::StartSignal;
 use crate::device_lock::DeviceUse;
 use crate::outcome::Stop;
@@ -14,10 +13,8 @@ use crate::telemetry::TelemetryMonitor;
 use crate::worker::Worker;
 use lab_device::DeviceInfo;
 use lab_protocol::JudgeRequest;
-use lab_protocol::report::Writer;
 use lab_protocol::{Language, console};
 use lab_system::lifetime;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Probes the device before the start signal and stores the figures.
@@ -26,60 +23,48 @@ use std::sync::Arc;
 /// arrives, and if the probe fails or is disturbed. The last two are written as log text. A later
 /// judge then probes again; only the bounds of this run are missing.
 pub(super) fn probe_ahead(
-    env: &Session,
-    builder: &mut KernelBuilder,
-    out: &mut Writer,
+    session: &mut Session,
     start: &mut StartSignal,
 ) -> Result<Option<DeviceFigures>, Stop> {
-    if env.device.emulated || start.received() {
+    if session.device.emulated || start.received() {
         return Ok(None);
     }
-    match try_probe_ahead(env, builder, start) {
-        Ok(Ok(figures)) => Ok(figures),
-        Ok(Err(disturbed)) => {
-            out.text(&format!(
-                "the probe of the device was disturbed, so nothing bounds the times: {disturbed}"
-            ))?;
-            Ok(None)
-        }
-        Err(stop) => {
-            out.text(&format!(
-                "the device could not be probed, so nothing bounds the times: {stop}"
-            ))?;
-            Ok(None)
-        }
-    }
+    let failed = match try_probe_ahead(session, start) {
+        Ok(Ok(figures)) => return Ok(figures),
+        Ok(Err(disturbed)) => format!(
+            "the probe of the device was disturbed, so nothing bounds the times: {disturbed}"
+        ),
+        Err(stop) => format!("the device could not be probed, so nothing bounds the times: {stop}"),
+    };
+    session.out.text(&failed)?;
+    Ok(None)
 }
 
 /// The figures, or what disturbed the probe.
 fn try_probe_ahead(
-    env: &Session,
-    builder: &mut KernelBuilder,
+    session: &mut Session,
     start: &mut StartSignal,
 ) -> Result<Result<Option<DeviceFigures>, String>, Stop> {
-    let Some(_access) = env.access.try_get(DeviceUse::Measuring)? else {
+    let Some(_access) = session.access.try_get(DeviceUse::Measuring)? else {
         return Ok(Ok(None));
     };
-    // The probe is compiled, also where the kernel and its reference are Python.
-    let is_only_for_probe = builder.compiler.is_none();
+    // The probe needs a compiler even if the kernel and its reference are Python.
+    let is_only_for_probe = session.builder.compiler.is_none();
     if is_only_for_probe {
-        builder.compiler = Some(start_compiler(&env.request, env.target, &env.sink)?);
+        let compiler = start_compiler(&session.request, session.target, &session.sink)?;
+        session.builder.compiler = Some(compiler);
     }
-    let mut worker = env.start_worker(Language::Cuda)?;
-    env.telemetry.start();
-    let figures = build_and_measure(builder, &mut worker, &mut || start.received());
+    let mut worker = session.start_worker(Language::Cuda)?;
+    let probed = measure(session, &mut worker, &mut || start.received());
     if is_only_for_probe {
-        builder.compiler = None;
+        session.builder.compiler = None;
     }
-    let disturbed = disturbances(&env.telemetry);
-    let Some(figures) = figures? else {
-        return Ok(Ok(None));
-    };
-    if !disturbed.is_empty() {
-        return Ok(Err(disturbed.join("; ")));
+    let (figures, disturbed) = probed?;
+    match disturbed.is_empty() {
+        true => Ok(Ok(figures)),
+        false if figures.is_none() => Ok(Ok(None)),
+        false => Ok(Err(disturbed.join("; "))),
     }
-    store(&env.cache_dir, &env.device, &figures)?;
-    Ok(Ok(Some(figures)))
 }
 
 /// The result of `lab probe`.
@@ -98,52 +83,42 @@ pub struct Probed {
 pub fn probe(request: JudgeRequest) -> Result<Probed, Stop> {
     lifetime::kill_children_on_signals(private_folder::remove_own)?;
     let sink = SharedSink::new(console::stderr());
-    let Opened {
-        session,
-        mut builder,
-        mut worker,
-    } = Session::open(&Arc::new(request), &sink, Language::Cuda, true)?;
-    let Session {
-        device,
-        cache_dir,
-        telemetry,
-        access,
-        ..
-    } = session;
-    let _access = access.wait(DeviceUse::Measuring, &mut sink.writer())?;
-    telemetry.start();
-    let figures = build_and_measure(&mut builder, &mut worker, &mut || false)?;
-    let disturbed = disturbances(&telemetry);
-    let figures = figures.ok_or_else(|| Stop::Lab("the probe was interrupted".into()))?;
-    if disturbed.is_empty() {
-        store(&cache_dir, &device, &figures)?;
-    }
+    let (mut session, mut worker) = Session::open(&Arc::new(request), &sink, Language::Cuda, true)?;
+    let _access = session.wait(DeviceUse::Measuring)?;
+    let (figures, disturbed) = measure(&mut session, &mut worker, &mut || false)?;
     Ok(Probed {
-        device,
-        figures,
+        figures: figures.ok_or_else(|| Stop::Lab("the probe was interrupted".into()))?,
         disturbed,
+        device: session.device,
     })
 }
 
-fn store(cache_dir: &Path, device: &DeviceInfo, figures: &DeviceFigures) -> Result<(), Stop> {
-    probe::store(cache_dir, device, figures).map_err(|e| {
-        Stop::Lab(format!(
-            "the figures of the device cannot be stored in {}: {e}",
-            cache_dir.display()
-        ))
-    })
-}
-
-/// Builds the probe and measures with a worker that does nothing else. `None` if `interrupted`
-/// returned true.
-fn build_and_measure(
-    builder: &mut KernelBuilder,
+/// Builds the probe, measures with a worker that does nothing else, and stores the figures unless
+/// something disturbed the device. Returns the figures, `None` if `interrupted` returned true, and
+/// what disturbed it.
+fn measure(
+    session: &mut Session,
     worker: &mut Worker,
     interrupted: &mut dyn FnMut() -> bool,
-) -> Result<Option<DeviceFigures>, Stop> {
-    let image = builder.own_source("probe.cu", SOURCE, HEADER)?;
-    let module = worker.load(&image.path)?;
-    probe::measure(worker, module, interrupted)
+) -> Result<(Option<DeviceFigures>, Vec<String>), Stop> {
+    session.telemetry.start();
+    let image = session.builder.own_source("probe.cu", SOURCE, HEADER);
+    let measured = image.and_then(|image| {
+        let module = worker.load(&image.path)?;
+        probe::measure(worker, module, interrupted)
+    });
+    let disturbed = disturbances(&session.telemetry);
+    let figures = measured?;
+    if let Some(figures) = figures.as_ref().filter(|_| disturbed.is_empty()) {
+        let folder = &session.cache_dir;
+        probe::store(folder, &session.device, figures).map_err(|e| {
+            Stop::Lab(format!(
+                "the figures of the device cannot be stored in {}: {e}",
+                folder.display()
+            ))
+        })?;
+    }
+    Ok((figures, disturbed))
 }
 
 /// What made the device slower than it can be while telemetry was read. No bound may follow from

@@ -7,12 +7,13 @@ use crate::process::child::LineSink;
 use crate::process::private_folder;
 use crate::sink::SharedSink;
 use crate::sync::lock;
-use crate::worker::{Interpreter, StartingWorker, Worker};
+use crate::worker::{Interpreter, StartingWorker, Worker, WorkerProgram};
 use lab_device::sandbox::SandboxState;
 use lab_device::{DeviceInfo, FolderTrust};
 use lab_protocol::JudgeRequest;
 use lab_protocol::report::Writer;
 use lab_protocol::{Language, Target};
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -30,7 +31,7 @@ pub fn start_compiler(
         request.time_limit,
         &cache_dir,
         readable,
-        as_text(sink.writer()),
+        lines_to(sink.writer(), Writer::text),
     )
 }
 
@@ -42,13 +43,15 @@ pub fn start_worker(
     output: LineSink,
 ) -> Result<StartingWorker, Stop> {
     let (cache_dir, limit) = (cache_dir(request)?, request.time_limit);
-    match language {
-        Language::Cuda => Worker::start(&request.worker, target, limit, &cache_dir, output),
+    let python;
+    let program = match language {
+        Language::Cuda => WorkerProgram::Own(&request.worker),
         Language::Python => {
-            let python = Interpreter::of(request);
-            Worker::start_python(&python, target, limit, &cache_dir, output)
+            python = Interpreter::of(request);
+            WorkerProgram::Python(&python)
         }
-    }
+    };
+    Worker::start(program, target, limit, &cache_dir, output)
 }
 
 /// Drops what a kernel that is not the candidate prints: in run.log it would look like the
@@ -72,18 +75,14 @@ pub fn sandbox_of(worker: &Worker, compiler: Option<&Compiler>) -> SandboxState 
 
 /// Writes each line behind `| `, so that the kernel's output never begins a result line.
 pub fn as_kernel_output(out: Writer) -> LineSink {
+    lines_to(out, |out, line| out.kernel_output(line.as_bytes()))
+}
+
+fn lines_to(out: Writer, write: fn(&mut Writer, &str) -> io::Result<()>) -> LineSink {
     let out = Mutex::new(out);
     Arc::new(move |line| {
         // If nobody reads run.log any more, the judge's own next line fails and ends the run.
-        let _ = lock(&out).kernel_output(line.as_bytes());
-    })
-}
-
-fn as_text(out: Writer) -> LineSink {
-    let out = Mutex::new(out);
-    Arc::new(move |line| {
-        // As in `as_kernel_output`.
-        let _ = lock(&out).text(line);
+        let _ = write(&mut lock(&out), line);
     })
 }
 

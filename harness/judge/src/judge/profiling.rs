@@ -20,16 +20,14 @@ use crate::profile::ncu::{self, Ncu};
 use crate::profile::workload::{self, ProfileCase};
 use crate::sink::SharedSink;
 use crate::worker::{Launched, Worker};
-use counters::Counted;
-use lab_device::{DeviceInfo, Image};
-use lab_protocol::profile::{LaunchShape, ListedKernel, Origin, Profile, VERSION};
-use lab_protocol::report::{Stage, Writer};
+use lab_device::DeviceInfo;
+use lab_protocol::profile::{ImageFacts, LaunchShape, ListedKernel, Origin, Profile, VERSION};
+use lab_protocol::report::Stage;
 use lab_protocol::{JudgeRequest, Language, ProfileRequest};
 use lab_system::atomic_file;
-use least::differences;
-use proof::Proving;
 use serde::Serialize;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -42,55 +40,49 @@ pub fn profile(
     asked: &ProfileRequest,
     sink: &SharedSink,
 ) -> Result<(), Stop> {
-    let out = &mut sink.writer();
-    let (session, mut builder, mut problem) = Session::open_for_tool(
+    let (mut session, mut problem) = Session::open_for_tool(
         request,
         sink,
         "`lab profile` reads the counters of CUDA C++ kernels: profile the interpreter with ncu itself",
-        out,
     )?;
     let cases = problem.profile_cases(&session.device);
     let wanted = asked.workload.as_deref();
     let wanted = wanted.filter(|_| !asked.is_of_all_workloads());
     let chosen = workload::choose(&cases, wanted).map_err(Stop::Lab)?;
     let snapshot = KernelSnapshot::take(request, &session.cache_dir.join(SNAPSHOTS))?;
-    let built = builder.candidate(&snapshot, &problem.build_needs(&session.device))?;
-    let resources = Resources {
+    let needs = problem.build_needs(&session.device);
+    let Session { builder, out, .. } = &mut session;
+    let built = builder.candidate(&snapshot, &needs)?;
+    let reported = ImageFacts {
         registers: built.registers,
         spill_bytes: built.spill_bytes,
-        shared_bytes: built.shared_bytes,
+        static_shared_bytes: built.shared_bytes,
+        ..ImageFacts::default()
     };
-    let image = builder.write_build(built, out)?;
-    let bytes = std::fs::read(&image.path)
-        .map_err(|e| Stop::Lab(format!("{} cannot be read: {e}", image.path.display())))?;
+    let path = builder.write_build(built, out)?.path;
+    let bytes = std::fs::read(&path)
+        .map_err(|e| Stop::Lab(format!("{} cannot be read: {e}", path.display())))?;
 
     // Another run's launches would change the counters, and the replays its times.
-    let _access = session.access.wait(DeviceUse::Measuring, out)?;
-    let mut profiling = Profiling {
-        session: &session,
-        asked,
-        image: &image,
-        arch: lab_device::image_target(&bytes).unwrap_or_default(),
-        kernels: lab_device::image_kernels(&bytes),
-        resources,
-    };
-    out.stage(Stage::Measure)?;
+    let _access = session.wait(DeviceUse::Measuring)?;
+    session.out.stage(Stage::Measure)?;
     let tool = match installed_ncu(asked, &session.device) {
-        Ok(ncu) => {
-            let proving = Proving {
-                session: &session,
-                ncu: &ncu,
-                limit: asked.proof_limit,
-            };
-            proving.prove(&mut builder, false, out)?.map(|()| ncu)
-        }
+        Ok(ncu) => proof::prove(&mut session, &ncu, asked.proof_limit, false)?.map(|()| ncu),
         Err(why) => Err(why),
     };
-    drop(builder);
+    session.builder.compiler = None;
+    let mut profiling = Profiling {
+        session,
+        asked,
+        path,
+        arch: lab_device::image_target(&bytes).unwrap_or_default(),
+        kernels: lab_device::image_kernels(&bytes),
+        reported,
+    };
     if asked.is_of_all_workloads() {
-        return profiling.time_all(&mut *problem, &cases, tool, out);
+        return profiling.time_all(&mut *problem, &cases, tool);
     }
-    profiling.profile_one(&mut *problem, (chosen, &cases[chosen]), tool, out)
+    profiling.profile_one(&mut *problem, (chosen, &cases[chosen]), tool)
 }
 
 /// The ncu to use, or why there is none, and what to do.
@@ -106,23 +98,18 @@ fn installed_ncu(asked: &ProfileRequest, device: &DeviceInfo) -> Result<Ncu, Str
     Ncu::at(ncu::find().ok_or_else(|| ncu::REMEDY.to_owned())?)
 }
 
-/// What the compiler reports of the image.
-struct Resources {
-    registers: Option<u32>,
-    spill_bytes: Option<u32>,
-    shared_bytes: Option<u32>,
-}
-
 /// What stays the same for all launches of a profile.
 struct Profiling<'a> {
-    session: &'a Session,
+    session: Session,
     asked: &'a ProfileRequest,
-    image: &'a Image,
+    /// The image.
+    path: PathBuf,
     /// The image's target; empty on the cpu device.
     arch: String,
     /// The functions of the image; empty on the cpu device.
     kernels: Vec<String>,
-    resources: Resources,
+    /// What the compiler reports of the image.
+    reported: ImageFacts,
 }
 
 impl Profiling<'_> {
@@ -132,175 +119,148 @@ impl Profiling<'_> {
         problem: &mut dyn Problem,
         (number, case): (usize, &ProfileCase),
         tool: Result<Ncu, String>,
-        out: &mut Writer,
     ) -> Result<(), Stop> {
-        out.line("profile_workload", &case.label)?;
+        self.session.out.line("profile_workload", &case.label)?;
         let counted = match tool {
             Ok(ncu) => {
-                let set = self.asked.set.name();
-                out.line("profiler", format_args!("ncu {} set={set}", ncu.version))?;
-                let counted = self.count(problem, &ncu, (number, case), out)?;
+                let used = format_args!("ncu {} set={}", ncu.version, self.asked.set.name());
+                self.session.out.line("profiler", used)?;
+                let counted = self.count(problem, &ncu, (number, case))?;
                 if counted.is_err() {
-                    proof::forget(self.session, &ncu, out)?;
+                    proof::forget(&mut self.session, &ncu)?;
                 }
                 counted
             }
             Err(why) => Err(why),
         };
         let profile = match counted {
-            Ok(counted) => self.with_counters(case, counted),
+            Ok(profile) => profile,
             Err(why) => {
-                out.text(&format!("no counters: {why}"))?;
-                self.of_image(problem, (number, case), why, out)?
+                self.session.out.text(&format!("no counters: {why}"))?;
+                self.of_image(problem, (number, case), why)?
             }
         };
-        write(&self.asked.out, file::PROFILE, &profile)?;
-        out.line("profile", file::PROFILE)?;
-        Ok(())
+        self.write(file::PROFILE, &profile)
     }
 
-    /// Makes launches on this worker.
+    /// Makes launches on this worker, and returns what each did.
     fn launch(
-        &self,
+        session: &mut Session,
+        image: &Path,
         problem: &mut dyn Problem,
         worker: &mut Worker,
         cases: &[usize],
-        launched: &mut Vec<Launched>,
-        out: &mut Writer,
-    ) -> Result<(), Stop> {
-        let module = worker.load(&self.image.path)?;
-        self.session.with_one_worker("a profile", out, |cx| {
-            for case in cases {
+    ) -> Result<Vec<Launched>, Stop> {
+        let module = worker.load(image)?;
+        session.with_fixed_inputs(|cx| {
+            let launch = |case: &usize| {
                 problem.launch_for_profile(cx, worker, module, *case)?;
-                launched.push(worker.launched().cloned().unwrap_or_default());
-            }
-            Ok(())
+                Ok(worker.launched().cloned().unwrap_or_default())
+            };
+            cases.iter().map(launch).collect()
         })
-    }
-
-    /// The profile with counters.
-    fn with_counters(&self, case: &ProfileCase, counted: Counted) -> Profile {
-        let Counted {
-            origin,
-            longest,
-            kernels,
-            findings,
-            lines,
-            mut missing,
-            launched,
-        } = counted;
-        let image = self.image_facts(&longest.entry, launched.as_ref(), &mut missing);
-        Profile {
-            version: VERSION,
-            origin,
-            device: longest
-                .device
-                .clone()
-                .unwrap_or_else(|| self.session.device.name.clone()),
-            arch: self.arch.clone(),
-            entry: longest.entry,
-            workload: case.label.clone(),
-            launch: longest.launch,
-            metrics: longest.metrics,
-            findings,
-            lines,
-            image,
-            missing,
-            taken_unix_s: now(),
-            kernels,
-            least: self.least(case),
-            differences: differences(case),
-        }
     }
 
     /// The static view. A GPU launches the workload once, because the launch statement says the
     /// size of a block.
     fn of_image(
-        &self,
+        &mut self,
         problem: &mut dyn Problem,
         (number, case): (usize, &ProfileCase),
         why: String,
-        out: &mut Writer,
     ) -> Result<Profile, Stop> {
-        let mut missing =
+        let missing =
             vec!["counters, findings and lines of source: nothing ran under a profiler".to_owned()];
-        let mut launched = Vec::new();
+        let mut launched = None;
         if !self.session.device.emulated {
-            let mut worker = self.session.start_worker(Language::Cuda)?;
-            self.launch(problem, &mut worker, &[number], &mut launched, out)?;
+            let (session, image) = (&mut self.session, &self.path);
+            let mut worker = session.start_worker(Language::Cuda)?;
+            launched = Self::launch(session, image, problem, &mut worker, &[number])?.pop();
         }
-        let launched = launched.pop();
-        let listed = launched.iter().flat_map(|launched| &launched.kernels);
-        let kernels: Vec<ListedKernel> = listed
-            .map(|kernel| ListedKernel {
-                entry: kernel.entry.clone(),
-                us: None,
-            })
-            .collect();
-        let entry = kernels
-            .first()
-            .map_or_else(|| case.entry.clone(), |kernel| kernel.entry.clone());
-        let image = self.image_facts(&entry, launched.as_ref(), &mut missing);
-        let first = launched
-            .as_ref()
-            .and_then(|launched| launched.kernels.first());
+        let all = launched.iter().flat_map(|launched| &launched.kernels);
+        let first = all.clone().next();
+        let entry = first.map_or(&case.entry, |kernel| &kernel.entry).clone();
+        let listed = all.clone().map(|kernel| ListedKernel {
+            entry: kernel.entry.clone(),
+            us: None,
+        });
         Ok(Profile {
-            version: VERSION,
-            origin: Origin::Image { why },
-            device: self.session.device.name.clone(),
-            arch: self.arch.clone(),
-            entry,
-            workload: case.label.clone(),
             launch: first.map(|kernel| LaunchShape {
                 grid: kernel.shape.grid,
                 block: kernel.shape.block,
             }),
-            metrics: std::collections::BTreeMap::new(),
-            findings: Vec::new(),
-            lines: Vec::new(),
-            image,
-            missing,
-            taken_unix_s: now(),
-            kernels: if kernels.len() > 1 {
-                kernels
-            } else {
-                Vec::new()
-            },
-            least: self.least(case),
-            differences: Vec::new(),
+            kernels: several(listed.collect()),
+            ..self.profile(
+                case,
+                Origin::Image { why },
+                (entry, launched.as_ref()),
+                missing,
+            )
         })
     }
 
-    fn image_facts(
+    /// What a profile says without counters: of the workload, of the image, and of `entry`, the
+    /// kernel that it is about.
+    fn profile(
         &self,
-        entry: &str,
-        launched: Option<&Launched>,
-        missing: &mut Vec<String>,
-    ) -> lab_protocol::profile::ImageFacts {
-        let kernel = launched
-            .and_then(|launched| launched.kernels.iter().find(|kernel| kernel.entry == entry));
-        let block = kernel.map(|kernel| {
-            (
-                kernel.shape.block.iter().product(),
-                kernel.shape.shared_bytes,
-            )
-        });
-        let Resources {
-            registers,
-            spill_bytes,
-            shared_bytes,
-        } = self.resources;
+        case: &ProfileCase,
+        origin: Origin,
+        (entry, launched): (String, Option<&Launched>),
+        mut missing: Vec<String>,
+    ) -> Profile {
+        let kernels = launched.iter().flat_map(|launched| &launched.kernels);
+        let shape = kernels
+            .filter(|kernel| kernel.entry == entry)
+            .map(|kernel| &kernel.shape)
+            .next();
         let image = BuiltImage {
-            path: &self.image.path,
+            path: &self.path,
             arch: &self.arch,
-            entry,
-            registers,
-            spill_bytes,
-            shared_bytes,
-            block,
+            entry: &entry,
+            reported: &self.reported,
+            block: shape.map(|shape| (shape.block.iter().product(), shape.shared_bytes)),
         };
-        image::read(&image, missing)
+        Profile {
+            version: VERSION,
+            origin,
+            device: self.session.device.name.clone(),
+            arch: self.arch.clone(),
+            image: image::read(&image, &mut missing),
+            entry,
+            workload: case.label.clone(),
+            launch: None,
+            metrics: BTreeMap::new(),
+            findings: Vec::new(),
+            lines: Vec::new(),
+            missing,
+            taken_unix_s: now(),
+            kernels: Vec::new(),
+            least: self.least(case),
+            differences: Vec::new(),
+        }
     }
+
+    /// Writes a file of the profile in one step, so that whoever reads it finds the old one or the
+    /// new one, and the line `profile:`.
+    fn write(&mut self, name: &str, content: &impl Serialize) -> Result<(), Stop> {
+        let path = self.asked.out.join(name);
+        let written = serde_json::to_vec(content)
+            .map_err(std::io::Error::from)
+            .and_then(|text| atomic_file::replace(&path, &text));
+        written.map_err(|error| cannot_write(&path, &error))?;
+        Ok(self.session.out.line("profile", name)?)
+    }
+}
+
+/// The kernels of a launch that has several; nothing of a single one, which the profile is about.
+fn several(kernels: Vec<ListedKernel>) -> Vec<ListedKernel> {
+    Some(kernels)
+        .filter(|kernels| kernels.len() > 1)
+        .unwrap_or_default()
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Stop {
+    Stop::Lab(format!("{} cannot be written: {error}", path.display()))
 }
 
 /// Seconds since 1970; `None` if the clock is before that.
@@ -309,16 +269,4 @@ fn now() -> Option<u64> {
         .duration_since(UNIX_EPOCH)
         .ok()
         .map(|since| since.as_secs())
-}
-
-/// Writes a file of the profile in one step: whoever reads it finds the old one or the new one.
-fn write(folder: &Path, name: &str, content: &impl Serialize) -> Result<(), Stop> {
-    let failed = |error: String| {
-        Stop::Lab(format!(
-            "{} cannot be written: {error}",
-            folder.join(name).display()
-        ))
-    };
-    let text = serde_json::to_vec(content).map_err(|error| failed(error.to_string()))?;
-    atomic_file::replace(&folder.join(name), &text).map_err(|error| failed(error.to_string()))
 }

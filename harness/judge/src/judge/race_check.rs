@@ -8,12 +8,11 @@
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::processes::{arch, no_output, start_compiler};
-use super::session::{Session, with_one_worker};
+use super::session::Session;
 use crate::check::{self, ToolFinding, ToolRun};
 use crate::outcome::{Correctness, Stop};
-use crate::problem;
+use crate::problem::{self, ProblemContext};
 use crate::sink::SharedSink;
-use crate::worker::Worker;
 use lab_device::DeviceInfo;
 use lab_protocol::report::Writer;
 use lab_protocol::{Language, Target, Tool};
@@ -103,21 +102,20 @@ impl RaceCheck {
         let cache_dir = &self.builder.cache_dir;
         let watched = ToolRun::new(Tool::Race, &request, &image.path, None, cache_dir)?;
         // The run's own worker prints the same.
-        let worker = Worker::start_under_tool(
-            &request.worker,
-            &watched.watching()?,
-            Target::Cpu,
-            request.time_limit.min(LAUNCH_LIMIT),
+        let limit = request.time_limit.min(LAUNCH_LIMIT);
+        let worker = watched.start(Target::Cpu, limit, no_output())?;
+        let refuse = || Stop::Lab("the race detector starts and builds nothing further".into());
+        let mut cx = ProblemContext {
+            device: &self.device,
+            figures: None,
             cache_dir,
-            no_output(),
-        )?
-        .ready()?;
-        let seed = (self.seed, request.seed.is_some());
-        let out = &mut Writer::new(io::sink());
-        let what = "the race detector";
-        with_one_worker(&self.device, cache_dir, seed, what, out, |cx| {
-            watched.find(&mut *problem, cx, worker)
-        })
+            seed: self.seed,
+            seed_is_fixed: request.seed.is_some(),
+            out: &mut Writer::new(io::sink()),
+            spawn_worker: &mut |_| Err(refuse()),
+            build: &mut |_, _| Err(refuse()),
+        };
+        watched.find(&mut *problem, &mut cx, worker)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Without standby the candidate is built first, because most failures are found there. On standby
 //! everything that does not depend on the candidate is done before the start signal.
 
-use super::candidate::CandidateBuild;
+use super::candidate;
 use super::confinement;
 use super::device_access::PATIENCE_OF_BENCH;
 use super::discipline;
@@ -15,17 +15,16 @@ use super::measuring::{self, Candidate};
 use super::peers::{self, PeerFiles};
 use super::probing;
 use super::race_check::RaceCheck;
-use super::sealed_check::SealedCheck;
-use super::session::{Opened, Session};
+use super::sealed_check;
+use super::session::Session;
 use super::start_signal::StartSignal;
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, BuildNeeds, HeldOutUse, Problem, StockUse};
+use crate::problem::{self, BuildNeeds, HeldOutUse, Problem, ProblemContext, StockUse};
 use crate::sink::SharedSink;
 use crate::worker::compile_ahead::CompileAhead;
 use crate::worker::{Interpreter, ModuleId, Worker};
-use lab_protocol::plan::Discipline;
 use lab_protocol::report::{JudgedWorkloads, Report, Severity, Stage, Writer};
 use lab_protocol::{JudgeKind, JudgeRequest, Language};
 use std::path::{Path, PathBuf};
@@ -41,26 +40,24 @@ pub fn run(
     sink: &SharedSink,
     start: Option<&mut StartSignal>,
 ) -> Result<Correctness, Stop> {
-    let out = &mut sink.writer();
-    let mut run = Run::open(request, sink, out)?;
+    let mut run = Run::open(request, sink)?;
     let on_standby = start.is_some();
     if let Some(start) = start {
-        run.stand_by(start, out)?;
+        run.stand_by(start)?;
         sink.clock.restart();
         if !run.is_alive() {
             // Something outside ended a child while this judge waited. The candidate did not run
             // yet, so start over.
             return self::run(request, sink, None);
         }
-        out.stage(Stage::Build)?;
+        run.session.out.stage(Stage::Build)?;
     }
-    run.judge(on_standby, out)
+    run.judge(on_standby)
 }
 
 /// A run, with everything that does not depend on the candidate.
 struct Run {
     session: Session,
-    builder: KernelBuilder,
     /// The candidate's worker.
     worker: Worker,
     problem: Box<dyn Problem>,
@@ -75,11 +72,8 @@ struct Run {
 
 impl Run {
     /// Opens the problem and the device, and writes what they are.
-    fn open(
-        request: &Arc<JudgeRequest>,
-        sink: &SharedSink,
-        out: &mut Writer,
-    ) -> Result<Self, Stop> {
+    fn open(request: &Arc<JudgeRequest>, sink: &SharedSink) -> Result<Self, Stop> {
+        let out = &mut sink.writer();
         out.stage(Stage::Build)?;
         let mut problem = problem::open(&request.folder)?;
         problem.use_workloads(request.when);
@@ -93,26 +87,20 @@ impl Run {
             let mut peers = problem.peers().iter();
             request.peers && peers.any(|peer| peer.language() == Language::Cuda)
         };
-        // Where all is Python, nothing is compiled.
+        // A run of Python alone compiles nothing.
         let compiles = [Some(language), reference].contains(&Some(Language::Cuda));
         let incumbent_state = incumbent::start(request);
-        let Opened {
-            session,
-            mut builder,
-            worker,
-        } = Session::open(request, sink, language, compiles || has_compiled_peer())?;
-        let device = &session.device;
-        session.write_device(
-            &[("device_uuid", &device.uuid), ("driver", &device.driver)],
-            out,
-        )?;
-        if builder.compiler.is_some() {
-            out.line("compiler", builder.compiler()?.version()?)?;
+        let (mut session, worker) =
+            Session::open(request, sink, language, compiles || has_compiled_peer())?;
+        let (uuid, driver) = (session.device.uuid.clone(), session.device.driver.clone());
+        session.write_device(&[("device_uuid", &uuid), ("driver", &driver)])?;
+        if session.builder.compiler.is_some() {
+            out.line("compiler", session.builder.compiler()?.version()?)?;
         }
         if language == Language::Python {
             out.line("python", Interpreter::of(request))?;
         }
-        let sandbox = session.declare(&worker, &builder, out)?;
+        let sandbox = session.declare(&worker)?;
         // A kernel that reads the cache folder would know the sealed inputs before their keep.
         if language == Language::Cuda && sandbox.missing().is_none() {
             problem.use_stock(match request.sealed_runs() {
@@ -121,18 +109,16 @@ impl Run {
             });
         }
         out.line("seed", session.seed)?;
-        let needs = problem.build_needs(device);
         let held_out = request
             .sealed_runs()
             .map(|runs| problem.use_held_out_inputs(session.seed, runs))
             .transpose()?;
         Ok(Run {
             race_check: RaceCheck::new(&session)?,
+            needs: problem.build_needs(&session.device),
             session,
-            builder,
             worker,
             problem,
-            needs,
             incumbent_state,
             incumbent: None,
             held_out,
@@ -140,31 +126,35 @@ impl Run {
     }
 
     /// Does ahead what does not depend on the candidate, and waits for the start signal.
-    fn stand_by(&mut self, start: &mut StartSignal, out: &mut Writer) -> Result<(), Stop> {
+    fn stand_by(&mut self, start: &mut StartSignal) -> Result<(), Stop> {
         // If somebody waits already, the build without precompiled headers is sooner done.
         if !start.received() {
             if self.session.request.language() == Language::Cuda {
-                self.builder.warm_up(&self.needs)?;
+                self.session.builder.warm_up(&self.needs)?;
             }
             self.race_check
                 .as_mut()
                 .map_or(Ok(()), RaceCheck::warm_up)?;
         }
-        self.prepare(out)?;
-        let (session, builder, problem) = (&mut self.session, &mut self.builder, &mut self.problem);
-        session.draw_ahead(&mut **problem, builder, out, &mut self.worker, start)?;
+        self.prepare()?;
+        let (session, problem, worker) = (&mut self.session, &mut self.problem, &mut self.worker);
+        session.while_idle(start, true, |cx, is_idle| {
+            problem.draw_ahead(cx, worker, is_idle)
+        })?;
         if problem.can_set_up_early() {
             let _access = session.access.wait_while_idle(|| start.received());
             if !start.received() {
-                self.incumbent =
-                    self.incumbent_state
-                        .set_up(session, &mut **problem, builder, &self.needs, out);
+                self.set_up_incumbent();
             }
         }
+        let (session, problem) = (&mut self.session, &mut self.problem);
         if session.figures.is_none() {
-            session.figures = probing::probe_ahead(session, builder, out, start)?;
+            session.figures = probing::probe_ahead(session, start)?;
         }
-        session.prepare_held_out(&mut **problem, builder, out, start)?;
+        let launches = problem.launches_for_stock();
+        session.while_idle(start, launches, |cx, is_idle| {
+            problem.prepare_held_out(cx, is_idle)
+        })?;
         start.wait();
         Ok(())
     }
@@ -172,11 +162,19 @@ impl Run {
     /// Whether no child has ended.
     fn is_alive(&mut self) -> bool {
         let races = self.race_check.as_mut().is_none_or(RaceCheck::is_alive);
-        self.worker.is_alive() && self.builder.is_alive() && races
+        self.worker.is_alive() && self.session.builder.is_alive() && races
+    }
+
+    /// Sets the incumbent up, unless it was set up or has failed already.
+    fn set_up_incumbent(&mut self) {
+        let (session, problem) = (&mut self.session, &mut *self.problem);
+        if let Some(incumbent) = self.incumbent_state.set_up(session, problem, &self.needs) {
+            self.incumbent = Some(incumbent);
+        }
     }
 
     /// Builds or loads the candidate, verifies it and times it.
-    fn judge(mut self, on_standby: bool, out: &mut Writer) -> Result<Correctness, Stop> {
+    fn judge(mut self, on_standby: bool) -> Result<Correctness, Stop> {
         let request = Arc::clone(&self.session.request);
         let snapshots = self.session.cache_dir.join(SNAPSHOTS);
         let snapshot = Arc::new(KernelSnapshot::take(&request, &snapshots)?);
@@ -197,22 +195,22 @@ impl Run {
         let race_check = race_check
             .map(|check| check.start(Arc::clone(&snapshot)))
             .transpose()?;
-        let (image, module) = self.build(&snapshot, on_standby, out)?;
+        let (image, module) = self.build(&snapshot, on_standby)?;
         if !on_standby {
-            self.prepare(out)?;
+            self.prepare()?;
         }
-        let mut verdict = self.verify(module, compiling, out)?;
+        let mut verdict = self.verify(module, compiling)?;
         if verdict == Correctness::Pass
             && let Some(check) = race_check
         {
-            verdict = check.write(out)?;
+            verdict = check.write(&mut self.session.out)?;
         }
         // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
         let is_timed = self.held_out.is_none() || !self.session.device.emulated;
         if verdict == Correctness::Fail || !is_timed {
             return Ok(verdict);
         }
-        self.measure((&image, module), peer_files.as_ref(), out)
+        self.measure((&image, module), peer_files.as_ref())
     }
 
     /// Builds the candidate, or loads it if it is Python. Returns the image and its module in the
@@ -221,37 +219,32 @@ impl Run {
         &mut self,
         snapshot: &KernelSnapshot,
         on_standby: bool,
-        out: &mut Writer,
     ) -> Result<(PathBuf, ModuleId), Stop> {
-        let candidate = CandidateBuild {
-            env: &self.session,
-            builder: &mut self.builder,
-            incumbent: &mut self.incumbent,
-        };
-        if self.session.request.language() == Language::Python {
-            let module = candidate.load(snapshot, &*self.problem, &mut self.worker, out)?;
+        let (session, incumbent) = (&mut self.session, &mut self.incumbent);
+        if session.request.language() == Language::Python {
+            let (problem, worker) = (&*self.problem, &mut self.worker);
+            let module = candidate::load(session, incumbent, snapshot, problem, worker)?;
             return Ok((snapshot.source(), module));
         }
-        let built = candidate.build(snapshot, &self.needs, out)?;
+        let built = candidate::build(session, incumbent, snapshot, &self.needs)?;
         if built.image.is_none() && fails_in_problem_header(&built.log) && !on_standby {
             // The header is made of problem.toml. If reference.cu does not build with it either,
             // problem.toml is wrong.
-            if let Err(stop) = self.prepare(out) {
-                out.text(&built.log)?;
+            if let Err(stop) = self.prepare() {
+                self.session.out.text(&built.log)?;
                 return Err(stop);
             }
         }
-        let image = self.builder.write_build(built, out)?;
+        let Session { builder, out, .. } = &mut self.session;
+        let image = builder.write_build(built, out)?;
         KernelBuilder::write_image(&image, out)?;
         let module = self.worker.load(&image.path)?;
         self.problem.require_entries(&mut self.worker, module)?;
         Ok((image.path, module))
     }
 
-    fn prepare(&mut self, out: &mut Writer) -> Result<(), Stop> {
-        let (builder, worker) = (&mut self.builder, &mut self.worker);
-        self.session
-            .prepare(&mut *self.problem, builder, out, worker)
+    fn prepare(&mut self) -> Result<(), Stop> {
+        self.session.prepare(&mut *self.problem, &mut self.worker)
     }
 
     /// Checks the candidate, on further sealed inputs too if they were asked for. What compiles
@@ -260,28 +253,22 @@ impl Run {
         &mut self,
         module: ModuleId,
         compiling: Option<CompileAhead>,
-        out: &mut Writer,
     ) -> Result<Correctness, Stop> {
-        out.stage(Stage::Verify)?;
-        let (builder, worker) = (&mut self.builder, &mut self.worker);
+        let (session, worker) = (&mut self.session, &mut self.worker);
+        session.out.stage(Stage::Verify)?;
         let problem = &mut *self.problem;
-        let mut verdict = self.session.verify(problem, builder, out, worker, module)?;
+        let mut verdict = session.verify(problem, worker, module)?;
         drop(compiling);
         if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
-            out.line("workloads", format_args!("{judged} of={of} when={when}"))?;
+            let judged = format_args!("{judged} of={of} when={when}");
+            session.out.line("workloads", judged)?;
         }
         if let Some(held_out) = &self.held_out {
-            let is_from_stock = problem.is_from_stock();
-            let mut sealed = SealedCheck {
-                env: &mut self.session,
-                builder,
-                worker,
-                module,
-            };
-            verdict = sealed.check_again(held_out, is_from_stock, verdict, out)?;
+            let first = (verdict, problem.is_from_stock());
+            verdict = sealed_check::check_again(session, (worker, module), held_out, first)?;
         }
         if let Some(launched) = self.worker.launched() {
-            write_launches(launched, out)?;
+            write_launches(launched, &mut session.out)?;
         }
         Ok(verdict)
     }
@@ -291,21 +278,16 @@ impl Run {
         &mut self,
         (image, module): (&Path, ModuleId),
         peer_files: Option<&PeerFiles>,
-        out: &mut Writer,
     ) -> Result<Correctness, Stop> {
-        out.stage(Stage::Measure)?;
-        let (session, builder) = (&self.session, &mut self.builder);
-        let is_bench = matches!(session.request.kind, JudgeKind::Bench(_));
+        self.session.out.stage(Stage::Measure)?;
+        let is_bench = matches!(self.session.request.kind, JudgeKind::Bench(_));
         if !is_bench {
             if self.incumbent.is_none() {
-                let _access = session.access.wait(DeviceUse::Launching, out)?;
-                let problem = &mut *self.problem;
-                self.incumbent =
-                    self.incumbent_state
-                        .set_up(session, problem, builder, &self.needs, out);
+                let _access = self.session.wait(DeviceUse::Launching)?;
+                self.set_up_incumbent();
             }
             if let Some(caveat) = self.incumbent_state.caveat() {
-                out.caveat(caveat)?;
+                self.session.out.caveat(caveat)?;
             }
         }
         let mut candidate = Candidate {
@@ -314,18 +296,12 @@ impl Run {
             module,
             image,
         };
-        let mut incumbent = self.incumbent.take();
-        let verdict = match session.request.kind {
-            JudgeKind::Bench(asked) => {
-                session.measure_by(asked, candidate.again(), builder, out)?
-            }
-            _ => session.measure(candidate.again(), builder, out, &mut incumbent)?,
-        };
-        drop(incumbent);
+        // A peer is timed when the incumbent has ended.
+        let verdict = self
+            .session
+            .measure(candidate.again(), &mut self.incumbent.take())?;
         match (verdict, peer_files) {
-            (Correctness::Pass, Some(files)) => {
-                peers::measure(session, builder, candidate, files, out)
-            }
+            (Correctness::Pass, Some(files)) => peers::measure(&mut self.session, candidate, files),
             (verdict, _) => Ok(verdict),
         }
     }
@@ -344,74 +320,42 @@ fn fails_in_problem_header(log: &str) -> bool {
 }
 
 impl Session {
-    pub fn prepare(
-        &self,
-        problem: &mut dyn Problem,
-        builder: &mut KernelBuilder,
-        out: &mut Writer,
-        worker: &mut Worker,
-    ) -> Result<(), Stop> {
-        out.stage(Stage::Reference)?;
-        self.with_context(builder, out, |cx| problem.prepare(cx, worker))
+    pub fn prepare(&mut self, problem: &mut dyn Problem, worker: &mut Worker) -> Result<(), Stop> {
+        self.out.stage(Stage::Reference)?;
+        self.with(|cx| problem.prepare(cx, worker))
     }
 
-    /// Draws inputs before the start signal. Takes the device's lock for each launch and gives it
-    /// back after it, so that no launch runs beside another lab's measurement.
-    fn draw_ahead(
-        &self,
-        problem: &mut dyn Problem,
-        builder: &mut KernelBuilder,
-        out: &mut Writer,
-        worker: &mut Worker,
+    /// Works before the start signal, as long as `act` hears that nobody waits. If the work
+    /// `launches`, each launch has the device's lock, which is given back after it, so that no
+    /// launch runs beside another lab's measurement.
+    fn while_idle<T>(
+        &mut self,
         start: &mut StartSignal,
-    ) -> Result<(), Stop> {
-        let mut access = None;
+        launches: bool,
+        act: impl FnOnce(&mut ProblemContext, &mut dyn FnMut() -> bool) -> T,
+    ) -> T {
+        let (access, mut held) = (self.access.clone(), None);
         let mut is_idle = || {
-            drop(access.take());
-            access = self.access.wait_while_idle(|| start.received());
+            drop(held.take());
+            if launches {
+                held = access.wait_while_idle(|| start.received());
+            }
             !start.received()
         };
-        self.with_context(builder, out, |cx| {
-            problem.draw_ahead(cx, worker, &mut is_idle)
-        })
-    }
-
-    /// Prepares the check before the next keep. Takes the device's lock as
-    /// [`RunEnvironment::draw_ahead`] does, if that launches something.
-    fn prepare_held_out(
-        &self,
-        problem: &mut dyn Problem,
-        builder: &mut KernelBuilder,
-        out: &mut Writer,
-        start: &mut StartSignal,
-    ) -> Result<(), Stop> {
-        let (mut access, launches) = (None, problem.launches_for_stock());
-        let mut is_idle = || {
-            drop(access.take());
-            access = if launches {
-                self.access.wait_while_idle(|| start.received())
-            } else {
-                None
-            };
-            !start.received()
-        };
-        self.with_context(builder, out, |cx| {
-            problem.prepare_held_out(cx, &mut is_idle)
-        })
+        self.with(|cx| act(cx, &mut is_idle))
     }
 
     pub fn verify(
-        &self,
+        &mut self,
         problem: &mut dyn Problem,
-        builder: &mut KernelBuilder,
-        out: &mut Writer,
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
-        self.with_context(builder, out, |cx| {
-            let _access = self.access.wait(DeviceUse::Launching, cx.out)?;
+        let _access = self.wait(DeviceUse::Launching)?;
+        let request = Arc::clone(&self.request);
+        self.with(|cx| {
             let verdict = problem.verify(cx, worker, module)?;
-            if let Some(folder) = &self.request.dump {
+            if let Some(folder) = &request.dump {
                 std::fs::create_dir_all(folder).map_err(|e| {
                     Stop::Lab(format!(
                         "the dump folder {} cannot be made: {e}",
@@ -424,37 +368,26 @@ impl Session {
         })
     }
 
+    /// Measures the candidate: alone and by the discipline of a bench, or by the plan, beside the
+    /// incumbent.
     fn measure(
-        &self,
+        &mut self,
         candidate: Candidate,
-        builder: &mut KernelBuilder,
-        out: &mut Writer,
         incumbent: &mut Option<Incumbent>,
     ) -> Result<Correctness, Stop> {
-        self.with_context(builder, out, |cx| {
-            let _access = self.access.wait(DeviceUse::Measuring, cx.out)?;
-            self.telemetry.start();
-            let mut ended = |out: &mut Writer| self.telemetry.write(out);
-            measuring::measure(cx, &self.request.plan, candidate, incumbent, &mut ended)
-        })
-    }
-
-    /// Measures the candidate alone, by the discipline of `lab bench`.
-    fn measure_by(
-        &self,
-        asked: Discipline,
-        candidate: Candidate,
-        builder: &mut KernelBuilder,
-        out: &mut Writer,
-    ) -> Result<Correctness, Stop> {
-        self.with_context(builder, out, |cx| {
-            let _access = self
-                .access
-                .wait_for(PATIENCE_OF_BENCH, DeviceUse::Measuring, cx.out)?;
-            self.telemetry.start();
-            let verdict = discipline::measure(cx, asked, candidate)?;
-            self.telemetry.write(cx.out)?;
-            Ok(verdict)
-        })
+        let request = Arc::clone(&self.request);
+        let telemetry = self.telemetry.clone();
+        if let JudgeKind::Bench(asked) = request.kind {
+            let patience = PATIENCE_OF_BENCH;
+            let _access = self.wait_for(patience, DeviceUse::Measuring)?;
+            telemetry.start();
+            let verdict = self.with(|cx| discipline::measure(cx, asked, candidate))?;
+            telemetry.write(&mut self.out)?;
+            return Ok(verdict);
+        }
+        let _access = self.wait(DeviceUse::Measuring)?;
+        telemetry.start();
+        let ended = &mut |out: &mut Writer| telemetry.write(out);
+        self.with(|cx| measuring::measure(cx, &request.plan, candidate, incumbent, ended))
     }
 }

@@ -126,15 +126,9 @@ impl Probe<'_> {
     fn fma(&mut self) -> Result<f64, Stop> {
         /// CHAINS and UNROLL of probe.cu.
         const EACH: f64 = 2.0 * 8.0 * 16.0;
-        let out = self.worker.buffer("out", 4)?;
-        let args = [
-            LaunchArg::Buffer(out),
-            word(0.5f32.to_bits()),
-            word(self.sizes.rounds),
-        ];
-        let seconds = self.best("probe_fma", &args)?;
-        self.worker.free(out)?;
-        Ok(EACH * f64::from(self.sizes.rounds) * self.threads() / seconds)
+        let words = [0.5f32.to_bits(), self.sizes.rounds];
+        let seconds = self.time("probe_fma", &[("out", 4)], &words)?;
+        Ok(EACH * self.rounds_of_all() / seconds)
     }
 
     fn tensor(&mut self) -> Result<Option<f64>, Stop> {
@@ -143,48 +137,24 @@ impl Probe<'_> {
         if !self.worker.has_entry(self.module, "probe_tensor")? {
             return Ok(None);
         }
-        let out = self.worker.buffer("out", 4)?;
         // Zeros keep the sums finite.
-        let args = [LaunchArg::Buffer(out), word(0), word(self.sizes.rounds)];
-        let seconds = self.best("probe_tensor", &args)?;
-        self.worker.free(out)?;
-        Ok(Some(
-            EACH * f64::from(self.sizes.rounds) * self.threads() / seconds,
-        ))
+        let words = [0, self.sizes.rounds];
+        let seconds = self.time("probe_tensor", &[("out", 4)], &words)?;
+        Ok(Some(EACH * self.rounds_of_all() / seconds))
     }
 
     fn copy(&mut self) -> Result<f64, Stop> {
         let bytes = self.sizes.copy_bytes;
-        let (from, to) = (
-            self.worker.buffer("from", bytes)?,
-            self.worker.buffer("to", bytes)?,
-        );
-        let args = [
-            LaunchArg::Buffer(from),
-            LaunchArg::Buffer(to),
-            word((bytes / 16) as u32),
-        ];
-        let seconds = self.best("probe_copy", &args)?;
-        self.free(&[from, to])?;
+        let buffers = [("from", bytes), ("to", bytes)];
+        let seconds = self.time("probe_copy", &buffers, &[(bytes / 16) as u32])?;
         Ok(2.0 * bytes as f64 / seconds)
     }
 
     fn l2(&mut self) -> Result<f64, Stop> {
         let bytes = self.sizes.l2_bytes;
         let rounds = self.sizes.rounds.min(64);
-        let (from, out) = (
-            self.worker.buffer("from", bytes)?,
-            self.worker.buffer("out", 4)?,
-        );
-        let count = (bytes / 16) as u32;
-        let args = [
-            LaunchArg::Buffer(from),
-            LaunchArg::Buffer(out),
-            word(count),
-            word(rounds),
-        ];
-        let seconds = self.best("probe_l2", &args)?;
-        self.free(&[from, out])?;
+        let buffers = [("from", bytes), ("out", 4)];
+        let seconds = self.time("probe_l2", &buffers, &[(bytes / 16) as u32, rounds])?;
         Ok(f64::from(rounds) * bytes as f64 / seconds)
     }
 
@@ -197,20 +167,13 @@ impl Probe<'_> {
         for (line, next) in next.iter().enumerate() {
             words[line * WORDS_A_LINE] = (next * WORDS_A_LINE) as u32;
         }
-        let (buffer, out) = (
-            self.worker.buffer("next", 4 * words.len())?,
-            self.worker.buffer("out", 4)?,
-        );
-        self.worker.write(buffer, bytemuck::cast_slice(&words))?;
+        let buffers = self.buffers(&[("next", 4 * words.len()), ("out", 4)])?;
+        self.worker
+            .write(buffers[0], bytemuck::cast_slice(&words))?;
         // The first launch brings the lines into the cache. The best is one of the others.
-        let args = [
-            LaunchArg::Buffer(buffer),
-            LaunchArg::Buffer(out),
-            word(lines as u32),
-        ];
-        let seconds = self.best("probe_chase", &args)?;
-        let end: Vec<u32> = bytemuck::pod_collect_to_vec(&self.worker.read(out)?);
-        self.free(&[buffer, out])?;
+        let seconds = self.best("probe_chase", &args(&buffers, &[lines as u32]))?;
+        let end: Vec<u32> = bytemuck::pod_collect_to_vec(&self.worker.read(buffers[1])?);
+        self.free(&buffers)?;
         if end != [0] {
             return Err(Stop::Lab(
                 "the probe's pointer chase did not return to its start, so the L2 round trip is unknown"
@@ -225,23 +188,16 @@ impl Probe<'_> {
         const WORDS: usize = 1024;
         let (exchanges, threads) = (self.sizes.exchanges, self.sizes.exchange_block);
         let out_cells = device.sms as usize * threads as usize;
-        let (words, out) = (
-            self.worker.buffer("words", 2 * 8 * WORDS)?,
-            self.worker.buffer("out", 4 * out_cells)?,
-        );
+        let buffers = self.buffers(&[("words", 2 * 8 * WORDS), ("out", 4 * out_cells)])?;
+        let args = args(&buffers, &[exchanges]);
         let mut best = f64::INFINITY;
         for _ in 0..self.sizes.launches {
             // The kernel counts its epochs from 1 in every launch.
-            self.worker.write(words, &[0; 2 * 8 * WORDS])?;
-            let args = [
-                LaunchArg::Buffer(words),
-                LaunchArg::Buffer(out),
-                word(exchanges),
-            ];
+            self.worker.write(buffers[0], &[0; 2 * 8 * WORDS])?;
             best = best.min(self.launch("probe_exchange", &args, threads)?);
         }
-        let sums: Vec<f32> = bytemuck::pod_collect_to_vec(&self.worker.read(out)?);
-        self.free(&[words, out])?;
+        let sums: Vec<f32> = bytemuck::pod_collect_to_vec(&self.worker.read(buffers[1])?);
+        self.free(&buffers)?;
         let arrived: f64 = sums.iter().copied().map(f64::from).sum();
         if arrived != f64::from(exchanges) * WORDS as f64 * f64::from(device.sms) {
             return Err(Stop::Lab(
@@ -250,6 +206,14 @@ impl Probe<'_> {
             ));
         }
         Ok(best / f64::from(exchanges))
+    }
+
+    /// The seconds of the fastest of several launches with these buffers and words as arguments.
+    fn time(&mut self, entry: &str, buffers: &[(&str, usize)], words: &[u32]) -> Result<f64, Stop> {
+        let buffers = self.buffers(buffers)?;
+        let seconds = self.best(entry, &args(&buffers, words))?;
+        self.free(&buffers)?;
+        Ok(seconds)
     }
 
     /// The seconds of the fastest of several launches.
@@ -274,21 +238,35 @@ impl Probe<'_> {
         })
     }
 
+    fn buffers(&mut self, wanted: &[(&str, usize)]) -> Result<Vec<BufferId>, Stop> {
+        let named = wanted.iter();
+        self.worker.buffers(
+            named
+                .map(|(name, bytes)| ((*name).to_owned(), *bytes))
+                .collect(),
+        )
+    }
+
     fn free(&mut self, buffers: &[BufferId]) -> Result<(), Stop> {
         buffers
             .iter()
             .try_for_each(|buffer| self.worker.free(*buffer))
     }
 
-    fn threads(&self) -> f64 {
-        f64::from(self.sizes.grid) * f64::from(self.sizes.block)
+    /// The rounds of all threads of a launch.
+    fn rounds_of_all(&self) -> f64 {
+        let threads = f64::from(self.sizes.grid) * f64::from(self.sizes.block);
+        f64::from(self.sizes.rounds) * threads
     }
 }
 
 const WORDS_A_LINE: usize = 128 / 4;
 
-fn word(value: u32) -> LaunchArg {
-    LaunchArg::Value(value.to_le_bytes().to_vec())
+/// The arguments of a launch: these buffers, then these words.
+fn args(buffers: &[BufferId], words: &[u32]) -> Vec<LaunchArg> {
+    let buffers = buffers.iter().map(|buffer| LaunchArg::Buffer(*buffer));
+    let words = words.iter().map(|word| word.to_le_bytes().to_vec());
+    buffers.chain(words.map(LaunchArg::Value)).collect()
 }
 
 /// Returns for each of `n` places the next one, in a single random cycle through all (S. Sattolo,

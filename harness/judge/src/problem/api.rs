@@ -1,7 +1,7 @@
 //! What the judge asks of a problem: [`Problem`] up to the gates, [`Timed`] for the timed launches.
 
 use super::peer::PeerSpec;
-use crate::measure::{TimingSummary, geometric_mean};
+use crate::measure::TimingSummary;
 use crate::outcome::{Correctness, Stop};
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
@@ -11,7 +11,7 @@ use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
 use lab_protocol::report::{JudgedWorkloads, Measure, Writer};
 use lab_protocol::{Language, When};
-use lab_stats::aggregate::Aggregate;
+use lab_stats::aggregate::{Aggregate, Better};
 use std::path::Path;
 
 /// What a problem needs of the build.
@@ -345,7 +345,7 @@ pub trait Timed {
     /// The seconds that stand for a whole turn: if those of one kernel are half of another's, it is
     /// twice as good.
     fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64> {
-        geometric_mean(turn.iter().copied())
+        Aggregate::Geometric.of(turn.iter().copied(), Better::Smaller)
     }
     /// What each launch of a turn must do, for the bounds.
     fn demands(&self) -> Vec<Demand>;

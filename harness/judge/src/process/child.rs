@@ -155,8 +155,7 @@ impl Child {
             python_path,
             [theirs.as_fd(), to_stdout.as_fd(), to_stderr.as_fd()],
         )?;
-        let killer = Arc::new(forked.killer()?);
-        let kill = move || killer.kill();
+        let kill = forked.killer()?;
         let child = Self::with_output(Process::Forked(forked), [stdout, stderr], kill, forward)?;
         Ok((child, ours))
     }
@@ -197,6 +196,11 @@ impl Child {
     /// The process id.
     pub fn id(&self) -> u32 {
         self.process.id()
+    }
+
+    /// Whether it is a child of this process, and not one of a Python on standby.
+    pub fn is_own(&self) -> bool {
+        matches!(self.process, Process::Own(_))
     }
 
     /// Returns whether the child has not ended yet.

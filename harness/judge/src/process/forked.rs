@@ -10,7 +10,7 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg}
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::os::fd::BorrowedFd;
@@ -18,14 +18,15 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// How long the parent may take to fork, and to reap a worker that it has killed. It does nothing
 /// else meanwhile.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Longest message of the parent, in bytes.
-const LONGEST: usize = 1 << 16;
+const LONGEST: u64 = 1 << 16;
 
 /// The signal of a worker whose parent is gone: Linux has killed it.
 const KILLED: i32 = 9;
@@ -49,7 +50,8 @@ enum End {
 /// A worker of a parent on standby. Dropping it kills the worker.
 pub struct Forked {
     process: u32,
-    connection: UnixStream,
+    connection: BufReader<UnixStream>,
+    /// The beginning of a message whose end has not come yet.
     received: Vec<u8>,
     status: Option<ExitStatus>,
 }
@@ -78,7 +80,7 @@ impl Forked {
         send(&connection, format!("{request}\n").as_bytes(), &descriptors)?;
         let mut forked = Forked {
             process: 0,
-            connection,
+            connection: BufReader::new(connection),
             received: Vec::new(),
             status: None,
         };
@@ -99,9 +101,10 @@ impl Forked {
         self.process
     }
 
-    /// Another handle of the connection, with which a thread can have the worker killed.
-    pub fn killer(&self) -> io::Result<Killer> {
-        Ok(Killer(self.connection.try_clone()?))
+    /// What [`Forked::kill`] does, for other threads.
+    pub fn killer(&self) -> io::Result<impl Fn() + Clone + Send + use<>> {
+        let connection = Arc::new(self.connection.get_ref().try_clone()?);
+        Ok(move || shut_down(&connection))
     }
 
     /// Whether the parent has said how the worker ended.
@@ -111,7 +114,7 @@ impl Forked {
 
     /// Has the parent kill the worker with everything that it has started.
     pub fn kill(&self) {
-        shut_down(&self.connection);
+        shut_down(self.connection.get_ref());
     }
 
     /// The worker's status if it has ended.
@@ -153,33 +156,22 @@ impl Forked {
         Ok(())
     }
 
-    /// The next message; `None` at the end of the connection.
+    /// The next message, if it comes within this time; `None` at the end of the connection.
     fn next_within(&mut self, patience: Duration) -> io::Result<Option<Message>> {
-        let deadline = Instant::now() + patience;
-        loop {
-            if let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.received.drain(..=end).collect();
-                return serde_json::from_slice(&line)
-                    .map(Some)
-                    .map_err(io::Error::other);
-            }
-            if self.received.len() > LONGEST {
-                return Err(io::Error::other(
-                    "the Python on standby sent a message that is too long",
-                ));
-            }
-            let rest = deadline.saturating_duration_since(Instant::now());
-            if rest.is_zero() {
-                return Err(ErrorKind::TimedOut.into());
-            }
-            self.connection.set_read_timeout(Some(rest))?;
-            let mut buffer = [0; 1024];
-            match self.connection.read(&mut buffer) {
-                Ok(0) => return Ok(None),
-                Ok(count) => self.received.extend_from_slice(&buffer[..count]),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+        self.connection.get_ref().set_read_timeout(Some(patience))?;
+        // What has come of a message stays in `received` if the rest does not come in time.
+        let mut connection = self.connection.by_ref().take(LONGEST);
+        connection.read_until(b'\n', &mut self.received)?;
+        let is_too_long = connection.limit() == 0;
+        let line = std::mem::take(&mut self.received);
+        match line.ends_with(b"\n") {
+            true => serde_json::from_slice(&line)
+                .map(Some)
+                .map_err(io::Error::other),
+            false if is_too_long => Err(io::Error::other(
+                "the Python on standby sent a message that is too long",
+            )),
+            false => Ok(None),
         }
     }
 }
@@ -187,16 +179,6 @@ impl Forked {
 impl Drop for Forked {
     fn drop(&mut self) {
         self.kill();
-    }
-}
-
-/// Has the parent kill a worker.
-pub struct Killer(UnixStream);
-
-impl Killer {
-    /// Has the parent kill the worker with everything that it has started.
-    pub fn kill(&self) {
-        shut_down(&self.0);
     }
 }
 

@@ -20,7 +20,7 @@ impl ForwardedStream {
     pub fn new(pipe: PipeReader) -> Self {
         ForwardedStream {
             pipe: Arc::new(pipe),
-            reading: Arc::new(Mutex::new(OutputStream::new())),
+            reading: Arc::new(Mutex::new(OutputStream::default())),
         }
     }
 
@@ -35,9 +35,8 @@ impl ForwardedStream {
             more = self.reading().read(&*self.pipe, &mut line);
         }
         let mut reading = self.reading();
-        let flooded = reading.flooded();
-        std::mem::replace(&mut *reading, OutputStream::new()).finish(&mut line);
-        !flooded
+        reading.finish(&mut line);
+        !reading.flooded()
     }
 
     /// Returns whether everything that the child has printed so far was handed over.

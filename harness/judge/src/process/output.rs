@@ -14,29 +14,33 @@ const STREAM_LIMIT: usize = 2 << 20;
 pub const FLOOD: usize = 64 << 20;
 
 /// A stream that is being read.
+#[derive(Default)]
 pub struct OutputStream {
-    lines: LineSplitter,
-    buffer: [u8; 16 << 10],
+    /// The line so far, up to its limit.
+    line: Vec<u8>,
+    /// Bytes of this line beyond the limit.
+    cut: usize,
+    shown: usize,
+    left_out: usize,
     read: usize,
 }
 
 impl OutputStream {
-    pub fn new() -> Self {
-        OutputStream {
-            lines: LineSplitter::default(),
-            buffer: [0; 16 << 10],
-            read: 0,
-        }
-    }
-
     /// Reads once and hands over each complete line, without its newline. Returns false at the end
     /// of the stream and after more than [`FLOOD`] bytes.
-    pub fn read(&mut self, mut from: impl Read, line: &mut impl FnMut(&str)) -> bool {
-        match from.read(&mut self.buffer) {
+    pub fn read(&mut self, mut from: impl Read, emit: &mut impl FnMut(&str)) -> bool {
+        let mut buffer = [0; 16 << 10];
+        match from.read(&mut buffer) {
             Ok(0) => false,
             Ok(n) => {
                 self.read += n;
-                self.lines.push(&self.buffer[..n], line);
+                let mut bytes = &buffer[..n];
+                while let Some(end) = bytes.iter().position(|b| *b == b'\n') {
+                    self.extend(&bytes[..end]);
+                    self.end_line(emit);
+                    bytes = &bytes[end + 1..];
+                }
+                self.extend(bytes);
                 !self.flooded()
             }
             Err(e) => e.kind() == std::io::ErrorKind::Interrupted,
@@ -45,37 +49,11 @@ impl OutputStream {
 
     /// Returns whether everything that was read was handed over.
     pub fn at_rest(&self) -> bool {
-        self.lines.line.is_empty() && self.lines.cut == 0 && self.lines.left_out == 0
+        self.line.is_empty() && self.cut == 0 && self.left_out == 0
     }
 
     pub fn flooded(&self) -> bool {
         self.read > FLOOD
-    }
-
-    /// Hands over what is left.
-    pub fn finish(self, line: &mut impl FnMut(&str)) {
-        self.lines.finish(line);
-    }
-}
-
-#[derive(Default)]
-struct LineSplitter {
-    /// The line so far, up to its limit.
-    line: Vec<u8>,
-    /// Bytes of this line beyond the limit.
-    cut: usize,
-    shown: usize,
-    left_out: usize,
-}
-
-impl LineSplitter {
-    fn push(&mut self, mut bytes: &[u8], emit: &mut impl FnMut(&str)) {
-        while let Some(end) = bytes.iter().position(|b| *b == b'\n') {
-            self.extend(&bytes[..end]);
-            self.end_line(emit);
-            bytes = &bytes[end + 1..];
-        }
-        self.extend(bytes);
     }
 
     fn extend(&mut self, bytes: &[u8]) {
@@ -100,14 +78,15 @@ impl LineSplitter {
         self.cut = 0;
     }
 
-    fn finish(mut self, emit: &mut impl FnMut(&str)) {
+    /// Hands over what is left, and that something was left out.
+    pub fn finish(&mut self, emit: &mut impl FnMut(&str)) {
         if !self.line.is_empty() {
             self.end_line(emit);
         }
         if self.left_out > 0 {
+            let bytes = std::mem::take(&mut self.left_out);
             emit(&format!(
-                "… ({} bytes more were printed and are left out)",
-                self.left_out
+                "… ({bytes} bytes more were printed and are left out)"
             ));
         }
     }
@@ -127,7 +106,7 @@ mod tests {
     fn forward(mut from: impl Read) -> (Vec<String>, bool) {
         let mut all = Vec::new();
         let mut line = |l: &str| all.push(l.to_owned());
-        let mut stream = OutputStream::new();
+        let mut stream = OutputStream::default();
         while stream.read(&mut from, &mut line) {}
         let flooded = stream.flooded();
         stream.finish(&mut line);
@@ -140,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_at_rest_if_all_of_it_was_handed_over() {
-        let mut stream = OutputStream::new();
+        let mut stream = OutputStream::default();
         let mut line = |_: &str| {};
         assert!(stream.read(&b"one\n"[..], &mut line) && stream.at_rest());
         assert!(stream.read(&b"two\nthr"[..], &mut line) && !stream.at_rest());

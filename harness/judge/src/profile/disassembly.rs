@@ -1,6 +1,7 @@
 //! The machine code of a built image, from nvdisasm or cuobjdump of the CUDA toolkit.
 
 use super::limited::{self, Limit};
+use crate::toolkit;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -46,21 +47,7 @@ pub fn of_function(image: &Path, function: &str) -> Result<Vec<Instruction>, Str
 
 /// The better of the two programs: nvdisasm names lines of source.
 fn program() -> Option<(PathBuf, &'static [&'static str])> {
-    let find = |name: &str| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let named = ["CUDA_HOME", "CUDA_PATH"]
-            .into_iter()
-            .filter_map(std::env::var_os)
-            .map(PathBuf::from);
-        let homes = named
-            .chain(["/usr/local/cuda".into(), "/opt/cuda".into()])
-            .map(|home| home.join("bin"));
-        let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(homes).collect();
-        folders
-            .into_iter()
-            .map(|folder| folder.join(name))
-            .find(|file| file.is_file())
-    };
+    let find = |name: &str| toolkit::find(name, &["bin"], Vec::new());
     find("nvdisasm")
         .map(|path| (path, ["-g", "-c"].as_slice()))
         .or_else(|| find("cuobjdump").map(|path| (path, ["-sass"].as_slice())))

@@ -12,10 +12,8 @@ pub struct BuiltImage<'a> {
     pub arch: &'a str,
     /// The kernel's function.
     pub entry: &'a str,
-    /// As the compiler reports them.
-    pub registers: Option<u32>,
-    pub spill_bytes: Option<u32>,
-    pub shared_bytes: Option<u32>,
+    /// What the compiler reports.
+    pub reported: &'a ImageFacts,
     /// Threads of a block and bytes of its dynamic shared memory, if a launch has shown them.
     pub block: Option<(u32, u32)>,
 }
@@ -30,15 +28,10 @@ pub fn read(image: &BuiltImage, missing: &mut Vec<String>) -> ImageFacts {
         missing.push(OF_CPU.into());
         return ImageFacts::default();
     }
-    let mut facts = ImageFacts {
-        registers: image.registers,
-        spill_bytes: image.spill_bytes,
-        static_shared_bytes: image.shared_bytes,
-        ..ImageFacts::default()
-    };
-    facts.occupancy = match (image.block, image.registers) {
+    let mut facts = image.reported.clone();
+    facts.occupancy = match (image.block, facts.registers) {
         (Some((threads, dynamic)), Some(registers)) => {
-            let shared_bytes = image.shared_bytes.unwrap_or(0) + dynamic;
+            let shared_bytes = facts.static_shared_bytes.unwrap_or(0) + dynamic;
             let found = occupancy::of(
                 image.arch,
                 occupancy::Block {
@@ -81,13 +74,17 @@ mod tests {
     #[test]
     fn what_the_image_does_not_say_is_told() {
         let mut missing = Vec::new();
+        let reported = ImageFacts {
+            registers: Some(242),
+            spill_bytes: Some(0),
+            static_shared_bytes: Some(39968),
+            ..ImageFacts::default()
+        };
         let image = BuiltImage {
             path: Path::new("/no/such.cubin"),
             arch: "sm_90a",
             entry: "wavegru",
-            registers: Some(242),
-            spill_bytes: Some(0),
-            shared_bytes: Some(39968),
+            reported: &reported,
             block: Some((256, 0)),
         };
         let facts = read(&image, &mut missing);

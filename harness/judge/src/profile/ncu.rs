@@ -2,6 +2,7 @@
 
 use super::limited::{self, Limit};
 use super::metrics;
+use crate::toolkit;
 use lab_protocol::profile::ProfileSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -68,25 +69,10 @@ impl Page {
     }
 }
 
-/// Searches the path, the toolkit that `CUDA_HOME` or `CUDA_PATH` names, and the usual folders of
-/// toolkits.
+/// Searches the path, the toolkit, and the folder of Nsight Compute.
 pub fn find() -> Option<PathBuf> {
-    let named = ["CUDA_HOME", "CUDA_PATH"]
-        .into_iter()
-        .filter_map(std::env::var_os);
-    let homes = named
-        .map(PathBuf::from)
-        .chain(["/usr/local/cuda".into(), "/opt/cuda".into()]);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let of_path: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let folders = of_path
-        .into_iter()
-        .chain(homes.map(|home| home.join("bin")));
     let own = versions_in(Path::new("/opt/nvidia/nsight-compute"));
-    folders
-        .chain(own)
-        .map(|folder| folder.join("ncu"))
-        .find(|path| path.is_file())
+    toolkit::find("ncu", &["bin"], own)
 }
 
 /// The folders in this one, the newest version first.

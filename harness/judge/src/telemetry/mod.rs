@@ -21,7 +21,9 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// The processes on the device are read with the first reading and with every tenth.
 const PROCESSES_EVERY: usize = 10;
 
-/// A thread that reads a device's state on request. Dropping this value ends the thread.
+/// A thread that reads a device's state on request. Its clones share the thread, and the drop of the
+/// last one ends it.
+#[derive(Clone)]
 pub struct TelemetryMonitor {
     requests: Sender<MonitorCommand>,
     /// Why the device's state cannot be read. The thread sets it before it ends.

@@ -2,8 +2,8 @@
 //! same time, while the candidate's worker checks the first ones. The worker then finds them in
 //! Triton's cache folder. Without it the worker compiles one after the other.
 //!
-//! The module `lab_harness.compile_ahead` says how. Nothing of it reaches a verdict: it only saves
-//! time.
+//! The module `lab_harness.compile_ahead` does the work. It only saves time, and no verdict depends
+//! on it.
 
 use super::LaunchParameter;
 use super::python::Interpreter;

@@ -2,21 +2,14 @@
 //! with their line.
 
 use super::launch_statement::{self, StatedLaunch, StatedMap};
-use super::memory::Memory;
-use super::messages::WorkerFailure;
+use super::memory::Device;
 use super::tensor_maps::{self, Mapped, SCRATCH};
 use super::{Launch, LaunchArg, STATEMENT_OF};
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, OTHER_PARAMETERS};
+use crate::outcome::Stop;
+use lab_device::{Arg, DeviceError, Entry, OTHER_PARAMETERS};
 
 /// Most kernels of a module that a message names.
 const NAMED: usize = 20;
-
-/// The device and its memory, which every call needs.
-pub struct Device<'a> {
-    pub driver: &'a mut dyn Driver,
-    pub memory: &'a mut Memory,
-    pub info: &'a DeviceInfo,
-}
 
 /// The bytes of a tensor map. `scratch` are the address and the bytes of the scratch buffer.
 pub fn encoded(
@@ -24,7 +17,7 @@ pub fn encoded(
     launch: &Launch,
     asked: &StatedMap,
     scratch: Option<(u64, u64)>,
-) -> Result<Arg, WorkerFailure> {
+) -> Result<Arg, Stop> {
     let refused = |why: &str| {
         let what = format!(
             "the launch statement of {} asks for a tensor map of {}",
@@ -38,7 +31,7 @@ pub fn encoded(
         .find(|tensor| tensor.name == asked.tensor);
     let (address, bytes) = match (tensor, scratch) {
         (Some(tensor), _) => match launch.args.get(tensor.arg) {
-            Some(LaunchArg::Buffer(buffer)) => (device.memory.address(*buffer)?, tensor.bytes()),
+            Some(LaunchArg::Buffer(buffer)) => (device.address(*buffer)?, tensor.bytes()),
             _ => return Err(refused("it is not in memory")),
         },
         (None, Some(scratch)) if asked.tensor == SCRATCH => scratch,
@@ -75,7 +68,7 @@ pub fn check_shape(
     entry: Entry,
     stated: &StatedLaunch,
     what: &str,
-) -> Result<(), WorkerFailure> {
+) -> Result<(), Stop> {
     let StatedLaunch { shape, line, .. } = stated;
     let refuse = |asked: String| Err(crash(*line, &format!("{what} asks for {asked}")));
     if let Some(asked) = launch_statement::refusal(shape, device.info.max_shared_bytes) {
@@ -125,10 +118,10 @@ pub fn kernel_names(device: &mut Device, loaded: u32) -> Result<String, DeviceEr
 
 /// What a kernel of a list gets differs from what a single kernel gets, so an error of its
 /// parameters says so.
-pub fn explained(error: DeviceError, is_list: bool) -> WorkerFailure {
+pub fn explained(error: DeviceError, is_list: bool) -> Stop {
     match error {
         DeviceError::Kernel(text) if is_list && text.contains(OTHER_PARAMETERS) => {
-            WorkerFailure::Crash(format!(
+            Stop::Crash(format!(
                 "{text}. In a launch list each kernel takes the problem's parameters, then the scratch pointer, then its \
                  tensor maps."
             ))
@@ -138,11 +131,9 @@ pub fn explained(error: DeviceError, is_list: bool) -> WorkerFailure {
 }
 
 /// A failure of the kernel that is the launch statement of `entry`.
-pub fn of_statement(entry: &str, error: DeviceError) -> WorkerFailure {
+pub fn of_statement(entry: &str, error: DeviceError) -> Stop {
     match error {
-        DeviceError::Kernel(text) => {
-            WorkerFailure::Crash(format!("{STATEMENT_OF} {entry} failed: {text}"))
-        }
+        DeviceError::Kernel(text) => Stop::Crash(format!("{STATEMENT_OF} {entry} failed: {text}")),
         other => other.into(),
     }
 }
@@ -156,10 +147,10 @@ pub fn at_line(line: u32, text: &str) -> String {
     }
 }
 
-pub fn build(line: u32, text: &str) -> WorkerFailure {
-    WorkerFailure::Build(at_line(line, text))
+pub fn build(line: u32, text: &str) -> Stop {
+    Stop::Build(at_line(line, text))
 }
 
-pub fn crash(line: u32, text: &str) -> WorkerFailure {
-    WorkerFailure::Crash(at_line(line, text))
+pub fn crash(line: u32, text: &str) -> Stop {
+    Stop::Crash(at_line(line, text))
 }

@@ -2,12 +2,14 @@
 //! each set of dimensions, and turns what it asks for into the steps that the device runs.
 
 use super::launch_checks::{
-    Device, build, check_shape, crash, encoded, explained, kernel_names, of_statement,
+    build, check_shape, crash, encoded, explained, kernel_names, of_statement,
 };
 use super::launch_statement::{self, LIST_BYTES, Refused, SHAPE_BYTES, Statement};
-use super::messages::{TWO_STATEMENTS, WorkerFailure, missing_text};
+use super::memory::{Device, Filling};
+use super::messages::{TWO_STATEMENTS, missing_text};
 use super::scratch::ScratchPool;
 use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId, STATEMENT_OF};
+use crate::outcome::Stop;
 use lab_device::{
     Arg, DeviceError, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step, Submission,
 };
@@ -23,7 +25,7 @@ const UNSTATED: u32 = 0x5a5a_5a5a;
 const STATEMENT: &str = "the launch statement's result";
 
 /// A module as the judge knows it. `loaded` is the driver's number, which changes when the module
-/// is loaded anew.
+/// is loaded again.
 struct LoadedModule {
     image: PathBuf,
     loaded: u32,
@@ -67,7 +69,7 @@ impl Launching {
         found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
     }
 
-    /// Loads the module anew, so that its globals are as in the image, and wipes shared memory.
+    /// Loads the module again, so that its globals are as in the image, and wipes shared memory.
     /// What launches left beside their buffers is noted as a breach and restored.
     pub fn reload(&mut self, device: &mut Device, module: ModuleId) -> Result<(), DeviceError> {
         let LoadedModule { image, loaded } = self.module(module)?;
@@ -76,7 +78,7 @@ impl Launching {
         device.driver.unload(loaded)?;
         let loaded = device.driver.load(&image)?;
         self.modules[module.0 as usize].loaded = loaded;
-        device.memory.check(device.driver)?;
+        device.check()?;
         device.driver.scrub()
     }
 
@@ -137,11 +139,7 @@ impl Launching {
 
     /// Runs the launch statement of a launch that follows. Returns the bytes of scratch that it
     /// asks for, and its line.
-    pub fn state(
-        &mut self,
-        device: &mut Device,
-        launch: &Launch,
-    ) -> Result<(u64, u32), WorkerFailure> {
+    pub fn state(&mut self, device: &mut Device, launch: &Launch) -> Result<(u64, u32), Stop> {
         let plan = self.plan(device, launch)?;
         Ok((plan.statement.scratch_bytes, plan.statement.line))
     }
@@ -152,7 +150,7 @@ impl Launching {
         &mut self,
         device: &mut Device,
         launch: &Launch,
-    ) -> Result<(f64, Launched), WorkerFailure> {
+    ) -> Result<(f64, Launched), Stop> {
         let plan = self.plan(device, launch)?;
         let launched = plan.launched.clone();
         if plan.statement.is_list {
@@ -188,8 +186,8 @@ impl Launching {
         launches: &[Launch],
         flush: Option<(BufferId, u32)>,
         submission: Submission,
-    ) -> Result<f64, WorkerFailure> {
-        // All statements first: where one runs, its module is loaded anew, and entries change.
+    ) -> Result<f64, Stop> {
+        // All statements first: a statement that runs loads its module again, and entries change.
         let mut plans = Vec::with_capacity(launches.len());
         for launch in launches {
             plans.push(self.plan(device, launch)?);
@@ -198,7 +196,7 @@ impl Launching {
         let mut rest: Vec<(&Launch, Rc<Plan>)> = launches.iter().zip(plans).collect();
         while !rest.is_empty() {
             // Usually all of them. If the device has too little memory for all scratch buffers,
-            // they take turns, and each is filled anew before its next turn.
+            // they take turns, and each is filled again before its next turn.
             let scratch = self.take_scratch(device, &rest)?;
             let here: Vec<_> = rest.drain(..scratch.len().clamp(1, rest.len())).collect();
             let mut steps = Vec::with_capacity(here.len());
@@ -206,10 +204,7 @@ impl Launching {
                 self.steps(device, launch, plan, *scratch, &mut steps)?;
             }
             let flush = match flush {
-                Some((buffer, pattern)) => Some((
-                    device.memory.flush_range(device.driver, buffer, pattern)?,
-                    pattern,
-                )),
+                Some((buffer, pattern)) => Some((device.flush_range(buffer, pattern)?, pattern)),
                 None => None,
             };
             let is_list = here.iter().any(|(_, plan)| plan.statement.is_list);
@@ -227,7 +222,7 @@ impl Launching {
         &mut self,
         device: &mut Device,
         launches: &[(&Launch, Rc<Plan>)],
-    ) -> Result<Vec<Option<BufferId>>, WorkerFailure> {
+    ) -> Result<Vec<Option<BufferId>>, Stop> {
         let Some((first, plan)) = launches.first() else {
             return Ok(Vec::new());
         };
@@ -254,7 +249,7 @@ impl Launching {
         let wanted = if zeroed { 1 } else { same };
         let taken = self
             .scratch
-            .take(device.driver, device.memory, &first.scratch, bytes, wanted)
+            .take(device, &first.scratch, bytes, wanted)
             .map_err(|e| {
                 crash(
                     line,
@@ -268,7 +263,7 @@ impl Launching {
             return Ok(vec![taken.first().copied(); same]);
         }
         for buffer in &taken {
-            self.scratch.poison(device.driver, device.memory, *buffer)?;
+            self.scratch.poison(device, *buffer)?;
         }
         Ok(taken.into_iter().map(Some).collect())
     }
@@ -281,7 +276,7 @@ impl Launching {
         plan: &Plan,
         scratch: Option<BufferId>,
         steps: &mut Vec<Step>,
-    ) -> Result<(), WorkerFailure> {
+    ) -> Result<(), Stop> {
         let Statement {
             launches,
             is_list,
@@ -290,19 +285,14 @@ impl Launching {
             ..
         } = &plan.statement;
         let args = args(device, launch)?;
-        let scratch = scratch
-            .map(|buffer| device.memory.address(buffer))
-            .transpose()?;
+        let scratch = scratch.map(|buffer| device.address(buffer)).transpose()?;
         let zeroed = scratch.filter(|_| *zeroed).map(|address| MemoryRange {
             address,
             bytes: scratch_bytes.next_multiple_of(4) as usize,
         });
         for (number, stated) in launches.iter().enumerate() {
             let Some(entry) = self.entry(device, launch.module, &stated.entry)? else {
-                return Err(WorkerFailure::Build(missing_text(
-                    &stated.entry,
-                    &stated.entry,
-                )));
+                return Err(Stop::Build(missing_text(&stated.entry, &stated.entry)));
             };
             let mut args = args.clone();
             if *is_list {
@@ -329,16 +319,16 @@ impl Launching {
     }
 
     /// Runs the launch statement, once for an entry and dims, and checks what it asks for. This
-    /// happens outside the timed part of a launch. The module is loaded anew afterwards, so that
+    /// happens outside the timed part of a launch. The module is loaded again afterwards, so that
     /// the statement leaves nothing in its globals.
-    fn plan(&mut self, device: &mut Device, launch: &Launch) -> Result<Rc<Plan>, WorkerFailure> {
+    fn plan(&mut self, device: &mut Device, launch: &Launch) -> Result<Rc<Plan>, Stop> {
         let key = (launch.module, launch.entry.clone(), launch.dims.clone());
         if let Some(known) = self.plans.get(&key) {
             return Ok(known.clone());
         }
         let found = self
             .statement_kernel(device, launch.module, &launch.entry)?
-            .map_err(|missing| WorkerFailure::Build(missing_text(&launch.entry, &missing)))?;
+            .map_err(|missing| Stop::Build(missing_text(&launch.entry, &missing)))?;
         if found.is_list
             && self
                 .entry(
@@ -352,7 +342,7 @@ impl Launching {
             let text = format!(
                 "{TWO_STATEMENTS}{entry}: keep LAB_LAUNCH({entry}) or LAB_LAUNCHES({entry})"
             );
-            return Err(WorkerFailure::Build(text));
+            return Err(Stop::Build(text));
         }
         let (out, bytes) = self
             .run_statement(device, launch, found)
@@ -373,7 +363,7 @@ impl Launching {
         })?;
         let launched = self.check(device, launch.module, &statement, &what)?;
         // From here on no launch gets it.
-        device.memory.fill(device.driver, out, POISON)?;
+        device.fill(out, POISON, Filling::Waits)?;
         self.reload(device, launch.module)?;
         let plan = Rc::new(Plan {
             statement,
@@ -396,16 +386,12 @@ impl Launching {
         };
         let out = match *result {
             Some(buffer) => buffer,
-            None => *result.insert(device.memory.allocate(
-                device.driver,
-                STATEMENT.into(),
-                bytes,
-            )?),
+            None => *result.insert(device.allocate(STATEMENT.into(), bytes)?),
         };
         // The statement writes what it states, and all of the result is read.
-        device.memory.fill(device.driver, out, UNSTATED)?;
-        device.memory.expect_launch(device.driver)?;
-        let address = device.memory.address(out)?;
+        device.fill(out, UNSTATED, Filling::Waits)?;
+        device.expect_launch()?;
+        let address = device.address(out)?;
         let info = [
             device.info.sms,
             device.info.max_shared_bytes,
@@ -434,8 +420,8 @@ impl Launching {
         module: ModuleId,
         statement: &Statement,
         what: &str,
-    ) -> Result<Launched, WorkerFailure> {
-        let memory = device.driver.info().memory_bytes;
+    ) -> Result<Launched, Stop> {
+        let memory = device.info.memory_bytes;
         if memory > 0 && statement.scratch_bytes > memory {
             return Err(crash(
                 statement.line,
@@ -486,9 +472,9 @@ impl Launching {
 
 /// The problem's arguments of a launch that follows.
 fn args(device: &mut Device, launch: &Launch) -> Result<Vec<Arg>, DeviceError> {
-    device.memory.expect_launch(device.driver)?;
+    device.expect_launch()?;
     let arg = |arg: &LaunchArg| match arg {
-        LaunchArg::Buffer(id) => Ok(device.memory.address(*id)?.to_le_bytes().to_vec()),
+        LaunchArg::Buffer(id) => Ok(device.address(*id)?.to_le_bytes().to_vec()),
         LaunchArg::Value(bytes) => Ok(bytes.clone()),
     };
     launch.args.iter().map(arg).collect()

@@ -3,11 +3,12 @@
 
 use super::STATEMENT_OF;
 use super::left_behind::WorkerTasks;
-use super::messages::{WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest};
+use super::messages::WorkerRequest;
 use super::python::{Interpreter, OTHER, without_folder};
 use crate::outcome::Stop;
 use crate::process::framing::FrameError;
 use crate::process::rpc::Connection;
+use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -35,7 +36,7 @@ pub struct Link {
     pub time_limit: Duration,
     /// A lower one for the launches that are made now.
     pub launch_limit: Option<Duration>,
-    /// When the worker must have answered everything, if there is such a time, and how long it had.
+    /// The deadline for all answers of the worker, if it has one, and the time that it was given.
     pub deadline: Option<(Instant, Duration)>,
     /// A tool in the worker may have threads and processes of its own.
     pub under_tool: bool,
@@ -48,13 +49,28 @@ pub struct Link {
 }
 
 impl Link {
-    pub fn call(
+    /// A connection to a worker of the lab's own that no tool watches.
+    pub fn new(connection: Connection, time_limit: Duration) -> Link {
+        Link {
+            connection,
+            time_limit,
+            launch_limit: None,
+            deadline: None,
+            under_tool: false,
+            tasks: None,
+            python: None,
+            folder: None,
+        }
+    }
+
+    /// Sends a request and waits for its reply, which is one of these.
+    pub fn call<R: DeserializeOwned>(
         &mut self,
         request: &WorkerRequest,
         operation: Operation,
         body: &[u8],
         body_limit: usize,
-    ) -> Result<(WorkerReply, Vec<u8>), Stop> {
+    ) -> Result<(R, Vec<u8>), Stop> {
         let number = self.ask(request, operation, body)?;
         self.answer(number, operation, body_limit)
     }
@@ -70,22 +86,22 @@ impl Link {
             .map_err(|e| self.failed(e, operation))
     }
 
-    pub fn answer(
+    pub fn answer<R: DeserializeOwned>(
         &mut self,
         number: u64,
         operation: Operation,
         body_limit: usize,
-    ) -> Result<(WorkerReply, Vec<u8>), Stop> {
+    ) -> Result<(R, Vec<u8>), Stop> {
         let limit = self.limit(operation);
         let answer = self
             .connection
-            .answer::<WorkerAnswer>(number, body_limit, limit);
+            .answer::<Result<R, Stop>>(number, body_limit, limit);
         let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
         if matches!(operation, Operation::Launch | Operation::Statement(_)) {
             self.expect_nothing_left()?;
         }
-        let answer = answer.map_err(|failure| self.described(failure, operation))?;
-        Ok((answer, body))
+        let reply = answer.map_err(|failure| self.described(failure, operation))?;
+        Ok((reply, body))
     }
 
     /// Python imports packages where the lab's own worker has nothing to do.
@@ -106,8 +122,7 @@ impl Link {
 
     /// The failure that a worker answered. Python says what it lacks, and the judge adds which
     /// Python that is.
-    fn described(&self, failure: WorkerFailure, operation: Operation) -> Stop {
-        let stop = Stop::from(failure);
+    fn described(&self, stop: Stop, operation: Operation) -> Stop {
         let Some(python) = &self.python else {
             return stop;
         };

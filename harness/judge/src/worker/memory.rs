@@ -4,13 +4,14 @@
 //! up to the end of its last page: noise under a key that only this process knows. A buffer's own
 //! content is known too, unless a launch got the buffer since: an input, a pattern, or the results
 //! that the launches before left. So a store is found wherever in the lab's memory it goes.
-//! [`Memory::breaches`] looks; what is cheap on the device is compared by digest.
+//! [`Device::breaches`] looks; what is cheap on the device is compared by digest.
 
 mod allocating;
 
 use super::content::{Content, difference};
 use super::{Breach, BufferId};
-use lab_device::{DeviceError, Driver, MemoryRange, Noise, is_poison};
+use lab_device::{DeviceError, DeviceInfo, Driver, MemoryRange, Noise, is_poison};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
@@ -26,7 +27,7 @@ const BACK_BEFORE_PAGE_END: usize = 256 << 10;
 pub const BACK: usize = 2 << 20;
 
 /// Bytes of a guard zone, beside the buffer, that are compared after launches that were not given
-/// the buffer, on a device that computes no digests. What such a launch writes farther away lies
+/// the buffer, on a device that computes no digests. What the launch writes farther away lies
 /// beside a buffer that it was given.
 const NEAR: usize = 16 << 10;
 
@@ -43,8 +44,10 @@ pub fn guarded_bytes(bytes: usize, page: usize) -> Option<usize> {
         .checked_next_multiple_of(page)
 }
 
-/// The buffers of a worker.
-pub struct Memory {
+/// The device of a worker, and its buffers.
+pub struct Device {
+    pub driver: Box<dyn Driver>,
+    pub info: DeviceInfo,
     buffers: BTreeMap<u32, Buffer>,
     next: u32,
     /// `None` under a tool.
@@ -55,6 +58,18 @@ pub struct Memory {
     launched: bool,
     /// Inputs whose digests are not computed yet. Those of many take one look at the device.
     undigested: BTreeSet<u32>,
+}
+
+/// How a buffer is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Filling {
+    /// The pattern is there at the end: a timed launch may follow.
+    Waits,
+    /// What follows on the device finds the pattern, and may be started before it is there.
+    Ahead,
+    /// As `Waits`, and nothing that was in the L2 cache before is there afterwards, if the buffer is
+    /// larger than the cache.
+    FlushesCache,
 }
 
 /// What guard zones hold, and how content is compared.
@@ -140,29 +155,23 @@ impl Buffer {
     }
 }
 
-impl Memory {
-    /// Memory that watches each of its bytes.
-    pub fn guarded() -> Memory {
+impl Device {
+    /// A device without a buffer, which watches each byte of its memory. Under a tool a buffer ends
+    /// where its allocation does, and nothing is filled with poison: the tool finds accesses out of
+    /// bounds and reads of unwritten memory better than guard zones and poison do.
+    pub fn new(driver: Box<dyn Driver>, under_tool: bool) -> Device {
         let secret = |name: &str| RandomState::new().hash_one(name);
-        let guards = Guards {
+        let guards = || Guards {
             noise: Noise::new(secret("noise")),
             key: secret("digests"),
             patterns: HashMap::new(),
         };
-        Memory {
-            guards: Some(guards),
-            ..Memory::under_tool()
-        }
-    }
-
-    /// Memory for a worker under a tool. A buffer ends where its allocation does, and nothing is
-    /// filled with poison: the tool finds accesses out of bounds and reads of unwritten memory
-    /// better than guard zones and poison do.
-    pub fn under_tool() -> Memory {
-        Memory {
+        Device {
+            info: driver.info(),
+            driver,
             buffers: BTreeMap::new(),
             next: 0,
-            guards: None,
+            guards: (!under_tool).then(guards),
             found: Vec::new(),
             launched: false,
             undigested: BTreeSet::new(),
@@ -179,13 +188,13 @@ impl Memory {
     }
 
     /// A launch follows.
-    pub fn expect_launch(&mut self, driver: &mut dyn Driver) -> Result<(), DeviceError> {
+    pub fn expect_launch(&mut self) -> Result<(), DeviceError> {
         self.launched = true;
-        self.digest_inputs(driver)
+        self.digest_inputs()
     }
 
     /// Computes the digests of inputs that were written since the last time.
-    fn digest_inputs(&mut self, driver: &mut dyn Driver) -> Result<(), DeviceError> {
+    fn digest_inputs(&mut self) -> Result<(), DeviceError> {
         let ids = std::mem::take(&mut self.undigested);
         let Some(guards) = self.guards.as_ref().filter(|_| !ids.is_empty()) else {
             return Ok(());
@@ -197,7 +206,7 @@ impl Memory {
         };
         let ids: Vec<u32> = ids.into_iter().filter(is_input).collect();
         let ranges: Vec<MemoryRange> = ids.iter().map(|id| self.buffers[id].ranges()[1]).collect();
-        let Some(digests) = driver.digests(&ranges, guards.key)? else {
+        let Some(digests) = self.driver.digests(&ranges, guards.key)? else {
             return Ok(());
         };
         for (id, digest) in ids.iter().zip(digests) {
@@ -220,17 +229,12 @@ impl Memory {
 
     /// The digest of each buffer under a key that the kernel does not know. A device that computes
     /// no digests gives others than one that does.
-    pub fn digests(
-        &mut self,
-        driver: &mut dyn Driver,
-        ids: &[BufferId],
-        key: u64,
-    ) -> Result<Vec<u64>, DeviceError> {
+    pub fn digests(&mut self, ids: &[BufferId], key: u64) -> Result<Vec<u64>, DeviceError> {
         let mut ranges = Vec::with_capacity(ids.len());
         for id in ids {
             ranges.push(self.get(*id)?.ranges()[1]);
         }
-        if let Some(digests) = driver.digests(&ranges, key)? {
+        if let Some(digests) = self.driver.digests(&ranges, key)? {
             return Ok(digests);
         }
         let mut digests = Vec::with_capacity(ids.len());
@@ -238,7 +242,7 @@ impl Memory {
             let mut hasher = blake3::Hasher::new();
             hasher
                 .update(&key.to_le_bytes())
-                .update(&self.read(driver, *id, Vec::new())?);
+                .update(&self.read(*id, Vec::new())?);
             let first = hasher
                 .finalize()
                 .as_bytes()
@@ -256,26 +260,16 @@ impl Memory {
 
     /// Writes a whole buffer, and waits until it is there: a timed launch may follow. Breaks its
     /// seal: the judge may write to an input, and a kernel may not.
-    pub fn write(
-        &mut self,
-        driver: &mut dyn Driver,
-        id: BufferId,
-        bytes: &[u8],
-    ) -> Result<(), DeviceError> {
+    pub fn write(&mut self, id: BufferId, bytes: &[u8]) -> Result<(), DeviceError> {
         let address = self.opened(id, bytes.len())?;
-        driver.upload(address, bytes)
+        self.driver.upload(address, bytes)
     }
 
     /// Writes a whole buffer and declares its content an input. May return before it is there: what
     /// follows on the device finds it.
-    pub fn write_input(
-        &mut self,
-        driver: &mut dyn Driver,
-        id: BufferId,
-        content: Vec<u8>,
-    ) -> Result<(), DeviceError> {
+    pub fn write_input(&mut self, id: BufferId, content: Vec<u8>) -> Result<(), DeviceError> {
         let address = self.opened(id, content.len())?;
-        driver.upload_before(address, &content)?;
+        self.driver.upload_before(address, &content)?;
         self.seal_as(id, content)
     }
 
@@ -293,83 +287,37 @@ impl Memory {
     }
 
     /// `bytes` are taken for the content, whatever they hold.
-    pub fn read(
-        &mut self,
-        driver: &mut dyn Driver,
-        id: BufferId,
-        mut bytes: Vec<u8>,
-    ) -> Result<Vec<u8>, DeviceError> {
-        let buffer = self.get(id)?;
-        bytes.resize(buffer.bytes, 0);
-        driver.download(buffer.address(), &mut bytes)?;
+    pub fn read(&mut self, id: BufferId, mut bytes: Vec<u8>) -> Result<Vec<u8>, DeviceError> {
+        let range = self.get(id)?.ranges()[1];
+        bytes.resize(range.bytes, 0);
+        self.driver.download(range.address, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// Fills a buffer with a repeated pattern, and waits until it is there: a timed launch may
-    /// follow. Breaks its seal.
-    pub fn fill(
-        &mut self,
-        driver: &mut dyn Driver,
-        id: BufferId,
-        pattern: u32,
-    ) -> Result<(), DeviceError> {
-        self.digest_inputs(driver)?;
-        self.fill_by(driver, id, pattern, |driver, address, bytes| {
-            driver.fill(address, bytes, pattern)
-        })
-    }
-
-    /// As [`Memory::fill`], and nothing that was in the L2 cache before is there afterwards, if the
-    /// buffer is larger than the cache.
-    pub fn flush_cache(
-        &mut self,
-        driver: &mut dyn Driver,
-        id: BufferId,
-        pattern: u32,
-    ) -> Result<(), DeviceError> {
-        self.fill_by(driver, id, pattern, |driver, address, bytes| {
-            driver.flush_cache(address, bytes, pattern)
-        })
+    /// Fills a buffer with a repeated pattern. Breaks its seal.
+    pub fn fill(&mut self, id: BufferId, pattern: u32, how: Filling) -> Result<(), DeviceError> {
+        if how == Filling::Waits {
+            self.digest_inputs()?;
+        }
+        let driver = &mut *self.driver;
+        let buffer = present(&mut self.buffers, id)?;
+        match &mut self.guards {
+            Some(guards) => guards.fill_content(driver, buffer, pattern, how),
+            None if is_poison(pattern) => Ok(()),
+            None => buffer.fill(driver, pattern, how),
+        }
     }
 
     /// The range of a buffer that a replay flushes the cache with. The buffer holds the pattern
     /// already, so that the replay does not change what is known of it.
-    pub fn flush_range(
-        &mut self,
-        driver: &mut dyn Driver,
-        id: BufferId,
-        pattern: u32,
-    ) -> Result<MemoryRange, DeviceError> {
+    pub fn flush_range(&mut self, id: BufferId, pattern: u32) -> Result<MemoryRange, DeviceError> {
         if !matches!(self.get(id)?.content, Content::Pattern(held) if held == pattern) {
-            self.flush_cache(driver, id, pattern)?;
+            self.fill(id, pattern, Filling::FlushesCache)?;
         }
         Ok(self.get(id)?.ranges()[1])
     }
 
-    fn fill_by(
-        &mut self,
-        driver: &mut dyn Driver,
-        id: BufferId,
-        pattern: u32,
-        fill_words: impl FnOnce(&mut dyn Driver, u64, usize) -> Result<(), DeviceError>,
-    ) -> Result<(), DeviceError> {
-        let mut guards = self.guards.take();
-        let filled = self.get(id).and_then(|buffer| match &mut guards {
-            Some(guards) => guards.fill_content(driver, buffer, pattern, fill_words),
-            None if is_poison(pattern) => Ok(()),
-            None => fill(driver, buffer, pattern, fill_words),
-        });
-        self.guards = guards;
-        filled
-    }
-
     /// Declares the content of a buffer an input, which must not change.
-    pub fn seal(&mut self, driver: &mut dyn Driver, id: BufferId) -> Result<(), DeviceError> {
-        let content = self.read(driver, id, Vec::new())?;
-        self.seal_as(id, content)
-    }
-
-    /// [`Memory::seal`] for a buffer that holds `content`.
     fn seal_as(&mut self, id: BufferId, content: Vec<u8>) -> Result<(), DeviceError> {
         let buffer = self.get(id)?;
         buffer.content = Content::Sealed(content);
@@ -378,48 +326,27 @@ impl Memory {
         Ok(())
     }
 
-    /// [`Memory::fill`] before a launch, which may follow before the memory is filled.
-    pub fn fill_before(
-        &mut self,
-        driver: &mut dyn Driver,
-        id: BufferId,
-        pattern: u32,
-    ) -> Result<(), DeviceError> {
-        self.fill_by(driver, id, pattern, |driver, address, bytes| {
-            driver.fill_before(address, bytes, pattern)
-        })
-    }
-
     /// The first changed byte of each zone and of each buffer that no launch may have written. What
-    /// is known of them is restored, so that each breach is reported once.
-    pub fn breaches(&mut self, driver: &mut dyn Driver) -> Result<Vec<Breach>, DeviceError> {
-        self.check(driver)?;
+    /// is known of them is restored, so that each breach is reported once. With `of_given` only those
+    /// of the buffers that launches were given since the last check: what launches wrote elsewhere is
+    /// found by the next check of all.
+    pub fn breaches(&mut self, of_given: bool) -> Result<Vec<Breach>, DeviceError> {
+        match of_given {
+            true => self.check_those(|buffer| buffer.given)?,
+            false => self.check()?,
+        }
         Ok(std::mem::take(&mut self.found))
     }
 
-    /// As [`Memory::breaches`], and keeps what it finds for the next call of that.
-    pub fn check(&mut self, driver: &mut dyn Driver) -> Result<(), DeviceError> {
-        self.check_those(driver, |_| true)?;
+    /// As [`Device::breaches`], and keeps what it finds for the next call of that.
+    pub fn check(&mut self) -> Result<(), DeviceError> {
+        self.check_those(|_| true)?;
         self.launched = false;
         Ok(())
     }
 
-    /// As [`Memory::breaches`], for the buffers that launches were given since the last check. What
-    /// launches wrote elsewhere is found by the next check of all.
-    pub fn breaches_of_given(
-        &mut self,
-        driver: &mut dyn Driver,
-    ) -> Result<Vec<Breach>, DeviceError> {
-        self.check_those(driver, |buffer| buffer.given)?;
-        Ok(std::mem::take(&mut self.found))
-    }
-
-    fn check_those(
-        &mut self,
-        driver: &mut dyn Driver,
-        wanted: impl Fn(&Buffer) -> bool,
-    ) -> Result<(), DeviceError> {
-        self.digest_inputs(driver)?;
+    fn check_those(&mut self, wanted: impl Fn(&Buffer) -> bool) -> Result<(), DeviceError> {
+        self.digest_inputs()?;
         let Some(guards) = self.guards.as_ref().filter(|_| self.launched) else {
             return Ok(());
         };
@@ -429,6 +356,7 @@ impl Memory {
             .filter(|buffer| wanted(buffer))
             .flat_map(Buffer::ranges)
             .collect();
+        let driver = &mut *self.driver;
         let mut digests = driver.digests(&ranges, guards.key)?.map(Vec::into_iter);
         for buffer in self.buffers.values_mut().filter(|buffer| wanted(buffer)) {
             let now: [Option<u64>; 3] = [(); 3].map(|()| digests.as_mut().and_then(Iterator::next));
@@ -438,12 +366,14 @@ impl Memory {
     }
 
     fn get(&mut self, id: BufferId) -> Result<&mut Buffer, DeviceError> {
-        let buffer = self
-            .buffers
-            .get_mut(&id.0)
-            .filter(|buffer| !buffer.is_freed);
-        buffer.ok_or_else(|| DeviceError::Driver(format!("no buffer {}", id.0)))
+        present(&mut self.buffers, id)
     }
+}
+
+/// The buffer of this number, unless it was freed.
+fn present(buffers: &mut BTreeMap<u32, Buffer>, id: BufferId) -> Result<&mut Buffer, DeviceError> {
+    let buffer = buffers.get_mut(&id.0).filter(|buffer| !buffer.is_freed);
+    buffer.ok_or_else(|| DeviceError::Driver(format!("no buffer {}", id.0)))
 }
 
 impl Guards {
@@ -452,10 +382,10 @@ impl Guards {
         driver: &mut dyn Driver,
         buffer: &mut Buffer,
         pattern: u32,
-        fill_words: impl FnOnce(&mut dyn Driver, u64, usize) -> Result<(), DeviceError>,
+        how: Filling,
     ) -> Result<(), DeviceError> {
         buffer.open();
-        fill(driver, buffer, pattern, fill_words)?;
+        buffer.fill(driver, pattern, how)?;
         let key = (buffer.bytes, pattern);
         if !self.patterns.contains_key(&key)
             && let Some(digests) = driver.digests(&buffer.ranges()[1..2], self.key)?
@@ -469,6 +399,22 @@ impl Guards {
 }
 
 impl Buffer {
+    fn fill(&self, driver: &mut dyn Driver, pattern: u32, how: Filling) -> Result<(), DeviceError> {
+        let tail = self.bytes % 4;
+        let (address, even) = (self.address(), self.bytes - tail);
+        if even > 0 {
+            match how {
+                Filling::Waits => driver.fill(address, even, pattern)?,
+                Filling::Ahead => driver.fill_before(address, even, pattern)?,
+                Filling::FlushesCache => driver.flush_cache(address, even, pattern)?,
+            }
+        }
+        if tail > 0 {
+            driver.upload(address + even as u64, &pattern.to_le_bytes()[..tail])?;
+        }
+        Ok(())
+    }
+
     /// A launch may write to the buffer from now on, or the judge has.
     fn open(&mut self) {
         (self.content, self.digests[1]) = (Content::Open, None);
@@ -521,24 +467,4 @@ impl Buffer {
         }
         Ok(())
     }
-}
-
-fn fill(
-    driver: &mut dyn Driver,
-    buffer: &Buffer,
-    pattern: u32,
-    fill_words: impl FnOnce(&mut dyn Driver, u64, usize) -> Result<(), DeviceError>,
-) -> Result<(), DeviceError> {
-    let tail = buffer.bytes % 4;
-    let even = buffer.bytes - tail;
-    if even > 0 {
-        fill_words(driver, buffer.address(), even)?;
-    }
-    if tail > 0 {
-        driver.upload(
-            buffer.address() + even as u64,
-            &pattern.to_le_bytes()[..tail],
-        )?;
-    }
-    Ok(())
 }

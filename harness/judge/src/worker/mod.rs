@@ -33,7 +33,7 @@ pub use memory::{BACK, FRONT, guarded_bytes};
 pub use messages::{NO_KERNEL, NO_STATEMENT, TWO_STATEMENTS};
 pub use python::{Interpreter, NO_SANDBOX};
 pub use server::serve;
-pub use starting::StartingWorker;
+pub use starting::{StartingWorker, WorkerProgram};
 
 use crate::dtype::Dtype;
 use crate::process::framing::FrameError;
@@ -132,51 +132,42 @@ pub struct Launch {
     /// The order of blocks and threads on the cpu device; a GPU has its own.
     pub order: ExecutionOrder,
     /// The tensors among the arguments.
-    #[serde(default)]
     pub tensors: Vec<LaunchTensor>,
     /// What each argument is, in the order of the arguments. Empty where no kernel in Python is
     /// launched.
-    #[serde(default)]
     pub parameters: Vec<LaunchParameter>,
     /// What messages call the scratch buffer of a list.
-    #[serde(default)]
     pub scratch: String,
 }
 
 /// What a launch statement asked for, or what a launch of Python code did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Launched {
     /// In order; one unless it is a list. Empty for Python code, which starts what it wants.
-    #[serde(default)]
     pub kernels: Vec<LaunchedKernel>,
     /// Whether it is a list, `LAB_LAUNCHES`.
-    #[serde(default)]
     pub is_list: bool,
     /// Bytes of the list's scratch buffer.
-    #[serde(default)]
     pub scratch_bytes: u64,
     /// Whether the scratch buffer is zeroed at the beginning of the list.
-    #[serde(default)]
     pub zeroed: bool,
     /// What the kernels that Python code has compiled need, as far as their compiler tells. Empty
     /// for CUDA C++.
-    #[serde(default)]
     pub resources: Vec<KernelResources>,
 }
 
 /// What a compiled kernel needs of a multiprocessor. `None` is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct KernelResources {
     /// The kernel's name.
     pub name: String,
     /// Registers of a thread.
-    #[serde(default)]
     pub registers: Option<u32>,
     /// Bytes that a thread keeps in memory because it has too few registers.
-    #[serde(default)]
     pub spill_bytes: Option<u32>,
     /// Bytes of shared memory of a block.
-    #[serde(default)]
     pub shared_bytes: Option<u32>,
 }
 

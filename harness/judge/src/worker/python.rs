@@ -69,14 +69,6 @@ pub struct Interpreter {
     pub standby: Option<PathBuf>,
 }
 
-/// A worker's process that has just begun.
-pub struct Started {
-    pub child: Child,
-    pub stream: UnixStream,
-    /// Whether this process is its parent.
-    pub is_child: bool,
-}
-
 impl Interpreter {
     /// The Python of a request. It finds the modules of the kernel's folder and of the repository.
     pub fn of(request: &JudgeRequest) -> Self {
@@ -101,33 +93,20 @@ impl Interpreter {
 
     /// Starts the worker's process, or has the parent on standby fork it. `images` is the worker's
     /// own folder, which gets a copy of the package: another kernel cannot change it.
-    pub fn start(&self, target: Target, images: &Images, forward: LineSink) -> io::Result<Started> {
+    pub fn start(
+        &self,
+        target: Target,
+        images: &Images,
+        forward: LineSink,
+    ) -> io::Result<(Child, UnixStream)> {
         let forked = self.standby.as_ref().and_then(|socket| {
-            Child::fork(
-                socket,
-                &lab_python::module_path(&self.modules),
-                forward.clone(),
-            )
-            .ok()
+            let modules = lab_python::module_path(&self.modules);
+            Child::fork(socket, &modules, forward.clone()).ok()
         });
-        let started = match forked {
-            Some((child, stream)) => Started {
-                child,
-                stream,
-                is_child: false,
-            },
-            None => {
-                let (child, stream) = self.start_alone(images, forward)?;
-                Started {
-                    child,
-                    stream,
-                    is_child: true,
-                }
-            }
-        };
+        let started = forked.map_or_else(|| self.start_alone(images, forward), Ok)?;
         if target == Target::Cpu {
             // Else Linux would end another process where memory runs out.
-            limit_worker(started.child.id());
+            limit_worker(started.0.id());
         }
         Ok(started)
     }

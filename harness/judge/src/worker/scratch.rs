@@ -5,8 +5,8 @@
 //! zeroed within the time of the list, so one buffer serves all lists of a window.
 
 use super::BufferId;
-use super::memory::Memory;
-use lab_device::{DeviceError, Driver, POISONS};
+use super::memory::{Device, Filling};
+use lab_device::{DeviceError, POISONS};
 use std::hash::{BuildHasher, RandomState};
 
 /// Bytes of scratch buffers that are kept if the device does not tell how much memory it has.
@@ -27,13 +27,12 @@ impl ScratchPool {
     /// has no memory for one.
     pub fn take(
         &mut self,
-        driver: &mut dyn Driver,
-        memory: &mut Memory,
+        device: &mut Device,
         name: &str,
         bytes: usize,
         count: usize,
     ) -> Result<Vec<BufferId>, DeviceError> {
-        let kept = match driver.info().memory_bytes {
+        let kept = match device.info.memory_bytes {
             0 => KEPT,
             all => all / 4,
         };
@@ -45,16 +44,14 @@ impl ScratchPool {
             .map(|(size, _)| *size as u64)
             .sum();
         if others + (bytes * count) as u64 > kept {
-            self.free_others(driver, memory, bytes)?;
+            self.free_others(device, bytes)?;
         }
         let mut taken: Vec<BufferId> = self.of_size(bytes).take(count).collect();
         while taken.len() < count {
-            let allocated = memory
-                .allocate(driver, name.to_owned(), bytes)
-                .or_else(|_| {
-                    self.free_others(driver, memory, bytes)?;
-                    memory.allocate(driver, name.to_owned(), bytes)
-                });
+            let allocated = device.allocate(name.to_owned(), bytes).or_else(|_| {
+                self.free_others(device, bytes)?;
+                device.allocate(name.to_owned(), bytes)
+            });
             match allocated {
                 Ok(buffer) => {
                     self.buffers.push((bytes, buffer));
@@ -65,23 +62,19 @@ impl ScratchPool {
             }
         }
         for buffer in &taken {
-            memory.rename(*buffer, name)?;
+            device.rename(*buffer, name)?;
         }
         Ok(taken)
     }
 
     /// Fills a buffer with a pattern that a kernel cannot take for a result.
-    pub fn poison(
-        &mut self,
-        driver: &mut dyn Driver,
-        memory: &mut Memory,
-        buffer: BufferId,
-    ) -> Result<(), DeviceError> {
+    pub fn poison(&mut self, device: &mut Device, buffer: BufferId) -> Result<(), DeviceError> {
         if self.fills == 0 {
             self.fills = 1 + RandomState::new().hash_one("fills") as usize % POISONS.len();
         }
         self.fills += 1;
-        memory.fill(driver, buffer, POISONS[self.fills % POISONS.len()])
+        let pattern = POISONS[self.fills % POISONS.len()];
+        device.fill(buffer, pattern, Filling::Waits)
     }
 
     fn of_size(&self, bytes: usize) -> impl Iterator<Item = BufferId> {
@@ -91,21 +84,16 @@ impl ScratchPool {
             .map(|(_, buffer)| *buffer)
     }
 
-    fn free_others(
-        &mut self,
-        driver: &mut dyn Driver,
-        memory: &mut Memory,
-        bytes: usize,
-    ) -> Result<(), DeviceError> {
+    fn free_others(&mut self, device: &mut Device, bytes: usize) -> Result<(), DeviceError> {
         let (same, others): (Vec<_>, Vec<_>) =
             self.buffers.drain(..).partition(|(size, _)| *size == bytes);
         self.buffers = same;
         if !others.is_empty() {
             // What launches did there is noted before the memory is gone.
-            memory.check(driver)?;
+            device.check()?;
         }
         others
             .into_iter()
-            .try_for_each(|(_, buffer)| memory.free(driver, buffer))
+            .try_for_each(|(_, buffer)| device.free(buffer))
     }
 }

@@ -1,22 +1,34 @@
 //! Starting a worker: the lab's own in a process, under a tool or on a thread, or a Python process.
 
-use super::client::{Opened, Worker};
+use super::client::Worker;
 use super::images::Images;
 use super::left_behind::{Threads, WorkerTasks};
 use super::link::{Link, Operation};
-use super::messages::{SandboxRequest, WorkerReply, WorkerRequest};
-use super::python::{Interpreter, NO_SANDBOX, OTHER, Started};
+use super::messages::{Opened, SandboxRequest, WorkerRequest};
+use super::python::{Interpreter, NO_SANDBOX, OTHER};
 use super::{WatchingTool, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink};
 use crate::process::rpc::Connection;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, Driver};
-use lab_protocol::Program;
-use lab_protocol::Target;
+use lab_protocol::{Program, Target};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// The program of a worker's process.
+#[derive(Clone, Copy)]
+pub enum WorkerProgram<'a> {
+    /// The lab's own. Once its device is open, the worker confines itself: it reads the images that
+    /// it is to load, and writes nothing.
+    Own(&'a Program),
+    /// The lab's own, whose memory accesses a tool watches: it may run under another program, and
+    /// writes its findings.
+    Watched(&'a Program, &'a WatchingTool),
+    /// A Python, which nothing confines. It runs sources instead of images.
+    Python(&'a Interpreter),
+}
 
 /// A worker that is opening its device.
 pub struct StartingWorker {
@@ -26,133 +38,107 @@ pub struct StartingWorker {
 }
 
 impl StartingWorker {
+    /// Asks the worker to open its device.
+    fn ask(mut link: Link, open: &WorkerRequest, images: Option<Images>) -> Self {
+        let asked = link.ask(open, Operation::Open, &[]);
+        StartingWorker {
+            link,
+            asked,
+            images,
+        }
+    }
+
     /// Waits until the device is open.
     pub fn ready(mut self) -> Result<Worker, Stop> {
         let number = self.asked?;
-        match self.link.answer(number, Operation::Open, 0)?.0 {
-            WorkerReply::Opened {
-                info,
-                has_graphs,
-                has_statements,
-                sandbox,
-            } => {
-                if info.emulated && !self.link.under_tool {
-                    let process = self.link.connection.child().map(Child::id);
-                    let counts = if self.link.python.is_some() {
-                        Threads::Busy
-                    } else {
-                        Threads::All
-                    };
-                    self.link.tasks = process.and_then(|process| WorkerTasks::of(process, counts));
-                }
-                let images = self.images;
-                if let (Some(_), Some(images)) = (&self.link.python, &images) {
-                    self.link.folder = Some(images.path().to_owned());
-                }
-                let unconfined = || SandboxState::None {
-                    why: NO_SANDBOX.into(),
-                };
-                let sandbox = if self.link.python.is_some() {
-                    Some(unconfined())
-                } else {
-                    sandbox
-                };
-                let opened = Opened {
-                    info,
-                    has_graphs,
-                    has_statements,
-                    sandbox,
-                };
-                Ok(Worker::of(self.link, opened, images))
-            }
-            _ => Err(self.link.invalid_answer("no device")),
+        let (mut opened, _): (Opened, _) = self.link.answer(number, Operation::Open, 0)?;
+        let is_python = self.link.python.is_some();
+        if opened.info.emulated && !self.link.under_tool {
+            let process = self.link.connection.child().map(Child::id);
+            let counts = if is_python {
+                Threads::Busy
+            } else {
+                Threads::All
+            };
+            self.link.tasks = process.and_then(|process| WorkerTasks::of(process, counts));
         }
+        if is_python {
+            opened.sandbox = Some(SandboxState::None {
+                why: NO_SANDBOX.into(),
+            });
+        }
+        Ok(Worker::of(self.link, opened, self.images))
     }
 }
 
 impl Worker {
     /// Starts a worker process, which opens its device while the caller does other things. It lives
-    /// no longer than the calling thread. No launch may take longer than `time_limit`. Once its
-    /// device is open, the worker confines itself: it reads the images that it is to load, which
-    /// are copied into a private folder in `cache_dir`, and writes nothing.
+    /// no longer than the calling thread. The images that it is to load are copied into a private
+    /// folder in `cache_dir`. No launch may take longer than `time_limit`, and under a profiler all
+    /// launches together may not.
     pub fn start(
-        program: &Program,
+        program: WorkerProgram,
         target: Target,
         time_limit: Duration,
         cache_dir: &Path,
         forward: LineSink,
     ) -> Result<StartingWorker, Stop> {
         let images = Images::new(cache_dir)?;
-        let (child, stream) =
-            Child::start(program, forward).map_err(|e| cannot_start(program, &e))?;
-        let sandbox = SandboxRequest {
-            files: images.access(),
-            for_foreign_tool: false,
-            for_profiler: false,
+        let of_lab = |program: &Program, environment: &[_], forward| {
+            Child::start_in(program, environment, forward).map_err(|error| {
+                let path = program.path.display();
+                Stop::Lab(format!(
+                    "the worker process {path} cannot be started: {error}"
+                ))
+            })
         };
-        let mut starting = Self::starting(
-            stream,
-            Some(child),
-            target,
-            time_limit,
-            false,
-            Some(sandbox),
-        );
-        starting.images = Some(images);
-        Ok(starting)
-    }
-
-    /// [`Worker::start`] for a worker that is a Python process, which nothing confines. It runs
-    /// sources instead of images.
-    pub fn start_python(
-        interpreter: &Interpreter,
-        target: Target,
-        time_limit: Duration,
-        cache_dir: &Path,
-        forward: LineSink,
-    ) -> Result<StartingWorker, Stop> {
-        let images = Images::new(cache_dir)?;
-        let started = interpreter.start(target, &images, forward).map_err(|e| {
-            Stop::Lab(format!(
-                "the Python interpreter {interpreter} cannot be started: {e}. {OTHER}"
-            ))
-        })?;
-        let mut starting = Self::starting_python(started, target, time_limit, interpreter);
-        starting.images = Some(images);
-        Ok(starting)
-    }
-
-    /// [`Worker::start`] for a worker whose memory accesses a tool watches: it may run under
-    /// another program, and writes its findings. Under a profiler, all launches together may not
-    /// take longer than `time_limit`.
-    pub fn start_under_tool(
-        program: &Program,
-        tool: &WatchingTool,
-        target: Target,
-        time_limit: Duration,
-        cache_dir: &Path,
-        forward: LineSink,
-    ) -> Result<StartingWorker, Stop> {
-        let images = Images::new(cache_dir)?;
-        let started = Child::start_in(program, &tool.environment, forward);
-        let (child, stream) = started.map_err(|e| cannot_start(program, &e))?;
-        let files = FileAccess {
-            write: vec![tool.folder.clone()],
-            ..images.access()
+        let (started, tool) = match program {
+            WorkerProgram::Own(program) => (of_lab(program, &[], forward)?, None),
+            WorkerProgram::Watched(program, tool) => {
+                (of_lab(program, &tool.environment, forward)?, Some(tool))
+            }
+            WorkerProgram::Python(python) => {
+                let cannot = |e| {
+                    Stop::Lab(format!(
+                        "the Python interpreter {python} cannot be started: {e}. {OTHER}"
+                    ))
+                };
+                let started = python.start(target, &images, forward);
+                (started.map_err(cannot)?, None)
+            }
         };
-        let sandbox = SandboxRequest {
-            files,
-            for_foreign_tool: tool.is_foreign,
-            for_profiler: tool.is_profiler,
+        let (child, stream) = started;
+        let is_child = child.is_own();
+        let mut link = Link::new(Connection::new(stream, Some(child)), time_limit);
+        let under_tool = tool.is_some();
+        link.under_tool = under_tool;
+        let sandbox = match program {
+            WorkerProgram::Python(python) => {
+                link.python = Some(python.clone());
+                link.folder = Some(images.path().to_owned());
+                None
+            }
+            WorkerProgram::Own(_) | WorkerProgram::Watched(..) => Some(SandboxRequest {
+                files: FileAccess {
+                    write: tool.iter().map(|tool| tool.folder.clone()).collect(),
+                    ..images.access()
+                },
+                for_foreign_tool: tool.is_some_and(|tool| tool.is_foreign),
+                for_profiler: tool.is_some_and(|tool| tool.is_profiler),
+            }),
         };
-        let mut starting =
-            Self::starting(stream, Some(child), target, time_limit, true, Some(sandbox));
-        starting.images = Some(images);
-        if tool.is_profiler {
+        if tool.is_some_and(|tool| tool.is_profiler) {
             // A profiler may hang before the device is open, too.
-            starting.link.deadline = Some((Instant::now() + time_limit, time_limit));
+            link.deadline = Some((Instant::now() + time_limit, time_limit));
         }
-        Ok(starting)
+        let open = WorkerRequest::Open {
+            target,
+            // Under a tool the parent may be the tool.
+            parent: (is_child && !under_tool).then_some(std::process::id() as i32),
+            under_tool,
+            sandbox,
+        };
+        Ok(StartingWorker::ask(link, &open, Some(images)))
     }
 
     /// Runs a worker on a thread of this process, for tests. Nothing protects this process against
@@ -164,89 +150,18 @@ impl Worker {
         let (ours, theirs) = UnixStream::pair()
             .map_err(|e| Stop::Lab(format!("a socket pair for a worker cannot be made: {e}")))?;
         std::thread::spawn(move || serve(theirs, |_| open()));
-        Self::starting(ours, None, Target::Auto, time_limit, false, None).ready()
+        Self::on_stream(ours, time_limit).ready()
     }
 
-    pub(super) fn starting(
-        stream: UnixStream,
-        child: Option<Child>,
-        target: Target,
-        time_limit: Duration,
-        under_tool: bool,
-        sandbox: Option<SandboxRequest>,
-    ) -> StartingWorker {
-        // Under a tool the parent may be the tool.
-        let parent = child
-            .as_ref()
-            .filter(|_| !under_tool)
-            .map(|_| std::process::id() as i32);
-        let connection = Connection::new(stream, child);
-        let mut link = Link {
-            connection,
-            time_limit,
-            launch_limit: None,
-            deadline: None,
-            under_tool,
-            tasks: None,
-            python: None,
-            folder: None,
-        };
+    /// A worker at the other end of this stream, which is a thread of this process.
+    pub(super) fn on_stream(stream: UnixStream, time_limit: Duration) -> StartingWorker {
         let open = WorkerRequest::Open {
-            target,
-            parent,
-            under_tool,
-            sandbox,
-        };
-        let asked = link.ask(&open, Operation::Open, &[]);
-        StartingWorker {
-            link,
-            asked,
-            images: None,
-        }
-    }
-
-    fn starting_python(
-        started: Started,
-        target: Target,
-        time_limit: Duration,
-        interpreter: &Interpreter,
-    ) -> StartingWorker {
-        let Started {
-            child,
-            stream,
-            is_child,
-        } = started;
-        let connection = Connection::new(stream, Some(child));
-        let python = Some(interpreter.clone());
-        let mut link = Link {
-            connection,
-            time_limit,
-            launch_limit: None,
-            deadline: None,
-            under_tool: false,
-            tasks: None,
-            python,
-            folder: None,
-        };
-        let parent = is_child.then_some(std::process::id() as i32);
-        let open = WorkerRequest::Open {
-            target,
-            parent,
+            target: Target::Auto,
+            parent: None,
             under_tool: false,
             sandbox: None,
         };
-        let asked = link.ask(&open, Operation::Open, &[]);
-        StartingWorker {
-            link,
-            asked,
-            images: None,
-        }
+        let link = Link::new(Connection::new(stream, None), time_limit);
+        StartingWorker::ask(link, &open, None)
     }
-}
-
-fn cannot_start(program: &Program, error: &std::io::Error) -> Stop {
-    Stop::Lab(format!(
-        "the worker process {} cannot be started: {error}",
-        program.path.display()
-    ))
 }

@@ -6,7 +6,7 @@ mod lists;
 mod statements;
 
 use super::launch_statement::encoding;
-use super::messages::{WorkerAnswer, WorkerReply, WorkerRequest};
+use super::messages::{Opened, WorkerRequest};
 use super::*;
 use crate::outcome::Stop;
 use crate::process::framing;
@@ -188,7 +188,8 @@ fn store_at(is_gpu: bool, offset: i64, sealed: bool) -> Vec<Breach> {
     let x = worker.buffer("x", 10).unwrap();
     worker.write(x, &[3; 10]).unwrap();
     if sealed {
-        worker.seal(x).unwrap();
+        let content = worker.read(x).unwrap();
+        worker.write_input(x, &content).unwrap();
     }
     assert_eq!(
         worker.breaches().unwrap(),
@@ -363,7 +364,8 @@ fn a_change_far_into_a_large_input_is_found_at_its_byte() {
     worker
         .write(x, &vec![3; 3 * COMPARE_CHUNK_BYTES + 1])
         .unwrap();
-    worker.seal(x).unwrap();
+    let content = worker.read(x).unwrap();
+    worker.write_input(x, &content).unwrap();
     launch(&mut worker, vec![LaunchArg::Buffer(x)]).unwrap();
     let offset = changed[0] as u64;
     assert_eq!(
@@ -504,7 +506,7 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
         framing::receive::<(u64, WorkerRequest)>(&mut theirs, 0).unwrap();
         answer(theirs);
     });
-    let error = Worker::starting(ours, None, Target::Cpu, Duration::from_secs(1), false, None)
+    let error = Worker::on_stream(ours, Duration::from_secs(1))
         .ready()
         .err()
         .unwrap();
@@ -516,7 +518,13 @@ fn forged(answer: impl FnOnce(UnixStream) + Send + 'static) -> Stop {
 fn forged_answers_are_a_crash_and_no_panic() {
     use std::io::Write;
     let wrong_id = forged(|mut s| {
-        let answer = (99u64, WorkerAnswer::Ok(WorkerReply::Done));
+        let opened = Opened {
+            info: testing::device(),
+            has_graphs: false,
+            has_statements: true,
+            sandbox: None,
+        };
+        let answer = (99u64, Ok::<_, Stop>(opened));
         framing::send(&mut s, &answer, &[]).unwrap();
     });
     assert!(
@@ -526,12 +534,17 @@ fn forged_answers_are_a_crash_and_no_panic() {
         "{wrong_id}"
     );
     let wrong_kind = forged(|mut s| {
-        let answer = (1u64, WorkerAnswer::Ok(WorkerReply::Done));
+        let answer = (1u64, Ok::<(), Stop>(()));
         framing::send(&mut s, &answer, &[]).unwrap();
     });
-    assert!(wrong_kind.to_string().contains("no device"), "{wrong_kind}");
+    assert!(
+        wrong_kind
+            .to_string()
+            .contains("an invalid answer (header: "),
+        "{wrong_kind}"
+    );
     let long = forged(|mut s| {
-        let answer = (1u64, WorkerAnswer::Ok(WorkerReply::Done));
+        let answer = (1u64, Ok::<(), Stop>(()));
         // The judge may hang up as soon as it has read the length.
         let _ = framing::send(&mut s, &answer, &[0; 10]);
     });

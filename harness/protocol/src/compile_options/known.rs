@@ -1,15 +1,6 @@
 //! The options in one word, and what may stand behind their `=`.
 
-/// Whose compiler an option is for. The other device's compiler does not get it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Device {
-    /// g++ and clang++.
-    Host,
-    /// NVRTC.
-    Gpu,
-    /// Each.
-    Both,
-}
+use super::{CompileOption, for_both};
 
 /// What stands behind an option's name.
 #[derive(Clone, Copy)]
@@ -75,119 +66,130 @@ impl Value {
     }
 }
 
-/// NVRTC's options, by their names; the first is the one that is passed on.
-const GPU: &[(&[&str], Value)] = &[
-    (&["--use_fast_math", "-use_fast_math"], Value::No),
-    (&["--maxrregcount", "-maxrregcount"], Value::Number),
-    (&["--ftz", "-ftz"], Value::Switch),
-    (&["--prec-div", "-prec-div"], Value::Switch),
-    (&["--prec-sqrt", "-prec-sqrt"], Value::Switch),
-    (&["--fmad", "-fmad"], Value::Switch),
-    (&["--device-debug", "-G"], Value::No),
+/// NVRTC's options, by their two names; the first is the one that is passed on.
+const GPU: &[(&str, &str, Value)] = &[
+    ("--use_fast_math", "-use_fast_math", Value::No),
+    ("--maxrregcount", "-maxrregcount", Value::Number),
+    ("--ftz", "-ftz", Value::Switch),
+    ("--prec-div", "-prec-div", Value::Switch),
+    ("--prec-sqrt", "-prec-sqrt", Value::Switch),
+    ("--fmad", "-fmad", Value::Switch),
+    ("--device-debug", "-G", Value::No),
     (
-        &[
-            "--extra-device-vectorization",
-            "-extra-device-vectorization",
-        ],
+        "--extra-device-vectorization",
+        "-extra-device-vectorization",
         Value::No,
     ),
-    (&["--restrict", "-restrict"], Value::No),
-    (&["--device-int128", "-device-int128"], Value::No),
+    ("--restrict", "-restrict", Value::No),
+    ("--device-int128", "-device-int128", Value::No),
     (
-        &["--device-as-default-execution-space", "-default-device"],
+        "--device-as-default-execution-space",
+        "-default-device",
         Value::No,
     ),
-    (&["--extended-lambda", "-extended-lambda"], Value::No),
+    ("--extended-lambda", "-extended-lambda", Value::No),
+    ("--expt-extended-lambda", "-expt-extended-lambda", Value::No),
     (
-        &["--expt-extended-lambda", "-expt-extended-lambda"],
-        Value::No,
-    ),
-    (
-        &["--expt-relaxed-constexpr", "-expt-relaxed-constexpr"],
+        "--expt-relaxed-constexpr",
+        "-expt-relaxed-constexpr",
         Value::No,
     ),
     (
-        &["--builtin-move-forward", "-builtin-move-forward"],
+        "--builtin-move-forward",
+        "-builtin-move-forward",
         Value::Switch,
     ),
     (
-        &["--builtin-initializer-list", "-builtin-initializer-list"],
+        "--builtin-initializer-list",
+        "-builtin-initializer-list",
         Value::Switch,
     ),
+    ("--modify-stack-limit", "-modify-stack-limit", Value::Switch),
     (
-        &["--modify-stack-limit", "-modify-stack-limit"],
+        "--device-stack-protector",
+        "-device-stack-protector",
         Value::Switch,
     ),
+    ("--dopt", "-dopt", Value::One(&["on", "off"])),
     (
-        &["--device-stack-protector", "-device-stack-protector"],
-        Value::Switch,
-    ),
-    (&["--dopt", "-dopt"], Value::One(&["on", "off"])),
-    (
-        &["--Ofast-compile", "-Ofc"],
+        "--Ofast-compile",
+        "-Ofc",
         Value::One(&["0", "min", "mid", "max"]),
     ),
-    (&["--jump-table-density", "-jtd"], Value::Number),
-    (&["--split-compile", "-split-compile"], Value::Number),
-    (&["--minimal", "-minimal"], Value::No),
-    (&["--diag-error", "-diag-error"], Value::Numbers),
-    (&["--diag-suppress", "-diag-suppress"], Value::Numbers),
-    (&["--diag-warn", "-diag-warn"], Value::Numbers),
-    (&["--display-error-number", "-err-no"], Value::No),
-    (&["--no-display-error-number", "-no-err-no"], Value::No),
+    ("--jump-table-density", "-jtd", Value::Number),
+    ("--split-compile", "-split-compile", Value::Number),
+    ("--minimal", "-minimal", Value::No),
+    ("--diag-error", "-diag-error", Value::Numbers),
+    ("--diag-suppress", "-diag-suppress", Value::Numbers),
+    ("--diag-warn", "-diag-warn", Value::Numbers),
+    ("--display-error-number", "-err-no", Value::No),
+    ("--no-display-error-number", "-no-err-no", Value::No),
 ];
 
 /// Options that the lab gives NVRTC anyway. They pass, and nobody gets them twice.
 const ALWAYS: &[&str] = &["--generate-line-info", "-lineinfo"];
 
-/// What may stand behind `--ptxas-options=`, by their names.
-const PTXAS: &[(&[&str], Value)] = &[
-    (&["-O0", "-O1", "-O2", "-O3"], Value::No),
-    (&["--opt-level", "-O"], Value::Number),
-    (&["--verbose", "-v"], Value::No),
-    (&["--maxrregcount", "-maxrregcount"], Value::Number),
+/// What may stand behind `--ptxas-options=`, by their two names.
+const PTXAS: &[(&str, &str, Value)] = &[
+    ("-O0", "-O1", Value::No),
+    ("-O2", "-O3", Value::No),
+    ("--opt-level", "-O", Value::Number),
+    ("--verbose", "-v", Value::No),
+    ("--maxrregcount", "-maxrregcount", Value::Number),
     (
-        &["--register-usage-level", "-register-usage-level"],
+        "--register-usage-level",
+        "-register-usage-level",
         Value::Number,
     ),
     (
-        &["--def-load-cache", "-dlcm", "--force-load-cache", "-flcm"],
+        "--def-load-cache",
+        "-dlcm",
         Value::One(&["ca", "cg", "cs", "cv", "lu"]),
     ),
     (
-        &["--def-store-cache", "-dscm", "--force-store-cache", "-fscm"],
+        "--force-load-cache",
+        "-flcm",
+        Value::One(&["ca", "cg", "cs", "cv", "lu"]),
+    ),
+    (
+        "--def-store-cache",
+        "-dscm",
         Value::One(&["wb", "cg", "cs", "wt"]),
     ),
     (
-        &[
-            "--allow-expensive-optimizations",
-            "-allow-expensive-optimizations",
-        ],
+        "--force-store-cache",
+        "-fscm",
+        Value::One(&["wb", "cg", "cs", "wt"]),
+    ),
+    (
+        "--allow-expensive-optimizations",
+        "-allow-expensive-optimizations",
         Value::Switch,
     ),
     (
-        &["--disable-optimizer-constants", "-disable-optimizer-consts"],
+        "--disable-optimizer-constants",
+        "-disable-optimizer-consts",
         Value::No,
     ),
-    (&["--fmad", "-fmad"], Value::Switch),
-    (&["--warn-on-spills", "-warn-spills"], Value::No),
+    ("--fmad", "-fmad", Value::Switch),
+    ("--warn-on-spills", "-warn-spills", Value::No),
     (
-        &["--warn-on-local-memory-usage", "-warn-lmem-usage"],
-        Value::No,
-    ),
-    (
-        &["--warn-on-double-precision-use", "-warn-double-usage"],
+        "--warn-on-local-memory-usage",
+        "-warn-lmem-usage",
         Value::No,
     ),
     (
-        &[
-            "--suppress-stack-size-warning",
-            "-suppress-stack-size-warning",
-        ],
+        "--warn-on-double-precision-use",
+        "-warn-double-usage",
         Value::No,
     ),
-    (&["--disable-warnings", "-w"], Value::No),
-    (&["--warning-as-error", "-Werror"], Value::No),
+    (
+        "--suppress-stack-size-warning",
+        "-suppress-stack-size-warning",
+        Value::No,
+    ),
+    ("--disable-warnings", "-w", Value::No),
+    ("--warning-as-error", "-Werror", Value::No),
 ];
 
 /// Whole words of g++ and clang++: optimisation, debug information, warnings, processors.
@@ -345,8 +347,33 @@ const SWITCHES: &[&str] = &[
     "wrapv",
 ];
 
-/// An option with whose compiler gets it; the text is `None` where the lab gives it anyway.
-type Flag = Result<Option<(Device, String)>, String>;
+/// An option that is on the list, or why its value does not pass; `None` where the lab gives the
+/// option anyway.
+type Flag = Result<Option<CompileOption>, String>;
+
+fn for_host(word: &str) -> CompileOption {
+    CompileOption {
+        host: Some(word.to_owned()),
+        ..CompileOption::default()
+    }
+}
+
+fn for_nvrtc(word: String) -> CompileOption {
+    CompileOption {
+        nvrtc: Some(word),
+        ..CompileOption::default()
+    }
+}
+
+/// The row of a table that has this name.
+fn row<'t>(
+    table: &'t [(&'t str, &'t str, Value)],
+    name: &str,
+) -> Option<&'t (&'t str, &'t str, Value)> {
+    table
+        .iter()
+        .find(|(long, short, _)| [*long, *short].contains(&name))
+}
 
 /// Reads an option that names nothing else. Returns how many strings it takes too. `None` for an
 /// option that is not on the list.
@@ -355,7 +382,7 @@ pub fn flag(option: &str, next: Option<&str>) -> Option<(Flag, usize)> {
         return Some((Ok(None), 1));
     }
     if matches!(option, "-w" | "--disable-warnings") {
-        return Some((Ok(Some((Device::Both, "-w".into()))), 1));
+        return Some((Ok(Some(for_both("-w".into()))), 1));
     }
     let (name, value) = split(option);
     if matches!(name, "--ptxas-options" | "-Xptxas") {
@@ -366,16 +393,16 @@ pub fn flag(option: &str, next: Option<&str>) -> Option<(Flag, usize)> {
         };
         return Some((ptxas(value.unwrap_or_default()), words));
     }
-    if let Some((names, wanted)) = GPU.iter().find(|(names, _)| names.contains(&name)) {
+    if let Some((long, _, wanted)) = row(GPU, name) {
         let takes_next = matches!(wanted, Value::Number | Value::Numbers | Value::One(_));
         let (value, words) = if takes_next && value.is_none() {
             (next, 2)
         } else {
             (value, 1)
         };
-        return Some((gpu(names[0], *wanted, value), words));
+        return Some((gpu(long, *wanted, value), words));
     }
-    let host = || Ok(Some((Device::Host, option.to_owned())));
+    let host = || Ok(Some(for_host(option)));
     if let Some((_, wanted)) = HOST_VALUED
         .iter()
         .find(|(known, _)| *known == name && value.is_some())
@@ -408,21 +435,20 @@ fn gpu(name: &str, wanted: Value, value: Option<&str>) -> Flag {
         (_, None) => name.to_owned(),
         (_, Some(value)) => format!("{name}={value}"),
     };
-    Ok(Some((Device::Gpu, text)))
+    Ok(Some(for_nvrtc(text)))
 }
 
 fn ptxas(list: &str) -> Flag {
     for option in list.split(',') {
         let (name, value) = split(option);
-        let known = PTXAS.iter().find(|(names, _)| names.contains(&name));
-        if !known.is_some_and(|(_, wanted)| wanted.accepts(value)) {
+        if !row(PTXAS, name).is_some_and(|(_, _, wanted)| wanted.accepts(value)) {
             let shown: String = option.chars().take(80).collect();
             return Err(format!(
                 "{shown:?} is no option of ptxas that passes: use others, such as -O3 or -dlcm=cg"
             ));
         }
     }
-    Ok(Some((Device::Gpu, format!("--ptxas-options={list}"))))
+    Ok(Some(for_nvrtc(format!("--ptxas-options={list}"))))
 }
 
 /// A word of g++ or clang++ without a value.

@@ -1,7 +1,6 @@
 //! The reader reads what the writer writes, and takes nothing else for a result.
 
 use super::*;
-use crate::testing::Log;
 use crate::text::is_visible;
 use proptest::prelude::*;
 use std::io;

@@ -1,13 +1,13 @@
 //! The `turns:` lines of a harness that times candidate and incumbent in turns and leaves the
 //! statistics to the lab.
 
-use super::AggregateOf;
 use super::number;
 use super::workloads::Words;
+use super::{AggregateOf, SERIES_POINTS};
 use lab_stats::abba::{AbbaBlock, Ratio};
 use lab_stats::aggregate::{Aggregate, Better};
 use lab_stats::several::{self, LogRatios, WorkloadSpeed};
-use lab_stats::summary::summarise;
+use lab_stats::summary::{TimingSummary, summarise};
 
 /// Most ABBA blocks of a run, of all its workloads. Further blocks are not kept.
 pub const TURN_BLOCKS: usize = 16_384;
@@ -48,8 +48,8 @@ struct Series {
 pub(super) struct TimedWorkload<'t> {
     /// As in `n=8 k=2`.
     pub name: &'t str,
-    /// The median of the candidate's turns in seconds, and the ends of its interval.
-    candidate: Option<(f64, Option<(f64, f64)>)>,
+    /// The candidate's turns, in seconds.
+    candidate: Option<TimingSummary>,
     /// The median of the incumbent's turns, in seconds.
     incumbent: Option<f64>,
     /// `None` without a block.
@@ -173,11 +173,10 @@ impl Turns {
                     .filter(|s| s.workload == name)
                     .flat_map(|s| &s.blocks)
             };
-            let candidate = summarise(&blocks().flat_map(|block| block.b).collect::<Vec<_>>());
             let incumbent = summarise(&blocks().flat_map(|block| block.a).collect::<Vec<_>>());
             TimedWorkload {
                 name,
-                candidate: candidate.map(|summary| (summary.median, summary.interval)),
+                candidate: summarise(&blocks().flat_map(|block| block.b).collect::<Vec<_>>()),
                 incumbent: incumbent.map(|summary| summary.median),
                 speed,
             }
@@ -261,28 +260,53 @@ impl TimedWorkload<'_> {
         for (key, value) in measured.iter().filter(|(key, _)| !OF_TURNS.contains(key)) {
             row += &format!(" {key}={value}");
         }
-        let us = |seconds: f64| format!("{:.3}", seconds * 1e6);
         let has_time = measured
             .iter()
             .any(|(key, _)| super::workloads::TIMES.contains(key));
-        if let Some((median, interval)) = self.candidate.filter(|_| !has_time) {
-            row += &format!(" kernel_us={}", us(median));
-            if let Some((low, high)) = interval {
-                row += &format!(" low_us={} high_us={}", us(low), us(high));
-            }
+        if let Some(seconds) = self.candidate.as_ref().filter(|_| !has_time) {
+            row += &time_words(seconds);
         }
-        if let Some(incumbent) = self.incumbent {
-            row += &format!(" incumbent_us={}", us(incumbent));
-        }
-        if let Some(found) = self.speed {
-            row += &format!(" ratio={:.4}", found.ratio);
-            if let Some((low, high)) = found.interval {
-                row += &format!(" ratio_low={low:.4} ratio_high={high:.4}");
-            }
-            row += &format!(" speed={}", found.speed.word());
-        }
-        row
+        row + &compared_words(self.incumbent, self.speed)
     }
+}
+
+/// The words of a workload about its time: ` kernel_us=4.1 low_us=4.0 high_us=4.3`.
+pub fn time_words(seconds: &TimingSummary) -> String {
+    let mut words = format!(" kernel_us={}", us(seconds.median));
+    if let Some((low, high)) = seconds.interval {
+        words += &format!(" low_us={} high_us={}", us(low), us(high));
+    }
+    words
+}
+
+/// The words of a workload about how it compares with the incumbent, whose median is in seconds:
+/// ` incumbent_us=4.2 ratio=1.0213 ratio_low=1.0190 ratio_high=1.0236 speed=faster`.
+pub fn compared_words(incumbent: Option<f64>, found: Option<WorkloadSpeed>) -> String {
+    let mut words = String::new();
+    if let Some(incumbent) = incumbent {
+        words += &format!(" incumbent_us={}", us(incumbent));
+    }
+    if let Some(found) = found {
+        words += &format!(" ratio={:.4}", found.ratio);
+        if let Some((low, high)) = found.interval {
+            words += &format!(" ratio_low={low:.4} ratio_high={high:.4}");
+        }
+        words += &format!(" speed={}", found.speed.word());
+    }
+    words
+}
+
+/// Seconds as microseconds with three digits.
+pub fn us(seconds: f64) -> String {
+    format!("{:.3}", seconds * 1e6)
+}
+
+/// The value of a line `turns_series:`, the microseconds of the turns of these blocks in their order:
+/// as many blocks as a series has points for.
+pub fn series_of(blocks: impl Iterator<Item = AbbaBlock>) -> String {
+    let blocks = blocks.take(SERIES_POINTS / 4);
+    let turns = blocks.flat_map(|block| [block.a[0], block.b[0], block.b[1], block.a[1]]);
+    turns.map(us).collect::<Vec<_>>().join(",")
 }
 
 fn log_ratios(blocks: &[AbbaBlock]) -> Vec<f64> {

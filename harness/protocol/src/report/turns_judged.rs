@@ -1,7 +1,8 @@
 //! The figures and verdicts that follow from the `turns:` lines of a run: those of the whole, and
 //! those of each workload.
 
-use super::{Report, SERIES_POINTS, words};
+use super::turns::series_of;
+use super::{Report, words};
 
 impl Report {
     /// Writes `speed_ratio:`, `speed:` and `turns_series:` as they follow from the `turns:` lines,
@@ -40,15 +41,8 @@ impl Report {
             ),
         );
         self.set("speed", self.of_whole(ratio.speed(same_within)).word());
-        let turns = self
-            .turns
-            .blocks()
-            .take(SERIES_POINTS / 4)
-            .flat_map(|b| [b.a[0], b.b[0], b.b[1], b.a[1]]);
-        let turns: Vec<String> = turns
-            .map(|seconds| format!("{:.3}", seconds * 1e6))
-            .collect();
-        self.set("turns_series", &turns.join(","));
+        let series = series_of(self.turns.blocks());
+        self.set("turns_series", &series);
         if self.doubt.is_none() {
             self.doubt = ratio
                 .doubt(same_within)

@@ -53,8 +53,7 @@ pub struct Workload {
     pub ratio: Option<Measure>,
     /// The verdict on its speed. Never *mixed*.
     pub speed: Option<Speed>,
-    /// What it came to: `pass`, `fail`, `crash` or `not_judged`; `None` if the line does not say
-    /// so.
+    /// `pass`, `fail`, `crash` or `not_judged`; `None` if the line does not say it.
     pub correctness: Option<String>,
 }
 

@@ -14,7 +14,7 @@ _name_of, _module_of = (vars(type)[name].__get__ for name in ("__qualname__", "_
 
 
 class Failure(Exception):
-    """An answer that is an error. `kind` is the variant of the judge's WorkerFailure."""
+    """An answer that is an error. `kind` is the variant of the judge's Stop."""
 
     kind = "Lab"
 

@@ -65,7 +65,7 @@ class Worker:
     def opened(self, request):
         """The reply to Open."""
         sandbox = None if request.get("sandbox") is None else {"None": {"why": NO_SANDBOX}}
-        return {"Opened": {"info": self._device.info(), "has_graphs": self._device.has_graphs, "sandbox": sandbox}}
+        return {"info": self._device.info(), "has_graphs": self._device.has_graphs, "sandbox": sandbox}
 
     def serve(self, connection):
         """Answers requests until the judge closes the connection, which raises Closed."""
@@ -80,8 +80,8 @@ class Worker:
                     raise Lab(f"there is no request {name}")
                 reply = answer(fields, body)
                 if type(reply) in (bytes, bytearray):
-                    reply, content = "Done", reply
-                result = {"Ok": "Done" if reply is None else reply}
+                    reply, content = None, reply
+                result = {"Ok": reply}
             except Failure as failure:
                 result = failure.answer()
             except MemoryError:
@@ -103,7 +103,7 @@ class Worker:
         raise Lab("the device is open already")
 
     def _load(self, fields, body):
-        return {"Module": self._modules.load(fields["image"], fields.get("functions", ()))}
+        return self._modules.load(fields["image"], fields.get("functions", ()))
 
     def _reload(self, fields, body):
         # What launches left beside their buffers is noted as a breach and restored.
@@ -117,62 +117,58 @@ class Worker:
         if parameters:
             # A launch would find it as well, later.
             module.require(entry, parameters).bind(parameters, parameters)
-        return {"MissingEntry": None if module.entry(entry) is not None else module.name_of(entry)}
+        return None if module.entry(entry) is not None else module.name_of(entry)
 
     def _allocate(self, fields, body):
-        return {"Buffer": self._memory.allocate(fields["name"], fields["bytes"])}
+        return [self._memory.allocate(name, length) for name, length in fields["buffers"]]
 
     def _write(self, fields, body):
-        self._memory.write(fields["buffer"], body)
+        *others, last = fields["buffers"]
+        for buffer in others:
+            length = self._memory.get(buffer).length
+            content, body = body[:length], body[length:]
+            self._write_one(buffer, content, fields["are_inputs"])
+        self._write_one(last, body, fields["are_inputs"])
 
-    def _write_input(self, fields, body):
-        self._memory.write(fields["buffer"], body)
-        self._memory.seal(fields["buffer"], body)
+    def _write_one(self, buffer, content, is_input):
+        self._memory.write(buffer, content)
+        if is_input:
+            self._memory.seal(buffer, content)
 
     def _read(self, fields, body):
         return self._memory.read(fields["buffer"])
 
     def _fill(self, fields, body):
-        self._memory.fill(fields["buffer"], fields["pattern"])
-
-    def _flush_cache(self, fields, body):
-        self._memory.flush_cache(fields["buffer"], fields["pattern"])
-
-    def _seal(self, fields, body):
-        self._memory.seal(fields["buffer"])
+        fill = self._memory.flush_cache if fields["how"] == "FlushesCache" else self._memory.fill
+        for buffer, pattern in fields["fills"]:
+            fill(buffer, pattern)
 
     def _free(self, fields, body):
         self._memory.free(fields["buffer"])
 
     def _launch(self, launch, body):
+        for buffer, pattern in launch["fills"]:
+            self._memory.fill(buffer, pattern)
         seconds, _, resources = self._run([launch], None, as_graph=False)
         launched = {"kernels": [], "is_list": False, "scratch_bytes": 0, "zeroed": False}
         if resources:
             launched["resources"] = resources
-        return {"Launched": {"seconds": seconds, "launched": launched}}
+        return seconds, launched
 
     def _replay(self, fields, body):
         as_graph = fields["submission"] == "graph" and self._device.has_graphs
         seconds, uncaptured, _ = self._run(fields["launches"], fields["flush"], as_graph)
-        replayed = {"seconds": seconds}
-        if uncaptured is not None:
-            # Why the launches did not run as a graph.
-            replayed["uncaptured"] = uncaptured
-        return {"Replayed": replayed}
-
-    def _fill_all(self, fields, body):
-        for buffer in fields["buffers"]:
-            self._memory.fill(buffer, fields["pattern"])
+        return seconds, uncaptured
 
     def _digests(self, fields, body):
-        return {"Digests": self._memory.digests(fields["buffers"], fields["key"])}
+        return self._memory.digests(fields["buffers"], fields["key"])
 
     def _breaches(self, fields, body):
         of_given = fields["of_given"]
-        return {"Breaches": self._memory.breaches_of_given() if of_given else self._memory.breaches()}
+        return self._memory.breaches_of_given() if of_given else self._memory.breaches()
 
     def _versions(self, fields, body):
-        return {"Versions": versions.of_packages(self._modules.packages() | self._device.packages)}
+        return versions.of_packages(self._modules.packages() | self._device.packages)
 
     def _run(self, launches, flush, as_graph):
         """Runs launches one after the other: the seconds, why they did not run as a graph, and resources."""
@@ -211,9 +207,8 @@ class Worker:
 
 
 _REQUESTS = {"Open": "open", "Load": "load", "Reload": "reload", "MissingEntry": "missing_entry", "Allocate": "allocate",
-             "Write": "write", "WriteInput": "write_input", "Read": "read", "Fill": "fill", "FlushCache": "flush_cache",
-             "Seal": "seal", "Free": "free", "Launch": "launch", "Replay": "replay", "FillAll": "fill_all",
-             "Digests": "digests", "Breaches": "breaches", "Versions": "versions"}
+             "Write": "write", "Read": "read", "Fill": "fill", "Free": "free",
+             "Launch": "launch", "Replay": "replay", "Digests": "digests", "Breaches": "breaches", "Versions": "versions"}
 
 
 def _split(request):

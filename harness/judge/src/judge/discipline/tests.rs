@@ -3,9 +3,10 @@
 
 use super::super::measuring::tests::{Launches, Script, Takes, worker};
 use super::*;
+use crate::problem::WorkerRole;
 use lab_device::DeviceInfo;
+use lab_protocol::report::Log;
 use lab_protocol::report::Report;
-use lab_protocol::testing::Log;
 use std::path::Path;
 
 const ASKED: Discipline = Discipline {

@@ -7,7 +7,7 @@ use crate::measure::abba::Ratio;
 use crate::measure::summarise;
 use crate::outcome::Stop;
 use crate::problem::{ProblemContext, in_digits};
-use lab_protocol::report::{Measure, SERIES_POINTS};
+use lab_protocol::report::{Measure, series_of};
 use lab_stats::speed::Doubt;
 use std::time::Instant;
 
@@ -44,18 +44,10 @@ impl Measuring<'_> {
             cx.out.line("incumbent_sps", in_digits(&rate, 1))?;
         }
         let (low, high) = ratio.interval().unzip();
-        let value = in_digits(
-            &Measure {
-                value: ratio.value(),
-                low,
-                high,
-            },
-            4,
-        );
-        cx.out.line(
-            "speed_ratio",
-            format_args!("{value} quads={}", ratio.blocks),
-        )?;
+        let value = ratio.value();
+        let value = in_digits(&Measure { value, low, high }, 4);
+        let value = format_args!("{value} quads={}", ratio.blocks);
+        cx.out.line("speed_ratio", value)?;
         let speed = ratio.speed(self.plan.same_within);
         let speed = judged.map_or(speed, |judged| judged.of_whole(speed));
         Ok(cx.out.line("speed", speed.word())?)
@@ -110,7 +102,7 @@ impl Measuring<'_> {
         self.doubt("use `lab bench --verdict`")
     }
 
-    /// Why the verdict on speed is *undecided*, and what to do; `None` if it is another one, or
+    /// Why the verdict on speed is *undecided*, and what to do. `None` for any other verdict, and if
     /// nothing was compared.
     fn doubt(&self, remedy: &str) -> Option<String> {
         self.incumbent.as_ref()?;
@@ -133,10 +125,10 @@ impl Measuring<'_> {
             return Ok(());
         };
         let trials = self.times.trials.len();
-        let mad = percent(spread.mad / spread.median);
+        let mad = spread.mad / spread.median * 100.0;
         cx.out.line(
             "spread_pct",
-            format_args!("{mad} launches={} trials={trials}", spread.n),
+            format_args!("{mad:.3} launches={} trials={trials}", spread.n),
         )?;
         Ok(())
     }
@@ -144,13 +136,9 @@ impl Measuring<'_> {
     /// Writes `turns_series:`, the microseconds of every turn of every block in their order, from
     /// which the verdict on speed follows.
     fn write_turns(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
-        let blocks = self.times.blocks.iter().take(SERIES_POINTS / 4);
-        let turns = blocks.flat_map(|block| [block.a[0], block.b[0], block.b[1], block.a[1]]);
-        let words: Vec<String> = turns
-            .map(|seconds| format!("{:.3}", seconds * 1e6))
-            .collect();
-        if !words.is_empty() {
-            cx.out.line("turns_series", words.join(","))?;
+        let series = series_of(self.times.blocks.iter().copied());
+        if !series.is_empty() {
+            cx.out.line("turns_series", series)?;
         }
         Ok(())
     }
@@ -175,9 +163,4 @@ impl Measuring<'_> {
         }
         Ok(())
     }
-}
-
-/// A fraction in percent with three digits.
-fn percent(fraction: f64) -> String {
-    format!("{:.3}", fraction * 100.0)
 }

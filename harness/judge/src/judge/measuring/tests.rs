@@ -11,8 +11,8 @@ use crate::problem::{BuildNeeds, HeldOutUse, in_digits};
 use crate::testing;
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use lab_protocol::plan::Discipline;
+use lab_protocol::report::Log;
 use lab_protocol::report::{Measure, Report, Speed};
-use lab_protocol::testing::Log;
 use std::cell::RefCell;
 use std::rc::Rc;
 

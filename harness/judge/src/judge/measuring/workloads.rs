@@ -4,7 +4,7 @@ use super::times::Times;
 use crate::measure::summarise;
 use crate::outcome::Stop;
 use crate::problem::{ProblemContext, Timed, WorkloadFigures};
-use lab_protocol::report::{Writer, at};
+use lab_protocol::report::{Writer, at, compared_words, time_words, us};
 use lab_stats::several::{self, WorkloadSpeed};
 use lab_stats::speed::Speed;
 
@@ -48,11 +48,7 @@ impl TimedWorkloads {
                 seconds,
                 words,
             } = workload;
-            let us = |seconds: f64| format!("{:.3}", seconds * 1e6);
-            let mut line = format!("{label} kernel_us={}", us(seconds.median));
-            if let Some((low, high)) = seconds.interval {
-                line += &format!(" low_us={} high_us={}", us(low), us(high));
-            }
+            let mut line = label.clone() + &time_words(seconds);
             line += &format!(" mad_us={} n={}{words}", us(seconds.mad), seconds.n);
             if let Some(floor) = self.floors.get(index).filter(|floor| **floor > 0.0) {
                 line += &format!(" of_floor={:.1}", floor / seconds.median * 100.0);
@@ -99,20 +95,12 @@ impl Judged {
         let Some(found) = self.0.get(index).copied().flatten() else {
             return String::new();
         };
-        let mut words = String::new();
         let turns: Vec<f64> = times
             .incumbent
             .iter()
             .filter_map(|turn| turn.get(index).copied())
             .collect();
-        if let Some(incumbent) = summarise(&turns) {
-            words += &format!(" incumbent_us={:.3}", incumbent.median * 1e6);
-        }
-        words += &format!(" ratio={:.4}", found.ratio);
-        if let Some((low, high)) = found.interval {
-            words += &format!(" ratio_low={low:.4} ratio_high={high:.4}");
-        }
-        words + " speed=" + found.speed.word()
+        compared_words(summarise(&turns).map(|turns| turns.median), Some(found))
     }
 
     /// Writes how many of several workloads have which verdict, and the worst one of those that are

@@ -10,32 +10,22 @@ const JUDGING: [&str; 3] = ["problem.toml", "reference.cu", "reference.py"];
 
 /// The files of a run's peers.
 pub struct PeerFiles {
-    peers: Vec<(PathBuf, Result<PeerFile, String>)>,
+    /// The bytes of each file, or why it cannot be read.
+    peers: Vec<(PathBuf, Result<Vec<u8>, String>)>,
     folder: PathBuf,
     /// The hashes of what judges them, as it was then; `None` of a file that was not there.
     judging: [Option<blake3::Hash>; JUDGING.len()],
 }
 
-/// A peer's file, as it was read.
-pub struct PeerFile {
-    pub bytes: Vec<u8>,
-    /// BLAKE3 of the bytes, hex.
-    pub hash: String,
-}
-
 impl PeerFiles {
     /// Reads each file of these peers once. `folder` is the problem's.
     pub fn read(folder: &Path, peers: &[PeerSpec]) -> PeerFiles {
-        let mut files: Vec<(PathBuf, Result<PeerFile, String>)> = Vec::new();
+        let mut files: Vec<(PathBuf, Result<Vec<u8>, String>)> = Vec::new();
         for PeerSpec { source, .. } in peers {
             if files.iter().all(|(known, _)| known != source) {
-                let bytes =
-                    kernel_snapshot::read(&folder.join(source), &source.display().to_string());
-                let file = bytes.map(|bytes| PeerFile {
-                    hash: blake3::hash(&bytes).to_hex().to_string(),
-                    bytes,
-                });
-                files.push((source.clone(), file.map_err(|stop| stop.to_string())));
+                let shown = source.display().to_string();
+                let bytes = kernel_snapshot::read(&folder.join(source), &shown);
+                files.push((source.clone(), bytes.map_err(|stop| stop.to_string())));
             }
         }
         PeerFiles {
@@ -45,25 +35,22 @@ impl PeerFiles {
         }
     }
 
-    /// The file of a peer, or why it could not be read.
-    pub fn of(&self, peer: &PeerSpec) -> Result<&PeerFile, String> {
-        let found = self.peers.iter().find(|(source, _)| *source == peer.source);
-        let file = found.map(|(_, file)| file.as_ref().map_err(Clone::clone));
-        file.unwrap_or_else(|| Err(format!("{} was not read", peer.source.display())))
+    /// The bytes of a peer's file, or why it could not be read.
+    pub fn of(&self, peer: &PeerSpec) -> Result<&[u8], String> {
+        match self.peers.iter().find(|(source, _)| *source == peer.source) {
+            Some((_, Ok(bytes))) => Ok(bytes),
+            Some((_, Err(why))) => Err(why.clone()),
+            None => Err(format!("{} was not read", peer.source.display())),
+        }
     }
-}
 
-impl PeerFiles {
-    /// The file that judges a peer and is another by now, because a peer changed it: each peer is
-    /// judged by reading it.
+    /// The first file that a peer has changed although the peers are judged by it.
     pub fn changed(&self) -> Option<&'static str> {
-        let pairs = JUDGING
+        let pairs = self.judging.iter().zip(hashes(&self.folder));
+        JUDGING
             .into_iter()
-            .zip(self.judging.iter().zip(hashes(&self.folder)));
-        pairs
-            .filter(|(_, (then, now))| **then != *now)
-            .map(|(name, _)| name)
-            .next()
+            .zip(pairs)
+            .find_map(|(name, (then, now))| (*then != now).then_some(name))
     }
 }
 
@@ -73,13 +60,6 @@ fn hashes(folder: &Path) -> [Option<blake3::Hash>; JUDGING.len()] {
             .ok()
             .map(|bytes| blake3::hash(&bytes))
     })
-}
-
-impl PeerFile {
-    /// Its text, as far as it is UTF-8.
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.bytes).into_owned()
-    }
 }
 
 #[cfg(test)]
@@ -100,9 +80,7 @@ mod tests {
         std::fs::write(folder.path().join("a.cu"), "before").unwrap();
         let files = PeerFiles::read(folder.path(), &[here.clone(), missing.clone()]);
         std::fs::write(folder.path().join("a.cu"), "after").unwrap();
-        let file = files.of(&here).unwrap();
-        assert_eq!((file.text().as_str(), file.hash.len()), ("before", 64));
-        assert_eq!(file.hash, blake3::hash(b"before").to_hex().to_string());
+        assert_eq!(files.of(&here).unwrap(), b"before");
         let why = files.of(&missing).err().unwrap();
         assert!(why.starts_with("b.cu cannot be read: "), "{why}");
     }

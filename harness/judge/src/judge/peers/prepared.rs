@@ -1,11 +1,8 @@
 //! A peer on the way to its turns: built or loaded, checked by the problem's gates, set up.
 
-use super::captured::Captured;
-use super::files::PeerFile;
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::judge::incumbent::Incumbent;
-use crate::judge::kernel_builder::KernelBuilder;
 use crate::judge::kernel_snapshot::KernelSnapshot;
 use crate::judge::processes::{no_output, start_worker};
 use crate::judge::session::Session;
@@ -13,7 +10,8 @@ use crate::outcome::{Correctness, Stop};
 use crate::problem::{self, LeftOut, PeerSpec, Problem, WorkerRole};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::Language;
-use lab_protocol::report::{Report, Writer};
+use lab_protocol::report::Report;
+use std::sync::Arc;
 
 /// Most times that a peer is started to find the workloads that it computes. A crash that ends its
 /// process hides the workloads after it.
@@ -28,9 +26,9 @@ pub struct PreparedPeer {
     pub of: usize,
 }
 
-/// What came of one start of a peer.
+/// The result of one start of a peer.
 enum Started {
-    Ready(Box<PreparedPeer>),
+    Ready(Box<Incumbent>),
     /// It does not compute these workloads.
     Fails(Vec<LeftOut>),
 }
@@ -39,21 +37,20 @@ impl PreparedPeer {
     /// Builds the peer, checks it by the problem's gates and sets it up for the workloads that it
     /// computes. `Ok(Err(why))` if it computes none.
     pub fn set_up(
-        env: &Session,
-        builder: &mut KernelBuilder,
+        session: &mut Session,
         of: &dyn Problem,
-        (peer, file): (&PeerSpec, &PeerFile),
-        out: &mut Writer,
+        (peer, file): (&PeerSpec, &[u8]),
     ) -> Result<Result<Self, String>, Stop> {
         let all = of.cases();
         let mut left_out: Vec<LeftOut> = Vec::new();
         for _ in 0..MOST_STARTS {
-            let found = match start(env, builder, of, (peer, file), &left_out, out)? {
+            let found = match start(session, of, (peer, file), &left_out)? {
                 Ok(Started::Ready(ready)) => {
+                    let of = all.len();
                     return Ok(Ok(PreparedPeer {
+                        ready: *ready,
                         left_out,
-                        of: all.len(),
-                        ..*ready
+                        of,
                     }));
                 }
                 Ok(Started::Fails(found)) => found,
@@ -79,36 +76,36 @@ impl PreparedPeer {
 /// Starts the peer, checks it on every workload that is not left out, and sets it up if it is right
 /// on all of these.
 fn start(
-    env: &Session,
-    builder: &mut KernelBuilder,
+    session: &mut Session,
     of: &dyn Problem,
-    (peer, file): (&PeerSpec, &PeerFile),
+    (peer, file): (&PeerSpec, &[u8]),
     left_out: &[LeftOut],
-    out: &mut Writer,
 ) -> Result<Result<Started, String>, Stop> {
-    let language = peer.language();
-    if language == Language::Python && !env.request.trusted {
+    let (language, request) = (peer.language(), Arc::clone(&session.request));
+    if language == Language::Python && !request.trusted {
         let source = peer.source.display();
         return Ok(Err(format!(
             "it is written in Python, and this folder is not trusted: look at {source}, then `lab trust`"
         )));
     }
-    out.line("peer_hash", format_args!("{} {}", peer.name, file.hash))?;
-    let starting = start_worker(&env.request, language, env.target, no_output())?;
-    let call = peer.call(&file.text());
+    let of_peer = |session: &mut Session, key: &str, text: &str| {
+        session.out.line(key, format_args!("{} {text}", peer.name))
+    };
+    of_peer(session, "peer_hash", &blake3::hash(file).to_hex())?;
+    let starting = start_worker(&request, language, session.target, no_output())?;
+    let call = peer.call(&String::from_utf8_lossy(file));
     if !call.is_empty() {
-        out.line("peer_call", format_args!("{} {call}", peer.name))?;
+        of_peer(session, "peer_call", &call)?;
     }
     let mut worker = starting.ready()?;
-    worker.limit_altogether(Some(env.request.peer_limit));
-    let module = load(env, builder, of, (peer, file), &mut worker)?;
-    let mut problem = problem::open(&env.request.folder)?;
-    problem.use_workloads(env.request.when);
+    worker.limit_altogether(Some(request.peer_limit));
+    let module = load(session, of, (peer, file), &mut worker)?;
+    let mut problem = problem::open(&request.folder)?;
+    problem.use_workloads(request.when);
     problem.use_graph(peer.graph);
     problem.leave_out(&labels(left_out));
-    let _access = env.access.wait(DeviceUse::Launching, out)?;
-    let (log, mut lines) = Captured::new();
-    let verdict = env.with_context(builder, &mut lines, |cx| {
+    let _access = session.wait(DeviceUse::Launching)?;
+    let (verdict, lines) = session.capture(|cx| {
         problem.prepare(cx, &mut worker)?;
         let failed = problem.launch_each(cx, &mut worker, module)?;
         match failed.is_empty() {
@@ -116,11 +113,12 @@ fn start(
             false => Ok(Err(failed)),
         }
     });
-    let report = Report::read(&log.text());
+    let fails = |why: String| Ok(failures(&lines, &why).map(Started::Fails).ok_or(why));
     match verdict {
         Ok(Ok(Correctness::Pass)) => {}
         Ok(Err(failed)) => return Ok(Ok(Started::Fails(failed))),
         Ok(Ok(Correctness::Fail)) => {
+            let report = Report::read(&lines);
             let gate = report
                 .failing_gate()
                 .map(|gate| format!("{} is {:e}", gate.name, gate.value));
@@ -129,18 +127,14 @@ fn start(
                 .map(str::to_owned)
                 .or(gate)
                 .unwrap_or_default();
-            let why = format!("its results are wrong: {what}");
-            return Ok(failures(&log.text(), &why).map(Started::Fails).ok_or(why));
+            return fails(format!("its results are wrong: {what}"));
         }
-        Err(stop @ Stop::Crash(_)) => {
-            let why = stop.to_string();
-            return Ok(failures(&log.text(), &why).map(Started::Fails).ok_or(why));
-        }
+        Err(Stop::Crash(why)) => return fails(why),
         Err(stop) => return Err(stop),
     }
-    let timed = env.with_context(builder, &mut lines, |cx| {
-        problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent)
-    })?;
+    let (timed, _) =
+        session.capture(|cx| problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent));
+    let timed = timed?;
     let versions = worker.versions()?;
     worker.limit_altogether(None);
     if !versions.is_empty() {
@@ -148,19 +142,10 @@ fn start(
             .iter()
             .map(|(package, version)| format!("{package}={version}"))
             .collect();
-        out.line(
-            "peer_versions",
-            format_args!("{} {}", peer.name, words.join(" ")),
-        )?;
+        of_peer(session, "peer_versions", &words.join(" "))?;
     }
     let mut ready = Incumbent::new(worker, timed);
-    Ok(ready.turn(0).map(|_| {
-        Started::Ready(Box::new(PreparedPeer {
-            ready,
-            left_out: Vec::new(),
-            of: 0,
-        }))
-    }))
+    Ok(ready.turn(0).map(|_| Started::Ready(Box::new(ready))))
 }
 
 /// The labels of these workloads.
@@ -194,19 +179,19 @@ fn failures(log: &str, why: &str) -> Option<Vec<LeftOut>> {
 
 /// Builds a kernel.cu, or loads a Python file, as it was read.
 fn load(
-    env: &Session,
-    builder: &mut KernelBuilder,
+    session: &mut Session,
     of: &dyn Problem,
-    (peer, file): (&PeerSpec, &PeerFile),
+    (peer, file): (&PeerSpec, &[u8]),
     worker: &mut Worker,
 ) -> Result<ModuleId, Stop> {
     let shown_as = peer.source.display().to_string();
     let name = peer.source.file_name().unwrap_or_default();
-    let copy = KernelSnapshot::write(&file.bytes, name, &shown_as, &env.cache_dir.join(SNAPSHOTS))?;
+    let copy = KernelSnapshot::write(file, name, &shown_as, &session.cache_dir.join(SNAPSHOTS))?;
     match peer.language() {
         Language::Cuda => {
-            let source = env.request.folder.join(&peer.source);
-            let image = builder.peer(copy.source(), &source, &of.build_needs(&env.device))?;
+            let source = session.request.folder.join(&peer.source);
+            let needs = of.build_needs(&session.device);
+            let image = session.builder.peer(copy.source(), &source, &needs)?;
             worker.load(&image.path)
         }
         Language::Python => worker.load_with(&copy.source(), &peer.functions),

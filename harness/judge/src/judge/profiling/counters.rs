@@ -1,7 +1,8 @@
 //! The counters of one launch of a workload: the launch under ncu, and what its report says.
 
-use super::Profiling;
+use super::least::differences;
 use super::under_ncu::{Ran, UnderNcu};
+use super::{Profiling, cannot_write, several};
 use crate::judge::processes::as_kernel_output;
 use crate::outcome::Stop;
 use crate::problem::Problem;
@@ -9,23 +10,9 @@ use crate::profile::ncu::{Counters, Ncu, Page};
 use crate::profile::workload::ProfileCase;
 use crate::profile::{details, file, metrics, raw, shown_files, source};
 use crate::worker::Launched;
-use lab_protocol::profile::{Finding, ListedKernel, Origin, ProfileSet, ProfiledLine};
-use lab_protocol::report::Writer;
+use lab_protocol::profile::{ListedKernel, Origin, Profile, ProfileSet};
 use std::path::Path;
 use std::time::Instant;
-
-/// What the counters of a launch say.
-pub struct Counted {
-    pub origin: Origin,
-    /// The kernel of the launch that took the longest.
-    pub longest: raw::Counted,
-    /// All kernels of the launch, if there are several.
-    pub kernels: Vec<ListedKernel>,
-    pub findings: Vec<Finding>,
-    pub lines: Vec<ProfiledLine>,
-    pub missing: Vec<String>,
-    pub launched: Option<Launched>,
-}
 
 impl Profiling<'_> {
     /// Starts ncu for the candidate's kernels, and for this entry if the image names any.
@@ -40,18 +27,19 @@ impl Profiling<'_> {
     /// Launches the workloads under ncu, one after the other. The inner error says why there are no
     /// counters.
     pub(super) fn launch_under(
-        &self,
+        &mut self,
         under_ncu: &UnderNcu,
         problem: &mut dyn Problem,
         counters: Counters,
         cases: &[usize],
-        out: &mut Writer,
     ) -> Result<Result<Vec<Launched>, String>, Stop> {
         let mut launched = Vec::new();
         let limit = self.asked.limit * cases.len() as u32;
         let output = as_kernel_output(self.session.sink.writer());
-        let ran = under_ncu.run(self.session, output, counters, limit, |worker| {
-            self.launch(problem, worker, cases, &mut launched, out)
+        let (session, image) = (&mut self.session, &self.path);
+        let ran = under_ncu.run(session, output, counters, limit, |session, worker| {
+            launched = Self::launch(session, image, problem, worker, cases)?;
+            Ok(())
         })?;
         match ran {
             Ran::Reported => Ok(Ok(launched)),
@@ -68,17 +56,16 @@ impl Profiling<'_> {
     /// Launches one workload, and reads the report's pages. The inner error says why there are no
     /// counters.
     pub(super) fn count(
-        &self,
+        &mut self,
         problem: &mut dyn Problem,
         ncu: &Ncu,
         (number, case): (usize, &ProfileCase),
-        out: &mut Writer,
-    ) -> Result<Result<Counted, String>, Stop> {
+    ) -> Result<Result<Profile, String>, Stop> {
         let set = self.asked.set;
         let began = Instant::now();
         let under_ncu = self.under_ncu(ncu, &case.entry)?;
         let launched =
-            match self.launch_under(&under_ncu, problem, Counters::Set(set), &[number], out)? {
+            match self.launch_under(&under_ncu, problem, Counters::Set(set), &[number])? {
                 Ok(launched) => launched.into_iter().next(),
                 Err(why) => return Ok(Err(why)),
             };
@@ -94,11 +81,7 @@ impl Profiling<'_> {
             entry: launch.entry.clone(),
             us: launch.value(metrics::DURATION).map(|ns| ns / 1000.0),
         };
-        let kernels: Vec<ListedKernel> = if launches.len() > 1 {
-            launches.iter().map(listed).collect()
-        } else {
-            Vec::new()
-        };
+        let kernels = several(launches.iter().map(listed).collect());
         let Some(kernel) = launches.into_iter().nth(longest) else {
             return Err(Stop::Lab(
                 "ncu's report has no launch: ncu profiled nothing".into(),
@@ -137,14 +120,17 @@ impl Profiling<'_> {
                 case.entry, kernel.entry
             ));
         }
-        Ok(Ok(Counted {
-            origin,
-            longest: kernel,
-            kernels,
+        let kernel_and_launch = (kernel.entry, launched.as_ref());
+        let profile = self.profile(case, origin, kernel_and_launch, missing);
+        Ok(Ok(Profile {
+            device: kernel.device.unwrap_or_else(|| profile.device.clone()),
+            launch: kernel.launch,
+            metrics: kernel.metrics,
             findings,
             lines,
-            missing,
-            launched,
+            kernels,
+            differences: differences(case),
+            ..profile
         }))
     }
 
@@ -152,21 +138,18 @@ impl Profiling<'_> {
     /// name.
     fn keep(&self, ncu: &Ncu, report: &Path) -> Result<Option<String>, Stop> {
         let asked = self.asked;
-        let failed = |path: &Path, error: std::io::Error| {
-            Stop::Lab(format!("{} cannot be written: {error}", path.display()))
-        };
         if asked.writes_text {
             let (text, path) = (
                 ncu.text(report).map_err(Stop::Lab)?,
                 asked.out.join(file::TEXT),
             );
-            std::fs::write(&path, text).map_err(|error| failed(&path, error))?;
+            std::fs::write(&path, text).map_err(|error| cannot_write(&path, &error))?;
         }
         if !asked.keeps_report {
             return Ok(None);
         }
         let path = asked.out.join(file::REPORT);
-        std::fs::copy(report, &path).map_err(|error| failed(&path, error))?;
+        std::fs::copy(report, &path).map_err(|error| cannot_write(&path, &error))?;
         Ok(Some(file::REPORT.to_owned()))
     }
 }

@@ -1,6 +1,6 @@
 //! `--workloads all`: how long a launch of each workload takes under ncu.
 
-use super::{Profiling, write};
+use super::Profiling;
 use crate::outcome::Stop;
 use crate::problem::Problem;
 use crate::profile::ncu::{Counters, Ncu, Page};
@@ -8,7 +8,6 @@ use crate::profile::workload::ProfileCase;
 use crate::profile::{file, metrics, raw};
 use crate::worker::Launched;
 use lab_protocol::profile::{VERSION, WorkloadDuration, WorkloadDurations};
-use lab_protocol::report::Writer;
 
 impl Profiling<'_> {
     /// Launches every workload once under ncu and writes profile-workloads.json. Without counters
@@ -18,20 +17,17 @@ impl Profiling<'_> {
         problem: &mut dyn Problem,
         cases: &[ProfileCase],
         tool: Result<Ncu, String>,
-        out: &mut Writer,
     ) -> Result<(), Stop> {
         let ncu = tool.map_err(Stop::Lab)?;
         let first = cases
             .first()
             .ok_or_else(|| Stop::Lab("the problem has no timed workload".into()))?;
-        out.line(
-            "profiler",
-            format_args!("ncu {} workloads={}", ncu.version, cases.len()),
-        )?;
+        let used = format_args!("ncu {} workloads={}", ncu.version, cases.len());
+        self.session.out.line("profiler", used)?;
         let run = self.under_ncu(&ncu, &first.entry)?;
         let all: Vec<usize> = (0..cases.len()).collect();
         let launched = self
-            .launch_under(&run, problem, Counters::Duration, &all, out)?
+            .launch_under(&run, problem, Counters::Duration, &all)?
             .map_err(Stop::Lab)?;
         let kernels = raw::read(&run.page(Page::Raw)?).map_err(Stop::Lab)?;
         let workloads =
@@ -45,9 +41,7 @@ impl Profiling<'_> {
             workloads,
             mean_us,
         };
-        write(&self.asked.out, file::WORKLOADS, &durations)?;
-        out.line("profile", file::WORKLOADS)?;
-        Ok(())
+        self.write(file::WORKLOADS, &durations)
     }
 }
 

@@ -13,7 +13,7 @@ impl Profiling<'_> {
         let demand = &case.demand;
         let Session {
             figures, device, ..
-        } = self.session;
+        } = &self.session;
         let bounds = figures.map(|figures| figures.bounds(demand, device.l2_bytes));
         let is_known = demand.reads + demand.writes + demand.flops > 0.0;
         is_known.then(|| LeastWork {

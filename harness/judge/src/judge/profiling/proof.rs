@@ -3,127 +3,112 @@
 
 use super::under_ncu::{Ran, UnderNcu};
 use crate::device_lock::DeviceUse;
-use crate::judge::kernel_builder::KernelBuilder;
 use crate::judge::processes::no_output;
-use crate::judge::session::{Opened, Session};
+use crate::judge::session::Session;
 use crate::outcome::Stop;
 use crate::process::private_folder;
 use crate::profile::ncu::{Counters, Ncu, Page};
 use crate::profile::proofs::{self, Subject};
 use crate::profile::{metrics, permission, raw, tiny};
 use crate::sink::SharedSink;
-use lab_protocol::report::Writer;
 use lab_protocol::{JudgeRequest, Language, ProfileRequest};
 use lab_system::lifetime;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The device and the programs of a proof.
-pub struct Proving<'a> {
-    pub session: &'a Session,
-    pub ncu: &'a Ncu,
-    /// How long ncu may take.
-    pub limit: Duration,
+/// Whether counters can be read, from an answer that was kept or else by trying, for which ncu may
+/// take `limit`. The inner error says why not, and what to do. With `tries_again` a refusal that was
+/// kept does not count. The session has a compiler.
+pub fn prove(
+    session: &mut Session,
+    ncu: &Ncu,
+    limit: Duration,
+    tries_again: bool,
+) -> Result<Result<(), String>, Stop> {
+    let subject = Subject::of(&session.device, ncu);
+    let now = super::now().unwrap_or(0);
+    let kept = proofs::load(&session.cache_dir, &subject, now);
+    match kept {
+        Some((proof, age)) if !(tries_again && proof.refused.is_some()) => {
+            return Ok(proof.refused.map_or(Ok(()), |why| Err(with_age(&why, age))));
+        }
+        Some(_) | None => {}
+    }
+    let began = Instant::now();
+    let shown = try_tiny_kernel(session, ncu, limit);
+    if shown.is_ok() {
+        let took = began.elapsed().as_secs_f64();
+        session.out.text(&format!(
+            "counters can be read: ncu counted a tiny kernel in {took:.1} s"
+        ))?;
+    }
+    if let Err(error) = proofs::store(&session.cache_dir, &subject, now, &shown) {
+        let folder = session.cache_dir.display();
+        session.out.text(&format!(
+            "whether counters can be read is not kept: {folder} cannot be written: {error}"
+        ))?;
+    }
+    Ok(shown)
 }
 
-impl Proving<'_> {
-    /// Whether counters can be read, from an answer that was kept or else by trying. The inner
-    /// error says why not, and what to do. With `tries_again` a refusal that was kept does not
-    /// count. The builder has a compiler.
-    pub fn prove(
-        &self,
-        builder: &mut KernelBuilder,
-        tries_again: bool,
-        out: &mut Writer,
-    ) -> Result<Result<(), String>, Stop> {
-        let subject = Subject::of(&self.session.device, self.ncu);
-        let now = super::now().unwrap_or(0);
-        let kept = proofs::load(&self.session.cache_dir, &subject, now);
-        match kept {
-            Some((proof, age)) if !(tries_again && proof.refused.is_some()) => {
-                return Ok(proof.refused.map_or(Ok(()), |why| Err(with_age(&why, age))));
-            }
-            Some(_) | None => {}
-        }
-        let began = Instant::now();
-        let shown = self.try_tiny_kernel(builder);
-        if shown.is_ok() {
-            let took = began.elapsed().as_secs_f64();
-            out.text(&format!(
-                "counters can be read: ncu counted a tiny kernel in {took:.1} s"
-            ))?;
-        }
-        if let Err(error) = proofs::store(&self.session.cache_dir, &subject, now, &shown) {
-            let folder = self.session.cache_dir.display();
-            out.text(&format!(
-                "whether counters can be read is not kept: {folder} cannot be written: {error}"
-            ))?;
-        }
-        Ok(shown)
+/// Counts the tiny kernel. The error says what ncu said, and what to do.
+fn try_tiny_kernel(session: &mut Session, ncu: &Ncu, limit: Duration) -> Result<(), String> {
+    let cannot = |why: String| {
+        // Linux shows the refusal, but ncu may have failed before the driver refused it.
+        let refused = permission::look() == permission::Permission::Refused;
+        let remedy = if refused {
+            format!(". And {}", permission::refused())
+        } else {
+            String::new()
+        };
+        format!(
+            "{} (ncu {}) counts no tiny kernel: {why}{remedy}",
+            ncu.path.display(),
+            ncu.version
+        )
+    };
+    match run_tiny_kernel(session, ncu, limit) {
+        Ok(Ran::Reported) => Ok(()),
+        Ok(Ran::NoCounters(why)) => Err(why),
+        Ok(Ran::TookTooLong) => Err(cannot(format!(
+            "it did not end within {} s and was ended. Run `{} --version` and an ncu of your own on any program: if that hangs, \
+             install Nsight Compute anew",
+            limit.as_secs_f64(),
+            ncu.path.display()
+        ))),
+        Err(stop) => Err(cannot(stop.to_string())),
     }
+}
 
-    /// Counts the tiny kernel. The error says what ncu said, and what to do.
-    fn try_tiny_kernel(&self, builder: &mut KernelBuilder) -> Result<(), String> {
-        let ncu = self.ncu;
-        let cannot = |why: String| {
-            // Linux shows it, but ncu may have failed before it came to that.
-            let refused = permission::look() == permission::Permission::Refused;
-            let remedy = if refused {
-                format!(". And {}", permission::refused())
-            } else {
-                String::new()
-            };
-            format!(
-                "{} (ncu {}) counts no tiny kernel: {why}{remedy}",
-                ncu.path.display(),
-                ncu.version
-            )
-        };
-        let mut run = || -> Result<Ran, Stop> {
-            let image = builder.own_source("tiny.cu", tiny::SOURCE, tiny::HEADER)?;
-            let (session, kernels) = (self.session, vec![tiny::ENTRY.to_owned()]);
-            let under_ncu = UnderNcu::new(ncu, kernels, &session.cache_dir)?;
-            let counters = Counters::Duration;
-            let ran = under_ncu.run(session, no_output(), counters, self.limit, |worker| {
-                let module = worker.load(&image.path)?;
-                worker.launch(&tiny::launch(module)).map(drop)
-            })?;
-            if let Ran::Reported = ran {
-                let launches = raw::read(&under_ncu.page(Page::Raw)?).map_err(Stop::Lab)?;
-                if launches
-                    .iter()
-                    .all(|launch| launch.value(metrics::DURATION).is_none())
-                {
-                    return Err(Stop::Lab(format!(
-                        "its report has no {}",
-                        metrics::DURATION
-                    )));
-                }
-            }
-            Ok(ran)
-        };
-        match run() {
-            Ok(Ran::Reported) => Ok(()),
-            Ok(Ran::NoCounters(why)) => Err(why),
-            Ok(Ran::TookTooLong) => {
-                let limit = self.limit.as_secs_f64();
-                Err(cannot(format!(
-                    "it did not end within {limit} s and was ended. Run `{} --version` and an ncu of your own on any program: if that \
-                     hangs, install Nsight Compute anew",
-                    ncu.path.display()
-                )))
-            }
-            Err(stop) => Err(cannot(stop.to_string())),
+fn run_tiny_kernel(session: &mut Session, ncu: &Ncu, limit: Duration) -> Result<Ran, Stop> {
+    let image = session
+        .builder
+        .own_source("tiny.cu", tiny::SOURCE, tiny::HEADER)?;
+    let under_ncu = UnderNcu::new(ncu, vec![tiny::ENTRY.to_owned()], &session.cache_dir)?;
+    let counters = Counters::Duration;
+    let ran = under_ncu.run(session, no_output(), counters, limit, |_, worker| {
+        let module = worker.load(&image.path)?;
+        worker.launch(&tiny::launch(module)).map(drop)
+    })?;
+    if let Ran::Reported = ran {
+        let launches = raw::read(&under_ncu.page(Page::Raw)?).map_err(Stop::Lab)?;
+        let mut durations = launches
+            .iter()
+            .filter_map(|launch| launch.value(metrics::DURATION));
+        if durations.next().is_none() {
+            let missing = format!("its report has no {}", metrics::DURATION);
+            return Err(Stop::Lab(missing));
         }
     }
+    Ok(ran)
 }
 
 /// Forgets that counters can be read, because a launch of the candidate has shown otherwise.
-pub fn forget(session: &Session, ncu: &Ncu, out: &mut Writer) -> Result<(), Stop> {
+pub fn forget(session: &mut Session, ncu: &Ncu) -> Result<(), Stop> {
     let cache_dir = &session.cache_dir;
     match proofs::forget(cache_dir, &Subject::of(&session.device, ncu)) {
         Ok(()) => Ok(()),
-        Err(error) => Ok(out.text(&format!(
+        Err(error) => Ok(session.out.text(&format!(
             "{} cannot be written, so the next profile starts with this ncu, too: {error}",
             cache_dir.display()
         ))?),
@@ -151,11 +136,7 @@ fn try_to_prove(request: JudgeRequest, ncu: &Ncu) -> Result<Result<(), String>, 
     lifetime::kill_children_on_signals(private_folder::remove_own)?;
     // `lab doctor` prints findings and nothing else.
     let sink = SharedSink::new(std::io::sink());
-    let Opened {
-        session,
-        mut builder,
-        worker,
-    } = Session::open(&Arc::new(request), &sink, Language::Cuda, true)?;
+    let (mut session, worker) = Session::open(&Arc::new(request), &sink, Language::Cuda, true)?;
     drop(worker);
     // Held to the end: a profiled launch beside a measurement would disturb it.
     let lock = session.access.try_get(DeviceUse::Launching)?;
@@ -165,10 +146,5 @@ fn try_to_prove(request: JudgeRequest, ncu: &Ncu) -> Result<Result<(), String>, 
                 .into(),
         ));
     }
-    let proving = Proving {
-        session: &session,
-        ncu,
-        limit: ProfileRequest::PROOF_LIMIT,
-    };
-    proving.prove(&mut builder, true, &mut sink.writer())
+    prove(&mut session, ncu, ProfileRequest::PROOF_LIMIT, true)
 }

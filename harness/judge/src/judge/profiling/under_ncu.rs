@@ -9,7 +9,7 @@ use crate::process::private_folder::PrivateFolder;
 use crate::profile::file;
 use crate::profile::log::{self, Failure};
 use crate::profile::ncu::{Counters, Ncu, Page};
-use crate::worker::{StartingWorker, WatchingTool, Worker};
+use crate::worker::{StartingWorker, WatchingTool, Worker, WorkerProgram};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -40,20 +40,14 @@ pub struct UnderNcu<'a> {
 
 impl<'a> UnderNcu<'a> {
     pub fn new(ncu: &'a Ncu, kernels: Vec<String>, cache_dir: &Path) -> Result<Self, Stop> {
-        let folder = PrivateFolder::new(cache_dir).map_err(|e| {
-            Stop::Lab(format!(
-                "no temporary folder can be made in {}: {e}",
-                cache_dir.display()
-            ))
-        })?;
         Ok(UnderNcu {
             ncu,
             kernels,
-            folder,
+            folder: PrivateFolder::for_tool(cache_dir)?,
         })
     }
 
-    /// Whether ncu is told no names, and counts every kernel but the lab's own.
+    /// Whether ncu gets no names, and counts every kernel but the lab's own.
     pub fn uses_fallback_filter(&self) -> bool {
         self.kernels.is_empty()
     }
@@ -81,11 +75,11 @@ impl<'a> UnderNcu<'a> {
     /// together may take `limit`.
     pub fn run(
         &self,
-        session: &Session,
+        session: &mut Session,
         output: LineSink,
         counters: Counters,
         limit: Duration,
-        launch: impl FnOnce(&mut Worker) -> Result<(), Stop>,
+        launch: impl FnOnce(&mut Session, &mut Worker) -> Result<(), Stop>,
     ) -> Result<Ran, Stop> {
         let command = self
             .ncu
@@ -97,11 +91,12 @@ impl<'a> UnderNcu<'a> {
             is_profiler: true,
         };
         let began = Instant::now();
-        let started = session.start_under_tool(&tool, limit, output);
+        let program = WorkerProgram::Watched(&session.request.worker, &tool);
+        let started = Worker::start(program, session.target, limit, &session.cache_dir, output);
         let ran = started
             .and_then(StartingWorker::ready)
             .and_then(|mut worker| {
-                let ran = launch(&mut worker);
+                let ran = launch(session, &mut worker);
                 worker.close_and_wait(WRITE_LIMIT.min(limit));
                 ran
             });

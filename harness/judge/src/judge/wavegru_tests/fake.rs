@@ -13,7 +13,7 @@ use crate::testing;
 use crate::worker::{Worker, statement_encoding};
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use lab_protocol::plan::Plan;
-use lab_protocol::testing::Log;
+use lab_protocol::report::Log;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

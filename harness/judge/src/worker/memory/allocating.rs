@@ -4,75 +4,91 @@
 //! the same. So several buffers are made in one allocation, and a few that were freed wait for
 //! others of their size.
 
-use super::{Buffer, BufferId, Content, FRONT, Guards, Memory, fill, guarded_bytes};
+use super::{Buffer, BufferId, Content, Device, FRONT, Filling, Guards, guarded_bytes};
 use lab_device::{DeviceError, Driver, POISON};
 use std::collections::BTreeMap;
 
 /// Most bytes of freed allocations that wait for others of their size.
 const MOST_WAITING: usize = 256 << 20;
 
-impl Memory {
+impl Device {
     /// Makes a buffer, filled with poison.
-    pub fn allocate(
-        &mut self,
-        driver: &mut dyn Driver,
-        name: String,
-        bytes: usize,
-    ) -> Result<BufferId, DeviceError> {
-        let allocated = self.allocated(driver, &name, bytes)?;
-        let block = match self.guards {
-            None => driver.alloc_exact(bytes)?,
-            Some(_) => self.block(driver, allocated)?,
-        };
-        let mut buffer = self.new_buffer(name, bytes, allocated, block, 0);
-        self.fill_new(driver, std::slice::from_mut(&mut buffer))?;
-        Ok(self.insert(buffer))
+    pub fn allocate(&mut self, name: String, bytes: usize) -> Result<BufferId, DeviceError> {
+        Ok(self.allocate_together(vec![(name, bytes)])?[0])
     }
 
-    /// [`Memory::allocate`] for several buffers: names and bytes. On a device with pages, they are
+    /// [`Device::allocate`] for several buffers: names and bytes. On a device with pages, they are
     /// freed together.
     pub fn allocate_all(
         &mut self,
-        driver: &mut dyn Driver,
         wanted: Vec<(String, usize)>,
     ) -> Result<Vec<BufferId>, DeviceError> {
-        if self.guards.is_none() || driver.page_bytes() == 1 {
-            return wanted
-                .into_iter()
-                .map(|(name, bytes)| self.allocate(driver, name, bytes))
-                .collect();
+        if self.has_pages() {
+            return self.allocate_together(wanted);
         }
+        wanted
+            .into_iter()
+            .map(|(name, bytes)| self.allocate(name, bytes))
+            .collect()
+    }
+
+    /// Makes buffers in one allocation, and fills them unless a tool watches.
+    fn allocate_together(
+        &mut self,
+        wanted: Vec<(String, usize)>,
+    ) -> Result<Vec<BufferId>, DeviceError> {
         let mut ends = Vec::with_capacity(wanted.len());
         let mut end: usize = 0;
         for (name, bytes) in &wanted {
+            let allocated = match self.guards {
+                None => Some(*bytes),
+                Some(_) => guarded_bytes(*bytes, self.driver.page_bytes()),
+            };
             let too_many = || DeviceError::Driver(format!("{name}: {bytes} bytes are too many"));
-            end = end
-                .checked_add(self.allocated(driver, name, *bytes)?)
+            end = allocated
+                .and_then(|bytes| end.checked_add(bytes))
                 .ok_or_else(too_many)?;
             ends.push(end);
         }
-        let block = self.block(driver, end)?;
+        let (block, front) = match self.guards {
+            None => (self.driver.alloc_exact(end)?, 0),
+            Some(_) => (self.block(end)?, FRONT),
+        };
         let mut begin = 0;
         let mut buffers = Vec::with_capacity(wanted.len());
-        for ((name, bytes), end) in wanted.into_iter().zip(ends) {
-            buffers.push(self.new_buffer(name, bytes, end - begin, block, begin));
+        for (((name, bytes), end), number) in wanted.into_iter().zip(ends).zip(self.next..) {
+            buffers.push(Buffer {
+                name,
+                block,
+                base: block + begin as u64,
+                front,
+                bytes,
+                allocated: end - begin,
+                is_freed: false,
+                noise: noise_of(number),
+                content: Content::Open,
+                given: false,
+                digests: [None; 3],
+            });
             begin = end;
         }
-        // Their noise differs by their numbers.
-        for (buffer, number) in buffers.iter_mut().zip(self.next..) {
-            buffer.noise = noise_of(number);
+        if let Some(guards) = &mut self.guards {
+            guards.fill_new(&mut *self.driver, &mut buffers)?;
         }
-        self.fill_new(driver, &mut buffers)?;
-        Ok(buffers
-            .into_iter()
-            .map(|buffer| self.insert(buffer))
-            .collect())
+        let first = self.next;
+        self.next += buffers.len() as u32;
+        self.buffers.extend((first..).zip(buffers));
+        Ok((first..self.next).map(BufferId).collect())
+    }
+
+    fn has_pages(&self) -> bool {
+        self.guards.is_some() && self.driver.page_bytes() > 1
     }
 
     /// Frees a buffer. The device gets its memory back once all buffers of the allocation are
     /// freed. A small allocation may wait for others of its size, and is watched until then.
-    pub fn free(&mut self, driver: &mut dyn Driver, id: BufferId) -> Result<(), DeviceError> {
-        let has_pages = self.guards.is_some() && driver.page_bytes() > 1;
+    pub fn free(&mut self, id: BufferId) -> Result<(), DeviceError> {
+        let has_pages = self.has_pages();
         let buffer = self.get(id)?;
         if matches!(buffer.content, Content::Sealed(_)) {
             // The copy of an input is not needed any more.
@@ -85,45 +101,31 @@ impl Memory {
         if !waiting.contains_key(&block) || (has_pages && bytes <= MOST_WAITING) {
             return Ok(());
         }
-        self.give_back(driver, block)
-    }
-
-    /// Bytes that a buffer takes with its guard zones.
-    fn allocated(
-        &self,
-        driver: &dyn Driver,
-        name: &str,
-        bytes: usize,
-    ) -> Result<usize, DeviceError> {
-        let too_many = || DeviceError::Driver(format!("{name}: {bytes} bytes are too many"));
-        match self.guards {
-            None => Ok(bytes),
-            Some(_) => guarded_bytes(bytes, driver.page_bytes()).ok_or_else(too_many),
-        }
+        self.give_back(block)
     }
 
     /// An allocation of so many bytes: one that waits, or a new one. Where the device has too
     /// little memory, it first gets back what waits.
-    fn block(&mut self, driver: &mut dyn Driver, bytes: usize) -> Result<u64, DeviceError> {
+    fn block(&mut self, bytes: usize) -> Result<u64, DeviceError> {
         let waiting = self.waiting();
         if let Some((block, _)) = waiting.iter().find(|(_, size)| **size == bytes) {
             self.buffers.retain(|_, buffer| buffer.block != *block);
             return Ok(*block);
         }
-        match driver.alloc(bytes) {
+        match self.driver.alloc(bytes) {
             Err(_) if !waiting.is_empty() => {
                 waiting
                     .keys()
-                    .try_for_each(|block| self.give_back(driver, *block))?;
-                driver.alloc(bytes)
+                    .try_for_each(|block| self.give_back(*block))?;
+                self.driver.alloc(bytes)
             }
             allocated => allocated,
         }
     }
 
-    fn give_back(&mut self, driver: &mut dyn Driver, block: u64) -> Result<(), DeviceError> {
+    fn give_back(&mut self, block: u64) -> Result<(), DeviceError> {
         self.buffers.retain(|_, buffer| buffer.block != block);
-        driver.free(block)
+        self.driver.free(block)
     }
 
     /// The allocations all of whose buffers are freed, with their bytes.
@@ -136,48 +138,6 @@ impl Memory {
             blocks.remove(&buffer.block);
         }
         blocks
-    }
-
-    /// A buffer whose pages begin at an offset in an allocation. Nothing is filled yet.
-    fn new_buffer(
-        &self,
-        name: String,
-        bytes: usize,
-        allocated: usize,
-        block: u64,
-        offset: usize,
-    ) -> Buffer {
-        Buffer {
-            name,
-            block,
-            base: block + offset as u64,
-            front: if self.guards.is_none() { 0 } else { FRONT },
-            bytes,
-            allocated,
-            is_freed: false,
-            noise: noise_of(self.next),
-            content: Content::Open,
-            given: false,
-            digests: [None; 3],
-        }
-    }
-
-    fn insert(&mut self, buffer: Buffer) -> BufferId {
-        let id = self.next;
-        self.buffers.insert(id, buffer);
-        self.next += 1;
-        BufferId(id)
-    }
-
-    /// Fills new buffers, unless a tool watches.
-    fn fill_new(
-        &mut self,
-        driver: &mut dyn Driver,
-        buffers: &mut [Buffer],
-    ) -> Result<(), DeviceError> {
-        self.guards
-            .as_mut()
-            .map_or(Ok(()), |guards| guards.fill_new(driver, buffers))
     }
 }
 
@@ -205,9 +165,7 @@ impl Guards {
                 &self.noise,
                 buffer.noise + words,
             )?;
-            fill(driver, buffer, POISON, |driver, address, bytes| {
-                driver.fill_before(address, bytes, POISON)
-            })?;
+            buffer.fill(driver, POISON, Filling::Ahead)?;
             buffer.content = Content::Pattern(POISON);
         }
         let ranges: Vec<_> = buffers.iter().flat_map(Buffer::ranges).collect();

@@ -1,8 +1,8 @@
 //! Turns of several workloads.
 
 use super::*;
-use crate::measure::geometric_mean;
 use crate::problem::WorkloadFigures;
+use lab_stats::aggregate::{Aggregate, Better};
 
 /// The seconds of each workload's launch.
 type Each = fn(WorkerRole) -> Vec<f64>;
@@ -94,7 +94,11 @@ impl Timed for SeveralScripted {
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
         let means: Option<Vec<Vec<f64>>> = turns
             .iter()
-            .map(|turn| Some(vec![geometric_mean(turn.iter().copied())?]))
+            .map(|turn| {
+                Some(vec![
+                    Aggregate::Geometric.of(turn.iter().copied(), Better::Smaller)?,
+                ])
+            })
             .collect();
         self.timed.throughput(&means?)
     }

@@ -356,7 +356,7 @@ fn single_launches_are_timed_in_the_first_turns_only() {
 fn a_crash_of_a_single_launch_says_which_workload_it_was() {
     let mut world = world("cold");
     world.crashes.store(true, Ordering::Relaxed);
-    let written = lab_protocol::testing::Log::default();
+    let written = lab_protocol::report::Log::default();
     let turn = world
         .timing
         .turn(&mut world.worker, 1, &mut written.writer());

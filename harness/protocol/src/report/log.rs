@@ -1,9 +1,8 @@
-//! A log in memory, for tests.
-#![allow(clippy::unwrap_used)]
+//! A log in memory.
 
-use crate::report::Writer;
+use super::Writer;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A log in memory. Its clones share it.
 #[derive(Clone, Default)]
@@ -17,14 +16,18 @@ impl Log {
 
     /// Everything written so far.
     pub fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        String::from_utf8_lossy(&self.bytes()).into_owned()
+    }
+
+    /// Bytes are never half written, so a panic of another thread does no harm.
+    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
+        self.bytes().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
