@@ -76,6 +76,16 @@ type ComparedWith<'a> = (
     Option<ChosenMeasure>,
 );
 
+pub fn compared_with(experiment: &Experiment) -> ComparedWith<'_> {
+    (
+        experiment.kernel.as_deref(),
+        experiment.device.as_deref(),
+        experiment.emulated,
+        experiment.measured.part,
+        experiment.measure(),
+    )
+}
+
 impl Default for Table {
     fn default() -> Self {
         Table {
@@ -177,14 +187,7 @@ impl Table {
         let mut best: HashMap<ComparedWith, f64> = HashMap::new();
         self.facts.clear();
         self.facts.extend(history.iter().map(|experiment| {
-            let (kernel, device) = (experiment.kernel.as_deref(), experiment.device.as_deref());
-            let of = (
-                kernel,
-                device,
-                experiment.emulated,
-                experiment.measured.part,
-                experiment.measure(),
-            );
+            let of = compared_with(experiment);
             let before = best.get(&of).copied();
             let figure = experiment.figure();
             if let Some(figure) = figure.filter(|_| experiment.is_kept()) {

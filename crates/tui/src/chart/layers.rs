@@ -6,19 +6,12 @@ use super::plot::{Plot, PlotRow};
 use super::symbols::SymbolSet;
 use super::{AxisId, Cursor, ReferenceLine, Series, SeriesShape};
 use crate::text::{fit, pad_left, width};
-use crate::theme::Theme;
+use crate::theme::style::{ACCENT, QUIET, STRONG};
 use ratatui::prelude::*;
 
 /// Draws both axes with their numbers. The numbers of the y-axis begin at column `left`.
-pub fn axes(
-    plot: &Plot,
-    ticks: &[Tick],
-    left: u16,
-    has_x: bool,
-    buffer: &mut Buffer,
-    theme: &Theme,
-) {
-    let style = theme.quiet();
+pub fn axes(plot: &Plot, ticks: &[Tick], left: u16, has_x: bool, buffer: &mut Buffer) {
+    let style = QUIET;
     let symbol = |line, ascii| plot.symbols.pick(line, ascii);
     let bar = plot.area.x - 1;
     let base = plot.area.bottom();
@@ -145,26 +138,19 @@ pub fn names(plot: &Plot, reference_lines: &[ReferenceLine], buffer: &mut Buffer
 }
 
 /// Draws the column of the cursor, below all series.
-pub fn column(plot: &Plot, cursor: &Cursor, buffer: &mut Buffer, theme: &Theme) {
+pub fn column(plot: &Plot, cursor: &Cursor, buffer: &mut Buffer) {
     let Some(x) = plot.column(cursor.x) else {
         return;
     };
     for y in plot.area.top()..=plot.area.bottom() {
-        buffer.set_string(x, y, plot.symbols.pick("┊", ":"), theme.accent());
+        buffer.set_string(x, y, plot.symbols.pick("┊", ":"), ACCENT);
     }
 }
 
 /// Draws the text of the cursor, beside its column in the top row.
-pub fn read_out(plot: &Plot, cursor: &Cursor, buffer: &mut Buffer, theme: &Theme) {
+pub fn read_out(plot: &Plot, cursor: &Cursor, buffer: &mut Buffer) {
     if let Some(x) = plot.column(cursor.x) {
-        beside(
-            plot,
-            x,
-            plot.area.top(),
-            &cursor.text,
-            theme.strong(),
-            buffer,
-        );
+        beside(plot, x, plot.area.top(), &cursor.text, STRONG, buffer);
     }
 }
 
@@ -274,13 +260,7 @@ fn bar(plot: &Plot, (from, to, height): (f64, f64, f64), style: Style, buffer: &
 
 /// Draws the symbols and names of the series in one row, the topmost series first. Names that do
 /// not fit are left out.
-pub fn legend(
-    series: &[Series],
-    row: Rect,
-    buffer: &mut Buffer,
-    theme: &Theme,
-    symbols: SymbolSet,
-) {
+pub fn legend(series: &[Series], row: Rect, buffer: &mut Buffer, symbols: SymbolSet) {
     let mut x = row.x;
     for series in series.iter().rev().filter(|series| !series.name.is_empty()) {
         let symbol = match series.shape {
@@ -295,12 +275,7 @@ pub fn legend(
             break;
         }
         buffer.set_string(x, row.y, symbol, series.style);
-        buffer.set_string(
-            x + width(symbol) as u16 + 1,
-            row.y,
-            &series.name,
-            theme.quiet(),
-        );
+        buffer.set_string(x + width(symbol) as u16 + 1, row.y, &series.name, QUIET);
         x += columns + 2;
     }
 }

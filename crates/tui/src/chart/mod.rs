@@ -23,7 +23,6 @@ pub use axis::{Axis, Scale, Tick};
 pub use symbols::SymbolSet;
 
 use super::text::width;
-use super::theme::Theme;
 use plot::Plot;
 use ratatui::prelude::*;
 
@@ -83,7 +82,6 @@ pub struct Cursor {
 ///
 /// ```
 /// use lab_tui::chart::{Axis, Chart, SeriesShape, SymbolSet, Scale, Series};
-/// use lab_tui::theme::Theme;
 /// /// /// ///
 /// let points = [(0.0, 1.0), (10.0, 2.0)];
 /// let chart = Chart {
@@ -94,7 +92,7 @@ pub struct Cursor {
 ///     cursor: None,
 /// };
 /// let area = Rect::new(0, 0, 40, 10);
-/// let plot = chart.render(area, &mut Buffer::empty(area), &Theme::plain(), SymbolSet::Braille);
+/// let plot = chart.render(area, &mut Buffer::empty(area), SymbolSet::Braille);
 /// assert!(plot.is_some_and(|plot| plot.width < area.width), "the axes take some columns");
 /// ```
 #[derive(Clone, Debug)]
@@ -113,13 +111,7 @@ const ROWS_WITH_X: u16 = 7;
 impl Chart<'_> {
     /// Draws the chart and returns the area of the plot, without the axes. Draws nothing and
     /// returns `None` where `area` is too small for an axis and a plot.
-    pub fn render(
-        &self,
-        area: Rect,
-        buffer: &mut Buffer,
-        theme: &Theme,
-        symbols: SymbolSet,
-    ) -> Option<Rect> {
+    pub fn render(&self, area: Rect, buffer: &mut Buffer, symbols: SymbolSet) -> Option<Rect> {
         let legend = u16::from(
             area.height >= ROWS_WITH_LEGEND && self.series.iter().any(|s| !s.name.is_empty()),
         );
@@ -146,16 +138,16 @@ impl Chart<'_> {
             y: self.y,
             symbols,
         };
-        layers::axes(&plot, &ticks, area.x, foot > 1, buffer, theme);
+        layers::axes(&plot, &ticks, area.x, foot > 1, buffer);
         layers::reference_lines(&plot, &self.reference_lines, buffer);
         if let Some(cursor) = &self.cursor {
-            layers::column(&plot, cursor, buffer, theme);
+            layers::column(&plot, cursor, buffer);
         }
         for series in &self.series {
             layers::series(&plot, series, buffer);
         }
         if let Some(cursor) = &self.cursor {
-            layers::read_out(&plot, cursor, buffer, theme);
+            layers::read_out(&plot, cursor, buffer);
         }
         layers::names(&plot, &self.reference_lines, buffer);
         if legend > 0 {
@@ -165,7 +157,7 @@ impl Chart<'_> {
                 height: 1,
                 ..area
             };
-            layers::legend(&self.series, row, buffer, theme, symbols);
+            layers::legend(&self.series, row, buffer, symbols);
         }
         Some(plot.area)
     }

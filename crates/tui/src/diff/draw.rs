@@ -5,7 +5,8 @@ use super::{Diff, DiffLine, DiffRow, LineKind, Side};
 use crate::line_layout::{StyledRange, layout_line, spans_width};
 use crate::search_highlight::{find_all, mark};
 use crate::text::{fit, pad_left, printable};
-use crate::theme::{DiffRole, Theme};
+use crate::theme::DiffRole;
+use crate::theme::style::{self, MATCH, Meaning, TEXT};
 use ratatui::prelude::*;
 
 /// In an area with fewer columns a row has one line number instead of two.
@@ -22,7 +23,6 @@ pub fn no_line_styles(_: Side, _: u32) -> Vec<StyledRange> {
 
 /// Draws rows of a diff.
 pub struct RowPainter<'a> {
-    pub theme: &'a Theme,
     pub line_styles: &'a LineStyles<'a>,
     /// The text of the search, whose matches are highlighted.
     pub search: &'a str,
@@ -37,19 +37,12 @@ pub struct RowPainter<'a> {
 impl RowPainter<'_> {
     /// One row of a diff. `here` is true of the cursor's row.
     pub fn row(&self, diff: &Diff, row: DiffRow, here: bool) -> Line<'static> {
-        let cursor = if here {
-            Span::styled("▸", self.theme.key())
-        } else {
-            Span::raw(" ")
-        };
+        let cursor = if here { "▸".key() } else { Span::raw(" ") };
         let spans = match row {
             DiffRow::File { file } => self.file(diff, file),
             DiffRow::Note { file, note } => {
                 let note = diff.files.get(file).and_then(|file| file.notes.get(note));
-                vec![Span::styled(
-                    self.fit(note.map_or("", String::as_str), 1),
-                    self.theme.quiet(),
-                )]
+                vec![self.fit(note.map_or("", String::as_str), 1).quiet()]
             }
             DiffRow::Hunk { file, hunk } => self.hunk(diff, file, hunk),
             DiffRow::Line { file, hunk, line } => match diff.line(file, hunk, line) {
@@ -74,7 +67,7 @@ impl RowPainter<'_> {
         if row.is_source() {
             line
         } else {
-            mark(line, self.search, self.theme)
+            mark(line, self.search)
         }
     }
 
@@ -93,7 +86,7 @@ impl RowPainter<'_> {
             (None, Some(new)) if !file.hunks.is_empty() => format!("{new} (new)"),
             _ => file.name().unwrap_or_default().to_owned(),
         };
-        vec![Span::styled(self.fit(&name, 1), self.theme.strong())]
+        vec![self.fit(&name, 1).strong()]
     }
 
     fn hunk(&self, diff: &Diff, file: usize, hunk: usize) -> Vec<Span<'static>> {
@@ -103,8 +96,8 @@ impl RowPainter<'_> {
         let range = hunk.range();
         let section = self.fit(&format!(" {}", hunk.section), 1 + range.len());
         vec![
-            Span::styled(range, self.theme.diff(DiffRole::Hunk)),
-            Span::styled(section, self.theme.quiet()),
+            Span::styled(range, style::diff(DiffRole::Hunk)),
+            section.quiet(),
         ]
     }
 
@@ -151,14 +144,13 @@ impl RowPainter<'_> {
             let used = spans_width(&text);
             spans.extend(text);
             if side == Side::Old {
-                let filling = line.map_or(Style::new(), |line| {
-                    self.theme.diff_background(role(line.kind))
-                });
+                let filling =
+                    line.map_or(Style::new(), |line| style::diff_background(role(line.kind)));
                 spans.push(Span::styled(
                     " ".repeat(columns.saturating_sub(used)),
                     filling,
                 ));
-                spans.push(Span::styled("│", self.theme.quiet()));
+                spans.push("│".quiet());
             }
         }
         spans
@@ -168,7 +160,7 @@ impl RowPainter<'_> {
         let text = number.map(|number| number.to_string()).unwrap_or_default();
         Span::styled(
             format!("{} ", pad_left(&text, self.digits)),
-            self.theme.gutter(here),
+            style::gutter(here),
         )
     }
 
@@ -180,18 +172,15 @@ impl RowPainter<'_> {
             line.new
         };
         let styles = number.map_or_else(Vec::new, |number| (self.line_styles)(side, number));
-        let sign_style = self.theme.diff(role(line.kind));
-        let background = self.theme.diff_background(role(line.kind));
+        let sign_style = style::diff(role(line.kind));
+        let background = style::diff_background(role(line.kind));
         // Highlighted source keeps its colours; then the background tells added from removed lines.
         let (base, part) = if styles.is_empty() {
-            (
-                sign_style.patch(background),
-                self.theme.diff(part(line.kind)),
-            )
+            (sign_style.patch(background), style::diff(part(line.kind)))
         } else {
             (
-                self.theme.text().patch(background),
-                self.theme.diff_background(part(line.kind)),
+                TEXT.patch(background),
+                style::diff_background(part(line.kind)),
             )
         };
         let parts: Vec<StyledRange> = line
@@ -200,10 +189,7 @@ impl RowPainter<'_> {
             .map(|range| (range.clone(), part))
             .collect();
         let matches = find_all(&line.text, self.search);
-        let matches: Vec<StyledRange> = matches
-            .into_iter()
-            .map(|range| (range, self.theme.search_match()))
-            .collect();
+        let matches: Vec<StyledRange> = matches.into_iter().map(|range| (range, MATCH)).collect();
         // A carriage return is shown where the lines differ.
         let text = match line.kind {
             LineKind::Same => line.text.strip_suffix('\r').unwrap_or(&line.text),
@@ -219,7 +205,7 @@ impl RowPainter<'_> {
         ));
         if line.lacks_newline && line.kind != LineKind::Same && spans_width(&spans) + 21 <= columns
         {
-            spans.push(Span::styled("  (no line end)", self.theme.quiet()));
+            spans.push("  (no line end)".quiet());
         }
         spans
     }

@@ -263,8 +263,7 @@ proptest! {
     #[test]
     fn any_text_is_parsed_and_drawn(text in "(\\PC|\n|\r|@@ -1,9 \\+1,9 @@|@@ -|\\+|-| |\\\\|diff --git a/|--- |\\+\\+\\+ |[0-9]{1,11}){0,60}", columns in 0usize..200, left in 0usize..9) {
         let diff = Diff::parse(&text);
-        let theme = crate::theme::Theme::plain();
-        let brush = RowPainter { theme: &theme, line_styles: &no_line_styles, search: "a", columns, left, digits: diff.digits() };
+        let brush = RowPainter { line_styles: &no_line_styles, search: "a", columns, left, digits: diff.digits() };
         for form in [DiffLayout::Unified, DiffLayout::Split] {
             for row in diff.rows(form) {
                 brush.row(&diff, row, true);

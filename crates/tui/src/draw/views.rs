@@ -2,9 +2,9 @@
 
 use super::PanePainter;
 use crate::panes::{correctness, loops};
+use crate::prelude::*;
 use crate::views::split::Split;
 use crate::views::{Pane, View};
-use ratatui::prelude::*;
 
 /// Least columns for two panes side by side in the views Git and Device.
 const WIDE: u16 = 140;
@@ -128,7 +128,7 @@ impl PanePainter<'_, '_> {
     /// The line between the columns, joined to the rules of the panes. The first of `titles` is at
     /// the left, the others are at the right.
     fn draw_bar(&mut self, area: Rect, titles: &[u16]) {
-        let style = self.model.appearance.theme.quiet();
+        let style = QUIET;
         for y in area.top()..area.bottom() {
             let sign = match (y == area.top(), titles.iter().filter(|t| **t == y).count()) {
                 (true, _) => "┬",

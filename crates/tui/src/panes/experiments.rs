@@ -4,17 +4,11 @@
 mod cells;
 mod columns;
 
-use crate::keymap::Action;
-use crate::state::ScreenData;
+use crate::prelude::*;
 use crate::table::{Column, FIELDS, Table};
-use crate::text::{printable, wrap_to};
-use crate::theme::Theme;
 use crate::widgets::canvas::{GUTTER, TableColumn, arrow, table_row};
-use crate::widgets::input::draw_input;
-use crate::widgets::{Canvas, ListState, draw_rows};
 use lab_run::experiment::Experiment;
 use lab_text::figures::thousands;
-use ratatui::prelude::*;
 use tui_input::Input;
 
 #[derive(Debug)]
@@ -47,15 +41,15 @@ pub fn draw(
     filter: TypedFilter,
 ) -> ListState {
     let data = canvas.data;
-    let (theme, table) = (data.theme(), &state.table);
+    let table = &state.table;
     let history = &data.repository.experiments;
     let mut inner = canvas.draw_title(&note(table, data));
     if let Some((input, problem)) = filter {
-        inner = draw_filter(canvas.frame, inner, input, problem, theme);
+        inner = draw_filter(canvas.frame, inner, input, problem);
     }
     if table.is_empty() {
         let lines = wrap_to(&nothing(table, data), usize::from(inner.width), 4).into_iter();
-        let lines = lines.map(|line| Line::styled(line, theme.quiet()));
+        let lines = lines.map(|line| Line::styled(line, QUIET));
         draw_rows(canvas.frame, inner, lines);
         return state.list;
     }
@@ -138,20 +132,14 @@ fn note(table: &Table, data: ScreenData) -> String {
 
 /// Draws the line that is typed into at the foot; below it what is wrong with it, or what can be
 /// typed. Returns the area above.
-fn draw_filter(
-    frame: &mut Frame,
-    area: Rect,
-    input: &Input,
-    problem: Option<&str>,
-    theme: &Theme,
-) -> Rect {
+fn draw_filter(frame: &mut Frame, area: Rect, input: &Input, problem: Option<&str>) -> Rect {
     let hint = format!(
         "words, {}:, >150k, <2M; ! before one: not",
         FIELDS.join(":, ")
     );
     let (text, style) = match problem {
-        Some(problem) => (format!("✗ {}", printable(problem)), theme.bad()),
-        None => (hint, theme.quiet()),
+        Some(problem) => (format!("✗ {}", printable(problem)), BAD),
+        None => (hint, QUIET),
     };
     let lines = wrap_to(&text, usize::from(area.width), 2);
     let taken = (lines.len() as u16 + 1).min(area.height);
@@ -164,7 +152,7 @@ fn draw_filter(
         height: 1,
         ..area
     };
-    draw_input(frame, at, "filter› ", input, theme);
+    draw_input(frame, at, "filter› ", input);
     for line in lines.into_iter().take(usize::from(taken.saturating_sub(1))) {
         at.y += 1;
         frame.render_widget(Line::styled(line, style), at);
@@ -179,13 +167,12 @@ fn row(
     is_selected: bool,
     (table, data): (&Table, ScreenData),
 ) -> Line<'static> {
-    let theme = data.theme();
     let facts = table.facts(place).cloned().unwrap_or_default();
     let is_foreign = facts.of_another_kernel || facts.on_another_device;
     let is_marked = table.is_marked(&experiment.key());
     let gutter = vec![
-        Span::styled(if is_selected { "▸" } else { " " }, theme.key()),
-        Span::styled(if is_marked { "◆" } else { " " }, theme.key()),
+        Span::styled(if is_selected { "▸" } else { " " }, KEY),
+        Span::styled(if is_marked { "◆" } else { " " }, KEY),
     ];
     let shows = |column| columns.iter().any(|shown| shown.column == column);
     let cells = columns.iter().map(|&TableColumn { column, width, .. }| {
@@ -198,7 +185,7 @@ fn row(
             ),
             _ => cells::text(column, width, experiment, (&facts, data)),
         };
-        let style = cells::style(column, experiment, is_foreign, data.setup.goal, theme);
+        let style = cells::style(column, experiment, is_foreign, data.setup.goal);
         (cell, style)
     });
     table_row(gutter, columns, cells)

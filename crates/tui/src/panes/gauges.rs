@@ -10,14 +10,8 @@
 //! ```
 
 use crate::chart::{Axis, AxisId, Chart, ReferenceLine, Scale, Series, SeriesShape};
-use crate::format;
-use crate::keymap::Action;
-use crate::state::ScreenData;
-use crate::text::{fit, printable};
-use crate::theme::Theme;
-use crate::widgets::{Canvas, Lines, draw_rows};
+use crate::prelude::*;
 use lab_protocol::telemetry::{Process, Reading};
-use ratatui::prelude::*;
 
 /// Least rows of a chart.
 const CHART_ROWS: u16 = 6;
@@ -69,7 +63,7 @@ pub fn draw(canvas: &mut Canvas, area: Rect) -> Rect {
         canvas.draw_hint(area, &absent(data));
         return Rect { height: 0, ..area };
     };
-    let listed = (processes(newest, data.theme()).len() as u16).min(area.height / 3);
+    let listed = (processes(newest).len() as u16).min(area.height / 3);
     let [charts, list] =
         Layout::vertical([Constraint::Fill(1), Constraint::Length(listed)]).areas(area);
     draw_charts(canvas.frame, charts, data);
@@ -88,9 +82,7 @@ fn newest(data: ScreenData<'_>) -> Option<&Reading> {
 
 /// The rows of the list below the charts.
 pub fn rows(data: ScreenData) -> Lines {
-    newest(data)
-        .map(|reading| processes(reading, data.theme()))
-        .unwrap_or_default()
+    newest(data).map(processes).unwrap_or_default()
 }
 
 /// Why no state is shown.
@@ -161,7 +153,6 @@ fn draw_charts(frame: &mut Frame, area: Rect, data: ScreenData) {
 }
 
 fn draw_gauge(frame: &mut Frame, area: Rect, data: ScreenData, gauge: &Gauge) {
-    let theme = data.theme();
     let readings = &data.device.readings;
     let latest = readings.back().map_or(data.now, |(at, _)| *at);
     // Seconds before the newest reading: the curve does not move until the next reading.
@@ -181,17 +172,15 @@ fn draw_gauge(frame: &mut Frame, area: Rect, data: ScreenData, gauge: &Gauge) {
         (low.min(*v), high.max(*v))
     });
     let title = Line::from(vec![
-        Span::styled(format!("{} ", gauge.name), theme.strong()),
-        Span::styled(
-            format!(
-                "{} {}  {} … {}",
-                figure(value),
-                gauge.unit,
-                figure(low),
-                figure(high)
-            ),
-            theme.quiet(),
-        ),
+        format!("{} ", gauge.name).strong(),
+        format!(
+            "{} {}  {} … {}",
+            figure(value),
+            gauge.unit,
+            figure(low),
+            figure(high)
+        )
+        .quiet(),
     ]);
     draw_rows(frame, area, [title]);
     let from = points.first().map_or(-60.0, |(at, _)| at.min(-60.0));
@@ -206,7 +195,7 @@ fn draw_gauge(frame: &mut Frame, area: Rect, data: ScreenData, gauge: &Gauge) {
         axis: AxisId::Y,
         at,
         name: format!("slows down at {at:.0}"),
-        style: theme.warn(),
+        style: WARN,
     });
     let values = points
         .iter()
@@ -217,7 +206,7 @@ fn draw_gauge(frame: &mut Frame, area: Rect, data: ScreenData, gauge: &Gauge) {
         y: Axis::over(values, Scale::Linear).unit(gauge.unit),
         series: vec![Series {
             name: String::new(),
-            style: theme.accent(),
+            style: ACCENT,
             shape: SeriesShape::Line(&points),
         }],
         reference_lines: level.into_iter().collect(),
@@ -228,7 +217,7 @@ fn draw_gauge(frame: &mut Frame, area: Rect, data: ScreenData, gauge: &Gauge) {
         height: area.height.saturating_sub(1),
         ..area
     };
-    chart.render(below, frame.buffer_mut(), theme, data.appearance.symbols);
+    chart.render(below, frame.buffer_mut(), data.appearance.symbols);
 }
 
 fn figure(value: f64) -> String {
@@ -240,10 +229,10 @@ fn figure(value: f64) -> String {
 }
 
 /// The processes that have the device open: this lab's first, then those that use it most.
-fn processes(reading: &Reading, theme: &Theme) -> Lines {
+fn processes(reading: &Reading) -> Lines {
     let memory = reading.memory.map(|(used, total)| {
         let (used, total) = (figure(used as f64 / GIB), figure(total as f64 / GIB));
-        Line::styled(format!("memory {used} of {total} GiB"), theme.quiet())
+        Line::styled(format!("memory {used} of {total} GiB"), QUIET)
     });
     let mut all: Vec<&Process> = reading.processes.iter().flatten().collect();
     all.sort_by_key(|p| (!p.own, std::cmp::Reverse(p.busy), p.pid));
@@ -259,11 +248,7 @@ fn processes(reading: &Reading, theme: &Theme) -> Lines {
         } else {
             "! foreign   "
         };
-        let style = if process.own {
-            theme.good()
-        } else {
-            theme.warn()
-        };
+        let style = if process.own { GOOD } else { WARN };
         let busy = process
             .busy
             .map(|busy| format!("  {busy} % busy"))
@@ -282,8 +267,8 @@ fn processes(reading: &Reading, theme: &Theme) -> Lines {
         ])
     });
     let none = all.is_empty() && reading.processes.is_some();
-    let none = none.then(|| Line::styled("no process uses it now", theme.quiet()));
-    let more = (more > 0).then(|| Line::styled(format!("and {more} more"), theme.quiet()));
+    let none = none.then(|| Line::styled("no process uses it now", QUIET));
+    let more = (more > 0).then(|| Line::styled(format!("and {more} more"), QUIET));
     memory
         .into_iter()
         .chain(rows)

@@ -5,17 +5,14 @@
 mod peer_lines;
 
 use crate::chart::{Axis, AxisId, Chart, Cursor, ReferenceLine, Scale, Series, SeriesShape};
-use crate::format;
-use crate::keymap::Action;
+use crate::prelude::*;
+use crate::state::Runs;
 use crate::state::chart_points::{ChartPoints, nearest, place, range};
 use crate::state::repository::Other;
-use crate::state::{Runs, ScreenData};
-use crate::text::printable;
-use crate::widgets::{Canvas, bounds, mark, row_of};
+use crate::widgets::bounds;
 use lab_protocol::report::Measure;
 use lab_run::experiment::{Experiment, Status};
 use peer_lines::{figure_of, peer_lines};
-use ratatui::prelude::*;
 use std::ops::Range;
 
 /// Most columns between two experiments: a few experiments leave room for more.
@@ -89,7 +86,7 @@ pub fn draw(canvas: &mut Canvas, state: &HistoryState) -> Option<HistoryPlot> {
     let mut inner = canvas.draw_title(&note(data, state));
     if let Some(line) = bounds_words(data.runs).filter(|_| inner.height >= 6) {
         inner.height -= 1;
-        let line = Line::styled(format!("  {line}"), data.theme().quiet());
+        let line = Line::styled(format!("  {line}"), QUIET);
         canvas
             .frame
             .render_widget(line, row_of(inner, inner.bottom()));
@@ -249,7 +246,6 @@ fn draw_chart(
     state: &HistoryState,
     selected: Option<usize>,
 ) -> Option<HistoryPlot> {
-    let theme = data.theme();
     let ScreenData {
         repository,
         runs,
@@ -326,36 +322,32 @@ fn draw_chart(
         x: Axis::between(place(shown.start) - 0.5, end + 0.5, Scale::Linear).named("experiment"),
         y: range(&must, points.reach(&shown), &ends, state.scale),
         series: vec![
-            series(best_name, theme.good(), SeriesShape::Step(&steps)),
+            series(best_name, GOOD, SeriesShape::Step(&steps)),
             series(
                 counted("discarded", kinds.discarded.len()),
-                theme.experiment(Status::Discard),
+                style::experiment(Status::Discard),
                 SeriesShape::Marks(discarded[0], discarded[1], kinds.discarded),
             ),
             series(
                 counted("wrong", kinds.wrong.len()),
-                theme.warn(),
+                WARN,
                 SeriesShape::Marks(WRONG[0], WRONG[1], kinds.wrong),
             ),
             series(
                 counted("crash", kinds.crashed.len()),
-                theme.experiment(Status::Crash),
+                style::experiment(Status::Crash),
                 signs(Status::Crash, "x", kinds.crashed),
             ),
             series(
                 counted("kept", kinds.kept.len()),
-                theme.experiment(Status::Keep),
+                style::experiment(Status::Keep),
                 signs(Status::Keep, "O", kinds.kept),
             ),
-            series(String::new(), theme.strong(), SeriesShape::Spans(&spans)),
-            series(
-                undecided,
-                theme.strong(),
-                SeriesShape::Marks("◆", "?", &pending),
-            ),
+            series(String::new(), STRONG, SeriesShape::Spans(&spans)),
+            series(undecided, STRONG, SeriesShape::Marks("◆", "?", &pending)),
             series(
                 String::new(),
-                theme.experiment(status).patch(theme.selected()),
+                style::experiment(status).patch(SELECTED),
                 SeriesShape::Marks(cursor_sign, "@", &highlighted),
             ),
         ],
@@ -365,7 +357,7 @@ fn draw_chart(
                 axis: AxisId::Y,
                 at,
                 name,
-                style: theme.quiet(),
+                style: QUIET,
             })
             .collect(),
         cursor: chosen.map(|(at, experiment)| Cursor {
@@ -373,7 +365,7 @@ fn draw_chart(
             text: read_out(experiment, at, points),
         }),
     };
-    let plot = chart.render(area, buffer, theme, data.appearance.symbols)?;
+    let plot = chart.render(area, buffer, data.appearance.symbols)?;
     Some(HistoryPlot {
         area: plot,
         x: chart.x,
@@ -413,7 +405,6 @@ fn describe(
     data: ScreenData,
     is_selected: bool,
 ) -> Line<'static> {
-    let theme = data.theme();
     let comparable = data.repository.comparable();
     let row = &experiment.row;
     let figure = comparable.points.figure(experiment);
@@ -435,32 +426,26 @@ fn describe(
         } else {
             "  "
         },
-        theme.accent(),
+        ACCENT,
     )];
     if is_selected {
-        spans.push(Span::styled(
-            format!("{} of {}  ", at + 1, comparable.len()),
-            theme.quiet(),
-        ));
+        spans.push(format!("{} of {}  ", at + 1, comparable.len()).quiet());
     }
     spans.extend([
-        Span::styled(printable(&row.commit), theme.accent()),
+        printable(&row.commit).accent(),
         Span::styled(
             format!(" {} {}", mark(row.status), row.status.word()),
-            theme.experiment(row.status),
+            style::experiment(row.status),
         ),
-        Span::styled(format!("  {number}"), theme.strong()),
+        format!("  {number}").strong(),
     ]);
     if let Some(change) = change {
         let words = format!("  {} vs the best before", format::percent(change));
-        spans.push(Span::styled(words, theme.quiet()));
+        spans.push(words.quiet());
     }
     spans.push(Span::raw(format!("  {}", printable(&row.description))));
     if let Some(decided) = experiment.decided.filter(|_| is_selected) {
-        spans.push(Span::styled(
-            format!("  {}", format::date(decided, &data.appearance.zone)),
-            theme.quiet(),
-        ));
+        spans.push(format!("  {}", format::date(decided, &data.appearance.zone)).quiet());
     }
     Line::from(spans)
 }

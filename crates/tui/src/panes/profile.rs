@@ -3,18 +3,13 @@
 mod image;
 mod roofline;
 
-use crate::keymap::Action;
-use crate::state::ScreenData;
-use crate::text::{pad, pad_left, printable};
-use crate::theme::Theme;
-use crate::widgets::{Lines, paragraph};
+use crate::prelude::*;
 use jiff::Timestamp;
 use lab_history::profile::facts::{self, percent};
 use lab_history::profile::least;
 use lab_protocol::profile::{Origin, Profile};
 use lab_text::age;
 use lab_text::figures::{figure, thousands};
-use ratatui::prelude::*;
 
 /// Columns of the names before bars and figures.
 const NAMES: usize = 20;
@@ -42,11 +37,10 @@ fn is_stale(data: ScreenData) -> bool {
 
 /// All rows at this width.
 pub fn rows(data: ScreenData, columns: usize) -> Lines {
-    let theme = data.theme();
     let paragraph = |text: &str| paragraph(text, columns, Style::new());
     let mut out = Vec::new();
     if data.profiles.running.is_some() {
-        out.push(Line::styled("a profile is being made …", theme.accent()));
+        out.push(Line::styled("a profile is being made …", ACCENT));
     }
     if let Some(why) = &data.profiles.failed {
         out.extend(paragraph(&format!("✗ no profile: {why}")));
@@ -62,7 +56,7 @@ pub fn rows(data: ScreenData, columns: usize) -> Lines {
                 profile,
                 data.repository.time_of_day(data.now),
             )));
-            out.extend(of_profile(profile, incumbent, columns, theme));
+            out.extend(of_profile(profile, incumbent, columns));
         }
         Some(Err(why)) => out.extend(paragraph(&format!("✗ {why}"))),
         Some(Ok(None)) | None if data.profiles.running.is_none() => {
@@ -97,13 +91,8 @@ fn head(profile: &Profile, at: Option<Timestamp>) -> String {
     parts.join(" · ")
 }
 
-fn of_profile(
-    profile: &Profile,
-    incumbent: Option<&Profile>,
-    columns: usize,
-    theme: &Theme,
-) -> Lines {
-    let heading = |text: &'static str| [Line::default(), Line::styled(text, theme.strong())];
+fn of_profile(profile: &Profile, incumbent: Option<&Profile>, columns: usize) -> Lines {
+    let heading = |text: &'static str| [Line::default(), Line::styled(text, STRONG)];
     let plain = |text: &str| paragraph(text, columns, Style::new());
     let mut out = Vec::new();
     let loads = facts::loads(profile);
@@ -114,11 +103,9 @@ fn of_profile(
         out.extend(
             loads
                 .iter()
-                .map(|load| bar(load.part, load.percent, "", columns, theme)),
+                .map(|load| bar(load.part, load.percent, "", columns)),
         );
-        out.extend(
-            facts::tensor_pipe(profile).map(|busy| bar("Tensor Cores", busy, "", columns, theme)),
-        );
+        out.extend(facts::tensor_pipe(profile).map(|busy| bar("Tensor Cores", busy, "", columns)));
     }
     let least = least::lines(profile);
     if !least.is_empty() {
@@ -127,7 +114,7 @@ fn of_profile(
         ));
         out.extend(least.iter().flat_map(|text| plain(text)));
     }
-    let roofline = roofline::rows(profile, incumbent, columns, theme);
+    let roofline = roofline::rows(profile, incumbent, columns);
     if !roofline.is_empty() {
         out.extend(heading(
             "Roofline: work for each byte of DRAM, under the dense limits of the card",
@@ -145,20 +132,19 @@ fn of_profile(
         let shown = stalls.iter().filter(|stall| stall.percent >= 1.0);
         out.extend(shown.map(|stall| {
             let meaning = facts::meaning(&stall.reason).unwrap_or_default();
-            bar(&stall.reason, stall.percent, meaning, columns, theme)
+            bar(&stall.reason, stall.percent, meaning, columns)
         }));
     }
     let memory = facts::memory(profile);
     if !memory.is_empty() {
         out.extend(heading("Memory"));
-        out.extend(memory.iter().map(|row| {
-            Line::from(vec![
-                Span::styled(pad(row.what, 30), theme.quiet()),
-                Span::raw(row.says.clone()),
-            ])
-        }));
+        out.extend(
+            memory.iter().map(|row| {
+                Line::from(vec![pad(row.what, 30).quiet(), Span::raw(row.says.clone())])
+            }),
+        );
     }
-    out.extend(image::rows(profile, columns, theme));
+    out.extend(image::rows(profile, columns));
     if !profile.findings.is_empty() {
         out.extend(heading(
             "Findings of the profiler: its estimates overlap, never add them up",
@@ -177,7 +163,7 @@ fn of_profile(
             out.extend(plain(&text));
         }
     }
-    let quiet = |text| paragraph(text, columns, theme.quiet());
+    let quiet = |text| paragraph(text, columns, QUIET);
     if !profile.differences.is_empty() {
         out.extend(heading("Not as in a run"));
         out.extend(profile.differences.iter().flat_map(|text| quiet(text)));
@@ -190,7 +176,7 @@ fn of_profile(
 }
 
 /// A name, a bar of its percentage, the figure, and what it means where there is room.
-fn bar(name: &str, share: f64, meaning: &str, columns: usize, theme: &Theme) -> Line<'static> {
+fn bar(name: &str, share: f64, meaning: &str, columns: usize) -> Line<'static> {
     let full = ((share.clamp(0.0, 100.0) / 100.0) * BAR as f64).round() as usize;
     let room = columns.saturating_sub(NAMES + BAR + PERCENT + 2);
     let meaning = if crate::text::width(meaning) <= room {
@@ -199,11 +185,11 @@ fn bar(name: &str, share: f64, meaning: &str, columns: usize, theme: &Theme) -> 
         ""
     };
     Line::from(vec![
-        Span::styled(pad(&printable(name), NAMES), theme.quiet()),
-        Span::styled("█".repeat(full), theme.accent()),
-        Span::styled("·".repeat(BAR - full), theme.quiet()),
+        pad(&printable(name), NAMES).quiet(),
+        "█".repeat(full).accent(),
+        "·".repeat(BAR - full).quiet(),
         Span::raw(pad_left(&percent(share), PERCENT)),
-        Span::styled(format!("  {meaning}").trim_end().to_owned(), theme.quiet()),
+        format!("  {meaning}").trim_end().to_owned().quiet(),
     ])
 }
 

@@ -14,14 +14,11 @@ pub use state::{SourceFit, SourceMode, SourceState};
 use crate::diff::{self, ContextLines, RowPainter, Side};
 use crate::highlight::Highlighted;
 use crate::line_layout::StyledRange;
+use crate::prelude::*;
 use crate::source::{SourceVersion, SourceView};
-use crate::text::printable;
-use crate::theme::Theme;
-use crate::widgets::{Canvas, draw_rows};
 
 /// Returns how the text fits into the pane.
 pub fn draw(canvas: &mut Canvas, state: &SourceState, around: ContextLines) -> SourceFit {
-    let theme = canvas.theme();
     let fit = state.fit(canvas.body());
     let view = fit.diff.of(&state.view);
     let note = note(state, view.shown(), around, canvas.area.width);
@@ -39,10 +36,9 @@ pub fn draw(canvas: &mut Canvas, state: &SourceState, around: ContextLines) -> S
             Side::Old => SourceVersion::Base,
             Side::New => SourceVersion::Present,
         };
-        colours_of(state.colours(which), number as usize - 1, theme)
+        colours_of(state.colours(which), number as usize - 1)
     };
     let painter = RowPainter {
-        theme,
         line_styles: &line_styles,
         search: canvas.needle,
         columns: usize::from(inner.width),
@@ -57,11 +53,11 @@ pub fn draw(canvas: &mut Canvas, state: &SourceState, around: ContextLines) -> S
 }
 
 /// The styles of a line's parts, by byte range. `line` counts from 0.
-fn colours_of(colours: &Highlighted, line: usize, theme: &Theme) -> Vec<StyledRange> {
+fn colours_of(colours: &Highlighted, line: usize) -> Vec<StyledRange> {
     colours
         .line(line)
         .iter()
-        .map(|span| (span.range.clone(), theme.syntax(span.role)))
+        .map(|span| (span.range.clone(), style::syntax(span.role)))
         .collect()
 }
 

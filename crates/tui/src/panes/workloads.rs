@@ -6,13 +6,10 @@ mod columns;
 
 pub use columns::{Column, Sort};
 
-use crate::state::ScreenData;
-use crate::text::{fit, printable};
+use crate::prelude::*;
 use crate::widgets::canvas::{GUTTER, TableColumn, arrow, table_row};
-use crate::widgets::{Canvas, ListState, draw_rows};
 use lab_protocol::report::{AggregateOf, Report, Speed, Workload};
 use lab_run::experiment::ExperimentKey;
-use ratatui::prelude::*;
 use std::sync::Arc;
 
 /// Fewer workloads than this have no pane: the verdict says all.
@@ -127,7 +124,7 @@ pub fn draw(
     let Some(table) = table else {
         let inner = canvas.draw_title(of);
         let text = "the workloads of a run are shown here, if there are several";
-        let line = Line::styled(fit(text, usize::from(inner.width)), data.theme().quiet());
+        let line = Line::styled(fit(text, usize::from(inner.width)), QUIET);
         draw_rows(canvas.frame, inner, [line]);
         return state.list;
     };
@@ -178,10 +175,10 @@ fn row(
     data: ScreenData,
 ) -> Line<'static> {
     let sign = if is_selected { "▸ " } else { "  " };
-    let gutter = vec![Span::styled(sign, data.theme().key())];
+    let gutter = vec![sign.key()];
     let cells = columns.iter().map(|&TableColumn { column, .. }| {
         let cell = cells::text(column, workload, data.appearance.symbols);
-        (cell, cells::style(column, workload, data.theme()))
+        (cell, cells::style(column, workload))
     });
     table_row(gutter, columns, cells)
 }

@@ -281,7 +281,7 @@ mod tests {
                 .expect("it is there")
                 .theme(ColorDepth::Rgb, false);
             assert_eq!(
-                theme.good().fg,
+                theme.shown(super::super::style::GOOD).fg,
                 Some(ratatui::style::Color::Rgb(0, 255, 0)),
                 "{name}"
             );

@@ -1,17 +1,12 @@
 //! The text and the style of a cell of the table.
 
-use crate::format;
-use crate::state::ScreenData;
+use crate::prelude::*;
 use crate::table::{Column, RowFacts, problem};
-use crate::text::{fit, printable};
-use crate::theme::Theme;
-use crate::widgets::{figure, mark};
 use lab_project::config::Goal;
 use lab_protocol::report::{PeerRatio, Speed};
 use lab_run::experiment::{Experiment, Status};
 use lab_run::peers::{self, PeerFigure};
 use lab_run::verdict::Change;
-use ratatui::style::Style;
 
 /// A change by at least this factor is shown as a factor.
 const FACTOR: f64 = 10.0;
@@ -151,32 +146,26 @@ fn by(ratio: f64) -> String {
     }
 }
 
-pub fn style(
-    column: Column,
-    experiment: &Experiment,
-    is_foreign: bool,
-    goal: Goal,
-    theme: &Theme,
-) -> Style {
+pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, goal: Goal) -> Style {
     let change = experiment.measured.change;
     match column {
-        Column::Status => theme.experiment(experiment.row.status),
-        _ if is_foreign => theme.quiet(),
-        Column::Commit => theme.accent(),
-        Column::Figure => theme.strong(),
-        Column::Correctness if !experiment.row.correctness.passed() => theme.bad(),
+        Column::Status => style::experiment(experiment.row.status),
+        _ if is_foreign => QUIET,
+        Column::Commit => ACCENT,
+        Column::Figure => STRONG,
+        Column::Correctness if !experiment.row.correctness.passed() => BAD,
         Column::Change | Column::Speed => match change.and_then(|c| c.speed) {
-            Some(Speed::Faster) => theme.good(),
-            Some(Speed::Slower) => theme.bad(),
-            Some(Speed::Same) => theme.quiet(),
-            Some(Speed::Undecided | Speed::Mixed) => theme.warn(),
+            Some(Speed::Faster) => GOOD,
+            Some(Speed::Slower) => BAD,
+            Some(Speed::Same) => QUIET,
+            Some(Speed::Undecided | Speed::Mixed) => WARN,
             None => match change.map(|c| (c.ratio > 0.0) == (goal == Goal::Maximize)) {
-                Some(true) => theme.good(),
-                _ => theme.quiet(),
+                Some(true) => GOOD,
+                _ => QUIET,
             },
         },
-        Column::Problem | Column::Device | Column::When | Column::Run => theme.quiet(),
-        _ => theme.text(),
+        Column::Problem | Column::Device | Column::When | Column::Run => QUIET,
+        _ => TEXT,
     }
 }
 

@@ -1,9 +1,6 @@
 //! The pane Command: what the command of the loop says of its edit, and the end of its output.
 
-use crate::state::ScreenData;
-use crate::text::{fit, printable};
-use crate::widgets::{Lines, ScrolledText, paragraph};
-use ratatui::text::Line;
+use crate::prelude::*;
 
 /// Returns the text as it fits into the pane: its end, unless the user scrolled up.
 pub fn note(text: &ScrolledText) -> &'static str {
@@ -35,7 +32,7 @@ pub fn rows(data: ScreenData, columns: usize) -> Lines {
         all.into_iter()
             .filter_map(|(name, text)| Some(format!("{name}{}", text.as_deref()?)))
     });
-    let strong = data.theme().strong();
+    let strong = STRONG;
     let said = said.flat_map(|text| paragraph(&text, columns, strong));
     lines.chain(said).collect()
 }

@@ -12,14 +12,8 @@
 //! ```
 
 use super::{lanes, rate, time};
-use crate::format;
-use crate::keymap::Action;
-use crate::state::ScreenData;
-use crate::text::{pad, printable, wrap};
-use crate::theme::Theme;
-use crate::widgets::Lines;
+use crate::prelude::*;
 use lab_auto::{LoopView, OnDisk, Phase, Request, State, TurnOutcome};
-use ratatui::prelude::*;
 
 /// Columns of the names.
 const NAMES: usize = 12;
@@ -44,33 +38,24 @@ struct Fact {
 
 /// All rows, wrapped to so many columns.
 pub fn rows(data: ScreenData, columns: usize) -> Lines {
-    let theme = data.theme();
     let mut rows = Vec::new();
     if let Some(view) = data.loops.view() {
         let now = data.loops.time(data.now).unwrap_or(view.at);
-        rows = lanes::rows(&view.lanes, now, &data.setup.objective, columns, theme);
+        rows = lanes::rows(&view.lanes, now, &data.setup.objective, columns);
     }
     if !rows.is_empty() {
         rows.push(Line::default());
     }
     let facts = match &data.loops.read {
-        None => vec![fact(
-            "",
-            "the loop's files are read …".to_owned(),
-            theme.quiet(),
-        )],
-        Some(Err(why)) => vec![fact("", printable(why), theme.bad())],
+        None => vec![fact("", "the loop's files are read …".to_owned(), QUIET)],
+        Some(Err(why)) => vec![fact("", printable(why), BAD)],
         Some(Ok(view)) => match &view.state {
-            None if view.lanes.is_empty() => what_a_loop_is(data, view, theme),
-            None => of_lanes(data, view, theme),
-            Some(state) => of_loop(data, view, state, theme),
+            None if view.lanes.is_empty() => what_a_loop_is(data, view),
+            None => of_lanes(data, view),
+            Some(state) => of_loop(data, view, state),
         },
     };
-    rows.extend(
-        facts
-            .into_iter()
-            .flat_map(|fact| laid_out(fact, columns, theme)),
-    );
+    rows.extend(facts.into_iter().flat_map(|fact| laid_out(fact, columns)));
     rows
 }
 
@@ -78,7 +63,7 @@ fn fact(name: &'static str, text: String, style: Style) -> Fact {
     Fact { name, text, style }
 }
 
-fn laid_out(fact: Fact, columns: usize, theme: &Theme) -> Lines {
+fn laid_out(fact: Fact, columns: usize) -> Lines {
     let indent = if fact.name.is_empty() { 0 } else { NAMES };
     if fact.text.is_empty() {
         return vec![Line::default()];
@@ -89,7 +74,7 @@ fn laid_out(fact: Fact, columns: usize, theme: &Theme) -> Lines {
     let line = |(at, row)| {
         let name = if at == 0 { fact.name } else { "" };
         Line::from(vec![
-            Span::styled(pad(name, indent), theme.quiet()),
+            pad(name, indent).quiet(),
             Span::styled(row, fact.style),
         ])
     };
@@ -97,9 +82,9 @@ fn laid_out(fact: Fact, columns: usize, theme: &Theme) -> Lines {
 }
 
 /// For a kernel on which no loop has worked.
-fn what_a_loop_is(data: ScreenData, view: &LoopView, theme: &Theme) -> Vec<Fact> {
+fn what_a_loop_is(data: ScreenData, view: &LoopView) -> Vec<Fact> {
     let line = format!("lab auto{} --hours 8 -- COMMAND", view.kernel_option);
-    let text = |text: &str| fact("", text.to_owned(), theme.text());
+    let text = |text: &str| fact("", text.to_owned(), TEXT);
     vec![
         fact(
             "",
@@ -107,7 +92,7 @@ fn what_a_loop_is(data: ScreenData, view: &LoopView, theme: &Theme) -> Vec<Fact>
                 "No loop has worked on {} yet.",
                 printable(&data.setup.kernel)
             ),
-            theme.strong(),
+            STRONG,
         ),
         text(
             "A loop runs a command again and again. In each turn the command edits the kernel. lab judges the edit, keeps or \
@@ -115,7 +100,7 @@ fn what_a_loop_is(data: ScreenData, view: &LoopView, theme: &Theme) -> Vec<Fact>
         ),
         text(""),
         text("Start one in another terminal:"),
-        fact("", printable(&line), theme.key()),
+        fact("", printable(&line), KEY),
         text(""),
         text(
             "`lab agent-guide` says what the command is told and what it may do. The loop shows here, and it goes on when this \
@@ -125,25 +110,25 @@ fn what_a_loop_is(data: ScreenData, view: &LoopView, theme: &Theme) -> Vec<Fact>
 }
 
 /// For a kernel on which only lanes have worked.
-fn of_lanes(data: ScreenData, view: &LoopView, theme: &Theme) -> Vec<Fact> {
+fn of_lanes(data: ScreenData, view: &LoopView) -> Vec<Fact> {
     let argument = view.kernel_option.trim_start_matches(" --kernel");
     let text = format!(
         "The lanes work in .lab/lanes, each on its branch: `lab .lab/lanes/NAME/{}` shows the edit of one. Your branch and your kernel stay \
          as they are. `lab auto status{argument}` says more.",
         data.setup.kernel
     );
-    vec![fact("", printable(&text), theme.quiet())]
+    vec![fact("", printable(&text), QUIET)]
 }
 
-fn of_loop(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> Vec<Fact> {
+fn of_loop(data: ScreenData, view: &LoopView, state: &State) -> Vec<Fact> {
     let now = data.loops.time(data.now).unwrap_or(view.at);
     let mut facts = Vec::new();
     facts.push(fact(
         "now",
         doing(view, state, now),
-        doing_style(view, state, theme),
+        doing_style(view, state),
     ));
-    facts.extend(by_hand(data, view, state, theme));
+    facts.extend(by_hand(data, view, state));
     let branch = view.branch.as_deref().unwrap_or("a detached HEAD");
     let device = view
         .device
@@ -151,36 +136,32 @@ fn of_loop(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> V
         .map(|device| format!(" · {device}"))
         .unwrap_or_default();
     let lane = format!("{} on {branch}{device}", state.kernel);
-    facts.push(fact("lane", printable(&lane), theme.text()));
-    facts.push(fact(
-        "experiments",
-        experiments(view, state, now),
-        theme.text(),
-    ));
+    facts.push(fact("lane", printable(&lane), TEXT));
+    facts.push(fact("experiments", experiments(view, state, now), TEXT));
     if state.plateau {
         let text = format!(
             "{} turns in a row brought no keep",
             state.counts.discards_in_a_row
         );
-        facts.push(fact("plateau", text, theme.warn()));
+        facts.push(fact("plateau", text, WARN));
     }
-    facts.push(fact("best so far", best(data, view), theme.text()));
-    facts.push(fact("budget", budget(view, state, now), theme.text()));
+    facts.push(fact("best so far", best(data, view), TEXT));
+    facts.push(fact("budget", budget(view, state, now), TEXT));
     if let Some(turn) = &state.last_turn {
         facts.push(fact(
             "last turn",
             printable(&turn.in_words()),
-            outcome_style(turn.outcome, theme),
+            outcome_style(turn.outcome),
         ));
         let errors = turn
             .answer_error
             .iter()
-            .map(|error| fact("answer", printable(error), theme.warn()));
+            .map(|error| fact("answer", printable(error), WARN));
         facts.extend(errors);
         facts.extend(
             turn.noticed
                 .iter()
-                .map(|line| fact("noticed", printable(line), theme.warn())),
+                .map(|line| fact("noticed", printable(line), WARN)),
         );
         if let Some(first) = turn.ignored.first() {
             let more = match turn.ignored.len() {
@@ -190,7 +171,7 @@ fn of_loop(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> V
             facts.push(fact(
                 "ignored",
                 format!("{}{more}", printable(first)),
-                theme.quiet(),
+                QUIET,
             ));
         }
     }
@@ -198,7 +179,7 @@ fn of_loop(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> V
         state
             .trouble
             .iter()
-            .map(|why| fact("failed", printable(why), theme.warn())),
+            .map(|why| fact("failed", printable(why), WARN)),
     );
     facts
 }
@@ -237,16 +218,16 @@ fn doing(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
     text
 }
 
-fn doing_style(view: &LoopView, state: &State, theme: &Theme) -> Style {
+fn doing_style(view: &LoopView, state: &State) -> Style {
     match state.phase {
-        _ if !view.running => theme.quiet(),
-        Phase::WaitingForPerson | Phase::BackingOff | Phase::Paused => theme.warn(),
-        _ => theme.accent(),
+        _ if !view.running => QUIET,
+        Phase::WaitingForPerson | Phase::BackingOff | Phase::Paused => WARN,
+        _ => ACCENT,
     }
 }
 
 /// What to do where other bytes than the loop's are in the kernel's file.
-fn by_hand(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> Option<Fact> {
+fn by_hand(data: ScreenData, view: &LoopView, state: &State) -> Option<Fact> {
     if !view.running || view.on_disk != OnDisk::Other {
         return None;
     }
@@ -263,7 +244,7 @@ fn by_hand(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> O
         "▲ {file} is not the incumbent: a person has edited it. {waits}. To hand back, keep the edit ({keep}) or discard it \
          ({discard}), which puts the incumbent back; the loop then goes on.",
     );
-    Some(fact("by hand", printable(&text), theme.warn()))
+    Some(fact("by hand", printable(&text), WARN))
 }
 
 fn experiments(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
@@ -350,11 +331,11 @@ fn budget(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
     parts.join(" · ")
 }
 
-fn outcome_style(outcome: TurnOutcome, theme: &Theme) -> Style {
+fn outcome_style(outcome: TurnOutcome) -> Style {
     match outcome {
-        TurnOutcome::Kept => theme.good(),
-        TurnOutcome::Crash | TurnOutcome::Failed => theme.bad(),
-        TurnOutcome::Left => theme.warn(),
-        TurnOutcome::Discarded | TurnOutcome::Known | TurnOutcome::Nothing => theme.text(),
+        TurnOutcome::Kept => GOOD,
+        TurnOutcome::Crash | TurnOutcome::Failed => BAD,
+        TurnOutcome::Left => WARN,
+        TurnOutcome::Discarded | TurnOutcome::Known | TurnOutcome::Nothing => TEXT,
     }
 }

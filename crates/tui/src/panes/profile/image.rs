@@ -1,11 +1,8 @@
 //! The built image in a profile without counters: resources, instructions by kind, and the machine
 //! code of the loops.
 
-use crate::text::printable;
-use crate::theme::Theme;
-use crate::widgets::{Lines, paragraph};
+use crate::prelude::*;
 use lab_protocol::profile::{ImageFacts, Origin, Profile, SassLoop};
-use ratatui::prelude::*;
 
 /// Most instructions of a loop that are shown, and most kinds of instructions.
 const INSTRUCTIONS: usize = 64;
@@ -13,7 +10,7 @@ const KINDS: usize = 12;
 
 /// The rows, with their headings; empty where the profile has counters, or nothing is known of the
 /// image.
-pub fn rows(profile: &Profile, columns: usize, theme: &Theme) -> Lines {
+pub fn rows(profile: &Profile, columns: usize) -> Lines {
     if !matches!(profile.origin, Origin::Image { .. }) {
         return Vec::new();
     }
@@ -21,7 +18,7 @@ pub fn rows(profile: &Profile, columns: usize, theme: &Theme) -> Lines {
     let mut out = Vec::new();
     let resources = resources(image);
     if !resources.is_empty() {
-        out.extend([Line::default(), Line::styled("Built image", theme.strong())]);
+        out.extend([Line::default(), Line::styled("Built image", STRONG)]);
         out.extend(paragraph(&resources, columns, Style::new()));
     }
     if !image.mix.is_empty() {
@@ -36,14 +33,9 @@ pub fn rows(profile: &Profile, columns: usize, theme: &Theme) -> Lines {
     if !image.loops.is_empty() {
         out.extend([
             Line::default(),
-            Line::styled("Loops, the innermost first", theme.strong()),
+            Line::styled("Loops, the innermost first", STRONG),
         ]);
-        out.extend(
-            image
-                .loops
-                .iter()
-                .flat_map(|found| of_loop(found, columns, theme)),
-        );
+        out.extend(image.loops.iter().flat_map(|found| of_loop(found, columns)));
     }
     out
 }
@@ -64,7 +56,7 @@ fn resources(image: &ImageFacts) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn of_loop(found: &SassLoop, columns: usize, theme: &Theme) -> Lines {
+fn of_loop(found: &SassLoop, columns: usize) -> Lines {
     let place = found
         .line
         .map(|line| format!(" at line {line}"))
@@ -74,12 +66,12 @@ fn of_loop(found: &SassLoop, columns: usize, theme: &Theme) -> Lines {
     let shown = found.instructions.iter().take(INSTRUCTIONS);
     out.extend(shown.map(|of| {
         let text = format!("  {:#06x} {}", of.address, of.text);
-        Line::styled(crate::text::fit(&printable(&text), columns), theme.quiet())
+        Line::styled(crate::text::fit(&printable(&text), columns), QUIET)
     }));
     if count > INSTRUCTIONS {
         out.push(Line::styled(
             format!("  … and {} more", count - INSTRUCTIONS),
-            theme.quiet(),
+            QUIET,
         ));
     }
     out

@@ -3,26 +3,19 @@
 
 mod chart;
 
-use crate::theme::Theme;
-use crate::widgets::{Lines, paragraph};
+use crate::prelude::*;
 use lab_history::profile::facts::{bytes, flops, percent};
 use lab_history::profile::roofline::{self, Roofline};
 use lab_protocol::profile::Profile;
 use lab_text::figures::figure;
-use ratatui::style::Style;
 
 /// The chart and its sentences; empty where the report lacks a figure.
-pub fn rows(
-    profile: &Profile,
-    incumbent: Option<&Profile>,
-    columns: usize,
-    theme: &Theme,
-) -> Lines {
+pub fn rows(profile: &Profile, incumbent: Option<&Profile>, columns: usize) -> Lines {
     let Some(own) = roofline::of(profile) else {
         return Vec::new();
     };
     let other = incumbent.and_then(roofline::of);
-    let mut out = chart::rows(&own, other.as_ref(), columns, theme);
+    let mut out = chart::rows(&own, other.as_ref(), columns);
     let mut texts = vec![format!("{} this kernel: {}", chart::OWN, words(&own))];
     texts.extend(
         other

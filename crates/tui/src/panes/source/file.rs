@@ -6,12 +6,11 @@ use super::colours_of;
 use super::message_rows::{message_columns, wrapped};
 use super::state::{FileFit, FileRow, SourceState};
 use crate::line_layout::{StyledRange, layout_line};
+use crate::prelude::*;
 use crate::search_highlight::find_all;
 use crate::source::{Freshness, SourceMessage, SourceVersion};
-use crate::theme::{DiffRole, Theme};
-use crate::widgets::{Canvas, draw_rows};
+use crate::theme::DiffRole;
 use lab_protocol::report::Severity;
-use ratatui::prelude::*;
 use std::ops::Range;
 
 /// Tab stops as compilers count columns.
@@ -24,7 +23,6 @@ pub fn draw(canvas: &mut Canvas, state: &SourceState, fit: &FileFit) {
     };
     let painter = FilePainter {
         state,
-        theme: canvas.theme(),
         digits: state.digits(),
         gutter: state.gutter(area),
         hot: state.hot.columns(area.width),
@@ -38,7 +36,6 @@ pub fn draw(canvas: &mut Canvas, state: &SourceState, fit: &FileFit) {
 
 struct FilePainter<'a> {
     state: &'a SourceState,
-    theme: &'a Theme,
     digits: usize,
     gutter: usize,
     /// Columns of the profile in it.
@@ -65,53 +62,49 @@ impl FilePainter<'_> {
     }
 
     fn line(&self, line: usize) -> Line<'static> {
-        let (state, theme) = (self.state, self.theme);
+        let state = self.state;
         let here = line == state.cursor() && self.focused;
         let text = state.text().map_or("", |text| text.line(line));
         let messages = state.messages.at(line);
         let worst = messages.iter().min_by_key(|message| rank(message.severity));
         let mut spans = vec![
-            if here {
-                Span::styled("▸", theme.key())
-            } else {
-                Span::raw(" ")
-            },
+            if here { "▸".key() } else { Span::raw(" ") },
             worst.map_or(Span::raw(" "), |worst| {
-                Span::styled(sign(worst.severity), style(worst, theme))
+                Span::styled(sign(worst.severity), style(worst))
             }),
-            Span::styled(format!("{:>1$}", line + 1, self.digits), theme.gutter(here)),
+            Span::styled(
+                format!("{:>1$}", line + 1, self.digits),
+                style::gutter(here),
+            ),
             match state.change(line) {
-                Some(LineChange::New) => Span::styled("+", theme.diff(DiffRole::Added)),
-                Some(LineChange::Changed) => Span::styled("~", theme.warn()),
-                Some(LineChange::GoneBelow) => Span::styled("-", theme.diff(DiffRole::Removed)),
+                Some(LineChange::New) => Span::styled("+", style::diff(DiffRole::Added)),
+                Some(LineChange::Changed) => "~".warn(),
+                Some(LineChange::GoneBelow) => Span::styled("-", style::diff(DiffRole::Removed)),
                 None => Span::raw(" "),
             },
             Span::raw(" "),
         ];
         if self.hot > 0 {
             let (cell, is_hot) = state.hot.cell(line, self.hot);
-            spans.push(Span::styled(
-                cell,
-                if is_hot { theme.warn() } else { theme.quiet() },
-            ));
+            spans.push(Span::styled(cell, if is_hot { WARN } else { QUIET }));
         }
-        let styles = colours_of(state.colours(SourceVersion::Present), line, theme);
+        let styles = colours_of(state.colours(SourceVersion::Present), line);
         let about: Vec<StyledRange> = messages
             .iter()
             .filter(|message| message.freshness != Freshness::Lost)
             .filter_map(|m| {
                 Some((
                     word_at(text, m.column?)?,
-                    theme.diagnostic_underline(m.severity),
+                    style::diagnostic_underline(m.severity),
                 ))
             })
             .take(1)
             .collect();
         let found = find_all(text, self.search).into_iter();
-        let found: Vec<StyledRange> = found.map(|range| (range, theme.search_match())).collect();
+        let found: Vec<StyledRange> = found.map(|range| (range, MATCH)).collect();
         spans.extend(layout_line(
             text,
-            theme.text(),
+            TEXT,
             &[&styles, &about, &found],
             state.left,
             self.columns,
@@ -130,7 +123,7 @@ impl FilePainter<'_> {
         } else {
             " "
         };
-        let style = style(message, self.theme);
+        let style = style(message);
         Line::from(vec![
             Span::raw(" ".repeat(self.gutter)),
             Span::styled(format!("{sign} "), style),
@@ -155,10 +148,10 @@ fn rank(severity: Severity) -> usize {
     }
 }
 
-fn style(message: &SourceMessage, theme: &Theme) -> Style {
+fn style(message: &SourceMessage) -> Style {
     match message.freshness {
-        Freshness::Fresh => theme.diagnostic(message.severity),
-        Freshness::Stale | Freshness::Lost => theme.quiet(),
+        Freshness::Fresh => style::diagnostic(message.severity),
+        Freshness::Stale | Freshness::Lost => QUIET,
     }
 }
 

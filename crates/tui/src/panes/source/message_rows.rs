@@ -1,7 +1,7 @@
 //! The compiler's messages as rows between the lines of the kernel.
 
+use crate::prelude::*;
 use crate::source::{Freshness, SourceMessage};
-use crate::text::wrap;
 
 /// Most rows of a message.
 const PARTS: usize = 4;

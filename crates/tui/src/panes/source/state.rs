@@ -6,12 +6,12 @@ use super::hot::HotLines;
 use super::message_rows::{message_columns, wrapped};
 use crate::diff::{self, DiffLayout};
 use crate::highlight::Highlighted;
+use crate::prelude::*;
 use crate::source::{
     SourceMessage, SourceMessages, SourceRequest, SourceText, SourceVersion, SourceView,
     carry_highlighting,
 };
 use lab_run::RunId;
-use ratatui::layout::Rect;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -2,11 +2,8 @@
 
 use super::Column;
 use crate::chart::SymbolSet;
-use crate::format;
-use crate::text::printable;
-use crate::theme::Theme;
+use crate::prelude::*;
 use lab_protocol::report::{Measure, Speed, Workload};
-use ratatui::style::Style;
 
 /// Cells of the longest bar.
 const BAR: usize = 8;
@@ -115,22 +112,22 @@ fn heat(workload: &Workload, symbols: SymbolSet) -> String {
         .to_owned()
 }
 
-pub fn style(column: Column, workload: &Workload, theme: &Theme) -> Style {
+pub fn style(column: Column, workload: &Workload) -> Style {
     let has_failed = workload
         .correctness
         .as_deref()
         .is_some_and(|word| matches!(word, "fail" | "crash"));
     match column {
-        _ if has_failed => theme.bad(),
-        Column::Name => theme.text(),
-        Column::Time => theme.strong(),
+        _ if has_failed => BAD,
+        Column::Name => TEXT,
+        Column::Time => STRONG,
         Column::Ratio | Column::Heat | Column::Speed => match workload.speed {
-            Some(Speed::Faster) => theme.good(),
-            Some(Speed::Slower) => theme.bad(),
-            Some(Speed::Undecided | Speed::Mixed) => theme.warn(),
-            Some(Speed::Same) | None => theme.quiet(),
+            Some(Speed::Faster) => GOOD,
+            Some(Speed::Slower) => BAD,
+            Some(Speed::Undecided | Speed::Mixed) => WARN,
+            Some(Speed::Same) | None => QUIET,
         },
-        _ => theme.quiet(),
+        _ => QUIET,
     }
 }
 

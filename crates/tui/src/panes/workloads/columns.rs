@@ -1,8 +1,8 @@
 //! The columns of the table of workloads: which fit, and what the rows are sorted by.
 
 use super::cells;
+use crate::prelude::*;
 use crate::table;
-use crate::text::width;
 use crate::widgets::canvas::{GAP, TableColumn};
 use lab_protocol::report::{Speed, Workload};
 use std::cmp::Ordering;
