@@ -70,26 +70,22 @@ pub fn draw(
 
 /// Why the table is empty.
 fn nothing(table: &Table, data: ScreenData) -> String {
-    let way = |action| data.appearance.keymap.way(action);
-    let (keep, discard) = (way(Action::Keep), way(Action::Discard));
+    let decide = how_to_decide(data);
     let is_filtered = !table.filter().is_empty();
     match (
         data.repository.loaded,
         data.repository.experiments.is_empty(),
     ) {
         (false, _) => "reading …".to_owned(),
+        (true, true) => format!("no experiment yet: {decide}"),
         (true, false) if !is_filtered && table.is_of_one_problem() => format!(
-            "no experiment of this problem yet: {keep} keeps one, {discard} discards one. {} shows those of all \
-             problems ({})",
-            way(Action::AllProblems),
+            "no experiment of this problem yet: {decide}. {} shows those of all problems ({})",
+            data.way(Action::AllProblems),
             thousands(table.of_others() as f64)
         ),
-        (true, true) => {
-            format!("no experiment yet: {keep} keeps one, {discard} discards one")
-        }
         (true, false) => format!(
             "no experiment matches the filter: {} clears it",
-            way(Action::Close)
+            data.way(Action::Close)
         ),
     }
 }
@@ -98,65 +94,52 @@ fn nothing(table: &Table, data: ScreenData) -> String {
 /// problems.
 fn note(table: &Table, data: ScreenData) -> String {
     let all_key = data.appearance.keymap.key(Action::AllProblems);
-    let history = &data.repository.experiments;
-    let shown = thousands(table.len() as f64);
+    let all = data.repository.experiments.len();
+    let (others, is_of_one) = (table.of_others(), table.is_of_one_problem());
     let sort = table.sort();
-    let arrow = arrow(sort.descending);
-    let order = format!("by {} {arrow}", columns::name(sort.column, data));
-    let others = table.of_others();
-    let scope = match (others, table.is_of_one_problem()) {
+    let order = format!(
+        "by {} {}",
+        columns::name(sort.column, data),
+        arrow(sort.descending)
+    );
+    let scope = match (others, is_of_one) {
         (0, _) => String::new(),
         (_, true) if all_key.is_empty() => " of this problem".to_owned(),
         (_, true) => format!(
             " of this problem ({all_key}: all {})",
-            thousands(history.len() as f64)
+            thousands(all as f64)
         ),
         (_, false) => " of all problems".to_owned(),
     };
-    match table.filter() {
-        filter if filter.is_empty() => format!("{shown}{scope} · {order}"),
-        filter => {
-            let of = if table.is_of_one_problem() {
-                history.len() - others
-            } else {
-                history.len()
-            };
-            let of = thousands(of as f64);
-            format!(
-                "{shown} of {of}{scope} · {} · {order}",
-                printable(filter.text())
-            )
-        }
+    let filter = table.filter();
+    let mut count = thousands(table.len() as f64);
+    if !filter.is_empty() {
+        let of = if is_of_one { all - others } else { all };
+        count += &format!(" of {}", thousands(of as f64));
     }
+    joined([count + &scope, printable(filter.text()), order])
 }
 
 /// Draws the line that is typed into at the foot; below it what is wrong with it, or what can be
 /// typed. Returns the area above.
 fn draw_filter(frame: &mut Frame, area: Rect, input: &Input, problem: Option<&str>) -> Rect {
-    let hint = format!(
-        "words, {}:, >150k, <2M; ! before one: not",
-        FIELDS.join(":, ")
-    );
     let (text, style) = match problem {
         Some(problem) => (format!("✗ {}", printable(problem)), BAD),
-        None => (hint, QUIET),
+        None => {
+            let fields = FIELDS.join(":, ");
+            (
+                format!("words, {fields}:, >150k, <2M; ! before one: not"),
+                QUIET,
+            )
+        }
     };
     let lines = wrap_to(&text, usize::from(area.width), 2);
     let taken = (lines.len() as u16 + 1).min(area.height);
-    let above = Rect {
-        height: area.height - taken,
-        ..area
-    };
-    let mut at = Rect {
-        y: above.bottom(),
-        height: 1,
-        ..area
-    };
-    draw_input(frame, at, "filter› ", input);
-    for line in lines.into_iter().take(usize::from(taken.saturating_sub(1))) {
-        at.y += 1;
-        frame.render_widget(Line::styled(line, style), at);
-    }
+    let parts = [Constraint::Fill(1), Constraint::Length(taken)];
+    let [above, below] = Layout::vertical(parts).areas(area);
+    draw_input(frame, row_of(below, below.y), "filter› ", input);
+    let lines = lines.into_iter().map(|line| Line::styled(line, style));
+    draw_rows(frame, below, std::iter::once(Line::default()).chain(lines));
     above
 }
 

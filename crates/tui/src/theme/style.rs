@@ -4,9 +4,9 @@
 //! them. [`super::Theme::paint`] replaces the marks of a frame by the theme's colours.
 
 use crate::highlight::SyntaxRole;
-use lab_core::run::experiment::Status;
-use lab_core::run::verdict::Outcome;
 use lab_protocol::report::Severity;
+use lab_run::experiment::Status;
+use lab_run::verdict::Outcome;
 use ratatui::prelude::*;
 use ratatui::style::Styled;
 

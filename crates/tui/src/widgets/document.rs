@@ -182,7 +182,7 @@ impl<'a> Section<'a> {
                     digits: view.digits(),
                 };
                 let seen = view.rows().iter().skip(skip).take(take);
-                out.extend(seen.map(|row| brush.row(view.diff(), *row, false)));
+                out.extend(seen.map(|row| brush.row(view, *row, false)));
             }
             Body::Log(lines) => {
                 let seen = lines.iter().skip(skip).take(take);

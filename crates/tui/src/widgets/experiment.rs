@@ -1,6 +1,8 @@
 //! The sign and the figure of an experiment: the same in the chart, the lists and the details.
 
 use crate::format;
+use crate::keymap::Action;
+use crate::state::ScreenData;
 use crate::text::{pad_left, width};
 use crate::theme::style::{self, Meaning};
 use lab_run::experiment::{Experiment, Status};
@@ -19,6 +21,12 @@ pub fn mark(status: Status) -> &'static str {
 /// The sign of a decision and its word: `● keep`.
 pub fn decided(status: Status) -> String {
     format!("{} {}", mark(status), status.word())
+}
+
+/// How a person decides an experiment.
+pub fn how_to_decide(data: ScreenData) -> String {
+    let [keep, discard] = [Action::Keep, Action::Discard].map(|action| data.way(action));
+    format!("{keep} keeps one, {discard} discards one")
 }
 
 /// Columns of a figure beside a commit.

@@ -22,11 +22,8 @@ pub fn text(
     match column {
         Column::Commit => printable(&row.commit),
         Column::Status => {
-            let caveat = if experiment.measured.caveated {
-                " !"
-            } else {
-                ""
-            };
+            let is_caveated = experiment.measured.caveated;
+            let caveat = if is_caveated { " !" } else { "" };
             let word = if width < 9 { "" } else { row.status.word() };
             format!("{} {word}{caveat}", mark(row.status))
                 .trim_end()
@@ -39,33 +36,34 @@ pub fn text(
         {
             let objective = experiment.objective(&data.setup.objective);
             let unit = objective.unit();
-            format!(
-                "{} {unit}",
-                figure(experiment, width.saturating_sub(unit.len() + 1))
-            )
+            let room = width.saturating_sub(unit.len() + 1);
+            format!("{} {unit}", figure(experiment, room))
         }
         Column::Figure => figure(experiment, width),
         Column::Change => change.map(|c| against_incumbent(&c)).unwrap_or_default(),
         Column::Best => facts.over_best.map(by).unwrap_or_default(),
         Column::Peer => {
-            let peer = peers::fastest(&experiment.peers);
-            let text = peer.map(|peer| {
-                PeerFigure {
-                    ratio: peer.ratio.map(without_ends),
-                    ..peer.clone()
-                }
-                .to_string()
-            });
+            // The ratio alone: the details show its interval.
+            let without_ends = |ratio| PeerRatio {
+                interval: None,
+                ..ratio
+            };
+            let alone = |peer: &PeerFigure| PeerFigure {
+                ratio: peer.ratio.map(without_ends),
+                ..peer.clone()
+            };
+            let peer = peers::fastest(&experiment.peers).map(alone);
+            let text = peer.map(|peer| peer.to_string());
             fit(&printable(&text.unwrap_or_default()), width)
         }
         Column::KernelUs if row.kernel_us > 0.0 => format::count(row.kernel_us),
         Column::KernelUs => String::new(),
         Column::Correctness if row.status == Status::Rules => String::new(),
         Column::Correctness => row.correctness.to_string(),
-        Column::Speed => change
-            .and_then(|c| c.speed)
-            .map(|s| s.word().to_owned())
-            .unwrap_or_default(),
+        Column::Speed => {
+            let speed = change.and_then(|c| c.speed).map(Speed::word);
+            speed.unwrap_or_default().to_owned()
+        }
         Column::Problem => {
             let kernel = experiment.kernel.as_deref().map(problem);
             // A change of the rules may be about every problem.
@@ -78,21 +76,13 @@ pub fn text(
         }
         Column::When => experiment
             .decided
-            .map(|at| format::date(at, &data.appearance.zone))
+            .map(|at| data.date(at))
             .unwrap_or_default(),
         Column::Run => experiment
             .run
             .map(|run| run.to_string())
             .unwrap_or_default(),
         Column::Description => printable(&row.description),
-    }
-}
-
-/// The ratio alone: the details show its interval.
-fn without_ends(ratio: PeerRatio) -> PeerRatio {
-    PeerRatio {
-        interval: None,
-        ..ratio
     }
 }
 

@@ -8,7 +8,7 @@
 //! cuda:1      9  judges 2 s        31       14     0     31     0     0  none kept yet
 //! ```
 
-use super::{rate, time};
+use super::{described, rate, time};
 use crate::prelude::*;
 use jiff::Timestamp;
 use lab_auto::{Best, LaneView, Phase};
@@ -28,20 +28,13 @@ pub fn rows(lanes: &[LaneView], now: Timestamp, objective: &Objective, columns: 
     if lanes.is_empty() {
         return Vec::new();
     }
-    let names = lanes
-        .iter()
-        .map(|lane| width(&printable(&lane.device)))
-        .max()
-        .unwrap_or(0)
-        .max(4);
+    let names = lanes.iter().map(|lane| width(&printable(&lane.device)));
+    let names = names.max().unwrap_or(0).max(4);
     let mut header = pad("lane", names);
-    for (name, columns) in COLUMNS {
-        header += &if name == "does" {
-            format!("  {}", pad(name, columns - 2))
-        } else {
-            pad_left(name, columns)
-        };
-    }
+    header.extend(COLUMNS.map(|(name, columns)| match name {
+        "does" => format!("  {}", pad(name, columns - 2)),
+        _ => pad_left(name, columns),
+    }));
     if columns >= WIDE {
         header.extend(VERDICTS.map(|(name, columns)| pad_left(name, columns)));
         header += "  best so far";
@@ -85,13 +78,10 @@ fn of_lane(
         );
         below = wrap(&text, columns.saturating_sub(2));
     }
+    let turn = pad_left(&state.turn.to_string(), turn);
     let first = Line::from(vec![
-        Span::raw(name),
-        Span::raw(pad_left(&state.turn.to_string(), turn)),
-        Span::styled(
-            format!("  {}", pad(&fit(&does, doing - 2), doing - 2)),
-            style,
-        ),
+        Span::raw(name + &turn),
+        Span::styled(format!("  {}", pad(&does, doing - 2)), style),
         Span::raw(figures),
     ]);
     let below = below.into_iter().map(|row| Line::raw(format!("  {row}")));
@@ -121,15 +111,11 @@ fn does(lane: &LaneView, now: Timestamp) -> (String, Style) {
         Phase::Ended => ("ends", QUIET),
     };
     let since = now.duration_since(state.since).as_secs_f64();
-    let is_long = state.phase == Phase::WaitingForPerson;
-    (
-        if is_long {
-            word.to_owned()
-        } else {
-            format!("{word} {}", time(since))
-        },
-        style,
-    )
+    let text = match state.phase {
+        Phase::WaitingForPerson => word.to_owned(),
+        _ => format!("{word} {}", time(since)),
+    };
+    (text, style)
 }
 
 /// The best kept experiment.
@@ -137,19 +123,11 @@ fn best(best: Option<&Best>, objective: &Objective) -> String {
     let Some(best) = best else {
         return "none kept yet".to_owned();
     };
-    let unit = if best.objective == objective.to_string() {
-        objective.unit()
-    } else {
-        &best.objective
+    let unit = match best.objective == objective.to_string() {
+        true => objective.unit(),
+        false => &best.objective,
     };
-    let description = match best.description.as_str() {
-        "" => String::new(),
-        text => format!(": {}", printable(text)),
-    };
-    format!(
-        "{} {}, run {}{description}",
-        format::count(best.value),
-        printable(unit),
-        best.run
-    )
+    let (figure, unit) = (format::count(best.value), printable(unit));
+    let description = described(&best.description);
+    format!("{figure} {unit}, run {}{description}", best.run)
 }

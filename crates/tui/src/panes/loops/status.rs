@@ -11,44 +11,39 @@
 //!  last turn   turn 11: discarded run 41
 //! ```
 
-use super::{lanes, rate, time};
+use super::{described, lanes, rate, time};
 use crate::prelude::*;
+use jiff::Timestamp;
 use lab_auto::{LoopView, OnDisk, Phase, Request, State, TurnOutcome};
 
 /// Columns of the names.
 const NAMES: usize = 12;
 
-/// Returns the text as it fits into the pane.
+/// The turn of the loop, or how many lanes there are.
 pub fn note(data: ScreenData) -> String {
     let view = data.loops.view();
     let turn = view.and_then(|view| Some(format!("turn {}", view.state.as_ref()?.turn)));
     match view.map_or(0, |view| view.lanes.len()) {
         0 => turn.unwrap_or_default(),
-        1 => "1 lane".to_owned(),
-        count => format!("{count} lanes"),
+        count => format::counted(count, "lane"),
     }
 }
 
-/// One row or several: a name, and what stands behind it.
-struct Fact {
-    name: &'static str,
-    text: String,
-    style: Style,
-}
+/// One row or several: a name, what stands behind it, and the style of that.
+type Fact = (&'static str, String, Style);
 
 /// All rows, wrapped to so many columns.
 pub fn rows(data: ScreenData, columns: usize) -> Lines {
     let mut rows = Vec::new();
     if let Some(view) = data.loops.view() {
-        let now = data.loops.time(data.now).unwrap_or(view.at);
-        rows = lanes::rows(&view.lanes, now, &data.setup.objective, columns);
+        rows = lanes::rows(&view.lanes, now(data, view), &data.setup.objective, columns);
     }
     if !rows.is_empty() {
         rows.push(Line::default());
     }
     let facts = match &data.loops.read {
-        None => vec![fact("", "the loop's files are read …".to_owned(), QUIET)],
-        Some(Err(why)) => vec![fact("", printable(why), BAD)],
+        None => vec![("", "the loop's files are read …".to_owned(), QUIET)],
+        Some(Err(why)) => vec![("", printable(why), BAD)],
         Some(Ok(view)) => match &view.state {
             None if view.lanes.is_empty() => what_a_loop_is(data, view),
             None => of_lanes(data, view),
@@ -59,48 +54,32 @@ pub fn rows(data: ScreenData, columns: usize) -> Lines {
     rows
 }
 
-fn fact(name: &'static str, text: String, style: Style) -> Fact {
-    Fact { name, text, style }
+fn now(data: ScreenData, view: &LoopView) -> Timestamp {
+    data.loops.time(data.now).unwrap_or(view.at)
 }
 
-fn laid_out(fact: Fact, columns: usize) -> Lines {
-    let indent = if fact.name.is_empty() { 0 } else { NAMES };
-    if fact.text.is_empty() {
-        return vec![Line::default()];
+fn laid_out((name, text, style): Fact, columns: usize) -> Lines {
+    let indent = if name.is_empty() { 0 } else { NAMES };
+    match wrap(&text, columns.saturating_sub(indent)) {
+        rows if rows.is_empty() => vec![Line::default()],
+        rows => hanging(pad(name, indent).quiet(), rows, style),
     }
-    let rows = wrap(&fact.text, columns.saturating_sub(indent))
-        .into_iter()
-        .enumerate();
-    let line = |(at, row)| {
-        let name = if at == 0 { fact.name } else { "" };
-        Line::from(vec![
-            pad(name, indent).quiet(),
-            Span::styled(row, fact.style),
-        ])
-    };
-    rows.map(line).collect()
 }
 
 /// For a kernel on which no loop has worked.
 fn what_a_loop_is(data: ScreenData, view: &LoopView) -> Vec<Fact> {
+    let kernel = printable(&data.setup.kernel);
     let line = format!("lab auto{} --hours 8 -- COMMAND", view.kernel_option);
-    let text = |text: &str| fact("", text.to_owned(), TEXT);
+    let text = |text: &str| ("", text.to_owned(), TEXT);
     vec![
-        fact(
-            "",
-            format!(
-                "No loop has worked on {} yet.",
-                printable(&data.setup.kernel)
-            ),
-            STRONG,
-        ),
+        ("", format!("No loop has worked on {kernel} yet."), STRONG),
         text(
             "A loop runs a command again and again. In each turn the command edits the kernel. lab judges the edit, keeps or \
              discards it by rule, and tells the command what came of it.",
         ),
         text(""),
         text("Start one in another terminal:"),
-        fact("", printable(&line), KEY),
+        ("", printable(&line), KEY),
         text(""),
         text(
             "`lab agent-guide` says what the command is told and what it may do. The loop shows here, and it goes on when this \
@@ -117,75 +96,46 @@ fn of_lanes(data: ScreenData, view: &LoopView) -> Vec<Fact> {
          as they are. `lab auto status{argument}` says more.",
         data.setup.kernel
     );
-    vec![fact("", printable(&text), QUIET)]
+    vec![("", printable(&text), QUIET)]
 }
 
 fn of_loop(data: ScreenData, view: &LoopView, state: &State) -> Vec<Fact> {
-    let now = data.loops.time(data.now).unwrap_or(view.at);
-    let mut facts = Vec::new();
-    facts.push(fact(
-        "now",
-        doing(view, state, now),
-        doing_style(view, state),
-    ));
-    facts.extend(by_hand(data, view, state));
+    let now = now(data, view);
     let branch = view.branch.as_deref().unwrap_or("a detached HEAD");
-    let device = view
-        .device
-        .as_deref()
-        .map(|device| format!(" · {device}"))
-        .unwrap_or_default();
-    let lane = format!("{} on {branch}{device}", state.kernel);
-    facts.push(fact("lane", printable(&lane), TEXT));
-    facts.push(fact("experiments", experiments(view, state, now), TEXT));
+    let mut lane = format!("{} on {branch}", state.kernel);
+    lane.extend(view.device.iter().map(|device| format!(" · {device}")));
+    let warned = |name, text: &String| (name, printable(text), WARN);
+    let mut facts = vec![("now", doing(view, state, now), doing_style(view, state))];
+    facts.extend(by_hand(data, view, state));
+    facts.push(("lane", printable(&lane), TEXT));
+    facts.push(("experiments", experiments(view, state, now), TEXT));
     if state.plateau {
-        let text = format!(
-            "{} turns in a row brought no keep",
-            state.counts.discards_in_a_row
-        );
-        facts.push(fact("plateau", text, WARN));
+        let discards = state.counts.discards_in_a_row;
+        let text = format!("{discards} turns in a row brought no keep");
+        facts.push(("plateau", text, WARN));
     }
-    facts.push(fact("best so far", best(data, view), TEXT));
-    facts.push(fact("budget", budget(view, state, now), TEXT));
+    facts.push(("best so far", best(data, view), TEXT));
+    facts.push(("budget", budget(view, state, now), TEXT));
     if let Some(turn) = &state.last_turn {
-        facts.push(fact(
-            "last turn",
-            printable(&turn.in_words()),
-            outcome_style(turn.outcome),
-        ));
-        let errors = turn
-            .answer_error
-            .iter()
-            .map(|error| fact("answer", printable(error), WARN));
-        facts.extend(errors);
-        facts.extend(
-            turn.noticed
-                .iter()
-                .map(|line| fact("noticed", printable(line), WARN)),
-        );
-        if let Some(first) = turn.ignored.first() {
-            let more = match turn.ignored.len() {
-                1 => String::new(),
-                all => format!(" and {} more", all - 1),
-            };
-            facts.push(fact(
-                "ignored",
-                format!("{}{more}", printable(first)),
-                QUIET,
-            ));
+        let style = outcome_style(turn.outcome);
+        facts.push(("last turn", printable(&turn.in_words()), style));
+        let errors = turn.answer_error.iter();
+        facts.extend(errors.map(|error| warned("answer", error)));
+        facts.extend(turn.noticed.iter().map(|line| warned("noticed", line)));
+        if let [first, others @ ..] = &turn.ignored[..] {
+            let mut text = printable(first);
+            if !others.is_empty() {
+                text += &format!(" and {} more", others.len());
+            }
+            facts.push(("ignored", text, QUIET));
         }
     }
-    facts.extend(
-        state
-            .trouble
-            .iter()
-            .map(|why| fact("failed", printable(why), WARN)),
-    );
+    facts.extend(state.trouble.iter().map(|why| warned("failed", why)));
     facts
 }
 
 /// What the loop does now, and what it was asked for.
-fn doing(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
+fn doing(view: &LoopView, state: &State, now: Timestamp) -> String {
     if !view.running {
         return match &state.ended {
             Some(why) => format!("ended after turn {}: {}", state.turn, printable(why)),
@@ -238,21 +188,21 @@ fn by_hand(data: ScreenData, view: &LoopView, state: &State) -> Option<Fact> {
         Phase::Paused => "The loop is paused, and waits for you once it goes on",
         _ => "The loop waits for you",
     };
-    let [keep, discard] =
-        [Action::Keep, Action::Discard].map(|action| data.appearance.keymap.way(action));
+    let [keep, discard] = [Action::Keep, Action::Discard].map(|action| data.way(action));
     let text = format!(
         "▲ {file} is not the incumbent: a person has edited it. {waits}. To hand back, keep the edit ({keep}) or discard it \
          ({discard}), which puts the incumbent back; the loop then goes on.",
     );
-    Some(fact("by hand", printable(&text), WARN))
+    Some(("by hand", printable(&text), WARN))
 }
 
-fn experiments(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
+fn experiments(view: &LoopView, state: &State, now: Timestamp) -> String {
     let counts = &state.counts;
-    let rate = view
-        .rate(now)
-        .map(|hourly| format!(", {} an hour", rate(hourly)));
-    let rate = rate.unwrap_or_default();
+    let mut text = counts.experiments.to_string();
+    text.extend(
+        view.rate(now)
+            .map(|hourly| format!(", {} an hour", rate(hourly))),
+    );
     let decided = [
         (counts.kept, "kept"),
         (counts.discarded, "discarded"),
@@ -263,11 +213,11 @@ fn experiments(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
         (counts.failed, "failed"),
     ];
     let decided = decided.into_iter().filter(|(count, _)| *count > 0);
-    let decided: Vec<String> = decided
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-    let colon = if decided.is_empty() { "" } else { ": " };
-    format!("{}{rate}{colon}{}", counts.experiments, decided.join(", "))
+    for (at, (count, word)) in decided.enumerate() {
+        let before = if at == 0 { ":" } else { "," };
+        text += &format!("{before} {count} {word}");
+    }
+    text
 }
 
 /// The incumbent: the loop keeps only what is faster.
@@ -275,60 +225,40 @@ fn best(data: ScreenData, view: &LoopView) -> String {
     let Some(run) = &view.incumbent else {
         return "the incumbent, which no run has judged yet".to_owned();
     };
-    let figure = run.objective.map(|measure| {
+    let mut text = String::new();
+    if let Some(measure) = run.objective {
         let about = if run.emulated { "~" } else { "" };
-        format!(
-            "{about}{} {}, ",
-            format::count(measure.value),
-            data.setup.objective.unit()
-        )
-    });
-    let description = match run.description.as_str() {
-        "" => String::new(),
-        text => format!(": {}", printable(text)),
-    };
-    format!("{}run {}{description}", figure.unwrap_or_default(), run.id)
+        let (figure, unit) = (format::count(measure.value), data.setup.objective.unit());
+        text = format!("{about}{figure} {unit}, ");
+    }
+    format!("{text}run {}{}", run.id, described(&run.description))
 }
 
-fn budget(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
+fn budget(view: &LoopView, state: &State, now: Timestamp) -> String {
     let (budget, counts) = (&state.budget, &state.counts);
     let spent = time(view.seconds(now));
-    let mut parts = vec![match budget.hours {
-        Some(hours) => format!("{spent} of {}", time(hours * 3600.0)),
-        None => spent,
-    }];
-    parts.extend(
-        budget
-            .experiments
-            .map(|most| format!("{} of {most} experiments", counts.experiments)),
-    );
-    match budget.cost {
-        Some(most) => parts.push(format!(
-            "cost {} of {}",
-            format::count(counts.cost),
-            format::count(most)
-        )),
-        None if counts.cost > 0.0 => parts.push(format!("cost {}", format::count(counts.cost))),
-        None => {}
-    }
-    parts.extend(budget.until_floor.map(|percent| {
-        let floor = state
-            .bounds
-            .as_ref()
-            .map(|bounds| format!(" (now {:.1} %)", bounds.of_floor));
-        format!(
-            "until the floor is {percent} % of the time{}",
-            floor.unwrap_or_default()
-        )
-    }));
-    let no_limit = budget.hours.is_none()
-        && budget.experiments.is_none()
-        && budget.cost.is_none()
-        && budget.until_floor.is_none();
-    if no_limit {
-        parts.push("no limit".to_owned());
-    }
-    parts.join(" · ")
+    let hours = budget.hours.map(|hours| time(hours * 3600.0));
+    let experiments = budget.experiments;
+    let cost = format::count(counts.cost);
+    let floor = budget.until_floor.map(|percent| {
+        let now = state.bounds.as_ref();
+        let now = now.map(|bounds| format!(" (now {:.1} %)", bounds.of_floor));
+        let now = now.unwrap_or_default();
+        format!("until the floor is {percent} % of the time{now}")
+    });
+    let is_limited =
+        hours.is_some() || experiments.is_some() || budget.cost.is_some() || floor.is_some();
+    let parts = [
+        Some(hours.map_or(spent.clone(), |hours| format!("{spent} of {hours}"))),
+        experiments.map(|most| format!("{} of {most} experiments", counts.experiments)),
+        match budget.cost {
+            Some(most) => Some(format!("cost {cost} of {}", format::count(most))),
+            None => (counts.cost > 0.0).then(|| format!("cost {cost}")),
+        },
+        floor,
+        (!is_limited).then(|| "no limit".to_owned()),
+    ];
+    joined(parts.into_iter().flatten())
 }
 
 fn outcome_style(outcome: TurnOutcome) -> Style {

@@ -12,31 +12,28 @@ const CHANGE: usize = 9;
 
 /// All rows, cut to so many columns.
 pub fn rows(data: ScreenData, columns: usize) -> Lines {
-    let Some(view) = data.loops.view() else {
-        return Vec::new();
-    };
-    view.runs.iter().map(|run| row(run, columns)).collect()
+    let runs = data.loops.view().into_iter().flat_map(|view| &view.runs);
+    runs.map(|run| row(run, columns)).collect()
 }
 
 fn row(run: &LoopRun, columns: usize) -> Line<'static> {
     let (sign, came, style) = came(run);
-    let change = run
-        .change
-        .map(|change| format::percent(change.ratio))
-        .unwrap_or_default();
-    let speed = run
-        .change
-        .and_then(|change| change.speed)
-        .map(Speed::word)
-        .unwrap_or_default();
-    let words = [speed, &*printable(&run.description)].join(" ");
+    let change = run.change.map(|change| format::percent(change.ratio));
+    let speed = run.change.and_then(|change| change.speed).map(Speed::word);
+    let words = format!(
+        "{} {}",
+        speed.unwrap_or_default(),
+        printable(&run.description)
+    );
     let used = 2 + RUN + 1 + CAME + CHANGE + 1;
+    let id = pad_left(&run.id.to_string(), RUN);
+    let change = pad_left(&change.unwrap_or_default(), CHANGE);
+    let words = fit(words.trim(), columns.saturating_sub(used));
     Line::from(vec![
         Span::styled(format!("{sign} "), style),
-        Span::raw(format!("{} ", pad_left(&run.id.to_string(), RUN))),
+        Span::raw(format!("{id} ")),
         Span::styled(pad(came, CAME), style),
-        Span::raw(format!("{} ", pad_left(&change, CHANGE))),
-        Span::raw(fit(words.trim(), columns.saturating_sub(used))),
+        Span::raw(format!("{change} {words}")),
     ])
 }
 

@@ -3,7 +3,7 @@
 
 use super::changes::{LineChange, changes};
 use super::hot::HotLines;
-use super::message_rows::{message_columns, wrapped};
+use super::message_rows::message_rows;
 use crate::diff::{self, DiffLayout};
 use crate::highlight::Highlighted;
 use crate::prelude::*;
@@ -27,19 +27,13 @@ pub enum SourceMode {
 }
 
 /// One row of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum FileRow {
-    /// A part of a message about another file.
-    Elsewhere {
-        message: usize,
-        part: usize,
-    },
     Line(usize),
-    /// A part of a message about the line.
-    SourceMessage {
-        line: usize,
-        message: usize,
-        part: usize,
+    /// A part of a message about the line; about another file without one.
+    Message {
+        line: Option<usize>,
+        text: Line<'static>,
     },
 }
 
@@ -103,29 +97,23 @@ impl SourceState {
         self.source.as_ref()
     }
 
+    fn version(&self, which: SourceVersion) -> Option<&SourceText> {
+        text_of(self.source.as_ref()?, which)
+    }
+
     pub(super) fn text(&self) -> Option<&SourceText> {
-        Some(&self.source.as_ref()?.present.as_ref().ok()?.text)
+        self.version(SourceVersion::Present)
     }
 
     /// Takes a newly read text. The cursor stays at its line, and unchanged lines keep their
     /// colours.
     pub fn take(&mut self, source: SourceView) {
         let old = self.source.replace(source);
-        let text = |source: &SourceView, which| match which {
-            SourceVersion::Present => source
-                .present
-                .as_ref()
-                .ok()
-                .map(|present| present.text.clone()),
-            SourceVersion::Base => source.base.as_ref().ok().map(|base| base.text.clone()),
-        };
-        let of = |which| {
-            let new = self.source.as_ref().and_then(|source| text(source, which));
-            (old.as_ref().and_then(|source| text(source, which)), new)
-        };
+        let both = [old.as_ref(), self.source.as_ref()];
+        let of = |which| both.map(|source| text_of(source?, which).cloned());
         for which in [SourceVersion::Present, SourceVersion::Base] {
             self.colours[which as usize] = match of(which) {
-                (Some(old), Some(new)) => {
+                [Some(old), Some(new)] => {
                     carry_highlighting(&old, &self.colours[which as usize], &new)
                 }
                 _ => Highlighted::default(),
@@ -133,15 +121,13 @@ impl SourceState {
         }
         // A file that is away for a moment comes back at the line that was visible.
         match of(SourceVersion::Present) {
-            (Some(old), Some(new)) => self.cursor = old.follow(self.cursor, &new),
-            (None, Some(new)) => self.cursor = self.cursor.min(new.len().saturating_sub(1)),
-            (_, None) => {}
+            [Some(old), Some(new)] => self.cursor = old.follow(self.cursor, &new),
+            [None, Some(new)] => self.cursor = self.cursor.min(new.len().saturating_sub(1)),
+            [_, None] => {}
         }
-        let diff = self
-            .source
-            .as_ref()
-            .map(|source| Arc::clone(&source.diff))
-            .unwrap_or_default();
+        let source = self.source.as_ref();
+        let diff = source.map(|source| Arc::clone(&source.diff));
+        let diff = diff.unwrap_or_default();
         (self.changes, self.starts) = changes(&diff, self.text().map_or(0, SourceText::len));
         self.view.set(diff);
         self.placed = None;
@@ -150,19 +136,9 @@ impl SourceState {
 
     /// The texts whose colours are wanted.
     pub fn texts(&self) -> impl Iterator<Item = (SourceVersion, Arc<str>)> {
-        let source = self.source.as_ref();
-        let present = source
-            .and_then(|source| source.present.as_ref().ok())
-            .map(|present| &present.text);
-        let base = source
-            .and_then(|source| source.base.as_ref().ok())
-            .map(|base| &base.text);
-        let both = [
-            (SourceVersion::Present, present),
-            (SourceVersion::Base, base),
-        ];
-        both.into_iter()
-            .filter_map(|(which, text)| Some((which, Arc::clone(text?.whole()))))
+        let text = |which| Some((which, Arc::clone(self.version(which)?.whole())));
+        let both = [SourceVersion::Present, SourceVersion::Base];
+        both.into_iter().filter_map(text)
     }
 
     /// Takes colours; false where they belong to a text that is no longer shown.
@@ -247,14 +223,12 @@ impl SourceState {
     pub fn click(&mut self, row: usize) -> bool {
         match self.mode {
             SourceMode::File => {
-                let line = match self
-                    .layout
-                    .as_ref()
-                    .and_then(|layout| layout.rows.get(self.first + row))
-                {
-                    Some(FileRow::Line(line) | FileRow::SourceMessage { line, .. }) => Some(*line),
-                    Some(FileRow::Elsewhere { .. }) | None => None,
-                };
+                let layout = self.layout.as_ref();
+                let row = layout.and_then(|layout| layout.rows.get(self.first + row));
+                let line = row.and_then(|row| match row {
+                    FileRow::Line(line) => Some(*line),
+                    FileRow::Message { line, .. } => *line,
+                });
                 self.cursor = line.unwrap_or(self.cursor);
                 line.is_some()
             }
@@ -302,19 +276,8 @@ impl SourceState {
 
     /// Goes to the next of these lines, from the last to the first.
     pub(super) fn step(&mut self, lines: &[usize], forward: bool) -> bool {
-        let next = match forward {
-            true => lines
-                .iter()
-                .find(|line| **line > self.cursor)
-                .or(lines.first()),
-            false => lines
-                .iter()
-                .rfind(|line| **line < self.cursor)
-                .or(lines.last()),
-        };
-        if let Some(line) = next.copied() {
-            self.jump(line);
-        }
+        let next = diff::next_in_circle(lines, self.cursor, forward);
+        next.into_iter().for_each(|line| self.jump(line));
         next.is_some()
     }
 
@@ -360,7 +323,7 @@ impl SourceState {
     pub(super) fn fit(&self, area: Rect) -> SourceFit {
         let height = usize::from(area.height);
         let file = (self.mode == SourceMode::File && self.text().is_some())
-            .then(|| self.fit_file(message_columns(self.text_columns(area)), height));
+            .then(|| self.fit_file(self.text_columns(area), height));
         SourceFit {
             diff: self.view.fit(area.width, height),
             file,
@@ -400,20 +363,14 @@ impl SourceState {
     }
 
     fn fit_file(&self, columns: usize, height: usize) -> FileFit {
-        let is_current = self
-            .layout
-            .as_ref()
-            .is_some_and(|layout| layout.columns == columns);
-        let layout = (!is_current).then(|| self.lay_out(columns));
+        let kept = self.layout.as_ref().filter(|old| old.columns == columns);
+        let layout = kept.is_none().then(|| self.lay_out(columns));
         let empty = FileLayout::default();
-        let current = layout.as_ref().or(self.layout.as_ref()).unwrap_or(&empty);
+        let FileLayout { rows, places, .. } = layout.as_ref().or(kept).unwrap_or(&empty);
+        let place = |line: usize| places.get(line).copied();
         let mut first = self.first;
-        let top = current.places.get(self.cursor).copied().unwrap_or(0);
-        let next = current
-            .places
-            .get(self.cursor + 1)
-            .copied()
-            .unwrap_or(current.rows.len());
+        let top = place(self.cursor).unwrap_or(0);
+        let next = place(self.cursor + 1).unwrap_or(rows.len());
         let is_visible = top >= first && next <= first + height;
         if self.jumped && !is_visible {
             first = top.saturating_sub(height / 2);
@@ -421,45 +378,43 @@ impl SourceState {
         // Keep some rows around the cursor and the messages of its line visible; on the first line,
         // the messages about other files too.
         let around = (height / 4).min(5);
-        let highest = if self.cursor == 0 {
-            0
-        } else {
-            top.saturating_sub(around)
+        let highest = match self.cursor {
+            0 => 0,
+            _ => top.saturating_sub(around),
         };
         let lowest = (next + around).saturating_sub(height).min(top);
-        first = if highest < lowest {
-            lowest
-        } else {
-            first.clamp(lowest, highest)
+        let first = match highest < lowest {
+            true => lowest,
+            false => first.clamp(lowest, highest),
         };
-        let first = first.min(current.rows.len().saturating_sub(height));
+        let first = first.min(rows.len().saturating_sub(height));
         FileFit { layout, first }
     }
 
     fn lay_out(&self, columns: usize) -> FileLayout {
-        let parts = |message: &SourceMessage| 0..wrapped(message, columns).len();
-        let mut layout = FileLayout {
-            columns,
-            ..FileLayout::default()
+        let of = |messages: &[SourceMessage], line| {
+            let texts = messages.iter().flat_map(|m| message_rows(m, columns));
+            let row = |text| FileRow::Message { line, text };
+            texts.map(row).collect::<Vec<_>>()
         };
-        for (message, about) in self.messages.elsewhere.iter().enumerate() {
-            layout
-                .rows
-                .extend(parts(about).map(|part| FileRow::Elsewhere { message, part }));
-        }
+        let mut rows = of(&self.messages.elsewhere, None);
+        let mut places = Vec::new();
         for line in 0..self.text().map_or(0, SourceText::len) {
-            layout.places.push(layout.rows.len());
-            layout.rows.push(FileRow::Line(line));
-            for (message, about) in self.messages.at(line).iter().enumerate() {
-                layout
-                    .rows
-                    .extend(parts(about).map(|part| FileRow::SourceMessage {
-                        line,
-                        message,
-                        part,
-                    }));
-            }
+            places.push(rows.len());
+            rows.push(FileRow::Line(line));
+            rows.extend(of(self.messages.at(line), Some(line)));
         }
-        layout
+        FileLayout {
+            columns,
+            rows,
+            places,
+        }
+    }
+}
+
+fn text_of(source: &SourceView, which: SourceVersion) -> Option<&SourceText> {
+    match which {
+        SourceVersion::Present => Some(&source.present.as_ref().ok()?.text),
+        SourceVersion::Base => Some(&source.base.as_ref().ok()?.text),
     }
 }
