@@ -10,7 +10,7 @@ use lab_protocol::console;
 use lab_tui::highlight::{HighlightCache, Highlighter, SyntaxRole};
 use lab_tui::text::{printable, width};
 use lab_tui::theme::style::{self, BAD, GOOD, KEY, MATCH, QUIET, SCREEN, SELECTED, WARN};
-use lab_tui::theme::{Appearance, Catalogue, ColorDepth, DiffRole, Theme, ThemeEntry, ThemeOrigin};
+use lab_tui::theme::{Appearance, Catalogue, ColorDepth, DiffRole, Theme, ThemeEntry};
 use ratatui::style::{Color, Modifier, Style};
 use std::process::ExitCode;
 
@@ -66,8 +66,8 @@ pub fn main(options: &ThemeArgs) -> Result<ExitCode> {
 fn list(catalogue: &Catalogue) {
     let row = |entry: &ThemeEntry| {
         let variant = entry.variant().map_or("", |variant| variant.word());
-        let about = match (&entry.origin, &entry.scheme) {
-            (ThemeOrigin::User(file), _) => file.display().to_string(),
+        let about = match (&entry.file, &entry.scheme) {
+            (Some(file), _) => file.display().to_string(),
             (_, Some(scheme)) => scheme.author.clone(),
             (_, None) => "the terminal's own sixteen colours".to_owned(),
         };

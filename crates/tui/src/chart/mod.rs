@@ -127,7 +127,7 @@ impl Chart<'_> {
         if rows < 2 || area.width < labels + 12 {
             return None;
         }
-        let plot = Plot {
+        let mut plot = Plot {
             area: Rect {
                 x: area.x + labels + 1,
                 y: area.y + legend,
@@ -137,27 +137,19 @@ impl Chart<'_> {
             x: self.x,
             y: self.y,
             symbols,
+            buffer,
         };
-        layers::axes(&plot, &ticks, area.x, foot > 1, buffer);
-        layers::reference_lines(&plot, &self.reference_lines, buffer);
-        if let Some(cursor) = &self.cursor {
-            layers::column(&plot, cursor, buffer);
-        }
-        for series in &self.series {
-            layers::series(&plot, series, buffer);
-        }
-        if let Some(cursor) = &self.cursor {
-            layers::read_out(&plot, cursor, buffer);
-        }
-        layers::names(&plot, &self.reference_lines, buffer);
+        plot.axes(&ticks, area.x, foot > 1);
+        plot.reference_lines(&self.reference_lines);
+        self.cursor
+            .iter()
+            .for_each(|cursor| plot.cursor_column(cursor));
+        self.series.iter().for_each(|series| plot.series(series));
+        self.cursor.iter().for_each(|cursor| plot.read_out(cursor));
+        plot.names(&self.reference_lines);
         if legend > 0 {
-            let row = Rect {
-                x: plot.area.x + 1,
-                width: plot.area.width - 1,
-                height: 1,
-                ..area
-            };
-            layers::legend(&self.series, row, buffer, symbols);
+            let (x, width) = (plot.area.x + 1, plot.area.width - 1);
+            plot.legend(&self.series, Rect::new(x, area.y, width, 1));
         }
         Some(plot.area)
     }

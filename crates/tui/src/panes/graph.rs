@@ -122,69 +122,59 @@ fn lanes(place: &Place) -> usize {
     all.copied().max().unwrap_or(0).max(place.column) + 1
 }
 
-/// The directions in which lines leave a cell.
-#[derive(Clone, Copy, Default)]
-struct Ways {
-    up: bool,
-    down: bool,
-    left: bool,
-    right: bool,
-}
+/// The directions in which lines leave a cell. A cell with several has their sum.
+const UP: usize = 1;
+const DOWN: usize = 2;
+const LEFT: usize = 4;
+const RIGHT: usize = 8;
 
-impl Ways {
-    fn sign(self, symbols: SymbolSet) -> &'static str {
-        let Ways {
-            up,
-            down,
-            left,
-            right,
-        } = self;
-        let (line, plain) = match (up, down, left, right) {
-            (false, false, false, false) => (" ", " "),
-            (true | false, true, false, false) | (true, false, false, false) => ("│", "|"),
-            (false, false, _, _) => ("─", "-"),
-            (true, true, true, false) => ("┤", "|"),
-            (true, true, false, true) => ("├", "|"),
-            (true, true, true, true) => ("┼", "+"),
-            (true, false, true, false) => ("╯", "/"),
-            (true, false, false, true) => ("╰", "\\"),
-            (false, true, true, false) => ("╮", "\\"),
-            (false, true, false, true) => ("╭", "/"),
-            (true, false, true, true) => ("┴", "+"),
-            (false, true, true, true) => ("┬", "+"),
-        };
-        symbols.pick(line, plain)
-    }
-}
+/// The sign of a cell by its directions, and the same in ASCII. In each row: neither up nor down,
+/// up, down, both.
+const SIGNS: [[&str; 2]; 16] = [
+    [" ", " "],
+    ["│", "|"],
+    ["│", "|"],
+    ["│", "|"],
+    // To the left.
+    ["─", "-"],
+    ["╯", "/"],
+    ["╮", "\\"],
+    ["┤", "|"],
+    // To the right.
+    ["─", "-"],
+    ["╰", "\\"],
+    ["╭", "/"],
+    ["├", "|"],
+    // To both sides.
+    ["─", "-"],
+    ["┴", "+"],
+    ["┬", "+"],
+    ["┼", "+"],
+];
 
 /// The cells of a row: a lane, a gap, a lane, a gap, … The caller puts the commit's mark into the
 /// commit's lane.
 fn graph(place: &Place, lanes: usize, symbols: SymbolSet) -> Vec<&'static str> {
-    let mut cells = vec![Ways::default(); 2 * lanes];
-    let mut set = |lane: usize, way: fn(&mut Ways)| {
-        if let Some(cell) = cells.get_mut(2 * lane) {
-            way(cell);
+    let mut cells = vec![0; 2 * lanes];
+    let mut set = |at: usize, ways: usize| {
+        if let Some(cell) = cells.get_mut(at) {
+            *cell |= ways;
         }
     };
-    for &lane in &place.passing {
-        set(lane, |ways| (ways.up, ways.down) = (true, true));
-    }
-    for &lane in &place.joins {
-        set(lane, |ways| ways.up = true);
-    }
-    for &lane in &place.parents {
-        set(lane, |ways| ways.down = true);
-    }
+    place
+        .passing
+        .iter()
+        .for_each(|lane| set(2 * lane, UP | DOWN));
+    place.joins.iter().for_each(|lane| set(2 * lane, UP));
+    place.parents.iter().for_each(|lane| set(2 * lane, DOWN));
     for &lane in place.joins.iter().chain(&place.parents) {
-        let (from, to) = (2 * lane.min(place.column), 2 * lane.max(place.column));
-        for at in from..=to {
-            if let Some(cell) = cells.get_mut(at) {
-                cell.left |= at > from;
-                cell.right |= at < to;
-            }
+        for at in 2 * lane.min(place.column)..2 * lane.max(place.column) {
+            set(at, RIGHT);
+            set(at + 1, LEFT);
         }
     }
-    cells.into_iter().map(|ways| ways.sign(symbols)).collect()
+    let sign = |ways: usize| symbols.pick(SIGNS[ways][0], SIGNS[ways][1]);
+    cells.into_iter().map(sign).collect()
 }
 
 #[cfg(test)]

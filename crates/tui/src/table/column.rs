@@ -181,3 +181,31 @@ fn numbered(a: &str, b: &str) -> Ordering {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names_are_numbers() {
+        let sorted = |mut names: Vec<&'static str>| {
+            names.sort_by(|a, b| numbered(a, b));
+            names.join(", ")
+        };
+        assert_eq!(
+            sorted(vec!["n=16", "n=8", "n=100 k=2", "n=100 k=1", "n=100"]),
+            "n=8, n=16, n=100, n=100 k=1, n=100 k=2"
+        );
+        assert_eq!(
+            sorted(vec!["b", "a9", "a10", "", "a09x"]),
+            ", a9, a09x, a10, b"
+        );
+        assert_eq!(
+            sorted(vec![
+                "n=99999999999999999999999",
+                "n=100000000000000000000000"
+            ]),
+            "n=99999999999999999999999, n=100000000000000000000000"
+        );
+    }
+}

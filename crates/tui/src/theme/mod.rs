@@ -15,9 +15,7 @@ pub mod style;
 mod tests;
 
 pub use appearance::{Appearance, AppearanceChoice};
-pub use catalogue::{
-    Catalogue, ThemeEntry, ThemeOrigin, is_path, parse_scheme_file, scheme_file_error,
-};
+pub use catalogue::{Catalogue, ThemeEntry, is_path, parse_scheme_file, scheme_file_error};
 pub use color_depth::{ColorDepth, detect_color_depth, parse_color_depth};
 pub use rgb::Rgb;
 pub use scheme::{MAX_SCHEME_BYTES, Scheme, SchemeError, Variant};

@@ -4,7 +4,7 @@
 //! them. [`super::Theme::paint`] replaces the marks of a frame by the theme's colours.
 
 use crate::highlight::SyntaxRole;
-use lab_protocol::report::Severity;
+use lab_protocol::report::{Severity, Speed};
 use lab_run::experiment::Status;
 use lab_run::verdict::Outcome;
 use ratatui::prelude::*;
@@ -165,6 +165,16 @@ pub fn experiment(status: Status) -> Style {
         Status::Discard => QUIET,
         Status::Crash => letters(Ink::Bad),
         Status::Rules => WARN,
+    }
+}
+
+/// A kernel's speed beside another's.
+pub fn speed(speed: Speed) -> Style {
+    match speed {
+        Speed::Faster => GOOD,
+        Speed::Slower => BAD,
+        Speed::Same => QUIET,
+        Speed::Undecided | Speed::Mixed => WARN,
     }
 }
 

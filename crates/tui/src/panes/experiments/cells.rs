@@ -144,15 +144,12 @@ pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, goal: Go
         Column::Commit => ACCENT,
         Column::Figure => STRONG,
         Column::Correctness if !experiment.row.correctness.passed() => BAD,
-        Column::Change | Column::Speed => match change.and_then(|c| c.speed) {
-            Some(Speed::Faster) => GOOD,
-            Some(Speed::Slower) => BAD,
-            Some(Speed::Same) => QUIET,
-            Some(Speed::Undecided | Speed::Mixed) => WARN,
-            None => match change.map(|c| (c.ratio > 0.0) == (goal == Goal::Maximize)) {
-                Some(true) => GOOD,
-                _ => QUIET,
-            },
+        Column::Change | Column::Speed => match change {
+            Some(Change {
+                speed: Some(speed), ..
+            }) => style::speed(speed),
+            Some(change) if (change.ratio > 0.0) == (goal == Goal::Maximize) => GOOD,
+            _ => QUIET,
         },
         Column::Problem | Column::Device | Column::When | Column::Run => QUIET,
         _ => TEXT,

@@ -101,6 +101,11 @@ impl SourceState {
         text_of(self.source.as_ref()?, which)
     }
 
+    /// The pane shows the file, not a diff.
+    fn is_file(&self) -> bool {
+        self.mode == SourceMode::File
+    }
+
     pub(super) fn text(&self) -> Option<&SourceText> {
         self.version(SourceVersion::Present)
     }
@@ -181,10 +186,9 @@ impl SourceState {
             SourceMode::Unified => SourceMode::Split,
             SourceMode::Split => SourceMode::File,
         };
-        self.view.set_layout(if self.mode == SourceMode::Split {
-            DiffLayout::Split
-        } else {
-            DiffLayout::Unified
+        self.view.set_layout(match self.mode {
+            SourceMode::Split => DiffLayout::Split,
+            _ => DiffLayout::Unified,
         });
         match (self.mode, line) {
             (SourceMode::File, Some(line)) => self.jump(line as usize - 1),
@@ -199,9 +203,7 @@ impl SourceState {
         match self.mode {
             _ if self.text().is_none_or(SourceText::is_empty) => None,
             SourceMode::File => of_file(),
-            SourceMode::Unified | SourceMode::Split => {
-                self.view.line().filter(|line| *line > 0).or_else(of_file)
-            }
+            _ => self.view.line().filter(|line| *line > 0).or_else(of_file),
         }
     }
 
@@ -210,55 +212,51 @@ impl SourceState {
     }
 
     pub fn move_by(&mut self, by: isize) {
-        match self.mode {
-            SourceMode::File => {
-                self.cursor = self.cursor.saturating_add_signed(by).min(self.last());
-            }
-            SourceMode::Unified | SourceMode::Split => self.view.move_by(by),
+        if self.is_file() {
+            self.cursor = self.cursor.saturating_add_signed(by).min(self.last());
+        } else {
+            self.view.move_by(by);
         }
     }
 
     /// Moves the cursor to this visible row of the last frame, counted from the top; false where
     /// the row is empty.
     pub fn click(&mut self, row: usize) -> bool {
-        match self.mode {
-            SourceMode::File => {
-                let layout = self.layout.as_ref();
-                let row = layout.and_then(|layout| layout.rows.get(self.first + row));
-                let line = row.and_then(|row| match row {
-                    FileRow::Line(line) => Some(*line),
-                    FileRow::Message { line, .. } => *line,
-                });
-                self.cursor = line.unwrap_or(self.cursor);
-                line.is_some()
+        if self.is_file() {
+            let layout = self.layout.as_ref();
+            let row = layout.and_then(|layout| layout.rows.get(self.first + row));
+            let line = row.and_then(|row| match row {
+                FileRow::Line(line) => Some(*line),
+                FileRow::Message { line, .. } => *line,
+            });
+            self.cursor = line.unwrap_or(self.cursor);
+            line.is_some()
+        } else {
+            let row = self.view.first() + row;
+            let is_there = row < self.view.rows().len();
+            if is_there {
+                self.view.go_to(row);
             }
-            SourceMode::Unified | SourceMode::Split => {
-                let row = self.view.first() + row;
-                let is_there = row < self.view.rows().len();
-                if is_there {
-                    self.view.go_to(row);
-                }
-                is_there
-            }
+            is_there
         }
     }
 
     /// Goes to one of the rows that [`SourceState::count`] counts.
     pub fn go_to(&mut self, row: usize) {
-        match self.mode {
-            SourceMode::File => self.jump(row),
-            SourceMode::Unified | SourceMode::Split => self.view.go_to(row),
+        if self.is_file() {
+            self.jump(row);
+        } else {
+            self.view.go_to(row);
         }
     }
 
     /// Goes to a line by its number; in a diff, to the nearest line that is shown.
     pub fn go_to_line(&mut self, number: usize) {
-        match self.mode {
-            SourceMode::File => self.jump(number.saturating_sub(1)),
-            SourceMode::Unified | SourceMode::Split => {
-                self.view
-                    .go_to_line(u32::try_from(number).unwrap_or(u32::MAX));
-            }
+        if self.is_file() {
+            self.jump(number.saturating_sub(1));
+        } else {
+            self.view
+                .go_to_line(u32::try_from(number).unwrap_or(u32::MAX));
         }
     }
 
@@ -268,9 +266,10 @@ impl SourceState {
     }
 
     pub fn step_change(&mut self, forward: bool) -> bool {
-        match self.mode {
-            SourceMode::File => self.step(&self.starts.clone(), forward),
-            SourceMode::Unified | SourceMode::Split => self.view.step_hunk(forward),
+        if self.is_file() {
+            self.step(&self.starts.clone(), forward)
+        } else {
+            self.view.step_hunk(forward)
         }
     }
 
@@ -283,23 +282,25 @@ impl SourceState {
 
     /// Rows that a search goes through: lines of the file, or rows of the diff.
     pub fn count(&self) -> usize {
-        match self.mode {
-            SourceMode::File => self.text().map_or(0, SourceText::len),
-            SourceMode::Unified | SourceMode::Split => self.view.rows().len(),
+        if self.is_file() {
+            self.text().map_or(0, SourceText::len)
+        } else {
+            self.view.rows().len()
         }
     }
 
     /// The text of one of them.
     pub fn row_text(&self, at: usize) -> String {
-        match self.mode {
-            SourceMode::File => self.text().map_or("", |text| text.line(at)).to_owned(),
-            SourceMode::Unified | SourceMode::Split => self.view.text(at),
+        if self.is_file() {
+            self.text().map_or("", |text| text.line(at)).to_owned()
+        } else {
+            self.view.text(at)
         }
     }
 
     /// The cursor's row among them.
     pub fn at(&self) -> usize {
-        if self.mode == SourceMode::File {
+        if self.is_file() {
             self.cursor
         } else {
             self.view.cursor()
@@ -322,7 +323,7 @@ impl SourceState {
     /// How the pane fits into the area below its title.
     pub(super) fn fit(&self, area: Rect) -> SourceFit {
         let height = usize::from(area.height);
-        let file = (self.mode == SourceMode::File && self.text().is_some())
+        let file = (self.is_file() && self.text().is_some())
             .then(|| self.fit_file(self.text_columns(area), height));
         SourceFit {
             diff: self.view.fit(area.width, height),

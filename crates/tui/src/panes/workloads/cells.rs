@@ -97,12 +97,7 @@ pub fn style(column: Column, workload: &Workload) -> Style {
         _ if has_failed => BAD,
         Column::Name => TEXT,
         Column::Time => STRONG,
-        Column::Ratio | Column::Heat | Column::Speed => match workload.speed {
-            Some(Speed::Faster) => GOOD,
-            Some(Speed::Slower) => BAD,
-            Some(Speed::Undecided | Speed::Mixed) => WARN,
-            Some(Speed::Same) | None => QUIET,
-        },
+        Column::Ratio | Column::Heat | Column::Speed => workload.speed.map_or(QUIET, style::speed),
         _ => QUIET,
     }
 }
