@@ -9,7 +9,8 @@ use clap::Args;
 use lab_protocol::console;
 use lab_tui::highlight::{HighlightCache, Highlighter, SyntaxRole};
 use lab_tui::text::{printable, width};
-use lab_tui::theme::{Appearance, Catalogue, ColorDepth, DiffRole, Theme, ThemeEntry, ThemeOrigin};
+use lab_tui::theme::style::{self, BAD, GOOD, KEY, MATCH, QUIET, SCREEN, SELECTED, WARN};
+use lab_tui::theme::{Appearance, Catalogue, ColorDepth, DiffRole, Theme, ThemeEntry};
 use ratatui::style::{Color, Modifier, Style};
 use std::process::ExitCode;
 
@@ -65,8 +66,8 @@ pub fn main(options: &ThemeArgs) -> Result<ExitCode> {
 fn list(catalogue: &Catalogue) {
     let row = |entry: &ThemeEntry| {
         let variant = entry.variant().map_or("", |variant| variant.word());
-        let about = match (&entry.origin, &entry.scheme) {
-            (ThemeOrigin::User(file), _) => file.display().to_string(),
+        let about = match (&entry.file, &entry.scheme) {
+            (Some(file), _) => file.display().to_string(),
             (_, Some(scheme)) => scheme.author.clone(),
             (_, None) => "the terminal's own sixteen colours".to_owned(),
         };
@@ -79,45 +80,37 @@ fn list(catalogue: &Catalogue) {
 
 fn preview(theme: &Theme, painted: fn(&str, Style) -> String) -> Result<(), String> {
     let words = [
-        ("● PASS", theme.good().add_modifier(Modifier::BOLD)),
-        ("✗ FAIL", theme.bad()),
-        ("∅ VOID", theme.warn()),
-        ("focused", theme.title(true)),
-        ("beside the point", theme.quiet()),
-        ("selected", theme.text().patch(theme.selected())),
-        ("found", theme.search_match()),
-        ("+ added", theme.diff(DiffRole::Added)),
-        ("- removed", theme.diff(DiffRole::Removed)),
+        ("● PASS", GOOD.add_modifier(Modifier::BOLD)),
+        ("✗ FAIL", BAD),
+        ("∅ VOID", WARN),
+        ("focused", KEY),
+        ("beside the point", QUIET),
+        ("selected", SELECTED),
+        ("found", MATCH),
+        ("+ added", style::diff(DiffRole::Added)),
+        ("- removed", style::diff(DiffRole::Removed)),
     ];
+    let is_painted = theme.shown(SCREEN).bg.is_some();
+    let painted = |text: &str, style| painted(text, theme.shown(SCREEN.patch(style)));
     let line = |text: String, columns: usize| {
-        let rest = if theme.text().bg.is_some() {
+        let rest = if is_painted {
             WIDTH.saturating_sub(columns)
         } else {
             0
         };
-        say_styled(&format!(
-            "{text}{}",
-            painted(&" ".repeat(rest), theme.text())
-        ));
+        let rest = painted(&" ".repeat(rest), SCREEN);
+        say_styled(&format!("{text}{rest}"));
     };
-    let shown = words.map(|(word, style)| painted(word, theme.text().patch(style)));
+    let shown = words.map(|(word, style)| painted(word, style) + &painted("  ", SCREEN));
     let columns = words.iter().map(|(word, _)| width(word) + 2).sum();
-    line(
-        shown
-            .map(|word| word + &painted("  ", theme.text()))
-            .concat(),
-        columns,
-    );
+    line(shown.concat(), columns);
     line(String::new(), 0);
     let found = Highlighter::new()?.highlight(SAMPLE.as_bytes(), &mut HighlightCache::default());
     for (index, text) in SAMPLE.lines().enumerate() {
-        let mut out = painted(
-            &format!("{:>3} ", index + 1),
-            theme.text().patch(theme.gutter(false)),
-        );
+        let mut out = painted(&format!("{:>3} ", index + 1), style::gutter(false));
         let mut from = 0;
         let mut put = |to: usize, role| {
-            out += &painted(&text[from..to], theme.text().patch(theme.syntax(role)));
+            out += &painted(&text[from..to], style::syntax(role));
             from = to;
         };
         for span in found.line(index) {

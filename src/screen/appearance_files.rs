@@ -3,8 +3,7 @@
 
 use crate::screen::settings_files;
 use lab_tui::theme::{
-    Catalogue, MAX_SCHEME_BYTES, Scheme, ThemeEntry, ThemeOrigin, is_path, parse_scheme_file,
-    scheme_file_error,
+    Catalogue, MAX_SCHEME_BYTES, Scheme, ThemeEntry, is_path, parse_scheme_file, scheme_file_error,
 };
 use std::path::{Path, PathBuf};
 
@@ -25,7 +24,7 @@ pub fn find(wanted: &str) -> Result<ThemeEntry, String> {
     let scheme = read_scheme(&file)?;
     Ok(ThemeEntry {
         name: wanted.to_owned(),
-        origin: ThemeOrigin::User(file),
+        file: Some(file),
         scheme: Some(scheme),
     })
 }

@@ -3,6 +3,7 @@
 use super::states::check;
 use super::world::World;
 use lab_run::experiment::Status;
+use lab_tui::theme::style::SELECTED;
 use lab_tui::theme::{Catalogue, ColorDepth, Theme};
 
 const PASS: &str = "say stage: build | build_s: 0.38 | correctness: pass; end pass 1200";
@@ -114,7 +115,7 @@ fn a_selected_row_has_no_holes_on_a_painted_background() {
         ] {
             world.tell(story);
             let buffer = world.draw(160, 45);
-            let wanted = theme.selected().bg;
+            let wanted = theme.shown(SELECTED).bg;
             let is_selected = |x: u16, y: u16| buffer[(x, y)].bg == wanted.unwrap();
             // A selected point of the chart is one cell.
             let count = |y: &u16| (0..160).filter(|x| is_selected(*x, *y)).count();

@@ -1,6 +1,7 @@
 //! Highlighted source: the kind of each piece of a sample, and its style in each depth of colour.
 
 use lab_tui::highlight::{HighlightCache, Highlighter, SyntaxRole};
+use lab_tui::theme::style::{BAD, GOOD, QUIET, SELECTED, TEXT, WARN, diff_background, syntax};
 use lab_tui::theme::{ColorDepth, DiffRole, Theme};
 use ratatui::style::{Color, Style};
 
@@ -82,23 +83,22 @@ fn the_same_scheme_colours_signals_and_source_in_each_depth() {
             "truecolor", "256", "16"
         );
         let themes = depths.map(|depth| Theme::choose(Some(name), depth).unwrap());
-        let mut row = |what: &str, style: &dyn Fn(&Theme) -> Style| {
-            let [rgb, indexed, sixteen, none] = themes.each_ref().map(|theme| said(style(theme)));
+        let mut row = |what: &str, style: Style| {
+            let shown = themes.each_ref().map(|theme| said(theme.shown(style)));
+            let [rgb, indexed, sixteen, none] = shown;
             picture += &format!("  {what:<14}{rgb:<26}{indexed:<22}{sixteen:<22}{none}\n");
         };
-        row("text", &Theme::text);
-        row("quiet", &Theme::quiet);
-        row("good", &Theme::good);
-        row("bad", &Theme::bad);
-        row("warn", &Theme::warn);
-        row("selected", &Theme::selected);
+        row("text", TEXT);
+        row("quiet", QUIET);
+        row("good", GOOD);
+        row("bad", BAD);
+        row("warn", WARN);
+        row("selected", SELECTED);
         for role in SyntaxRole::ALL {
-            row(&format!("{role:?}").to_lowercase(), &|theme| {
-                theme.syntax(role)
-            });
+            row(&format!("{role:?}").to_lowercase(), syntax(role));
         }
         for role in [DiffRole::Added, DiffRole::RemovedPart] {
-            row("behind", &|theme| theme.diff_background(role));
+            row("behind", diff_background(role));
         }
     }
     let picture: Vec<&str> = picture.lines().map(str::trim_end).collect();

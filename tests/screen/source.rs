@@ -3,6 +3,7 @@
 use super::states::check;
 use super::world::World;
 use lab_tui::highlight::SyntaxRole;
+use lab_tui::theme::style::syntax;
 use lab_tui::theme::{ColorDepth, Theme};
 
 const ERRORS: &str = "say stage: build | kernels/rmsnorm/kernel.cu(32): error: identifier \"warp_sun\" is undefined | \
@@ -303,7 +304,7 @@ fn an_exception_of_a_python_kernel_stands_at_its_line() {
     );
     // `def` is a keyword in Python, and not in CUDA C++.
     let theme = Theme::choose(Some("lab-dark"), ColorDepth::Rgb).unwrap();
-    let keyword = theme.syntax(SyntaxRole::Keyword).fg;
+    let keyword = theme.shown(syntax(SyntaxRole::Keyword)).fg;
     world.model.appearance.theme = theme;
     let buffer = world.draw(160, 45);
     let symbols: Vec<&str> = buffer

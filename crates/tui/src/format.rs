@@ -17,6 +17,17 @@ pub fn percent(ratio: f64) -> String {
     format!("{} %", figures::percent(ratio))
 }
 
+/// A time in microseconds: `6.05 µs`.
+pub fn us(time: f64) -> String {
+    format!("{} µs", count(time))
+}
+
+/// A number with a noun: `1 row`, `3 rows`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
 /// A measure with the ends of its interval, where it has one: its value, and `(low … high)`.
 pub fn measure(value: f64, ends: Option<(f64, f64)>) -> (String, Option<String>) {
     match ends {

@@ -9,7 +9,7 @@
 //! A screen without a terminal, for a test:
 //! ```
 //! use jiff::tz::TimeZone;
-//! use lab_project::{config::{AutoConfig, Goal}, objective::Objective};
+//! use lab_core::{config::{AutoConfig, Goal}, objective::Objective};
 //! use lab_tui::effect::{Effect, Redraw};
 //! use lab_tui::{event::Event, geometry::FrameGeometry, model::Model, state::Setup, theme::Theme};
 //! use ratatui::crossterm::event::{KeyCode, KeyEvent};
@@ -59,6 +59,7 @@ pub mod model;
 pub mod overlay;
 pub mod palette;
 pub mod panes;
+mod prelude;
 pub mod profile;
 pub mod reply;
 pub mod request;

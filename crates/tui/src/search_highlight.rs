@@ -1,6 +1,6 @@
 //! Finds the matches of a search and highlights them.
 
-use super::theme::Theme;
+use crate::theme::style::MATCH;
 use ratatui::text::{Line, Span};
 
 /// The byte ranges of `needle` in `text`. A needle without capitals also matches capitals.
@@ -30,7 +30,7 @@ pub fn find_all(text: &str, needle: &str) -> Vec<std::ops::Range<usize>> {
 
 /// Returns the line with the matches of `needle` highlighted. A match may cross the borders of the
 /// line's spans.
-pub fn mark<'a>(line: Line<'a>, needle: &str, theme: &Theme) -> Line<'a> {
+pub fn mark<'a>(line: Line<'a>, needle: &str) -> Line<'a> {
     if needle.is_empty() {
         return line;
     }
@@ -51,7 +51,7 @@ pub fn mark<'a>(line: Line<'a>, needle: &str, theme: &Theme) -> Line<'a> {
         let mut push = |until: usize, is_match: bool| {
             if at < until {
                 let style = if is_match {
-                    span.style.patch(theme.search_match())
+                    span.style.patch(MATCH)
                 } else {
                     span.style
                 };
@@ -82,21 +82,20 @@ mod tests {
 
     #[test]
     fn matches_are_highlighted_across_spans_and_no_letter_is_lost() {
-        let theme = Theme::plain();
         let line = |parts: &[&str]| Line::from_iter(parts.iter().map(|part| (*part).to_owned()));
         let seen = |line: &Line| -> Vec<(String, bool)> {
             line.spans
                 .iter()
-                .map(|s| (s.content.to_string(), s.style == theme.search_match()))
+                .map(|s| (s.content.to_string(), s.style == MATCH))
                 .collect()
         };
-        let marked = mark(line(&["one wa", "rp a", " row"]), "Warp", &theme);
+        let marked = mark(line(&["one wa", "rp a", " row"]), "Warp");
         assert_eq!(
             marked.to_string(),
             "one warp a row",
             "a capital matches only itself"
         );
-        let marked = mark(line(&["one wa", "rp a", " row"]), "warp", &theme);
+        let marked = mark(line(&["one wa", "rp a", " row"]), "warp");
         let wanted = [
             ("one ", false),
             ("wa", true),
@@ -108,7 +107,7 @@ mod tests {
             seen(&marked),
             wanted.map(|(text, is)| (text.to_owned(), is))
         );
-        let marked = mark(line(&["aaa"]), "a", &theme);
+        let marked = mark(line(&["aaa"]), "a");
         assert_eq!(
             seen(&marked),
             [("a", true); 3].map(|(text, is)| (text.to_owned(), is))

@@ -5,7 +5,7 @@
 mod column;
 mod filter;
 
-pub use column::{Column, problem};
+pub use column::{Column, SortValue, compare, problem};
 pub use filter::{FIELDS, Filter};
 
 use lab_project::config::Goal;
@@ -75,6 +75,16 @@ type ComparedWith<'a> = (
     Option<usize>,
     Option<ChosenMeasure>,
 );
+
+pub fn compared_with(experiment: &Experiment) -> ComparedWith<'_> {
+    (
+        experiment.kernel.as_deref(),
+        experiment.device.as_deref(),
+        experiment.emulated,
+        experiment.measured.part,
+        experiment.measure(),
+    )
+}
 
 impl Default for Table {
     fn default() -> Self {
@@ -175,44 +185,30 @@ impl Table {
             context.emulated,
         );
         let mut best: HashMap<ComparedWith, f64> = HashMap::new();
-        self.facts.clear();
-        self.facts.extend(history.iter().map(|experiment| {
-            let (kernel, device) = (experiment.kernel.as_deref(), experiment.device.as_deref());
-            let of = (
-                kernel,
-                device,
-                experiment.emulated,
-                experiment.measured.part,
-                experiment.measure(),
-            );
+        let facts = |experiment| {
+            let of = compared_with(experiment);
             let before = best.get(&of).copied();
             let figure = experiment.figure();
-            if let Some(figure) = figure.filter(|_| experiment.is_kept()) {
-                let is_best = before
-                    .is_none_or(|before| experiment.goal(context.goal).prefers(figure, before));
-                if is_best {
-                    best.insert(of, figure);
-                }
+            let goal = experiment.goal(context.goal);
+            let is_best = |figure: &f64| before.is_none_or(|before| goal.prefers(*figure, before));
+            if let Some(figure) = figure.filter(is_best).filter(|_| experiment.is_kept()) {
+                best.insert(of, figure);
             }
+            let (kernel, device) = (experiment.kernel.as_deref(), experiment.device.as_deref());
+            let is_other = |(a, b)| a != b;
+            let text = format!("{} {}", experiment.row.commit, experiment.row.description);
             RowFacts {
                 over_best: figure
                     .zip(before)
                     .map(|(a, b)| a / b - 1.0)
                     .filter(|r| r.is_finite()),
-                of_another_kernel: experiment
-                    .kernel
-                    .as_deref()
-                    .is_some_and(|k| k != context.kernel),
+                of_another_kernel: kernel.is_some_and(|k| k != context.kernel),
                 on_another_device: experiment.emulated != context.emulated
-                    || experiment
-                        .device
-                        .as_deref()
-                        .zip(context.device)
-                        .is_some_and(|(a, b)| a != b),
-                text: format!("{} {}", experiment.row.commit, experiment.row.description)
-                    .to_lowercase(),
+                    || device.zip(context.device).is_some_and(is_other),
+                text: text.to_lowercase(),
             }
-        }));
+        };
+        self.facts = history.iter().map(facts).collect();
         self.of_others = self
             .facts
             .iter()
@@ -285,9 +281,7 @@ impl Table {
         // Of equal rows the newest comes first.
         order.reverse();
         let value = |index: usize| sort.column.value(index, &history[index], &facts[index]);
-        order.sort_by(|a, b| {
-            column::compare(value(*a).as_ref(), value(*b).as_ref(), sort.descending)
-        });
+        order.sort_by(|a, b| compare(value(*a), value(*b), sort.descending));
     }
 
     pub fn is_marked(&self, key: &ExperimentKey) -> bool {

@@ -11,6 +11,11 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
+/// The width of the widest text, in columns; 0 without any.
+pub fn widest<'t>(texts: impl IntoIterator<Item = &'t str>) -> usize {
+    texts.into_iter().map(width).max().unwrap_or(0)
+}
+
 /// `text` in at most `columns` columns. Where it was cut, the last column is `…`.
 ///
 /// ```

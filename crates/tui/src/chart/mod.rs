@@ -23,7 +23,6 @@ pub use axis::{Axis, Scale, Tick};
 pub use symbols::SymbolSet;
 
 use super::text::width;
-use super::theme::Theme;
 use plot::Plot;
 use ratatui::prelude::*;
 
@@ -83,7 +82,6 @@ pub struct Cursor {
 ///
 /// ```
 /// use lab_tui::chart::{Axis, Chart, SeriesShape, SymbolSet, Scale, Series};
-/// use lab_tui::theme::Theme;
 /// /// /// ///
 /// let points = [(0.0, 1.0), (10.0, 2.0)];
 /// let chart = Chart {
@@ -94,7 +92,7 @@ pub struct Cursor {
 ///     cursor: None,
 /// };
 /// let area = Rect::new(0, 0, 40, 10);
-/// let plot = chart.render(area, &mut Buffer::empty(area), &Theme::plain(), SymbolSet::Braille);
+/// let plot = chart.render(area, &mut Buffer::empty(area), SymbolSet::Braille);
 /// assert!(plot.is_some_and(|plot| plot.width < area.width), "the axes take some columns");
 /// ```
 #[derive(Clone, Debug)]
@@ -113,13 +111,7 @@ const ROWS_WITH_X: u16 = 7;
 impl Chart<'_> {
     /// Draws the chart and returns the area of the plot, without the axes. Draws nothing and
     /// returns `None` where `area` is too small for an axis and a plot.
-    pub fn render(
-        &self,
-        area: Rect,
-        buffer: &mut Buffer,
-        theme: &Theme,
-        symbols: SymbolSet,
-    ) -> Option<Rect> {
+    pub fn render(&self, area: Rect, buffer: &mut Buffer, symbols: SymbolSet) -> Option<Rect> {
         let legend = u16::from(
             area.height >= ROWS_WITH_LEGEND && self.series.iter().any(|s| !s.name.is_empty()),
         );
@@ -135,7 +127,7 @@ impl Chart<'_> {
         if rows < 2 || area.width < labels + 12 {
             return None;
         }
-        let plot = Plot {
+        let mut plot = Plot {
             area: Rect {
                 x: area.x + labels + 1,
                 y: area.y + legend,
@@ -145,27 +137,19 @@ impl Chart<'_> {
             x: self.x,
             y: self.y,
             symbols,
+            buffer,
         };
-        layers::axes(&plot, &ticks, area.x, foot > 1, buffer, theme);
-        layers::reference_lines(&plot, &self.reference_lines, buffer);
-        if let Some(cursor) = &self.cursor {
-            layers::column(&plot, cursor, buffer, theme);
-        }
-        for series in &self.series {
-            layers::series(&plot, series, buffer);
-        }
-        if let Some(cursor) = &self.cursor {
-            layers::read_out(&plot, cursor, buffer, theme);
-        }
-        layers::names(&plot, &self.reference_lines, buffer);
+        plot.axes(&ticks, area.x, foot > 1);
+        plot.reference_lines(&self.reference_lines);
+        self.cursor
+            .iter()
+            .for_each(|cursor| plot.cursor_column(cursor));
+        self.series.iter().for_each(|series| plot.series(series));
+        self.cursor.iter().for_each(|cursor| plot.read_out(cursor));
+        plot.names(&self.reference_lines);
         if legend > 0 {
-            let row = Rect {
-                x: plot.area.x + 1,
-                width: plot.area.width - 1,
-                height: 1,
-                ..area
-            };
-            layers::legend(&self.series, row, buffer, theme, symbols);
+            let (x, width) = (plot.area.x + 1, plot.area.width - 1);
+            plot.legend(&self.series, Rect::new(x, area.y, width, 1));
         }
         Some(plot.area)
     }

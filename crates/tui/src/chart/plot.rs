@@ -7,13 +7,14 @@ use ratatui::symbols::Marker;
 use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Line};
 
-/// The area of a plot with its axes.
-pub struct Plot {
+/// The area of a plot with its axes, and the buffer that it is drawn into.
+pub struct Plot<'b> {
     /// The area without the axes. The base line is the row below.
     pub area: Rect,
     pub x: Axis,
     pub y: Axis,
     pub symbols: SymbolSet,
+    pub buffer: &'b mut Buffer,
 }
 
 /// The row of a value, or the row of the edge that the value is beyond.
@@ -24,7 +25,15 @@ pub enum PlotRow {
     Below(u16),
 }
 
-impl Plot {
+impl Plot<'_> {
+    /// Draws a symbol, or the same in ASCII, into every cell of an area.
+    pub fn fill(&mut self, area: Rect, [braille, ascii]: [&str; 2], style: Style) {
+        let symbol = self.symbols.pick(braille, ascii);
+        for at in area.positions() {
+            self.buffer.set_string(at.x, at.y, symbol, style);
+        }
+    }
+
     /// The index of the last dot across and of the last dot up.
     fn last_dot(&self) -> (f64, f64) {
         let (across, down) = self.symbols.dots();
@@ -65,12 +74,7 @@ impl Plot {
 
     /// Draws lines from point to point. A NaN interrupts them. In ASCII a cell shows the direction
     /// of its line.
-    pub fn lines(
-        &self,
-        points: impl Iterator<Item = (f64, f64)>,
-        style: Style,
-        buffer: &mut Buffer,
-    ) {
+    pub fn lines(&mut self, points: impl Iterator<Item = (f64, f64)>, style: Style) {
         let mut runs: [Vec<Line>; 3] = Default::default();
         let mut before: Option<(f64, f64)> = None;
         let mut is_drawn = false;
@@ -101,10 +105,10 @@ impl Plot {
         }
         let signs = ['-', '|', '*'];
         match self.symbols {
-            SymbolSet::Braille => self.paint(&runs.concat(), Marker::Braille, style, buffer),
+            SymbolSet::Braille => self.paint(&runs.concat(), Marker::Braille, style),
             SymbolSet::Ascii => {
                 for (lines, sign) in runs.iter().zip(signs) {
-                    self.paint(lines, self.symbols.marker(sign), style, buffer);
+                    self.paint(lines, self.symbols.marker(sign), style);
                 }
             }
         }
@@ -119,7 +123,7 @@ impl Plot {
 
     /// Draws lines with the style. The canvas supports colours only, not bold, faint or reversed.
     /// So it draws into a separate buffer, whose dots are then merged into the cells.
-    fn paint(&self, lines: &[Line], marker: Marker, style: Style, buffer: &mut Buffer) {
+    fn paint(&mut self, lines: &[Line], marker: Marker, style: Style) {
         if lines.is_empty() {
             return;
         }
@@ -136,7 +140,7 @@ impl Plot {
             if symbol == " " {
                 continue;
             }
-            let cell = &mut buffer[position];
+            let cell = &mut self.buffer[position];
             match merge_braille(cell.symbol(), symbol) {
                 Some(merged) => cell.set_char(merged),
                 None => cell.set_symbol(symbol),

@@ -10,7 +10,7 @@ fn text(chart: &Chart, columns: u16, rows: u16, symbols: SymbolSet) -> String {
         height: rows,
     };
     let mut buffer = Buffer::empty(area);
-    chart.render(area, &mut buffer, &Theme::plain(), symbols);
+    chart.render(area, &mut buffer, symbols);
     let line = |y| {
         (0..columns)
             .map(|x| buffer[(x, y)].symbol().to_owned())

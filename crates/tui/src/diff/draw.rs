@@ -1,11 +1,12 @@
 //! Draws the rows of a diff: the cursor's mark, the line numbers, the sign, the text. The signs `+`
 //! and `-` tell what the colours tell.
 
-use super::{Diff, DiffLine, DiffRow, LineKind, Side};
+use super::{DiffLayout, DiffLine, DiffRow, DiffView, FileDiff, LineKind, Side};
 use crate::line_layout::{StyledRange, layout_line, spans_width};
 use crate::search_highlight::{find_all, mark};
 use crate::text::{fit, pad_left, printable};
-use crate::theme::{DiffRole, Theme};
+use crate::theme::DiffRole;
+use crate::theme::style::{self, MATCH, Meaning, TEXT};
 use ratatui::prelude::*;
 
 /// In an area with fewer columns a row has one line number instead of two.
@@ -22,7 +23,6 @@ pub fn no_line_styles(_: Side, _: u32) -> Vec<StyledRange> {
 
 /// Draws rows of a diff.
 pub struct RowPainter<'a> {
-    pub theme: &'a Theme,
     pub line_styles: &'a LineStyles<'a>,
     /// The text of the search, whose matches are highlighted.
     pub search: &'a str,
@@ -36,46 +36,39 @@ pub struct RowPainter<'a> {
 
 impl RowPainter<'_> {
     /// One row of a diff. `here` is true of the cursor's row.
-    pub fn row(&self, diff: &Diff, row: DiffRow, here: bool) -> Line<'static> {
-        let cursor = if here {
-            Span::styled("▸", self.theme.key())
-        } else {
-            Span::raw(" ")
-        };
-        let spans = match row {
-            DiffRow::File { file } => self.file(diff, file),
+    pub fn row(&self, view: &DiffView, row: DiffRow, here: bool) -> Line<'static> {
+        let cursor = if here { "▸".key() } else { " ".into() };
+        let mut line = Line::from(cursor);
+        let diff = view.diff();
+        match row {
+            DiffRow::File { file } => {
+                let name = diff.files.get(file).map(file_name);
+                line.push_span(self.fit(&name.unwrap_or_default(), 1).strong());
+            }
             DiffRow::Note { file, note } => {
                 let note = diff.files.get(file).and_then(|file| file.notes.get(note));
-                vec![Span::styled(
-                    self.fit(note.map_or("", String::as_str), 1),
-                    self.theme.quiet(),
-                )]
+                line.push_span(self.fit(note.map_or("", String::as_str), 1).quiet());
             }
-            DiffRow::Hunk { file, hunk } => self.hunk(diff, file, hunk),
-            DiffRow::Line { file, hunk, line } => match diff.line(file, hunk, line) {
-                Some(line) => self.unified(line, here),
-                None => Vec::new(),
-            },
-            DiffRow::Pair {
-                file,
-                hunk,
-                old,
-                new,
-            } => {
-                let on = |line: Option<usize>| line.and_then(|line| diff.line(file, hunk, line));
-                self.split(on(old), on(new), here)
+            DiffRow::Hunk { file, hunk } => {
+                if let Some(hunk) = diff.hunk(file, hunk) {
+                    let range = hunk.range();
+                    let section = self.fit(&format!(" {}", hunk.section), 1 + range.len());
+                    line.push_span(Span::styled(range, style::diff(DiffRole::Hunk)));
+                    line.push_span(section.quiet());
+                }
             }
-        };
-        let mut all = vec![cursor];
-        all.extend(spans);
-        let line = Line::from(all);
-        // In a row of source only the source is searched, not the line numbers; `text` highlights
-        // its matches.
-        if row.is_source() {
-            line
-        } else {
-            mark(line, self.search, self.theme)
+            // Of source only the text is searched, not the line numbers: `text` highlights its
+            // matches.
+            DiffRow::Lines { .. } => {
+                let [old, new] = [Side::Old, Side::New].map(|side| view.on(row, side));
+                match view.shown() {
+                    DiffLayout::Unified => self.unified(&mut line, new.or(old), here),
+                    DiffLayout::Split => self.split(&mut line, [old, new], here),
+                }
+                return line;
+            }
         }
+        mark(line, self.search)
     }
 
     /// `text` in the columns that are left after `used`.
@@ -83,127 +76,62 @@ impl RowPainter<'_> {
         fit(&printable(text), self.columns.saturating_sub(used))
     }
 
-    fn file(&self, diff: &Diff, file: usize) -> Vec<Span<'static>> {
-        let Some(file) = diff.files.get(file) else {
-            return Vec::new();
+    fn unified(&self, out: &mut Line<'static>, line: Option<&DiffLine>, here: bool) {
+        let Some(line) = line else { return };
+        let numbers = match self.columns < NARROW {
+            true => vec![line.new.or(line.old)],
+            false => vec![line.old, line.new],
         };
-        let name = match (&file.old, &file.new) {
-            (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
-            (Some(old), None) => format!("{old} (deleted)"),
-            (None, Some(new)) if !file.hunks.is_empty() => format!("{new} (new)"),
-            _ => file.name().unwrap_or_default().to_owned(),
+        out.extend(numbers.into_iter().map(|number| self.number(number, here)));
+        let side = match line.kind {
+            LineKind::Removed => Side::Old,
+            _ => Side::New,
         };
-        vec![Span::styled(self.fit(&name, 1), self.theme.strong())]
+        let columns = self.columns.saturating_sub(out.width());
+        out.extend(self.text(line, side, columns));
     }
 
-    fn hunk(&self, diff: &Diff, file: usize, hunk: usize) -> Vec<Span<'static>> {
-        let Some(hunk) = diff.files.get(file).and_then(|file| file.hunks.get(hunk)) else {
-            return Vec::new();
-        };
-        let range = hunk.range();
-        let section = self.fit(&format!(" {}", hunk.section), 1 + range.len());
-        vec![
-            Span::styled(range, self.theme.diff(DiffRole::Hunk)),
-            Span::styled(section, self.theme.quiet()),
-        ]
-    }
-
-    fn unified(&self, line: &DiffLine, here: bool) -> Vec<Span<'static>> {
-        let mut spans = Vec::new();
-        let numbers = if self.columns < NARROW {
-            vec![line.new.or(line.old)]
-        } else {
-            vec![line.old, line.new]
-        };
-        let used = 1 + numbers.len() * (self.digits + 1);
-        for number in numbers {
-            spans.push(self.number(number, here));
-        }
-        let side = if line.kind == LineKind::Removed {
-            Side::Old
-        } else {
-            Side::New
-        };
-        spans.extend(self.text(line, side, self.columns.saturating_sub(used)));
-        spans
-    }
-
-    fn split(
-        &self,
-        old: Option<&DiffLine>,
-        new: Option<&DiffLine>,
-        here: bool,
-    ) -> Vec<Span<'static>> {
+    fn split(&self, out: &mut Line<'static>, lines: [Option<&DiffLine>; 2], here: bool) {
         // One column is the cursor's mark at the left, one the rule in the middle.
         let half = self.columns.saturating_sub(2) / 2;
-        let mut spans = Vec::new();
-        for (line, side) in [(old, Side::Old), (new, Side::New)] {
-            let number = line.and_then(|line| {
-                if side == Side::Old {
-                    line.old
-                } else {
-                    line.new
-                }
-            });
-            spans.push(self.number(number, here && side == Side::New));
-            let columns = half.saturating_sub(self.digits + 1);
+        let columns = half.saturating_sub(self.digits + 1);
+        for (line, side) in lines.into_iter().zip([Side::Old, Side::New]) {
+            let number = line.and_then(|line| line.number(side));
+            out.push_span(self.number(number, here && side == Side::New));
             let text = line.map_or_else(Vec::new, |line| self.text(line, side, columns));
             let used = spans_width(&text);
-            spans.extend(text);
+            out.extend(text);
             if side == Side::Old {
-                let filling = line.map_or(Style::new(), |line| {
-                    self.theme.diff_background(role(line.kind))
-                });
-                spans.push(Span::styled(
-                    " ".repeat(columns.saturating_sub(used)),
-                    filling,
-                ));
-                spans.push(Span::styled("│", self.theme.quiet()));
+                let background = |line: &DiffLine| style::diff_background(role(line.kind));
+                let filling = line.map_or(Style::new(), background);
+                let blanks = " ".repeat(columns.saturating_sub(used));
+                out.push_span(Span::styled(blanks, filling));
+                out.push_span("│".quiet());
             }
         }
-        spans
     }
 
     fn number(&self, number: Option<u32>, here: bool) -> Span<'static> {
         let text = number.map(|number| number.to_string()).unwrap_or_default();
-        Span::styled(
-            format!("{} ", pad_left(&text, self.digits)),
-            self.theme.gutter(here),
-        )
+        let text = format!("{} ", pad_left(&text, self.digits));
+        Span::styled(text, style::gutter(here))
     }
 
     /// The sign and the source of a line, in at most so many columns.
     fn text(&self, line: &DiffLine, side: Side, columns: usize) -> Vec<Span<'static>> {
-        let number = if side == Side::Old {
-            line.old
-        } else {
-            line.new
-        };
+        let (role, part) = (role(line.kind), part(line.kind));
+        let number = line.number(side);
         let styles = number.map_or_else(Vec::new, |number| (self.line_styles)(side, number));
-        let sign_style = self.theme.diff(role(line.kind));
-        let background = self.theme.diff_background(role(line.kind));
+        let (sign_style, background) = (style::diff(role), style::diff_background(role));
         // Highlighted source keeps its colours; then the background tells added from removed lines.
-        let (base, part) = if styles.is_empty() {
-            (
-                sign_style.patch(background),
-                self.theme.diff(part(line.kind)),
-            )
-        } else {
-            (
-                self.theme.text().patch(background),
-                self.theme.diff_background(part(line.kind)),
-            )
+        let (base, part) = match styles.is_empty() {
+            true => (sign_style, style::diff(part)),
+            false => (TEXT, style::diff_background(part)),
         };
-        let parts: Vec<StyledRange> = line
-            .changed_parts
-            .iter()
-            .map(|range| (range.clone(), part))
-            .collect();
-        let matches = find_all(&line.text, self.search);
-        let matches: Vec<StyledRange> = matches
-            .into_iter()
-            .map(|range| (range, self.theme.search_match()))
-            .collect();
+        let parts = line.changed_parts.iter();
+        let parts: Vec<StyledRange> = parts.map(|range| (range.clone(), part)).collect();
+        let matches = find_all(&line.text, self.search).into_iter();
+        let matches: Vec<StyledRange> = matches.map(|range| (range, MATCH)).collect();
         // A carriage return is shown where the lines differ.
         let text = match line.kind {
             LineKind::Same => line.text.strip_suffix('\r').unwrap_or(&line.text),
@@ -212,16 +140,26 @@ impl RowPainter<'_> {
         let mut spans = vec![Span::styled(format!("{} ", line.kind.mark()), sign_style)];
         spans.extend(layout_line(
             text,
-            base,
+            base.patch(background),
             &[&styles, &parts, &matches],
             self.left,
             columns.saturating_sub(2),
         ));
         if line.lacks_newline && line.kind != LineKind::Same && spans_width(&spans) + 21 <= columns
         {
-            spans.push(Span::styled("  (no line end)", self.theme.quiet()));
+            spans.push("  (no line end)".quiet());
         }
         spans
+    }
+}
+
+/// The name of a file, with what became of the file.
+fn file_name(file: &FileDiff) -> String {
+    match (&file.old, &file.new) {
+        (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
+        (Some(old), None) => format!("{old} (deleted)"),
+        (None, Some(new)) if !file.hunks.is_empty() => format!("{new} (new)"),
+        _ => file.name().unwrap_or_default().to_owned(),
     }
 }
 

@@ -19,7 +19,7 @@ mod tests;
 pub use draw::{LineStyles, RowPainter, no_line_styles};
 pub use moved::LineLocation;
 pub use rows::{DiffLayout, DiffRow};
-pub use view::{DiffFit, DiffView, JumpTarget};
+pub use view::{DiffFit, DiffView, JumpTarget, next_in_circle};
 
 use std::ops::Range;
 
@@ -119,6 +119,22 @@ pub struct DiffLine {
     pub changed_parts: Vec<Range<usize>>,
     /// The index in the hunk of the line that this one replaced, or that replaced this one.
     pub counterpart: Option<usize>,
+}
+
+impl DiffLine {
+    /// Its number in one of the texts, from 1.
+    fn number(&self, side: Side) -> Option<u32> {
+        match side {
+            Side::Old => self.old,
+            Side::New => self.new,
+        }
+    }
+}
+
+/// The end of the lines of this kind that begin at `from`.
+fn run_end(lines: &[DiffLine], from: usize, kind: LineKind) -> usize {
+    let run = lines[from..].iter().take_while(|line| line.kind == kind);
+    from + run.count()
 }
 
 /// Changes that are close together, with the unchanged lines around them.
@@ -230,7 +246,11 @@ impl Diff {
         most.to_string().len().max(3)
     }
 
+    fn hunk(&self, file: usize, hunk: usize) -> Option<&Hunk> {
+        self.files.get(file)?.hunks.get(hunk)
+    }
+
     fn line(&self, file: usize, hunk: usize, line: usize) -> Option<&DiffLine> {
-        self.files.get(file)?.hunks.get(hunk)?.lines.get(line)
+        self.hunk(file, hunk)?.lines.get(line)
     }
 }

@@ -1,7 +1,7 @@
 //! The rows of a diff on the screen: unified (one line under the other) or split (old and new side
 //! by side).
 
-use super::{Diff, Hunk, LineKind};
+use super::{Diff, DiffLine, Hunk, LineKind, run_end};
 
 /// How a diff is arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,14 +22,8 @@ pub enum DiffRow {
     Note { file: usize, note: usize },
     /// The head of a hunk.
     Hunk { file: usize, hunk: usize },
-    /// A line of a unified diff.
-    Line {
-        file: usize,
-        hunk: usize,
-        line: usize,
-    },
-    /// Two lines of a split diff. An unchanged line is on both sides.
-    Pair {
+    /// A line of a unified diff, or two lines of a split one. An unchanged line is on both sides.
+    Lines {
         file: usize,
         hunk: usize,
         old: Option<usize>,
@@ -41,9 +35,7 @@ impl DiffRow {
     /// The file and the hunk that it belongs to.
     pub fn hunk(self) -> Option<(usize, usize)> {
         match self {
-            DiffRow::Hunk { file, hunk }
-            | DiffRow::Line { file, hunk, .. }
-            | DiffRow::Pair { file, hunk, .. } => Some((file, hunk)),
+            DiffRow::Hunk { file, hunk } | DiffRow::Lines { file, hunk, .. } => Some((file, hunk)),
             DiffRow::File { .. } | DiffRow::Note { .. } => None,
         }
     }
@@ -54,14 +46,13 @@ impl DiffRow {
             DiffRow::File { file }
             | DiffRow::Note { file, .. }
             | DiffRow::Hunk { file, .. }
-            | DiffRow::Line { file, .. }
-            | DiffRow::Pair { file, .. } => file,
+            | DiffRow::Lines { file, .. } => file,
         }
     }
 
     /// Whether it shows a line of the texts.
     pub fn is_source(self) -> bool {
-        matches!(self, DiffRow::Line { .. } | DiffRow::Pair { .. })
+        matches!(self, DiffRow::Lines { .. })
     }
 }
 
@@ -75,32 +66,32 @@ pub(super) fn rows(diff: &Diff, layout: DiffLayout) -> Vec<DiffRow> {
         out.extend((0..content.notes.len()).map(|note| DiffRow::Note { file, note }));
         for (hunk, lines) in content.hunks.iter().enumerate() {
             out.push(DiffRow::Hunk { file, hunk });
-            match layout {
-                DiffLayout::Unified => {
-                    out.extend((0..lines.lines.len()).map(|line| DiffRow::Line {
-                        file,
-                        hunk,
-                        line,
-                    }));
-                }
-                DiffLayout::Split => {
-                    let pairs = pairs(lines).into_iter();
-                    out.extend(pairs.map(|(old, new)| DiffRow::Pair {
-                        file,
-                        hunk,
-                        old,
-                        new,
-                    }));
-                }
-            }
+            let sides = match layout {
+                DiffLayout::Unified => (0..).zip(&lines.lines).map(alone).collect(),
+                DiffLayout::Split => pairs(lines),
+            };
+            out.extend(sides.into_iter().map(|(old, new)| DiffRow::Lines {
+                file,
+                hunk,
+                old,
+                new,
+            }));
         }
     }
     out
 }
 
+/// The lines of a row: of the old text, of the new text.
+type Sides = (Option<usize>, Option<usize>);
+
+/// A line in a row of its own.
+fn alone((at, line): (usize, &DiffLine)) -> Sides {
+    (line.old.map(|_| at), line.new.map(|_| at))
+}
+
 /// Pairs the lines of a hunk: each line with its counterpart; the lines between two such pairs in
 /// order.
-fn pairs(hunk: &Hunk) -> Vec<(Option<usize>, Option<usize>)> {
+fn pairs(hunk: &Hunk) -> Vec<Sides> {
     let lines = &hunk.lines;
     let mut out = Vec::new();
     let mut at = 0;
@@ -110,34 +101,23 @@ fn pairs(hunk: &Hunk) -> Vec<(Option<usize>, Option<usize>)> {
             at += 1;
             continue;
         }
-        let run = |from: usize, kind: LineKind| {
-            from + lines[from..]
-                .iter()
-                .take_while(|line| line.kind == kind)
-                .count()
-        };
-        let removed_end = run(at, LineKind::Removed);
-        let added_end = run(removed_end, LineKind::Added);
+        let removed_end = run_end(lines, at, LineKind::Removed);
+        let added_end = run_end(lines, removed_end, LineKind::Added);
+        let ends = (removed_end, added_end);
         let (mut old, mut new) = (at, removed_end);
-        let fill = |out: &mut Vec<_>, old: &mut usize, new: &mut usize, until: (usize, usize)| {
-            while *old < until.0 || *new < until.1 {
-                let left = (*old < until.0).then_some(*old);
-                let right = (*new < until.1).then_some(*new);
-                *old += usize::from(left.is_some());
-                *new += usize::from(right.is_some());
-                out.push((left, right));
+        let taken = (at..removed_end).filter_map(|left| Some((left, lines[left].counterpart?)));
+        for (left, right) in taken.chain([ends]) {
+            while old < left || new < right {
+                let row = ((old < left).then_some(old), (new < right).then_some(new));
+                old += usize::from(row.0.is_some());
+                new += usize::from(row.1.is_some());
+                out.push(row);
             }
-        };
-        let taken = lines[at..removed_end]
-            .iter()
-            .zip(at..)
-            .filter_map(|(line, left)| Some((left, line.counterpart?)));
-        for (left, right) in taken {
-            fill(&mut out, &mut old, &mut new, (left, right));
-            out.push((Some(left), Some(right)));
+            if (left, right) != ends {
+                out.push((Some(left), Some(right)));
+            }
             (old, new) = (left + 1, right + 1);
         }
-        fill(&mut out, &mut old, &mut new, (removed_end, added_end));
         at = added_end;
     }
     out

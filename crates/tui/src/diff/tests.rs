@@ -71,7 +71,7 @@ fn beside(diff: &Diff) -> Vec<(String, String)> {
     diff.rows(DiffLayout::Split)
         .into_iter()
         .filter_map(|row| match row {
-            DiffRow::Pair {
+            DiffRow::Lines {
                 file,
                 hunk,
                 old,
@@ -201,7 +201,7 @@ fn shows_all(diff: &Diff) -> bool {
     let on = |side: LineKind| -> Vec<(usize, usize)> {
         let rows = diff.rows(DiffLayout::Split).into_iter();
         rows.filter_map(|row| match row {
-            DiffRow::Pair { hunk, old, new, .. } => Some((
+            DiffRow::Lines { hunk, old, new, .. } => Some((
                 hunk,
                 if side == LineKind::Removed {
                     old?
@@ -263,11 +263,11 @@ proptest! {
     #[test]
     fn any_text_is_parsed_and_drawn(text in "(\\PC|\n|\r|@@ -1,9 \\+1,9 @@|@@ -|\\+|-| |\\\\|diff --git a/|--- |\\+\\+\\+ |[0-9]{1,11}){0,60}", columns in 0usize..200, left in 0usize..9) {
         let diff = Diff::parse(&text);
-        let theme = crate::theme::Theme::plain();
-        let brush = RowPainter { theme: &theme, line_styles: &no_line_styles, search: "a", columns, left, digits: diff.digits() };
+        let brush = RowPainter { line_styles: &no_line_styles, search: "a", columns, left, digits: diff.digits() };
         for form in [DiffLayout::Unified, DiffLayout::Split] {
-            for row in diff.rows(form) {
-                brush.row(&diff, row, true);
+            let view = DiffView::new(Arc::new(diff.clone()), form);
+            for row in view.rows() {
+                brush.row(&view, *row, true);
             }
         }
     }

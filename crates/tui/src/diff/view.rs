@@ -1,6 +1,6 @@
 //! The state of a diff in a pane: its layout, its rows, the cursor, the first visible row.
 
-use super::{ContextLines, Diff, DiffLayout, DiffLine, DiffRow, FileDiff, LineKind, Side};
+use super::{ContextLines, Diff, DiffLayout, DiffLine, DiffRow, LineKind, Side};
 use std::sync::Arc;
 
 /// An area with at least this many columns can show both sides next to each other.
@@ -12,6 +12,15 @@ pub struct JumpTarget {
     pub row: usize,
     /// It is the head of a hunk or of a file: the change is in the rows below.
     pub is_head: bool,
+}
+
+/// The next of these rows behind or before a place; from the last to the first.
+pub fn next_in_circle(rows: &[usize], at: usize, forward: bool) -> Option<usize> {
+    let next = match forward {
+        true => rows.iter().find(|row| **row > at).or(rows.first()),
+        false => rows.iter().rfind(|row| **row < at).or(rows.last()),
+    };
+    next.copied()
 }
 
 /// A diff with its rows and a cursor.
@@ -120,23 +129,14 @@ impl DiffView {
             match *row {
                 DiffRow::File { .. } | DiffRow::Note { .. } => {}
                 DiffRow::Hunk { .. } => (head, same) = (Some(at), 0),
-                DiffRow::Line { .. } | DiffRow::Pair { .. } if self.is_same(*row) => same += 1,
-                DiffRow::Line { .. } | DiffRow::Pair { .. } => {
-                    match head.take() {
-                        Some(row) if same <= near => {
-                            targets.push(JumpTarget { row, is_head: true });
-                        }
-                        Some(_) => targets.push(JumpTarget {
-                            row: at,
-                            is_head: false,
-                        }),
-                        None if same > 2 * near => targets.push(JumpTarget {
-                            row: at,
-                            is_head: false,
-                        }),
-                        None => {}
+                DiffRow::Lines { .. } if self.is_same(*row) => same += 1,
+                DiffRow::Lines { .. } => {
+                    let is_head = head.is_some() && same <= near;
+                    if head.is_some() || same > 2 * near {
+                        let row = head.filter(|_| is_head).unwrap_or(at);
+                        targets.push(JumpTarget { row, is_head });
                     }
-                    same = 0;
+                    (head, same) = (None, 0);
                 }
             }
         }
@@ -169,22 +169,9 @@ impl DiffView {
     /// Moves the cursor to the next or the previous change; from the last change to the first.
     /// False where there is no change.
     pub fn step_hunk(&mut self, forward: bool) -> bool {
-        let targets = self.jump_targets();
-        let next = if forward {
-            targets
-                .iter()
-                .find(|target| target.row > self.cursor)
-                .or(targets.first())
-        } else {
-            targets
-                .iter()
-                .rfind(|target| target.row < self.cursor)
-                .or(targets.last())
-        };
-        let next = next.map(|target| target.row);
-        if let Some(row) = next {
-            self.cursor = row;
-        }
+        let targets = self.jump_targets().into_iter().map(|target| target.row);
+        let next = next_in_circle(&targets.collect::<Vec<_>>(), self.cursor, forward);
+        self.cursor = next.unwrap_or(self.cursor);
         next.is_some()
     }
 
@@ -200,7 +187,7 @@ impl DiffView {
             .find_map(number);
         below.or_else(|| {
             let (file, hunk) = of?;
-            Some(self.diff.files.get(file)?.hunks.get(hunk)?.new)
+            Some(self.diff.hunk(file, hunk)?.new)
         })
     }
 
@@ -221,16 +208,8 @@ impl DiffView {
     /// are diffs of the same texts, with different context or layout.
     pub fn follow(&self, row: usize, other: &DiffView) -> usize {
         let number = |view: &DiffView, row: DiffRow| {
-            let on = |side| {
-                view.on(row, side).map(|line| {
-                    if side == Side::New {
-                        line.new
-                    } else {
-                        line.old
-                    }
-                })
-            };
-            (row.file(), on(Side::New).flatten(), on(Side::Old).flatten())
+            let on = |side| view.on(row, side).and_then(|line| line.number(side));
+            (row.file(), on(Side::New), on(Side::Old))
         };
         // A head is located by the first line below it.
         let below = self.rows.iter().skip(row).map(|row| number(self, *row));
@@ -242,87 +221,55 @@ impl DiffView {
         };
         let distance = |row: &usize| {
             let (of, to_new, to_old) = number(other, other.rows[*row]);
-            let by = |a: Option<u32>, b: Option<u32>| Some(a?.abs_diff(b?));
-            let by = if new.is_some() {
-                by(new, to_new)
-            } else {
-                by(old, to_old)
+            let ends = match new {
+                Some(_) => new.zip(to_new),
+                None => old.zip(to_old),
             };
-            by.filter(|_| of == file).unwrap_or(u32::MAX)
+            let ends = ends.filter(|_| of == file);
+            ends.map_or(u32::MAX, |(from, to)| from.abs_diff(to))
         };
         (0..other.rows.len()).min_by_key(distance).unwrap_or(0)
     }
 
     /// The line that a row shows of one side.
     pub(super) fn on(&self, row: DiffRow, side: Side) -> Option<&DiffLine> {
-        match (row, side) {
-            (DiffRow::Line { file, hunk, line }, side) => {
-                let other = if side == Side::New {
-                    LineKind::Removed
-                } else {
-                    LineKind::Added
-                };
-                self.diff
-                    .line(file, hunk, line)
-                    .filter(|line| line.kind != other)
-            }
-            (
-                DiffRow::Pair {
-                    file,
-                    hunk,
-                    old: Some(line),
-                    ..
-                },
-                Side::Old,
-            )
-            | (
-                DiffRow::Pair {
-                    file,
-                    hunk,
-                    new: Some(line),
-                    ..
-                },
-                Side::New,
-            ) => self.diff.line(file, hunk, line),
-            _ => None,
-        }
+        let DiffRow::Lines {
+            file,
+            hunk,
+            old,
+            new,
+        } = row
+        else {
+            return None;
+        };
+        let line = match side {
+            Side::Old => old,
+            Side::New => new,
+        };
+        self.diff.line(file, hunk, line?)
     }
 
     /// The text of a row; of two different sides both texts, separated by a line feed.
     pub fn text(&self, row: usize) -> String {
-        let Some(row) = self.rows.get(row).copied() else {
-            return String::new();
+        let text = |row: DiffRow| match row {
+            DiffRow::File { file } => Some(self.diff.files.get(file)?.name()?.to_owned()),
+            DiffRow::Note { file, note } => self.diff.files.get(file)?.notes.get(note).cloned(),
+            DiffRow::Hunk { file, hunk } => {
+                let hunk = self.diff.hunk(file, hunk)?;
+                Some(format!("{} {}", hunk.range(), hunk.section))
+            }
+            DiffRow::Lines { .. } => {
+                let sides = [Side::Old, Side::New].into_iter();
+                let sides = sides.filter_map(|side| Some(&*self.on(row, side)?.text));
+                let shown = match self.shown {
+                    DiffLayout::Unified => 1,
+                    DiffLayout::Split => 2,
+                };
+                Some(sides.take(shown).collect::<Vec<_>>().join("\n"))
+            }
         };
-        let file = |file: usize| self.diff.files.get(file);
-        match row {
-            DiffRow::File { file: at } => file(at)
-                .and_then(FileDiff::name)
-                .unwrap_or_default()
-                .to_owned(),
-            DiffRow::Note { file: at, note } => file(at)
-                .and_then(|file| file.notes.get(note))
-                .cloned()
-                .unwrap_or_default(),
-            DiffRow::Hunk { file: at, hunk } => {
-                let hunk = file(at).and_then(|file| file.hunks.get(hunk));
-                hunk.map(|hunk| format!("{} {}", hunk.range(), hunk.section))
-                    .unwrap_or_default()
-            }
-            DiffRow::Line { file, hunk, line } => self
-                .diff
-                .line(file, hunk, line)
-                .map(|line| line.text.clone())
-                .unwrap_or_default(),
-            DiffRow::Pair { .. } => {
-                let sides = [Side::Old, Side::New]
-                    .into_iter()
-                    .filter_map(|side| self.on(row, side));
-                sides
-                    .map(|line| line.text.as_str())
-                    .collect::<Vec<_>>()
-                    .join("\n")
-            }
-        }
+        let row = self.rows.get(row).copied();
+        row.and_then(text).unwrap_or_default()
     }
 
     /// Fits the view into an area of so many columns and rows. A narrow area is unified. The cursor
@@ -364,8 +311,9 @@ impl DiffView {
             first: self.first,
             digits: self.digits,
         };
-        let row = self.rows.get(self.cursor).copied();
         // Heads are rows of both layouts.
+        let row = self.rows.get(self.cursor).copied();
+        let row = row.filter(|row| !row.is_source());
         match (
             view.rows.iter().position(|other| Some(*other) == row),
             self.line(),

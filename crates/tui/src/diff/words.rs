@@ -1,7 +1,7 @@
 //! Compares the words of the removed and the added lines of a change: which line replaced which,
 //! and which parts of the two differ.
 
-use super::{DiffLine, LineKind};
+use super::{DiffLine, LineKind, run_end};
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
@@ -34,14 +34,8 @@ impl Word<'_> {
 pub(super) fn mark(lines: &mut [DiffLine]) {
     let mut at = 0;
     while at < lines.len() {
-        let run = |from: usize, kind: LineKind| {
-            from + lines[from..]
-                .iter()
-                .take_while(|line| line.kind == kind)
-                .count()
-        };
-        let removed = at..run(at, LineKind::Removed);
-        let added = removed.end..run(removed.end, LineKind::Added);
+        let removed = at..run_end(lines, at, LineKind::Removed);
+        let added = removed.end..run_end(lines, removed.end, LineKind::Added);
         if !removed.is_empty() && !added.is_empty() {
             compare(lines, removed, added.clone());
         }

@@ -1,147 +1,167 @@
-//! The dialogs on top of the panes: questions, notices, lines to type.
+//! The dialogs on top of the panes: questions, notices, lines to type, texts to read.
 
-use super::dialog::Dialog;
-use super::{help, listing, message_dialog, pick_list};
-use crate::keymap::Action;
+use super::dialog::{keep_question, keys};
+use super::{help, message_dialog, pick_list};
+use crate::model::Model;
 use crate::overlay::{About, Decides, Overlay};
-use crate::text::{printable, wrap};
-use crate::theme::Theme;
-use crate::widgets::input::draw_input;
-use crate::widgets::window::{self, draw_window};
-use crate::widgets::{paragraph, prefixed};
-use ratatui::prelude::*;
+use crate::prelude::*;
+use crate::widgets::window::{COLUMNS, WIDE, text_columns};
 use ratatui::widgets::Paragraph;
 use tui_input::Input;
 
-impl Dialog<'_> {
-    /// Draws the topmost overlay. Returns the first visible row of the help or of a listing.
-    pub(super) fn draw(&self, frame: &mut Frame, area: Rect, overlay: &Overlay) -> Option<usize> {
-        match overlay {
-            Overlay::Help(state) => return Some(help::draw(self, frame, area, state)),
-            Overlay::Message { draft, of } => {
-                let (verb, ask) = match of {
-                    Decides::Keep => ("Keep", self.keep_question()),
-                    Decides::Discard { .. } => {
-                        let default = self.model.default_description();
-                        let ask = format!("What did you try? Left empty: \"{default}\".");
-                        ("Discard", ask)
-                    }
-                };
-                message_dialog::draw(self, frame, area, verb, &ask, draft);
-            }
-            Overlay::Question { text, about } => {
-                let title = match (about, &self.model.runs.present) {
-                    (About::Undo(_), _) => "Undo?",
-                    (About::Restore(_), _) => "Restore?",
-                    (About::NewerBytes(_), Some(Err(_))) => "Discard?",
-                    (About::NewerBytes(_), _) => "Discard newer bytes?",
-                };
-                let keys = self.keys(&[(Action::Yes, "yes"), (Action::No, "no")]);
-                draw_text(frame, area, title, text, keys, self.theme());
-            }
-            Overlay::Describe {
-                commit,
-                input,
-                problem,
-            } => {
-                self.draw_description(frame, area, commit, input, problem.as_deref());
-            }
-            Overlay::Refused { title, text } => {
-                let keys = self.keys(&[(Action::Accept, "go back")]);
-                draw_text(frame, area, title, &printable(text), keys, self.theme());
-            }
-            Overlay::Listing {
-                title,
-                rows,
-                scroll,
-            } => {
-                let rows = wrapped(rows, listing::columns(area));
-                return Some(listing::draw(self, frame, area, (title, &rows), *scroll));
-            }
-            Overlay::Pick { pick, of } => pick_list::draw(self, frame, area, pick, of),
-            Overlay::Search { .. } | Overlay::Filter { .. } => {}
-            // It tells the next update how much of it is visible, so it is drawn by itself.
-            Overlay::Trust { .. } => {}
+/// Draws the topmost overlay. Returns the first visible row of the help or of a listing.
+pub(super) fn draw(
+    model: &Model,
+    frame: &mut Frame,
+    area: Rect,
+    overlay: &Overlay,
+) -> Option<usize> {
+    match overlay {
+        Overlay::Help(state) => return Some(help::draw(model, frame, area, state)),
+        Overlay::Message { draft, of } => {
+            let (verb, ask) = match of {
+                Decides::Keep => ("Keep", keep_question(model)),
+                Decides::Discard { .. } => {
+                    let default = model.default_description();
+                    let ask = format!("What did you try? Left empty: \"{default}\".");
+                    ("Discard", ask)
+                }
+            };
+            message_dialog::draw(model, frame, area, verb, &ask, draft);
         }
-        None
-    }
-
-    /// Draws the line for another description of a commit's experiment.
-    fn draw_description(
-        &self,
-        frame: &mut Frame,
-        area: Rect,
-        commit: &str,
-        input: &Input,
-        problem: Option<&str>,
-    ) {
-        let theme = self.theme();
-        let columns = usize::from(area.width.saturating_sub(8)).min(80);
-        let ask = "The row of the experiment and its record are put in these words; its commit keeps its message.";
-        let mut lines = paragraph(ask, columns, theme.quiet());
-        // The line that is typed into and its keys stay visible on a small screen.
-        lines.truncate(usize::from(area.height).saturating_sub(6));
-        let at = lines.len();
-        lines.push(Line::default());
-        let problem = problem.unwrap_or_default();
-        lines.extend(prefixed("✗ ", problem, columns + 2, theme.bad()));
-        lines.push(Line::default());
-        lines.push(Line::from(
-            self.keys(&[(Action::Accept, "write"), (Action::Abandon, "go back")]),
-        ));
-        let title = format!("Describe {}", printable(commit));
-        let inner = draw_window(frame, area, &title, (window::COLUMNS, lines.len()), theme);
-        frame.render_widget(Paragraph::new(lines), inner);
-        let row = inner.y + at as u16;
-        if row < inner.bottom() {
-            draw_input(
-                frame,
-                Rect {
-                    y: row,
-                    height: 1,
-                    ..inner
-                },
-                "› ",
-                input,
-                theme,
-            );
+        Overlay::Question { text, about } => {
+            let title = match (about, &model.runs.present) {
+                (About::Undo(_), _) => "Undo?",
+                (About::Restore(_), _) => "Restore?",
+                (About::NewerBytes(_), Some(Err(_))) => "Discard?",
+                (About::NewerBytes(_), _) => "Discard newer bytes?",
+            };
+            let keys = keys(model, &[(Action::Yes, "yes"), (Action::No, "no")]);
+            draw_notice(frame, area, title, text, keys);
         }
+        Overlay::Describe {
+            commit,
+            input,
+            problem,
+        } => {
+            let problem = problem.as_deref().unwrap_or_default();
+            draw_description(model, frame, area, commit, input, problem);
+        }
+        Overlay::Refused { title, text } => {
+            let keys = keys(model, &[(Action::Accept, "go back")]);
+            draw_notice(frame, area, title, text, keys);
+        }
+        Overlay::Listing {
+            title,
+            rows,
+            scroll,
+        } => return Some(draw_listing(model, frame, area, (title, rows), *scroll)),
+        Overlay::Pick { pick, of } => pick_list::draw(model, frame, area, pick, of),
+        Overlay::Search { .. } | Overlay::Filter { .. } => {}
+        // It tells the next update how much of it is visible, so it is drawn by itself.
+        Overlay::Trust { .. } => {}
     }
+    None
 }
 
-fn wrapped(texts: &[String], columns: usize) -> Vec<String> {
-    let mut out = Vec::new();
-    for text in texts {
-        let indent = text.len() - text.trim_start().len();
-        let lines = wrap(text, columns.saturating_sub(indent));
-        if lines.is_empty() {
-            out.push(String::new());
-        }
-        out.extend(lines.into_iter().map(|line| " ".repeat(indent) + &line));
-    }
-    out
-}
-
-/// Draws a text, and below it the keys that answer.
-fn draw_text(
+/// Draws lines in a window, and below them a blank row and the keys that answer. Returns the area
+/// inside the window.
+pub(super) fn draw_text(
     frame: &mut Frame,
     area: Rect,
     title: &str,
-    text: &str,
-    keys: Vec<Span>,
-    theme: &Theme,
-) {
-    let columns = usize::from(area.width.saturating_sub(8)).min(80);
-    let mut lines = paragraph(text, columns, Style::new());
-    lines.truncate(usize::from(area.height).saturating_sub(4));
-    let inner = draw_window(
-        frame,
-        area,
-        title,
-        (window::COLUMNS, lines.len() + 2),
-        theme,
-    );
+    mut lines: Lines,
+    keys: Vec<Span<'static>>,
+) -> Rect {
     lines.push(Line::default());
     lines.push(Line::from(keys));
+    let inner = draw_window(frame, area, title, (COLUMNS, lines.len()));
     frame.render_widget(Paragraph::new(lines), inner);
+    inner
+}
+
+fn draw_notice(frame: &mut Frame, area: Rect, title: &str, text: &str, keys: Vec<Span<'static>>) {
+    let mut lines = paragraph(text, text_columns(area, COLUMNS), Style::new());
+    lines.truncate(usize::from(area.height).saturating_sub(4));
+    draw_text(frame, area, title, lines, keys);
+}
+
+/// Draws the line for another description of a commit's experiment.
+fn draw_description(
+    model: &Model,
+    frame: &mut Frame,
+    area: Rect,
+    commit: &str,
+    input: &Input,
+    problem: &str,
+) {
+    let columns = text_columns(area, COLUMNS);
+    let ask = "The row of the experiment and its record are put in these words; its commit keeps its message.";
+    let mut lines = paragraph(ask, columns, QUIET);
+    // The line that is typed into and its keys stay visible on a small screen.
+    lines.truncate(usize::from(area.height).saturating_sub(6));
+    let at = lines.len() as u16;
+    lines.push(Line::default());
+    lines.extend(prefixed("✗ ", problem, columns + 2, BAD));
+    let keys = keys(
+        model,
+        &[(Action::Accept, "write"), (Action::Abandon, "go back")],
+    );
+    let title = format!("Describe {}", printable(commit));
+    let inner = draw_text(frame, area, &title, lines, keys);
+    if at < inner.height {
+        draw_input(frame, row_of(inner, inner.y + at), "› ", input);
+    }
+}
+
+/// Draws a list that is only read, as the machine code of a line. Returns the first visible row.
+fn draw_listing(
+    model: &Model,
+    frame: &mut Frame,
+    area: Rect,
+    (title, rows): (&str, &[String]),
+    scroll: usize,
+) -> usize {
+    let keymap = &model.appearance.keymap;
+    let columns = text_columns(area, WIDE);
+    let rows: Vec<Line> = rows.iter().flat_map(|row| wrapped(row, columns)).collect();
+    let count = rows.len();
+    let inner = draw_window(frame, area, title, (WIDE, count));
+    let first = draw_scrolled(frame, inner, rows, scroll);
+    let mut hints = Vec::new();
+    if count > usize::from(inner.height) {
+        let seen = (first + usize::from(inner.height)).min(count);
+        let (up, down) = (keymap.way(Action::Up), keymap.way(Action::Down));
+        hints.push(format!("rows {} to {seen} of {count}", first + 1));
+        hints.push(format!("{up} and {down} scroll"));
+    }
+    hints.push(format!("{} closes", keymap.way(Action::Close)));
+    draw_hints(frame, area, inner, hints);
+    first
+}
+
+/// A row of a listing in so many columns; its indent stays.
+fn wrapped(text: &str, columns: usize) -> Vec<Line<'static>> {
+    let indent = text.len() - text.trim_start().len();
+    match wrap(text, columns.saturating_sub(indent)) {
+        rows if rows.is_empty() => vec![Line::default()],
+        rows => hanging(Span::raw(" ".repeat(indent)), rows, Style::new()),
+    }
+}
+
+/// Draws lines from a row on, or from the last one that fills the area. Returns the first visible
+/// row.
+pub(super) fn draw_scrolled(frame: &mut Frame, area: Rect, lines: Vec<Line>, row: usize) -> usize {
+    let first = row.min(lines.len().saturating_sub(usize::from(area.height)));
+    draw_rows(frame, area, lines.into_iter().skip(first));
+    first
+}
+
+/// Draws what the keys of a window do into its lower border.
+pub(super) fn draw_hints(frame: &mut Frame, area: Rect, inner: Rect, hints: Vec<String>) {
+    if inner.bottom() < area.bottom() {
+        let hint = fit(&format!(" {} ", joined(hints)), usize::from(inner.width));
+        let line = Line::styled(hint, QUIET).right_aligned();
+        frame.render_widget(line, row_of(inner, inner.bottom()));
+    }
 }

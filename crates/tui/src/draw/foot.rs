@@ -1,17 +1,15 @@
 //! The foot of the screen: a message or the state of the screen, and below it the hints with their
 //! reasons.
 
-use super::view_names::{ViewNames, draw_views};
+use super::view_names::{ButtonTexts, ViewNames, columns, draw_buttons, draw_views};
 use crate::geometry::Button;
-use crate::keymap::{Action, Binding, KeyScope, Keymap, TABLE};
+use crate::keymap::{Binding, KeyScope, TABLE};
 use crate::model::Model;
 use crate::palette::Offer;
+use crate::prelude::*;
 use crate::state::Deciding;
 use crate::status::MessageLevel;
-use crate::text::{fit, printable, width, wrap_to};
-use crate::theme::Theme;
 use crate::views::{Pane, View};
-use ratatui::prelude::*;
 
 /// Columns of a reason in a hint: the first width at which everything fits. Pressing the key shows
 /// the reason in full.
@@ -24,324 +22,211 @@ const MESSAGE_ROWS: usize = 4;
 /// hints.
 const HINT_ROWS: u16 = 16;
 
-/// What the foot shows.
-pub(super) struct Foot<'a> {
-    model: &'a Model,
-    is_large: bool,
+/// Blanks behind a hint.
+const GAP: usize = 2;
+
+/// Rows of the foot on a screen of this size.
+pub(super) fn rows(model: &Model, screen: Rect) -> u16 {
+    let message = lines(model, screen.width).len().max(1) as u16;
+    message + u16::from(screen.height >= HINT_ROWS)
 }
 
-impl<'a> Foot<'a> {
-    pub(super) fn new(model: &'a Model, is_large: bool) -> Self {
-        Foot { model, is_large }
-    }
-
-    fn theme(&self) -> &'a Theme {
-        &self.model.appearance.theme
-    }
-
-    fn keymap(&self) -> &'a Keymap {
-        &self.model.appearance.keymap
-    }
-
-    /// Rows of the foot on a screen of this size.
-    pub(super) fn rows(&self, screen: Rect) -> u16 {
-        let message = self.lines(screen.width).len().max(1) as u16;
-        if screen.height >= HINT_ROWS {
-            message + 1
-        } else {
-            message
-        }
-    }
-
-    /// Returns the hints as buttons.
-    pub(super) fn draw(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
-        let hints = Rect {
-            y: area.bottom().saturating_sub(1),
-            height: 1,
-            ..area
-        };
-        if frame.area().height >= HINT_ROWS {
-            let above = Rect {
-                height: area.height.saturating_sub(1),
-                ..area
-            };
-            let mut buttons = self.draw_views(frame, above);
-            let taken: u16 = buttons.iter().map(|(place, _)| place.width).sum();
-            self.draw_message(frame, above, taken);
-            buttons.extend(self.draw_hints(frame, hints));
-            buttons
-        } else if self.text().is_some() {
-            self.draw_message(frame, area, 0);
-            Vec::new()
-        } else {
-            self.draw_hints(frame, hints)
-        }
-    }
-
-    /// The message.
-    fn text(&self) -> Option<(String, Style)> {
-        let theme = self.theme();
-        let doing = self
-            .model
-            .decision
-            .in_progress
-            .map(|deciding| match deciding {
-                // A commit's hooks may take their time.
-                Deciding::Keep => "◐ keeping …",
-                Deciding::Undo => "◐ undoing …",
-                Deciding::Describe => "◐ writing …",
-                Deciding::Restore => "◐ restoring …",
-                Deciding::Discard => "◐ discarding …",
-            });
-        if let Some(doing) = doing {
-            return Some((doing.to_owned(), theme.accent()));
-        }
-        let message = self.model.message.message()?;
-        let style = match message.level {
-            MessageLevel::Info => theme.text(),
-            MessageLevel::Warning => theme.warn(),
-            MessageLevel::Error => theme.bad(),
-        };
-        Some((format!("{} {}", message.level.sign(), message.text), style))
-    }
-
-    fn lines(&self, columns: u16) -> Vec<Line<'static>> {
-        let Some((text, style)) = self.text() else {
-            return Vec::new();
-        };
-        let columns = usize::from(columns).saturating_sub(2);
-        let rows = wrap_to(&text, columns, MESSAGE_ROWS);
-        rows.into_iter()
-            .map(|row| Line::styled(format!(" {row}"), style))
-            .collect()
-    }
-
-    /// The state of the screen, the longest text first.
-    fn standing(&self) -> Vec<String> {
-        let watching = if self.model.runs.paused {
-            "not watching"
-        } else {
-            "watching"
-        };
-        let kernel = format!("{watching} {} ", printable(&self.model.setup.kernel));
-        if self.model.loops.any_runs() && self.model.panes.view != View::Loop {
-            let loops = format!(
-                "a loop runs here: {} shows it",
-                self.keymap().way(Action::Loop)
-            );
-            return vec![
-                format!("{loops} · {kernel}"),
-                format!("{loops} "),
-                "a loop runs ".to_owned(),
-            ];
-        }
-        if self.model.decision.auto {
-            let rule = "auto: keeps faster, discards slower, same, wrong";
-            return vec![
-                format!("{rule} · {kernel}"),
-                format!("{rule} "),
-                "auto: keeps faster, discards the rest ".to_owned(),
-            ];
-        }
-        let status = self.model.repository.status.as_ref();
-        let Some(status) = status.filter(|_| !self.is_large) else {
-            return vec![kernel];
-        };
-        let head = &status.head;
-        let mut place = printable(&head.label());
-        if let Some(operation) = &head.operation {
-            place.push_str(&format!(" · {operation} in progress"));
-        }
-        vec![
-            format!("{place} · {kernel}"),
-            format!("{place} · {watching} "),
-            format!("{place} "),
-            kernel,
-        ]
-    }
-
-    /// Draws the views of a screen without a head at the right end of the message's row. A longer
-    /// message hides them.
-    fn draw_views(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
-        let lines = self.lines(area.width);
-        let taken = lines.first().map_or(0, Line::width) as u16 + 2;
-        if self.is_large || lines.len() > 1 || taken > area.width {
-            return Vec::new();
-        }
-        let row = Rect {
-            x: area.x + taken,
-            width: area.width - taken,
-            ..area
-        };
-        let forms = [ViewNames::Present, ViewNames::None];
-        draw_views(self.model, frame, row, &forms)
-    }
-
-    /// The last `views` columns of the first row are taken.
-    fn draw_message(&self, frame: &mut Frame, area: Rect, views: u16) {
-        let lines = self.lines(area.width);
-        let taken = lines.first().map_or(0, Line::width);
-        let left = Rect {
-            width: area.width.saturating_sub(views),
-            ..area
-        };
-        let fits = |right: &String| taken + 2 + width(right) < usize::from(left.width);
-        if let Some(right) = self
-            .standing()
-            .into_iter()
-            .find(fits)
-            .filter(|_| lines.len() < 2)
-        {
-            frame.render_widget(
-                Line::styled(right, self.theme().quiet()).right_aligned(),
-                left,
-            );
-        }
-        for (row, line) in lines.into_iter().take(usize::from(area.height)).enumerate() {
-            frame.render_widget(
-                line,
-                Rect {
-                    y: area.y + row as u16,
-                    height: 1,
-                    ..area
-                },
-            );
-        }
-    }
-
-    /// Draws every hint of the table. A hint that cannot be used now is dim and says why. Where the
-    /// row is too short, reasons are cut first, then left out, then hints from the back; help and
-    /// quit stay.
-    fn draw_hints(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
-        let here = KeyScope::In(self.model.panes.view);
-        let is_heard = |b: &&Binding| match b.action {
-            Action::Freeze => self.model.panes.focus() == Pane::Log,
-            // The hint that runs are decided by rule stands in front already.
-            Action::Auto => !self.model.decision.auto,
-            // These stand among the hints only where they can be used.
-            Action::Stop | Action::PauseLoop | Action::EndTurn => {
-                (b.scope == KeyScope::Screen || b.scope == here)
-                    && self.model.usable(b.action).is_ok()
-            }
-            Action::Undo => self.model.allowed().undo.is_ok(),
-            _ => b.scope == KeyScope::Screen || b.scope == here,
-        };
-        let listed = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard);
-        let mut shown: Vec<Offer> = listed
-            .map(|binding| Offer {
-                binding,
-                usable: self.model.usable(binding.action),
-            })
-            .collect();
-        // The view's own actions come first, except in Bench.
-        if self.model.panes.view != View::Bench {
-            shown.sort_by_key(|offer| offer.binding.scope == KeyScope::Screen);
-        }
-        let too_long = |hints: &[KeyHint]| {
-            hints.iter().map(KeyHint::width).sum::<usize>() > usize::from(area.width)
-        };
-        let mut all = Vec::new();
-        for reason_columns in REASONS {
-            all = self.hints(&shown, reason_columns);
-            if !too_long(&all) {
-                break;
-            }
-        }
-        while too_long(&all)
-            && let Some(last) = shown
-                .iter()
-                .position(|offer| offer.binding.action == Action::Auto)
-                .or_else(|| shown.iter().rposition(|offer| !stays(offer.binding.action)))
-        {
-            shown.remove(last);
-            all = self.hints(&shown, 0);
-        }
-        let mut buttons = Vec::new();
-        let mut x = area.x;
-        for hint in &all {
-            let width = hint.width() as u16;
-            // The blanks behind a hint are not part of its button.
-            let place = Rect {
-                x,
-                width: width.saturating_sub(2),
-                ..area
-            }
-            .intersection(area);
-            buttons.extend(hint.action.map(|action| (place, action)));
-            x = x.saturating_add(width);
-        }
-        let spans: Vec<Span> = all.into_iter().flat_map(|hint| hint.spans).collect();
-        frame.render_widget(Line::from(spans), area);
+/// Returns the hints as buttons. `is_large`: the screen has a head.
+pub(super) fn draw(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> Vec<Button> {
+    let hints = row_of(area, area.bottom().saturating_sub(1));
+    if frame.area().height >= HINT_ROWS {
+        let height = area.height.saturating_sub(1);
+        let mut buttons = draw_message(model, frame, Rect { height, ..area }, is_large);
+        buttons.extend(draw_hints(model, frame, hints));
         buttons
+    } else if message(model).is_some() {
+        draw_message(model, frame, area, is_large)
+    } else {
+        draw_hints(model, frame, hints)
     }
+}
 
-    fn hints(&self, shown: &[Offer], reason_columns: usize) -> Vec<KeyHint> {
-        let theme = self.theme();
-        let mut hints = vec![KeyHint {
-            action: None,
-            spans: vec![Span::raw(" ")],
-        }];
-        let mut hint = |action, spans| hints.push(KeyHint { action, spans });
-        // This hint comes first, so that every width shows that runs are decided by rule.
-        if self.model.decision.auto {
-            let text = format!("{} auto on  ", self.keymap().key(Action::Auto));
-            hint(Some(Action::Auto), vec![Span::styled(text, theme.warn())]);
+fn message(model: &Model) -> Option<(String, Style)> {
+    let doing = model.decision.in_progress.map(|deciding| match deciding {
+        // A commit's hooks may take their time.
+        Deciding::Keep => "◐ keeping …",
+        Deciding::Undo => "◐ undoing …",
+        Deciding::Describe => "◐ writing …",
+        Deciding::Restore => "◐ restoring …",
+        Deciding::Discard => "◐ discarding …",
+    });
+    if let Some(doing) = doing {
+        return Some((doing.to_owned(), ACCENT));
+    }
+    let message = model.message.message()?;
+    let style = match message.level {
+        MessageLevel::Info => TEXT,
+        MessageLevel::Warning => WARN,
+        MessageLevel::Error => BAD,
+    };
+    Some((format!("{} {}", message.level.sign(), message.text), style))
+}
+
+fn lines(model: &Model, columns: u16) -> Lines {
+    let (text, style) = message(model).unwrap_or_default();
+    let rows = wrap_to(&text, usize::from(columns).saturating_sub(2), MESSAGE_ROWS);
+    let line = |row| Line::styled(format!(" {row}"), style);
+    rows.into_iter().map(line).collect()
+}
+
+/// The state of the screen, the longest text first.
+fn standing(model: &Model, is_large: bool) -> Vec<String> {
+    let watching = match model.runs.paused {
+        true => "not watching",
+        false => "watching",
+    };
+    let kernel = format!("{watching} {} ", printable(&model.setup.kernel));
+    if model.loops.any_runs() && model.panes.view != View::Loop {
+        let loops = format!("a loop runs here: {} shows it", model.way(Action::Loop));
+        return vec![
+            format!("{loops} · {kernel}"),
+            format!("{loops} "),
+            "a loop runs ".to_owned(),
+        ];
+    }
+    if model.decision.auto {
+        let rule = "auto: keeps faster, discards slower, same, wrong";
+        return vec![
+            format!("{rule} · {kernel}"),
+            format!("{rule} "),
+            "auto: keeps faster, discards the rest ".to_owned(),
+        ];
+    }
+    let status = model.repository.status.as_ref();
+    let Some(status) = status.filter(|_| !is_large) else {
+        return vec![kernel];
+    };
+    let mut place = printable(&status.head.label());
+    if let Some(operation) = &status.head.operation {
+        place.push_str(&format!(" · {operation} in progress"));
+    }
+    vec![
+        format!("{place} · {kernel}"),
+        format!("{place} · {watching} "),
+        format!("{place} "),
+        kernel,
+    ]
+}
+
+/// Draws the message; behind a short one the state of the screen, and on a
+/// middle-sized screen the views. Returns the views as buttons.
+fn draw_message(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> Vec<Button> {
+    let lines = lines(model, area.width);
+    let taken = lines.first().map_or(0, Line::width) as u16 + 2;
+    let mut right = Rect {
+        x: area.x + taken.min(area.width),
+        width: area.width.saturating_sub(taken),
+        ..area
+    };
+    let mut buttons = Vec::new();
+    if lines.len() < 2 {
+        if !is_large && frame.area().height >= HINT_ROWS && taken <= area.width {
+            let forms = [ViewNames::Present, ViewNames::None];
+            buttons = draw_views(model, frame, right, &forms);
+            right.width -= buttons.iter().map(|(place, _)| place.width).sum::<u16>();
         }
-        for Offer { binding, usable } in shown {
-            let key = self
-                .keymap()
-                .key_in(KeyScope::In(self.model.panes.view), binding.action);
-            if key.is_empty() {
-                continue;
+        let fits = |text: &String| width(text) < usize::from(right.width);
+        if let Some(text) = standing(model, is_large).into_iter().find(fits) {
+            frame.render_widget(Line::styled(text, QUIET).right_aligned(), right);
+        }
+    }
+    draw_rows(frame, area, lines);
+    buttons
+}
+
+/// Draws every hint of the table. A hint that cannot be used now is dim and says why. Where the row
+/// is too short, reasons are cut first, then left out, then hints from the back; help and quit
+/// stay.
+fn draw_hints(model: &Model, frame: &mut Frame, area: Rect) -> Vec<Button> {
+    let here = KeyScope::In(model.panes.view);
+    let is_here = |b: &Binding| b.scope == KeyScope::Screen || b.scope == here;
+    let is_heard = |b: &&Binding| match b.action {
+        Action::Freeze => model.panes.focus() == Pane::Log,
+        // The hint that runs are decided by rule stands in front already.
+        Action::Auto => !model.decision.auto,
+        // These stand among the hints only where they can be used.
+        Action::Stop | Action::PauseLoop | Action::EndTurn => {
+            is_here(b) && model.usable(b.action).is_ok()
+        }
+        Action::Undo => model.allowed().undo.is_ok(),
+        _ => is_here(b),
+    };
+    let listed = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard);
+    let mut shown: Vec<Offer> = listed
+        .map(|binding| Offer {
+            binding,
+            usable: model.usable(binding.action),
+        })
+        .collect();
+    // The view's own actions come first, except in Bench.
+    if model.panes.view != View::Bench {
+        shown.sort_by_key(|offer| offer.binding.scope == KeyScope::Screen);
+    }
+    let row = Rect {
+        x: area.x + 1,
+        width: area.width.saturating_sub(1),
+        ..area
+    };
+    let fits = |hints: &ButtonTexts| columns(hints, GAP) <= usize::from(row.width);
+    let mut reasons = REASONS
+        .into_iter()
+        .map(|columns| hints(model, &shown, columns));
+    let mut all = reasons
+        .find(fits)
+        .unwrap_or_else(|| hints(model, &shown, 0));
+    while !fits(&all) {
+        let auto = shown.iter().position(|o| o.binding.action == Action::Auto);
+        let last = || shown.iter().rposition(|o| !stays(o.binding.action));
+        let Some(at) = auto.or_else(last) else { break };
+        shown.remove(at);
+        all = hints(model, &shown, 0);
+    }
+    draw_buttons(frame, row, all, GAP as u16)
+}
+
+fn hints(model: &Model, shown: &[Offer], reason_columns: usize) -> ButtonTexts {
+    let keymap = &model.appearance.keymap;
+    let mut hints = Vec::new();
+    // This hint comes first, so that every width shows that runs are decided by rule.
+    if model.decision.auto {
+        let text = format!("{} auto on", keymap.key(Action::Auto));
+        hints.push((Action::Auto, Line::styled(text, WARN)));
+    }
+    for Offer { binding, usable } in shown {
+        let key = keymap.key_in(KeyScope::In(model.panes.view), binding.action);
+        if key.is_empty() {
+            continue;
+        }
+        let text = match usable {
+            Ok(()) => vec![key.key(), Span::raw(format!(" {}", word(model, binding)))].into(),
+            Err(reason) if reason_columns > 0 => {
+                let reason = fit(reason, reason_columns);
+                Line::styled(format!("{key} {} ({reason})", binding.hint), QUIET)
             }
-            let spans = match usable {
-                Ok(()) => vec![
-                    Span::styled(key, theme.key()),
-                    Span::styled(format!(" {}  ", self.word(binding)), theme.text()),
-                ],
-                Err(reason) if reason_columns > 0 => {
-                    let reason = fit(reason, reason_columns);
-                    vec![Span::styled(
-                        format!("{key} {} ({reason})  ", binding.hint),
-                        theme.quiet(),
-                    )]
-                }
-                Err(_) => vec![Span::styled(
-                    format!("{key} {}  ", binding.hint),
-                    theme.quiet(),
-                )],
-            };
-            hint(Some(binding.action), spans);
-        }
-        hints
+            Err(_) => Line::styled(format!("{key} {}", binding.hint), QUIET),
+        };
+        hints.push((binding.action, text));
     }
+    hints
+}
 
-    /// The word of a hint. The hint of a switch says what its key would do now.
-    fn word(&self, binding: &Binding) -> &'static str {
-        match binding.action {
-            Action::Pause if self.model.runs.paused => "watch",
-            Action::Zoom if self.model.panes.zoom() => "unzoom",
-            Action::Freeze if self.model.panes.log.is_frozen() => "unfreeze",
-            Action::PauseLoop if self.model.loops.is_pausing() => "resume loop",
-            _ => binding.hint,
-        }
+/// The word of a hint. The hint of a switch says what its key would do now.
+fn word(model: &Model, binding: &Binding) -> &'static str {
+    match binding.action {
+        Action::Pause if model.runs.paused => "watch",
+        Action::Zoom if model.panes.zoom() => "unzoom",
+        Action::Freeze if model.panes.log.is_frozen() => "unfreeze",
+        Action::PauseLoop if model.loops.is_pausing() => "resume loop",
+        _ => binding.hint,
     }
 }
 
 /// The hint of this action is shown at every width.
 fn stays(action: Action) -> bool {
     matches!(action, Action::Help | Action::Quit | Action::Stop)
-}
-
-/// One hint, with two blanks behind it.
-struct KeyHint {
-    /// `None` for a text that is no action.
-    action: Option<Action>,
-    spans: Vec<Span<'static>>,
-}
-
-impl KeyHint {
-    fn width(&self) -> usize {
-        self.spans.iter().map(Span::width).sum()
-    }
 }

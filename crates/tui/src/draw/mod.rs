@@ -24,7 +24,6 @@ mod dialog;
 mod dialogs;
 mod foot;
 mod help;
-mod listing;
 mod message_dialog;
 mod pick_list;
 mod trust_dialog;
@@ -33,19 +32,12 @@ mod view_names;
 mod views;
 
 use crate::geometry::FrameGeometry;
-use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::Overlay;
-use crate::theme::Theme;
+use crate::prelude::*;
 use crate::views::split::{Split, cut};
 use crate::views::{Pane, View};
-use crate::widgets::input::draw_input;
-use crate::widgets::{Canvas, draw_rows, paragraph};
-use dialog::Dialog;
-use foot::Foot;
-use ratatui::prelude::*;
 use ratatui::widgets::Block;
-use verdict::Banner;
 
 /// Least size at which anything can be read: columns, rows.
 const SMALLEST: (u16, u16) = (40, 10);
@@ -56,45 +48,34 @@ const SEVERAL_PANES: (u16, u16) = (60, 13);
 /// Draws the whole screen. Returns where everything is.
 pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
     let area = frame.area();
-    let theme = &model.appearance.theme;
-    frame.render_widget(Block::new().style(theme.text()), area);
-    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-        let quit = model.appearance.keymap.key(Action::Quit);
-        draw_too_small(frame, area, &quit, theme);
-        return FrameGeometry {
-            too_small: true,
-            ..FrameGeometry::default()
-        };
-    }
+    frame.render_widget(Block::new().style(SCREEN), area);
+    let geometry = match area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        true => draw_too_small(model, frame, area),
+        false => draw(model, frame, area),
+    };
+    model.appearance.theme.paint(frame.buffer_mut());
+    geometry
+}
+
+fn draw(model: &Model, frame: &mut Frame, area: Rect) -> FrameGeometry {
     let mut geometry = FrameGeometry::default();
     let is_large = area.width >= 100 && area.height >= 30;
     // The big letters are for Bench, which is read from a distance.
     let is_tall = is_large && model.panes.view == View::Bench;
-    let (head_rows, verdict_rows) = match (is_large, is_tall) {
-        (_, true) => (1, 4),
-        (true, false) => (1, 1),
-        (false, false) => (0, 1),
-    };
-
-    let foot = Foot::new(model, is_large);
-    let [head, verdict, body, foot_area] = Layout::vertical([
-        Constraint::Length(head_rows),
-        Constraint::Length(verdict_rows),
+    let [head, verdict, body, foot] = Layout::vertical([
+        Constraint::Length(u16::from(is_large)),
+        Constraint::Length(if is_tall { 4 } else { 1 }),
         Constraint::Fill(1),
-        Constraint::Length(foot.rows(area)),
+        Constraint::Length(foot::rows(model, area)),
     ])
     .areas(area);
-    let banner = Banner::of(model);
     if is_large {
-        let status_head = model.repository.status.as_ref().map(|status| &status.head);
-        geometry
-            .buttons
-            .extend(banner.draw_head(frame, head, status_head));
+        geometry.buttons = verdict::draw_head(model, frame, head);
     }
     if is_tall {
-        banner.draw_large(frame, verdict);
+        verdict::draw_large(model, frame, verdict);
     } else {
-        banner.draw_line(frame, verdict, is_large);
+        verdict::draw_line(model, frame, verdict, is_large);
     }
     PanePainter {
         model,
@@ -102,28 +83,29 @@ pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
         geometry: &mut geometry,
     }
     .draw_panes(body, is_large);
-    geometry.buttons.extend(foot.draw(frame, foot_area));
+    let hints = foot::draw(model, frame, foot, is_large);
+    geometry.buttons.extend(hints);
     match model.overlays.last() {
         Some(Overlay::Trust { request, reading }) => {
-            let dialog = Dialog { model };
-            geometry.question = Some(trust_dialog::draw(&dialog, frame, body, request, *reading));
+            geometry.question = Some(trust_dialog::draw(model, frame, body, request, *reading));
         }
-        Some(overlay) => geometry.scrolled_row = Dialog { model }.draw(frame, body, overlay),
+        Some(overlay) => geometry.scrolled_row = dialogs::draw(model, frame, body, overlay),
         None => {}
     }
     geometry
 }
 
-fn draw_too_small(frame: &mut Frame, area: Rect, quit: &str, theme: &Theme) {
+fn draw_too_small(model: &Model, frame: &mut Frame, area: Rect) -> FrameGeometry {
+    let quit = model.appearance.keymap.key(Action::Quit);
     let text = format!(
         "{}×{} is too small: lab needs {}×{}; {quit} quits",
         area.width, area.height, SMALLEST.0, SMALLEST.1
     );
-    draw_rows(
-        frame,
-        area,
-        paragraph(&text, usize::from(area.width), theme.warn()),
-    );
+    draw_rows(frame, area, paragraph(&text, usize::from(area.width), WARN));
+    FrameGeometry {
+        too_small: true,
+        ..FrameGeometry::default()
+    }
 }
 
 /// Draws panes and notes where they are.
@@ -188,27 +170,20 @@ impl PanePainter<'_, '_> {
 
     /// Draws the line that is typed into where this pane is searched, at its foot. Returns the area
     /// above.
-    fn draw_search_line(&mut self, area: Rect, pane: Pane) -> Rect {
-        match self.model.overlays.last() {
-            Some(Overlay::Search {
-                pane: searched,
-                input,
-                ..
-            }) if *searched == pane && area.height > 1 => {
-                let line = Rect {
-                    x: area.x + 1,
-                    y: area.bottom() - 1,
-                    width: area.width.saturating_sub(2),
-                    height: 1,
-                };
-                draw_input(self.frame, line, "/", input, &self.model.appearance.theme);
-                Rect {
-                    height: area.height - 1,
-                    ..area
-                }
-            }
-            _ => area,
+    fn draw_search_line(&mut self, mut area: Rect, pane: Pane) -> Rect {
+        if let Some(Overlay::Search {
+            pane: searched,
+            input,
+            ..
+        }) = self.model.overlays.last()
+            && *searched == pane
+            && area.height > 1
+        {
+            area.height -= 1;
+            let line = row_of(area, area.bottom()).inner(Margin::new(1, 0));
+            draw_input(self.frame, line, "/", input);
         }
+        area
     }
 }
 

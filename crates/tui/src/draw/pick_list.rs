@@ -1,20 +1,17 @@
 //! The palette, the theme picker and the kernel picker: a line to type, and below it the matching
 //! rows.
 
-use super::dialog::Dialog;
-use crate::keymap::{Action, KeyScope};
+use super::dialog::{about_kernel, best_of};
+use crate::keymap::KeyScope;
+use crate::model::Model;
 use crate::overlay::{PickFrom, PickList};
 use crate::palette::{self, Offer, PickRows};
-use crate::text::{fit, pad, printable, width};
-use crate::widgets::input::draw_input;
-use crate::widgets::window::draw_window;
-use crate::widgets::{draw_rows, figure};
+use crate::prelude::*;
+use crate::widgets::window::WIDE;
 use lab_history::kernels::ListedKernel;
 use lab_text::figures::thousands;
-use ratatui::prelude::*;
 
-/// Columns of the palette and of the theme picker, where the screen has them.
-const PALETTE: u16 = 104;
+/// Columns of the theme picker, where the screen has them.
 const THEMES: u16 = 44;
 /// Rows of the kernel picker, where the screen has them.
 const KERNEL_ROWS: usize = 16;
@@ -27,63 +24,57 @@ const ABOUT: usize = 28;
 const GAP: usize = 2;
 
 pub(super) fn draw(
-    dialog: &Dialog,
+    model: &Model,
     frame: &mut Frame,
-    area: Rect,
+    mut area: Rect,
     pick: &PickList,
     from: &PickFrom,
 ) {
-    let (model, theme) = (dialog.model, dialog.theme());
-    let themes = model.appearance.themes.len();
-    // The theme picker leaves the screen visible that shows the themes.
-    let right = Rect {
-        x: area.x + area.width.saturating_sub(THEMES + 4),
-        width: area.width.min(THEMES + 4),
-        ..area
-    };
     // A box keeps its size while words are typed.
-    let (title, area, size, awaited) = match from {
-        PickFrom::Actions => ("Actions", area, (PALETTE, palette::count() + 1), None),
+    let (title, size, awaited) = match from {
+        PickFrom::Actions => ("Actions", (WIDE, palette::count()), None),
         PickFrom::Themes { .. } => {
+            // The screen that shows the themes stays visible at the left.
+            let columns = area.width.min(THEMES + 4);
+            area.x += area.width - columns;
+            area.width = columns;
+            let themes = model.appearance.themes.len();
             let awaited = (themes == 0).then_some(" reading …");
-            ("Themes", right, (THEMES, themes.max(1) + 1), awaited)
+            ("Themes", (THEMES, themes.max(1)), awaited)
         }
         PickFrom::Kernels(found) => {
             let awaited = found.is_none().then_some(" looking for kernels …");
-            ("Kernels", area, (PALETTE, KERNEL_ROWS + 1), awaited)
+            ("Kernels", (WIDE, KERNEL_ROWS), awaited)
         }
     };
-    let inner = draw_window(frame, area, title, size, theme);
+    let inner = draw_window(frame, area, title, (size.0, size.1 + 1));
     if inner.height == 0 {
         return;
     }
-    draw_input(frame, Rect { height: 1, ..inner }, "› ", &pick.input, theme);
-    let body = Rect {
-        y: inner.y + 1,
-        height: inner.height - 1,
-        ..inner
-    };
+    let parts = [Constraint::Length(1), Constraint::Fill(1)];
+    let [typed, body] = Layout::vertical(parts).areas(inner);
+    draw_input(frame, typed, "› ", &pick.input);
     let rows = model.pick_rows(pick.input.value(), from);
     let (count, visible) = (rows.count(), usize::from(body.height));
     if count == 0 {
         let close = model.appearance.keymap.key(Action::Abandon);
         let nothing = format!(" nothing fits: {close} closes");
         let text = awaited.map_or(nothing, str::to_owned);
-        frame.render_widget(Line::styled(text, theme.quiet()), body);
+        frame.render_widget(Line::styled(text, QUIET), body);
     }
     let at = pick.at.min(count.saturating_sub(1));
     let first = at
         .saturating_sub(visible / 2)
         .min(count.saturating_sub(visible));
-    let row = row_of(dialog, &rows, pick.input.value(), usize::from(body.width));
+    let row = row_of(model, &rows, pick.input.value(), usize::from(body.width));
     let line = |index| {
         if index != at {
             return row(index);
         }
-        let mut line = theme.select(row(index));
+        let mut line = style::select(row(index));
         let text = line.spans[0].content.trim_start_matches(' ').to_owned();
         line.spans[0].content = text.into();
-        line.spans.insert(0, Span::styled("▸", theme.key()));
+        line.spans.insert(0, Span::styled("▸", KEY.patch(SELECTED)));
         line
     };
     draw_rows(frame, body, (first..count).map(line));
@@ -91,84 +82,79 @@ pub(super) fn draw(
 
 /// Formats a row of a list in so many columns.
 fn row_of<'r>(
-    dialog: &'r Dialog,
+    model: &'r Model,
     rows: &'r PickRows,
     typed: &'r str,
     columns: usize,
 ) -> impl Fn(usize) -> Line<'static> + 'r {
-    let theme = dialog.theme();
     let widths = match rows {
-        PickRows::Actions(offers) => offer_widths(dialog, offers),
+        PickRows::Actions(offers) => offer_widths(model, offers),
         _ => [0; 2],
     };
     move |at| match rows {
-        PickRows::Actions(offers) => offer_row(dialog, &offers[at], widths, columns),
+        PickRows::Actions(offers) => offer_row(model, &offers[at], widths, columns),
         PickRows::Line { number, target } => {
             let (text, style) = match target {
                 Ok((pane, count)) => {
-                    let rows = thousands(*count as f64);
                     let number = thousands((*number).clamp(1, *count) as f64);
+                    let rows = thousands(*count as f64);
                     let text = format!("line {number} of {rows} in {}", pane.name());
-                    (text, theme.text())
+                    (text, TEXT)
                 }
-                Err(why) => (format!("({why})"), theme.quiet()),
+                Err(why) => (format!("({why})"), QUIET),
             };
             let text = format!(" :{}  {text}", typed.trim());
             Line::styled(fit(&text, columns), style)
         }
         PickRows::Themes(themes) => {
-            let name = printable(&themes[at].0);
-            let name = fit(&name, columns.saturating_sub(1));
-            Line::styled(format!(" {name}"), theme.text())
+            let name = fit(&printable(&themes[at].0), columns.saturating_sub(1));
+            Line::raw(format!(" {name}"))
         }
-        PickRows::Kernels(kernels) => kernel_row(dialog, kernels[at], columns),
+        PickRows::Kernels(kernels) => kernel_row(model, kernels[at], columns),
     }
 }
 
 /// The key of an action in the present view.
-fn key_of(dialog: &Dialog, action: Action) -> String {
-    let keymap = &dialog.model.appearance.keymap;
-    match keymap.key_in(KeyScope::In(dialog.model.panes.view), action) {
+fn key_of(model: &Model, action: Action) -> String {
+    let keymap = &model.appearance.keymap;
+    match keymap.key_in(KeyScope::In(model.panes.view), action) {
         own if own.is_empty() => keymap.key(action),
         own => own,
     }
 }
 
 /// Columns of the keys and of the names.
-fn offer_widths(dialog: &Dialog, offers: &[Offer]) -> [usize; 2] {
+fn offer_widths(model: &Model, offers: &[Offer]) -> [usize; 2] {
     let keys = offers
         .iter()
-        .map(|o| width(&key_of(dialog, o.binding.action)));
-    let names = offers.iter().map(|o| width(o.binding.name));
-    [keys.max().unwrap_or(0).max(3), names.max().unwrap_or(0)]
+        .map(|o| width(&key_of(model, o.binding.action)));
+    let names = offers.iter().map(|o| o.binding.name);
+    [keys.max().unwrap_or(0).max(3), widest(names)]
 }
 
 fn offer_row(
-    dialog: &Dialog,
+    model: &Model,
     Offer { binding, usable }: &Offer,
     [key_columns, name_columns]: [usize; 2],
     columns: usize,
 ) -> Line<'static> {
-    let theme = dialog.theme();
     let text = match usable {
         Ok(()) => binding.doc.to_owned(),
         Err(reason) => format!("({})  {}", printable(reason), binding.doc),
     };
     let room = columns.saturating_sub(key_columns + name_columns + 5);
-    let key = pad(&key_of(dialog, binding.action), key_columns);
+    let key = pad(&key_of(model, binding.action), key_columns);
     let name = pad(binding.name, name_columns);
-    let style = |style| if usable.is_ok() { style } else { theme.quiet() };
+    let style = |style| if usable.is_ok() { style } else { QUIET };
     Line::from(vec![
-        Span::styled(format!(" {key}  "), style(theme.key())),
-        Span::styled(format!("{name}  "), style(theme.strong())),
-        Span::styled(fit(&text, room), style(theme.text())),
+        Span::styled(format!(" {key}  "), style(KEY)),
+        Span::styled(format!("{name}  "), style(STRONG)),
+        Span::styled(fit(&text, room), style(TEXT)),
     ])
 }
 
-fn kernel_row(dialog: &Dialog, kernel: &ListedKernel, columns: usize) -> Line<'static> {
-    let theme = dialog.theme();
-    let about = printable(&dialog.about_kernel(&kernel.name));
-    let best = dialog.best_of(kernel).map(|experiment| {
+fn kernel_row(model: &Model, kernel: &ListedKernel, columns: usize) -> Line<'static> {
+    let best = best_of(model, kernel).map(|experiment| {
         let unit = printable(experiment.objective(&kernel.objective).unit());
         format!("best {} {unit}", figure(experiment, usize::MAX))
     });
@@ -176,25 +162,25 @@ fn kernel_row(dialog: &Dialog, kernel: &ListedKernel, columns: usize) -> Line<'s
         let decided = last.decided.map(|status| format!(" {}", status.word()));
         let (sign, word) = (last.outcome.sign(), last.outcome.word());
         let text = format!("{sign} {word}{}", decided.unwrap_or_default());
-        (text, theme.verdict(last.outcome))
+        (text, style::verdict(last.outcome))
     });
     let (last, style) = last.unwrap_or_default();
     let cells = [
         (last, LAST, style),
-        (best.unwrap_or_default(), BEST, theme.text()),
-        (about, ABOUT, theme.quiet()),
+        (best.unwrap_or_default(), BEST, TEXT),
+        (printable(&about_kernel(model, &kernel.name)), ABOUT, QUIET),
     ];
     let mut room = columns.saturating_sub(1);
-    let is_shown = |(_, wide, _): &(String, usize, Style)| {
-        let fits = room >= NAME + GAP + wide;
-        room -= if fits { GAP + wide } else { 0 };
-        fits
-    };
-    let cells: Vec<_> = cells.into_iter().take_while(is_shown).collect();
-    let cells = cells.into_iter().map(|(text, wide, style)| {
-        Span::styled(format!("{}{}", " ".repeat(GAP), pad(&text, wide)), style)
-    });
+    let mut line = Line::default();
+    for (text, wide, style) in cells {
+        if room < NAME + GAP + wide {
+            break;
+        }
+        room -= GAP + wide;
+        let cell = format!("{}{}", " ".repeat(GAP), pad(&text, wide));
+        line.push_span(Span::styled(cell, style));
+    }
     let name = format!(" {}", pad(&printable(&kernel.name), room));
-    let name = Span::styled(name, theme.text());
-    Line::from_iter(std::iter::once(name).chain(cells))
+    line.spans.insert(0, Span::raw(name));
+    line
 }

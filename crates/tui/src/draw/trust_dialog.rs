@@ -1,73 +1,58 @@
 //! The question whether a harness command may run, or kernels without a sandbox. It may be longer
 //! than the screen: it scrolls, and is answered with yes only once all of it was shown.
 
-use super::dialog::Dialog;
-use crate::keymap::Action;
+use super::dialog::keys;
+use super::dialogs::draw_text;
+use crate::model::Model;
 use crate::overlay::{QuestionFit, Reading};
-use crate::text::{width, wrap};
-use crate::widgets::window::{self, draw_window};
+use crate::prelude::*;
+use crate::widgets::window::{COLUMNS, text_columns};
 use lab_project::trust::{TrustLine, TrustRequest};
-use ratatui::prelude::*;
-use ratatui::widgets::Paragraph;
 
 /// Rows of the window beside the text: its border, a blank row, and the keys.
 const OTHER_ROWS: u16 = 4;
 
 /// Draws the question from row `reading.scroll` on, or from the last row that fills the window.
 pub(super) fn draw(
-    dialog: &Dialog,
+    model: &Model,
     frame: &mut Frame,
     area: Rect,
     request: &TrustRequest,
-    reading: Reading,
+    mut reading: Reading,
 ) -> QuestionFit {
-    let theme = dialog.theme();
-    let columns = usize::from(area.width.saturating_sub(8)).min(usize::from(window::COLUMNS) - 4);
+    let columns = text_columns(area, COLUMNS);
     let text = rows(request, columns);
     let (title, _) = question(request);
-    let rows = text
-        .len()
-        .min(usize::from(area.height.saturating_sub(OTHER_ROWS)));
-    let first = reading.scroll.min(text.len() - rows);
+    let total = text.len();
+    let rows = total.min(usize::from(area.height.saturating_sub(OTHER_ROWS)));
+    let first = reading.scroll.min(total - rows);
     let fit = QuestionFit {
         first,
         rows,
-        total: text.len(),
+        total,
         columns,
     };
     // This frame counts too: the keys say what is possible once it was seen.
-    let mut seen = reading;
-    seen.take(fit);
-    let inner = draw_window(frame, area, title, (window::COLUMNS, rows + 2), theme);
-    let mut lines: Vec<Line> = text
-        .into_iter()
-        .skip(first)
-        .take(rows)
-        .map(Line::from)
-        .collect();
-    lines.push(Line::default());
-    lines.push(Line::from(keys(dialog, fit, seen.is_all_read())));
-    frame.render_widget(Paragraph::new(lines), inner);
+    reading.take(fit);
+    let lines = text.into_iter().skip(first).take(rows).map(Line::from);
+    let keys = answers(model, fit, reading.is_all_read());
+    draw_text(frame, area, title, lines.collect(), keys);
     fit
 }
 
-fn keys(dialog: &Dialog, fit: QuestionFit, is_all_read: bool) -> Vec<Span<'static>> {
-    let mut keys = Vec::new();
-    if is_all_read {
-        keys.extend(dialog.keys(&[(Action::Yes, "yes")]));
-    }
-    keys.extend(dialog.keys(&[(Action::No, "no")]));
+fn answers(model: &Model, fit: QuestionFit, is_all_read: bool) -> Vec<Span<'static>> {
+    let both = [(Action::Yes, "yes"), (Action::No, "no")];
+    let mut spans = keys(model, &both[usize::from(!is_all_read)..]);
     let below = fit.total - fit.first - fit.rows;
     if below > 0 || fit.first > 0 {
         let hint = match below {
             0 => String::new(),
-            1 => "1 row below: ".to_owned(),
-            _ => format!("{below} rows below: "),
+            below => format!("{} below: ", format::counted(below, "row")),
         };
-        keys.push(Span::styled(hint, dialog.theme().warn()));
-        keys.extend(dialog.keys(&[(Action::Down, "scroll")]));
+        spans.push(hint.warn());
+        spans.extend(keys(model, &[(Action::Down, "scroll")]));
     }
-    keys
+    spans
 }
 
 /// The title, and the last sentence.

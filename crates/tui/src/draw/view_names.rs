@@ -4,8 +4,8 @@
 use super::action_for;
 use crate::geometry::Button;
 use crate::model::Model;
+use crate::prelude::*;
 use crate::views::View;
-use ratatui::prelude::*;
 
 /// Which of the names are shown. A narrow screen keeps the keys of all views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +23,13 @@ impl ViewNames {
     pub(super) const ALL: [ViewNames; 3] = [ViewNames::All, ViewNames::Present, ViewNames::None];
 }
 
-fn view_names(model: &Model, names: ViewNames) -> Vec<(View, Span<'static>)> {
-    let theme = &model.appearance.theme;
+/// Texts that perform actions when they are clicked.
+pub(super) type ButtonTexts = Vec<(Action, Line<'static>)>;
+
+fn view_names(model: &Model, names: ViewNames) -> ButtonTexts {
     let named = View::ALL.into_iter().filter_map(|view| {
-        let key = model.appearance.keymap.key(action_for(view));
+        let action = action_for(view);
+        let key = model.appearance.keymap.key(action);
         let is_here = view == model.panes.view;
         let is_named = names == ViewNames::All || (names == ViewNames::Present && is_here);
         let sign = match (is_here, names) {
@@ -40,13 +43,33 @@ fn view_names(model: &Model, names: ViewNames) -> Vec<(View, Span<'static>)> {
             (false, true) => return None,
             (false, false) => format!("{sign}{key} "),
         };
-        let style = match is_here {
-            true => theme.title(true),
-            false => theme.quiet(),
-        };
-        Some((view, Span::styled(text, style)))
+        let style = if is_here { KEY } else { QUIET };
+        Some((action, Line::styled(text, style)))
     });
     named.collect()
+}
+
+/// Columns of texts that have so many blanks behind each.
+pub(super) fn columns(texts: &[(Action, Line)], gap: usize) -> usize {
+    texts.iter().map(|(_, text)| text.width() + gap).sum()
+}
+
+/// Draws texts as buttons side by side.
+pub(super) fn draw_buttons(
+    frame: &mut Frame,
+    row: Rect,
+    texts: ButtonTexts,
+    gap: u16,
+) -> Vec<Button> {
+    let mut x = row.x;
+    let button = |(action, text): (Action, Line)| {
+        let width = text.width() as u16;
+        let place = Rect { x, width, ..row }.intersection(row);
+        frame.render_widget(text, place);
+        x = x.saturating_add(width + gap);
+        (place, action)
+    };
+    texts.into_iter().map(button).collect()
 }
 
 /// Draws the names as buttons at the right end of a row, the first of the forms that fits.
@@ -56,23 +79,15 @@ pub(super) fn draw_views(
     row: Rect,
     forms: &[ViewNames],
 ) -> Vec<Button> {
-    let columns =
-        |named: &[(View, Span)]| named.iter().map(|(_, name)| name.width()).sum::<usize>();
     let all = forms.iter().map(|names| view_names(model, *names));
-    let fits = |named: &Vec<(View, Span)>| columns(named) <= usize::from(row.width);
+    let fits = |named: &ButtonTexts| columns(named, 0) <= usize::from(row.width);
     let named = all.into_iter().find(fits).unwrap_or_default();
-    let mut x = row.right() - columns(&named) as u16;
-    let button = |(view, name): (View, Span)| {
-        let width = name.width() as u16;
-        let place = Rect {
-            x,
-            width,
-            height: 1,
-            ..row
-        };
-        frame.render_widget(name, place);
-        x += width;
-        (place, action_for(view))
+    let width = columns(&named, 0) as u16;
+    let place = Rect {
+        x: row.right() - width,
+        width,
+        height: 1,
+        ..row
     };
-    named.into_iter().map(button).collect()
+    draw_buttons(frame, place, named, 0)
 }

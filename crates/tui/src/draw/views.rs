@@ -2,9 +2,9 @@
 
 use super::PanePainter;
 use crate::panes::{correctness, loops};
+use crate::prelude::*;
 use crate::views::split::Split;
 use crate::views::{Pane, View};
-use ratatui::prelude::*;
 
 /// Least columns for two panes side by side in the views Git and Device.
 const WIDE: u16 = 140;
@@ -49,8 +49,9 @@ impl PanePainter<'_, '_> {
             View::Results => self.draw_results(area),
             View::Git => {
                 let direction = direction(area.width >= WIDE);
-                let parts = self.cut(Split::Git, direction, area, half(area, direction));
-                self.draw_each(parts, [Pane::Graph, Pane::Commit]);
+                let first = half(area, direction);
+                let panes = [Pane::Graph, Pane::Commit];
+                self.draw_both(Split::Git, direction, area, first, panes);
             }
             View::Device => self.draw_device(area),
             View::Loop if is_large => self.draw_loop(area),
@@ -61,7 +62,16 @@ impl PanePainter<'_, '_> {
         }
     }
 
-    fn draw_each<const N: usize>(&mut self, parts: [Rect; N], panes: [Pane; N]) {
+    /// Cuts an area in two, and draws a pane in each part.
+    fn draw_both(
+        &mut self,
+        split: Split,
+        direction: Direction,
+        area: Rect,
+        first: u16,
+        panes: [Pane; 2],
+    ) {
+        let parts = self.cut(split, direction, area, first);
         for (part, pane) in parts.into_iter().zip(panes) {
             self.draw_pane(part, pane);
         }
@@ -71,8 +81,7 @@ impl PanePainter<'_, '_> {
     fn draw_stack(&mut self, split: Split, area: Rect, above: u16, [first, second]: [Pane; 2]) {
         let focus = self.model.panes.focus();
         let other = if focus == first { second } else { focus };
-        let parts = self.cut(split, Direction::Vertical, area, above);
-        self.draw_each(parts, [first, other]);
+        self.draw_both(split, Direction::Vertical, area, above, [first, other]);
     }
 
     /// Rows that the pane Correctness takes with all of its text, at a usual width.
@@ -128,7 +137,7 @@ impl PanePainter<'_, '_> {
     /// The line between the columns, joined to the rules of the panes. The first of `titles` is at
     /// the left, the others are at the right.
     fn draw_bar(&mut self, area: Rect, titles: &[u16]) {
-        let style = self.model.appearance.theme.quiet();
+        let style = QUIET;
         for y in area.top()..area.bottom() {
             let sign = match (y == area.top(), titles.iter().filter(|t| **t == y).count()) {
                 (true, _) => "┬",
@@ -151,23 +160,15 @@ impl PanePainter<'_, '_> {
         };
         let [table, rest] = self.cut(Split::Results, direction(is_wide), area, first);
         self.draw_pane(table, Pane::Experiments);
-        let focus = self.model.panes.focus();
         let direction = direction(!is_wide);
-        if !self.model.panes.shows(Pane::Workloads) {
-            self.draw_pane(rest, Pane::Experiment);
-        } else if is_wide || rest.width >= BESIDE {
-            let parts = self.cut(
-                Split::ResultsDetails,
-                direction,
-                rest,
-                half(rest, direction),
-            );
-            self.draw_each(parts, [Pane::Experiment, Pane::Workloads]);
-        } else if focus == Pane::Workloads {
-            self.draw_pane(rest, focus);
-        } else {
-            self.draw_pane(rest, Pane::Experiment);
+        let (details, workloads) = (Pane::Experiment, Pane::Workloads);
+        if self.model.panes.shows(workloads) && (is_wide || rest.width >= BESIDE) {
+            let first = half(rest, direction);
+            let panes = [details, workloads];
+            return self.draw_both(Split::ResultsDetails, direction, rest, first, panes);
         }
+        let is_focused = self.model.panes.focus() == workloads;
+        self.draw_pane(rest, if is_focused { workloads } else { details });
     }
 
     fn draw_device(&mut self, area: Rect) {
@@ -180,17 +181,15 @@ impl PanePainter<'_, '_> {
         let [gauges, others] = self.cut(Split::Device, direction, area, first);
         self.draw_pane(gauges, Pane::Gauges);
         if !is_wide && !is_high {
-            let is_profile = self.model.panes.focus() == Pane::Profile;
-            let pane = if is_profile {
-                Pane::Profile
-            } else {
-                Pane::Build
+            let pane = match self.model.panes.focus() {
+                Pane::Profile => Pane::Profile,
+                _ => Pane::Build,
             };
             return self.draw_pane(others, pane);
         }
         let rows = (others.height * 2 / 5).min(BUILD);
-        let parts = self.cut(Split::DeviceBuild, Direction::Vertical, others, rows);
-        self.draw_each(parts, [Pane::Build, Pane::Profile]);
+        let panes = [Pane::Build, Pane::Profile];
+        self.draw_both(Split::DeviceBuild, Direction::Vertical, others, rows, panes);
     }
 
     fn draw_loop(&mut self, area: Rect) {
@@ -199,9 +198,8 @@ impl PanePainter<'_, '_> {
         let [left, right] = self.cut(Split::LoopColumns, horizontal, area, columns);
         let most = area.height * 2 / 3;
         let above = self.loop_rows(left.width).clamp(8, most);
-        let [status, verdicts] = self.cut(Split::LoopLeft, vertical, left, above);
-        let [edit, command] = self.cut(Split::LoopRight, vertical, right, most);
-        let panes = [Pane::Loop, Pane::Edit, Pane::Verdicts, Pane::Command];
-        self.draw_each([status, edit, verdicts, command], panes);
+        let (status, edits) = ([Pane::Loop, Pane::Verdicts], [Pane::Edit, Pane::Command]);
+        self.draw_both(Split::LoopLeft, vertical, left, above, status);
+        self.draw_both(Split::LoopRight, vertical, right, most, edits);
     }
 }

@@ -2,14 +2,9 @@
 //! diffs.
 
 use crate::diff::{ContextLines, DiffView};
-use crate::format;
-use crate::state::ScreenData;
-use crate::text::printable;
-use crate::widgets::document::{Body, Document, Section};
-use crate::widgets::{Lines, ScrolledText, joined, mark, paragraph};
+use crate::prelude::*;
 use lab_git::{CommitDetails, FileChange, short};
 use lab_run::experiment::Experiment;
-use ratatui::prelude::*;
 
 #[derive(Clone, Debug, Default)]
 pub struct CommitState {
@@ -99,46 +94,35 @@ fn discarded_line(experiment: Option<&Experiment>, details: &CommitDetails) -> S
     let Some(experiment) = own else {
         return String::new();
     };
-    let status = experiment.row.status;
     let run = experiment
         .run
-        .map_or_else(|| "it ".to_owned(), |run| format!("run {run} "));
+        .map_or_else(|| "it".to_owned(), |run| format!("run {run}"));
     let on = details.parents.first().map_or("nothing", |id| short(id));
-    format!(
-        "{} {}: {run}was tried on {on}; no branch holds it",
-        mark(status),
-        status.word()
-    )
+    let decided = decided(experiment.row.status);
+    format!("{decided}: {run} was tried on {on}; no branch holds it")
 }
 
 /// Everything above the diff.
 fn head(shown: &ShownCommit, data: ScreenData, columns: usize) -> Lines {
-    let (theme, zone) = (data.theme(), &data.appearance.zone);
     let details = match &shown.details {
         Ok(details) => details,
-        Err(why) => return paragraph(why, columns, theme.bad()),
+        Err(why) => return paragraph(why, columns, BAD),
     };
-    let mut out = paragraph(&details.subject, columns, theme.strong());
+    let mut out = paragraph(&details.subject, columns, STRONG);
     let discarded = discarded_line(data.selected(), details);
-    out.extend(paragraph(&discarded, columns, theme.warn()));
-    let date = format::date(details.authored, zone);
-    out.push(Line::styled(
-        format!("{} · {date}", printable(&details.author)),
-        theme.quiet(),
-    ));
+    out.extend(paragraph(&discarded, columns, WARN));
+    let mut quiet = |text| out.push(Line::styled(text, QUIET));
+    let by = |name: &str, at| format!("{} · {}", printable(name), data.date(at));
+    quiet(by(&details.author, details.authored));
     if details.committer != details.author {
-        let date = format::date(details.committed, zone);
-        let text = format!("committed by {} · {date}", printable(&details.committer));
-        out.push(Line::styled(text, theme.quiet()));
+        let committer = by(&details.committer, details.committed);
+        quiet(format!("committed by {committer}"));
     }
     if let [_, _, ..] = &details.parents[..] {
         let parents: Vec<&str> = details.parents.iter().map(|id| short(id)).collect();
-        out.push(Line::styled(
-            format!(
-                "merges {}: changes against the first parent",
-                parents.join(" ")
-            ),
-            theme.quiet(),
+        let parents = parents.join(" ");
+        quiet(format!(
+            "merges {parents}: changes against the first parent"
         ));
     }
     if !details.body.is_empty() {
@@ -150,40 +134,34 @@ fn head(shown: &ShownCommit, data: ScreenData, columns: usize) -> Lines {
         out.extend(body);
     }
     out.push(Line::default());
-    for file in &details.files {
-        let path = match &file.from {
-            Some(from) => format!("{from} → {}", file.path),
-            None => file.path.clone(),
-        };
-        let mut spans = vec![
-            Span::styled(format!("{} ", file.kind.sign()), theme.accent()),
-            Span::raw(printable(&path)),
-        ];
-        match file.is_binary {
-            true => spans.push(Span::styled(
-                "  no text, or too large to compare",
-                theme.quiet(),
-            )),
-            false => {
-                spans.push(Span::styled(format!("  +{}", file.added), theme.good()));
-                spans.push(Span::styled(format!(" -{}", file.removed), theme.bad()));
-            }
-        }
-        if file.is_cut {
-            spans.push(Span::styled(
-                "  the rest of its diff is left out",
-                theme.warn(),
-            ));
-        }
-        out.push(Line::from(spans));
-    }
+    out.extend(details.files.iter().map(of_file));
     if details.files_left_out > 0 {
-        out.push(Line::styled(
-            format!("and {} files more", details.files_left_out),
-            theme.warn(),
-        ));
+        let text = format!("and {} files more", details.files_left_out);
+        out.push(Line::styled(text, WARN));
     }
     out
+}
+
+/// The name of a changed file, and how many lines changed.
+fn of_file(file: &FileChange) -> Line<'static> {
+    let path = match &file.from {
+        Some(from) => format!("{from} → {}", file.path),
+        None => file.path.clone(),
+    };
+    let mut line = Line::from(vec![
+        format!("{} ", file.kind.sign()).accent(),
+        Span::raw(printable(&path)),
+    ]);
+    if file.is_binary {
+        line.push_span("  no text, or too large to compare".quiet());
+    } else {
+        line.push_span(format!("  +{}", file.added).good());
+        line.push_span(format!(" -{}", file.removed).bad());
+    }
+    if file.is_cut {
+        line.push_span("  the rest of its diff is left out".warn());
+    }
+    line
 }
 
 #[cfg(test)]

@@ -5,14 +5,11 @@
 mod check;
 mod histograms;
 
-use crate::state::{Running, Runs, ScreenData};
-use crate::text::{printable, width, wrap, wrap_to};
-use crate::theme::Theme;
+use crate::prelude::*;
+use crate::state::Running;
 use crate::widgets::evidence::{self, FIRST_FAILURE, device_state, table};
-use crate::widgets::{Canvas, Lines};
 use lab_protocol::report::{Diagnostic, Report, Severity, Stage};
 use lab_run::verdict::{Outcome, Verdict};
-use ratatui::prelude::*;
 
 /// Diagnostics that are shown. run.log has all of them.
 const DIAGNOSTICS: usize = 20;
@@ -31,12 +28,11 @@ pub struct CorrectnessState {
     pub histograms: bool,
 }
 
-/// Returns the state with its scroll position limited to the text.
 /// Draws the histograms, alone or beside the text. Returns false if the text has the whole pane,
 /// and leaves the area of the text in the canvas.
 pub fn draw_histograms(canvas: &mut Canvas, state: CorrectnessState, is_zoomed: bool) -> bool {
     let (data, area) = (canvas.data, canvas.area);
-    let Some(report) = shown(data.runs) else {
+    let Some((_, report)) = data.runs.report_if(|_| true) else {
         return false;
     };
     let is_beside = is_zoomed && area.width >= BOTH_COLUMNS && histograms::has_any(report);
@@ -44,124 +40,98 @@ pub fn draw_histograms(canvas: &mut Canvas, state: CorrectnessState, is_zoomed: 
         return false;
     }
     let left = if state.histograms { 0 } else { area.width / 2 };
-    canvas.area = Rect {
-        x: area.x + left,
-        width: area.width - left,
-        ..area
-    };
+    let parts = [Constraint::Length(left), Constraint::Fill(1)];
+    let [text, beside] = Layout::horizontal(parts).areas(area);
+    canvas.area = beside;
     let inner = canvas.draw_title(HISTOGRAMS);
-    let symbols = data.appearance.symbols;
-    histograms::draw(canvas.frame, inner, report, data.theme(), symbols);
-    canvas.area = Rect {
-        width: left,
-        ..area
-    };
+    histograms::draw(canvas.frame, inner, report, data.appearance.symbols);
+    canvas.area = text;
     state.histograms
 }
 
-/// The report that the pane shows: of the run in progress, else of the last.
-fn shown(runs: &Runs) -> Option<&Report> {
-    match (&runs.running, &runs.last) {
-        (Running::Live(live), _) => Some(&live.report),
-        (_, last) => last.as_ref().map(|last| &*last.report),
-    }
-}
-
 pub fn lines(data: ScreenData, columns: usize) -> Lines {
-    let (runs, objective) = (data.runs, &data.setup.objective);
-    let (theme, symbols) = (data.theme(), data.appearance.symbols);
-    let last = runs.last.as_ref();
-    let (report, verdict) = match (&runs.running, last) {
-        (Running::Live(live), _) => (&*live.report, None),
-        (Running::No, Some(last)) => (&*last.report, Some(&last.verdict)),
-        // Between two runs the lines of the last one stay, so that the pane does not flicker.
-        (Running::Asked(..), Some(last)) => (&*last.report, None),
-        (_, None) => {
-            return vec![Line::styled(
-                "the gates of a run are shown here",
-                theme.quiet(),
-            )];
-        }
+    let (runs, last) = (data.runs, data.runs.last.as_ref());
+    let Some((_, report)) = runs.report_if(|_| true) else {
+        return vec![Line::styled("the gates of a run are shown here", QUIET)];
     };
+    // Between two runs the lines of the last one stay, so that the pane does not flicker.
+    let is_idle = matches!(runs.running, Running::No);
+    let verdict = last.map(|last| &last.verdict).filter(|_| is_idle);
     let build_failed = verdict.is_some_and(|v| v.build_failed);
-    let mut out = Vec::new();
-    // The message at its line says what the reason of a failed build or of a crash says.
-    let says_more = |v: &&Verdict| !(v.outcome == Outcome::Crash && repeats(&v.why, report));
-    let verdict_reason = verdict.filter(|v| v.outcome != Outcome::Pass && !v.why.is_empty());
-    if let Some(verdict) = verdict_reason.filter(says_more) {
-        let style = theme.verdict(verdict.outcome);
-        for (index, text) in reason_rows(&verdict.why, columns.saturating_sub(2))
-            .into_iter()
-            .enumerate()
-        {
-            let sign = if index == 0 { verdict.sign() } else { " " };
-            out.push(Line::styled(format!("{sign} {text}"), style));
-        }
-    }
-    out.extend(diagnostics(report, build_failed, columns, theme));
+    let mut out = reason(verdict, report, columns);
+    out.extend(diagnostics(report, build_failed, columns));
     if let Some(place) = report.value(FIRST_FAILURE) {
-        for text in reason_rows(place, columns.saturating_sub(2)) {
-            out.push(Line::styled(format!("✗ {text}"), theme.bad()));
-        }
+        out.extend(signed("✗ ", place, columns, BAD));
     }
-    if verdict.is_some()
-        && let Some(checked) = runs.checked()
-    {
-        out.extend(check::lines(checked, columns, theme));
+    if let Some(checked) = runs.checked().filter(|_| verdict.is_some()) {
+        out.extend(check::lines(checked, columns));
     }
     // The errors of `lab check`, and those of a launch in Python, are messages in a build that
     // succeeded.
     let is_building =
         !check::is_check(report) && report.reached().is_none_or(|stage| stage == Stage::Build);
-    let has_errors = is_building
-        && report
-            .diagnostics()
-            .iter()
-            .any(|d| d.severity == Severity::Error);
-    out.extend(evidence::build(report, build_failed || has_errors, theme));
-    if let Some(verdict) = verdict.filter(|v| v.outcome == Outcome::Crash && !v.build_failed) {
-        out.extend(ended_in(report).map(|stage| {
-            Line::styled(
-                format!(
-                    "{} {}  the run ended in this stage",
-                    verdict.sign(),
-                    stage.word()
-                ),
-                theme.verdict(verdict.outcome),
-            )
-        }));
-    }
+    let has_errors = is_building && errors(report).next().is_some();
+    out.extend(evidence::build(report, build_failed || has_errors));
+    out.extend(verdict.and_then(|verdict| ended_in(verdict, report)));
     let pending = match (&runs.running, last) {
         (Running::Live(live), _) if live.start.is_check() => Vec::new(),
         (Running::No, _) | (_, None) => Vec::new(),
         (_, Some(last)) => last.report.gates(),
     };
-    out.extend(evidence::gates(report, &pending, columns, theme, symbols));
-    out.extend(evidence::correct(report, theme));
-    out.extend(evidence::others(report, objective.name(), columns, theme));
-    out.extend(table::of_report(report, columns, theme));
-    out.extend(device_state::line(report, theme));
-    out.extend(evidence::provenance(report, theme));
+    let symbols = data.appearance.symbols;
+    out.extend(evidence::gates(report, &pending, columns, symbols));
+    out.extend(evidence::correct(report));
+    let objective = data.setup.objective.name();
+    out.extend(evidence::others(report, objective, columns));
+    out.extend(table::of_report(report, columns));
+    out.extend(device_state::line(report));
+    out.extend(evidence::provenance(report));
     for caveat in report.caveats() {
-        for text in reason_rows(caveat, columns.saturating_sub(2)) {
-            out.push(Line::styled(format!("! {text}"), theme.warn()));
-        }
+        out.extend(signed("! ", caveat, columns, WARN));
     }
     out
 }
 
-/// The stage behind the build in which a run ended.
-fn ended_in(report: &Report) -> Option<Stage> {
-    report.reached().filter(|stage| *stage != Stage::Build)
+/// Why a run did not pass. The message at its line says what the reason of a failed build or of a
+/// crash says.
+fn reason(verdict: Option<&Verdict>, report: &Report, columns: usize) -> Lines {
+    let is_said = |v: &&Verdict| v.outcome != Outcome::Crash || !repeats(&v.why, report);
+    let verdict = verdict
+        .filter(|v| v.outcome != Outcome::Pass)
+        .filter(is_said);
+    let Some(verdict) = verdict else {
+        return Vec::new();
+    };
+    let style = style::verdict(verdict.outcome);
+    let sign = format!("{} ", verdict.sign());
+    let rows = reason_rows(&verdict.why, columns.saturating_sub(2));
+    hanging(Span::styled(sign, style), rows, style)
+}
+
+/// A text of the harness with a sign in front of each row.
+fn signed(sign: &str, text: &str, columns: usize, style: Style) -> Lines {
+    let rows = reason_rows(text, columns.saturating_sub(2)).into_iter();
+    rows.map(|row| Line::styled(format!("{sign}{row}"), style))
+        .collect()
+}
+
+fn errors(report: &Report) -> impl Iterator<Item = &Diagnostic> {
+    let all = report.diagnostics().iter();
+    all.filter(|d| d.severity == Severity::Error)
+}
+
+/// The stage behind the build in which a run crashed.
+fn ended_in(verdict: &Verdict, report: &Report) -> Option<Line<'static>> {
+    let stage = report.reached().filter(|stage| *stage != Stage::Build)?;
+    let (sign, word) = (verdict.sign(), stage.word());
+    let text = format!("{sign} {word}  the run ended in this stage");
+    let is_crash = verdict.outcome == Outcome::Crash && !verdict.build_failed;
+    is_crash.then(|| Line::styled(text, style::verdict(verdict.outcome)))
 }
 
 /// Whether a reason only repeats an error that is listed with its line.
 fn repeats(why: &str, report: &Report) -> bool {
-    let mut errors = report
-        .diagnostics()
-        .iter()
-        .filter(|d| d.severity == Severity::Error);
-    errors.any(|error| why.trim_end().ends_with(error.message.trim()))
+    errors(report).any(|error| why.trim_end().ends_with(error.message.trim()))
 }
 
 /// A text of the harness in a few rows, so that the gates stay visible.
@@ -171,7 +141,7 @@ fn reason_rows(text: &str, columns: usize) -> Vec<String> {
 
 /// The compiler's messages. Those of a failed build are shown in full, errors first; of a build
 /// that succeeded each takes one line.
-fn diagnostics(report: &Report, failed: bool, columns: usize, theme: &Theme) -> Lines {
+fn diagnostics(report: &Report, failed: bool, columns: usize) -> Lines {
     let mut messages: Vec<&Diagnostic> = report.diagnostics().iter().collect();
     // The sort is stable: a note stays behind the error that it explains.
     messages.sort_by_key(|d| failed && d.severity == Severity::Warning);
@@ -179,42 +149,29 @@ fn diagnostics(report: &Report, failed: bool, columns: usize, theme: &Theme) -> 
     let mut out = Vec::new();
     for diagnostic in messages.into_iter().take(DIAGNOSTICS) {
         let (sign, style) = match diagnostic.severity {
-            Severity::Error => ("✗", theme.bad()),
-            Severity::Warning => ("!", theme.warn()),
-            Severity::Note => (" ", theme.quiet()),
+            Severity::Error => ("✗", BAD),
+            Severity::Warning => ("!", WARN),
+            Severity::Note => (" ", QUIET),
         };
-        let file = diagnostic
-            .file
-            .rsplit('/')
-            .next()
-            .unwrap_or(&diagnostic.file);
-        let column = diagnostic
-            .column
-            .map(|c| format!(":{c}"))
-            .unwrap_or_default();
+        let file = diagnostic.file.rsplit('/').next().unwrap_or_default();
+        let column = diagnostic.column.map(|c| format!(":{c}"));
+        let column = column.unwrap_or_default();
         let place = format!("{sign} {}:{}{column}", printable(file), diagnostic.line);
         let message = printable(&diagnostic.message);
-        if width(&place) + 2 + width(&message) <= columns {
-            out.push(Line::from(vec![
-                Span::styled(place, style),
-                Span::styled(format!("  {message}"), theme.text()),
-            ]));
+        let mut head = Line::from(Span::styled(place, style));
+        if head.width() + 2 + width(&message) <= columns {
+            head.push_span(format!("  {message}"));
+            out.push(head);
             continue;
         }
-        out.push(Line::styled(place, style));
-        let limit = if failed { usize::MAX } else { 1 };
-        for text in wrap(&message, columns.saturating_sub(4))
-            .into_iter()
-            .take(limit)
-        {
-            out.push(Line::styled(format!("    {text}"), theme.text()));
-        }
+        out.push(head);
+        let mut rows = prefixed("    ", &message, columns, TEXT);
+        rows.truncate(if failed { usize::MAX } else { 1 });
+        out.extend(rows);
     }
     if left_out > 0 {
-        out.push(Line::styled(
-            format!("  {left_out} more in run.log"),
-            theme.quiet(),
-        ));
+        let text = format!("  {left_out} more in run.log");
+        out.push(Line::styled(text, QUIET));
     }
     out
 }

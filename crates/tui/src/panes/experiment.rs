@@ -8,13 +8,9 @@ mod peers;
 mod workloads;
 
 use crate::diff::{ContextLines, DiffView};
-use crate::keymap::Action;
-use crate::state::ScreenData;
-use crate::text::printable;
-use crate::widgets::{Document, ScrolledText};
+use crate::prelude::*;
 use lab_history::details::{Compared, ExperimentDetails};
 use lab_run::experiment::Experiment;
-use ratatui::text::Line;
 
 #[derive(Clone, Debug, Default)]
 pub struct ExperimentState {
@@ -76,10 +72,7 @@ pub fn document<'a>(
         around,
         columns,
     };
-    let sentence = |text: String| {
-        let line = Line::styled(text, data.theme().quiet());
-        Document::of(vec![line])
-    };
+    let sentence = |text: &str| Document::of(vec![Line::styled(text.to_owned(), QUIET)]);
     let selection = data.selection;
     match (&selection.comparing, selection.comparison(), shown) {
         (Some(_), Some(both), _) => comparison::sections(both, &state.between, page),
@@ -89,12 +82,11 @@ pub fn document<'a>(
             details::sections(experiment, details, &state.changes, page)
         }
         (None, _, None) if data.repository.loaded => {
-            let way = |action| data.appearance.keymap.way(action);
-            let (up, down) = (way(Action::Up), way(Action::Down));
-            sentence(format!(
+            let (up, down) = (data.way(Action::Up), data.way(Action::Down));
+            sentence(&format!(
                 "no experiment is selected: {up} and {down} in the table"
             ))
         }
-        _ => sentence("reading …".to_owned()),
+        _ => sentence("reading …"),
     }
 }

@@ -4,17 +4,11 @@
 mod cells;
 mod columns;
 
-use crate::keymap::Action;
-use crate::state::ScreenData;
+use crate::prelude::*;
 use crate::table::{Column, FIELDS, Table};
-use crate::text::{printable, wrap_to};
-use crate::theme::Theme;
 use crate::widgets::canvas::{GUTTER, TableColumn, arrow, table_row};
-use crate::widgets::input::draw_input;
-use crate::widgets::{Canvas, ListState, draw_rows};
 use lab_run::experiment::Experiment;
 use lab_text::figures::thousands;
-use ratatui::prelude::*;
 use tui_input::Input;
 
 #[derive(Debug)]
@@ -47,15 +41,15 @@ pub fn draw(
     filter: TypedFilter,
 ) -> ListState {
     let data = canvas.data;
-    let (theme, table) = (data.theme(), &state.table);
+    let table = &state.table;
     let history = &data.repository.experiments;
     let mut inner = canvas.draw_title(&note(table, data));
     if let Some((input, problem)) = filter {
-        inner = draw_filter(canvas.frame, inner, input, problem, theme);
+        inner = draw_filter(canvas.frame, inner, input, problem);
     }
     if table.is_empty() {
         let lines = wrap_to(&nothing(table, data), usize::from(inner.width), 4).into_iter();
-        let lines = lines.map(|line| Line::styled(line, theme.quiet()));
+        let lines = lines.map(|line| Line::styled(line, QUIET));
         draw_rows(canvas.frame, inner, lines);
         return state.list;
     }
@@ -76,26 +70,22 @@ pub fn draw(
 
 /// Why the table is empty.
 fn nothing(table: &Table, data: ScreenData) -> String {
-    let way = |action| data.appearance.keymap.way(action);
-    let (keep, discard) = (way(Action::Keep), way(Action::Discard));
+    let decide = how_to_decide(data);
     let is_filtered = !table.filter().is_empty();
     match (
         data.repository.loaded,
         data.repository.experiments.is_empty(),
     ) {
         (false, _) => "reading …".to_owned(),
+        (true, true) => format!("no experiment yet: {decide}"),
         (true, false) if !is_filtered && table.is_of_one_problem() => format!(
-            "no experiment of this problem yet: {keep} keeps one, {discard} discards one. {} shows those of all \
-             problems ({})",
-            way(Action::AllProblems),
+            "no experiment of this problem yet: {decide}. {} shows those of all problems ({})",
+            data.way(Action::AllProblems),
             thousands(table.of_others() as f64)
         ),
-        (true, true) => {
-            format!("no experiment yet: {keep} keeps one, {discard} discards one")
-        }
         (true, false) => format!(
             "no experiment matches the filter: {} clears it",
-            way(Action::Close)
+            data.way(Action::Close)
         ),
     }
 }
@@ -104,71 +94,52 @@ fn nothing(table: &Table, data: ScreenData) -> String {
 /// problems.
 fn note(table: &Table, data: ScreenData) -> String {
     let all_key = data.appearance.keymap.key(Action::AllProblems);
-    let history = &data.repository.experiments;
-    let shown = thousands(table.len() as f64);
+    let all = data.repository.experiments.len();
+    let (others, is_of_one) = (table.of_others(), table.is_of_one_problem());
     let sort = table.sort();
-    let arrow = arrow(sort.descending);
-    let order = format!("by {} {arrow}", columns::name(sort.column, data));
-    let others = table.of_others();
-    let scope = match (others, table.is_of_one_problem()) {
+    let order = format!(
+        "by {} {}",
+        columns::name(sort.column, data),
+        arrow(sort.descending)
+    );
+    let scope = match (others, is_of_one) {
         (0, _) => String::new(),
         (_, true) if all_key.is_empty() => " of this problem".to_owned(),
         (_, true) => format!(
             " of this problem ({all_key}: all {})",
-            thousands(history.len() as f64)
+            thousands(all as f64)
         ),
         (_, false) => " of all problems".to_owned(),
     };
-    match table.filter() {
-        filter if filter.is_empty() => format!("{shown}{scope} · {order}"),
-        filter => {
-            let of = if table.is_of_one_problem() {
-                history.len() - others
-            } else {
-                history.len()
-            };
-            let of = thousands(of as f64);
-            format!(
-                "{shown} of {of}{scope} · {} · {order}",
-                printable(filter.text())
-            )
-        }
+    let filter = table.filter();
+    let mut count = thousands(table.len() as f64);
+    if !filter.is_empty() {
+        let of = if is_of_one { all - others } else { all };
+        count += &format!(" of {}", thousands(of as f64));
     }
+    joined([count + &scope, printable(filter.text()), order])
 }
 
 /// Draws the line that is typed into at the foot; below it what is wrong with it, or what can be
 /// typed. Returns the area above.
-fn draw_filter(
-    frame: &mut Frame,
-    area: Rect,
-    input: &Input,
-    problem: Option<&str>,
-    theme: &Theme,
-) -> Rect {
-    let hint = format!(
-        "words, {}:, >150k, <2M; ! before one: not",
-        FIELDS.join(":, ")
-    );
+fn draw_filter(frame: &mut Frame, area: Rect, input: &Input, problem: Option<&str>) -> Rect {
     let (text, style) = match problem {
-        Some(problem) => (format!("✗ {}", printable(problem)), theme.bad()),
-        None => (hint, theme.quiet()),
+        Some(problem) => (format!("✗ {}", printable(problem)), BAD),
+        None => {
+            let fields = FIELDS.join(":, ");
+            (
+                format!("words, {fields}:, >150k, <2M; ! before one: not"),
+                QUIET,
+            )
+        }
     };
     let lines = wrap_to(&text, usize::from(area.width), 2);
     let taken = (lines.len() as u16 + 1).min(area.height);
-    let above = Rect {
-        height: area.height - taken,
-        ..area
-    };
-    let mut at = Rect {
-        y: above.bottom(),
-        height: 1,
-        ..area
-    };
-    draw_input(frame, at, "filter› ", input, theme);
-    for line in lines.into_iter().take(usize::from(taken.saturating_sub(1))) {
-        at.y += 1;
-        frame.render_widget(Line::styled(line, style), at);
-    }
+    let parts = [Constraint::Fill(1), Constraint::Length(taken)];
+    let [above, below] = Layout::vertical(parts).areas(area);
+    draw_input(frame, row_of(below, below.y), "filter› ", input);
+    let lines = lines.into_iter().map(|line| Line::styled(line, style));
+    draw_rows(frame, below, std::iter::once(Line::default()).chain(lines));
     above
 }
 
@@ -179,13 +150,12 @@ fn row(
     is_selected: bool,
     (table, data): (&Table, ScreenData),
 ) -> Line<'static> {
-    let theme = data.theme();
     let facts = table.facts(place).cloned().unwrap_or_default();
     let is_foreign = facts.of_another_kernel || facts.on_another_device;
     let is_marked = table.is_marked(&experiment.key());
     let gutter = vec![
-        Span::styled(if is_selected { "▸" } else { " " }, theme.key()),
-        Span::styled(if is_marked { "◆" } else { " " }, theme.key()),
+        Span::styled(if is_selected { "▸" } else { " " }, KEY),
+        Span::styled(if is_marked { "◆" } else { " " }, KEY),
     ];
     let shows = |column| columns.iter().any(|shown| shown.column == column);
     let cells = columns.iter().map(|&TableColumn { column, width, .. }| {
@@ -198,7 +168,7 @@ fn row(
             ),
             _ => cells::text(column, width, experiment, (&facts, data)),
         };
-        let style = cells::style(column, experiment, is_foreign, data.setup.goal, theme);
+        let style = cells::style(column, experiment, is_foreign, data.setup.goal);
         (cell, style)
     });
     table_row(gutter, columns, cells)

@@ -10,14 +10,9 @@
 //! ```
 
 use crate::chart::{Axis, AxisId, Chart, ReferenceLine, Scale, Series, SeriesShape};
-use crate::format;
-use crate::keymap::Action;
-use crate::state::ScreenData;
-use crate::text::{fit, printable};
-use crate::theme::Theme;
-use crate::widgets::{Canvas, Lines, draw_rows};
+use crate::prelude::*;
+use crate::state::Now;
 use lab_protocol::telemetry::{Process, Reading};
-use ratatui::prelude::*;
 
 /// Least rows of a chart.
 const CHART_ROWS: u16 = 6;
@@ -60,7 +55,6 @@ const GAUGES: [Gauge; 4] = [
     },
 ];
 
-/// Returns the list of processes as it fits below the charts.
 /// Draws the charts. Returns the area below them, for the list of processes; without a reading the
 /// whole area, for the reason.
 pub fn draw(canvas: &mut Canvas, area: Rect) -> Rect {
@@ -69,7 +63,7 @@ pub fn draw(canvas: &mut Canvas, area: Rect) -> Rect {
         canvas.draw_hint(area, &absent(data));
         return Rect { height: 0, ..area };
     };
-    let listed = (processes(newest, data.theme()).len() as u16).min(area.height / 3);
+    let listed = (processes(newest).len() as u16).min(area.height / 3);
     let [charts, list] =
         Layout::vertical([Constraint::Fill(1), Constraint::Length(listed)]).areas(area);
     draw_charts(canvas.frame, charts, data);
@@ -88,9 +82,7 @@ fn newest(data: ScreenData<'_>) -> Option<&Reading> {
 
 /// The rows of the list below the charts.
 pub fn rows(data: ScreenData) -> Lines {
-    newest(data)
-        .map(|reading| processes(reading, data.theme()))
-        .unwrap_or_default()
+    newest(data).map(processes).unwrap_or_default()
 }
 
 /// Why no state is shown.
@@ -107,7 +99,7 @@ fn absent(data: ScreenData) -> String {
         }
         _ if !data.runs.is_idle() => "no run has named its GPU yet: the run in progress will".to_owned(),
         _ => {
-            let rerun = data.appearance.keymap.way(Action::Rerun);
+            let rerun = data.way(Action::Rerun);
             format!("no run has named its GPU yet: {rerun} starts a run")
         }
     }
@@ -115,36 +107,27 @@ fn absent(data: ScreenData) -> String {
 
 /// The newest reading in one row.
 fn summary(reading: &Reading) -> String {
-    let mut facts = Vec::new();
-    let mut tell = |value: Option<f64>, unit: &str| {
-        facts.extend(value.map(|value| format!("{} {unit}", format::gate(value.round()))));
+    let fact = |value: Option<f64>, unit: &str| {
+        let value = format::gate(value?.round());
+        Some(format!("{value} {unit}"))
     };
-    tell(reading.sm_clock_mhz.map(f64::from), "MHz");
-    tell(reading.temperature_c.map(f64::from), "°C");
-    tell(reading.power_w, "W");
-    let brakes: Vec<&str> = reading
-        .throttle_reasons
-        .iter()
-        .map(|reason| reason.word())
-        .collect();
-    if reading.idle {
-        facts.push("idle".to_owned());
-    }
-    if !brakes.is_empty() {
-        facts.push(format!("held back by {}", brakes.join(", ")));
-    }
-    facts.join(" · ")
+    let reasons = reading.throttle_reasons.iter().map(|reason| reason.word());
+    let reasons = reasons.collect::<Vec<_>>().join(", ");
+    let facts = [
+        fact(reading.sm_clock_mhz.map(f64::from), "MHz"),
+        fact(reading.temperature_c.map(f64::from), "°C"),
+        fact(reading.power_w, "W"),
+        reading.idle.then(|| "idle".to_owned()),
+        (!reasons.is_empty()).then(|| format!("held back by {reasons}")),
+    ];
+    joined(facts.into_iter().flatten())
 }
 
 fn draw_charts(frame: &mut Frame, area: Rect, data: ScreenData) {
     let readings = &data.device.readings;
     let is_reported = |g: &&Gauge| readings.iter().any(|(_, r)| (g.value)(r).is_some());
     let gauges: Vec<&Gauge> = GAUGES.iter().filter(is_reported).collect();
-    let columns = if area.width >= WIDE && gauges.len() > 1 {
-        2
-    } else {
-        1
-    };
+    let columns = 1 + usize::from(area.width >= WIDE && gauges.len() > 1);
     // Where not all fit the first ones are drawn. A zoomed pane has room for all.
     let rows = gauges
         .len()
@@ -161,74 +144,52 @@ fn draw_charts(frame: &mut Frame, area: Rect, data: ScreenData) {
 }
 
 fn draw_gauge(frame: &mut Frame, area: Rect, data: ScreenData, gauge: &Gauge) {
-    let theme = data.theme();
     let readings = &data.device.readings;
     let latest = readings.back().map_or(data.now, |(at, _)| *at);
     // Seconds before the newest reading: the curve does not move until the next reading.
-    let points: Vec<(f64, f64)> = readings
-        .iter()
-        .filter_map(|(at, r)| {
-            Some((
-                -(latest.saturating_sub(*at).as_secs_f64()),
-                (gauge.value)(r)?,
-            ))
-        })
-        .collect();
-    let Some((_, value)) = points.last().copied() else {
+    let point = |(at, reading): &(Now, Reading)| {
+        let before = latest.saturating_sub(*at).as_secs_f64();
+        Some((-before, (gauge.value)(reading)?))
+    };
+    let points: Vec<(f64, f64)> = readings.iter().filter_map(point).collect();
+    let (Some((first, _)), Some((_, value))) = (points.first(), points.last()) else {
         return;
     };
-    let (low, high) = points.iter().fold((value, value), |(low, high), (_, v)| {
-        (low.min(*v), high.max(*v))
-    });
+    let values = || points.iter().map(|(_, value)| *value);
+    let (low, high) = (
+        values().fold(*value, f64::min),
+        values().fold(*value, f64::max),
+    );
+    let [value, least, most] = [*value, low, high].map(figure);
     let title = Line::from(vec![
-        Span::styled(format!("{} ", gauge.name), theme.strong()),
-        Span::styled(
-            format!(
-                "{} {}  {} … {}",
-                figure(value),
-                gauge.unit,
-                figure(low),
-                figure(high)
-            ),
-            theme.quiet(),
-        ),
+        format!("{} ", gauge.name).strong(),
+        format!("{value} {}  {least} … {most}", gauge.unit).quiet(),
     ]);
     draw_rows(frame, area, [title]);
-    let from = points.first().map_or(-60.0, |(at, _)| at.min(-60.0));
-    let slowdown = data
-        .device
-        .slowdown_c
-        .map(f64::from)
-        .filter(|_| gauge.unit == "°C");
+    let slowdown = data.device.slowdown_c.map(f64::from);
     // A limit far above the curve would flatten it, so it is left out.
-    let level = slowdown.filter(|limit| high > limit - 25.0);
-    let level = level.map(|at| ReferenceLine {
-        axis: AxisId::Y,
-        at,
-        name: format!("slows down at {at:.0}"),
-        style: theme.warn(),
-    });
-    let values = points
-        .iter()
-        .map(|(_, v)| *v)
-        .chain(level.iter().map(|l| l.at));
+    let level = slowdown.filter(|limit| gauge.unit == "°C" && high > limit - 25.0);
     let chart = Chart {
-        x: Axis::between(from, 0.0, Scale::Linear).unit("s"),
-        y: Axis::over(values, Scale::Linear).unit(gauge.unit),
+        x: Axis::between(first.min(-60.0), 0.0, Scale::Linear).unit("s"),
+        y: Axis::over(values().chain(level), Scale::Linear).unit(gauge.unit),
         series: vec![Series {
             name: String::new(),
-            style: theme.accent(),
+            style: ACCENT,
             shape: SeriesShape::Line(&points),
         }],
-        reference_lines: level.into_iter().collect(),
+        reference_lines: level
+            .map(|at| ReferenceLine {
+                axis: AxisId::Y,
+                at,
+                name: format!("slows down at {at:.0}"),
+                style: WARN,
+            })
+            .into_iter()
+            .collect(),
         cursor: None,
     };
-    let below = Rect {
-        y: area.y + 1,
-        height: area.height.saturating_sub(1),
-        ..area
-    };
-    chart.render(below, frame.buffer_mut(), theme, data.appearance.symbols);
+    let [_, below] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    chart.render(below, frame.buffer_mut(), data.appearance.symbols);
 }
 
 fn figure(value: f64) -> String {
@@ -240,54 +201,37 @@ fn figure(value: f64) -> String {
 }
 
 /// The processes that have the device open: this lab's first, then those that use it most.
-fn processes(reading: &Reading, theme: &Theme) -> Lines {
+fn processes(reading: &Reading) -> Lines {
     let memory = reading.memory.map(|(used, total)| {
-        let (used, total) = (figure(used as f64 / GIB), figure(total as f64 / GIB));
-        Line::styled(format!("memory {used} of {total} GiB"), theme.quiet())
+        let [used, total] = [used, total].map(|bytes| figure(bytes as f64 / GIB));
+        format!("memory {used} of {total} GiB")
     });
     let mut all: Vec<&Process> = reading.processes.iter().flatten().collect();
     all.sort_by_key(|p| (!p.own, std::cmp::Reverse(p.busy), p.pid));
     let more = all.len().saturating_sub(PROCESSES);
-    let rows = all.iter().take(PROCESSES).map(|process| {
-        let name = if process.name.is_empty() {
-            "(its name cannot be read)".into()
-        } else {
-            printable(&process.name)
-        };
-        let whose = if process.own {
-            "● this lab's"
-        } else {
-            "! foreign   "
-        };
-        let style = if process.own {
-            theme.good()
-        } else {
-            theme.warn()
-        };
-        let busy = process
-            .busy
-            .map(|busy| format!("  {busy} % busy"))
-            .unwrap_or_default();
-        let memory = process
-            .memory
-            .map(|bytes| format!("  {}", format::bytes(bytes as f64)))
-            .unwrap_or_default();
-        Line::from(vec![
-            Span::styled(format!("{whose} "), style),
-            Span::raw(format!(
-                "{:>8}  {}{memory}{busy}",
-                process.pid,
-                fit(&name, 32)
-            )),
-        ])
-    });
     let none = all.is_empty() && reading.processes.is_some();
-    let none = none.then(|| Line::styled("no process uses it now", theme.quiet()));
-    let more = (more > 0).then(|| Line::styled(format!("and {more} more"), theme.quiet()));
-    memory
-        .into_iter()
-        .chain(rows)
-        .chain(none)
-        .chain(more)
-        .collect()
+    let below = match more {
+        0 => none.then(|| "no process uses it now".to_owned()),
+        more => Some(format!("and {more} more")),
+    };
+    let quiet = |text| Line::styled(text, QUIET);
+    let shown = all.into_iter().take(PROCESSES).map(of_process);
+    let lines = memory.map(quiet).into_iter().chain(shown);
+    lines.chain(below.map(quiet)).collect()
+}
+
+fn of_process(process: &Process) -> Line<'static> {
+    let name = match process.name.as_str() {
+        "" => "(its name cannot be read)".to_owned(),
+        name => printable(name),
+    };
+    let whose = match process.own {
+        true => "● this lab's ".good(),
+        false => "! foreign    ".warn(),
+    };
+    let mut text = format!("{:>8}  {}", process.pid, fit(&name, 32));
+    let memory = process.memory.map(|bytes| format::bytes(bytes as f64));
+    text.extend(memory.map(|memory| format!("  {memory}")));
+    text.extend(process.busy.map(|busy| format!("  {busy} % busy")));
+    Line::from(vec![whose, Span::raw(text)])
 }

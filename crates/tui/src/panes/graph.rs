@@ -13,15 +13,10 @@ mod state;
 pub use state::{GraphRow, GraphState, ReadTarget};
 
 use crate::chart::SymbolSet;
-use crate::format;
-use crate::keymap::Action;
-use crate::state::ScreenData;
-use crate::text::{fit, pad, pad_left, printable, width};
-use crate::widgets::{Canvas, FIGURE, ListState, draw_rows, figure, mark};
+use crate::prelude::*;
 use lab_git::{Label, LabelKind, Place, short};
 use lab_run::experiment::Status;
 use lab_text::figures::thousands;
-use ratatui::prelude::*;
 
 /// Most lanes that are drawn. Lanes further right are left out.
 const LANES: usize = 12;
@@ -34,15 +29,7 @@ pub fn draw(canvas: &mut Canvas, state: &GraphState) -> ListState {
     let data = canvas.data;
     let inner = canvas.draw_title(&note(state));
     if state.rows.is_empty() {
-        let text = match state.asked {
-            true => "reading …".to_owned(),
-            false => format!(
-                "no commit yet: {} makes the first",
-                data.appearance.keymap.way(Action::Keep)
-            ),
-        };
-        let line = Line::styled(text, data.theme().quiet());
-        draw_rows(canvas.frame, inner, [line]);
+        canvas.draw_no_commit(inner, !state.asked);
         return state.list;
     }
     let (rows, columns) = (usize::from(inner.height), usize::from(inner.width));
@@ -67,63 +54,49 @@ fn note(state: &GraphState) -> String {
 }
 
 fn describe(row: &GraphRow, lanes: usize, data: ScreenData, columns: usize) -> Line<'static> {
-    let (theme, symbols) = (data.theme(), data.appearance.symbols);
+    let symbols = data.appearance.symbols;
     let commit = &row.entry.commit;
-    let experiment = commit
-        .experiment
-        .as_deref()
-        .filter(|e| data.setup.is_about(e));
-    let node = match experiment.map(|e| e.row.status) {
+    let experiment = commit.experiment.as_deref();
+    let experiment = experiment.filter(|e| data.setup.is_about(e));
+    let status = experiment.map(|e| e.row.status);
+    let node = match status {
         None => symbols.pick("•", "*"),
         Some(Status::Keep) => symbols.pick("●", "@"),
         Some(status) => symbols.pick(mark(status), "o"),
     };
-    let node_style = experiment.map_or(theme.text(), |e| theme.experiment(e.row.status));
-    let mut spans = Vec::new();
+    let mut line = Line::default();
     for (at, sign) in graph(&row.place, lanes, symbols).into_iter().enumerate() {
-        match at == 2 * row.place.column {
-            true => spans.push(Span::styled(node.to_owned(), node_style)),
-            false => spans.push(Span::styled(sign, theme.quiet())),
-        }
+        line.push_span(match at == 2 * row.place.column {
+            true => Span::styled(node.to_owned(), status.map_or(TEXT, style::experiment)),
+            false => sign.quiet(),
+        });
     }
-    spans.push(Span::styled(
-        format!(" {} ", short(&commit.id)),
-        theme.accent(),
-    ));
+    line.push_span(format!(" {} ", short(&commit.id)).accent());
     for label in &row.entry.labels {
-        spans.push(Span::styled(format!("{} ", named(label)), theme.strong()));
+        line.push_span(format!("{} ", named(label)).strong());
     }
     if let Some(experiment) = experiment {
-        spans.push(Span::styled(
-            mark(experiment.row.status),
-            theme.experiment(experiment.row.status),
-        ));
-        spans.push(Span::styled(
-            format!("{} ", pad_left(&figure(experiment, FIGURE), FIGURE)),
-            theme.strong(),
-        ));
+        line.extend(beside_commit(experiment));
+        line.push_span(" ");
         if !experiment.is_kept() {
             // No branch holds the commit: it hangs at the commit that it was tried on.
-            let word = format!(" {}:", experiment.row.status.word());
-            spans.push(Span::styled(word, theme.experiment(experiment.row.status)));
+            let status = experiment.row.status;
+            let word = format!(" {}:", status.word());
+            line.push_span(Span::styled(word, style::experiment(status)));
         }
     }
-    let right = format!(
-        "  {} · {}",
-        printable(&commit.author),
-        format::date(commit.time, &data.appearance.zone)
-    );
-    let right = if columns >= WIDE {
-        right
-    } else {
-        String::new()
+    let right = match columns >= WIDE {
+        true => format!(
+            "  {} · {}",
+            printable(&commit.author),
+            data.date(commit.time)
+        ),
+        false => String::new(),
     };
-    let used: usize = spans.iter().map(Span::width).sum::<usize>() + 1;
-    let room = columns.saturating_sub(used + width(&right));
-    let subject = pad(&fit(&commit.subject, room), room);
-    spans.push(Span::raw(format!(" {subject}")));
-    spans.push(Span::styled(right, theme.quiet()));
-    Line::from(spans)
+    let room = columns.saturating_sub(line.width() + 1 + width(&right));
+    line.push_span(format!(" {}", pad(&commit.subject, room)));
+    line.push_span(right.quiet());
+    line
 }
 
 /// `[main]` a branch, `[▸main]` HEAD's branch, `(origin/main)` a remote one, `{v1}` a tag: signs,
@@ -149,71 +122,59 @@ fn lanes(place: &Place) -> usize {
     all.copied().max().unwrap_or(0).max(place.column) + 1
 }
 
-/// The directions in which lines leave a cell.
-#[derive(Clone, Copy, Default)]
-struct Ways {
-    up: bool,
-    down: bool,
-    left: bool,
-    right: bool,
-}
+/// The directions in which lines leave a cell. A cell with several has their sum.
+const UP: usize = 1;
+const DOWN: usize = 2;
+const LEFT: usize = 4;
+const RIGHT: usize = 8;
 
-impl Ways {
-    fn sign(self, symbols: SymbolSet) -> &'static str {
-        let Ways {
-            up,
-            down,
-            left,
-            right,
-        } = self;
-        let (line, plain) = match (up, down, left, right) {
-            (false, false, false, false) => (" ", " "),
-            (true | false, true, false, false) | (true, false, false, false) => ("│", "|"),
-            (false, false, _, _) => ("─", "-"),
-            (true, true, true, false) => ("┤", "|"),
-            (true, true, false, true) => ("├", "|"),
-            (true, true, true, true) => ("┼", "+"),
-            (true, false, true, false) => ("╯", "/"),
-            (true, false, false, true) => ("╰", "\\"),
-            (false, true, true, false) => ("╮", "\\"),
-            (false, true, false, true) => ("╭", "/"),
-            (true, false, true, true) => ("┴", "+"),
-            (false, true, true, true) => ("┬", "+"),
-        };
-        symbols.pick(line, plain)
-    }
-}
+/// The sign of a cell by its directions, and the same in ASCII. In each row: neither up nor down,
+/// up, down, both.
+const SIGNS: [[&str; 2]; 16] = [
+    [" ", " "],
+    ["│", "|"],
+    ["│", "|"],
+    ["│", "|"],
+    // To the left.
+    ["─", "-"],
+    ["╯", "/"],
+    ["╮", "\\"],
+    ["┤", "|"],
+    // To the right.
+    ["─", "-"],
+    ["╰", "\\"],
+    ["╭", "/"],
+    ["├", "|"],
+    // To both sides.
+    ["─", "-"],
+    ["┴", "+"],
+    ["┬", "+"],
+    ["┼", "+"],
+];
 
 /// The cells of a row: a lane, a gap, a lane, a gap, … The caller puts the commit's mark into the
 /// commit's lane.
 fn graph(place: &Place, lanes: usize, symbols: SymbolSet) -> Vec<&'static str> {
-    let mut cells = vec![Ways::default(); 2 * lanes];
-    let mut set = |lane: usize, way: fn(&mut Ways)| {
-        if let Some(cell) = cells.get_mut(2 * lane) {
-            way(cell);
+    let mut cells = vec![0; 2 * lanes];
+    let mut set = |at: usize, ways: usize| {
+        if let Some(cell) = cells.get_mut(at) {
+            *cell |= ways;
         }
     };
-    for &lane in &place.passing {
-        set(lane, |ways| (ways.up, ways.down) = (true, true));
-    }
     place
-        .joins
+        .passing
         .iter()
-        .for_each(|&lane| set(lane, |ways| ways.up = true));
-    place
-        .parents
-        .iter()
-        .for_each(|&lane| set(lane, |ways| ways.down = true));
+        .for_each(|lane| set(2 * lane, UP | DOWN));
+    place.joins.iter().for_each(|lane| set(2 * lane, UP));
+    place.parents.iter().for_each(|lane| set(2 * lane, DOWN));
     for &lane in place.joins.iter().chain(&place.parents) {
-        let (from, to) = (2 * lane.min(place.column), 2 * lane.max(place.column));
-        for at in from..=to {
-            if let Some(cell) = cells.get_mut(at) {
-                cell.left |= at > from;
-                cell.right |= at < to;
-            }
+        for at in 2 * lane.min(place.column)..2 * lane.max(place.column) {
+            set(at, RIGHT);
+            set(at + 1, LEFT);
         }
     }
-    cells.into_iter().map(|ways| ways.sign(symbols)).collect()
+    let sign = |ways: usize| symbols.pick(SIGNS[ways][0], SIGNS[ways][1]);
+    cells.into_iter().map(sign).collect()
 }
 
 #[cfg(test)]

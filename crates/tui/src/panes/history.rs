@@ -5,17 +5,15 @@
 mod peer_lines;
 
 use crate::chart::{Axis, AxisId, Chart, Cursor, ReferenceLine, Scale, Series, SeriesShape};
-use crate::format;
-use crate::keymap::Action;
+use crate::prelude::*;
+use crate::state::FinishedRun;
 use crate::state::chart_points::{ChartPoints, nearest, place, range};
 use crate::state::repository::Other;
-use crate::state::{Runs, ScreenData};
-use crate::text::printable;
-use crate::widgets::{Canvas, bounds, mark, row_of};
-use lab_protocol::report::Measure;
+use crate::widgets::bounds;
+use lab_project::objective::Objective;
+use lab_protocol::report::{Measure, Report};
 use lab_run::experiment::{Experiment, Status};
 use peer_lines::{figure_of, peer_lines};
-use ratatui::prelude::*;
 use std::ops::Range;
 
 /// Most columns between two experiments: a few experiments leave room for more.
@@ -87,12 +85,15 @@ impl HistoryState {
 pub fn draw(canvas: &mut Canvas, state: &HistoryState) -> Option<HistoryPlot> {
     let data = canvas.data;
     let mut inner = canvas.draw_title(&note(data, state));
-    if let Some(line) = bounds_words(data.runs).filter(|_| inner.height >= 6) {
+    // The bounds of the run in progress once its harness has printed them, else of the last run.
+    let has_bounds = |report: &Report| report.value("of_estimate").is_some();
+    let report = data.runs.report_if(has_bounds);
+    let bounds = report.and_then(|(_, report)| bounds::describe(report));
+    if let Some(bounds) = bounds.filter(|_| inner.height >= 6) {
         inner.height -= 1;
-        let line = Line::styled(format!("  {line}"), data.theme().quiet());
-        canvas
-            .frame
-            .render_widget(line, row_of(inner, inner.bottom()));
+        let line = Line::styled(format!("  {bounds}"), QUIET);
+        let place = row_of(inner, inner.bottom());
+        canvas.frame.render_widget(line, place);
     }
     let count = data.repository.comparable().len();
     if count == 0 {
@@ -117,22 +118,15 @@ pub fn draw(canvas: &mut Canvas, state: &HistoryState) -> Option<HistoryPlot> {
 /// Why the chart is empty: on which device nothing was decided, whose experiments there are, how to
 /// see them, and how to make one.
 fn nothing(data: ScreenData) -> String {
-    let way = |action| data.appearance.keymap.way(action);
-    let decide = format!(
-        "{} keeps one, {} discards one",
-        way(Action::Keep),
-        way(Action::Discard)
-    );
+    let decide = how_to_decide(data);
     let others = &data.repository.comparable().others;
     if others.is_empty() {
         return format!("no experiment yet: {decide}");
     }
-    let device = data
-        .repository
-        .present_device(data.runs.last.as_ref(), data.setup);
-    let here = device
-        .and_then(|(device, _)| device)
-        .map_or(String::new(), |name| format!(" on {name}"));
+    let repository = data.repository;
+    let device = repository.present_device(data.runs.last.as_ref(), data.setup);
+    let device = device.and_then(|(device, _)| device);
+    let here = device.map_or(String::new(), |name| format!(" on {name}"));
     let counted = others.iter().filter_map(|(other, count)| match other {
         Other::Kernel(name) | Other::Device(name) => Some(format!("{count} of {name}")),
         Other::UnknownDevice | Other::UnknownKernel => None,
@@ -140,25 +134,19 @@ fn nothing(data: ScreenData) -> String {
     let counted: Vec<String> = counted.collect();
     let mut text = format!("no experiment of this kernel{here} yet: {decide}.");
     if !counted.is_empty() {
-        text.push_str(&format!(
-            " There are {}: {} shows them.",
-            counted.join(", "),
-            way(Action::Results)
-        ));
+        let (counted, results) = (counted.join(", "), data.way(Action::Results));
+        text.push_str(&format!(" There are {counted}: {results} shows them."));
     }
     let number = |wanted: Other| {
-        others
-            .iter()
-            .find(|(other, _)| *other == wanted)
-            .map_or(0, |(_, count)| *count)
+        let found = others.iter().find(|(other, _)| *other == wanted);
+        found.map_or(0, |(_, count)| *count)
     };
     let (device, problem) = (number(Other::UnknownDevice), number(Other::UnknownKernel));
     // Only a record names the device, and the problem where git does not hold the commit.
     if device + problem > 0 {
-        let have = if device + problem == 1 {
-            "1 row has".to_owned()
-        } else {
-            format!("{} rows have", device + problem)
+        let have = match device + problem {
+            1 => "1 row has".to_owned(),
+            count => format!("{count} rows have"),
         };
         let also = match (device, problem) {
             (_, 0) => String::new(),
@@ -173,63 +161,33 @@ fn nothing(data: ScreenData) -> String {
     printable(text.trim_end_matches('.'))
 }
 
-/// The bounds of the run in progress once its harness has printed them, else of the last run.
-fn bounds_words(runs: &Runs) -> Option<String> {
-    let live = runs
-        .live()
-        .filter(|live| live.report.value("of_estimate").is_some());
-    match (live, &runs.last) {
-        (Some(live), _) => bounds::describe(&live.report),
-        (None, Some(last)) => bounds::describe(&last.report),
-        (None, None) => None,
-    }
+/// The objective that the chart's measure is of.
+fn objective(data: ScreenData) -> Objective {
+    let points = &data.repository.comparable().points;
+    points.objective(&data.setup.objective)
 }
 
 fn note(data: ScreenData, state: &HistoryState) -> String {
-    let objective = data
-        .repository
-        .comparable()
-        .points
-        .objective(&data.setup.objective);
-    let unit = objective.unit();
-    let count = data.repository.comparable().len();
-    let noun = if count == 1 {
-        "experiment"
-    } else {
-        "experiments"
+    let comparable = data.repository.comparable();
+    let unit = objective(data).unit().to_owned();
+    let Some(newest) = comparable.len().checked_sub(1) else {
+        return unit;
     };
-    let newest = count
-        .checked_sub(1)
-        .and_then(|at| data.repository.nth_comparable(at));
-    let emulated = if newest.is_some_and(|e| e.emulated) {
-        " · emulated times"
-    } else {
-        ""
+    let count = format::counted(comparable.len(), "experiment");
+    let count = match state.newest.filter(|newest| *newest < comparable.len()) {
+        None => count,
+        Some(newest) => format!("{newest} of {count}"),
     };
-    let log = if state.scale == Scale::Log {
-        " · log scale"
-    } else {
-        ""
+    let newest = data.repository.nth_comparable(newest);
+    let is_emulated = newest.is_some_and(|e| e.emulated);
+    let is_log = state.scale == Scale::Log;
+    let log = if is_log { " · log scale" } else { "" };
+    let emulated = if is_emulated { "emulated times" } else { "" };
+    let elsewhere = match comparable.others.iter().map(|(_, count)| count).sum() {
+        0 => String::new(),
+        count => format!("{count} not comparable"),
     };
-    let elsewhere: usize = data
-        .repository
-        .comparable()
-        .others
-        .iter()
-        .map(|(_, count)| count)
-        .sum();
-    let elsewhere = if elsewhere == 0 {
-        String::new()
-    } else {
-        format!(" · {elsewhere} not comparable")
-    };
-    match (count, state.newest.filter(|newest| *newest < count)) {
-        (0, _) => unit.to_owned(),
-        (_, None) => format!("{unit}{log} · {count} {noun}{emulated}{elsewhere}"),
-        (_, Some(newest)) => {
-            format!("{unit}{log} · {newest} of {count} {noun}{emulated}{elsewhere}")
-        }
-    }
+    joined([unit + log, count, emulated.to_owned(), elsewhere])
 }
 
 /// The indices that are shown: the newest, or as many around the selected one where that is older.
@@ -242,6 +200,31 @@ fn window(newest: Option<usize>, count: usize, selected: Option<usize>) -> Range
     end - fits..end
 }
 
+/// Marks in one style; the second sign is in ASCII.
+fn marks<'p>(
+    name: String,
+    style: Style,
+    [sign, ascii]: [&'static str; 2],
+    points: &'p [(f64, f64)],
+) -> Series<'p> {
+    let shape = SeriesShape::Marks(sign, ascii, points);
+    Series { name, style, shape }
+}
+
+/// Marks, with their number in the legend.
+fn counted<'p>(
+    name: &str,
+    style: Style,
+    signs: [&'static str; 2],
+    points: &'p [(f64, f64)],
+) -> Series<'p> {
+    let name = match points.len() {
+        0 => String::new(),
+        count => format!("{name} {count}"),
+    };
+    marks(name, style, signs, points)
+}
+
 fn draw_chart(
     buffer: &mut Buffer,
     area: Rect,
@@ -249,13 +232,7 @@ fn draw_chart(
     state: &HistoryState,
     selected: Option<usize>,
 ) -> Option<HistoryPlot> {
-    let theme = data.theme();
-    let ScreenData {
-        repository,
-        runs,
-        setup,
-        ..
-    } = data;
+    let repository = data.repository;
     let points = &repository.comparable().points;
     let count = repository.comparable().len();
     let shown = window(state.newest, count, selected);
@@ -267,96 +244,63 @@ fn draw_chart(
     // The line of the best continues to the end of the chart.
     steps.extend(steps.last().map(|(_, y)| (end, *y)));
 
-    let must: Vec<f64> = now
-        .iter()
-        .flat_map(|m| [Some(m.value), m.low, m.high])
-        .flatten()
-        .collect();
-    let objective = points.objective(&setup.objective);
-    let last = runs.last.as_ref();
-    let bounds = last
-        .map(|last| bounds::reference_lines(&last.report, &objective))
-        .unwrap_or_default();
+    let must = now.iter().flat_map(|m| [Some(m.value), m.low, m.high]);
+    let must: Vec<f64> = must.flatten().collect();
+    let bounds = |last: &FinishedRun| bounds::reference_lines(&last.report, &objective(data));
+    let bounds = data.runs.last.as_ref().map(bounds).unwrap_or_default();
     let bounds: Vec<(f64, String)> = bounds.into_iter().chain(peer_lines(data)).collect();
     let ends: Vec<f64> = bounds.iter().map(|(at, _)| *at).collect();
 
-    let crowded = shown.len() > CROWDED * usize::from(area.width);
-    let discarded = if crowded { ["·", "."] } else { ["○", "o"] };
+    let is_crowded = shown.len() > CROWDED * usize::from(area.width);
+    let discarded = if is_crowded {
+        ["·", "."]
+    } else {
+        ["○", "o"]
+    };
     let pending: Vec<(f64, f64)> = now.iter().map(|m| (next, m.value)).collect();
-    let spans: Vec<(f64, f64, f64)> = now
-        .iter()
-        .filter_map(|m| Some((next, m.low?, m.high?)))
-        .collect();
+    let spans = now.iter().filter_map(|m| Some((next, m.low?, m.high?)));
+    let spans: Vec<(f64, f64, f64)> = spans.collect();
     let chosen = selected.and_then(|at| Some((at, repository.nth_comparable(at)?)));
-    let highlighted: Vec<(f64, f64)> = chosen
-        .filter(|(at, _)| shown.contains(at))
-        .map(|(at, experiment)| {
-            (
-                place(at),
-                points.figure(experiment).unwrap_or(f64::NEG_INFINITY),
-            )
-        })
-        .into_iter()
-        .collect();
+    let highlighted = chosen.filter(|(at, _)| shown.contains(at)).map(|(at, e)| {
+        let figure = points.figure(e).unwrap_or(f64::NEG_INFINITY);
+        (place(at), figure)
+    });
     let status = chosen.map_or(Status::Keep, |(_, experiment)| experiment.row.status);
     let counts = chosen.is_some_and(|(_, experiment)| experiment.counts());
     let is_wrong = !counts
         && !matches!(status, Status::Crash | Status::Rules)
-        && highlighted.iter().any(|(_, y)| *y == f64::NEG_INFINITY);
+        && highlighted.is_some_and(|(_, y)| y == f64::NEG_INFINITY);
     let cursor_sign = if is_wrong { WRONG[0] } else { mark(status) };
+    let highlighted: Vec<(f64, f64)> = highlighted.into_iter().collect();
 
-    let counted = |name: &str, count: usize| {
-        if count == 0 {
-            String::new()
-        } else {
-            format!("{name} {count}")
-        }
-    };
     let series = |name: String, style, shape| Series { name, style, shape };
-    let best_name = points.best(shown.end - 1).map_or(String::new(), |best| {
+    let best = points.best(shown.end - 1);
+    let best = best.map_or(String::new(), |best| {
         format!("best {}", format::count(best))
     });
     let undecided = if pending.is_empty() {
-        String::new()
+        ""
     } else {
-        "not decided".to_owned()
+        "not decided"
     };
-    let signs = |status, ascii, points| SeriesShape::Marks(mark(status), ascii, points);
+    let [keep, discard, crash] =
+        [Status::Keep, Status::Discard, Status::Crash].map(style::experiment);
     let chart = Chart {
         x: Axis::between(place(shown.start) - 0.5, end + 0.5, Scale::Linear).named("experiment"),
         y: range(&must, points.reach(&shown), &ends, state.scale),
         series: vec![
-            series(best_name, theme.good(), SeriesShape::Step(&steps)),
-            series(
-                counted("discarded", kinds.discarded.len()),
-                theme.experiment(Status::Discard),
-                SeriesShape::Marks(discarded[0], discarded[1], kinds.discarded),
-            ),
-            series(
-                counted("wrong", kinds.wrong.len()),
-                theme.warn(),
-                SeriesShape::Marks(WRONG[0], WRONG[1], kinds.wrong),
-            ),
-            series(
-                counted("crash", kinds.crashed.len()),
-                theme.experiment(Status::Crash),
-                signs(Status::Crash, "x", kinds.crashed),
-            ),
-            series(
-                counted("kept", kinds.kept.len()),
-                theme.experiment(Status::Keep),
-                signs(Status::Keep, "O", kinds.kept),
-            ),
-            series(String::new(), theme.strong(), SeriesShape::Spans(&spans)),
-            series(
-                undecided,
-                theme.strong(),
-                SeriesShape::Marks("◆", "?", &pending),
-            ),
-            series(
+            series(best, GOOD, SeriesShape::Step(&steps)),
+            counted("discarded", discard, discarded, kinds.discarded),
+            counted("wrong", WARN, WRONG, kinds.wrong),
+            counted("crash", crash, [mark(Status::Crash), "x"], kinds.crashed),
+            counted("kept", keep, [mark(Status::Keep), "O"], kinds.kept),
+            series(String::new(), STRONG, SeriesShape::Spans(&spans)),
+            marks(undecided.to_owned(), STRONG, ["◆", "?"], &pending),
+            marks(
                 String::new(),
-                theme.experiment(status).patch(theme.selected()),
-                SeriesShape::Marks(cursor_sign, "@", &highlighted),
+                style::experiment(status).patch(SELECTED),
+                [cursor_sign, "@"],
+                &highlighted,
             ),
         ],
         reference_lines: bounds
@@ -365,15 +309,15 @@ fn draw_chart(
                 axis: AxisId::Y,
                 at,
                 name,
-                style: theme.quiet(),
+                style: QUIET,
             })
             .collect(),
         cursor: chosen.map(|(at, experiment)| Cursor {
             x: place(at),
-            text: read_out(experiment, at, points),
+            text: format!("{}: {}", at + 1, read_out(experiment, points)),
         }),
     };
-    let plot = chart.render(area, buffer, theme, data.appearance.symbols)?;
+    let plot = chart.render(area, buffer, data.appearance.symbols)?;
     Some(HistoryPlot {
         area: plot,
         x: chart.x,
@@ -381,28 +325,26 @@ fn draw_chart(
     })
 }
 
-/// `12: 60.9k`; an experiment without a figure has a word instead.
-fn read_out(experiment: &Experiment, at: usize, points: &ChartPoints) -> String {
-    match points.figure(experiment) {
-        Some(value) => format!("{}: {}", at + 1, format::count(value)),
-        None if experiment.row.status == Status::Crash => format!("{}: crash", at + 1),
-        None if experiment.row.status == Status::Rules => format!("{}: other rules", at + 1),
-        None if experiment.counts() => format!("{}: of another measure", at + 1),
-        None => format!("{}: wrong", at + 1),
-    }
+/// `60.9k`; an experiment without a figure has a word instead.
+fn read_out(experiment: &Experiment, points: &ChartPoints) -> String {
+    let word = match experiment.row.status {
+        Status::Crash => "crash",
+        Status::Rules => "other rules",
+        _ if experiment.counts() => "of another measure",
+        _ => "wrong",
+    };
+    let figure = points.figure(experiment).map(format::count);
+    figure.unwrap_or_else(|| word.to_owned())
 }
 
 /// The figure of a verdict that is not decided yet.
 fn undecided(data: ScreenData) -> Option<Measure> {
-    let runs = data.runs;
-    let last = runs
-        .last
-        .as_ref()
-        .filter(|last| last.decided.is_none() && !runs.is_stale())?;
-    let status = data.repository.status.as_ref();
-    let is_experiment =
-        status.is_none_or(|s| s.snapshot.incumbent.as_ref() != Some(&last.start.blob));
-    figure_of(last, &data.repository.comparable().points).filter(|_| is_experiment)
+    let (runs, repository) = (data.runs, data.repository);
+    let last = runs.last.as_ref();
+    let last = last.filter(|last| last.decided.is_none() && !runs.is_stale())?;
+    let incumbent = repository.snapshot().and_then(|s| s.incumbent.as_ref());
+    let is_experiment = incumbent != Some(&last.start.blob);
+    figure_of(last, &repository.comparable().points).filter(|_| is_experiment)
 }
 
 /// One row about one experiment:
@@ -413,54 +355,34 @@ fn describe(
     data: ScreenData,
     is_selected: bool,
 ) -> Line<'static> {
-    let theme = data.theme();
     let comparable = data.repository.comparable();
     let row = &experiment.row;
     let figure = comparable.points.figure(experiment);
-    let objective = comparable.points.objective(&data.setup.objective);
     let number = match figure {
-        Some(value) => format!("{} {}", format::count(value), objective.unit()),
+        Some(value) => format!("{} {}", format::count(value), objective(data).unit()),
         None if row.status == Status::Rules => String::new(),
         None => row.correctness.to_string(),
     };
-    let before = at
-        .checked_sub(1)
-        .and_then(|before| comparable.points.best(before))
-        .filter(|best| *best != 0.0);
-    let before = before.filter(|_| comparable.points.is_beside_best(experiment));
+    let before = at.checked_sub(1);
+    let before = before.and_then(|before| comparable.points.best(before));
+    let is_beside = comparable.points.is_beside_best(experiment);
+    let before = before.filter(|best| *best != 0.0 && is_beside);
     let change = before.zip(figure).map(|(best, value)| value / best - 1.0);
-    let mut spans = vec![Span::styled(
-        if is_selected {
-            data.appearance.symbols.pick("▸ ", "> ")
-        } else {
-            "  "
-        },
-        theme.accent(),
-    )];
-    if is_selected {
-        spans.push(Span::styled(
-            format!("{} of {}  ", at + 1, comparable.len()),
-            theme.quiet(),
-        ));
-    }
-    spans.extend([
-        Span::styled(printable(&row.commit), theme.accent()),
-        Span::styled(
-            format!(" {} {}", mark(row.status), row.status.word()),
-            theme.experiment(row.status),
-        ),
-        Span::styled(format!("  {number}"), theme.strong()),
-    ]);
-    if let Some(change) = change {
-        let words = format!("  {} vs the best before", format::percent(change));
-        spans.push(Span::styled(words, theme.quiet()));
-    }
-    spans.push(Span::raw(format!("  {}", printable(&row.description))));
-    if let Some(decided) = experiment.decided.filter(|_| is_selected) {
-        spans.push(Span::styled(
-            format!("  {}", format::date(decided, &data.appearance.zone)),
-            theme.quiet(),
-        ));
-    }
-    Line::from(spans)
+    let change = change.map(format::percent);
+    let sign = data.appearance.symbols.pick("▸ ", "> ");
+    let sign = if is_selected { sign } else { "  " };
+    let place = is_selected.then(|| format!("{} of {}  ", at + 1, comparable.len()));
+    let date = experiment.decided.filter(|_| is_selected);
+    let decided = format!(" {}", decided(row.status));
+    let spans = [
+        Some(sign.to_owned().accent()),
+        place.map(Meaning::quiet),
+        Some(printable(&row.commit).accent()),
+        Some(Span::styled(decided, style::experiment(row.status))),
+        Some(format!("  {number}").strong()),
+        change.map(|change| format!("  {change} vs the best before").quiet()),
+        Some(Span::raw(format!("  {}", printable(&row.description)))),
+        date.map(|at| format!("  {}", data.date(at)).quiet()),
+    ];
+    Line::from_iter(spans.into_iter().flatten())
 }

@@ -7,6 +7,7 @@ pub mod lanes;
 pub mod status;
 pub mod verdicts;
 
+use crate::text::printable;
 use lab_text::figures::thousands;
 
 /// Experiments an hour.
@@ -27,5 +28,13 @@ fn time(seconds: f64) -> String {
         60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
         _ if (seconds / 60).is_multiple_of(60) => format!("{} h", seconds / 3600),
         _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// `: two fewer loads` behind a run; nothing without a description.
+fn described(text: &str) -> String {
+    match text {
+        "" => String::new(),
+        text => format!(": {}", printable(text)),
     }
 }

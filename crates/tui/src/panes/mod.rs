@@ -24,9 +24,9 @@ pub mod workloads;
 
 use crate::diff::ContextLines;
 use crate::log::LogView;
+use crate::prelude::*;
 use crate::views::split::{Shares, Split};
 use crate::views::{Pane, View};
-use crate::widgets::{Canvas, ListState, ScrolledText};
 use commit::CommitState;
 use correctness::CorrectnessState;
 use experiment::ExperimentState;

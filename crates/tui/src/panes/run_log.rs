@@ -1,30 +1,22 @@
 //! The pane run.log: followed, scrolled, frozen, searched. Only the visible lines are formatted.
 
-use crate::keymap::{Action, Keymap};
+use crate::keymap::Keymap;
 use crate::log::LogView;
+use crate::prelude::*;
 use crate::widgets::log_line::paint;
-use crate::widgets::{Canvas, draw_rows};
-use ratatui::text::Line;
 
 /// Returns how many lines the pane has room for.
 pub fn draw(canvas: &mut Canvas, view: &LogView) -> usize {
-    let theme = canvas.theme();
     let height = usize::from(canvas.body().height);
     let first = view.first_of(height);
     let note = note(view, first, height, &canvas.data.appearance.keymap);
     let inner = canvas.draw_title(&note);
     let (columns, needle) = (usize::from(inner.width), canvas.needle);
     let line = |at| {
-        let line = Line::from(paint(
-            view.log().line(at)?,
-            view.left,
-            columns,
-            needle,
-            theme,
-        ));
+        let line = Line::from(paint(view.log().line(at)?, view.left, columns, needle));
         let is_marked = view.marked() == Some(at);
         Some(if is_marked {
-            line.style(theme.selected())
+            line.style(SELECTED)
         } else {
             line
         })

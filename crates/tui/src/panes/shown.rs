@@ -2,7 +2,7 @@
 
 use super::Panes;
 use super::workloads::{self, WorkloadTable};
-use crate::state::ScreenData;
+use crate::prelude::*;
 use crate::views::{Pane, View};
 use lab_protocol::report::Report;
 use lab_run::RunId;

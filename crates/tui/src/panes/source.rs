@@ -14,14 +14,11 @@ pub use state::{SourceFit, SourceMode, SourceState};
 use crate::diff::{self, ContextLines, RowPainter, Side};
 use crate::highlight::Highlighted;
 use crate::line_layout::StyledRange;
+use crate::prelude::*;
 use crate::source::{SourceVersion, SourceView};
-use crate::text::printable;
-use crate::theme::Theme;
-use crate::widgets::{Canvas, draw_rows};
 
 /// Returns how the text fits into the pane.
 pub fn draw(canvas: &mut Canvas, state: &SourceState, around: ContextLines) -> SourceFit {
-    let theme = canvas.theme();
     let fit = state.fit(canvas.body());
     let view = fit.diff.of(&state.view);
     let note = note(state, view.shown(), around, canvas.area.width);
@@ -39,10 +36,9 @@ pub fn draw(canvas: &mut Canvas, state: &SourceState, around: ContextLines) -> S
             Side::Old => SourceVersion::Base,
             Side::New => SourceVersion::Present,
         };
-        colours_of(state.colours(which), number as usize - 1, theme)
+        colours_of(state.colours(which), number as usize - 1)
     };
     let painter = RowPainter {
-        theme,
         line_styles: &line_styles,
         search: canvas.needle,
         columns: usize::from(inner.width),
@@ -51,17 +47,17 @@ pub fn draw(canvas: &mut Canvas, state: &SourceState, around: ContextLines) -> S
     };
     let rows = view.rows().iter().enumerate().skip(fit.diff.first);
     let is_cursor = |at| canvas.is_focused && at == view.cursor();
-    let lines = rows.map(|(at, row)| painter.row(view.diff(), *row, is_cursor(at)));
+    let lines = rows.map(|(at, row)| painter.row(view, *row, is_cursor(at)));
     draw_rows(canvas.frame, inner, lines);
     fit
 }
 
 /// The styles of a line's parts, by byte range. `line` counts from 0.
-fn colours_of(colours: &Highlighted, line: usize, theme: &Theme) -> Vec<StyledRange> {
+fn colours_of(colours: &Highlighted, line: usize) -> Vec<StyledRange> {
     colours
         .line(line)
         .iter()
-        .map(|span| (span.range.clone(), theme.syntax(span.role)))
+        .map(|span| (span.range.clone(), style::syntax(span.role)))
         .collect()
 }
 
@@ -70,15 +66,12 @@ fn missing(state: &SourceState) -> Option<String> {
     let Some(source) = state.source() else {
         return Some("reading …".to_owned());
     };
-    let of = |base: &Result<_, String>| match base {
-        Err(why) => Some(format!("there is nothing to compare with: {why}")),
-        Ok(()) if state.view.diff().is_empty() => Some("nothing changed".to_owned()),
-        Ok(()) => None,
-    };
-    match (&source.present, state.mode) {
+    match (&source.present, &source.base) {
         (Err(why), _) => Some(why.clone()),
-        (Ok(_), SourceMode::File) => None,
-        (Ok(_), _) => of(&source.base.as_ref().map(drop).map_err(Clone::clone)),
+        _ if state.mode == SourceMode::File => None,
+        (_, Err(why)) => Some(format!("there is nothing to compare with: {why}")),
+        _ if state.view.diff().is_empty() => Some("nothing changed".to_owned()),
+        _ => None,
     }
 }
 
@@ -87,24 +80,18 @@ fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines, colum
     let Some(source) = state.source() else {
         return String::new();
     };
-    let mut parts = vec![state.messages.tally()];
-    let mode = match (state.mode, form) {
-        (SourceMode::File, _) => "",
-        (SourceMode::Split, diff::DiffLayout::Split) => "side by side ",
-        _ => "unified ",
-    };
+    let (messages, base) = (state.messages.tally(), base(source));
     if state.mode == SourceMode::File {
-        parts.push(state.hot.note(state.hot.columns(columns)));
+        let hot = state.hot.note(state.hot.columns(columns));
+        let place = state.text().zip(state.line());
+        let place = place.map(|(text, line)| format!("{line}/{}", text.len()));
+        return joined([messages, hot, base, place.unwrap_or_default()]);
     }
-    parts.push(format!("{mode}{}", base(source)));
-    if state.mode != SourceMode::File {
-        parts.push(around.note().to_owned());
-    }
-    if let (SourceMode::File, Some(text), Some(line)) = (state.mode, state.text(), state.line()) {
-        parts.push(format!("{line}/{}", text.len()));
-    }
-    parts.retain(|part| !part.is_empty());
-    parts.join(" · ")
+    let form = match (state.mode, form) {
+        (SourceMode::Split, diff::DiffLayout::Split) => "side by side",
+        _ => "unified",
+    };
+    joined([messages, format!("{form} {base}"), around.note().to_owned()])
 }
 
 fn base(source: &SourceView) -> String {

@@ -2,10 +2,8 @@
 //! there is none.
 
 use super::{Panes, build, commit, correctness, experiment, gauges, loops, profile};
-use crate::state::ScreenData;
+use crate::prelude::*;
 use crate::views::Pane;
-use crate::widgets::{Canvas, Document, Lines, ScrolledText, draw_rows, joined};
-use ratatui::prelude::*;
 
 impl Panes {
     /// The text of a pane in so many columns.
@@ -15,39 +13,62 @@ impl Panes {
         data: ScreenData<'a>,
         columns: usize,
     ) -> Document<'a> {
-        let around = self.around;
-        Document::of(match pane {
-            Pane::Correctness => {
-                return Document::of(correctness::lines(data, columns)).fitted(columns);
-            }
-            Pane::Gauges => gauges::rows(data),
-            Pane::Build => build::rows(data, columns),
-            Pane::Profile => profile::rows(data, columns),
-            Pane::Loop => loops::status::rows(data, columns),
-            Pane::Verdicts => loops::verdicts::rows(data, columns),
-            Pane::Command => loops::command::rows(data, columns),
-            Pane::Edit => return self.edit.document(),
-            Pane::Commit => return commit::document(data, &self.commit, columns),
-            Pane::Experiment => {
-                let shown = self.shown(data);
-                let state = &self.experiment;
-                return experiment::document(data, shown, state, around, columns).fitted(columns);
-            }
-            _ => Vec::new(),
-        })
+        self.content(pane, data, columns).0
     }
 
-    fn note(&self, pane: Pane, data: ScreenData) -> String {
+    /// The text of a pane, the note in its title, and what stands in place of an empty text.
+    fn content<'a>(
+        &'a self,
+        pane: Pane,
+        data: ScreenData<'a>,
+        columns: usize,
+    ) -> (Document<'a>, String, Lines) {
+        let around = self.around;
+        let of = |document, note: String, hint: &'static str| {
+            (document, note, vec![Line::styled(hint, QUIET)])
+        };
+        let text = |lines, note, hint| of(Document::of(lines), note, hint);
         match pane {
-            Pane::Gauges => gauges::note(data),
-            Pane::Build => build::note(data),
-            Pane::Profile => profile::note(data),
-            Pane::Loop => loops::status::note(data),
-            Pane::Command => loops::command::note(self.text(pane)).to_owned(),
-            Pane::Edit => self.edit.note(data, self.around),
-            Pane::Commit => self.commit.note(self.around),
-            Pane::Experiment => experiment::note(data, self.shown(data)),
-            _ => String::new(),
+            Pane::Correctness => {
+                let document = Document::of(correctness::lines(data, columns));
+                of(document.fitted(columns), String::new(), "")
+            }
+            Pane::Gauges => text(gauges::rows(data), gauges::note(data), ""),
+            Pane::Build => text(
+                build::rows(data, columns),
+                build::note(data),
+                "the compiler's figures are shown here after a build",
+            ),
+            Pane::Profile => text(profile::rows(data, columns), profile::note(data), ""),
+            Pane::Loop => {
+                let rows = loops::status::rows(data, columns);
+                text(rows, loops::status::note(data), "")
+            }
+            Pane::Verdicts => text(
+                loops::verdicts::rows(data, columns),
+                String::new(),
+                "the newest verdicts are shown here",
+            ),
+            Pane::Command => text(
+                loops::command::rows(data, columns),
+                loops::command::note(self.text(pane)).to_owned(),
+                "the output of the loop's command is shown here",
+            ),
+            Pane::Edit => (
+                self.edit.document(),
+                self.edit.note(data, around),
+                loops::edit::nothing(data, columns),
+            ),
+            Pane::Commit => {
+                let document = commit::document(data, &self.commit, columns);
+                of(document, self.commit.note(around), "select a commit")
+            }
+            Pane::Experiment => {
+                let (shown, state) = (self.shown(data), &self.experiment);
+                let document = experiment::document(data, shown, state, around, columns);
+                of(document.fitted(columns), experiment::note(data, shown), "")
+            }
+            _ => text(Vec::new(), String::new(), ""),
         }
     }
 
@@ -60,18 +81,17 @@ impl Panes {
 
     /// Draws a pane that shows a text. Returns the text as it fits.
     pub(super) fn draw_text(&self, canvas: &mut Canvas) -> ScrolledText {
-        let (pane, data) = (canvas.pane, canvas.data);
-        let columns = usize::from(canvas.body().width);
-        let document = self.document(pane, data, columns);
+        let pane = canvas.pane;
+        let mut area = canvas.body();
+        let columns = usize::from(area.width);
+        let (document, mut note, hint) = self.content(pane, canvas.data, columns);
         let mut text = self.text(pane).clone();
         if pane == Pane::Command && !text.is_held() {
             text.show(document.rows());
         }
-        let mut area = canvas.body();
-        let mut note = self.note(pane, data);
         if matches!(pane, Pane::Correctness | Pane::Experiment) {
             text = text.hold(&document, area);
-            note = joined([&*note, &more_below(&text, &document, area)]);
+            note = joined([note, more_below(&text, &document, area)]);
         }
         canvas.draw_title(&note);
         if pane == Pane::Gauges {
@@ -79,7 +99,7 @@ impl Panes {
         }
         let text = text.hold(&document, area);
         match document.rows() {
-            0 => draw_rows(canvas.frame, area, hint(pane, data, columns)),
+            0 => draw_rows(canvas.frame, area, hint),
             _ => canvas.draw_document(area, &document, &text),
         }
         text
@@ -93,17 +113,4 @@ fn more_below(text: &ScrolledText, document: &Document, area: Rect) -> String {
         0 => String::new(),
         below => format!("{below} more below"),
     }
-}
-
-/// What stands in a pane without a text.
-fn hint(pane: Pane, data: ScreenData, columns: usize) -> Lines {
-    let text = match pane {
-        Pane::Build => "the compiler's figures are shown here after a build",
-        Pane::Commit => "select a commit",
-        Pane::Verdicts => "the newest verdicts are shown here",
-        Pane::Command => "the output of the loop's command is shown here",
-        Pane::Edit => return loops::edit::nothing(data, columns),
-        _ => return Vec::new(),
-    };
-    vec![Line::styled(text, data.theme().quiet())]
 }

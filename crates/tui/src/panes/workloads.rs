@@ -6,13 +6,11 @@ mod columns;
 
 pub use columns::{Column, Sort};
 
-use crate::state::ScreenData;
-use crate::text::{fit, printable};
+use crate::prelude::*;
+use crate::table::compare;
 use crate::widgets::canvas::{GUTTER, TableColumn, arrow, table_row};
-use crate::widgets::{Canvas, ListState, draw_rows};
 use lab_protocol::report::{AggregateOf, Report, Speed, Workload};
 use lab_run::experiment::ExperimentKey;
-use ratatui::prelude::*;
 use std::sync::Arc;
 
 /// Fewer workloads than this have no pane: the verdict says all.
@@ -51,8 +49,9 @@ impl WorkloadTable {
     /// Rows in the order that `sort` asks for, as indices.
     fn order(&self, sort: Option<Sort>) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.workloads.len()).collect();
-        if let Some(sort) = sort {
-            order.sort_by(|a, b| sort.compare(&self.workloads[*a], &self.workloads[*b]));
+        if let Some(Sort { column, descending }) = sort {
+            let value = |at: &usize| column.value(&self.workloads[*at]);
+            order.sort_by(|a, b| compare(value(a), value(b), descending));
         }
         order
     }
@@ -127,7 +126,7 @@ pub fn draw(
     let Some(table) = table else {
         let inner = canvas.draw_title(of);
         let text = "the workloads of a run are shown here, if there are several";
-        let line = Line::styled(fit(text, usize::from(inner.width)), data.theme().quiet());
+        let line = Line::styled(fit(text, usize::from(inner.width)), QUIET);
         draw_rows(canvas.frame, inner, [line]);
         return state.list;
     };
@@ -150,25 +149,22 @@ pub fn draw(
 /// Whose workloads, how many of them, their order, how many of them are faster and slower, and how
 /// they become one figure.
 fn note(of: &str, table: &WorkloadTable, sort: Option<Sort>) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    parts.extend((!of.is_empty()).then(|| printable(of)));
-    parts.push(table.workloads.len().to_string());
-    parts.extend(sort.map(|sort| format!("by {} {}", sort.column.name(), arrow(sort.descending))));
     let counts = [Speed::Faster, Speed::Same, Speed::Slower, Speed::Undecided];
-    let counts = counts
-        .map(|speed| (table.count(speed), speed))
-        .into_iter()
-        .filter(|(count, _)| *count > 0);
+    let counts = counts.map(|speed| (table.count(speed), speed.word()));
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts
-        .map(|(count, speed)| format!("{count} {}", speed.word()))
+        .map(|(count, word)| format!("{count} {word}"))
         .collect();
-    parts.extend((!counts.is_empty()).then(|| counts.join(", ")));
-    parts.extend(
-        table
-            .aggregate
-            .map(|of| format!("aggregate: {}", of.aggregate.name())),
-    );
-    parts.join(" · ")
+    let sort = sort.map(|sort| format!("by {} {}", sort.column.name(), arrow(sort.descending)));
+    let aggregate = table.aggregate;
+    let aggregate = aggregate.map(|of| format!("aggregate: {}", of.aggregate.name()));
+    joined([
+        printable(of),
+        table.workloads.len().to_string(),
+        sort.unwrap_or_default(),
+        counts.join(", "),
+        aggregate.unwrap_or_default(),
+    ])
 }
 
 fn row(
@@ -178,10 +174,10 @@ fn row(
     data: ScreenData,
 ) -> Line<'static> {
     let sign = if is_selected { "▸ " } else { "  " };
-    let gutter = vec![Span::styled(sign, data.theme().key())];
+    let gutter = vec![sign.key()];
     let cells = columns.iter().map(|&TableColumn { column, .. }| {
         let cell = cells::text(column, workload, data.appearance.symbols);
-        (cell, cells::style(column, workload, data.theme()))
+        (cell, cells::style(column, workload))
     });
     table_row(gutter, columns, cells)
 }

@@ -118,6 +118,18 @@ impl Runs {
         }
     }
 
+    /// The report of the run in progress, if it has what is wanted, else that of the last run; with
+    /// the run's number.
+    pub fn report_if(&self, is_wanted: impl Fn(&Report) -> bool) -> Option<(RunId, &Report)> {
+        let live = self.live().map(|live| (live.start.id, &*live.report));
+        let last = || {
+            self.last
+                .as_ref()
+                .map(|last| (last.start.id, &*last.report))
+        };
+        live.filter(|(_, report)| is_wanted(report)).or_else(last)
+    }
+
     /// The last run, if it has this number.
     pub fn last_of(&mut self, run: RunId) -> Option<&mut FinishedRun> {
         self.last.as_mut().filter(|last| last.start.id == run)

@@ -3,7 +3,9 @@
 use super::{
     DeviceHistory, LoopState, Now, Profiles, Repository, Runs, ScreenSettings, Selection, Setup,
 };
-use crate::theme::Theme;
+use crate::format;
+use crate::keymap::Action;
+use jiff::Timestamp;
 use lab_run::Fingerprint;
 use lab_run::experiment::Experiment;
 
@@ -21,8 +23,14 @@ pub struct ScreenData<'a> {
 }
 
 impl<'a> ScreenData<'a> {
-    pub fn theme(&self) -> &'a Theme {
-        &self.appearance.theme
+    /// The keys of an action, as a sentence names them.
+    pub fn way(&self, action: Action) -> String {
+        self.appearance.keymap.way(action)
+    }
+
+    /// Date and time in the user's time zone.
+    pub fn date(&self, at: Timestamp) -> String {
+        format::date(at, &self.appearance.zone)
     }
 
     /// The selected experiment.

@@ -2,11 +2,12 @@
 //! a field, `>150k` or `<2M` the figure, any other word the commit or the description. `!` before a
 //! word excludes the rows that match it.
 
+use lab_protocol::report::Speed;
 use lab_run::experiment::Experiment;
 use lab_text::suggest::nearest;
 
 /// The fields that a word can name. A field matches where it contains the text after the colon, in
-/// capitals or not.
+/// capitals or not; a run matches by its whole number.
 pub const FIELDS: [&str; 8] = [
     "status",
     "device",
@@ -117,23 +118,19 @@ fn term(word: &str) -> Result<Term, String> {
 /// Parses a number such as `150k`, `2.5M`, `0.3` or `90,000`. `word` is the whole word, for the
 /// error.
 fn number(text: &str, word: &str) -> Result<f64, String> {
-    let (digits, unit) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
-        Some((at, 'm' | 'M')) => (&text[..at], 1e6),
-        Some((at, 'g' | 'G')) => (&text[..at], 1e9),
-        _ => (text, 1.0),
-    };
+    let units = [("k", 1e3), ("m", 1e6), ("g", 1e9)];
+    let small = text.to_ascii_lowercase();
+    let with_unit = |(unit, size)| Some((small.strip_suffix(unit)?, size));
+    let (digits, unit) = units
+        .into_iter()
+        .find_map(with_unit)
+        .unwrap_or((&small, 1.0));
     let number: Option<f64> = digits.replace(',', "").parse().ok();
-    number
-        .map(|n| n * unit)
-        .filter(|n| n.is_finite())
-        .ok_or_else(|| {
-            format!(
-                "'{word}' is not a limit of the figure: write {}150k or {}2.5M",
-                &word[..1],
-                &word[..1]
-            )
-        })
+    let number = number.map(|n| n * unit).filter(|n| n.is_finite());
+    let sign = &word[..1];
+    number.ok_or_else(|| {
+        format!("'{word}' is not a limit of the figure: write {sign}150k or {sign}2.5M")
+    })
 }
 
 impl Condition {
@@ -143,27 +140,24 @@ impl Condition {
             Condition::Above(limit) => experiment.figure().is_some_and(|figure| figure > *limit),
             Condition::Below(limit) => experiment.figure().is_some_and(|figure| figure < *limit),
             Condition::Field(field, wanted) => {
-                let contains = |value: &str| value.to_lowercase().contains(wanted);
                 let row = &experiment.row;
-                match *field {
-                    "status" => contains(row.status.word()),
-                    "device" => experiment.device.as_deref().is_some_and(contains),
-                    "kernel" => experiment.kernel.as_deref().is_some_and(contains),
-                    "speed" => experiment
-                        .measured
-                        .change
-                        .and_then(|c| c.speed)
-                        .is_some_and(|s| contains(s.word())),
-                    "correctness" => contains(row.correctness.word()),
-                    "caveat" => contains(if experiment.measured.caveated {
-                        "yes"
-                    } else {
-                        "no"
-                    }),
-                    "commit" => contains(&row.commit),
-                    "run" => experiment.run.is_some_and(|run| *wanted == run.to_string()),
-                    _ => false,
-                }
+                let change = experiment.measured.change;
+                let caveat = if experiment.measured.caveated {
+                    "yes"
+                } else {
+                    "no"
+                };
+                let value = match *field {
+                    "status" => Some(row.status.word()),
+                    "device" => experiment.device.as_deref(),
+                    "kernel" => experiment.kernel.as_deref(),
+                    "speed" => change.and_then(|c| c.speed).map(Speed::word),
+                    "correctness" => Some(row.correctness.word()),
+                    "caveat" => Some(caveat),
+                    "commit" => Some(&*row.commit),
+                    _ => return experiment.run.is_some_and(|run| *wanted == run.to_string()),
+                };
+                value.is_some_and(|value| value.to_lowercase().contains(wanted))
             }
         }
     }

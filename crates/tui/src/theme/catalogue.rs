@@ -41,18 +41,10 @@ const EMBEDDED: [(&str, &str); 13] = embedded![
 pub struct ThemeEntry {
     /// The name to choose it by: the file's name without its extension.
     pub name: String,
-    pub origin: ThemeOrigin,
+    /// The file of a scheme of the user's.
+    pub file: Option<PathBuf>,
     /// `None` for the terminal's own colours.
     pub scheme: Option<Scheme>,
-}
-
-/// Where a theme comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ThemeOrigin {
-    Terminal,
-    BuiltIn,
-    /// A file of the user's.
-    User(PathBuf),
 }
 
 impl ThemeEntry {
@@ -124,7 +116,7 @@ impl Catalogue {
     pub fn built_in() -> Self {
         let terminal = ThemeEntry {
             name: TERMINAL.to_owned(),
-            origin: ThemeOrigin::Terminal,
+            file: None,
             scheme: None,
         };
         // A test parses each of them.
@@ -132,7 +124,7 @@ impl Catalogue {
             let scheme = Some(scheme::parse(text).ok()?);
             Some(ThemeEntry {
                 name: name.to_owned(),
-                origin: ThemeOrigin::BuiltIn,
+                file: None,
                 scheme,
             })
         });
@@ -153,22 +145,16 @@ impl Catalogue {
             ..Catalogue::built_in()
         };
         for (file, scheme) in files {
-            let Some(name) = file
-                .file_stem()
-                .and_then(|stem| stem.to_str())
-                .map(str::to_owned)
-            else {
+            let name = file.file_stem().and_then(|stem| stem.to_str());
+            let Some(name) = name.map(str::to_owned) else {
                 continue;
             };
             match scheme {
-                Ok(scheme) => {
-                    let origin = ThemeOrigin::User(file);
-                    catalogue.put(ThemeEntry {
-                        name,
-                        origin,
-                        scheme: Some(scheme),
-                    });
-                }
+                Ok(scheme) => catalogue.put(ThemeEntry {
+                    name,
+                    file: Some(file),
+                    scheme: Some(scheme),
+                }),
                 Err(reason) => catalogue.problems.push((file, reason)),
             }
         }
@@ -176,11 +162,8 @@ impl Catalogue {
     }
 
     fn put(&mut self, entry: ThemeEntry) {
-        match self
-            .entries
-            .iter_mut()
-            .find(|known| known.name == entry.name)
-        {
+        let mut known = self.entries.iter_mut();
+        match known.find(|known| known.name == entry.name) {
             Some(known) => *known = entry,
             None => self.entries.push(entry),
         }
@@ -204,11 +187,7 @@ impl Catalogue {
     }
 
     fn unknown(&self, wanted: &str) -> String {
-        let names: Vec<&str> = self
-            .entries
-            .iter()
-            .map(|entry| entry.name.as_str())
-            .collect();
+        let names: Vec<&str> = self.entries.iter().map(|entry| &*entry.name).collect();
         let near = did_you_mean(&wanted.to_lowercase(), names.iter().copied());
         let own = match &self.folder {
             Some(folder) => format!("NAME.yaml in {}", folder.display()),
@@ -281,7 +260,7 @@ mod tests {
                 .expect("it is there")
                 .theme(ColorDepth::Rgb, false);
             assert_eq!(
-                theme.good().fg,
+                theme.shown(super::super::style::GOOD).fg,
                 Some(ratatui::style::Color::Rgb(0, 255, 0)),
                 "{name}"
             );

@@ -18,33 +18,35 @@ pub enum ColorDepth {
     Rgb,
 }
 
+/// The words of the user's setting.
+const WORDS: [(ColorDepth, &str); 4] = [
+    (ColorDepth::None, "none"),
+    (ColorDepth::Ansi16, "16"),
+    (ColorDepth::Ansi256, "256"),
+    (ColorDepth::Rgb, "truecolor"),
+];
+
 impl fmt::Display for ColorDepth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ColorDepth::None => "none",
-            ColorDepth::Ansi16 => "16",
-            ColorDepth::Ansi256 => "256",
-            ColorDepth::Rgb => "truecolor",
-        })
+        let mut words = WORDS.into_iter();
+        let word = words.find(|(depth, _)| depth == self);
+        f.write_str(word.map_or("", |(_, word)| word))
     }
 }
 
 /// Parses the user's setting. `None` for `auto`: the environment decides. Fails on an unknown word;
 /// the error lists the known ones.
 pub fn parse_color_depth(text: &str) -> Result<Option<ColorDepth>, String> {
-    Ok(match text {
-        "auto" => None,
-        "none" => Some(ColorDepth::None),
-        "16" => Some(ColorDepth::Ansi16),
-        "256" => Some(ColorDepth::Ansi256),
-        "truecolor" => Some(ColorDepth::Rgb),
-        other => {
-            let near = did_you_mean(&other.to_lowercase(), ["auto", "none", "truecolor"]);
-            return Err(format!(
-                "'{other}' is not a colour depth{near}: choose auto, none, 16, 256 or truecolor"
-            ));
+    match WORDS.into_iter().find(|(_, word)| *word == text) {
+        _ if text == "auto" => Ok(None),
+        Some((depth, _)) => Ok(Some(depth)),
+        None => {
+            let near = did_you_mean(&text.to_lowercase(), ["auto", "none", "truecolor"]);
+            Err(format!(
+                "'{text}' is not a colour depth{near}: choose auto, none, 16, 256 or truecolor"
+            ))
         }
-    })
+    }
 }
 
 /// The depth that the environment tells; `env` looks a variable up.

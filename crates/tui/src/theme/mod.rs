@@ -1,8 +1,8 @@
-//! Styles by meaning: a pane asks for `verdict(Outcome::Pass)`, never for green.
+//! Colours and styles. A pane draws with the styles of [`style`], which have meanings in place of
+//! colours. A [`Theme`] holds the colour of each meaning, and colours a whole frame at once.
 //!
-//! A [`Theme`] is a palette of a few colours and one method for each meaning. The palette comes
-//! from a base16 [`Scheme`] or is the terminal's own; it holds only colours that the terminal can
-//! show ([`ColorDepth`]).
+//! The colours come from a base16 [`Scheme`] or are the terminal's own; a theme holds only colours
+//! that the terminal can show ([`ColorDepth`]).
 
 mod appearance;
 mod catalogue;
@@ -10,66 +10,75 @@ mod color_depth;
 mod palette;
 mod rgb;
 mod scheme;
-mod source_styles;
+pub mod style;
 #[cfg(test)]
 mod tests;
 
 pub use appearance::{Appearance, AppearanceChoice};
-pub use catalogue::{
-    Catalogue, ThemeEntry, ThemeOrigin, is_path, parse_scheme_file, scheme_file_error,
-};
+pub use catalogue::{Catalogue, ThemeEntry, is_path, parse_scheme_file, scheme_file_error};
 pub use color_depth::{ColorDepth, detect_color_depth, parse_color_depth};
 pub use rgb::Rgb;
 pub use scheme::{MAX_SCHEME_BYTES, Scheme, SchemeError, Variant};
-pub use source_styles::DiffRole;
+pub use style::DiffRole;
 
-use lab_run::experiment::Status;
-use lab_run::verdict::Outcome;
-use palette::Palette;
 use ratatui::prelude::*;
+use std::ops::RangeInclusive;
+use style::{GROUNDS, Ground, IN_SELECTED_ROW, INKS, Ink};
 
-/// The style of each meaning, in colours that the terminal can show.
+const NONE: Modifier = Modifier::empty();
+
+/// What tells an ink apart where there are no colours, in the order of [`Ink`].
+const INK_WEIGHTS: [Modifier; INKS] = {
+    let mut weights = [NONE; INKS];
+    weights[Ink::Quiet as usize] = Modifier::DIM;
+    weights[Ink::Keyword as usize] = Modifier::BOLD;
+    weights[Ink::Brown as usize] = Modifier::BOLD;
+    weights
+};
+
+/// What takes the place of a ground without a colour, in the order of [`Ground`].
+const GROUND_WEIGHTS: [Modifier; GROUNDS] = {
+    let mut weights = [NONE; GROUNDS];
+    weights[Ground::AddedPart as usize] = Modifier::UNDERLINED;
+    weights[Ground::RemovedPart as usize] = Modifier::UNDERLINED;
+    let mut reversed = Ground::Selection as usize;
+    while reversed <= Ground::Warn as usize {
+        weights[reversed] = Modifier::REVERSED;
+        reversed += 1;
+    }
+    weights
+};
+
+/// The grounds that are blocks of colour, with text of its own colour.
+const BLOCKS: RangeInclusive<usize> = Ground::Good as usize..=Ground::Warn as usize;
+
+/// The colour of each meaning, as the terminal can show it. `None` leaves the terminal's own
+/// colour; then bold, faint, underlined or reversed carries the meaning.
 ///
 /// ```
-/// use lab_run::verdict::Outcome;
+/// use lab_tui::theme::style::{BAD, GOOD, QUIET, STRONG};
 /// use lab_tui::theme::{ColorDepth, Theme};
 ///
 /// let theme = Theme::choose(Some("lab-dark"), ColorDepth::Rgb).unwrap();
-/// assert_ne!(theme.verdict(Outcome::Pass), theme.verdict(Outcome::Fail));
+/// assert_ne!(theme.shown(GOOD).fg, theme.shown(BAD).fg);
 /// // Without colours the weight of the letters carries the meaning.
 /// assert!(!Theme::plain().is_colored());
-/// assert_ne!(Theme::plain().strong(), Theme::plain().quiet());
+/// assert_ne!(Theme::plain().shown(STRONG), Theme::plain().shown(QUIET));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Theme {
-    palette: Palette,
-    colored: bool,
+    /// By [`Ink`].
+    inks: [Option<Color>; INKS],
+    /// By [`Ground`].
+    grounds: [Option<Color>; GROUNDS],
+    /// Text on a block of good, bad or warn.
+    on_block: Option<Color>,
 }
 
 impl Theme {
-    /// The terminal's own sixteen colours, on its own background.
-    pub fn ansi() -> Self {
-        Theme {
-            colored: true,
-            palette: Palette::ansi(),
-        }
-    }
-
     /// No colours: bold, faint, underlined and reversed only.
     pub fn plain() -> Self {
-        Theme {
-            colored: false,
-            palette: Palette::default(),
-        }
-    }
-
-    /// A scheme in the colours that a terminal of this depth can show. The terminal's own
-    /// background stays unless `paint` is true.
-    pub fn of(scheme: &Scheme, depth: ColorDepth, paint: bool) -> Self {
-        Theme {
-            colored: depth != ColorDepth::None,
-            palette: Palette::of(scheme, depth, paint),
-        }
+        Theme::default()
     }
 
     /// The built-in theme of this name, with the terminal's own background; without a name the
@@ -81,151 +90,62 @@ impl Theme {
             .theme(depth, false))
     }
 
-    fn foreground(&self, color: Option<Color>) -> Style {
-        Style {
-            fg: color.or(self.palette.text),
-            ..Style::default()
-        }
-    }
-
-    fn outcome_color(&self, outcome: Outcome) -> Option<Color> {
-        match outcome {
-            Outcome::Pass => self.palette.good,
-            Outcome::Fail | Outcome::Crash => self.palette.bad,
-            Outcome::Void | Outcome::NotJudged => self.palette.warn,
-        }
-    }
-
-    /// Plain text and the background of the screen.
-    pub fn text(&self) -> Style {
-        Style {
-            fg: self.palette.text,
-            bg: self.palette.background,
-            ..Style::default()
-        }
-    }
-
-    /// Text that stands out: headings, the chosen value.
-    pub fn strong(&self) -> Style {
-        self.foreground(self.palette.text)
-            .add_modifier(Modifier::BOLD)
-    }
-
-    /// Text of less importance: labels, units, rules.
-    pub fn quiet(&self) -> Style {
-        match self.palette.quiet {
-            Some(color) => Style::new().fg(color),
-            None => Style::new().add_modifier(Modifier::DIM),
-        }
-    }
-
-    /// A good result: a pass, a faster kernel.
-    pub fn good(&self) -> Style {
-        self.foreground(self.palette.good)
-    }
-
-    /// A bad result or an error.
-    pub fn bad(&self) -> Style {
-        self.foreground(self.palette.bad)
-            .add_modifier(Modifier::BOLD)
-    }
-
-    /// A warning or a caveat.
-    pub fn warn(&self) -> Style {
-        self.foreground(self.palette.warn)
-    }
-
-    /// The focused pane, the cursor, the keys in hints.
-    pub fn accent(&self) -> Style {
-        self.foreground(self.palette.accent)
-    }
-
-    /// The word of a verdict.
-    pub fn verdict(&self, outcome: Outcome) -> Style {
-        self.foreground(self.outcome_color(outcome))
-            .add_modifier(Modifier::BOLD)
-    }
-
-    /// The verdict as a filled block, which is readable from a distance.
-    pub fn verdict_block(&self, outcome: Outcome) -> Style {
-        self.block(self.outcome_color(outcome))
-    }
-
-    fn block(&self, color: Option<Color>) -> Style {
-        match color {
-            Some(color) => Style {
-                bg: Some(color),
-                fg: self.palette.on_block,
-                ..Style::default()
-            },
-            None => Style::new().add_modifier(Modifier::REVERSED),
-        }
-        .add_modifier(Modifier::BOLD)
-    }
-
-    /// The title in the line above a pane.
-    pub fn title(&self, focused: bool) -> Style {
-        if focused {
-            self.accent().add_modifier(Modifier::BOLD)
-        } else {
-            self.foreground(self.palette.text)
-        }
-    }
-
-    /// The line above a pane, beside its title.
-    pub fn rule(&self, focused: bool) -> Style {
-        if focused { self.accent() } else { self.quiet() }
-    }
-
-    /// A key's name in a hint.
-    pub fn key(&self) -> Style {
-        self.accent().add_modifier(Modifier::BOLD)
-    }
-
-    /// The background of the selected row or point.
-    pub fn selected(&self) -> Style {
-        match self.palette.selection {
-            Some(color) => Style::new().bg(color),
-            None => Style::new().add_modifier(Modifier::REVERSED),
-        }
-    }
-
-    /// A whole selected row. Where the selection is shown by reversed colours, the row's own
-    /// colours are removed: reversed, each span would be a block of a different colour.
-    pub fn select<'a>(&self, mut line: Line<'a>) -> Line<'a> {
-        for span in &mut line.spans {
-            if self.palette.selection.is_none() {
-                span.style = Style {
-                    fg: None,
-                    bg: None,
-                    ..span.style
-                }
-                .remove_modifier(Modifier::DIM);
-            } else if span.style.bg == self.palette.background {
-                // A painted background would be a hole in the row.
-                span.style.bg = None;
-            }
-        }
-        line.style(self.selected())
-    }
-
-    /// Text that matches the search.
-    pub fn search_match(&self) -> Style {
-        self.block(self.palette.warn)
-    }
-
-    /// An experiment's mark in the chart and in the git log.
-    pub fn experiment(&self, status: Status) -> Style {
-        match status {
-            Status::Keep => self.good().add_modifier(Modifier::BOLD),
-            Status::Discard => self.quiet(),
-            Status::Crash => self.foreground(self.palette.bad),
-            Status::Rules => self.warn(),
-        }
-    }
-
     /// Whether the theme uses colours at all.
     pub fn is_colored(&self) -> bool {
-        self.colored
+        self.ink(Ink::Good).is_some()
+    }
+
+    fn ink(&self, ink: Ink) -> Option<Color> {
+        self.inks[ink as usize]
+    }
+
+    fn ground(&self, ground: Ground) -> Option<Color> {
+        self.grounds[ground as usize]
+    }
+
+    /// Replaces the marks of a frame by the theme's colours.
+    pub fn paint(&self, buffer: &mut Buffer) {
+        for cell in &mut buffer.content {
+            let shown = self.shown(cell.style());
+            cell.fg = shown.fg.unwrap_or(Color::Reset);
+            cell.bg = shown.bg.unwrap_or(Color::Reset);
+            cell.modifier = shown.add_modifier;
+        }
+    }
+
+    /// A style of [`style`] in the theme's colours.
+    pub fn shown(&self, style: Style) -> Style {
+        let mark = |color| match color {
+            Some(Color::Indexed(mark)) => Some(mark),
+            _ => None,
+        };
+        let mut shown = Style {
+            fg: None,
+            bg: None,
+            ..style
+        };
+        if let Some(ink) = mark(style.fg).map(usize::from) {
+            shown.fg = self.inks[ink].or(self.ink(Ink::Text));
+            if !self.is_colored() {
+                shown.add_modifier |= INK_WEIGHTS[ink];
+            }
+        }
+        let Some(mark) = mark(style.bg) else {
+            return shown;
+        };
+        let ground = usize::from(mark & !IN_SELECTED_ROW);
+        shown.bg = self.grounds[ground].or(self.ground(Ground::Screen));
+        if mark & IN_SELECTED_ROW != 0 && self.ground(Ground::Selection).is_none() {
+            // Reversed, each span in a colour of its own would be a block of that colour.
+            shown.fg = self.ink(Ink::Text);
+            shown.bg = self.ground(Ground::Screen);
+            shown.add_modifier.remove(Modifier::DIM);
+            shown.add_modifier |= GROUND_WEIGHTS[ground] | Modifier::REVERSED;
+        } else if self.grounds[ground].is_none() {
+            shown.add_modifier |= GROUND_WEIGHTS[ground];
+        } else if BLOCKS.contains(&ground) {
+            shown.fg = self.on_block;
+        }
+        shown
     }
 }

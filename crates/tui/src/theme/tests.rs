@@ -1,9 +1,15 @@
 //! Properties of every theme at every colour depth.
 
+use super::style::{
+    ACCENT, BAD, GOOD, KEY, MATCH, QUIET, SCREEN, SELECTED, STRONG, TEXT, WARN, diagnostic,
+    diagnostic_underline, diff, diff_background, gutter, rule, syntax, title, verdict,
+    verdict_block,
+};
 use super::*;
 use crate::highlight::SyntaxRole;
 use ::palette::{Srgb, color_difference::Wcag21RelativeContrast};
 use lab_protocol::report::Severity;
+use lab_run::verdict::Outcome;
 
 const DEPTHS: [ColorDepth; 4] = [
     ColorDepth::None,
@@ -39,7 +45,9 @@ fn signals_and_text_have_enough_contrast() {
         .filter(|entry| entry.scheme.is_some())
     {
         for depth in [ColorDepth::Ansi256, ColorDepth::Rgb] {
-            let palette = entry.theme(depth, true).palette;
+            let theme = entry.theme(depth, true);
+            let color = |style| theme.shown(style).fg;
+            let background = theme.shown(SCREEN).bg;
             // The minimum contrast of text and of signals. It is lower at 256 colours, where the
             // nearest colour may have less contrast than the scheme's: there is no dark amber among
             // them.
@@ -50,28 +58,29 @@ fn signals_and_text_have_enough_contrast() {
                 (false, _) => (4.5, 2.5),
             };
             assert!(
-                contrast(palette.text, palette.background) >= text,
+                contrast(color(TEXT), background) >= text,
                 "{} text {depth}",
                 entry.name
             );
-            for color in [palette.good, palette.bad, palette.warn, palette.accent] {
+            for signal_color in [GOOD, BAD, WARN, ACCENT].map(color) {
                 for (where_, behind) in [
-                    ("on its background", palette.background),
-                    ("on a block", palette.on_block),
+                    ("on its background", background),
+                    ("on a block", color(MATCH)),
                 ] {
-                    let found = contrast(color, behind);
+                    let found = contrast(signal_color, behind);
                     assert!(
                         found >= signal,
-                        "{} {color:?} {where_}: {found}",
+                        "{} {signal_color:?} {where_}: {found}",
                         entry.name
                     );
                 }
             }
-            let quiet = contrast(palette.quiet, palette.background);
+            let quiet = contrast(color(QUIET), background);
             assert!(quiet >= signal, "{} quiet: {quiet}", entry.name);
             if entry.name.starts_with("lab-contrast") {
-                for color in palette.hues {
-                    let found = contrast(color, palette.background);
+                for role in SyntaxRole::ALL {
+                    let color = color(syntax(role));
+                    let found = contrast(color, background);
                     assert!(found >= signal, "{} {color:?}: {found}", entry.name);
                 }
             }
@@ -82,21 +91,20 @@ fn signals_and_text_have_enough_contrast() {
 /// Every style that a pane can ask for.
 fn styles(theme: &Theme) -> Vec<Style> {
     let mut styles = vec![
-        theme.text(),
-        theme.strong(),
-        theme.quiet(),
-        theme.good(),
-        theme.bad(),
-        theme.warn(),
-        theme.accent(),
+        TEXT,
+        SCREEN,
+        STRONG,
+        QUIET,
+        GOOD,
+        BAD,
+        WARN,
+        ACCENT,
+        title(true),
+        rule(true),
+        KEY,
+        SELECTED,
+        MATCH,
     ];
-    styles.extend([
-        theme.title(true),
-        theme.rule(true),
-        theme.key(),
-        theme.selected(),
-        theme.search_match(),
-    ]);
     for outcome in [
         Outcome::Pass,
         Outcome::Fail,
@@ -104,21 +112,18 @@ fn styles(theme: &Theme) -> Vec<Style> {
         Outcome::Void,
         Outcome::NotJudged,
     ] {
-        styles.extend([theme.verdict(outcome), theme.verdict_block(outcome)]);
+        styles.extend([verdict(outcome), verdict_block(outcome)]);
     }
-    styles.extend(SyntaxRole::ALL.map(|role| theme.syntax(role)));
+    styles.extend(SyntaxRole::ALL.map(syntax));
     use DiffRole::{Added, AddedPart, Hunk, Removed, RemovedPart, Same};
     for role in [Same, Added, Removed, AddedPart, RemovedPart, Hunk] {
-        styles.extend([theme.diff(role), theme.diff_background(role)]);
+        styles.extend([diff(role), diff_background(role)]);
     }
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
-        styles.extend([
-            theme.diagnostic(severity),
-            theme.diagnostic_underline(severity),
-        ]);
+        styles.extend([diagnostic(severity), diagnostic_underline(severity)]);
     }
-    styles.extend([theme.gutter(true), theme.gutter(false)]);
-    styles
+    styles.extend([gutter(true), gutter(false)]);
+    styles.into_iter().map(|style| theme.shown(style)).collect()
 }
 
 #[test]
@@ -154,27 +159,17 @@ fn the_terminals_own_background_stays_unless_it_is_painted() {
         .filter(|entry| entry.scheme.is_some())
     {
         for depth in [ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::Rgb] {
-            assert_eq!(
-                entry.theme(depth, false).text().bg,
-                None,
-                "{} {depth}",
-                entry.name
-            );
-            let painted = entry.theme(depth, true).text();
+            let own = entry.theme(depth, false);
+            assert_eq!(own.shown(SCREEN).bg, None, "{} {depth}", entry.name);
+            let painted = entry.theme(depth, true).shown(SCREEN);
             assert!(
                 painted.bg.is_some() && painted.fg.is_some(),
                 "{} {depth}",
                 entry.name
             );
-            let selected = entry.theme(depth, false).selected();
+            let selected = own.shown(SELECTED);
             assert!(selected.bg.is_some() || selected.add_modifier.contains(Modifier::REVERSED));
-            assert!(
-                entry
-                    .theme(depth, false)
-                    .verdict_block(Outcome::Pass)
-                    .bg
-                    .is_some()
-            );
+            assert!(own.shown(verdict_block(Outcome::Pass)).bg.is_some());
         }
     }
 }
@@ -186,40 +181,52 @@ fn a_theme_adapts_to_the_colour_depth() {
     assert_eq!(choose(None, ColorDepth::Rgb), Theme::ansi());
     assert_eq!(choose(Some("lab-dark"), ColorDepth::Ansi16), Theme::ansi());
     assert_eq!(
-        choose(Some("lab-dark"), ColorDepth::Rgb).good().fg,
+        choose(Some("lab-dark"), ColorDepth::Rgb).shown(GOOD).fg,
         Some(Color::Rgb(0x7f, 0xc9, 0x8a))
     );
     assert_eq!(
-        choose(Some("lab-dark"), ColorDepth::Ansi256).good().fg,
+        choose(Some("lab-dark"), ColorDepth::Ansi256).shown(GOOD).fg,
         Some(Color::Indexed(114))
     );
     let light = choose(Some("lab-light"), ColorDepth::Ansi16);
     assert!(
-        ![light.warn().fg, light.accent().fg].contains(&Some(Color::Yellow)),
+        ![light.shown(WARN).fg, light.shown(ACCENT).fg].contains(&Some(Color::Yellow)),
         "yellow is unreadable on white"
     );
 }
 
 #[test]
 fn without_colours_the_weight_tells_roles_apart() {
-    let theme = Theme::plain();
-    assert!(
-        theme
-            .syntax(SyntaxRole::Keyword)
-            .add_modifier
-            .contains(Modifier::BOLD)
-    );
-    assert!(
-        theme
-            .syntax(SyntaxRole::Comment)
-            .add_modifier
-            .contains(Modifier::DIM)
-    );
-    assert_eq!(theme.syntax(SyntaxRole::Plain), Style::default());
-    assert!(
-        theme
-            .diff_background(DiffRole::AddedPart)
-            .add_modifier
-            .contains(Modifier::UNDERLINED)
-    );
+    let weight = |style| Theme::plain().shown(style).add_modifier;
+    assert!(weight(syntax(SyntaxRole::Keyword)).contains(Modifier::BOLD));
+    assert!(weight(syntax(SyntaxRole::Comment)).contains(Modifier::DIM));
+    let plain = Theme::plain().shown(syntax(SyntaxRole::Plain));
+    assert_eq!(plain, Style::default());
+    let part = diff_background(DiffRole::AddedPart);
+    assert!(weight(part).contains(Modifier::UNDERLINED));
+}
+
+#[test]
+fn a_selected_row_is_reversed_where_it_has_no_colour() {
+    let row = style::select(Line::from(vec![
+        Span::styled("quiet", QUIET),
+        Span::styled("found", MATCH),
+        Span::styled("added", diff_background(DiffRole::Added)),
+    ]));
+    for theme in [Theme::plain(), Theme::ansi()] {
+        for span in &row.spans {
+            let shown = theme.shown(row.style.patch(span.style));
+            assert_eq!((shown.fg, shown.bg), (None, None), "{}", span.content);
+            assert!(shown.add_modifier.contains(Modifier::REVERSED));
+            assert!(!shown.add_modifier.contains(Modifier::DIM));
+        }
+    }
+    let nord = Theme::choose(Some("nord"), ColorDepth::Rgb).expect("it is built in");
+    let grounds = row
+        .spans
+        .iter()
+        .map(|span| nord.shown(row.style.patch(span.style)).bg);
+    let grounds: Vec<_> = grounds.collect();
+    assert_eq!(grounds[0], nord.shown(SELECTED).bg);
+    assert_eq!(grounds[1], nord.shown(MATCH).bg);
 }

@@ -3,11 +3,12 @@
 
 use super::document::{Document, Sheet};
 use super::list::{ListArea, ListState};
-use super::{ScrolledText, paragraph};
+use super::{ScrolledText, joined, paragraph};
+use crate::keymap::Action;
 use crate::search_highlight;
 use crate::state::ScreenData;
 use crate::text::{pad, pad_left, printable, width};
-use crate::theme::Theme;
+use crate::theme::style::{self, Meaning, QUIET, STRONG};
 use crate::views::Pane;
 use ratatui::prelude::*;
 
@@ -68,11 +69,7 @@ pub fn draw_rows<'l>(frame: &mut Frame, area: Rect, lines: impl IntoIterator<Ite
     }
 }
 
-impl<'a> Canvas<'a, '_> {
-    pub fn theme(&self) -> &'a Theme {
-        self.data.theme()
-    }
-
+impl Canvas<'_, '_> {
     /// The area below the title, with a blank column at either side.
     pub fn body(&self) -> Rect {
         let area = self.area;
@@ -86,13 +83,12 @@ impl<'a> Canvas<'a, '_> {
 
     /// Draws the title in a rule, with `note` behind it. Returns [`Canvas::body`].
     pub fn draw_title(&mut self, note: &str) -> Rect {
-        let theme = self.theme();
         let rule = if self.is_focused { "━" } else { "─" };
-        let style = theme.rule(self.is_focused);
+        let style = style::rule(self.is_focused);
         let name = format!(" {} ", self.pane.name());
         let mut title = vec![
             Span::styled(rule, style),
-            Span::styled(name, theme.title(self.is_focused)),
+            Span::styled(name, style::title(self.is_focused)),
         ];
         let searched = match self.needle {
             "" => String::new(),
@@ -100,7 +96,7 @@ impl<'a> Canvas<'a, '_> {
         };
         let notes = joined([note, &searched]);
         if !notes.is_empty() {
-            title.push(Span::styled(format!("{notes} "), theme.quiet()));
+            title.push(format!("{notes} ").quiet());
         }
         title.push(Span::styled(
             rule.repeat(usize::from(self.area.width)),
@@ -112,9 +108,20 @@ impl<'a> Canvas<'a, '_> {
 
     /// Says why a pane is empty, in an area of it.
     pub fn draw_hint(&mut self, area: Rect, text: &str) {
-        let style = self.theme().quiet();
-        let lines = paragraph(text, usize::from(area.width), style);
+        let lines = paragraph(text, usize::from(area.width), QUIET);
         draw_rows(self.frame, area, lines);
+    }
+
+    /// Says why there is no commit.
+    pub fn draw_no_commit(&mut self, area: Rect, is_loaded: bool) {
+        let text = match is_loaded {
+            true => format!(
+                "no commit yet: {} makes the first",
+                self.data.way(Action::Keep)
+            ),
+            false => "reading …".to_owned(),
+        };
+        draw_rows(self.frame, area, [Line::styled(text, QUIET)]);
     }
 
     /// Draws the visible rows of a text into an area that it was fitted to.
@@ -123,12 +130,11 @@ impl<'a> Canvas<'a, '_> {
             left: text.left,
             columns: usize::from(area.width),
             needle: self.needle,
-            theme: self.theme(),
         };
         let first = text.first();
         let lines = document.lines(first..first + usize::from(area.height), sheet);
         let select = |(at, line)| match text.marked() == Some(first + at) {
-            true => sheet.theme.select(line),
+            true => style::select(line),
             false => line,
         };
         draw_rows(self.frame, area, lines.into_iter().enumerate().map(select));
@@ -146,13 +152,13 @@ impl<'a> Canvas<'a, '_> {
     ) -> ListState {
         let rows = usize::from(area.height);
         let list = list.fit(rows, count);
-        let (theme, needle) = (self.theme(), self.needle);
+        let needle = self.needle;
         let visible = list.first..count.min(list.first + rows);
         let height = visible.len() as u16;
         let line = |at| {
-            let line = search_highlight::mark(row(at), needle, theme);
+            let line = search_highlight::mark(row(at), needle);
             match shows_selection && at == list.selected {
-                true => theme.select(line),
+                true => style::select(line),
                 false => line,
             }
         };
@@ -170,7 +176,6 @@ impl<'a> Canvas<'a, '_> {
         if area.height <= 2 {
             return area;
         }
-        let theme = self.theme();
         let row = Rect { height: 1, ..area };
         let mut from = GUTTER;
         for column in columns {
@@ -184,8 +189,8 @@ impl<'a> Canvas<'a, '_> {
         }
         let cells = columns.iter().map(|column| {
             let style = match column.descending {
-                Some(_) => theme.strong(),
-                None => theme.quiet(),
+                Some(_) => STRONG,
+                None => QUIET,
             };
             (column.heading(), style)
         });
@@ -227,12 +232,6 @@ impl<C> TableColumn<C> {
             _ => self.name.clone(),
         }
     }
-}
-
-/// Facts side by side, without the empty ones.
-pub fn joined<'t>(parts: impl IntoIterator<Item = &'t str>) -> String {
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(" · ")
 }
 
 #[cfg(test)]

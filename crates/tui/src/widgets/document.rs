@@ -5,7 +5,7 @@ use super::paragraph::{Lines, fit_line};
 use crate::diff::{DiffView, JumpTarget, RowPainter, no_line_styles};
 use crate::search_highlight;
 use crate::text::fit;
-use crate::theme::Theme;
+use crate::theme::style::STRONG;
 use lab_text::sanitise::LogLine;
 use ratatui::text::Line;
 use std::borrow::Cow;
@@ -19,7 +19,6 @@ pub struct Sheet<'t> {
     pub columns: usize,
     /// The text whose matches are highlighted; empty without a search.
     pub needle: &'t str,
-    pub theme: &'t Theme,
 }
 
 pub struct Section<'a> {
@@ -161,23 +160,21 @@ impl<'a> Section<'a> {
             left,
             columns,
             needle,
-            theme,
         } = sheet;
         let (titles, blank) = (self.title_rows(), self.rows() - 1);
         if rows.start < titles {
-            let title = Line::styled(fit(&self.title, columns), theme.strong());
-            out.push(search_highlight::mark(title, needle, theme));
+            let title = Line::styled(fit(&self.title, columns), STRONG);
+            out.push(search_highlight::mark(title, needle));
         }
         let skip = rows.start.saturating_sub(titles);
         let take = rows.end.min(blank).saturating_sub(titles) - skip;
         match &self.body {
             Body::Lines(lines) => {
                 let lines = lines.iter().skip(skip).take(take).cloned();
-                out.extend(lines.map(|line| search_highlight::mark(line, needle, theme)));
+                out.extend(lines.map(|line| search_highlight::mark(line, needle)));
             }
             Body::Diff(view) => {
                 let brush = RowPainter {
-                    theme,
                     line_styles: &no_line_styles,
                     search: needle,
                     columns,
@@ -185,11 +182,11 @@ impl<'a> Section<'a> {
                     digits: view.digits(),
                 };
                 let seen = view.rows().iter().skip(skip).take(take);
-                out.extend(seen.map(|row| brush.row(view.diff(), *row, false)));
+                out.extend(seen.map(|row| brush.row(view, *row, false)));
             }
             Body::Log(lines) => {
                 let seen = lines.iter().skip(skip).take(take);
-                out.extend(seen.map(|line| Line::from(paint(line, left, columns, needle, theme))));
+                out.extend(seen.map(|line| Line::from(paint(line, left, columns, needle))));
             }
         }
         if rows.end > blank {

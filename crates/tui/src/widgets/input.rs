@@ -1,20 +1,17 @@
 //! A line that is typed into.
 
 use crate::text::{slice, width};
-use crate::theme::Theme;
+use crate::theme::style::Meaning;
 use ratatui::prelude::*;
 use tui_input::Input;
 
 /// Draws the part of the line around the cursor, and puts the terminal's cursor into it.
-pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input, theme: &Theme) {
+pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input) {
     let room = usize::from(area.width).saturating_sub(width(prompt) + 1);
     let from = input.visual_scroll(room);
     let shown = slice(input.value(), from, room).into_owned();
     frame.render_widget(
-        Line::from(vec![
-            Span::styled(prompt.to_owned(), theme.key()),
-            Span::raw(shown),
-        ]),
+        Line::from(vec![prompt.to_owned().key(), Span::raw(shown)]),
         area,
     );
     let column = width(prompt) + input.visual_cursor().saturating_sub(from);

@@ -2,73 +2,65 @@
 
 use crate::search_highlight::find_all;
 use crate::text::slice;
-use crate::theme::Theme;
+use crate::theme::style::{ACCENT, BAD, GOOD, MATCH, Meaning, QUIET, TEXT, WARN};
 use lab_protocol::report::{first_word, parse};
 use lab_text::sanitise::LogLine;
 use ratatui::prelude::*;
 
 /// The visible part of a line: the columns from `left` on. The key of a result line is dim, search
 /// matches are highlighted.
-pub fn paint<'a>(
-    line: &'a LogLine,
-    left: usize,
-    columns: usize,
-    needle: &str,
-    theme: &Theme,
-) -> Vec<Span<'a>> {
+pub fn paint<'a>(line: &'a LogLine, left: usize, columns: usize, needle: &str) -> Vec<Span<'a>> {
     let text = &line.text;
     let matches = find_all(text, needle);
     if !matches.is_empty() {
         let mut spans = Vec::new();
         let mut at = 0;
         for range in matches {
-            spans.push(Span::styled(&text[at..range.start], base(line, theme)));
-            spans.push(Span::styled(&text[range.clone()], theme.search_match()));
+            spans.push(Span::styled(&text[at..range.start], base(line)));
+            spans.push(Span::styled(&text[range.clone()], MATCH));
             at = range.end;
         }
-        spans.push(Span::styled(&text[at..], base(line, theme)));
+        spans.push(Span::styled(&text[at..], base(line)));
         return cut(spans, left, columns);
     }
     if line.result
         && left == 0
         && let Some((key, value)) = text.split_once(':')
     {
-        let value_style = value_style(text, theme);
+        let value_style = value_style(text);
         let room = columns.saturating_sub(key.len() + 1);
         return vec![
-            Span::styled(slice(key, 0, columns), theme.quiet()),
-            Span::styled(":", theme.quiet()),
+            slice(key, 0, columns).quiet(),
+            ":".quiet(),
             Span::styled(slice(value, 0, room), value_style),
         ];
     }
-    vec![Span::styled(slice(text, left, columns), base(line, theme))]
+    vec![Span::styled(slice(text, left, columns), base(line))]
 }
 
-fn base(line: &LogLine, theme: &Theme) -> Style {
+fn base(line: &LogLine) -> Style {
     let text = line.text.as_str();
     if line.result {
-        return theme.text();
+        return TEXT;
     }
     if text.contains("error:") || text.contains(": error") {
-        theme.bad()
+        BAD
     } else if text.contains("warning:") || text.contains(": warning") {
-        theme.warn()
+        WARN
     } else if text.starts_with('|') || text.starts_with('…') {
-        theme.quiet()
+        QUIET
     } else {
-        theme.text()
+        TEXT
     }
 }
 
-fn value_style(text: &str, theme: &Theme) -> Style {
+fn value_style(text: &str) -> Style {
     match parse(text) {
-        Some(entry) if entry.key == "stage" => theme.accent(),
-        Some(entry) if entry.key == "correctness" && first_word(entry.value) == "pass" => {
-            theme.good()
-        }
-        Some(entry) if entry.key == "correctness" => theme.bad(),
-        Some(entry) if entry.key == "caveat" => theme.warn(),
-        _ => theme.text(),
+        Some(entry) if entry.key == "stage" => ACCENT,
+        Some(entry) if entry.key == "correctness" && first_word(entry.value) == "pass" => GOOD,
+        Some(entry) if entry.key == "correctness" => BAD,
+        Some(entry) if entry.key == "caveat" => WARN,
+        _ => TEXT,
     }
 }
 

@@ -13,9 +13,9 @@ pub mod paragraph;
 pub mod scrolled_text;
 pub mod window;
 
-pub use canvas::{Canvas, draw_rows, joined, row_of};
+pub use canvas::{Canvas, draw_rows, row_of};
 pub use document::Document;
-pub use experiment::{FIGURE, figure, mark};
+pub use experiment::{beside_commit, decided, figure, how_to_decide, mark};
 pub use list::{ListArea, ListState};
-pub use paragraph::{Lines, labelled, paragraph, prefixed};
+pub use paragraph::{Lines, hanging, joined, labelled, paragraph, prefixed};
 pub use scrolled_text::ScrolledText;

@@ -1,15 +1,16 @@
 //! Text as lines of a pane.
 
 use crate::text::{fit, pad, printable, width, wrap};
-use crate::theme::Theme;
+use crate::theme::style::{Meaning, QUIET, TEXT};
 use ratatui::prelude::*;
+use std::borrow::Borrow;
+use std::iter::{once, repeat};
 
 pub type Lines = Vec<Line<'static>>;
 
 /// A text in one style, wrapped to so many columns.
 pub fn paragraph(text: &str, columns: usize, style: Style) -> Lines {
-    let rows = wrap(&printable(text), columns).into_iter();
-    rows.map(|row| Line::styled(row, style)).collect()
+    prefixed("", text, columns, style)
 }
 
 /// A paragraph whose rows begin with a prefix.
@@ -19,24 +20,33 @@ pub fn prefixed(prefix: &str, text: &str, columns: usize, style: Style) -> Lines
     rows.into_iter().map(line).collect()
 }
 
+/// Rows of which the first has a head; the others are indented by as much.
+pub fn hanging(head: Span<'static>, rows: Vec<String>, style: Style) -> Lines {
+    let indent = Span::raw(" ".repeat(head.width()));
+    let heads = once(head).chain(repeat(indent));
+    heads
+        .zip(rows)
+        .map(|(head, row)| Line::from(vec![head, Span::styled(row, style)]))
+        .collect()
+}
+
 /// A dim label and a text beside it, which is wrapped to the rest of the columns.
-pub fn labelled(
-    label: &str,
-    label_columns: usize,
-    text: &str,
-    columns: usize,
-    theme: &Theme,
-) -> Lines {
+pub fn labelled(label: &str, label_columns: usize, text: &str, columns: usize) -> Lines {
     let rows = wrap(&printable(text), columns.saturating_sub(label_columns + 4));
-    let line = |(at, row)| {
-        let label = if at == 0 { label } else { "" };
-        let label = format!("  {}  ", pad(label, label_columns));
-        Line::from(vec![
-            Span::styled(label, theme.quiet()),
-            Span::styled(row, theme.text()),
-        ])
-    };
-    rows.into_iter().enumerate().map(line).collect()
+    let label = format!("  {}  ", pad(label, label_columns));
+    hanging(label.quiet(), rows, TEXT)
+}
+
+/// Facts side by side, without the empty ones.
+pub fn joined<T: Borrow<str>>(parts: impl IntoIterator<Item = T>) -> String {
+    let parts = parts.into_iter().filter(|part| !part.borrow().is_empty());
+    parts.collect::<Vec<_>>().join(" · ")
+}
+
+/// Facts side by side in a dim, indented row; `None` without any.
+pub fn quiet_facts(facts: impl IntoIterator<Item = String>) -> Option<Line<'static>> {
+    let facts = joined(facts);
+    (!facts.is_empty()).then(|| Line::styled(format!("  {facts}"), QUIET))
 }
 
 /// Cuts a line to so many columns.

@@ -1,11 +1,18 @@
 //! The box of a dialog.
 
-use crate::theme::Theme;
+use crate::theme::style::{ACCENT, KEY, SCREEN};
 use ratatui::prelude::*;
 use ratatui::widgets::{Block, BorderType, Clear, Padding};
 
 /// Columns of a dialog, where the screen has them.
 pub const COLUMNS: u16 = 84;
+/// Columns of a dialog with long lines.
+pub const WIDE: u16 = 104;
+
+/// Columns of the text in a dialog of so many columns.
+pub fn text_columns(area: Rect, columns: u16) -> usize {
+    usize::from(area.width.saturating_sub(8).min(columns - 4))
+}
 
 /// Draws a box of at most so many columns and rows into the upper middle of `area`. Returns the
 /// area inside.
@@ -14,7 +21,6 @@ pub fn draw_window(
     area: Rect,
     title: &str,
     (columns, rows): (u16, usize),
-    theme: &Theme,
 ) -> Rect {
     let columns = area.width.saturating_sub(4).min(columns);
     let rows = (rows as u16 + 2).min(area.height);
@@ -26,9 +32,9 @@ pub fn draw_window(
     };
     let block = Block::bordered()
         .border_type(BorderType::Rounded)
-        .border_style(theme.rule(true))
-        .style(theme.text())
-        .title(Span::styled(format!(" {title} "), theme.title(true)))
+        .border_style(ACCENT)
+        .style(SCREEN)
+        .title(Span::styled(format!(" {title} "), KEY))
         .padding(Padding::horizontal(1));
     let inner = block.inner(place);
     frame.render_widget(Clear, place);

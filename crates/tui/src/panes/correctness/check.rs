@@ -1,13 +1,10 @@
 //! The findings of `lab check` in the bytes on disk. They are shown beside the verdict.
 
 use super::{diagnostics, reason_rows};
+use crate::prelude::*;
 use crate::state::FinishedRun;
-use crate::text::printable;
-use crate::theme::Theme;
-use crate::widgets::Lines;
 use lab_protocol::report::Report;
 use lab_run::verdict::Outcome;
-use ratatui::text::{Line, Span};
 
 /// The result line that the harness prints when all tools have ended.
 const RESULT: &str = "check";
@@ -15,33 +12,21 @@ const RESULT: &str = "check";
 const TOOLS: &str = "check_tools";
 
 /// `✓ check  run 13: address, race clean`, or the findings with their lines.
-pub fn lines(check: &FinishedRun, columns: usize, theme: &Theme) -> Lines {
+pub fn lines(check: &FinishedRun, columns: usize) -> Lines {
     let (sign, style) = match check.verdict.outcome {
-        Outcome::Pass => ("✓", theme.good()),
-        Outcome::Fail => ("✗", theme.bad()),
-        Outcome::Crash | Outcome::Void | Outcome::NotJudged => ("!", theme.warn()),
+        Outcome::Pass => ("✓", GOOD),
+        Outcome::Fail => ("✗", BAD),
+        Outcome::Crash | Outcome::Void | Outcome::NotJudged => ("!", WARN),
     };
-    let says = match check.report.value(RESULT) {
-        Some(result) => result,
-        None => check.verdict.why.as_str(),
-    };
-    let mut out = Vec::new();
-    for (row, text) in reason_rows(&printable(says), columns.saturating_sub(9))
-        .into_iter()
-        .enumerate()
-    {
-        let head = if row == 0 {
-            format!("{sign} check  ")
-        } else {
-            " ".repeat(9)
-        };
-        out.push(Line::from(vec![
-            Span::styled(head, style),
-            Span::styled(text, theme.text()),
-        ]));
-    }
+    let result = check.report.value(RESULT);
+    let rows = reason_rows(
+        result.unwrap_or(&check.verdict.why),
+        columns.saturating_sub(9),
+    );
+    let head = Span::styled(format!("{sign} check  "), style);
+    let mut out = hanging(head, rows, Style::new());
     if check.verdict.outcome != Outcome::Pass {
-        out.extend(diagnostics(&check.report, true, columns, theme));
+        out.extend(diagnostics(&check.report, true, columns));
     }
     out
 }

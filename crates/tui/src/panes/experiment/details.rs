@@ -3,35 +3,25 @@
 
 use super::{Page, peers};
 use crate::diff::DiffView;
-use crate::format;
-use crate::text::{pad, printable, width, wrap};
-use crate::theme::Theme;
-use crate::widgets::document::{Body, Document, Section};
+use crate::prelude::*;
 use crate::widgets::evidence::{self, device_state};
-use crate::widgets::{Lines, joined, labelled, mark, paragraph, prefixed};
 use lab_history::details::ExperimentDetails;
 use lab_project::objective::Objective;
 use lab_protocol::report::Report;
 use lab_run::experiment::Experiment;
 use lab_run::message::Trailer;
 use lab_run::record::{HeldOut, Record};
-use lab_run::verdict::{Outcome, Verdict};
-use ratatui::prelude::*;
+use lab_run::verdict::{Change, Outcome, Verdict};
 
 /// Columns of a label.
 const LABEL: usize = 12;
 
-impl Page<'_> {
-    /// A fact of one row beside its label.
-    fn fact(&self, label: &str, text: &str) -> Line<'static> {
-        let theme = self.data.theme();
-        let label = format!("  {}  ", pad(label, LABEL));
-        let text = printable(text);
-        Line::from(vec![
-            Span::styled(label, theme.quiet()),
-            Span::styled(text, theme.text()),
-        ])
-    }
+const EMULATED: &str = "emulated: the times say nothing about a GPU";
+
+/// A fact of one row beside its label.
+fn fact(label: &str, text: &str) -> Line<'static> {
+    let label = format!("  {}  ", pad(label, LABEL));
+    Line::from(vec![label.quiet(), Span::raw(printable(text))])
 }
 
 pub fn sections<'a>(
@@ -40,25 +30,25 @@ pub fn sections<'a>(
     view: &'a DiffView,
     page: Page,
 ) -> Document<'a> {
-    let (columns, theme) = (page.columns, page.data.theme());
+    let columns = page.columns;
     let record = details.and_then(|d| d.record.as_ref());
     let mut all = vec![Section::new("", head(experiment, record, page))];
     let mut add = |title: &str, lines| all.push(Section::new(title, lines));
     let Some(details) = details else {
-        add("trailers", trailers(&experiment.trailers, columns, theme));
-        add("", paragraph("reading …", columns, theme.quiet()));
+        add("trailers", trailers(&experiment.trailers, columns));
+        add("", paragraph("reading …", columns, QUIET));
         return Document::new(all);
     };
-    add("trailers", trailers(&details.trailers, columns, theme));
+    add("trailers", trailers(&details.trailers, columns));
     match record {
         Some(record) => all.extend(measured(record, page)),
         None => {
             let text = "Its record is not here: neither the runs of this repository nor its git notes hold it. `lab fetch` \
                         fetches records of other clones, from a bundle in the repository or from its remote.";
-            add("", paragraph(text, columns, theme.quiet()));
+            add("", paragraph(text, columns, QUIET));
         }
     }
-    let benches = benches(details, columns, theme);
+    let benches = benches(details, columns);
     all.push(Section::new("benches of these bytes", benches));
     all.push(changes(&details.diff, view, "what it changed", page));
     all.push(Section {
@@ -69,20 +59,15 @@ pub fn sections<'a>(
 }
 
 /// One line for each bench.
-fn benches(details: &ExperimentDetails, columns: usize, theme: &Theme) -> Lines {
+fn benches(details: &ExperimentDetails, columns: usize) -> Lines {
     let mut out = Vec::new();
     for bench in &details.benches {
-        let style = match bench.passed < bench.workloads {
-            true => theme.bad(),
-            false => theme.text(),
-        };
+        let has_failed = bench.passed < bench.workloads;
+        let style = if has_failed { BAD } else { TEXT };
         out.extend(paragraph(&bench.to_string(), columns, style));
     }
     if details.benches.iter().any(|bench| bench.emulated) {
-        out.push(Line::styled(
-            "emulated: the times say nothing about a GPU",
-            theme.warn(),
-        ));
+        out.push(Line::styled(EMULATED, WARN));
     }
     out
 }
@@ -94,7 +79,7 @@ pub fn changes<'a>(
     title: &str,
     page: Page,
 ) -> Section<'a> {
-    let quiet = |text| Body::Lines(paragraph(text, page.columns, page.data.theme().quiet()));
+    let quiet = |text| Body::Lines(paragraph(text, page.columns, QUIET));
     let body = match diff {
         Ok(diff) if diff.is_empty() => quiet("nothing: the kernel is the same"),
         Ok(_) => Body::Diff(view),
@@ -108,212 +93,156 @@ pub fn changes<'a>(
 
 fn head(experiment: &Experiment, record: Option<&Record>, page: Page) -> Lines {
     let Page { data, columns, .. } = page;
-    let theme = data.theme();
     let row = &experiment.row;
-    let status = format!("{} {}", mark(row.status), row.status.word());
-    let mut out = Vec::new();
-    let room = columns.saturating_sub(width(&status) + 2);
-    for (at, text) in wrap(&printable(&row.description), room)
-        .into_iter()
-        .enumerate()
-    {
-        let sign = if at == 0 {
-            format!("{status}  ")
-        } else {
-            " ".repeat(status.chars().count() + 2)
-        };
-        out.push(Line::from(vec![
-            Span::styled(sign, theme.experiment(row.status)),
-            Span::styled(text, theme.strong()),
-        ]));
-    }
-    if out.is_empty() {
-        out.push(Line::styled(status, theme.experiment(row.status)));
-    }
-    out.extend(figures(experiment, &data.setup.objective, theme));
+    let status_style = style::experiment(row.status);
+    let status = Span::styled(format!("{}  ", decided(row.status)), status_style);
+    let room = columns.saturating_sub(status.width());
+    let described = wrap(&printable(&row.description), room);
+    let mut out = match described.is_empty() {
+        true => vec![status.into()],
+        false => hanging(status, described, STRONG),
+    };
+    out.extend(figures(experiment, &data.setup.objective));
     let verdict = record.and_then(|r| r.verdict.as_ref());
     if let Some(slower) = verdict.and_then(Verdict::slower_workloads) {
-        out.extend(prefixed("! ", &slower, columns, theme.warn()));
+        out.extend(prefixed("! ", &slower, columns, WARN));
     }
     if let Some(verdict) = verdict.filter(|v| !v.why.is_empty()) {
         let text = format!("{} {}", verdict.word(), verdict.why);
-        out.extend(paragraph(&text, columns, theme.verdict(verdict.outcome)));
+        out.extend(paragraph(&text, columns, style::verdict(verdict.outcome)));
     }
-    let mut facts = Vec::new();
-    facts.extend(experiment.run.map(|run| format!("run {run}")));
-    facts.extend(record.map(|r| r.start.reason.word().to_owned()));
-    facts.extend(
-        experiment
-            .decided
-            .map(|at| format!("decided {}", format::date(at, &data.appearance.zone))),
-    );
-    facts.extend(record.and_then(|r| r.seconds).map(format::seconds));
-    facts.extend(experiment.device.clone());
-    facts.extend(experiment.kernel.clone());
-    out.extend(paragraph(&facts.join(" · "), columns, theme.quiet()));
+    let decided = experiment.decided.map(|at| data.date(at));
+    let facts = [
+        experiment.run.map(|run| format!("run {run}")),
+        record.map(|r| r.start.reason.word().to_owned()),
+        decided.map(|at| format!("decided {at}")),
+        record.and_then(|r| r.seconds).map(format::seconds),
+        experiment.device.clone(),
+        experiment.kernel.clone(),
+    ];
+    let facts = joined(facts.into_iter().flatten());
+    out.extend(paragraph(&facts, columns, QUIET));
     for caveat in verdict.iter().flat_map(|v| &v.caveats) {
-        out.extend(prefixed("! ", caveat, columns, theme.warn()));
+        out.extend(prefixed("! ", caveat, columns, WARN));
     }
     out
 }
 
 /// `165,210 sps (164,880 … 165,540)  6.05 µs  faster +3.1 % (+2.8 … +3.4) vs incumbent`.
-fn figures(experiment: &Experiment, objective: &Objective, theme: &Theme) -> Option<Line<'static>> {
-    let figure = experiment.figure()?;
+fn figures(experiment: &Experiment, objective: &Objective) -> Option<Line<'static>> {
     let unit = printable(experiment.objective(objective).unit());
     let about = if experiment.emulated { "~" } else { "" };
     let measured = &experiment.measured;
-    let (figure, ends) = format::measure(figure, measured.shown().and_then(|m| m.low.zip(m.high)));
-    let mut spans = vec![Span::styled(
-        format!("{about}{figure} {unit}"),
-        theme.strong(),
-    )];
-    if let Some(ends) = ends {
-        spans.push(Span::styled(format!(" {ends}"), theme.quiet()));
-    }
-    if experiment.row.kernel_us > 0.0 {
-        spans.push(Span::raw(format!(
-            "  {} µs",
-            format::count(experiment.row.kernel_us)
-        )));
-    }
-    if let Some(change) = &measured.change {
-        spans.push(Span::raw(format!("  {change} vs {}", change.against())));
-    }
-    if experiment.emulated {
-        spans.push(Span::styled(
-            "  emulated: the times say nothing about a GPU",
-            theme.warn(),
-        ));
-    }
-    if experiment.foreign {
-        spans.push(Span::styled(
-            "  foreign: another's lab recorded it",
-            theme.warn(),
-        ));
-    }
-    Some(Line::from(spans))
+    let ends = measured.shown().and_then(|m| m.low.zip(m.high));
+    let (figure, ends) = format::measure(experiment.figure()?, ends);
+    let time = experiment.row.kernel_us;
+    let time = (time > 0.0).then(|| format!("  {}", format::us(time)));
+    let spans = [
+        Some(format!("{about}{figure} {unit}").strong()),
+        ends.map(|ends| format!(" {ends}").quiet()),
+        time.map(Span::raw),
+        measured.change.map(|change| against(&change).into()),
+        experiment.emulated.then(|| format!("  {EMULATED}").warn()),
+        experiment
+            .foreign
+            .then(|| "  foreign: another's lab recorded it".warn()),
+    ];
+    Some(Line::from_iter(spans.into_iter().flatten()))
+}
+
+fn against(change: &Change) -> String {
+    format!("  {change} vs {}", change.against())
 }
 
 /// `Constraint  fits into 48 kB of shared memory`.
-fn trailers(trailers: &[Trailer], columns: usize, theme: &Theme) -> Lines {
-    let labels = trailers.iter().map(|(key, _)| width(key.word()));
-    let label_columns = labels.max().unwrap_or(0).min(columns / 3);
-    let mut out = Vec::new();
-    for (key, value) in trailers {
-        for (at, line) in value.lines().enumerate() {
-            let key = if at == 0 { key.word() } else { "" };
-            let key = printable(key);
-            out.extend(labelled(&key, label_columns, line, columns, theme));
-        }
-    }
-    out
+fn trailers(trailers: &[Trailer], columns: usize) -> Lines {
+    let labels = widest(trailers.iter().map(|(key, _)| key.word()));
+    let label_columns = labels.min(columns / 3);
+    let room = columns.saturating_sub(label_columns + 4);
+    let rows = |(key, value): &Trailer| {
+        let label = format!("  {}  ", pad(&printable(key.word()), label_columns));
+        let rows = value.lines().flat_map(|line| wrap(&printable(line), room));
+        hanging(label.quiet(), rows.collect(), TEXT)
+    };
+    trailers.iter().flat_map(rows).collect()
 }
 
 /// What the record holds of the run.
 fn measured(record: &Record, page: Page) -> Vec<Section<'static>> {
-    let (columns, appearance) = (page.columns, page.data.appearance);
-    let (theme, symbols) = (page.data.theme(), appearance.symbols);
+    let Page { data, columns, .. } = page;
     let report = record.report();
     let failed = record.verdict.as_ref().is_some_and(|v| v.build_failed);
-    let objective = page.data.setup.objective.name();
+    let proof = evidence::proof(&report, failed, columns, data.appearance.symbols);
+    let objective = data.setup.objective.name();
     let held_out = record.held_out.as_ref();
-    [
-        (
-            "what proves it",
-            evidence::proof(&report, failed, columns, theme, symbols),
-        ),
-        (
-            "measured",
-            evidence::others(&report, objective, columns, theme),
-        ),
+    let held_out = held_out.map(|held_out| held_out_check(held_out, page));
+    let sections = [
+        ("what proves it", proof),
+        ("measured", evidence::others(&report, objective, columns)),
         (
             "beside the peers",
-            peers::lines(&record.peers, columns, appearance),
+            peers::lines(&record.peers, columns, data),
         ),
-        ("on", device(&report, page)),
-        (
-            "on what was held out",
-            held_out.map_or_else(Vec::new, |held_out| held_out_check(held_out, page)),
-        ),
-    ]
-    .map(|(title, lines)| Section::new(title, lines))
-    .into()
+        ("on", device(&report)),
+        ("on what was held out", held_out.unwrap_or_default()),
+    ];
+    sections
+        .map(|(title, lines)| Section::new(title, lines))
+        .into()
 }
 
 /// The device's state during the measurement, one row for each figure; compiler and driver.
-fn device(report: &Report, page: Page) -> Lines {
-    let mut out = Vec::new();
-    let mut say = |label: &str, text: &str| out.push(page.fact(label, text));
-    if let Some(device) = report.device() {
-        say("device", device);
-    }
-    for (key, label, unit) in [
-        ("sm_clock_mhz", "SM clock", "MHz"),
-        ("memory_clock_mhz", "memory clock", "MHz"),
-        ("temperature_c", "temperature", "°C"),
-        ("power_w", "power", "W"),
-    ] {
-        if let Some(measure) = report.measure(key) {
-            let value = device_state::rounded(measure.value);
-            let range = device_state::range(&measure);
-            say(label, &format!("{value} {unit}{range}"));
-        }
-    }
-    for (key, label) in [("throttle", "throttle"), ("foreign_processes", "strangers")] {
-        if let Some(value) = report.value(key) {
-            say(label, value);
-        }
-    }
-    out.extend(evidence::provenance(report, page.data.theme()));
-    out
+fn device(report: &Report) -> Lines {
+    let measured = |key, unit| {
+        let measure = report.measure(key)?;
+        let value = device_state::rounded(measure.value);
+        Some(format!("{value} {unit}{}", device_state::range(&measure)))
+    };
+    let value = |key| report.value(key).map(str::to_owned);
+    let facts = [
+        ("device", report.device().map(str::to_owned)),
+        ("SM clock", measured("sm_clock_mhz", "MHz")),
+        ("memory clock", measured("memory_clock_mhz", "MHz")),
+        ("temperature", measured("temperature_c", "°C")),
+        ("power", measured("power_w", "W")),
+        ("throttle", value("throttle")),
+        ("strangers", value("foreign_processes")),
+    ];
+    let rows = facts.into_iter();
+    rows.filter_map(|(label, text)| Some(fact(label, &text?)))
+        .chain(evidence::provenance(report))
+        .collect()
 }
 
 /// The check on held-out inputs before the keep.
 fn held_out_check(held_out: &HeldOut, page: Page) -> Lines {
     let Page { data, columns, .. } = page;
-    let theme = data.theme();
     let outcome = held_out.outcome;
     let mut text = format!("{} {}", outcome.sign(), outcome.word());
     if outcome != Outcome::Pass {
         text.push_str(&format!("  {}", printable(&held_out.why)));
     }
-    let mut out = vec![Line::from(vec![
-        Span::styled(text, theme.verdict(outcome)),
-        Span::styled(
-            format!(
-                "  {}",
-                format::date(held_out.checked, &data.appearance.zone)
-            ),
-            theme.quiet(),
-        ),
-    ])];
-    out.push(page.fact("sealed runs", &format!("{} passed", held_out.sealed_runs)));
+    let mut out = vec![
+        Line::from(vec![
+            Span::styled(text, style::verdict(outcome)),
+            format!("  {}", data.date(held_out.checked)).quiet(),
+        ]),
+        fact("sealed runs", &format!("{} passed", held_out.sealed_runs)),
+    ];
     if let Some(measured) = &held_out.measured {
         let mut figure = format::count(measured.shown().value);
-        figure.extend(
-            measured
-                .chosen
-                .map(|chosen| format!(" {}", chosen.of.objective().unit())),
-        );
-        figure.extend(
-            measured
-                .change
-                .map(|change| format!("  {change} vs {}", change.against())),
-        );
-        out.push(page.fact("figure", &figure));
+        let chosen = measured.chosen.as_ref();
+        figure.extend(chosen.map(|chosen| format!(" {}", chosen.of.objective().unit())));
+        figure.extend(measured.change.as_ref().map(against));
+        out.push(fact("figure", &figure));
     }
-    if let Some(slower) = &held_out.mixed {
-        out.push(page.fact("slower", slower));
-    }
-    for caveat in &held_out.caveats {
-        out.push(page.fact("caveat", caveat));
-    }
+    out.extend(held_out.mixed.iter().map(|slower| fact("slower", slower)));
+    out.extend(held_out.caveats.iter().map(|caveat| fact("caveat", caveat)));
     let mut report = Report::default();
     for (key, value) in &held_out.results {
         report.push_line(&format!("{key}: {value}"));
     }
     let symbols = data.appearance.symbols;
-    out.extend(evidence::proof(&report, false, columns, theme, symbols));
+    out.extend(evidence::proof(&report, false, columns, symbols));
     out
 }

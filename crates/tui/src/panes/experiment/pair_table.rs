@@ -1,45 +1,48 @@
 //! A table with one row for each fact, and a cell for each of two experiments.
 
-use crate::format;
-use crate::text::{fit, pad};
-use crate::theme::Theme;
-use ratatui::prelude::*;
+use crate::prelude::*;
 
-/// Rows of a label and two cells.
-pub struct Columns<'t> {
-    columns: usize,
-    pub theme: &'t Theme,
+/// Rows of a label and two cells, in so many columns.
+#[derive(Clone, Copy)]
+pub struct PairTable {
+    pub columns: usize,
 }
 
-impl<'t> Columns<'t> {
-    pub fn new(columns: usize, theme: &'t Theme) -> Self {
-        Columns { columns, theme }
-    }
-
-    pub fn label_columns(&self) -> usize {
+impl PairTable {
+    pub fn label_columns(self) -> usize {
         (self.columns / 4).clamp(8, 24)
     }
 
-    pub fn cell_columns(&self) -> usize {
+    pub fn cell_columns(self) -> usize {
         self.columns.saturating_sub(self.label_columns() + 4) / 2
     }
 
-    pub fn row(&self, label: &str, cells: [(String, Style); 2]) -> Line<'static> {
+    pub fn row(self, label: &str, cells: [(String, Style); 2]) -> Line<'static> {
         let columns = self.cell_columns();
         let [(a, of_a), (b, of_b)] = cells;
         Line::from(vec![
-            Span::styled(pad(label, self.label_columns()), self.theme.quiet()),
+            pad(label, self.label_columns()).quiet(),
             Span::styled(format!("  {}", pad(&a, columns)), of_a),
             Span::styled(format!("  {}", fit(&b, columns)), of_b),
         ])
     }
 
     /// A row of two cells in plain style; `None` where both are empty.
-    pub fn plain(&self, label: &str, cells: [String; 2]) -> Option<Line<'static>> {
-        let style = self.theme.text();
+    pub fn plain(self, label: &str, cells: [String; 2]) -> Option<Line<'static>> {
         let said = cells.iter().any(|cell| !cell.is_empty());
-        said.then(|| self.row(label, cells.map(|cell| (cell, style))))
+        said.then(|| self.row(label, cells.map(|cell| (cell, TEXT))))
     }
+}
+
+/// What either of the two has: each once, those of the first in front.
+pub fn of_either<T: PartialEq>(both: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for one in both {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
 }
 
 /// The texts of two numbers, of which one may be missing. Two that differ never read the same.

@@ -1,17 +1,12 @@
 //! The text and the style of a cell of the table.
 
-use crate::format;
-use crate::state::ScreenData;
+use crate::prelude::*;
 use crate::table::{Column, RowFacts, problem};
-use crate::text::{fit, printable};
-use crate::theme::Theme;
-use crate::widgets::{figure, mark};
 use lab_project::config::Goal;
 use lab_protocol::report::{PeerRatio, Speed};
 use lab_run::experiment::{Experiment, Status};
 use lab_run::peers::{self, PeerFigure};
 use lab_run::verdict::Change;
-use ratatui::style::Style;
 
 /// A change by at least this factor is shown as a factor.
 const FACTOR: f64 = 10.0;
@@ -27,11 +22,8 @@ pub fn text(
     match column {
         Column::Commit => printable(&row.commit),
         Column::Status => {
-            let caveat = if experiment.measured.caveated {
-                " !"
-            } else {
-                ""
-            };
+            let is_caveated = experiment.measured.caveated;
+            let caveat = if is_caveated { " !" } else { "" };
             let word = if width < 9 { "" } else { row.status.word() };
             format!("{} {word}{caveat}", mark(row.status))
                 .trim_end()
@@ -44,33 +36,34 @@ pub fn text(
         {
             let objective = experiment.objective(&data.setup.objective);
             let unit = objective.unit();
-            format!(
-                "{} {unit}",
-                figure(experiment, width.saturating_sub(unit.len() + 1))
-            )
+            let room = width.saturating_sub(unit.len() + 1);
+            format!("{} {unit}", figure(experiment, room))
         }
         Column::Figure => figure(experiment, width),
         Column::Change => change.map(|c| against_incumbent(&c)).unwrap_or_default(),
         Column::Best => facts.over_best.map(by).unwrap_or_default(),
         Column::Peer => {
-            let peer = peers::fastest(&experiment.peers);
-            let text = peer.map(|peer| {
-                PeerFigure {
-                    ratio: peer.ratio.map(without_ends),
-                    ..peer.clone()
-                }
-                .to_string()
-            });
+            // The ratio alone: the details show its interval.
+            let without_ends = |ratio| PeerRatio {
+                interval: None,
+                ..ratio
+            };
+            let alone = |peer: &PeerFigure| PeerFigure {
+                ratio: peer.ratio.map(without_ends),
+                ..peer.clone()
+            };
+            let peer = peers::fastest(&experiment.peers).map(alone);
+            let text = peer.map(|peer| peer.to_string());
             fit(&printable(&text.unwrap_or_default()), width)
         }
         Column::KernelUs if row.kernel_us > 0.0 => format::count(row.kernel_us),
         Column::KernelUs => String::new(),
         Column::Correctness if row.status == Status::Rules => String::new(),
         Column::Correctness => row.correctness.to_string(),
-        Column::Speed => change
-            .and_then(|c| c.speed)
-            .map(|s| s.word().to_owned())
-            .unwrap_or_default(),
+        Column::Speed => {
+            let speed = change.and_then(|c| c.speed).map(Speed::word);
+            speed.unwrap_or_default().to_owned()
+        }
         Column::Problem => {
             let kernel = experiment.kernel.as_deref().map(problem);
             // A change of the rules may be about every problem.
@@ -83,21 +76,13 @@ pub fn text(
         }
         Column::When => experiment
             .decided
-            .map(|at| format::date(at, &data.appearance.zone))
+            .map(|at| data.date(at))
             .unwrap_or_default(),
         Column::Run => experiment
             .run
             .map(|run| run.to_string())
             .unwrap_or_default(),
         Column::Description => printable(&row.description),
-    }
-}
-
-/// The ratio alone: the details show its interval.
-fn without_ends(ratio: PeerRatio) -> PeerRatio {
-    PeerRatio {
-        interval: None,
-        ..ratio
     }
 }
 
@@ -151,32 +136,23 @@ fn by(ratio: f64) -> String {
     }
 }
 
-pub fn style(
-    column: Column,
-    experiment: &Experiment,
-    is_foreign: bool,
-    goal: Goal,
-    theme: &Theme,
-) -> Style {
+pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, goal: Goal) -> Style {
     let change = experiment.measured.change;
     match column {
-        Column::Status => theme.experiment(experiment.row.status),
-        _ if is_foreign => theme.quiet(),
-        Column::Commit => theme.accent(),
-        Column::Figure => theme.strong(),
-        Column::Correctness if !experiment.row.correctness.passed() => theme.bad(),
-        Column::Change | Column::Speed => match change.and_then(|c| c.speed) {
-            Some(Speed::Faster) => theme.good(),
-            Some(Speed::Slower) => theme.bad(),
-            Some(Speed::Same) => theme.quiet(),
-            Some(Speed::Undecided | Speed::Mixed) => theme.warn(),
-            None => match change.map(|c| (c.ratio > 0.0) == (goal == Goal::Maximize)) {
-                Some(true) => theme.good(),
-                _ => theme.quiet(),
-            },
+        Column::Status => style::experiment(experiment.row.status),
+        _ if is_foreign => QUIET,
+        Column::Commit => ACCENT,
+        Column::Figure => STRONG,
+        Column::Correctness if !experiment.row.correctness.passed() => BAD,
+        Column::Change | Column::Speed => match change {
+            Some(Change {
+                speed: Some(speed), ..
+            }) => style::speed(speed),
+            Some(change) if (change.ratio > 0.0) == (goal == Goal::Maximize) => GOOD,
+            _ => QUIET,
         },
-        Column::Problem | Column::Device | Column::When | Column::Run => theme.quiet(),
-        _ => theme.text(),
+        Column::Problem | Column::Device | Column::When | Column::Run => QUIET,
+        _ => TEXT,
     }
 }
 

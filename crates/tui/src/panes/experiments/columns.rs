@@ -1,9 +1,8 @@
 //! The columns that fit, and their widths.
 
 use super::cells::in_short;
-use crate::state::ScreenData;
+use crate::prelude::*;
 use crate::table::{Column, Table};
-use crate::text::{printable, width};
 use crate::widgets::canvas::{GAP, TableColumn};
 
 /// A description that would get narrower than this gives no columns to others …

@@ -1,8 +1,8 @@
 //! The state of the graph: the commits as far as they were read, the selected one, and the target
 //! it reads on to.
 
+use crate::prelude::*;
 use crate::reply::GraphPage;
-use crate::widgets::ListState;
 use lab_git::{GraphEntry, Lanes, Marks, Place};
 use lab_run::experiment::ExperimentKey;
 

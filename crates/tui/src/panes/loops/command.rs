@@ -1,11 +1,8 @@
 //! The pane Command: what the command of the loop says of its edit, and the end of its output.
 
-use crate::state::ScreenData;
-use crate::text::{fit, printable};
-use crate::widgets::{Lines, ScrolledText, paragraph};
-use ratatui::text::Line;
+use crate::prelude::*;
 
-/// Returns the text as it fits into the pane: its end, unless the user scrolled up.
+/// The pane shows the end of the text, unless the user scrolled up.
 pub fn note(text: &ScrolledText) -> &'static str {
     match text.is_held() {
         true => "the newest lines are below",
@@ -18,24 +15,24 @@ pub fn rows(data: ScreenData, columns: usize) -> Lines {
     let Some(view) = data.loops.view() else {
         return Vec::new();
     };
-    let lines = view
+    let output = view
         .output
         .iter()
-        .map(|line| Line::raw(fit(&printable(line), columns)));
-    let answer = view
+        .map(|line| fit(&printable(line), columns));
+    let mut lines: Lines = output.map(Line::raw).collect();
+    let candidate = view
         .state
         .as_ref()
-        .and_then(|state| Some(&state.candidate.as_ref()?.answer));
-    let said = answer.into_iter().flat_map(|answer| {
-        let all = [
+        .and_then(|state| state.candidate.as_ref());
+    if let Some(answer) = candidate.map(|candidate| &candidate.answer) {
+        for (name, text) in [
             ("", &answer.description),
             ("hypothesis: ", &answer.hypothesis),
             ("lesson: ", &answer.lesson),
-        ];
-        all.into_iter()
-            .filter_map(|(name, text)| Some(format!("{name}{}", text.as_deref()?)))
-    });
-    let strong = data.theme().strong();
-    let said = said.flat_map(|text| paragraph(&text, columns, strong));
-    lines.chain(said).collect()
+        ] {
+            let said = text.iter().map(|text| format!("{name}{text}"));
+            lines.extend(said.flat_map(|text| paragraph(&text, columns, STRONG)));
+        }
+    }
+    lines
 }

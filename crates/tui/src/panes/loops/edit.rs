@@ -1,11 +1,8 @@
 //! The pane Edit: what the command of the loop changes in the incumbent, as it is now.
 
 use crate::diff::{ContextLines, DiffView};
-use crate::state::ScreenData;
-use crate::widgets::document::{Body, Document, Section};
-use crate::widgets::{Lines, ScrolledText, joined, paragraph};
+use crate::prelude::*;
 use lab_auto::{LoopView, Phase};
-use ratatui::text::Line;
 
 #[derive(Clone, Debug, Default)]
 pub struct EditState {
@@ -57,12 +54,12 @@ fn whose(view: &LoopView) -> String {
 pub fn nothing(data: ScreenData, columns: usize) -> Lines {
     let view = data.loops.view();
     if let Some(why) = view.and_then(|view| view.edit.as_ref().err()) {
-        return paragraph(why, columns, data.theme().bad());
+        return paragraph(why, columns, BAD);
     }
     let text = match view.and_then(|view| view.state.as_ref()) {
         Some(state) if state.phase == Phase::Editing => "the kernel is the incumbent so far",
         Some(_) => "no difference to the incumbent",
         None => "the edit of the loop's command is shown here while it is made",
     };
-    vec![Line::styled(text, data.theme().quiet())]
+    vec![Line::styled(text, QUIET)]
 }

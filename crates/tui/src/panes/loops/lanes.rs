@@ -8,15 +8,11 @@
 //! cuda:1      9  judges 2 s        31       14     0     31     0     0  none kept yet
 //! ```
 
-use super::{rate, time};
-use crate::format;
-use crate::text::{fit, pad, pad_left, printable, width, wrap};
-use crate::theme::Theme;
-use crate::widgets::Lines;
+use super::{described, rate, time};
+use crate::prelude::*;
 use jiff::Timestamp;
 use lab_auto::{Best, LaneView, Phase};
 use lab_project::objective::Objective;
-use ratatui::prelude::*;
 
 /// Columns of what stands in every pane, each with its name. The lane comes before them.
 const COLUMNS: [(&str, usize); 4] = [("turn", 6), ("does", 15), ("runs", 7), ("an hour", 9)];
@@ -28,36 +24,23 @@ const VERDICTS: [(&str, usize); 4] = [("kept", 6), ("disc.", 7), ("crash", 6), (
 const WIDE: usize = 96;
 
 /// The header and the rows of each lane; nothing where there are no lanes.
-pub fn rows(
-    lanes: &[LaneView],
-    now: Timestamp,
-    objective: &Objective,
-    columns: usize,
-    theme: &Theme,
-) -> Lines {
+pub fn rows(lanes: &[LaneView], now: Timestamp, objective: &Objective, columns: usize) -> Lines {
     if lanes.is_empty() {
         return Vec::new();
     }
-    let names = lanes
-        .iter()
-        .map(|lane| width(&printable(&lane.device)))
-        .max()
-        .unwrap_or(0)
-        .max(4);
+    let names = lanes.iter().map(|lane| width(&printable(&lane.device)));
+    let names = names.max().unwrap_or(0).max(4);
     let mut header = pad("lane", names);
-    for (name, columns) in COLUMNS {
-        header += &if name == "does" {
-            format!("  {}", pad(name, columns - 2))
-        } else {
-            pad_left(name, columns)
-        };
-    }
+    header.extend(COLUMNS.map(|(name, columns)| match name {
+        "does" => format!("  {}", pad(name, columns - 2)),
+        _ => pad_left(name, columns),
+    }));
     if columns >= WIDE {
         header.extend(VERDICTS.map(|(name, columns)| pad_left(name, columns)));
         header += "  best so far";
     }
-    let header = Line::styled(fit(&header, columns), theme.quiet());
-    let of_lane = |lane: &LaneView| of_lane(lane, names, now, objective, columns, theme);
+    let header = Line::styled(fit(&header, columns), QUIET);
+    let of_lane = |lane: &LaneView| of_lane(lane, names, now, objective, columns);
     std::iter::once(header)
         .chain(lanes.iter().flat_map(of_lane))
         .collect()
@@ -69,10 +52,9 @@ fn of_lane(
     now: Timestamp,
     objective: &Objective,
     columns: usize,
-    theme: &Theme,
 ) -> Lines {
     let name = pad(&printable(&lane.device), names);
-    let (does, style) = does(lane, now, theme);
+    let (does, style) = does(lane, now);
     let Some(state) = lane.known() else {
         let text = format!("  {}", fit(&does, columns.saturating_sub(names + 2)));
         return vec![Line::from(vec![Span::raw(name), Span::styled(text, style)])];
@@ -96,13 +78,10 @@ fn of_lane(
         );
         below = wrap(&text, columns.saturating_sub(2));
     }
+    let turn = pad_left(&state.turn.to_string(), turn);
     let first = Line::from(vec![
-        Span::raw(name),
-        Span::raw(pad_left(&state.turn.to_string(), turn)),
-        Span::styled(
-            format!("  {}", pad(&fit(&does, doing - 2), doing - 2)),
-            style,
-        ),
+        Span::raw(name + &turn),
+        Span::styled(format!("  {}", pad(&does, doing - 2)), style),
         Span::raw(figures),
     ]);
     let below = below.into_iter().map(|row| Line::raw(format!("  {row}")));
@@ -110,37 +89,33 @@ fn of_lane(
 }
 
 /// What a lane does, and for how long.
-fn does(lane: &LaneView, now: Timestamp, theme: &Theme) -> (String, Style) {
+fn does(lane: &LaneView, now: Timestamp) -> (String, Style) {
     let state = match &lane.state {
-        Err(why) => return (printable(why), theme.bad()),
-        Ok(None) => return ("has not begun".to_owned(), theme.quiet()),
+        Err(why) => return (printable(why), BAD),
+        Ok(None) => return ("has not begun".to_owned(), QUIET),
         Ok(Some(state)) => state,
     };
     if !lane.running {
         return match state.ended {
-            Some(_) => ("ended".to_owned(), theme.quiet()),
-            None => ("killed".to_owned(), theme.bad()),
+            Some(_) => ("ended".to_owned(), QUIET),
+            None => ("killed".to_owned(), BAD),
         };
     }
     let (word, style) = match state.phase {
-        Phase::Starting => ("between", theme.accent()),
-        Phase::Editing => ("edits", theme.accent()),
-        Phase::Judging => ("judges", theme.accent()),
-        Phase::WaitingForPerson => ("waits for you", theme.warn()),
-        Phase::BackingOff => ("waits", theme.warn()),
-        Phase::Paused => ("paused", theme.warn()),
-        Phase::Ended => ("ends", theme.quiet()),
+        Phase::Starting => ("between", ACCENT),
+        Phase::Editing => ("edits", ACCENT),
+        Phase::Judging => ("judges", ACCENT),
+        Phase::WaitingForPerson => ("waits for you", WARN),
+        Phase::BackingOff => ("waits", WARN),
+        Phase::Paused => ("paused", WARN),
+        Phase::Ended => ("ends", QUIET),
     };
     let since = now.duration_since(state.since).as_secs_f64();
-    let is_long = state.phase == Phase::WaitingForPerson;
-    (
-        if is_long {
-            word.to_owned()
-        } else {
-            format!("{word} {}", time(since))
-        },
-        style,
-    )
+    let text = match state.phase {
+        Phase::WaitingForPerson => word.to_owned(),
+        _ => format!("{word} {}", time(since)),
+    };
+    (text, style)
 }
 
 /// The best kept experiment.
@@ -148,19 +123,11 @@ fn best(best: Option<&Best>, objective: &Objective) -> String {
     let Some(best) = best else {
         return "none kept yet".to_owned();
     };
-    let unit = if best.objective == objective.to_string() {
-        objective.unit()
-    } else {
-        &best.objective
+    let unit = match best.objective == objective.to_string() {
+        true => objective.unit(),
+        false => &best.objective,
     };
-    let description = match best.description.as_str() {
-        "" => String::new(),
-        text => format!(": {}", printable(text)),
-    };
-    format!(
-        "{} {}, run {}{description}",
-        format::count(best.value),
-        printable(unit),
-        best.run
-    )
+    let (figure, unit) = (format::count(best.value), printable(unit));
+    let description = described(&best.description);
+    format!("{figure} {unit}, run {}{description}", best.run)
 }

@@ -11,111 +11,75 @@
 //!  last turn   turn 11: discarded run 41
 //! ```
 
-use super::{lanes, rate, time};
-use crate::format;
-use crate::keymap::Action;
-use crate::state::ScreenData;
-use crate::text::{pad, printable, wrap};
-use crate::theme::Theme;
-use crate::widgets::Lines;
+use super::{described, lanes, rate, time};
+use crate::prelude::*;
+use jiff::Timestamp;
 use lab_auto::{LoopView, OnDisk, Phase, Request, State, TurnOutcome};
-use ratatui::prelude::*;
 
 /// Columns of the names.
 const NAMES: usize = 12;
 
-/// Returns the text as it fits into the pane.
+/// The turn of the loop, or how many lanes there are.
 pub fn note(data: ScreenData) -> String {
     let view = data.loops.view();
     let turn = view.and_then(|view| Some(format!("turn {}", view.state.as_ref()?.turn)));
     match view.map_or(0, |view| view.lanes.len()) {
         0 => turn.unwrap_or_default(),
-        1 => "1 lane".to_owned(),
-        count => format!("{count} lanes"),
+        count => format::counted(count, "lane"),
     }
 }
 
-/// One row or several: a name, and what stands behind it.
-struct Fact {
-    name: &'static str,
-    text: String,
-    style: Style,
-}
+/// One row or several: a name, what stands behind it, and the style of that.
+type Fact = (&'static str, String, Style);
 
 /// All rows, wrapped to so many columns.
 pub fn rows(data: ScreenData, columns: usize) -> Lines {
-    let theme = data.theme();
     let mut rows = Vec::new();
     if let Some(view) = data.loops.view() {
-        let now = data.loops.time(data.now).unwrap_or(view.at);
-        rows = lanes::rows(&view.lanes, now, &data.setup.objective, columns, theme);
+        rows = lanes::rows(&view.lanes, now(data, view), &data.setup.objective, columns);
     }
     if !rows.is_empty() {
         rows.push(Line::default());
     }
     let facts = match &data.loops.read {
-        None => vec![fact(
-            "",
-            "the loop's files are read …".to_owned(),
-            theme.quiet(),
-        )],
-        Some(Err(why)) => vec![fact("", printable(why), theme.bad())],
+        None => vec![("", "the loop's files are read …".to_owned(), QUIET)],
+        Some(Err(why)) => vec![("", printable(why), BAD)],
         Some(Ok(view)) => match &view.state {
-            None if view.lanes.is_empty() => what_a_loop_is(data, view, theme),
-            None => of_lanes(data, view, theme),
-            Some(state) => of_loop(data, view, state, theme),
+            None if view.lanes.is_empty() => what_a_loop_is(data, view),
+            None => of_lanes(data, view),
+            Some(state) => of_loop(data, view, state),
         },
     };
-    rows.extend(
-        facts
-            .into_iter()
-            .flat_map(|fact| laid_out(fact, columns, theme)),
-    );
+    rows.extend(facts.into_iter().flat_map(|fact| laid_out(fact, columns)));
     rows
 }
 
-fn fact(name: &'static str, text: String, style: Style) -> Fact {
-    Fact { name, text, style }
+fn now(data: ScreenData, view: &LoopView) -> Timestamp {
+    data.loops.time(data.now).unwrap_or(view.at)
 }
 
-fn laid_out(fact: Fact, columns: usize, theme: &Theme) -> Lines {
-    let indent = if fact.name.is_empty() { 0 } else { NAMES };
-    if fact.text.is_empty() {
-        return vec![Line::default()];
+fn laid_out((name, text, style): Fact, columns: usize) -> Lines {
+    let indent = if name.is_empty() { 0 } else { NAMES };
+    match wrap(&text, columns.saturating_sub(indent)) {
+        rows if rows.is_empty() => vec![Line::default()],
+        rows => hanging(pad(name, indent).quiet(), rows, style),
     }
-    let rows = wrap(&fact.text, columns.saturating_sub(indent))
-        .into_iter()
-        .enumerate();
-    let line = |(at, row)| {
-        let name = if at == 0 { fact.name } else { "" };
-        Line::from(vec![
-            Span::styled(pad(name, indent), theme.quiet()),
-            Span::styled(row, fact.style),
-        ])
-    };
-    rows.map(line).collect()
 }
 
 /// For a kernel on which no loop has worked.
-fn what_a_loop_is(data: ScreenData, view: &LoopView, theme: &Theme) -> Vec<Fact> {
+fn what_a_loop_is(data: ScreenData, view: &LoopView) -> Vec<Fact> {
+    let kernel = printable(&data.setup.kernel);
     let line = format!("lab auto{} --hours 8 -- COMMAND", view.kernel_option);
-    let text = |text: &str| fact("", text.to_owned(), theme.text());
+    let text = |text: &str| ("", text.to_owned(), TEXT);
     vec![
-        fact(
-            "",
-            format!(
-                "No loop has worked on {} yet.",
-                printable(&data.setup.kernel)
-            ),
-            theme.strong(),
-        ),
+        ("", format!("No loop has worked on {kernel} yet."), STRONG),
         text(
             "A loop runs a command again and again. In each turn the command edits the kernel. lab judges the edit, keeps or \
              discards it by rule, and tells the command what came of it.",
         ),
         text(""),
         text("Start one in another terminal:"),
-        fact("", printable(&line), theme.key()),
+        ("", printable(&line), KEY),
         text(""),
         text(
             "`lab agent-guide` says what the command is told and what it may do. The loop shows here, and it goes on when this \
@@ -125,86 +89,53 @@ fn what_a_loop_is(data: ScreenData, view: &LoopView, theme: &Theme) -> Vec<Fact>
 }
 
 /// For a kernel on which only lanes have worked.
-fn of_lanes(data: ScreenData, view: &LoopView, theme: &Theme) -> Vec<Fact> {
+fn of_lanes(data: ScreenData, view: &LoopView) -> Vec<Fact> {
     let argument = view.kernel_option.trim_start_matches(" --kernel");
     let text = format!(
         "The lanes work in .lab/lanes, each on its branch: `lab .lab/lanes/NAME/{}` shows the edit of one. Your branch and your kernel stay \
          as they are. `lab auto status{argument}` says more.",
         data.setup.kernel
     );
-    vec![fact("", printable(&text), theme.quiet())]
+    vec![("", printable(&text), QUIET)]
 }
 
-fn of_loop(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> Vec<Fact> {
-    let now = data.loops.time(data.now).unwrap_or(view.at);
-    let mut facts = Vec::new();
-    facts.push(fact(
-        "now",
-        doing(view, state, now),
-        doing_style(view, state, theme),
-    ));
-    facts.extend(by_hand(data, view, state, theme));
+fn of_loop(data: ScreenData, view: &LoopView, state: &State) -> Vec<Fact> {
+    let now = now(data, view);
     let branch = view.branch.as_deref().unwrap_or("a detached HEAD");
-    let device = view
-        .device
-        .as_deref()
-        .map(|device| format!(" · {device}"))
-        .unwrap_or_default();
-    let lane = format!("{} on {branch}{device}", state.kernel);
-    facts.push(fact("lane", printable(&lane), theme.text()));
-    facts.push(fact(
-        "experiments",
-        experiments(view, state, now),
-        theme.text(),
-    ));
+    let mut lane = format!("{} on {branch}", state.kernel);
+    lane.extend(view.device.iter().map(|device| format!(" · {device}")));
+    let warned = |name, text: &String| (name, printable(text), WARN);
+    let mut facts = vec![("now", doing(view, state, now), doing_style(view, state))];
+    facts.extend(by_hand(data, view, state));
+    facts.push(("lane", printable(&lane), TEXT));
+    facts.push(("experiments", experiments(view, state, now), TEXT));
     if state.plateau {
-        let text = format!(
-            "{} turns in a row brought no keep",
-            state.counts.discards_in_a_row
-        );
-        facts.push(fact("plateau", text, theme.warn()));
+        let discards = state.counts.discards_in_a_row;
+        let text = format!("{discards} turns in a row brought no keep");
+        facts.push(("plateau", text, WARN));
     }
-    facts.push(fact("best so far", best(data, view), theme.text()));
-    facts.push(fact("budget", budget(view, state, now), theme.text()));
+    facts.push(("best so far", best(data, view), TEXT));
+    facts.push(("budget", budget(view, state, now), TEXT));
     if let Some(turn) = &state.last_turn {
-        facts.push(fact(
-            "last turn",
-            printable(&turn.in_words()),
-            outcome_style(turn.outcome, theme),
-        ));
-        let errors = turn
-            .answer_error
-            .iter()
-            .map(|error| fact("answer", printable(error), theme.warn()));
-        facts.extend(errors);
-        facts.extend(
-            turn.noticed
-                .iter()
-                .map(|line| fact("noticed", printable(line), theme.warn())),
-        );
-        if let Some(first) = turn.ignored.first() {
-            let more = match turn.ignored.len() {
-                1 => String::new(),
-                all => format!(" and {} more", all - 1),
-            };
-            facts.push(fact(
-                "ignored",
-                format!("{}{more}", printable(first)),
-                theme.quiet(),
-            ));
+        let style = outcome_style(turn.outcome);
+        facts.push(("last turn", printable(&turn.in_words()), style));
+        let errors = turn.answer_error.iter();
+        facts.extend(errors.map(|error| warned("answer", error)));
+        facts.extend(turn.noticed.iter().map(|line| warned("noticed", line)));
+        if let [first, others @ ..] = &turn.ignored[..] {
+            let mut text = printable(first);
+            if !others.is_empty() {
+                text += &format!(" and {} more", others.len());
+            }
+            facts.push(("ignored", text, QUIET));
         }
     }
-    facts.extend(
-        state
-            .trouble
-            .iter()
-            .map(|why| fact("failed", printable(why), theme.warn())),
-    );
+    facts.extend(state.trouble.iter().map(|why| warned("failed", why)));
     facts
 }
 
 /// What the loop does now, and what it was asked for.
-fn doing(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
+fn doing(view: &LoopView, state: &State, now: Timestamp) -> String {
     if !view.running {
         return match &state.ended {
             Some(why) => format!("ended after turn {}: {}", state.turn, printable(why)),
@@ -237,16 +168,16 @@ fn doing(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
     text
 }
 
-fn doing_style(view: &LoopView, state: &State, theme: &Theme) -> Style {
+fn doing_style(view: &LoopView, state: &State) -> Style {
     match state.phase {
-        _ if !view.running => theme.quiet(),
-        Phase::WaitingForPerson | Phase::BackingOff | Phase::Paused => theme.warn(),
-        _ => theme.accent(),
+        _ if !view.running => QUIET,
+        Phase::WaitingForPerson | Phase::BackingOff | Phase::Paused => WARN,
+        _ => ACCENT,
     }
 }
 
 /// What to do where other bytes than the loop's are in the kernel's file.
-fn by_hand(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> Option<Fact> {
+fn by_hand(data: ScreenData, view: &LoopView, state: &State) -> Option<Fact> {
     if !view.running || view.on_disk != OnDisk::Other {
         return None;
     }
@@ -257,21 +188,21 @@ fn by_hand(data: ScreenData, view: &LoopView, state: &State, theme: &Theme) -> O
         Phase::Paused => "The loop is paused, and waits for you once it goes on",
         _ => "The loop waits for you",
     };
-    let [keep, discard] =
-        [Action::Keep, Action::Discard].map(|action| data.appearance.keymap.way(action));
+    let [keep, discard] = [Action::Keep, Action::Discard].map(|action| data.way(action));
     let text = format!(
         "▲ {file} is not the incumbent: a person has edited it. {waits}. To hand back, keep the edit ({keep}) or discard it \
          ({discard}), which puts the incumbent back; the loop then goes on.",
     );
-    Some(fact("by hand", printable(&text), theme.warn()))
+    Some(("by hand", printable(&text), WARN))
 }
 
-fn experiments(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
+fn experiments(view: &LoopView, state: &State, now: Timestamp) -> String {
     let counts = &state.counts;
-    let rate = view
-        .rate(now)
-        .map(|hourly| format!(", {} an hour", rate(hourly)));
-    let rate = rate.unwrap_or_default();
+    let mut text = counts.experiments.to_string();
+    text.extend(
+        view.rate(now)
+            .map(|hourly| format!(", {} an hour", rate(hourly))),
+    );
     let decided = [
         (counts.kept, "kept"),
         (counts.discarded, "discarded"),
@@ -282,11 +213,11 @@ fn experiments(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
         (counts.failed, "failed"),
     ];
     let decided = decided.into_iter().filter(|(count, _)| *count > 0);
-    let decided: Vec<String> = decided
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-    let colon = if decided.is_empty() { "" } else { ": " };
-    format!("{}{rate}{colon}{}", counts.experiments, decided.join(", "))
+    for (at, (count, word)) in decided.enumerate() {
+        let before = if at == 0 { ":" } else { "," };
+        text += &format!("{before} {count} {word}");
+    }
+    text
 }
 
 /// The incumbent: the loop keeps only what is faster.
@@ -294,67 +225,47 @@ fn best(data: ScreenData, view: &LoopView) -> String {
     let Some(run) = &view.incumbent else {
         return "the incumbent, which no run has judged yet".to_owned();
     };
-    let figure = run.objective.map(|measure| {
+    let mut text = String::new();
+    if let Some(measure) = run.objective {
         let about = if run.emulated { "~" } else { "" };
-        format!(
-            "{about}{} {}, ",
-            format::count(measure.value),
-            data.setup.objective.unit()
-        )
-    });
-    let description = match run.description.as_str() {
-        "" => String::new(),
-        text => format!(": {}", printable(text)),
-    };
-    format!("{}run {}{description}", figure.unwrap_or_default(), run.id)
+        let (figure, unit) = (format::count(measure.value), data.setup.objective.unit());
+        text = format!("{about}{figure} {unit}, ");
+    }
+    format!("{text}run {}{}", run.id, described(&run.description))
 }
 
-fn budget(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
+fn budget(view: &LoopView, state: &State, now: Timestamp) -> String {
     let (budget, counts) = (&state.budget, &state.counts);
     let spent = time(view.seconds(now));
-    let mut parts = vec![match budget.hours {
-        Some(hours) => format!("{spent} of {}", time(hours * 3600.0)),
-        None => spent,
-    }];
-    parts.extend(
-        budget
-            .experiments
-            .map(|most| format!("{} of {most} experiments", counts.experiments)),
-    );
-    match budget.cost {
-        Some(most) => parts.push(format!(
-            "cost {} of {}",
-            format::count(counts.cost),
-            format::count(most)
-        )),
-        None if counts.cost > 0.0 => parts.push(format!("cost {}", format::count(counts.cost))),
-        None => {}
-    }
-    parts.extend(budget.until_floor.map(|percent| {
-        let floor = state
-            .bounds
-            .as_ref()
-            .map(|bounds| format!(" (now {:.1} %)", bounds.of_floor));
-        format!(
-            "until the floor is {percent} % of the time{}",
-            floor.unwrap_or_default()
-        )
-    }));
-    let no_limit = budget.hours.is_none()
-        && budget.experiments.is_none()
-        && budget.cost.is_none()
-        && budget.until_floor.is_none();
-    if no_limit {
-        parts.push("no limit".to_owned());
-    }
-    parts.join(" · ")
+    let hours = budget.hours.map(|hours| time(hours * 3600.0));
+    let experiments = budget.experiments;
+    let cost = format::count(counts.cost);
+    let floor = budget.until_floor.map(|percent| {
+        let now = state.bounds.as_ref();
+        let now = now.map(|bounds| format!(" (now {:.1} %)", bounds.of_floor));
+        let now = now.unwrap_or_default();
+        format!("until the floor is {percent} % of the time{now}")
+    });
+    let is_limited =
+        hours.is_some() || experiments.is_some() || budget.cost.is_some() || floor.is_some();
+    let parts = [
+        Some(hours.map_or(spent.clone(), |hours| format!("{spent} of {hours}"))),
+        experiments.map(|most| format!("{} of {most} experiments", counts.experiments)),
+        match budget.cost {
+            Some(most) => Some(format!("cost {cost} of {}", format::count(most))),
+            None => (counts.cost > 0.0).then(|| format!("cost {cost}")),
+        },
+        floor,
+        (!is_limited).then(|| "no limit".to_owned()),
+    ];
+    joined(parts.into_iter().flatten())
 }
 
-fn outcome_style(outcome: TurnOutcome, theme: &Theme) -> Style {
+fn outcome_style(outcome: TurnOutcome) -> Style {
     match outcome {
-        TurnOutcome::Kept => theme.good(),
-        TurnOutcome::Crash | TurnOutcome::Failed => theme.bad(),
-        TurnOutcome::Left => theme.warn(),
-        TurnOutcome::Discarded | TurnOutcome::Known | TurnOutcome::Nothing => theme.text(),
+        TurnOutcome::Kept => GOOD,
+        TurnOutcome::Crash | TurnOutcome::Failed => BAD,
+        TurnOutcome::Left => WARN,
+        TurnOutcome::Discarded | TurnOutcome::Known | TurnOutcome::Nothing => TEXT,
     }
 }

@@ -1,14 +1,9 @@
 //! The pane Verdicts: what the newest runs of the kernel came to, the newest first.
 
-use crate::format;
-use crate::state::ScreenData;
-use crate::text::{fit, pad, pad_left, printable};
-use crate::theme::Theme;
-use crate::widgets::{Lines, mark};
+use crate::prelude::*;
 use lab_auto::LoopRun;
 use lab_protocol::report::Speed;
 use lab_run::experiment::Status;
-use ratatui::prelude::*;
 
 /// Columns of a run's number, of what it came to, and of its change.
 const RUN: usize = 6;
@@ -17,39 +12,33 @@ const CHANGE: usize = 9;
 
 /// All rows, cut to so many columns.
 pub fn rows(data: ScreenData, columns: usize) -> Lines {
-    let Some(view) = data.loops.view() else {
-        return Vec::new();
-    };
-    view.runs
-        .iter()
-        .map(|run| row(run, columns, data.theme()))
-        .collect()
+    let runs = data.loops.view().into_iter().flat_map(|view| &view.runs);
+    runs.map(|run| row(run, columns)).collect()
 }
 
-fn row(run: &LoopRun, columns: usize, theme: &Theme) -> Line<'static> {
-    let (sign, came, style) = came(run, theme);
-    let change = run
-        .change
-        .map(|change| format::percent(change.ratio))
-        .unwrap_or_default();
-    let speed = run
-        .change
-        .and_then(|change| change.speed)
-        .map(Speed::word)
-        .unwrap_or_default();
-    let words = [speed, &*printable(&run.description)].join(" ");
+fn row(run: &LoopRun, columns: usize) -> Line<'static> {
+    let (sign, came, style) = came(run);
+    let change = run.change.map(|change| format::percent(change.ratio));
+    let speed = run.change.and_then(|change| change.speed).map(Speed::word);
+    let words = format!(
+        "{} {}",
+        speed.unwrap_or_default(),
+        printable(&run.description)
+    );
     let used = 2 + RUN + 1 + CAME + CHANGE + 1;
+    let id = pad_left(&run.id.to_string(), RUN);
+    let change = pad_left(&change.unwrap_or_default(), CHANGE);
+    let words = fit(words.trim(), columns.saturating_sub(used));
     Line::from(vec![
         Span::styled(format!("{sign} "), style),
-        Span::raw(format!("{} ", pad_left(&run.id.to_string(), RUN))),
+        Span::raw(format!("{id} ")),
         Span::styled(pad(came, CAME), style),
-        Span::raw(format!("{} ", pad_left(&change, CHANGE))),
-        Span::raw(fit(words.trim(), columns.saturating_sub(used))),
+        Span::raw(format!("{change} {words}")),
     ])
 }
 
 /// The sign, the word and the style of what a run came to.
-fn came(run: &LoopRun, theme: &Theme) -> (&'static str, &'static str, Style) {
+fn came(run: &LoopRun) -> (&'static str, &'static str, Style) {
     match (run.status, run.outcome) {
         (Some(status), _) => {
             let word = match status {
@@ -58,10 +47,10 @@ fn came(run: &LoopRun, theme: &Theme) -> (&'static str, &'static str, Style) {
                 Status::Crash => "crash",
                 Status::Rules => "rules",
             };
-            (mark(status), word, theme.experiment(status))
+            (mark(status), word, style::experiment(status))
         }
-        (None, Some(outcome)) if outcome.is_verdict() => ("?", "undecided", theme.warn()),
-        (None, Some(outcome)) => (outcome.sign(), "void", theme.quiet()),
-        (None, None) => ("◐", "judging", theme.accent()),
+        (None, Some(outcome)) if outcome.is_verdict() => ("?", "undecided", WARN),
+        (None, Some(outcome)) => (outcome.sign(), "void", QUIET),
+        (None, None) => ("◐", "judging", ACCENT),
     }
 }

@@ -3,15 +3,14 @@
 
 use super::changes::LineChange;
 use super::colours_of;
-use super::message_rows::{message_columns, wrapped};
+use super::message_rows::sign;
 use super::state::{FileFit, FileRow, SourceState};
 use crate::line_layout::{StyledRange, layout_line};
+use crate::prelude::*;
 use crate::search_highlight::find_all;
-use crate::source::{Freshness, SourceMessage, SourceVersion};
-use crate::theme::{DiffRole, Theme};
-use crate::widgets::{Canvas, draw_rows};
+use crate::source::{Freshness, SourceVersion};
+use crate::theme::DiffRole;
 use lab_protocol::report::Severity;
-use ratatui::prelude::*;
 use std::ops::Range;
 
 /// Tab stops as compilers count columns.
@@ -24,7 +23,6 @@ pub fn draw(canvas: &mut Canvas, state: &SourceState, fit: &FileFit) {
     };
     let painter = FilePainter {
         state,
-        theme: canvas.theme(),
         digits: state.digits(),
         gutter: state.gutter(area),
         hot: state.hot.columns(area.width),
@@ -33,12 +31,11 @@ pub fn draw(canvas: &mut Canvas, state: &SourceState, fit: &FileFit) {
         search: canvas.needle,
     };
     let rows = layout.rows.iter().skip(fit.first);
-    draw_rows(canvas.frame, area, rows.map(|row| painter.row(*row)));
+    draw_rows(canvas.frame, area, rows.map(|row| painter.row(row)));
 }
 
 struct FilePainter<'a> {
     state: &'a SourceState,
-    theme: &'a Theme,
     digits: usize,
     gutter: usize,
     /// Columns of the profile in it.
@@ -50,100 +47,57 @@ struct FilePainter<'a> {
 }
 
 impl FilePainter<'_> {
-    fn row(&self, row: FileRow) -> Line<'static> {
+    fn row(&self, row: &FileRow) -> Line<'static> {
         match row {
-            FileRow::Line(line) => self.line(line),
-            FileRow::SourceMessage {
-                line,
-                message,
-                part,
-            } => self.message(self.state.messages.at(line).get(message), part),
-            FileRow::Elsewhere { message, part } => {
-                self.message(self.state.messages.elsewhere.get(message), part)
+            FileRow::Line(line) => self.line(*line),
+            FileRow::Message { text, .. } => {
+                let mut row = Line::from(" ".repeat(self.gutter));
+                row.extend(text.spans.iter().cloned());
+                row
             }
         }
     }
 
     fn line(&self, line: usize) -> Line<'static> {
-        let (state, theme) = (self.state, self.theme);
+        let state = self.state;
         let here = line == state.cursor() && self.focused;
         let text = state.text().map_or("", |text| text.line(line));
         let messages = state.messages.at(line);
         let worst = messages.iter().min_by_key(|message| rank(message.severity));
+        let number = format!("{:>1$}", line + 1, self.digits);
         let mut spans = vec![
-            if here {
-                Span::styled("▸", theme.key())
-            } else {
-                Span::raw(" ")
-            },
-            worst.map_or(Span::raw(" "), |worst| {
-                Span::styled(sign(worst.severity), style(worst, theme))
-            }),
-            Span::styled(format!("{:>1$}", line + 1, self.digits), theme.gutter(here)),
+            if here { "▸".key() } else { " ".into() },
+            worst.map_or(" ".into(), sign),
+            Span::styled(number, style::gutter(here)),
             match state.change(line) {
-                Some(LineChange::New) => Span::styled("+", theme.diff(DiffRole::Added)),
-                Some(LineChange::Changed) => Span::styled("~", theme.warn()),
-                Some(LineChange::GoneBelow) => Span::styled("-", theme.diff(DiffRole::Removed)),
-                None => Span::raw(" "),
+                Some(LineChange::New) => Span::styled("+", style::diff(DiffRole::Added)),
+                Some(LineChange::Changed) => "~".warn(),
+                Some(LineChange::GoneBelow) => Span::styled("-", style::diff(DiffRole::Removed)),
+                None => " ".into(),
             },
-            Span::raw(" "),
+            " ".into(),
         ];
         if self.hot > 0 {
             let (cell, is_hot) = state.hot.cell(line, self.hot);
-            spans.push(Span::styled(
-                cell,
-                if is_hot { theme.warn() } else { theme.quiet() },
-            ));
+            spans.push(Span::styled(cell, if is_hot { WARN } else { QUIET }));
         }
-        let styles = colours_of(state.colours(SourceVersion::Present), line, theme);
-        let about: Vec<StyledRange> = messages
-            .iter()
-            .filter(|message| message.freshness != Freshness::Lost)
-            .filter_map(|m| {
-                Some((
-                    word_at(text, m.column?)?,
-                    theme.diagnostic_underline(m.severity),
-                ))
-            })
-            .take(1)
-            .collect();
+        let styles = colours_of(state.colours(SourceVersion::Present), line);
+        let mut about = messages.iter().filter_map(|m| {
+            let word = word_at(text, m.column?)?;
+            let is_here = m.freshness != Freshness::Lost;
+            is_here.then(|| (word, style::diagnostic_underline(m.severity)))
+        });
+        let about: Vec<StyledRange> = about.next().into_iter().collect();
         let found = find_all(text, self.search).into_iter();
-        let found: Vec<StyledRange> = found.map(|range| (range, theme.search_match())).collect();
+        let found: Vec<StyledRange> = found.map(|range| (range, MATCH)).collect();
         spans.extend(layout_line(
             text,
-            theme.text(),
+            TEXT,
             &[&styles, &about, &found],
             state.left,
             self.columns,
         ));
         Line::from(spans)
-    }
-
-    fn message(&self, message: Option<&SourceMessage>, part: usize) -> Line<'static> {
-        let Some(message) = message else {
-            return Line::default();
-        };
-        let rows = wrapped(message, message_columns(self.columns));
-        let text = rows.into_iter().nth(part).unwrap_or_default();
-        let sign = if part == 0 {
-            sign(message.severity)
-        } else {
-            " "
-        };
-        let style = style(message, self.theme);
-        Line::from(vec![
-            Span::raw(" ".repeat(self.gutter)),
-            Span::styled(format!("{sign} "), style),
-            Span::styled(text, style),
-        ])
-    }
-}
-
-fn sign(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "✗",
-        Severity::Warning => "!",
-        Severity::Note => "·",
     }
 }
 
@@ -152,13 +106,6 @@ fn rank(severity: Severity) -> usize {
         Severity::Error => 0,
         Severity::Warning => 1,
         Severity::Note => 2,
-    }
-}
-
-fn style(message: &SourceMessage, theme: &Theme) -> Style {
-    match message.freshness {
-        Freshness::Fresh => theme.diagnostic(message.severity),
-        Freshness::Stale | Freshness::Lost => theme.quiet(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a profile says about the kernel's lines: the part of the gutter with samples, main stall
 //! and excess sectors.
 
-use crate::text::{pad, pad_left, printable};
+use crate::prelude::*;
 use lab_history::profile::facts;
 use lab_history::profile::lines::{HOT, main_stall, shares};
 use lab_protocol::profile::{Profile, ProfiledLine};

@@ -3,15 +3,15 @@
 
 use super::changes::{LineChange, changes};
 use super::hot::HotLines;
-use super::message_rows::{message_columns, wrapped};
+use super::message_rows::message_rows;
 use crate::diff::{self, DiffLayout};
 use crate::highlight::Highlighted;
+use crate::prelude::*;
 use crate::source::{
     SourceMessage, SourceMessages, SourceRequest, SourceText, SourceVersion, SourceView,
     carry_highlighting,
 };
 use lab_run::RunId;
-use ratatui::layout::Rect;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,19 +27,13 @@ pub enum SourceMode {
 }
 
 /// One row of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum FileRow {
-    /// A part of a message about another file.
-    Elsewhere {
-        message: usize,
-        part: usize,
-    },
     Line(usize),
-    /// A part of a message about the line.
-    SourceMessage {
-        line: usize,
-        message: usize,
-        part: usize,
+    /// A part of a message about the line; about another file without one.
+    Message {
+        line: Option<usize>,
+        text: Line<'static>,
     },
 }
 
@@ -103,29 +97,28 @@ impl SourceState {
         self.source.as_ref()
     }
 
+    fn version(&self, which: SourceVersion) -> Option<&SourceText> {
+        text_of(self.source.as_ref()?, which)
+    }
+
+    /// The pane shows the file, not a diff.
+    fn is_file(&self) -> bool {
+        self.mode == SourceMode::File
+    }
+
     pub(super) fn text(&self) -> Option<&SourceText> {
-        Some(&self.source.as_ref()?.present.as_ref().ok()?.text)
+        self.version(SourceVersion::Present)
     }
 
     /// Takes a newly read text. The cursor stays at its line, and unchanged lines keep their
     /// colours.
     pub fn take(&mut self, source: SourceView) {
         let old = self.source.replace(source);
-        let text = |source: &SourceView, which| match which {
-            SourceVersion::Present => source
-                .present
-                .as_ref()
-                .ok()
-                .map(|present| present.text.clone()),
-            SourceVersion::Base => source.base.as_ref().ok().map(|base| base.text.clone()),
-        };
-        let of = |which| {
-            let new = self.source.as_ref().and_then(|source| text(source, which));
-            (old.as_ref().and_then(|source| text(source, which)), new)
-        };
+        let both = [old.as_ref(), self.source.as_ref()];
+        let of = |which| both.map(|source| text_of(source?, which).cloned());
         for which in [SourceVersion::Present, SourceVersion::Base] {
             self.colours[which as usize] = match of(which) {
-                (Some(old), Some(new)) => {
+                [Some(old), Some(new)] => {
                     carry_highlighting(&old, &self.colours[which as usize], &new)
                 }
                 _ => Highlighted::default(),
@@ -133,15 +126,13 @@ impl SourceState {
         }
         // A file that is away for a moment comes back at the line that was visible.
         match of(SourceVersion::Present) {
-            (Some(old), Some(new)) => self.cursor = old.follow(self.cursor, &new),
-            (None, Some(new)) => self.cursor = self.cursor.min(new.len().saturating_sub(1)),
-            (_, None) => {}
+            [Some(old), Some(new)] => self.cursor = old.follow(self.cursor, &new),
+            [None, Some(new)] => self.cursor = self.cursor.min(new.len().saturating_sub(1)),
+            [_, None] => {}
         }
-        let diff = self
-            .source
-            .as_ref()
-            .map(|source| Arc::clone(&source.diff))
-            .unwrap_or_default();
+        let source = self.source.as_ref();
+        let diff = source.map(|source| Arc::clone(&source.diff));
+        let diff = diff.unwrap_or_default();
         (self.changes, self.starts) = changes(&diff, self.text().map_or(0, SourceText::len));
         self.view.set(diff);
         self.placed = None;
@@ -150,19 +141,9 @@ impl SourceState {
 
     /// The texts whose colours are wanted.
     pub fn texts(&self) -> impl Iterator<Item = (SourceVersion, Arc<str>)> {
-        let source = self.source.as_ref();
-        let present = source
-            .and_then(|source| source.present.as_ref().ok())
-            .map(|present| &present.text);
-        let base = source
-            .and_then(|source| source.base.as_ref().ok())
-            .map(|base| &base.text);
-        let both = [
-            (SourceVersion::Present, present),
-            (SourceVersion::Base, base),
-        ];
-        both.into_iter()
-            .filter_map(|(which, text)| Some((which, Arc::clone(text?.whole()))))
+        let text = |which| Some((which, Arc::clone(self.version(which)?.whole())));
+        let both = [SourceVersion::Present, SourceVersion::Base];
+        both.into_iter().filter_map(text)
     }
 
     /// Takes colours; false where they belong to a text that is no longer shown.
@@ -205,10 +186,9 @@ impl SourceState {
             SourceMode::Unified => SourceMode::Split,
             SourceMode::Split => SourceMode::File,
         };
-        self.view.set_layout(if self.mode == SourceMode::Split {
-            DiffLayout::Split
-        } else {
-            DiffLayout::Unified
+        self.view.set_layout(match self.mode {
+            SourceMode::Split => DiffLayout::Split,
+            _ => DiffLayout::Unified,
         });
         match (self.mode, line) {
             (SourceMode::File, Some(line)) => self.jump(line as usize - 1),
@@ -223,9 +203,7 @@ impl SourceState {
         match self.mode {
             _ if self.text().is_none_or(SourceText::is_empty) => None,
             SourceMode::File => of_file(),
-            SourceMode::Unified | SourceMode::Split => {
-                self.view.line().filter(|line| *line > 0).or_else(of_file)
-            }
+            _ => self.view.line().filter(|line| *line > 0).or_else(of_file),
         }
     }
 
@@ -234,57 +212,51 @@ impl SourceState {
     }
 
     pub fn move_by(&mut self, by: isize) {
-        match self.mode {
-            SourceMode::File => {
-                self.cursor = self.cursor.saturating_add_signed(by).min(self.last());
-            }
-            SourceMode::Unified | SourceMode::Split => self.view.move_by(by),
+        if self.is_file() {
+            self.cursor = self.cursor.saturating_add_signed(by).min(self.last());
+        } else {
+            self.view.move_by(by);
         }
     }
 
     /// Moves the cursor to this visible row of the last frame, counted from the top; false where
     /// the row is empty.
     pub fn click(&mut self, row: usize) -> bool {
-        match self.mode {
-            SourceMode::File => {
-                let line = match self
-                    .layout
-                    .as_ref()
-                    .and_then(|layout| layout.rows.get(self.first + row))
-                {
-                    Some(FileRow::Line(line) | FileRow::SourceMessage { line, .. }) => Some(*line),
-                    Some(FileRow::Elsewhere { .. }) | None => None,
-                };
-                self.cursor = line.unwrap_or(self.cursor);
-                line.is_some()
+        if self.is_file() {
+            let layout = self.layout.as_ref();
+            let row = layout.and_then(|layout| layout.rows.get(self.first + row));
+            let line = row.and_then(|row| match row {
+                FileRow::Line(line) => Some(*line),
+                FileRow::Message { line, .. } => *line,
+            });
+            self.cursor = line.unwrap_or(self.cursor);
+            line.is_some()
+        } else {
+            let row = self.view.first() + row;
+            let is_there = row < self.view.rows().len();
+            if is_there {
+                self.view.go_to(row);
             }
-            SourceMode::Unified | SourceMode::Split => {
-                let row = self.view.first() + row;
-                let is_there = row < self.view.rows().len();
-                if is_there {
-                    self.view.go_to(row);
-                }
-                is_there
-            }
+            is_there
         }
     }
 
     /// Goes to one of the rows that [`SourceState::count`] counts.
     pub fn go_to(&mut self, row: usize) {
-        match self.mode {
-            SourceMode::File => self.jump(row),
-            SourceMode::Unified | SourceMode::Split => self.view.go_to(row),
+        if self.is_file() {
+            self.jump(row);
+        } else {
+            self.view.go_to(row);
         }
     }
 
     /// Goes to a line by its number; in a diff, to the nearest line that is shown.
     pub fn go_to_line(&mut self, number: usize) {
-        match self.mode {
-            SourceMode::File => self.jump(number.saturating_sub(1)),
-            SourceMode::Unified | SourceMode::Split => {
-                self.view
-                    .go_to_line(u32::try_from(number).unwrap_or(u32::MAX));
-            }
+        if self.is_file() {
+            self.jump(number.saturating_sub(1));
+        } else {
+            self.view
+                .go_to_line(u32::try_from(number).unwrap_or(u32::MAX));
         }
     }
 
@@ -294,49 +266,41 @@ impl SourceState {
     }
 
     pub fn step_change(&mut self, forward: bool) -> bool {
-        match self.mode {
-            SourceMode::File => self.step(&self.starts.clone(), forward),
-            SourceMode::Unified | SourceMode::Split => self.view.step_hunk(forward),
+        if self.is_file() {
+            self.step(&self.starts.clone(), forward)
+        } else {
+            self.view.step_hunk(forward)
         }
     }
 
     /// Goes to the next of these lines, from the last to the first.
     pub(super) fn step(&mut self, lines: &[usize], forward: bool) -> bool {
-        let next = match forward {
-            true => lines
-                .iter()
-                .find(|line| **line > self.cursor)
-                .or(lines.first()),
-            false => lines
-                .iter()
-                .rfind(|line| **line < self.cursor)
-                .or(lines.last()),
-        };
-        if let Some(line) = next.copied() {
-            self.jump(line);
-        }
+        let next = diff::next_in_circle(lines, self.cursor, forward);
+        next.into_iter().for_each(|line| self.jump(line));
         next.is_some()
     }
 
     /// Rows that a search goes through: lines of the file, or rows of the diff.
     pub fn count(&self) -> usize {
-        match self.mode {
-            SourceMode::File => self.text().map_or(0, SourceText::len),
-            SourceMode::Unified | SourceMode::Split => self.view.rows().len(),
+        if self.is_file() {
+            self.text().map_or(0, SourceText::len)
+        } else {
+            self.view.rows().len()
         }
     }
 
     /// The text of one of them.
     pub fn row_text(&self, at: usize) -> String {
-        match self.mode {
-            SourceMode::File => self.text().map_or("", |text| text.line(at)).to_owned(),
-            SourceMode::Unified | SourceMode::Split => self.view.text(at),
+        if self.is_file() {
+            self.text().map_or("", |text| text.line(at)).to_owned()
+        } else {
+            self.view.text(at)
         }
     }
 
     /// The cursor's row among them.
     pub fn at(&self) -> usize {
-        if self.mode == SourceMode::File {
+        if self.is_file() {
             self.cursor
         } else {
             self.view.cursor()
@@ -359,8 +323,8 @@ impl SourceState {
     /// How the pane fits into the area below its title.
     pub(super) fn fit(&self, area: Rect) -> SourceFit {
         let height = usize::from(area.height);
-        let file = (self.mode == SourceMode::File && self.text().is_some())
-            .then(|| self.fit_file(message_columns(self.text_columns(area)), height));
+        let file = (self.is_file() && self.text().is_some())
+            .then(|| self.fit_file(self.text_columns(area), height));
         SourceFit {
             diff: self.view.fit(area.width, height),
             file,
@@ -400,20 +364,14 @@ impl SourceState {
     }
 
     fn fit_file(&self, columns: usize, height: usize) -> FileFit {
-        let is_current = self
-            .layout
-            .as_ref()
-            .is_some_and(|layout| layout.columns == columns);
-        let layout = (!is_current).then(|| self.lay_out(columns));
+        let kept = self.layout.as_ref().filter(|old| old.columns == columns);
+        let layout = kept.is_none().then(|| self.lay_out(columns));
         let empty = FileLayout::default();
-        let current = layout.as_ref().or(self.layout.as_ref()).unwrap_or(&empty);
+        let FileLayout { rows, places, .. } = layout.as_ref().or(kept).unwrap_or(&empty);
+        let place = |line: usize| places.get(line).copied();
         let mut first = self.first;
-        let top = current.places.get(self.cursor).copied().unwrap_or(0);
-        let next = current
-            .places
-            .get(self.cursor + 1)
-            .copied()
-            .unwrap_or(current.rows.len());
+        let top = place(self.cursor).unwrap_or(0);
+        let next = place(self.cursor + 1).unwrap_or(rows.len());
         let is_visible = top >= first && next <= first + height;
         if self.jumped && !is_visible {
             first = top.saturating_sub(height / 2);
@@ -421,45 +379,43 @@ impl SourceState {
         // Keep some rows around the cursor and the messages of its line visible; on the first line,
         // the messages about other files too.
         let around = (height / 4).min(5);
-        let highest = if self.cursor == 0 {
-            0
-        } else {
-            top.saturating_sub(around)
+        let highest = match self.cursor {
+            0 => 0,
+            _ => top.saturating_sub(around),
         };
         let lowest = (next + around).saturating_sub(height).min(top);
-        first = if highest < lowest {
-            lowest
-        } else {
-            first.clamp(lowest, highest)
+        let first = match highest < lowest {
+            true => lowest,
+            false => first.clamp(lowest, highest),
         };
-        let first = first.min(current.rows.len().saturating_sub(height));
+        let first = first.min(rows.len().saturating_sub(height));
         FileFit { layout, first }
     }
 
     fn lay_out(&self, columns: usize) -> FileLayout {
-        let parts = |message: &SourceMessage| 0..wrapped(message, columns).len();
-        let mut layout = FileLayout {
-            columns,
-            ..FileLayout::default()
+        let of = |messages: &[SourceMessage], line| {
+            let texts = messages.iter().flat_map(|m| message_rows(m, columns));
+            let row = |text| FileRow::Message { line, text };
+            texts.map(row).collect::<Vec<_>>()
         };
-        for (message, about) in self.messages.elsewhere.iter().enumerate() {
-            layout
-                .rows
-                .extend(parts(about).map(|part| FileRow::Elsewhere { message, part }));
-        }
+        let mut rows = of(&self.messages.elsewhere, None);
+        let mut places = Vec::new();
         for line in 0..self.text().map_or(0, SourceText::len) {
-            layout.places.push(layout.rows.len());
-            layout.rows.push(FileRow::Line(line));
-            for (message, about) in self.messages.at(line).iter().enumerate() {
-                layout
-                    .rows
-                    .extend(parts(about).map(|part| FileRow::SourceMessage {
-                        line,
-                        message,
-                        part,
-                    }));
-            }
+            places.push(rows.len());
+            rows.push(FileRow::Line(line));
+            rows.extend(of(self.messages.at(line), Some(line)));
         }
-        layout
+        FileLayout {
+            columns,
+            rows,
+            places,
+        }
+    }
+}
+
+fn text_of(source: &SourceView, which: SourceVersion) -> Option<&SourceText> {
+    match which {
+        SourceVersion::Present => Some(&source.present.as_ref().ok()?.text),
+        SourceVersion::Base => Some(&source.base.as_ref().ok()?.text),
     }
 }

@@ -2,11 +2,8 @@
 
 use super::Column;
 use crate::chart::SymbolSet;
-use crate::format;
-use crate::text::printable;
-use crate::theme::Theme;
+use crate::prelude::*;
 use lab_protocol::report::{Measure, Speed, Workload};
-use ratatui::style::Style;
 
 /// Cells of the longest bar.
 const BAR: usize = 8;
@@ -15,34 +12,24 @@ const BAR: usize = 8;
 const STEPS: [f64; BAR] = [1.0, 1.005, 1.01, 1.02, 1.05, 1.10, 1.25, 1.50];
 
 pub fn text(column: Column, workload: &Workload, symbols: SymbolSet) -> String {
-    match column {
-        Column::Name => printable(&workload.name),
-        Column::Time => workload
-            .us
-            .map(|us| format::measure(us.value, ends(&us)).0)
-            .unwrap_or_default(),
+    let text = match column {
+        Column::Name => Some(printable(&workload.name)),
+        Column::Time => workload.us.map(|us| format::measure(us.value, ends(&us)).0),
         Column::Interval => workload
             .us
-            .and_then(|us| format::measure(us.value, ends(&us)).1)
-            .unwrap_or_default(),
-        Column::Floor => workload
-            .of_floor
-            .map(|percent| format!("{percent:.0}"))
-            .unwrap_or_default(),
-        Column::Ratio => workload
+            .and_then(|us| format::measure(us.value, ends(&us)).1),
+        Column::Floor => workload.of_floor.map(|percent| format!("{percent:.0}")),
+        Column::Ratio => workload.ratio.map(|ratio| percents(&ratio).0),
+        Column::RatioInterval => workload.ratio.and_then(|ratio| percents(&ratio).1),
+        Column::Heat => workload
             .ratio
-            .map(|ratio| percents(&ratio).0)
-            .unwrap_or_default(),
-        Column::RatioInterval => workload
-            .ratio
-            .and_then(|ratio| percents(&ratio).1)
-            .unwrap_or_default(),
-        Column::Heat => heat(workload, symbols),
+            .map(|ratio| heat(&ratio, workload.speed, symbols)),
         Column::Speed => word(workload),
-        Column::Incumbent => workload.incumbent_us.map(format::count).unwrap_or_default(),
-        Column::Gbps => workload.gbps.map(rate).unwrap_or_default(),
-        Column::Gflops => workload.gflops.map(rate).unwrap_or_default(),
-    }
+        Column::Incumbent => workload.incumbent_us.map(format::count),
+        Column::Gbps => workload.gbps.map(rate),
+        Column::Gflops => workload.gflops.map(rate),
+    };
+    text.unwrap_or_default()
 }
 
 /// The text with the longest bar, so that a column is as wide in every run.
@@ -54,18 +41,11 @@ pub fn sized(column: Column, workload: &Workload) -> String {
 }
 
 /// The verdict on the speed; of a workload that did not pass what it came to.
-fn word(workload: &Workload) -> String {
-    let came_to = workload
-        .correctness
-        .as_deref()
-        .filter(|word| *word != "pass");
-    match came_to {
-        Some("not_judged") => "– not judged".to_owned(),
-        Some(word) => format!("✗ {}", printable(word)),
-        None => workload
-            .speed
-            .map(|speed| speed.word().to_owned())
-            .unwrap_or_default(),
+fn word(workload: &Workload) -> Option<String> {
+    match workload.correctness.as_deref() {
+        None | Some("pass") => Some(workload.speed?.word().to_owned()),
+        Some("not_judged") => Some("– not judged".to_owned()),
+        Some(word) => Some(format!("✗ {}", printable(word))),
     }
 }
 
@@ -94,61 +74,47 @@ fn percents(ratio: &Measure) -> (String, Option<String>) {
 
 /// A sign and a bar: `▲ ████` of a workload that is faster, `▼ ██` of a slower one. The longer, the
 /// further from the incumbent.
-fn heat(workload: &Workload, symbols: SymbolSet) -> String {
-    let Some(ratio) = workload.ratio else {
-        return String::new();
-    };
+fn heat(ratio: &Measure, speed: Option<Speed>, symbols: SymbolSet) -> String {
     let by = ratio.value.max(1.0 / ratio.value);
-    let cells = STEPS
-        .iter()
-        .filter(|step| by > **step)
-        .count()
-        .max(usize::from(!by.is_finite()));
-    let sign = match workload.speed {
+    let steps = STEPS.iter().filter(|step| by > **step).count();
+    let cells = steps.max(usize::from(!by.is_finite()));
+    let sign = match speed {
         Some(Speed::Faster) => symbols.pick("▲", "+"),
         Some(Speed::Slower) => symbols.pick("▼", "-"),
         Some(Speed::Same) => "=",
         Some(Speed::Undecided | Speed::Mixed) | None => "?",
     };
-    format!("{sign} {}", symbols.pick("█", "#").repeat(cells))
-        .trim_end()
-        .to_owned()
+    let bar = symbols.pick("█", "#").repeat(cells);
+    format!("{sign} {bar}").trim_end().to_owned()
 }
 
-pub fn style(column: Column, workload: &Workload, theme: &Theme) -> Style {
+pub fn style(column: Column, workload: &Workload) -> Style {
     let has_failed = workload
         .correctness
         .as_deref()
         .is_some_and(|word| matches!(word, "fail" | "crash"));
     match column {
-        _ if has_failed => theme.bad(),
-        Column::Name => theme.text(),
-        Column::Time => theme.strong(),
-        Column::Ratio | Column::Heat | Column::Speed => match workload.speed {
-            Some(Speed::Faster) => theme.good(),
-            Some(Speed::Slower) => theme.bad(),
-            Some(Speed::Undecided | Speed::Mixed) => theme.warn(),
-            Some(Speed::Same) | None => theme.quiet(),
-        },
-        _ => theme.quiet(),
+        _ if has_failed => BAD,
+        Column::Name => TEXT,
+        Column::Time => STRONG,
+        Column::Ratio | Column::Heat | Column::Speed => workload.speed.map_or(QUIET, style::speed),
+        _ => QUIET,
     }
 }
 
 /// A row as text: what the table shows of it, without what only its width decides.
 pub fn in_words(workload: &Workload) -> String {
-    let cells = Column::ALL
-        .into_iter()
-        .filter(|column| *column != Column::Heat);
-    let cells = cells.map(
-        |column| match (column, text(column, workload, SymbolSet::Ascii)) {
-            (_, text) if text.is_empty() => text,
-            (Column::Time, text) => format!("{text} µs"),
-            (Column::Floor, text) => format!("{text} % of floor"),
-            (Column::Incumbent, text) => format!("incumbent {text} µs"),
-            (Column::Gbps | Column::Gflops, text) => format!("{text} {}", column.name()),
-            (_, text) => text,
-        },
-    );
-    let cells: Vec<String> = cells.filter(|text| !text.is_empty()).collect();
-    cells.join("  ")
+    let cells = Column::ALL.into_iter().filter_map(|column| {
+        let text = text(column, workload, SymbolSet::Ascii);
+        match column {
+            Column::Heat => None,
+            _ if text.is_empty() => None,
+            Column::Time => Some(format!("{text} µs")),
+            Column::Floor => Some(format!("{text} % of floor")),
+            Column::Incumbent => Some(format!("incumbent {text} µs")),
+            Column::Gbps | Column::Gflops => Some(format!("{text} {}", column.name())),
+            _ => Some(text),
+        }
+    });
+    cells.collect::<Vec<_>>().join("  ")
 }

@@ -1,11 +1,10 @@
 //! The columns of the table of workloads: which fit, and what the rows are sorted by.
 
 use super::cells;
-use crate::table;
-use crate::text::width;
+use crate::prelude::*;
+use crate::table::{self, SortValue};
 use crate::widgets::canvas::{GAP, TableColumn};
 use lab_protocol::report::{Speed, Workload};
-use std::cmp::Ordering;
 
 /// A column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,26 +100,24 @@ impl Column {
         )
     }
 
-    /// The number that a row is sorted by; `None` where the workload has none.
-    fn number(self, workload: &Workload) -> Option<f64> {
-        match self {
-            Column::Name => None,
-            Column::Time | Column::Interval => workload.us.map(|us| us.value),
-            Column::Floor => workload.of_floor,
-            Column::Ratio | Column::RatioInterval | Column::Heat => {
-                workload.ratio.map(|ratio| ratio.value)
-            }
+    /// The value that a row is sorted by; `None` where the workload has none.
+    pub fn value(self, workload: &Workload) -> Option<SortValue<'_>> {
+        Some(SortValue::Number(match self {
+            Column::Name => return Some(SortValue::Numbered(&workload.name)),
+            Column::Time | Column::Interval => workload.us?.value,
+            Column::Floor => workload.of_floor?,
+            Column::Ratio | Column::RatioInterval | Column::Heat => workload.ratio?.value,
             // The worst first.
-            Column::Speed => workload.speed.map(|speed| match speed {
+            Column::Speed => match workload.speed? {
                 Speed::Slower => 0.0,
                 Speed::Mixed | Speed::Undecided => 1.0,
                 Speed::Same => 2.0,
                 Speed::Faster => 3.0,
-            }),
-            Column::Incumbent => workload.incumbent_us,
-            Column::Gbps => workload.gbps,
-            Column::Gflops => workload.gflops,
-        }
+            },
+            Column::Incumbent => workload.incumbent_us?,
+            Column::Gbps => workload.gbps?,
+            Column::Gflops => workload.gflops?,
+        }))
     }
 }
 
@@ -134,53 +131,6 @@ impl Sort {
             descending: matches!(column, Column::Time | Column::Interval | Column::Incumbent),
         }
     }
-
-    /// Compares two rows; a row without a value comes last in either order.
-    pub fn compare(self, a: &Workload, b: &Workload) -> Ordering {
-        let known = if self.column == Column::Name {
-            natural(&a.name, &b.name)
-        } else {
-            match (self.column.number(a), self.column.number(b)) {
-                (Some(a), Some(b)) => a.total_cmp(&b),
-                (Some(_), None) => return Ordering::Less,
-                (None, Some(_)) => return Ordering::Greater,
-                (None, None) => Ordering::Equal,
-            }
-        };
-        if self.descending {
-            known.reverse()
-        } else {
-            known
-        }
-    }
-}
-
-/// Compares names with the numbers in them as numbers: `n=8` comes before `n=16`.
-fn natural(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a, b);
-    loop {
-        let digits =
-            |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let (da, db) = (digits(a), digits(b));
-        if da > 0 && db > 0 {
-            let ((one, rest_a), (other, rest_b)) = (a.split_at(da), b.split_at(db));
-            let (plain, plain_other) = (one.trim_start_matches('0'), other.trim_start_matches('0'));
-            let order = plain
-                .len()
-                .cmp(&plain_other.len())
-                .then_with(|| plain.cmp(plain_other));
-            if order != Ordering::Equal {
-                return order;
-            }
-            (a, b) = (rest_a, rest_b);
-            continue;
-        }
-        let (mut chars_a, mut chars_b) = (a.chars(), b.chars());
-        match (chars_a.next(), chars_b.next()) {
-            (Some(x), Some(y)) if x == y => (a, b) = (chars_a.as_str(), chars_b.as_str()),
-            (x, y) => return x.cmp(&y),
-        }
-    }
 }
 
 /// As many columns as fit into `room` cells. A column in which no workload has a value is left out.
@@ -188,28 +138,16 @@ pub fn choose(room: usize, workloads: &[Workload], sort: Option<Sort>) -> Vec<Ta
     let wide = |column: Column| {
         let cells = workloads
             .iter()
-            .map(|workload| width(&cells::sized(column, workload)));
-        let widest = cells.max().unwrap_or(0);
-        if widest == 0 {
-            0
-        } else {
-            widest.max(width(column.name()))
+            .map(|workload| cells::sized(column, workload));
+        match cells.map(|cell| width(&cell)).max() {
+            None | Some(0) => 0,
+            Some(widest) => widest.max(width(column.name())),
         }
-    };
-    let shown = |column: Column, width| TableColumn {
-        column,
-        index: Column::ALL.iter().position(|c| *c == column).unwrap_or(0),
-        name: column.name().to_owned(),
-        width,
-        is_figure: column.is_figure(),
-        descending: sort
-            .filter(|sort| sort.column == column)
-            .map(|sort| sort.descending),
     };
     let mut left = room;
     let mut chosen: Vec<TableColumn<Column>> = Vec::new();
     for column in Column::BY_IMPORTANCE {
-        let needs = match column {
+        let mut needs = match column {
             Column::Name => wide(column).min((room / 2).max(12)),
             _ => wide(column),
         };
@@ -218,42 +156,22 @@ pub fn choose(room: usize, workloads: &[Workload], sort: Option<Sort>) -> Vec<Ta
         }
         let gap = if chosen.is_empty() { 0 } else { GAP.len() };
         if needs + gap > left {
-            if chosen.is_empty() {
-                chosen.push(shown(column, left));
+            if !chosen.is_empty() {
+                break;
             }
-            break;
+            needs = left;
         }
         left -= needs + gap;
-        chosen.push(shown(column, needs));
+        let sorted = sort.filter(|sort| sort.column == column);
+        chosen.push(TableColumn {
+            column,
+            index: column as usize,
+            name: column.name().to_owned(),
+            width: needs,
+            is_figure: column.is_figure(),
+            descending: sorted.map(|sort| sort.descending),
+        });
     }
     chosen.sort_by_key(|column| column.index);
     chosen
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_names_are_numbers() {
-        let sorted = |mut names: Vec<&'static str>| {
-            names.sort_by(|a, b| natural(a, b));
-            names.join(", ")
-        };
-        assert_eq!(
-            sorted(vec!["n=16", "n=8", "n=100 k=2", "n=100 k=1", "n=100"]),
-            "n=8, n=16, n=100, n=100 k=1, n=100 k=2"
-        );
-        assert_eq!(
-            sorted(vec!["b", "a9", "a10", "", "a09x"]),
-            ", a9, a09x, a10, b"
-        );
-        assert_eq!(
-            sorted(vec![
-                "n=99999999999999999999999",
-                "n=100000000000000000000000"
-            ]),
-            "n=99999999999999999999999, n=100000000000000000000000"
-        );
-    }
 }

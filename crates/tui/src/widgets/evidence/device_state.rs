@@ -2,7 +2,7 @@
 
 use crate::format;
 use crate::text::printable;
-use crate::theme::Theme;
+use crate::widgets::paragraph::quiet_facts;
 use lab_protocol::report::{Measure, Report, first_word};
 use ratatui::text::Line;
 
@@ -18,37 +18,28 @@ pub const KEYS: [&str; 6] = [
 
 /// `1,980 MHz (1,965 … 1,980) · 41 °C · 320 W · throttle none`; with other processes if there were
 /// any, and the memory's clock if it changed.
-pub fn line(report: &Report, theme: &Theme) -> Option<Line<'static>> {
-    let mut facts = Vec::new();
-    let clock = |key| {
-        report.measure(key).map(|clock| {
-            (
-                format!("{} MHz{}", rounded(clock.value), range(&clock)),
-                clock,
-            )
-        })
-    };
-    facts.extend(clock("sm_clock_mhz").map(|(words, _)| words));
-    let heat = report.measure("temperature_c");
-    facts.extend(heat.map(|heat| format!("{} °C", rounded(heat.high.unwrap_or(heat.value)))));
-    facts.extend(
+pub fn line(report: &Report) -> Option<Line<'static>> {
+    let clock = |of: &Measure| format!("{} MHz{}", rounded(of.value), range(of));
+    let heat = |of: Measure| format!("{} °C", rounded(of.high.unwrap_or(of.value)));
+    let others = report.value("foreign_processes").map(first_word);
+    let moved = report
+        .measure("memory_clock_mhz")
+        .filter(|of| of.low != of.high);
+    let facts = [
+        report.measure("sm_clock_mhz").map(|of| clock(&of)),
+        report.measure("temperature_c").map(heat),
         report
             .measure("power_w")
             .map(|power| format!("{} W", rounded(power.value))),
-    );
-    facts.extend(
         report
             .value("throttle")
             .map(|why| format!("throttle {}", printable(why))),
-    );
-    let others = report
-        .value("foreign_processes")
-        .map(first_word)
-        .filter(|count| *count != "0");
-    facts.extend(others.map(|count| format!("other processes {}", printable(count))));
-    let moved = clock("memory_clock_mhz").filter(|(_, clock)| clock.low != clock.high);
-    facts.extend(moved.map(|(words, _)| format!("memory {words}")));
-    (!facts.is_empty()).then(|| Line::styled(format!("  {}", facts.join(" · ")), theme.quiet()))
+        others
+            .filter(|count| *count != "0")
+            .map(|count| format!("other processes {}", printable(count))),
+        moved.map(|of| format!("memory {}", clock(&of))),
+    ];
+    quiet_facts(facts.into_iter().flatten())
 }
 
 /// ` (low … high)` of a value that changed, else nothing.

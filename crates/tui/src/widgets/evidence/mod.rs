@@ -6,14 +6,15 @@ pub mod device_state;
 pub mod strip;
 pub mod table;
 
-use super::{Lines, bounds};
+use super::bounds;
+use super::paragraph::{Lines, quiet_facts};
 use crate::chart::SymbolSet;
 use crate::format;
-use crate::text::{pad, pad_left, printable, width};
-use crate::theme::Theme;
+use crate::text::{pad, pad_left, printable, widest, width};
+use crate::theme::style::{BAD, GOOD, Meaning, QUIET, STRONG, TEXT};
 use crate::words::meaning_of_key;
 use lab_protocol::report::{AggregateOf, Gate, Report, attribute, first_word, number};
-use ratatui::text::{Line, Span};
+use ratatui::prelude::*;
 
 /// The built-in harness's key for the place of the first wrong value.
 pub const FIRST_FAILURE: &str = "first_failure";
@@ -30,128 +31,89 @@ const BUILD_KEYS: [&str; 5] = [
     "scratch",
 ];
 
+/// The sign of what passed or failed, and its style.
+pub fn sign(passes: bool) -> (&'static str, Style) {
+    if passes {
+        ("✓ ", GOOD)
+    } else {
+        ("✗ ", BAD)
+    }
+}
+
 /// The evidence of a finished run: build, gates with their strips, workloads.
-pub fn proof(
-    report: &Report,
-    build_failed: bool,
-    columns: usize,
-    theme: &Theme,
-    symbols: SymbolSet,
-) -> Lines {
-    let mut out: Vec<Line> = build(report, build_failed, theme).into_iter().collect();
-    out.extend(gates(report, &[], columns, theme, symbols));
-    out.extend(correct(report, theme));
-    out.extend(table::of_report(report, columns, theme));
+pub fn proof(report: &Report, build_failed: bool, columns: usize, symbols: SymbolSet) -> Lines {
+    let mut out: Vec<Line> = build(report, build_failed).into_iter().collect();
+    out.extend(gates(report, &[], columns, symbols));
+    out.extend(correct(report));
+    out.extend(table::of_report(report, columns));
     out
 }
 
 /// `✓ build  0.38 s   168 registers   0 spilled   12.0 KiB shared`.
-pub fn build(report: &Report, failed: bool, theme: &Theme) -> Option<Line<'static>> {
-    let mut facts = Vec::new();
-    facts.extend(report.number("build_s").map(format::seconds));
-    facts.extend(
-        report
-            .number("registers")
-            .map(|n| format!("{n:.0} registers")),
-    );
-    facts.extend(report.number("spill_bytes").map(|n| {
-        if n > 0.0 {
-            format!("{} spilled", format::bytes(n))
-        } else {
-            "no spills".to_owned()
-        }
-    }));
-    facts.extend(
-        report
-            .number("shared_bytes")
-            .map(|n| format!("{} shared", format::bytes(n))),
-    );
-    if facts.is_empty() {
-        return None;
-    }
-    let (sign, style) = if failed {
-        ("✗ ", theme.bad())
-    } else {
-        ("✓ ", theme.good())
+pub fn build(report: &Report, failed: bool) -> Option<Line<'static>> {
+    let spills = |n| match n > 0.0 {
+        true => format!("{} spilled", format::bytes(n)),
+        false => "no spills".to_owned(),
     };
-    Some(Line::from(vec![
-        Span::styled(sign, style),
-        Span::styled("build", theme.text()),
-        Span::styled(format!("  {}", facts.join("   ")), theme.quiet()),
-    ]))
+    let number = |key| report.number(key);
+    let facts = [
+        number("build_s").map(format::seconds),
+        number("registers").map(|n| format!("{n:.0} registers")),
+        number("spill_bytes").map(spills),
+        number("shared_bytes").map(|n| format!("{} shared", format::bytes(n))),
+    ];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    let (sign, style) = sign(!failed);
+    (!facts.is_empty()).then(|| {
+        Line::from(vec![
+            Span::styled(sign, style),
+            Span::raw("build"),
+            format!("  {}", facts.join("   ")).quiet(),
+        ])
+    })
 }
 
 /// One row for each gate: sign, name, value, limit; below it its strip. `pending` are gates of the
 /// last run: those that this run has not reached yet have a row already, so that no row moves.
-pub fn gates(
-    report: &Report,
-    pending: &[Gate],
-    columns: usize,
-    theme: &Theme,
-    symbols: SymbolSet,
-) -> Lines {
+pub fn gates(report: &Report, pending: &[Gate], columns: usize, symbols: SymbolSet) -> Lines {
     let gates = report.gates();
-    let waiting: Vec<&Gate> = pending
-        .iter()
-        .filter(|p| gates.iter().all(|g| g.name != p.name))
-        .collect();
-    let names = gates
-        .iter()
-        .map(|g| &g.name)
-        .chain(waiting.iter().map(|g| &g.name));
-    let name_columns = names
-        .map(|n| width(n))
-        .max()
-        .unwrap_or(0)
-        .min(columns.saturating_sub(24));
+    let is_pending = |p: &&Gate| gates.iter().all(|g| g.name != p.name);
+    let waiting: Vec<&Gate> = pending.iter().filter(is_pending).collect();
+    let names = gates.iter().chain(waiting.iter().copied());
+    let name_columns = widest(names.map(|gate| &*gate.name)).min(columns.saturating_sub(24));
     let mut out = Vec::new();
     for gate in &gates {
-        out.push(gate_line(gate, name_columns, columns, theme));
+        out.push(gate_line(gate, name_columns, columns));
         let series = series_name(report, &gate.name);
-        out.extend(
-            series.and_then(|name| strip::line(report, gate, name, columns, theme, symbols)),
-        );
+        out.extend(series.and_then(|name| strip::line(report, gate, name, columns, symbols)));
     }
-    for gate in waiting {
-        out.push(Line::styled(
-            format!("· {}  …", pad(&gate.name, name_columns)),
-            theme.quiet(),
-        ));
-    }
+    let row = |gate: &Gate| format!("· {}  …", pad(&gate.name, name_columns));
+    out.extend(
+        waiting
+            .into_iter()
+            .map(|gate| Line::styled(row(gate), QUIET)),
+    );
     out
 }
 
-fn gate_line(gate: &Gate, name_columns: usize, columns: usize, theme: &Theme) -> Line<'static> {
+fn gate_line(gate: &Gate, name_columns: usize, columns: usize) -> Line<'static> {
     let passes = gate.passes();
-    let (sign, style) = if passes {
-        ("✓", theme.good())
-    } else {
-        ("✗", theme.bad())
-    };
+    let (sign, style) = sign(passes);
+    let unless_failed = |own| if passes { own } else { style };
     let relation = if passes { "≤" } else { ">" };
     let [value, limit] = format::distinct([gate.value, gate.limit], format::gate);
-    let mut spans = vec![
-        Span::styled(format!("{sign} "), style),
-        Span::styled(
-            pad(&gate.name, name_columns),
-            if passes { theme.text() } else { style },
-        ),
-        Span::styled(
-            format!(" {}", pad_left(&value, 9)),
-            if passes { theme.strong() } else { style },
-        ),
-        Span::styled(format!(" {relation} {}", pad(&limit, 7)), theme.quiet()),
-    ];
-    let used: usize = spans.iter().map(Span::width).sum();
+    let mut line = Line::from(vec![
+        Span::styled(sign, style),
+        Span::styled(pad(&gate.name, name_columns), unless_failed(TEXT)),
+        Span::styled(format!(" {}", pad_left(&value, 9)), unless_failed(STRONG)),
+        format!(" {relation} {}", pad(&limit, 7)).quiet(),
+    ]);
     // The used share of the limit: a gate that is near its limit is noticed.
     let share = gate.value / gate.limit;
-    if passes && share.is_finite() && gate.limit > 0.0 && used + 5 <= columns {
-        spans.push(Span::styled(
-            format!("{:>4.0} %", share * 100.0),
-            theme.quiet(),
-        ));
+    if passes && share.is_finite() && gate.limit > 0.0 && line.width() + 5 <= columns {
+        line.push_span(format!("{:>4.0} %", share * 100.0).quiet());
     }
-    Line::from(spans)
+    line
 }
 
 /// The series of a gate: `NAME_series` for gate NAME, or for a gate whose name begins with `NAME_`
@@ -166,21 +128,19 @@ pub fn series_name<'a>(report: &'a Report, gate: &str) -> Option<&'a str> {
 }
 
 /// The line `correctness` of the harness.
-pub fn correct(report: &Report, theme: &Theme) -> Option<Line<'static>> {
+pub fn correct(report: &Report) -> Option<Line<'static>> {
     let value = report.value("correctness")?;
-    let passes = first_word(value) == "pass";
-    let style = if passes { theme.good() } else { theme.bad() };
-    let sign = if passes { "✓" } else { "✗" };
+    let (sign, style) = sign(first_word(value) == "pass");
     Some(Line::from(vec![
-        Span::styled(format!("{sign} "), style),
-        Span::styled("correctness  ", theme.text()),
+        Span::styled(sign, style),
+        Span::raw("correctness  "),
         Span::styled(printable(value), style),
     ]))
 }
 
 /// Result lines that no other place shows: measurements, counts of samples, notes of an external
 /// harness.
-pub fn others(report: &Report, objective: &str, columns: usize, theme: &Theme) -> Lines {
+pub fn others(report: &Report, objective: &str, columns: usize) -> Lines {
     // The verdict already tells `stopped`.
     const SHOWN: [&str; 9] = [
         "stage",
@@ -193,52 +153,39 @@ pub fn others(report: &Report, objective: &str, columns: usize, theme: &Theme) -
         "stopped",
         FIRST_FAILURE,
     ];
-    let rest: Vec<(&str, &str)> = report
-        .entries()
-        .filter(|(key, value)| {
-            !SHOWN.contains(key)
-                && !PROVENANCE.contains(key)
-                && !device_state::KEYS.contains(key)
-                && !bounds::KEYS.contains(key)
-                && !BUILD_KEYS.contains(key)
-                && !key.ends_with("_series")
-                && !key.ends_with("_histogram")
-                && attribute(value, "limit").is_none()
-        })
-        .collect();
-    let name_columns = rest
-        .iter()
-        .map(|(key, _)| width(key))
-        .max()
-        .unwrap_or(0)
-        .min(columns / 2);
-    let mut out = Vec::new();
-    for (key, value) in rest {
-        let style = if key == objective {
-            theme.strong()
-        } else {
-            theme.text()
+    let elsewhere: [&[&str]; 5] = [
+        &SHOWN,
+        &PROVENANCE,
+        &device_state::KEYS,
+        &bounds::KEYS,
+        &BUILD_KEYS,
+    ];
+    let is_other = |(key, value): &(&str, &str)| {
+        !elsewhere.iter().any(|keys| keys.contains(key))
+            && !key.ends_with("_series")
+            && !key.ends_with("_histogram")
+            && attribute(value, "limit").is_none()
+    };
+    let rest: Vec<(&str, &str)> = report.entries().filter(is_other).collect();
+    let name_columns = widest(rest.iter().map(|(key, _)| *key)).min(columns / 2);
+    let row = |(key, value): (&str, &str)| {
+        let style = if key == objective { STRONG } else { TEXT };
+        let text = match key {
+            "speed_ratio" => ratio_text(value),
+            _ => value_text(value),
         };
         let mut line = Line::from(vec![
-            Span::styled(format!("  {}  ", pad(key, name_columns)), theme.quiet()),
-            Span::styled(
-                if key == "speed_ratio" {
-                    ratio_text(value)
-                } else {
-                    value_text(value)
-                },
-                style,
-            ),
+            format!("  {}  ", pad(key, name_columns)).quiet(),
+            Span::styled(text, style),
         ]);
         // What the figure is, where the whole sentence has room beside it.
-        if let Some(meaning) =
-            meaning_of_key(key).filter(|text| line.width() + 3 + width(text) <= columns)
-        {
-            line.push_span(Span::styled(format!("   {meaning}"), theme.quiet()));
+        let meaning = meaning_of_key(key);
+        if let Some(meaning) = meaning.filter(|text| line.width() + 3 + width(text) <= columns) {
+            line.push_span(format!("   {meaning}").quiet());
         }
-        out.push(line);
-    }
-    out
+        line
+    };
+    rest.into_iter().map(row).collect()
 }
 
 /// `1.0310 (1.0280 … 1.0340) in 3 ABBA blocks`, and what it is of several workloads.
@@ -259,13 +206,9 @@ fn ratio_text(value: &str) -> String {
 }
 
 /// Compiler, driver and seed of a verdict, in one dim row.
-pub fn provenance(report: &Report, theme: &Theme) -> Option<Line<'static>> {
-    let facts: Vec<String> = PROVENANCE
-        .iter()
-        .filter(|key| !matches!(**key, "problem" | "device"))
-        .filter_map(|key| Some(format!("{key} {}", printable(report.value(key)?))))
-        .collect();
-    (!facts.is_empty()).then(|| Line::styled(format!("  {}", facts.join(" · ")), theme.quiet()))
+pub fn provenance(report: &Report) -> Option<Line<'static>> {
+    let keys = PROVENANCE.iter().skip(2);
+    quiet_facts(keys.filter_map(|key| Some(format!("{key} {}", printable(report.value(key)?)))))
 }
 
 /// The value of a result line: a number with its interval as `value  (low … high)`, and what it is
@@ -282,11 +225,11 @@ pub fn value_text(value: &str) -> String {
         (aggregate, ends, _) => {
             let (figure, ends) = format::measure(figure, ends);
             let aggregate = aggregate.map(|aggregate| aggregate.to_string());
-            [Some(figure), ends, aggregate]
+            let parts: Vec<String> = [Some(figure), ends, aggregate]
                 .into_iter()
                 .flatten()
-                .collect::<Vec<_>>()
-                .join("  ")
+                .collect();
+            parts.join("  ")
         }
     }
 }

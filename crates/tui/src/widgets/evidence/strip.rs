@@ -4,7 +4,7 @@
 use crate::chart::SymbolSet;
 use crate::format;
 use crate::text::width;
-use crate::theme::Theme;
+use crate::theme::style::{ACCENT, BAD, Meaning, WARN};
 use lab_protocol::report::{Gate, Report};
 use ratatui::text::{Line, Span};
 
@@ -23,7 +23,6 @@ pub fn line(
     gate: &Gate,
     series: &str,
     columns: usize,
-    theme: &Theme,
     symbols: SymbolSet,
 ) -> Option<Line<'static>> {
     let points = report.series(series).filter(|points| points.len() > 1)?;
@@ -45,9 +44,9 @@ pub fn line(
     for value in points.chunks(stretch).map(peak) {
         let is_bad = value.is_nan() || gate.limit.is_nan() || value > gate.limit;
         let style = match value / gate.limit {
-            _ if is_bad => theme.bad(),
-            share if share >= NEAR => theme.warn(),
-            _ => theme.accent(),
+            _ if is_bad => BAD,
+            share if share >= NEAR => WARN,
+            _ => ACCENT,
         };
         let sign = if is_bad {
             symbols.pick("✗", "x")
@@ -56,7 +55,7 @@ pub fn line(
         };
         spans.push(Span::styled(sign.to_owned(), style));
     }
-    spans.push(Span::styled(words, theme.quiet()));
+    spans.push(words.quiet());
     Some(Line::from(spans))
 }
 
@@ -133,14 +132,7 @@ mod tests {
     fn text(lines: &str, columns: usize) -> String {
         let report = Report::read(lines);
         let gate = &report.gates()[0];
-        let line = line(
-            &report,
-            gate,
-            "y",
-            columns,
-            &Theme::plain(),
-            SymbolSet::Braille,
-        );
+        let line = line(&report, gate, "y", columns, SymbolSet::Braille);
         line.map_or(String::new(), |line| {
             line.spans.iter().map(|s| s.content.as_ref()).collect()
         })

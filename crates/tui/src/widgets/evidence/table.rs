@@ -1,11 +1,10 @@
-//! `workload:` lines as a table: one column for each key, in the order in which the keys first
-//! appear.
+//! A single `workload:` line as a table: one column for each key, in the order of the keys.
 
 use crate::text::{fit, pad, pad_left, printable, width};
-use crate::theme::Theme;
+use crate::theme::style::{BAD, QUIET, TEXT};
 use crate::widgets::paragraph::Lines;
 use lab_protocol::report::{Report, number};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 /// Figures of a single workload that stand beside the whole's.
 const LEFT_OUT: [&str; 7] = [
@@ -18,83 +17,45 @@ const LEFT_OUT: [&str; 7] = [
     "speed",
 ];
 
-/// From this many workloads on they have a pane of their own.
-const SEVERAL: usize = 2;
-
-/// The workloads of a report: of several a line that names their pane.
-pub fn of_report(report: &Report, columns: usize, theme: &Theme) -> Lines {
-    match report.workload_count() {
-        count if count >= SEVERAL => {
-            let text = format!("  {count} workloads, in the pane Workloads");
-            vec![Line::styled(fit(&text, columns), theme.quiet())]
+/// The workload of a report: of several a line that names their pane.
+pub fn of_report(report: &Report, columns: usize) -> Lines {
+    match &report.workloads()[..] {
+        [] => Vec::new(),
+        [workload] => lines(workload, columns),
+        several => {
+            let text = format!("  {} workloads, in the pane Workloads", several.len());
+            vec![Line::styled(fit(&text, columns), QUIET)]
         }
-        _ => lines(&report.workloads(), columns, theme),
     }
 }
 
-fn lines(rows: &[Vec<(&str, &str)>], columns: usize, theme: &Theme) -> Lines {
-    let mut keys: Vec<&str> = Vec::new();
-    for (key, _) in rows.iter().flatten() {
-        if !keys.contains(key) && !LEFT_OUT.contains(key) {
-            keys.push(key);
+fn lines(workload: &[(&str, &str)], columns: usize) -> Lines {
+    let mut shown: Vec<&(&str, &str)> = Vec::new();
+    for fact in workload {
+        if !LEFT_OUT.contains(&fact.0) && shown.iter().all(|other| other.0 != fact.0) {
+            shown.push(fact);
         }
     }
-    if keys.is_empty() {
+    if shown.is_empty() {
         return Vec::new();
     }
-    let cell = |row: &[(&str, &str)], key: &str| {
-        row.iter()
-            .find(|(k, _)| *k == key)
-            .map(|(_, v)| printable(v))
-            .unwrap_or_default()
-    };
-    let widths: Vec<usize> = keys
-        .iter()
-        .map(|key| {
-            rows.iter()
-                .map(|row| width(&cell(row, key)))
-                .max()
-                .unwrap_or(0)
-                .max(width(key))
-                .min(24)
-        })
-        .collect();
-    // Numbers are aligned right, words left.
-    let is_figure = |key: &str| {
-        rows.iter()
-            .all(|row| number(&cell(row, key)).is_some() || cell(row, key).is_empty())
-    };
-    let set = |text: &str, at: usize| {
-        if is_figure(keys[at]) {
-            pad_left(text, widths[at])
-        } else {
-            pad(text, widths[at])
-        }
-    };
-    let join = |cells: Vec<String>| fit(&format!("  {}", cells.join("  ")), columns);
-    let head = join(
-        keys.iter()
-            .enumerate()
-            .map(|(at, key)| set(key, at))
-            .collect(),
-    );
-    let mut out = vec![Line::styled(head, theme.quiet())];
-    for row in rows {
-        let text = join(
-            keys.iter()
-                .enumerate()
-                .map(|(at, key)| set(&cell(row, key), at))
-                .collect(),
-        );
-        let has_failed = row.iter().any(|(_, value)| *value == "fail");
-        let style = if has_failed {
-            theme.bad()
-        } else {
-            theme.text()
+    let cell = |(key, value): &(&str, &str)| {
+        let value = printable(value);
+        let columns = width(key).max(width(&value)).min(24);
+        // A number and its heading are aligned right, words left.
+        let align = match number(&value) {
+            Some(_) => pad_left,
+            None => pad,
         };
-        out.push(Line::from(Span::styled(text, style)));
-    }
-    out
+        [*key, &*value].map(|text| align(text, columns))
+    };
+    let cells: Vec<[String; 2]> = shown.into_iter().map(cell).collect();
+    let has_failed = workload.iter().any(|(_, value)| *value == "fail");
+    let row = |at: usize, style| {
+        let cells: Vec<&str> = cells.iter().map(|cell| &*cell[at]).collect();
+        Line::styled(fit(&format!("  {}", cells.join("  ")), columns), style)
+    };
+    vec![row(0, QUIET), row(1, if has_failed { BAD } else { TEXT })]
 }
 
 #[cfg(test)]
@@ -102,27 +63,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up_and_a_missing_cell_stays_empty() {
-        let rows = vec![
-            vec![("shape", "1x8"), ("us", "4.2")],
-            vec![("shape", "128x4096"), ("us", "17.25"), ("ok", "fail")],
-        ];
-        let text: Vec<String> = lines(&rows, 60, &Theme::plain())
-            .iter()
-            .map(|l| {
-                l.spans
-                    .iter()
-                    .map(|s| s.content.as_ref())
-                    .collect::<String>()
-            })
-            .collect();
-        assert_eq!(
-            text,
-            [
-                "  shape        us  ok  ",
-                "  1x8         4.2      ",
-                "  128x4096  17.25  fail"
-            ]
-        );
+    fn a_figure_is_aligned_right_with_its_heading() {
+        let workload = [("shape", "128x4096"), ("us", "17.25"), ("ok", "fail")];
+        let text: Vec<String> = lines(&workload, 60).iter().map(Line::to_string).collect();
+        assert_eq!(text, ["  shape        us  ok  ", "  128x4096  17.25  fail"]);
     }
 }

@@ -1,11 +1,9 @@
 //! The chart of a roofline: both axes logarithmic, with decades as ticks. TFLOP/s upwards, FLOP for
 //! each byte of DRAM to the right.
 
-use crate::text::pad_left;
-use crate::theme::Theme;
+use crate::prelude::*;
 use lab_history::profile::roofline::Roofline;
 use lab_text::figures::figure;
-use ratatui::text::{Line, Span};
 
 /// The marks of this kernel, of the incumbent, of both in one cell, and of the ridge point.
 pub const OWN: char = '●';
@@ -56,12 +54,7 @@ impl Axis {
 }
 
 /// The chart, from its title to its ticks; empty where it does not fit.
-pub fn rows(
-    own: &Roofline,
-    other: Option<&Roofline>,
-    columns: usize,
-    theme: &Theme,
-) -> Vec<Line<'static>> {
+pub fn rows(own: &Roofline, other: Option<&Roofline>, columns: usize) -> Vec<Line<'static>> {
     let Some(plot) = columns
         .checked_sub(FIGURES + 1)
         .filter(|plot| *plot >= LEAST)
@@ -101,22 +94,19 @@ pub fn rows(
     for value in upward.decades().chain([own.peak]) {
         ticks[upward.cell(value)] = Some(value);
     }
-    let mut out = vec![Line::styled(pad_left(UPWARD, FIGURES - 1), theme.quiet())];
+    let mut out = vec![Line::styled(pad_left(UPWARD, FIGURES - 1), QUIET)];
     for (row, tick) in cells.into_iter().zip(ticks).rev() {
         let label = tick.map(|value| figure(value / TERA)).unwrap_or_default();
         let edge = if tick.is_some() { '┤' } else { '│' };
-        let mut spans = vec![Span::styled(
-            format!("{} {edge}", pad_left(&label, FIGURES - 1)),
-            theme.quiet(),
-        )];
+        let mut spans = vec![format!("{} {edge}", pad_left(&label, FIGURES - 1)).quiet()];
         spans.extend(row.into_iter().map(|cell| match cell {
-            OWN | BOTH => Span::styled(cell.to_string(), theme.accent()),
-            OTHER | RIDGE => Span::styled(cell.to_string(), theme.strong()),
-            other => Span::styled(other.to_string(), theme.quiet()),
+            OWN | BOTH => cell.to_string().accent(),
+            OTHER | RIDGE => cell.to_string().strong(),
+            other => other.to_string().quiet(),
         }));
         out.push(Line::from(spans));
     }
-    out.extend(bottom(&across).map(|text| Line::styled(text, theme.quiet())));
+    out.extend(bottom(&across).map(|text| Line::styled(text, QUIET)));
     if both {
         out.push(Line::from(format!("{BOTH} both kernels")));
     }
