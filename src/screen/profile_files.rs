@@ -1,6 +1,7 @@
 //! Reads profiles from the folders of runs, for the views Device and Source. The view loader calls
 //! it.
 
+use crate::screen::worker::in_one_line;
 use lab_history::profile::read;
 use lab_project::Project;
 use lab_protocol::profile::Profile;
@@ -40,7 +41,7 @@ pub fn load(project: &Project, request: ProfileRequest) -> ProfileView {
 
 fn newest(project: &Project, runs: &[RunId]) -> Result<Option<(RunId, Profile)>, String> {
     for run in runs {
-        if let Some(profile) = read::of_run(project, *run).map_err(|error| format!("{error:#}"))? {
+        if let Some(profile) = read::of_run(project, *run).map_err(in_one_line)? {
             return Ok(Some((*run, profile)));
         }
     }

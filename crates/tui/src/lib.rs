@@ -1,7 +1,7 @@
 //! The screen of `lab`: a model, a pure update and a view. No git, no process, no file, no clock.
 //!
 //! ```text
-//! worker or terminal ──Event──> update(&mut Model, Event, now) ──Effect──> executor
+//! worker or terminal ──Event──> update(&mut Model, Event, now) ──Effect──> main loop
 //!                                   │ Model
 //!                                   v
 //!                               view(&Model, &mut Frame) ──FrameGeometry──> Event::Drawn
@@ -9,7 +9,7 @@
 //! A screen without a terminal, for a test:
 //! ```
 //! use jiff::tz::TimeZone;
-//! use lab_project::{config::{AutoConfig, Goal}, objective::Objective};
+//! use lab_core::{config::{AutoConfig, Goal}, objective::Objective};
 //! use lab_tui::effect::{Effect, Redraw};
 //! use lab_tui::{event::Event, geometry::FrameGeometry, model::Model, state::Setup, theme::Theme};
 //! use ratatui::crossterm::event::{KeyCode, KeyEvent};

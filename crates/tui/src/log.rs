@@ -157,7 +157,7 @@ impl LogView {
         self.first_of(self.height)
     }
 
-    /// First visible line of so many.
+    /// Returns the first visible line in an area of `height` rows.
     pub fn first_of(&self, height: usize) -> usize {
         let last_top = self.log().len().saturating_sub(height);
         if self.follow {
@@ -177,7 +177,7 @@ impl LogView {
         self.height = height;
     }
 
-    /// Scrolls by so many lines. At the end the log is followed again, unless it is frozen.
+    /// Scrolls by `by` lines. At the end the log is followed again, unless it is frozen.
     pub fn scroll(&mut self, by: isize) {
         let top = self.first().saturating_add_signed(by).min(self.last_top());
         self.show(top);

@@ -28,13 +28,10 @@ pub enum RepositoryReply {
     Log(Box<RunLog>),
     /// New lines of the held-out check before a keep.
     HeldOut(RunId, Batch),
-    /// The result of a keep or a discard.
-    Decided(Result<Decided, Refusal>),
+    /// The change was made, or why it was not.
+    Changed(Result<Changed, Refusal>),
     /// What undoing the last decision would do, or why it cannot be undone.
     Undoable(Result<Undoable, String>),
-    Undone(Result<Undone, Refusal>),
-    Described(Result<Described, Refusal>),
-    Restored(Result<RestoredKernel, String>),
     Trusted(Result<(), String>),
     /// The repository's kernels, sorted by name.
     Kernels(Vec<ListedKernel>),
@@ -42,6 +39,16 @@ pub enum RepositoryReply {
     LoopAsked(Request, Result<(), String>),
     /// lab.toml was read again.
     Project(Result<Arc<Project>, String>),
+}
+
+/// What a change did.
+#[derive(Debug)]
+pub enum Changed {
+    /// A run was kept or discarded.
+    Decided(Decided),
+    Undone(Undone),
+    Described(Described),
+    Restored(RestoredKernel),
 }
 
 /// A reply of the view loader.
@@ -82,7 +89,7 @@ pub struct DeviceReading {
 #[derive(Debug)]
 pub struct HighlightReply {
     pub which: SourceVersion,
-    pub text: Arc<[u8]>,
+    pub text: Arc<str>,
     pub colours: Highlighted,
 }
 

@@ -58,9 +58,8 @@ impl World {
                     language,
                     text,
                 }) => {
-                    let text: Arc<[u8]> = text.into();
-                    let colours =
-                        highlighter().highlight(&text, &mut HighlightCache::new(language));
+                    let mut cache = HighlightCache::new(language);
+                    let colours = highlighter().highlight(text.as_bytes(), &mut cache);
                     self.answers.push_back(Event::Highlighted(HighlightReply {
                         which,
                         text,
@@ -81,23 +80,12 @@ impl World {
                     ))));
             }
             RepositoryRequest::Log(run) => self.load_log(run),
-            RepositoryRequest::Keep { run, message, .. } => self.keep(run, &message),
-            RepositoryRequest::Discard {
-                run,
-                message,
-                confirmed,
-            } => self.discard(run, &message, confirmed),
-            RepositoryRequest::Restore(commit) => self.restore(&commit),
+            RepositoryRequest::Change(change) => self.change(change),
             RepositoryRequest::Undoable => {
                 let undoable = self.undoable();
                 self.answers
                     .push_back(Event::Repository(RepositoryReply::Undoable(undoable)));
             }
-            RepositoryRequest::Undo(run) => self.undo(run),
-            RepositoryRequest::Describe {
-                commit,
-                description,
-            } => self.describe(&commit, description),
             RepositoryRequest::Trust(_) => {
                 self.trusted = true;
                 self.answers

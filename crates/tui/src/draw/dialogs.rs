@@ -3,7 +3,7 @@
 use super::dialog::Dialog;
 use super::{help, listing, message_dialog, pick_list};
 use crate::keymap::Action;
-use crate::overlay::{About, Decides, Overlay};
+use crate::overlay::{About, Overlay};
 use crate::text::{printable, wrap};
 use crate::theme::Theme;
 use crate::widgets::input::draw_input;
@@ -18,26 +18,24 @@ impl Dialog<'_> {
     pub(super) fn draw(&self, frame: &mut Frame, area: Rect, overlay: &Overlay) -> Option<usize> {
         match overlay {
             Overlay::Help(state) => return Some(help::draw(self, frame, area, state)),
-            Overlay::Message { draft, of } => {
-                let (verb, ask) = match of {
-                    Decides::Keep => ("Keep", self.keep_question()),
-                    Decides::Discard { .. } => {
+            Overlay::Message { draft, action, .. } => {
+                let ask = match action {
+                    Action::Keep => self.keep_question(),
+                    _ => {
                         let default = self.model.default_description();
-                        let ask = format!("What did you try? Left empty: \"{default}\".");
-                        ("Discard", ask)
+                        format!("What did you try? Left empty: \"{default}\".")
                     }
                 };
-                message_dialog::draw(self, frame, area, verb, &ask, draft);
+                message_dialog::draw(self, frame, area, &action.title(), &ask, draft);
             }
             Overlay::Question { text, about } => {
                 let title = match (about, &self.model.runs.present) {
-                    (About::Undo(_), _) => "Undo?",
-                    (About::Restore(_), _) => "Restore?",
-                    (About::NewerBytes(_), Some(Err(_))) => "Discard?",
-                    (About::NewerBytes(_), _) => "Discard newer bytes?",
+                    (About::Change(change), _) => format!("{}?", change.action().title()),
+                    (About::NewerBytes(_), Some(Err(_))) => "Discard?".to_owned(),
+                    (About::NewerBytes(_), _) => "Discard newer bytes?".to_owned(),
                 };
                 let keys = self.keys(&[(Action::Yes, "yes"), (Action::No, "no")]);
-                draw_text(frame, area, title, text, keys, self.theme());
+                draw_text(frame, area, &title, text, keys, self.theme());
             }
             Overlay::Describe {
                 commit,

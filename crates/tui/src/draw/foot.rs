@@ -6,7 +6,6 @@ use crate::geometry::Button;
 use crate::keymap::{Action, Binding, KeyScope, Keymap, TABLE};
 use crate::model::Model;
 use crate::palette::Offer;
-use crate::state::Deciding;
 use crate::status::MessageLevel;
 use crate::text::{fit, printable, width, wrap_to};
 use crate::theme::Theme;
@@ -81,18 +80,14 @@ impl<'a> Foot<'a> {
     /// The message.
     fn text(&self) -> Option<(String, Style)> {
         let theme = self.theme();
-        let doing = self
-            .model
-            .decision
-            .in_progress
-            .map(|deciding| match deciding {
-                // A commit's hooks may take their time.
-                Deciding::Keep => "◐ keeping …",
-                Deciding::Undo => "◐ undoing …",
-                Deciding::Describe => "◐ writing …",
-                Deciding::Restore => "◐ restoring …",
-                Deciding::Discard => "◐ discarding …",
-            });
+        let doing = self.model.decision.in_progress.map(|action| match action {
+            // A commit's hooks may take their time.
+            Action::Keep => "◐ keeping …",
+            Action::Undo => "◐ undoing …",
+            Action::Describe => "◐ writing …",
+            Action::Restore => "◐ restoring …",
+            _ => "◐ discarding …",
+        });
         if let Some(doing) = doing {
             return Some((doing.to_owned(), theme.accent()));
         }

@@ -3,6 +3,7 @@
 
 use crate::keymap::{Action, Binding, Key, KeyScope, Keymap, TABLE};
 use lab_text::suggest::nearest;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use toml::Spanned;
@@ -43,12 +44,7 @@ fn error<T>(span: &Range<usize>, message: impl Into<String>) -> Result<T, KeysEr
 }
 
 /// The keys of a whole config.toml.
-pub(super) fn parse(text: &str) -> Result<Keymap, KeysError> {
-    // The settings were parsed from the same text before, so it is TOML.
-    let Ok(document) = DeTable::parse(text) else {
-        return error(&(0..0), "this is not TOML");
-    };
-    let document = document.get_ref();
+pub(super) fn parse(document: &DeTable) -> Result<Keymap, KeysError> {
     let presets = match document.get("presets") {
         Some(presets) => table(presets, "presets is a table of presets: [presets.NAME]")?,
         None => Vec::new(),
@@ -70,15 +66,13 @@ pub(super) fn parse(text: &str) -> Result<Keymap, KeysError> {
         Some(wanted) => chosen(wanted, &presets)?,
         None => Keymap::built_in(),
     };
-    document
-        .get("keys")
-        .map_or(Ok(base.clone()), |keys| keymap(base, keys))
+    match document.get("keys") {
+        Some(keys) => keymap(base, keys),
+        None => Ok(base),
+    }
 }
 
-type KeyEntry<'a, 'i> = (
-    &'a Spanned<std::borrow::Cow<'i, str>>,
-    &'a Spanned<DeValue<'i>>,
-);
+type KeyEntry<'a, 'i> = (&'a Spanned<Cow<'i, str>>, &'a Spanned<DeValue<'i>>);
 
 /// A table's entries in the order of the file. `message` is the error where the value is not a
 /// table.
@@ -105,16 +99,23 @@ fn chosen(wanted: &Spanned<DeValue>, own: &[KeyEntry]) -> Result<Keymap, KeysErr
     if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
         return built_in(text);
     }
-    let names = || {
-        BUILT_IN
-            .iter()
-            .map(|(n, _)| *n)
-            .chain(own.iter().map(|(n, _)| n.get_ref().as_ref()))
-    };
-    let all = names().collect::<Vec<_>>().join(", ");
-    let near = nearest(name, names()).map(|near| format!(" (did you mean {near}?)"));
-    let near = near.unwrap_or_else(|| format!(": choose one of {all}, or define [presets.{name}]"));
+    let names = BUILT_IN.iter().map(|(name, _)| *name);
+    let names: Vec<&str> = names
+        .chain(own.iter().map(|(name, _)| name.get_ref().as_ref()))
+        .collect();
+    let near = near_or(nearest(name, names.iter().copied()), || {
+        let all = names.join(", ");
+        format!("choose one of {all}, or define [presets.{name}]")
+    });
     error(&wanted.span(), format!("unknown preset '{name}'{near}"))
+}
+
+/// The end of an error about an unknown word: the near one, else what to do.
+fn near_or(near: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
+    match near {
+        Some(near) => format!(" (did you mean {near}?)"),
+        None => format!(": {}", otherwise()),
+    }
 }
 
 /// The keys of a built-in preset. A test parses each of them.
@@ -134,15 +135,13 @@ fn built_in(text: &str) -> Result<Keymap, KeysError> {
 fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysError> {
     let mut spans: HashMap<(KeyScope, Action), Range<usize>> = HashMap::new();
     for (name, value) in table(bindings, "keys is a table: [keys], then ACTION = \"KEY\"")? {
-        let DeValue::Table(_) = value.get_ref() else {
-            let binding = action(name)?;
-            bind(&mut map, binding.scope, binding, value)?;
-            spans.insert((binding.scope, binding.action), name.span());
-            continue;
+        let (own_scope, entries) = match value.get_ref() {
+            DeValue::Table(_) => (Some(scope(name)?), table(value, "")?),
+            _ => (None, vec![(name, value)]),
         };
-        let scope = scope(name)?;
-        for (name, value) in table(value, "")? {
+        for (name, value) in entries {
             let binding = action(name)?;
+            let scope = own_scope.unwrap_or(binding.scope);
             if !scope.accepts(binding) {
                 let own = binding.scope.heading().to_lowercase();
                 let message = format!(
@@ -176,24 +175,19 @@ fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysEr
 }
 
 /// The scope of a table `[keys.SCOPE]`.
-fn scope(name: &Spanned<std::borrow::Cow<str>>) -> Result<KeyScope, KeysError> {
-    let named = |scope: &&KeyScope| scope.name() == name.get_ref();
-    if let Some(scope) = KeyScope::ALL
-        .iter()
-        .filter(|scope| !scope.name().is_empty())
-        .find(named)
-    {
-        return Ok(*scope);
-    }
-    let names = || {
+fn scope(name: &Spanned<Cow<str>>) -> Result<KeyScope, KeysError> {
+    let named = || {
         KeyScope::ALL
-            .iter()
-            .map(|scope| scope.name())
-            .filter(|name| !name.is_empty())
+            .into_iter()
+            .filter(|scope| !scope.name().is_empty())
     };
-    let near = nearest(name.get_ref(), names()).map(|near| format!(" (did you mean {near}?)"));
-    let near = near
-        .unwrap_or_else(|| format!(": choose one of {}", names().collect::<Vec<_>>().join(", ")));
+    if let Some(scope) = named().find(|scope| scope.name() == name.get_ref()) {
+        return Ok(scope);
+    }
+    let names: Vec<&str> = named().map(KeyScope::name).collect();
+    let near = near_or(nearest(name.get_ref(), names.iter().copied()), || {
+        format!("choose one of {}", names.join(", "))
+    });
     error(
         &name.span(),
         format!("unknown scope '{}'{near}", name.get_ref()),
@@ -201,7 +195,7 @@ fn scope(name: &Spanned<std::borrow::Cow<str>>) -> Result<KeyScope, KeysError> {
 }
 
 /// The action of a name.
-fn action(name: &Spanned<std::borrow::Cow<str>>) -> Result<&'static Binding, KeysError> {
+fn action(name: &Spanned<Cow<str>>) -> Result<&'static Binding, KeysError> {
     if let Some(binding) = TABLE.iter().find(|binding| binding.name == name.get_ref()) {
         return Ok(binding);
     }
@@ -211,18 +205,13 @@ fn action(name: &Spanned<std::borrow::Cow<str>>) -> Result<&'static Binding, Key
             .iter()
             .flat_map(|b| [(b.name, b.name), (b.hint, b.name)])
             .chain(FORMER_HINTS)
+            .filter(|(word, _)| !word.is_empty())
     };
-    let word = nearest(
-        name.get_ref(),
-        known()
-            .map(|(word, _)| word)
-            .filter(|word| !word.is_empty()),
-    );
+    let word = nearest(name.get_ref(), known().map(|(word, _)| word));
     let near = word.and_then(|word| known().find(|(known, _)| *known == word));
-    let near = near.map_or_else(
-        || ": KEYS.md lists the actions".to_owned(),
-        |(_, name)| format!(" (did you mean {name}?)"),
-    );
+    let near = near_or(near.map(|(_, name)| name), || {
+        "KEYS.md lists the actions".to_owned()
+    });
     error(
         &name.span(),
         format!("unknown action '{}'{near}", name.get_ref()),
@@ -236,36 +225,29 @@ fn bind(
     binding: &Binding,
     value: &Spanned<DeValue>,
 ) -> Result<(), KeysError> {
-    let shape = || {
-        error(
-            &value.span(),
-            format!(
-                "the value of {} is a key, as in \"c\", or a list of keys",
-                binding.name
-            ),
-        )
-    };
-    let mut keys = Vec::new();
-    match value.get_ref() {
-        DeValue::String(text) if text == "none" => {}
-        DeValue::String(text) => keys.push(key(text, &value.span())?),
+    let shape = format!(
+        "the value of {} is a key, as in \"c\", or a list of keys",
+        binding.name
+    );
+    let keys = match value.get_ref() {
+        DeValue::String(text) if text == "none" => Vec::new(),
+        DeValue::String(text) => vec![key(text, &value.span())?],
         DeValue::Array(list) => {
-            for one in list {
-                let DeValue::String(text) = one.get_ref() else {
-                    return shape().map(drop::<()>);
-                };
-                if text == "none" {
-                    let message = format!(
+            let key = |one: &Spanned<DeValue>| match one.get_ref() {
+                DeValue::String(text) if text == "none" => error(
+                    &one.span(),
+                    format!(
                         "\"none\" cannot be in a list: {} = \"none\", or []",
                         binding.name
-                    );
-                    return error(&one.span(), message);
-                }
-                keys.push(key(text, &one.span())?);
-            }
+                    ),
+                ),
+                DeValue::String(text) => key(text, &one.span()),
+                _ => error(&value.span(), shape.clone()),
+            };
+            list.iter().map(key).collect::<Result<Vec<Key>, _>>()?
         }
-        _ => return shape(),
-    }
+        _ => return error(&value.span(), shape),
+    };
     if keys.is_empty() && NEEDED.contains(&binding.action) {
         return error(
             &value.span(),
@@ -298,9 +280,9 @@ fn key(text: &str, span: &Range<usize>) -> Result<Key, KeysError> {
         let message = "an empty text is not a key: \"none\" or [] removes an action's keys, \"space\" is the space bar";
         return error(span, message);
     }
-    let near = Key::suggestion(text).map(|name| format!(" (did you mean {name}?)"));
-    let near =
-        near.unwrap_or_else(|| ": write a key as c, G, ctrl-k, alt-x, pageup, f5".to_owned());
+    let near = near_or(Key::suggestion(text).as_deref(), || {
+        "write a key as c, G, ctrl-k, alt-x, pageup, f5".to_owned()
+    });
     error(span, format!("unknown key '{text}'{near}"))
 }
 
@@ -326,7 +308,8 @@ mod tests {
     #[test]
     fn keys_come_from_the_preset_and_then_from_the_table() {
         let text = "preset = \"mine\"\n[keys]\nkeep = \"K\"\n[keys.git]\nstop = \"none\"\n[presets.mine]\nstop = [\"X\"]\nkeep = \"k\"\nup = \"up\"\n";
-        let map = parse(text).unwrap_or_else(|error| panic!("{}", error.message));
+        let document = DeTable::parse(text).expect("it is TOML");
+        let map = parse(document.get_ref()).unwrap_or_else(|error| panic!("{}", error.message));
         assert_eq!(
             (map.keys(Action::Keep), map.key(Action::Stop)),
             ("K".into(), "X".into())

@@ -1,16 +1,17 @@
 //! Keep, discard and undo, by the user or by rule.
 
-use crate::draft::{Draft, Drafts, resume};
+use crate::draft::Draft;
 use crate::effect::Effect;
 use crate::keymap::Action;
 use crate::model::Model;
-use crate::overlay::{About, Decides, Overlay};
-use crate::request::RepositoryRequest;
-use crate::state::{Deciding, ExpectedBytes, HeldOutCheck};
+use crate::overlay::{About, Overlay};
+use crate::reply::Changed;
+use crate::request::{Change, RepositoryRequest};
+use crate::state::{ExpectedBytes, HeldOutCheck};
 use crate::text::printable;
 use lab_decide::auto::{self, AutoDecision};
 use lab_decide::policy::{Discard, Newer};
-use lab_decide::{Decided, Refusal, Undoable, Undone};
+use lab_decide::{Decided, Described, Refusal, Undoable, Undone};
 use lab_git::short;
 use lab_history::tested::tested;
 use lab_run::RunId;
@@ -25,7 +26,7 @@ impl Model {
     /// Opens the dialog for the message of a keep.
     pub(super) fn describe_keep(&mut self) {
         if let Some(run) = self.decision_run() {
-            self.open_message(run, Decides::Keep);
+            self.open_message(run, Action::Keep, false);
         }
     }
 
@@ -38,7 +39,7 @@ impl Model {
         let kernel = &self.setup.kernel;
         let question = match self.allowed().discard {
             Ok(Discard::Run(_)) => {
-                return self.open_message(run, Decides::Discard { confirmed: false });
+                return self.open_message(run, Action::Discard, false);
             }
             Ok(Discard::Decided(run, status)) => {
                 let decided = if status == Status::Keep {
@@ -79,19 +80,14 @@ impl Model {
         }
     }
 
-    /// Opens the dialog for the message of a decision.
-    pub(super) fn open_message(&mut self, run: RunId, of: Decides) {
-        let tested = self.tested_of(run);
-        let draft = resume(self.draft_of(of).as_ref(), run, tested);
-        self.overlays.push(Overlay::Message { draft, of });
-    }
-
-    /// The text that was typed for such a decision.
-    pub(super) fn draft_of(&mut self, of: Decides) -> &mut Option<Draft> {
-        match of {
-            Decides::Keep => &mut self.decision.drafts.keep,
-            Decides::Discard { .. } => &mut self.decision.drafts.discard,
-        }
+    /// Opens the dialog for the message of a keep or a discard.
+    pub(super) fn open_message(&mut self, run: RunId, action: Action, confirmed: bool) {
+        let typed = self.decision.drafts.get(&action);
+        self.overlays.push(Overlay::Message {
+            draft: Draft::resume(typed, run, self.tested_of(run)),
+            action,
+            confirmed,
+        });
     }
 
     /// The trailer `Tested` of the last run, if it is this one.
@@ -105,52 +101,52 @@ impl Model {
         tested(record, &self.repository.experiments, &self.setup.config())
     }
 
-    pub(super) fn accept_message(&mut self, mut draft: Draft, of: Decides) {
+    pub(super) fn accept_message(&mut self, mut draft: Draft, action: Action, confirmed: bool) {
         draft.complete();
-        let action = match of {
-            Decides::Keep => Action::Keep,
-            Decides::Discard { .. } => Action::Discard,
-        };
-        draft.problem = if of == Decides::Keep && draft.subject().is_empty() {
+        draft.problem = if action == Action::Keep && draft.subject().is_empty() {
             Some("describe what you tried: it becomes the commit's subject".to_owned())
         } else {
             self.no_longer_possible(action, draft.run)
                 .or_else(|| draft.wrong())
         };
         if draft.problem.is_some() {
-            return self.overlays.push(Overlay::Message { draft, of });
+            return self.overlays.push(Overlay::Message {
+                draft,
+                action,
+                confirmed,
+            });
         }
         let run = draft.run;
-        let (deciding, request) = match of {
-            Decides::Keep => {
-                let message = draft.message("");
-                let by_rule = false;
-                let request = RepositoryRequest::Keep {
-                    run,
-                    message,
-                    by_rule,
-                };
-                (Deciding::Keep, request)
-            }
-            Decides::Discard { confirmed } => {
-                let message = draft.message(&self.default_description());
-                let request = RepositoryRequest::Discard {
-                    run,
-                    message,
-                    confirmed,
-                };
-                (Deciding::Discard, request)
-            }
+        let change = match action {
+            Action::Keep => Change::Keep {
+                run,
+                message: draft.message(""),
+                by_rule: false,
+            },
+            _ => Change::Discard {
+                run,
+                message: draft.message(&self.default_description()),
+                confirmed,
+            },
         };
         // The draft stays until the decision succeeds: it may still be refused.
-        *self.draft_of(of) = Some(draft);
-        self.decide(deciding, request);
+        self.decision.drafts.insert(action, draft);
+        self.change(change);
     }
 
-    /// Has a decision carried out.
-    pub(super) fn decide(&mut self, what: Deciding, request: RepositoryRequest) {
-        self.decision.in_progress = Some(what);
-        self.ask(request);
+    /// Has a change made.
+    pub(super) fn change(&mut self, change: Change) {
+        self.decision.in_progress = Some(change.action());
+        self.ask(RepositoryRequest::Change(change));
+    }
+
+    /// Has a change made that the user agreed to. A run may have started while the question was
+    /// open.
+    pub(super) fn change_if_calm(&mut self, change: Change) {
+        match self.is_calm() {
+            Ok(()) => self.change(change),
+            Err(why) => self.refuse(change.action(), why),
+        }
     }
 
     /// Why the run of an open dialog can no longer be decided: another run or save came while it
@@ -174,7 +170,7 @@ impl Model {
     /// New lines of the held-out check before a keep. They follow the run's own lines in run.log.
     pub(super) fn on_held_out(&mut self, run: RunId, batch: Batch) {
         let is_last = self.runs.last_of(run).is_some();
-        if self.decision.in_progress != Some(Deciding::Keep) || !is_last {
+        if self.decision.in_progress != Some(Action::Keep) || !is_last {
             return self.ignore();
         }
         self.panes.log.push(batch.skipped, batch.lines);
@@ -190,38 +186,62 @@ impl Model {
         }
     }
 
-    pub(super) fn on_decided(&mut self, result: Result<Decided, Refusal>) {
-        let was = self.decision.in_progress.take();
+    pub(super) fn on_changed(&mut self, result: Result<Changed, Refusal>) {
+        let action = self.decision.in_progress.take().unwrap_or(Action::Keep);
         let by_rule = std::mem::take(&mut self.decision.by_rule);
         self.decision.held_out = None;
-        self.selection.details = None;
+        // A restore changes no record.
+        if action != Action::Restore {
+            self.selection.details = None;
+        }
         match result {
-            Ok(decided) => {
-                // A decision by rule used no draft.
-                if !by_rule {
-                    self.decision.drafts = Drafts::default();
-                }
-                self.say_decided(&decided);
-                self.decision.expected_bytes =
-                    (decided.status != Status::Keep).then_some(ExpectedBytes::Incumbent);
-                if let Some(last) = decided.run.and_then(|run| self.runs.last_of(run)) {
-                    last.decided = Some(decided.status);
-                }
-                self.emit(Effect::Refresh);
+            Ok(Changed::Decided(decided)) => self.on_decided(&decided, by_rule),
+            Ok(Changed::Undone(undone)) => self.on_undone(&undone),
+            Ok(Changed::Described(Described { row, notes, .. })) => {
+                self.say_done(
+                    format!("{} is now '{}'", row.commit, row.description),
+                    &notes,
+                );
             }
+            Ok(Changed::Restored(restored)) => self.on_restored(restored),
             Err(refusal) if by_rule => {
                 self.warn(format!("auto-decide leaves the run to you: {refusal}"));
-                self.emit(Effect::Refresh);
             }
-            Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
-                self.ask_discard(question);
-                self.emit(Effect::Refresh);
-            }
-            Err(refusal) => {
-                self.refuse(was.unwrap_or(Deciding::Keep), refusal.to_string());
-                self.emit(Effect::Refresh);
-            }
+            Err(Refusal::Ask(question)) if action == Action::Discard => self.ask_discard(question),
+            Err(refusal) => self.refuse(action, refusal.to_string()),
         }
+        self.emit(Effect::Refresh);
+    }
+
+    fn on_decided(&mut self, decided: &Decided, by_rule: bool) {
+        // A decision by rule used no draft.
+        if !by_rule {
+            self.decision.drafts.clear();
+        }
+        self.say_decided(decided);
+        self.decision.expected_bytes =
+            (decided.status != Status::Keep).then_some(ExpectedBytes::Incumbent);
+        if let Some(last) = decided.run.and_then(|run| self.runs.last_of(run)) {
+            last.decided = Some(decided.status);
+        }
+    }
+
+    fn on_undone(&mut self, undone: &Undone) {
+        if let Some(last) = self.runs.last_of(undone.run) {
+            last.decided = None;
+        }
+        let (run, word) = (undone.run, undone.status.word());
+        let commit = short(&undone.commit);
+        self.say_done(
+            format!("run {run} is undecided again: {word} {commit} is undone"),
+            &undone.notes,
+        );
+    }
+
+    /// Says what was done, and what the user should know besides.
+    fn say_done(&mut self, mut text: String, notes: &[String]) {
+        text.extend(notes.iter().map(|note| format!(" · {note}")));
+        self.inform(text);
     }
 
     fn say_decided(&mut self, decided: &Decided) {
@@ -229,14 +249,13 @@ impl Model {
             .run
             .map(|run| format!("run {run} "))
             .unwrap_or_default();
-        let mut text = match decided.status {
+        let text = match decided.status {
             Status::Keep => format!("{run}kept as {}", short(&decided.commit)),
             Status::Discard => format!("{run}discarded"),
             Status::Crash => format!("{run}discarded, a crash"),
             Status::Rules => format!("the rules changed in {}", short(&decided.commit)),
         };
-        text.extend(decided.notes.iter().map(|note| format!(" · {note}")));
-        self.inform(text);
+        self.say_done(text, &decided.notes);
     }
 
     /// Asks whether the last decision is to be undone.
@@ -247,48 +266,19 @@ impl Model {
                     !matches!(
                         overlay,
                         Overlay::Question {
-                            about: About::Undo(_),
+                            about: About::Change(Change::Undo(_)),
                             ..
                         }
                     )
                 });
                 self.ask_question(Overlay::Question {
                     text: printable(&question),
-                    about: About::Undo(run),
+                    about: About::Change(Change::Undo(run)),
                 });
             }
             Ok(_) => {}
             Err(why) => self.warn(format!("undo: {why}")),
         }
-    }
-
-    pub(super) fn undo(&mut self, run: RunId) {
-        if let Err(why) = self.is_calm() {
-            self.refuse(Deciding::Undo, why);
-            return;
-        }
-        self.decide(Deciding::Undo, RepositoryRequest::Undo(run));
-    }
-
-    pub(super) fn on_undone(&mut self, result: Result<Undone, Refusal>) {
-        self.decision.in_progress = None;
-        self.selection.details = None;
-        match result {
-            Ok(undone) => {
-                if let Some(last) = self.runs.last_of(undone.run) {
-                    last.decided = None;
-                }
-                let (run, word) = (undone.run, undone.status.word());
-                let mut text = format!(
-                    "run {run} is undecided again: {word} {} is undone",
-                    short(&undone.commit)
-                );
-                text.extend(undone.notes.iter().map(|note| format!(" · {note}")));
-                self.inform(text);
-            }
-            Err(refusal) => self.refuse(Deciding::Undo, refusal.to_string()),
-        }
-        self.emit(Effect::Refresh);
     }
 
     pub(super) fn toggle_auto(&mut self) {
@@ -339,36 +329,29 @@ impl Model {
             &rule_description(&record),
             [(message::TrailerKey::Tested, self.tested(&record))],
         );
-        let ruled = match auto::decide(&record, incumbent, at_same) {
+        let change = match auto::decide(&record, incumbent, at_same) {
             AutoDecision::Leave(why) => Err(why),
             // A user with an open dialog is about to decide.
             _ if !self.overlays.is_empty() => Err("a dialog is open".to_owned()),
-            AutoDecision::Keep => {
-                let request = RepositoryRequest::Keep {
-                    run,
-                    message,
-                    by_rule: true,
-                };
-                self.usable(Action::Keep)
-                    .map(|()| (Deciding::Keep, request))
-            }
-            AutoDecision::Discard => {
-                let request = RepositoryRequest::Discard {
-                    run,
-                    message,
-                    confirmed: false,
-                };
-                self.usable(Action::Discard)
-                    .map(|()| (Deciding::Discard, request))
-            }
+            AutoDecision::Keep => Ok(Change::Keep {
+                run,
+                message,
+                by_rule: true,
+            }),
+            AutoDecision::Discard => Ok(Change::Discard {
+                run,
+                message,
+                confirmed: false,
+            }),
         };
-        match ruled {
+        let usable = |change: Change| self.usable(change.action()).map(|()| change);
+        match change.and_then(usable) {
             Err(why) => {
                 self.inform(format!("auto-decide leaves run {run} to you: {why}"));
             }
-            Ok((what, request)) => {
+            Ok(change) => {
                 self.decision.by_rule = true;
-                self.decide(what, request);
+                self.change(change);
             }
         }
     }
