@@ -5,11 +5,15 @@ use lab_tui::event::{Event, TerminalEvent};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SendError, Sender};
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
 /// Most keys that wait for the main loop. Further ones stay with the terminal.
 const MOST_KEYS: usize = 4096;
+
+/// The main loop has ended: nobody takes events any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed;
 
 /// Sends keys, and knows how many of them wait.
 #[derive(Clone)]
@@ -20,11 +24,11 @@ pub struct KeySender {
 
 impl KeySender {
     /// Fails if the screen has closed.
-    pub fn send(&self, event: Event) -> Result<(), SendError<Event>> {
+    pub fn send(&self, event: Event) -> Result<(), Closed> {
         if matches!(event, Event::Input(_)) {
             self.waiting.fetch_add(1, Ordering::SeqCst);
         }
-        self.events.send(event)
+        self.events.send(event).map_err(|_| Closed)
     }
 
     /// So many keys wait that no more are to be read from the terminal now.

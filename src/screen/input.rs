@@ -112,7 +112,7 @@ fn wait(bell: &OwnedFd, terminal: bool, most: Option<&Timespec>) -> std::io::Res
         PollFd::new(bell, PollFlags::IN),
         PollFd::new(&stdin, PollFlags::IN),
     ];
-    match poll(&mut fds[..1 + usize::from(terminal)], most) {
+    match poll(&mut fds[..=usize::from(terminal)], most) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }

@@ -68,7 +68,7 @@ pub struct User {
 }
 
 /// How the screen ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ended {
     /// The number of the signal that asked for it, if one did.
     pub signal: Option<i32>,
@@ -143,8 +143,7 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
         drawn: None,
         redraw: Redraw::AtOnce,
         is_laid_out: true,
-        signal: None,
-        next: None,
+        ended: Ended::default(),
         resumed: false,
         opening: opening.clone(),
     };
@@ -156,11 +155,7 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     screen.guard.leave();
     threads.signals.give_back();
     drop(threads);
-    stayed?;
-    Ok(Ended {
-        signal: screen.signal,
-        next: screen.next,
-    })
+    stayed.map(|()| screen.ended)
 }
 
 struct Screen {
@@ -174,8 +169,7 @@ struct Screen {
     redraw: Redraw,
     /// The model knows where everything is: no key has changed it since the last frame.
     is_laid_out: bool,
-    signal: Option<i32>,
-    next: Option<Next>,
+    ended: Ended,
     opening: Opening,
     /// The screen suspended itself and has handled the return; the SIGCONT event that follows is
     /// ignored.
@@ -286,8 +280,8 @@ impl Screen {
                 self.project = Arc::clone(project);
                 threads.runner.set_project(Arc::clone(project));
             }
-            Event::Terminal(TerminalEvent::Terminate(signal)) => self.signal = Some(*signal),
-            Event::Terminal(TerminalEvent::Hangup) => self.signal = Some(SIGHUP),
+            Event::Terminal(TerminalEvent::Terminate(signal)) => self.ended.signal = Some(*signal),
+            Event::Terminal(TerminalEvent::Hangup) => self.ended.signal = Some(SIGHUP),
             Event::Terminal(TerminalEvent::Continued) if std::mem::take(&mut self.resumed) => {
                 return Ok(false);
             }
@@ -337,7 +331,7 @@ impl Screen {
             Effect::OpenEditor(spot) => self.edit(spot, threads)?,
             Effect::OpenKernel(kernel) => match Next::open(&self.project, &self.opening, &kernel) {
                 Ok(next) => {
-                    self.next = Some(next);
+                    self.ended.next = Some(next);
                     return Ok(true);
                 }
                 Err(why) => {

@@ -12,8 +12,8 @@ use crate::screen::worker::Worker;
 use crate::screen::{
     highlighter, profiler, repository_worker, settings_worker, telemetry_monitor, view_loader,
 };
-use lab_core::project::Project;
-use lab_core::runner::Runner;
+use lab_project::Project;
+use lab_runner::Runner;
 use lab_tui::event::Event;
 use lab_tui::request::{HighlightRequest, RepositoryRequest, SettingsRequest};
 use notify::RecommendedWatcher;

@@ -44,7 +44,7 @@ pub(super) fn draw(
     // A box keeps its size while words are typed.
     let (title, area, size, awaited) = match from {
         PickFrom::Actions => ("Actions", area, (PALETTE, palette::count() + 1), None),
-        PickFrom::Themes { .. } => {
+        PickFrom::Themes => {
             let awaited = (themes == 0).then_some(" reading …");
             ("Themes", right, (THEMES, themes.max(1) + 1), awaited)
         }

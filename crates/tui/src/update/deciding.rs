@@ -7,7 +7,7 @@ use crate::model::Model;
 use crate::overlay::{About, Overlay};
 use crate::reply::Changed;
 use crate::request::{Change, RepositoryRequest};
-use crate::state::{ExpectedBytes, HeldOutCheck};
+use crate::state::{ExpectedBytes, FinishedRun, HeldOutCheck};
 use crate::text::printable;
 use lab_decide::auto::{self, AutoDecision};
 use lab_decide::policy::{Discard, Newer};
@@ -17,8 +17,7 @@ use lab_history::tested::tested;
 use lab_run::RunId;
 use lab_run::experiment::Status;
 use lab_run::message::{self, Message};
-use lab_run::record::Record;
-use lab_run::verdict::Outcome;
+use lab_run::verdict::{Outcome, Verdict};
 use lab_runner::follow::Batch;
 use std::sync::Arc;
 
@@ -83,22 +82,19 @@ impl Model {
     /// Opens the dialog for the message of a keep or a discard.
     pub(super) fn open_message(&mut self, run: RunId, action: Action, confirmed: bool) {
         let typed = self.decision.drafts.get(&action);
+        let judged = self.runs.last_if(run);
+        let tested = judged.map(|judged| self.tested(judged));
         self.overlays.push(Overlay::Message {
-            draft: Draft::resume(typed, run, self.tested_of(run)),
+            draft: Draft::resume(typed, run, tested.unwrap_or_default()),
             action,
             confirmed,
         });
     }
 
-    /// The trailer `Tested` of the last run, if it is this one.
-    fn tested_of(&self, run: RunId) -> String {
-        let last = self.runs.last_if(run);
-        last.map(|last| self.tested(&last.record))
-            .unwrap_or_default()
-    }
-
-    fn tested(&self, record: &Record) -> String {
-        tested(record, &self.repository.experiments, &self.setup.config())
+    /// The text of the trailer `Tested` of a run.
+    fn tested(&self, run: &FinishedRun) -> String {
+        let experiments = &self.repository.experiments;
+        tested(&run.record, experiments, &self.setup.config())
     }
 
     pub(super) fn accept_message(&mut self, mut draft: Draft, action: Action, confirmed: bool) {
@@ -297,55 +293,21 @@ impl Model {
     /// Decides by rule about the run that has just ended, once the repository was looked at after
     /// its end.
     pub(super) fn decide_by_rule(&mut self) {
-        let ended = self
-            .repository
-            .status
-            .as_ref()
-            .and_then(|status| status.ended);
-        let Some(run) = self
-            .decision
-            .awaiting_rule
-            .take_if(|run| Some(*run) <= ended)
-        else {
+        let status = self.repository.status.as_ref();
+        let ended = status.and_then(|status| status.ended);
+        let awaiting = &mut self.decision.awaiting_rule;
+        let Some(run) = awaiting.take_if(|run| Some(*run) <= ended) else {
             return;
         };
         // The loop decides its runs itself.
-        let by_rule = self.decision.auto && !self.loops.running;
-        let last = self
-            .runs
-            .last
-            .as_ref()
-            .filter(|last| by_rule && last.start.id == run);
-        let Some(record) = last.map(|last| last.record.clone()) else {
+        if !self.decision.auto || self.loops.running {
+            return;
+        }
+        let last = self.runs.last.as_ref();
+        let Some(last) = last.filter(|last| last.start.id == run) else {
             return;
         };
-        let snapshot = self.repository.snapshot();
-        let incumbent = snapshot.and_then(|snapshot| snapshot.incumbent.as_deref());
-        let present = self.repository.present();
-        let at_same = present.is_some_and(|present| {
-            present.keeps_at_same && present.fingerprint == record.start.fingerprint
-        });
-        let message = Message::new(
-            &rule_description(&record),
-            [(message::TrailerKey::Tested, self.tested(&record))],
-        );
-        let change = match auto::decide(&record, incumbent, at_same) {
-            AutoDecision::Leave(why) => Err(why),
-            // A user with an open dialog is about to decide.
-            _ if !self.overlays.is_empty() => Err("a dialog is open".to_owned()),
-            AutoDecision::Keep => Ok(Change::Keep {
-                run,
-                message,
-                by_rule: true,
-            }),
-            AutoDecision::Discard => Ok(Change::Discard {
-                run,
-                message,
-                confirmed: false,
-            }),
-        };
-        let usable = |change: Change| self.usable(change.action()).map(|()| change);
-        match change.and_then(usable) {
+        match self.change_by_rule(last) {
             Err(why) => {
                 self.inform(format!("auto-decide leaves run {run} to you: {why}"));
             }
@@ -355,16 +317,51 @@ impl Model {
             }
         }
     }
+
+    /// The change that the rule makes after a run, or why the rule leaves the run to the user.
+    fn change_by_rule(&self, last: &FinishedRun) -> Result<Change, String> {
+        let snapshot = self.repository.snapshot();
+        let incumbent = snapshot.and_then(|snapshot| snapshot.incumbent.as_deref());
+        let present = self.repository.present();
+        let at_same = present.is_some_and(|present| {
+            present.keeps_at_same && present.fingerprint == last.start.fingerprint
+        });
+        let decision = auto::decide(&last.record, incumbent, at_same);
+        if let AutoDecision::Leave(why) = decision {
+            return Err(why);
+        }
+        // A user with an open dialog is about to decide.
+        if !self.overlays.is_empty() {
+            return Err("a dialog is open".to_owned());
+        }
+        let run = last.start.id;
+        let message = Message::new(
+            &rule_description(&last.verdict),
+            [(message::TrailerKey::Tested, self.tested(last))],
+        );
+        let change = match decision {
+            AutoDecision::Keep => Change::Keep {
+                run,
+                message,
+                by_rule: true,
+            },
+            _ => Change::Discard {
+                run,
+                message,
+                confirmed: false,
+            },
+        };
+        self.usable(change.action())?;
+        Ok(change)
+    }
 }
 
 /// The description of a run that was decided by rule: the rule and its reason.
-fn rule_description(record: &Record) -> String {
-    let verdict = record.verdict.as_ref();
-    match verdict
-        .and_then(|v| v.change)
-        .filter(|_| verdict.is_some_and(|v| v.outcome == Outcome::Pass))
-    {
-        Some(change) => format!("auto: {change} vs {}", change.against()),
-        None => format!("auto: {}", verdict.map_or("", |v| v.why.as_str())),
+fn rule_description(verdict: &Verdict) -> String {
+    match verdict.change {
+        Some(change) if verdict.outcome == Outcome::Pass => {
+            format!("auto: {change} vs {}", change.against())
+        }
+        _ => format!("auto: {}", verdict.why),
     }
 }

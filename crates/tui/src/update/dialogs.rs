@@ -36,7 +36,7 @@ impl Model {
                 *help = Help::default();
             }
             (_, Action::Close | Action::Open | Action::Quit) | (Overlay::Help(_), Action::Help) => {
-                drop(self.overlays.pop())
+                self.overlays.pop();
             }
             _ => {}
         }

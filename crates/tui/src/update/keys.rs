@@ -195,7 +195,7 @@ impl Model {
             Action::ResetBorders => self.panes.shares.clear(),
             Action::Mouse => self.toggle_mouse(),
             Action::ReloadConfig => {
-                self.emit(Effect::Settings(SettingsRequest::Reload { asked: true }))
+                self.emit(Effect::Settings(SettingsRequest::Reload { asked: true }));
             }
             Action::Help => self.overlays.push(Overlay::Help(Help::default())),
             Action::Suspend => self.emit(Effect::Suspend),
