@@ -11,7 +11,8 @@ use lab_tui::profile::{ProfileRequest, ProfileView};
 
 /// The newest profile of the bytes that the run judged, and the newest one of the incumbent.
 pub fn load(project: &Project, request: ProfileRequest) -> ProfileView {
-    // Read anew each time: kept, it would hold every run of the project a second time.
+    // The index is read for each request: an index that is kept would hold every run of the project
+    // a second time.
     let index = RunIndex::open(project);
     let fingerprint = index
         .summary(request.run)

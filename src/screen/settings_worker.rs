@@ -6,7 +6,6 @@ use crate::screen::preferences::{prefer, themes};
 use crate::screen::worker::{Requests, Worker};
 use crate::screen::{layout_file, settings_files};
 use lab_tui::event::Event;
-use lab_tui::reply::SettingsReply;
 use lab_tui::request::SettingsRequest;
 use lab_tui::theme::AppearanceChoice;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
@@ -43,7 +42,7 @@ pub fn start(
             if request == CHANGED {
                 settle(requests);
             }
-            answer(&files, request).map(Event::Settings)
+            answer(&files, request)
         });
     })?;
     let watcher = config
@@ -74,15 +73,15 @@ fn watch(file: &Path, requests: Sender<SettingsRequest>) -> Option<RecommendedWa
     Some(watcher)
 }
 
-fn answer(files: &UserFiles, request: SettingsRequest) -> Option<SettingsReply> {
+fn answer(files: &UserFiles, request: SettingsRequest) -> Option<Event> {
     let (config, choice) = (files.config.as_deref(), files.choice.clone());
     match request {
         SettingsRequest::Reload { asked } => {
             let read = settings_files::read(config).and_then(|settings| prefer(settings, choice));
             let read = Box::new(read);
-            Some(SettingsReply::Preferences { read, asked })
+            Some(Event::Preferences { read, asked })
         }
-        SettingsRequest::ListThemes => Some(SettingsReply::Themes(themes(config, choice))),
+        SettingsRequest::ListThemes => Some(Event::Themes(themes(config, choice))),
         SettingsRequest::SaveLayout(layout) => {
             // A layout that cannot be written is missing the next time the screen opens; it stops
             // nothing now.

@@ -19,13 +19,6 @@ pub struct Log {
 }
 
 impl Log {
-    pub fn of(run: RunId) -> Self {
-        Log {
-            run: Some(run),
-            ..Log::default()
-        }
-    }
-
     pub fn len(&self) -> usize {
         self.lines.len()
     }
@@ -101,12 +94,19 @@ impl LogView {
 
     /// A new run begins.
     pub fn start(&mut self, run: RunId) {
-        self.live = Log::of(run);
-        if self.frozen.is_none() {
-            self.top = 0;
-            self.left = 0;
-            self.follow = true;
-            self.marked = None;
+        let live = Log {
+            run: Some(run),
+            ..Log::default()
+        };
+        match self.frozen {
+            Some(_) => self.live = live,
+            None => {
+                *self = LogView {
+                    live,
+                    height: self.height,
+                    ..LogView::default()
+                }
+            }
         }
     }
 

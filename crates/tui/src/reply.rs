@@ -2,9 +2,7 @@
 
 use crate::highlight::Highlighted;
 use crate::profile::ProfileView;
-use crate::request::Preferences;
 use crate::source::{SourceVersion, SourceView};
-use crate::theme::Theme;
 use jiff::Timestamp;
 use lab_auto::{LoopView, Request};
 use lab_decide::status::ProjectStatus;
@@ -62,18 +60,6 @@ pub enum ViewReply {
     Profile(Box<ProfileView>),
     /// The details of the commit with this full id.
     Commit(String, Box<Result<CommitDetails, String>>),
-}
-
-/// A reply of the settings worker.
-#[derive(Debug)]
-pub enum SettingsReply {
-    /// config.toml was read, because it changed or because the user `asked`.
-    Preferences {
-        read: Box<Result<Preferences, String>>,
-        asked: bool,
-    },
-    /// All themes by name.
-    Themes(Vec<(String, Theme)>),
 }
 
 /// A reply of the telemetry monitor: the state of one GPU, or why it cannot be read.

@@ -96,7 +96,8 @@ pub enum ViewRequest {
     Commit(String, ContextLines),
 }
 
-/// A request to the settings worker, which answers with a [`crate::reply::SettingsReply`].
+/// A request to the settings worker, which answers with [`crate::event::Event::Preferences`] or
+/// [`crate::event::Event::Themes`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingsRequest {
     /// Read config.toml again: because it changed, or because the user `asked`.

@@ -9,7 +9,7 @@ use lab_runner::RunEvent;
 use lab_tui::effect::Effect;
 use lab_tui::event::Event;
 use lab_tui::highlight::{HighlightCache, Highlighter};
-use lab_tui::reply::{HighlightReply, RepositoryReply, SettingsReply};
+use lab_tui::reply::{HighlightReply, RepositoryReply};
 use lab_tui::request::{HighlightRequest, RepositoryRequest, SettingsRequest};
 use lab_watch::WatchEvent;
 use std::sync::{Arc, OnceLock};
@@ -50,8 +50,7 @@ impl World {
                 Effect::Settings(SettingsRequest::SaveLayout(layout)) => self.layout = *layout,
                 Effect::Settings(SettingsRequest::ListThemes) => {
                     let themes = themes(&self.model.appearance.settings);
-                    self.answers
-                        .push_back(Event::Settings(SettingsReply::Themes(themes)));
+                    self.answers.push_back(Event::Themes(themes));
                 }
                 Effect::Highlight(HighlightRequest {
                     which,

@@ -5,7 +5,6 @@ use crate::keymap::{Action, Binding, Key, KeyScope, Keymap, TABLE};
 use lab_text::suggest::nearest;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -36,9 +35,9 @@ pub(super) struct KeysError {
     pub message: String,
 }
 
-fn error<T>(span: &Range<usize>, message: impl Into<String>) -> Result<T, KeysError> {
+fn error<T, S>(place: &Spanned<S>, message: impl Into<String>) -> Result<T, KeysError> {
     Err(KeysError {
-        at: span.start,
+        at: place.span().start,
         message: message.into(),
     })
 }
@@ -53,7 +52,7 @@ pub(super) fn parse(document: &DeTable) -> Result<Keymap, KeysError> {
     for (name, preset) in &presets {
         if BUILT_IN.iter().any(|(known, _)| *known == name.get_ref()) {
             return error(
-                &name.span(),
+                name,
                 format!(
                     "'{}' is the name of a built-in preset: give yours another name",
                     name.get_ref()
@@ -81,7 +80,7 @@ fn table<'a, 'i>(
     message: &str,
 ) -> Result<Vec<KeyEntry<'a, 'i>>, KeysError> {
     let DeValue::Table(table) = value.get_ref() else {
-        return error(&value.span(), message);
+        return error(value, message);
     };
     let mut entries: Vec<KeyEntry> = table.iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
@@ -91,7 +90,7 @@ fn table<'a, 'i>(
 /// The keys of the preset that the config chooses.
 fn chosen(wanted: &Spanned<DeValue>, own: &[KeyEntry]) -> Result<Keymap, KeysError> {
     let Some(name) = wanted.get_ref().as_str() else {
-        return error(&wanted.span(), "preset is a name, as in preset = \"vim\"");
+        return error(wanted, "preset is a name, as in preset = \"vim\"");
     };
     if let Some((_, preset)) = own.iter().find(|(known, _)| known.get_ref() == name) {
         return keymap(Keymap::built_in(), preset);
@@ -107,7 +106,7 @@ fn chosen(wanted: &Spanned<DeValue>, own: &[KeyEntry]) -> Result<Keymap, KeysErr
         let all = names.join(", ");
         format!("choose one of {all}, or define [presets.{name}]")
     });
-    error(&wanted.span(), format!("unknown preset '{name}'{near}"))
+    error(wanted, format!("unknown preset '{name}'{near}"))
 }
 
 /// The end of an error about an unknown word: the near one, else what to do.
@@ -133,7 +132,7 @@ fn built_in(text: &str) -> Result<Keymap, KeysError> {
 
 /// `map` with the bindings of a table.
 fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysError> {
-    let mut spans: HashMap<(KeyScope, Action), Range<usize>> = HashMap::new();
+    let mut starts: HashMap<(KeyScope, Action), usize> = HashMap::new();
     for (name, value) in table(bindings, "keys is a table: [keys], then ACTION = \"KEY\"")? {
         let (own_scope, entries) = match value.get_ref() {
             DeValue::Table(_) => (Some(scope(name)?), table(value, "")?),
@@ -148,10 +147,10 @@ fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysEr
                     "{} cannot be bound in this scope; its scope is: {own}",
                     binding.name
                 );
-                return error(&name.span(), message);
+                return error(name, message);
             }
             bind(&mut map, scope, binding, value)?;
-            spans.insert((scope, binding.action), name.span());
+            starts.insert((scope, binding.action), name.span().start);
         }
     }
     let Some(conflict) = map.conflict() else {
@@ -161,8 +160,7 @@ fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysEr
     let at = conflict
         .between
         .iter()
-        .filter_map(|one| spans.get(one))
-        .map(|span| span.start)
+        .filter_map(|one| starts.get(one).copied())
         .max();
     let [one, other] = conflict.between.map(|(_, action)| action.binding().name);
     Err(KeysError {
@@ -188,10 +186,7 @@ fn scope(name: &Spanned<Cow<str>>) -> Result<KeyScope, KeysError> {
     let near = near_or(nearest(name.get_ref(), names.iter().copied()), || {
         format!("choose one of {}", names.join(", "))
     });
-    error(
-        &name.span(),
-        format!("unknown scope '{}'{near}", name.get_ref()),
-    )
+    error(name, format!("unknown scope '{}'{near}", name.get_ref()))
 }
 
 /// The action of a name.
@@ -212,10 +207,7 @@ fn action(name: &Spanned<Cow<str>>) -> Result<&'static Binding, KeysError> {
     let near = near_or(near.map(|(_, name)| name), || {
         "KEYS.md lists the actions".to_owned()
     });
-    error(
-        &name.span(),
-        format!("unknown action '{}'{near}", name.get_ref()),
-    )
+    error(name, format!("unknown action '{}'{near}", name.get_ref()))
 }
 
 /// Binds an action to the keys of a value: a key, a list of keys, or `"none"`.
@@ -231,26 +223,26 @@ fn bind(
     );
     let keys = match value.get_ref() {
         DeValue::String(text) if text == "none" => Vec::new(),
-        DeValue::String(text) => vec![key(text, &value.span())?],
+        DeValue::String(text) => vec![key(text, value)?],
         DeValue::Array(list) => {
             let key = |one: &Spanned<DeValue>| match one.get_ref() {
                 DeValue::String(text) if text == "none" => error(
-                    &one.span(),
+                    one,
                     format!(
                         "\"none\" cannot be in a list: {} = \"none\", or []",
                         binding.name
                     ),
                 ),
-                DeValue::String(text) => key(text, &one.span()),
-                _ => error(&value.span(), shape.clone()),
+                DeValue::String(text) => key(text, one),
+                _ => error(value, shape.clone()),
             };
             list.iter().map(key).collect::<Result<Vec<Key>, _>>()?
         }
-        _ => return error(&value.span(), shape),
+        _ => return error(value, shape),
     };
     if keys.is_empty() && NEEDED.contains(&binding.action) {
         return error(
-            &value.span(),
+            value,
             format!(
                 "{} needs a key: without one you could not leave the screen or a dialog",
                 binding.name
@@ -265,25 +257,25 @@ fn bind(
             "'{}' could no longer be typed in an input line: choose a key such as ctrl-g",
             letter.label()
         );
-        return error(&value.span(), message);
+        return error(value, message);
     }
     map.bind(scope, binding.action, &keys);
     Ok(())
 }
 
 /// The key of a text.
-fn key(text: &str, span: &Range<usize>) -> Result<Key, KeysError> {
+fn key(text: &str, place: &Spanned<DeValue>) -> Result<Key, KeysError> {
     if let Some(key) = Key::parse(text) {
         return Ok(key);
     }
     if text.trim().is_empty() {
         let message = "an empty text is not a key: \"none\" or [] removes an action's keys, \"space\" is the space bar";
-        return error(span, message);
+        return error(place, message);
     }
     let near = near_or(Key::suggestion(text).as_deref(), || {
         "write a key as c, G, ctrl-k, alt-x, pageup, f5".to_owned()
     });
-    error(span, format!("unknown key '{text}'{near}"))
+    error(place, format!("unknown key '{text}'{near}"))
 }
 
 #[cfg(test)]

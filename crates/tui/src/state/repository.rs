@@ -55,14 +55,14 @@ pub struct Comparable {
     pub others: Vec<(Other, usize)>,
 }
 
-/// Whose an experiment is that may not stand beside the present one.
+/// Why an experiment may not stand beside the present one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Other {
-    /// Of another kernel.
+    /// The experiment is about another kernel.
     Kernel(String),
-    /// Of this kernel, on another device.
+    /// The experiment ran on another device.
     Device(String),
-    /// Of this kernel, on a device that only its record names, which is not here.
+    /// Only the experiment's record names the device, and the record is not here.
     UnknownDevice,
     /// Neither a record nor a commit tells the kernel.
     UnknownKernel,

@@ -170,10 +170,8 @@ impl Runs {
     /// Takes the state of the bytes on disk; returns an earlier error that no longer holds.
     pub fn set_present(&mut self, present: Result<Fingerprint, String>) -> Option<String> {
         let is_readable = present.is_ok();
-        match self.present.replace(present) {
-            Some(Err(why)) if is_readable => Some(why),
-            _ => None,
-        }
+        let before = self.present.replace(present)?;
+        before.err().filter(|_| is_readable)
     }
 
     /// The event is about another run than the present one. Once a newer run is asked for, events

@@ -8,7 +8,7 @@ use ratatui::crossterm::event::{Event as Raw, KeyEvent, KeyModifiers};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
 
-/// Most letters of a line.
+/// A typed line has at most this many letters.
 const LINE: usize = 500;
 
 impl Model {

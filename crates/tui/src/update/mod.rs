@@ -40,13 +40,10 @@ pub fn open(model: &mut Model) -> Vec<Effect> {
 
 /// Takes one event. `now` is the time since the screen was opened.
 pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
-    let event = match event {
-        Event::Drawn(geometry) => {
-            model.take_geometry(*geometry);
-            return Update::default();
-        }
-        event => event,
-    };
+    if let Event::Drawn(geometry) = event {
+        model.take_geometry(*geometry);
+        return Update::default();
+    }
     model.now = model.now.max(now);
     model.frame.redraw = Redraw::NextFrame;
     model.on_event(event);
@@ -97,7 +94,8 @@ impl Model {
             Event::Profiled(result) => self.on_profiled(result),
             Event::Repository(reply) => self.on_repository(reply),
             Event::View(reply) => self.on_view(reply),
-            Event::Settings(reply) => self.on_settings(reply),
+            Event::Preferences { read, asked } => self.on_preferences(*read, asked),
+            Event::Themes(themes) => self.on_themes(themes),
             Event::Telemetry(reading) => self.on_telemetry(*reading),
             Event::Highlighted(reply) => self.on_highlighted(reply),
             Event::WorkerDied { name, message } => {

@@ -1,5 +1,4 @@
-//! What the screen makes of a look at the repository: the status, the history, the commits; and of
-//! a changed project.
+//! Handles a look at the repository (the status, the history, the commits) and a changed project.
 
 use crate::effect::Effect;
 use crate::model::Model;
@@ -149,7 +148,7 @@ impl Model {
         }
     }
 
-    /// Takes a history, and arranges the table where it or what it is shown for changed.
+    /// Takes a history. Arranges the table again if the history, the kernel or the device changed.
     fn set_history(&mut self, experiments: Vec<Experiment>) {
         let is_new = self.repository.set_experiments(experiments);
         if is_new {

@@ -1,7 +1,7 @@
 //! The replies of the workers: each worker's replies are handled in one match.
 
 use crate::model::Model;
-use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, SettingsReply, ViewReply};
+use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, ViewReply};
 use crate::views::Pane;
 
 impl Model {
@@ -29,13 +29,6 @@ impl Model {
             ViewReply::Loop(read) => self.on_loop(*read),
             ViewReply::Profile(view) => self.on_profile(*view),
             ViewReply::Commit(id, details) => self.on_commit(id, *details),
-        }
-    }
-
-    pub(super) fn on_settings(&mut self, reply: SettingsReply) {
-        match reply {
-            SettingsReply::Preferences { read, asked } => self.on_preferences(*read, asked),
-            SettingsReply::Themes(themes) => self.on_themes(themes),
         }
     }
 

@@ -38,7 +38,7 @@ impl Model {
         self.start(reason);
     }
 
-    /// Has a check follow the run in progress, or no longer.
+    /// Asks for a check after the run in progress, or takes that back.
     pub(super) fn toggle_check(&mut self) {
         self.runs.check_follows = !self.runs.check_follows;
         let check = self.way(Action::Check);
@@ -175,7 +175,7 @@ impl Model {
                 self.load_loop();
             }
             WatchEvent::Profiled => {
-                // Reads it anew where a view shows it.
+                // A view that shows the profile reads it again.
                 self.profiles.made += 1;
             }
             WatchEvent::LoopChanged { running } => self.on_loop_changed(running),
