@@ -124,8 +124,7 @@ fn main() {
         let Effect::Highlight(HighlightRequest { which, text, .. }) = effect else {
             continue;
         };
-        let text: Arc<[u8]> = text.into();
-        let found = highlighter.highlight(&text, &mut HighlightCache::default());
+        let found = highlighter.highlight(text.as_bytes(), &mut HighlightCache::default());
         drop(take(
             &mut model,
             Event::Highlighted(HighlightReply {

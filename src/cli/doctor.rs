@@ -6,9 +6,9 @@ mod python;
 
 use super::harness::is_trusted;
 use super::output::FAILED;
-use super::{JsonArg, KernelArg, answer, here, say, screen};
+use super::{JsonArg, KernelArg, answer, here, say};
 use crate::confinement;
-use crate::screen::settings_files;
+use crate::screen::{preferences, settings_files};
 use anyhow::Result;
 use clap::Args;
 use lab_device::sandbox::{self, SandboxState};
@@ -396,8 +396,8 @@ fn settings() -> Finding {
             format!("set HOME or {}", settings_files::CONFIG_DIR),
         );
     };
-    let read = settings_files::read(&file)
-        .and_then(|settings| screen::choose(&settings, AppearanceChoice::default()));
+    let read = settings_files::read(Some(&file))
+        .and_then(|settings| preferences::choose(&settings, AppearanceChoice::default()));
     match read {
         Ok(_) => {
             let shown = file.display();

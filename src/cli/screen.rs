@@ -1,19 +1,18 @@
 //! `lab` without a subcommand: opens the screen.
 
 use super::{code, complain};
+use crate::screen::preferences::{env, prefer};
 use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
-use crate::screen::{self, Next, User, appearance_files, layout_file, settings_files};
+use crate::screen::{self, Next, User, layout_file, settings_files};
 use anyhow::{Context, Error, Result, bail};
 use lab_git::Repo;
 use lab_project::Project;
 use lab_project::screen_lock;
 use lab_protocol::{Exit, console};
-use lab_tui::chart::SymbolSet;
 use lab_tui::layout::Layout;
-use lab_tui::request::Preferences;
 use lab_tui::settings::Settings;
-use lab_tui::theme::{Appearance, AppearanceChoice};
+use lab_tui::theme::AppearanceChoice;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,7 +28,7 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
     let config = settings_files::file();
     // With a wrong config no screen opens: a key could have another action than its user expects,
     // such as discard.
-    let settings = match read_settings(config.as_deref()) {
+    let settings = match settings_files::read(config.as_deref()) {
         Ok(settings) => settings,
         Err(why) => {
             complain(&why);
@@ -112,88 +111,14 @@ fn user(
             prefer(settings, choice.clone()).map_err(Error::msg)?
         }
     };
-    // Read at each call: the config may have changed.
-    let (listed, listed_choice) = (
-        config.clone(),
-        AppearanceChoice {
-            theme: None,
-            ..choice.clone()
-        },
-    );
-    let themes_choice = move || {
-        let settings = read_settings(listed.as_deref()).unwrap_or_default();
-        AppearanceChoice {
-            theme: None,
-            ..listed_choice.clone().or(settings.appearance())
-        }
-    };
-    let files = UserFiles {
-        config: config.clone(),
-        layout: file,
-        read: Box::new(move || prefer(read_settings(config.as_deref())?, choice.clone())),
-        themes: Box::new(move || {
-            let Ok(Appearance { depth, paint, .. }) =
-                Appearance::choose(themes_choice(), env, appearance_files::find)
-            else {
-                return Vec::new();
-            };
-            appearance_files::catalogue()
-                .entries
-                .iter()
-                .map(|entry| (entry.name.clone(), entry.theme(depth, paint)))
-                .collect()
-        }),
-    };
     Ok(User {
         preferences,
         layout,
         problem,
-        files,
+        files: UserFiles {
+            config,
+            layout: file,
+            choice,
+        },
     })
-}
-
-/// The appearance for `choice`, the environment and the config, in this terminal.
-pub fn appearance(choice: AppearanceChoice) -> Result<Appearance> {
-    let choice = choice.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
-    let settings = read_settings(settings_files::file().as_deref()).map_err(Error::msg)?;
-    choose(&settings, choice).map_err(Error::msg)
-}
-
-/// The appearance for `choice` and the settings. An error in a theme that config.toml names gives
-/// its line there.
-pub fn choose(settings: &Settings, choice: AppearanceChoice) -> Result<Appearance, String> {
-    let plain = AppearanceChoice {
-        theme: None,
-        ..choice.clone()
-    };
-    Appearance::choose(plain, env, appearance_files::find)?;
-    let by_config = settings
-        .theme_at
-        .as_ref()
-        .filter(|_| choice.theme.is_none());
-    let chosen = Appearance::choose(
-        choice.or(settings.appearance()),
-        env,
-        appearance_files::find,
-    );
-    chosen.map_err(|why| by_config.map_or(why.clone(), |at| format!("{at}: {why}")))
-}
-
-/// The preferences in this terminal; `choice` overrides the settings.
-fn prefer(settings: Settings, choice: AppearanceChoice) -> Result<Preferences, String> {
-    let Appearance { theme, .. } = choose(&settings, choice)?;
-    let symbols = SymbolSet::choose(settings.ascii, env);
-    Ok(Preferences {
-        settings,
-        theme,
-        symbols,
-    })
-}
-
-fn read_settings(config: Option<&Path>) -> Result<Settings, String> {
-    config.map_or_else(|| Ok(Settings::default()), settings_files::read)
-}
-
-fn env(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }

@@ -2,8 +2,8 @@
 
 use super::output::say_styled;
 use super::table::table;
-use super::{AppearanceArgs, complain, say, screen};
-use crate::screen::appearance_files;
+use super::{AppearanceArgs, complain, say};
+use crate::screen::{appearance_files, preferences};
 use anyhow::{Error, Result};
 use clap::Args;
 use lab_protocol::console;
@@ -43,7 +43,7 @@ pub fn main(options: &ThemeArgs) -> Result<ExitCode> {
         color: options.color.clone(),
         paint: options.paint,
     };
-    let Appearance { theme, depth, .. } = screen::appearance(asked.into())?;
+    let Appearance { theme, depth, .. } = preferences::appearance(asked.into())?;
     // Without a terminal plain text is printed, unless colours were asked for.
     let styled = console::stdout_is_terminal() || options.color.is_some();
     say(&format!(

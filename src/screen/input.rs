@@ -1,15 +1,14 @@
-//! The thread that reads keys. It waits for the terminal and for a command at once, so it uses no
-//! processor time while nobody types. It can be paused, and confirms the pause, before an editor or
-//! the shell gets the terminal.
+//! The thread that reads keys. It waits for the terminal and for the end of the screen at once, so
+//! it uses no processor time while nobody types. An editor or the shell gets the terminal while the
+//! thread is paused.
 
-use crate::screen::inbox::{KeySender, UrgentSender};
+use crate::screen::inbox::KeySender;
 use lab_tui::event::{Event, TerminalEvent, UserInput};
 use ratatui::crossterm::event::{self, Event as Raw, KeyEventKind};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -25,8 +24,8 @@ const POLL_AGAIN: Timespec = Timespec {
     tv_nsec: 20_000_000,
 };
 
-/// At most so many keys are read before the thread looks for a command: a long paste does not delay
-/// a pause.
+/// At most so many keys are read before the thread can be paused: a long paste does not delay a
+/// pause.
 const KEYS: usize = 256;
 
 /// How long the thread leaves keys with the terminal before it looks again whether the main loop
@@ -36,97 +35,65 @@ const CATCH_UP: Timespec = Timespec {
     tv_nsec: 2_000_000,
 };
 
-enum InputCommand {
-    Pause(Sender<()>),
-    GoOn,
+pub struct InputThread {
+    /// Locked by whoever reads the terminal. True once the screen has closed.
+    closed: Arc<Mutex<bool>>,
+    bell: Arc<OwnedFd>,
 }
 
-pub struct InputThread {
-    commands: Option<Sender<InputCommand>>,
-    wake: Arc<OwnedFd>,
+fn lock(closed: &Mutex<bool>) -> MutexGuard<'_, bool> {
+    // The mutex guards a plain value, which is whole even after a panic.
+    closed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl InputThread {
-    pub fn start(events: KeySender, urgent: UrgentSender) -> std::io::Result<Self> {
-        let (commands, inbox) = mpsc::channel();
-        let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let bell = Arc::clone(&wake);
+    pub fn start(events: KeySender) -> std::io::Result<Self> {
+        let input = InputThread {
+            closed: Arc::default(),
+            bell: Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?),
+        };
+        let (closed, bell) = (Arc::clone(&input.closed), Arc::clone(&input.bell));
         thread::Builder::new()
             .name("input".to_owned())
             .spawn(move || {
                 // The screen has closed, or the terminal is gone.
-                if read(&events, &inbox, &bell).is_err() {
-                    let _ = urgent.send(TerminalEvent::Hangup);
+                if read(&events, &closed, &bell).is_err() {
+                    let _ = events.send(Event::Terminal(TerminalEvent::Hangup));
                 }
             })?;
-        Ok(InputThread {
-            commands: Some(commands),
-            wake,
-        })
+        Ok(input)
     }
 
-    /// Returns when the thread no longer reads the terminal.
-    pub fn pause(&self) {
-        let (done, answer) = mpsc::channel();
-        self.command(InputCommand::Pause(done));
-        // An error means that the thread has ended: it reads the terminal no more either.
-        let _ = answer.recv();
-    }
-
-    pub fn go_on(&self) {
-        self.command(InputCommand::GoOn);
-    }
-
-    fn command(&self, command: InputCommand) {
-        if self
-            .commands
-            .as_ref()
-            .is_some_and(|commands| commands.send(command).is_ok())
-        {
-            self.ring();
-        }
-    }
-
-    fn ring(&self) {
-        // The eventfd counts up to 2⁶⁴: a write can fail only if a wake-up already waits.
-        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+    /// Waits until the thread does not read the terminal. The thread goes on when the guard is
+    /// dropped.
+    pub fn pause(&self) -> MutexGuard<'_, bool> {
+        lock(&self.closed)
     }
 }
 
 impl Drop for InputThread {
     fn drop(&mut self) {
-        drop(self.commands.take());
-        self.ring();
+        *lock(&self.closed) = true;
+        // The eventfd counts up to 2⁶⁴, so the write cannot fail.
+        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
     }
 }
 
 /// Runs until the screen has closed. Returns an error if the terminal is gone.
-fn read(
-    events: &KeySender,
-    commands: &Receiver<InputCommand>,
-    bell: &OwnedFd,
-) -> std::io::Result<()> {
+fn read(events: &KeySender, closed: &Mutex<bool>, bell: &OwnedFd) -> std::io::Result<()> {
     let mut taken = Taken::Nothing;
     loop {
         let full = events.is_full();
         let ready = match (full, &taken) {
-            (true, _) => wait_for_bell(bell)?,
-            (false, Taken::Nothing) => wait(bell, None)?,
-            (false, Taken::All) => wait(bell, Some(&POLL_AGAIN))?,
-            (false, Taken::Part) => wait(bell, Some(&Timespec::default()))?,
+            (true, _) => wait(bell, false, Some(&CATCH_UP))?,
+            (false, Taken::Nothing) => wait(bell, true, None)?,
+            (false, Taken::All) => wait(bell, true, Some(&POLL_AGAIN))?,
+            (false, Taken::Part) => wait(bell, true, Some(&Timespec::default()))?,
         };
-        match commands.try_recv() {
-            Ok(InputCommand::Pause(done)) => {
-                let _ = done.send(());
-                if !wait_for_go(commands) {
-                    return Ok(());
-                }
-                // Keys typed meanwhile belonged to the other program.
-                taken = Taken::Nothing;
-                continue;
-            }
-            Ok(InputCommand::GoOn) | Err(mpsc::TryRecvError::Empty) => {}
-            Err(mpsc::TryRecvError::Disconnected) => return Ok(()),
+        // While another program has the terminal, its keys are not read.
+        let closed = lock(closed);
+        if *closed {
+            return Ok(());
         }
         if !full && (ready || taken != Taken::Nothing) {
             match take(events)? {
@@ -137,41 +104,23 @@ fn read(
     }
 }
 
-/// Waits for input (true), a command, or until `most` has passed. Returns an error if the terminal
-/// is gone.
-fn wait(bell: &OwnedFd, most: Option<&Timespec>) -> std::io::Result<bool> {
+/// Waits for the end of the screen, until `most` has passed and, with `terminal`, for input (true).
+/// Returns an error if the terminal is gone.
+fn wait(bell: &OwnedFd, terminal: bool, most: Option<&Timespec>) -> std::io::Result<bool> {
     let stdin = std::io::stdin();
     let mut fds = [
-        PollFd::new(&stdin, PollFlags::IN),
         PollFd::new(bell, PollFlags::IN),
+        PollFd::new(&stdin, PollFlags::IN),
     ];
-    match poll(&mut fds, most) {
+    match poll(&mut fds[..=usize::from(terminal)], most) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }
-    let [terminal, bell_rang] = fds.map(|fd| fd.revents());
-    if !bell_rang.is_empty() {
-        silence(bell);
-    }
-    match terminal.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+    let input = fds[1].revents();
+    match input.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
         true => Err(Errno::IO.into()),
-        false => Ok(terminal.contains(PollFlags::IN)),
+        false => Ok(input.contains(PollFlags::IN)),
     }
-}
-
-/// Waits for a command, or a moment in which the main loop catches up. Never true: the terminal is
-/// not looked at.
-fn wait_for_bell(bell: &OwnedFd) -> std::io::Result<bool> {
-    match poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&CATCH_UP)) {
-        Ok(0) | Err(Errno::INTR) => {}
-        Ok(_) => silence(bell),
-        Err(error) => return Err(error.into()),
-    }
-    Ok(false)
-}
-
-fn silence(bell: &OwnedFd) {
-    let _ = rustix::io::read(bell, &mut [0; 8]);
 }
 
 /// What was read of the waiting keys.
@@ -206,16 +155,4 @@ fn take(events: &KeySender) -> std::io::Result<Option<Taken>> {
         }
     }
     Ok(Some(if keys > 0 { Taken::All } else { Taken::Nothing }))
-}
-
-/// Waits for the end of a pause, in which keys belong to another program. False if the screen has
-/// closed.
-fn wait_for_go(commands: &Receiver<InputCommand>) -> bool {
-    loop {
-        match commands.recv() {
-            Ok(InputCommand::GoOn) => return true,
-            Ok(InputCommand::Pause(done)) => drop(done.send(())),
-            Err(_) => return false,
-        }
-    }
 }

@@ -4,11 +4,11 @@
 
 pub mod appearance_files;
 pub mod editor;
-pub mod executor;
 pub mod highlighter;
 pub mod inbox;
 pub mod input;
 pub mod layout_file;
+pub mod preferences;
 pub mod profile_files;
 pub mod profiler;
 pub mod repository_worker;
@@ -18,28 +18,27 @@ pub mod signals;
 pub mod source_files;
 pub mod telemetry_monitor;
 pub mod terminal;
+pub mod threads;
 pub mod view_loader;
 mod watchdog;
 pub mod worker;
 
-use crate::screen::executor::Executor;
 use crate::screen::inbox::Inbox;
-use crate::screen::input::InputThread;
 use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
-use crate::screen::signals::SignalThread;
 use crate::screen::terminal::{Guard, install_panic_hook};
+use crate::screen::threads::Threads;
 use jiff::tz::TimeZone;
 use lab_project::Project;
 use lab_project::screen_lock::{self, ScreenLock};
+use lab_runner::spec::RunSpec;
 use lab_tui::effect::{Effect, Redraw};
 use lab_tui::event::{Event, TerminalEvent};
 use lab_tui::geometry::FrameGeometry;
 use lab_tui::layout::Layout;
 use lab_tui::model::Model;
 use lab_tui::reply::RepositoryReply;
-use lab_tui::request::Preferences;
-use lab_tui::request::Spot;
+use lab_tui::request::{Preferences, RepositoryRequest, Spot};
 use lab_tui::state::{Now, Setup};
 use lab_tui::status::MessageLevel;
 use lab_tui::{open, update, uses_geometry, view};
@@ -47,7 +46,7 @@ use rustix::process::{Signal, kill_current_process_group};
 use signal_hook::consts::SIGHUP;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// The shortest time between two frames that show data. A key is drawn at once.
@@ -69,7 +68,7 @@ pub struct User {
 }
 
 /// How the screen ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ended {
     /// The number of the signal that asked for it, if one did.
     pub signal: Option<i32>,
@@ -144,8 +143,7 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
         drawn: None,
         redraw: Redraw::AtOnce,
         is_laid_out: true,
-        signal: None,
-        next: None,
+        ended: Ended::default(),
         resumed: false,
         opening: opening.clone(),
     };
@@ -157,35 +155,7 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     screen.guard.leave();
     threads.signals.give_back();
     drop(threads);
-    stayed?;
-    Ok(Ended {
-        signal: screen.signal,
-        next: screen.next,
-    })
-}
-
-struct Threads {
-    executor: Executor,
-    input: InputThread,
-    signals: SignalThread,
-    events: Sender<Event>,
-}
-
-impl Threads {
-    fn start(
-        project: &Arc<Project>,
-        opening: Opening,
-        files: UserFiles,
-        events: &Sender<Event>,
-        inbox: &Inbox,
-    ) -> io::Result<Self> {
-        Ok(Threads {
-            signals: SignalThread::start(inbox.urgent())?,
-            input: InputThread::start(inbox.keys(), inbox.urgent())?,
-            executor: Executor::start(project, opening, files, events)?,
-            events: events.clone(),
-        })
-    }
+    stayed.map(|()| screen.ended)
 }
 
 struct Screen {
@@ -199,8 +169,7 @@ struct Screen {
     redraw: Redraw,
     /// The model knows where everything is: no key has changed it since the last frame.
     is_laid_out: bool,
-    signal: Option<i32>,
-    next: Option<Next>,
+    ended: Ended,
     opening: Opening,
     /// The screen suspended itself and has handled the return; the SIGCONT event that follows is
     /// ignored.
@@ -217,11 +186,8 @@ impl Screen {
         let mut geometry = FrameGeometry::default();
         self.guard
             .draw(|frame| geometry = view(&self.model, frame))?;
-        let now = self.now();
-        // The model stores where everything is. This asks for nothing else.
-        let _ = update(&mut self.model, Event::Drawn(Box::new(geometry)), now);
+        self.take(geometry);
         self.redraw = Redraw::No;
-        self.is_laid_out = true;
         self.drawn = Some(Instant::now());
         Ok(())
     }
@@ -231,6 +197,11 @@ impl Screen {
         let mut geometry = FrameGeometry::default();
         self.guard
             .lay_out(|frame| geometry = view(&self.model, frame));
+        self.take(geometry);
+    }
+
+    /// The model stores where everything is. This asks for nothing else.
+    fn take(&mut self, geometry: FrameGeometry) {
         let now = self.now();
         let _ = update(&mut self.model, Event::Drawn(Box::new(geometry)), now);
         self.is_laid_out = true;
@@ -238,7 +209,7 @@ impl Screen {
 
     fn stay(&mut self, threads: &Threads) -> io::Result<()> {
         for effect in open(&mut self.model) {
-            threads.executor.carry_out(effect);
+            self.carry_out(effect, threads)?;
         }
         loop {
             let event = self.wait();
@@ -293,10 +264,11 @@ impl Screen {
             }
             next = self.inbox.try_next();
             let is_soon = matches!(next, None | Some(Event::Input(_) | Event::Terminal(_)));
-            if self.redraw == Redraw::AtOnce && !is_soon {
-                next.take()
-                    .into_iter()
-                    .for_each(|event| self.inbox.put_back(event));
+            if self.redraw == Redraw::AtOnce
+                && !is_soon
+                && let Some(event) = next.take()
+            {
+                self.inbox.put_back(event);
             }
         }
         Ok(false)
@@ -306,10 +278,10 @@ impl Screen {
         match &event {
             Event::Repository(RepositoryReply::Project(Ok(project))) => {
                 self.project = Arc::clone(project);
-                threads.executor.adopt(project);
+                threads.runner.set_project(Arc::clone(project));
             }
-            Event::Terminal(TerminalEvent::Terminate(signal)) => self.signal = Some(*signal),
-            Event::Terminal(TerminalEvent::Hangup) => self.signal = Some(SIGHUP),
+            Event::Terminal(TerminalEvent::Terminate(signal)) => self.ended.signal = Some(*signal),
+            Event::Terminal(TerminalEvent::Hangup) => self.ended.signal = Some(SIGHUP),
             Event::Terminal(TerminalEvent::Continued) if std::mem::take(&mut self.resumed) => {
                 return Ok(false);
             }
@@ -326,30 +298,55 @@ impl Screen {
         self.redraw = self.redraw.max(update.redraw);
         self.is_laid_out &= update.redraw != Redraw::AtOnce;
         for effect in update.effects {
-            match threads.executor.carry_out(effect) {
-                Some(Effect::Quit) => return Ok(true),
-                Some(Effect::OpenKernel(kernel)) => {
-                    match Next::open(&self.project, &self.opening, &kernel) {
-                        Ok(next) => {
-                            self.next = Some(next);
-                            return Ok(true);
-                        }
-                        Err(why) => {
-                            self.model.say(MessageLevel::Error, format!("{why:#}"));
-                            self.redraw = Redraw::AtOnce;
-                        }
-                    }
-                }
-                Some(Effect::Repaint) => self.guard.come_back()?,
-                Some(Effect::Suspend) => self.suspend(threads)?,
-                Some(Effect::Copy(text)) => self.guard.copy(&text)?,
-                Some(Effect::Notify(how, text)) => {
-                    self.guard
-                        .call(how, &text, std::env::var_os("TMUX").is_some())?;
-                }
-                Some(Effect::OpenEditor(spot)) => self.edit(spot, threads)?,
-                _ => {}
+            if self.carry_out(effect, threads)? {
+                return Ok(true);
             }
+        }
+        Ok(false)
+    }
+
+    /// Carries out an effect. Returns true if the screen is to close.
+    fn carry_out(&mut self, effect: Effect, threads: &Threads) -> io::Result<bool> {
+        match effect {
+            Effect::StartRun(reason, inputs) => threads.runner.start(RunSpec {
+                inputs,
+                ..RunSpec::new(reason)
+            }),
+            Effect::KillRun => threads.runner.kill(),
+            Effect::StartProfile => {
+                threads.profiler.stop();
+                threads.profiler.ask(Arc::clone(&self.project));
+            }
+            Effect::StopProfile => threads.profiler.stop(),
+            Effect::StopKeep => threads.repository.stop(),
+            Effect::Refresh => {
+                threads.runner.check_standby();
+                threads.repository.ask(RepositoryRequest::Look);
+            }
+            Effect::Repository(request) => threads.repository.ask(request),
+            Effect::View(request) => threads.views.ask((Arc::clone(&self.project), request)),
+            Effect::Settings(request) => threads.settings.ask(request),
+            Effect::Telemetry(gpu) => threads.telemetry.ask(gpu),
+            Effect::Highlight(request) => threads.highlighter.ask(request),
+            Effect::OpenEditor(spot) => self.edit(spot, threads)?,
+            Effect::OpenKernel(kernel) => match Next::open(&self.project, &self.opening, &kernel) {
+                Ok(next) => {
+                    self.ended.next = Some(next);
+                    return Ok(true);
+                }
+                Err(why) => {
+                    self.model.say(MessageLevel::Error, format!("{why:#}"));
+                    self.redraw = Redraw::AtOnce;
+                }
+            },
+            Effect::Copy(text) => self.guard.copy(&text)?,
+            Effect::Notify(how, text) => {
+                let in_tmux = std::env::var_os("TMUX").is_some();
+                self.guard.call(how, &text, in_tmux)?;
+            }
+            Effect::Suspend => self.suspend(threads)?,
+            Effect::Repaint => self.guard.come_back()?,
+            Effect::Quit => return Ok(true),
         }
         Ok(false)
     }
@@ -357,18 +354,16 @@ impl Screen {
     /// Gives the terminal to the shell. The whole process group stops; otherwise a `cargo run`
     /// around this process would go on and the shell would not notice.
     fn suspend(&mut self, threads: &Threads) -> io::Result<()> {
-        threads.input.pause();
+        let _paused = threads.input.pause();
         self.guard.leave();
         kill_current_process_group(Signal::STOP)?;
         // The process is stopped here until SIGCONT.
         self.resumed = true;
-        self.guard.come_back()?;
-        threads.input.go_on();
-        Ok(())
+        self.guard.come_back()
     }
 
     fn edit(&mut self, spot: Option<Spot>, threads: &Threads) -> io::Result<()> {
-        threads.input.pause();
+        let _paused = threads.input.pause();
         self.guard.leave();
         threads.signals.lend(true);
         let set = self.model.appearance.settings.editor.clone();
@@ -377,7 +372,6 @@ impl Screen {
         let ended = command.status();
         threads.signals.lend(false);
         self.guard.come_back()?;
-        threads.input.go_on();
         // The loop holds the receiver, so this cannot fail.
         let _ = threads
             .events

@@ -1,6 +1,7 @@
 //! Reads profiles from the folders of runs, for the views Device and Source. The view loader calls
 //! it.
 
+use crate::screen::worker::in_one_line;
 use lab_history::profile::read;
 use lab_project::Project;
 use lab_protocol::profile::Profile;
@@ -10,7 +11,8 @@ use lab_tui::profile::{ProfileRequest, ProfileView};
 
 /// The newest profile of the bytes that the run judged, and the newest one of the incumbent.
 pub fn load(project: &Project, request: ProfileRequest) -> ProfileView {
-    // Read anew each time: kept, it would hold every run of the project a second time.
+    // The index is read for each request: an index that is kept would hold every run of the project
+    // a second time.
     let index = RunIndex::open(project);
     let fingerprint = index
         .summary(request.run)
@@ -40,7 +42,7 @@ pub fn load(project: &Project, request: ProfileRequest) -> ProfileView {
 
 fn newest(project: &Project, runs: &[RunId]) -> Result<Option<(RunId, Profile)>, String> {
     for run in runs {
-        if let Some(profile) = read::of_run(project, *run).map_err(|error| format!("{error:#}"))? {
+        if let Some(profile) = read::of_run(project, *run).map_err(in_one_line)? {
             return Ok(Some((*run, profile)));
         }
     }

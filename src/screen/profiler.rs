@@ -16,21 +16,15 @@ use std::sync::mpsc::Sender;
 /// Each request is the project whose present bytes are profiled. [`Event::Profiled`] tells how a
 /// profile ended.
 pub fn start(events: Sender<Event>) -> io::Result<Worker<Arc<Project>>> {
-    Worker::start(
-        "profile",
-        |_, _| true,
-        move |requests| {
-            while let Some(project) = requests.wait() {
-                let made = requests
-                    .control()
-                    .map_err(|error| format!("no pipe for it: {error}"));
-                let made = made.and_then(|control| profile(&project, &control));
-                if events.send(Event::Profiled(made)).is_err() {
-                    return;
-                }
-            }
-        },
-    )
+    let replaces = |_: &Arc<Project>, _: &Arc<Project>| true;
+    Worker::start("profile", replaces, move |requests| {
+        requests.answer(&events, |project, requests| {
+            let control = requests.control();
+            let control = control.map_err(|error| format!("no pipe for it: {error}"));
+            let made = control.and_then(|control| profile(&project, &control));
+            Some(Event::Profiled(made))
+        });
+    })
 }
 
 fn profile(project: &Project, control: &Control) -> Result<RunId, String> {

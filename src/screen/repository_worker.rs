@@ -1,10 +1,10 @@
 //! The repository worker: the thread that reads and writes disk and git for the screen. It answers
 //! one request after the other, so a look at the repository never sees half a decision.
 
-use crate::screen::worker::{Requests, Worker};
+use crate::screen::worker::{Requests, Worker, in_one_line};
 use jiff::Timestamp;
 use lab_decide::status;
-use lab_decide::{Decided, Refusal, Undone};
+use lab_decide::{Decided, Refusal};
 use lab_git::{Marks, Repo};
 use lab_project::Project;
 use lab_project::trust;
@@ -18,9 +18,9 @@ use lab_runner::spec;
 use lab_store::RunIndex;
 use lab_store::RunStore;
 use lab_tui::event::Event;
-use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
-use lab_tui::request::RepositoryRequest;
-use lab_watch::{Watcher, Written};
+use lab_tui::reply::{Changed, Overview, RepositoryReply, RestoredKernel, RunLog};
+use lab_tui::request::{Change, RepositoryRequest};
+use lab_watch::Watcher;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -67,12 +67,9 @@ pub fn start(
         }
         // Before the first look, so that a save between the two is not missed.
         thread.watch();
-        while let Some(request) = requests.wait() {
-            let answer = thread.answer(request, requests);
-            if thread.events.send(Event::Repository(answer)).is_err() {
-                return;
-            }
-        }
+        requests.answer(&thread.events.clone(), |request, requests| {
+            Some(Event::Repository(thread.answer(request, requests)))
+        });
     })
 }
 
@@ -120,43 +117,15 @@ impl RepositoryThread {
         match request {
             RepositoryRequest::Look => RepositoryReply::Overview(Box::new(self.look())),
             RepositoryRequest::Log(run) => RepositoryReply::Log(Box::new(self.load_log(run))),
-            RepositoryRequest::Keep {
-                run,
-                message,
-                by_rule,
-            } => {
-                let control = requests
-                    .control()
-                    .map_err(|error| Refusal::from(anyhow::Error::from(error)));
-                let kept = control.and_then(|control| self.keep(run, &message, by_rule, &control));
-                RepositoryReply::Decided(kept)
+            RepositoryRequest::Change(change) => {
+                RepositoryReply::Changed(self.change(change, requests))
             }
-            RepositoryRequest::Discard {
-                run,
-                message,
-                confirmed,
-            } => RepositoryReply::Decided(self.discard(run, message, confirmed)),
             RepositoryRequest::Undoable => {
                 self.index.refresh();
                 let repo = Repo::open(project).map_err(Refusal::from);
                 let undoable =
                     repo.and_then(|repo| lab_decide::undoable(&repo, project, &self.index));
                 RepositoryReply::Undoable(undoable.map_err(|refusal| refusal.to_string()))
-            }
-            RepositoryRequest::Undo(run) => RepositoryReply::Undone(self.undo(run)),
-            RepositoryRequest::Describe {
-                commit,
-                description,
-            } => RepositoryReply::Described(lab_decide::describe(
-                project,
-                &commit,
-                &lab_decide::Changes {
-                    description: Some(&description),
-                    trailers: &[],
-                },
-            )),
-            RepositoryRequest::Restore(commit) => {
-                RepositoryReply::Restored(self.restore(commit).map_err(in_one_line))
             }
             RepositoryRequest::Trust(request) => {
                 RepositoryReply::Trusted(trust::grant(&request).map_err(in_one_line))
@@ -213,6 +182,60 @@ impl RepositoryThread {
         }
     }
 
+    fn change(
+        &mut self,
+        change: Change,
+        requests: &Requests<RepositoryRequest>,
+    ) -> Result<Changed, Refusal> {
+        match change {
+            Change::Keep {
+                run,
+                message,
+                by_rule,
+            } => {
+                let control = requests.control().map_err(anyhow::Error::from)?;
+                let kept = self.keep(run, &message, by_rule, &control);
+                kept.map(Changed::Decided)
+            }
+            Change::Discard {
+                run,
+                message,
+                confirmed,
+            } => self.put(move |project| {
+                let index = &mut RunIndex::new(project);
+                let decided = lab_decide::discard(project, index, Some(run), &message, confirmed)?;
+                Ok((Changed::Decided(decided), Some("HEAD".to_owned())))
+            }),
+            Change::Undo(run) => self.put(move |project| {
+                let undone = lab_decide::undo(project, Some(run))?;
+                // Undoing a keep puts nothing on disk.
+                let put = (undone.status != Status::Keep).then(|| undone.commit.clone());
+                Ok((Changed::Undone(undone), put))
+            }),
+            // The reply names the blob of the kernel, so that the next look can have it judged.
+            Change::Restore(commit) => self.put(move |project| {
+                let restored = lab_decide::restore(project, &commit)?;
+                let bytes = bytes_of(project, &restored.commit)?;
+                let blob = lab_git::blob_id(&Repo::open(project)?, &project.kernel_name, &bytes)?;
+                let put = restored.commit.clone();
+                Ok((
+                    Changed::Restored(RestoredKernel { restored, blob }),
+                    Some(put),
+                ))
+            }),
+            Change::Describe {
+                commit,
+                description,
+            } => {
+                let changes = lab_decide::Changes {
+                    description: Some(&description),
+                    trailers: &[],
+                };
+                lab_decide::describe(&self.project, &commit, &changes).map(Changed::Described)
+            }
+        }
+    }
+
     fn keep(
         &mut self,
         run: RunId,
@@ -238,79 +261,29 @@ impl RepositoryThread {
         )
     }
 
-    /// Puts the incumbent on disk. The watcher is told, so that it does not report a save.
-    fn discard(&self, run: RunId, message: Message, confirmed: bool) -> Result<Decided, Refusal> {
-        let project = Arc::clone(&self.project);
-        let act = move || {
-            let decided = lab_decide::discard(
-                &project,
-                &mut RunIndex::new(&project),
-                Some(run),
-                &message,
-                confirmed,
-            );
-            let put = match &decided {
-                Ok(_) => bytes_of(&project, "HEAD").ok(),
-                Err(refusal) => put_by_resuming(&project, refusal),
-            };
-            (decided, put)
-        };
-        self.without_a_save(act)
-            .unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
-    }
-
-    /// Takes a decision back. The watcher is told of the bytes that this puts on disk.
-    fn undo(&self, run: RunId) -> Result<Undone, Refusal> {
-        let project = Arc::clone(&self.project);
-        let act = move || {
-            let undone = lab_decide::undo(&project, Some(run));
-            let put = match &undone {
-                // Undoing a keep puts nothing on disk.
-                Ok(undone) if undone.status == Status::Keep => None,
-                Ok(undone) => bytes_of(&project, &undone.commit).ok(),
-                Err(refusal) => put_by_resuming(&project, refusal),
-            };
-            (undone, put)
-        };
-        self.without_a_save(act)
-            .unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
-    }
-
-    /// Puts the kernel of a commit on disk. The reply names its blob, so that the next look can
-    /// have it judged.
-    fn restore(&self, commit: String) -> anyhow::Result<RestoredKernel> {
-        let project = Arc::clone(&self.project);
-        let act = move || {
-            let put_back = || -> anyhow::Result<(RestoredKernel, Vec<u8>)> {
-                let restored = lab_decide::restore(&project, &commit)?;
-                let repo = Repo::open(&project)?;
-                let bytes = lab_git::bytes_of(&repo, &project, &restored.commit)?;
-                let blob = lab_git::blob_id(&repo, &project.kernel_name, &bytes)?;
-                Ok((RestoredKernel { restored, blob }, bytes))
-            };
-            match put_back() {
-                Ok((put_back, bytes)) => (Ok(put_back), Some(bytes)),
-                Err(error) => {
-                    let put = error
-                        .downcast_ref()
-                        .and_then(|refusal| put_by_resuming(&project, refusal));
-                    (Err(error), put)
-                }
-            }
-        };
-        self.without_a_save(act)
-            .unwrap_or_else(|| Err(anyhow::anyhow!(WATCHER_GONE)))
-    }
-
-    /// Runs `act`, which puts bytes on disk, so that the watcher does not report them as a save.
-    /// `None` if the watcher has stopped.
-    fn without_a_save<T: Send + 'static>(
+    /// Makes a change that puts the kernel of a commit on disk, and returns the commit with it. The
+    /// watcher is told, so that it does not report a save.
+    fn put(
         &self,
-        act: impl FnOnce() -> (T, Written) + Send + 'static,
-    ) -> Option<T> {
+        change: impl FnOnce(&Project) -> Result<(Changed, Option<String>), Refusal> + Send + 'static,
+    ) -> Result<Changed, Refusal> {
+        let project = Arc::clone(&self.project);
+        let act = move || match change(&project) {
+            Ok((changed, commit)) => {
+                let put = commit.and_then(|commit| bytes_of(&project, &commit).ok());
+                (Ok(changed), put)
+            }
+            // The decision of an earlier lab was completed: that may have put bytes on disk.
+            Err(refusal @ Refusal::Resumed { .. }) => {
+                (Err(refusal), std::fs::read(&project.kernel).ok())
+            }
+            Err(refusal) => (Err(refusal), None),
+        };
         match &self.watcher {
-            Some(watcher) => watcher.without_event(act),
-            None => Some(act().0),
+            Some(watcher) => watcher
+                .without_event(act)
+                .unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned()))),
+            None => act().0,
         }
     }
 
@@ -341,18 +314,4 @@ impl RepositoryThread {
 /// The kernel of a commit, in the form that it has on disk.
 fn bytes_of(project: &Project, commit: &str) -> anyhow::Result<Vec<u8>> {
     lab_git::bytes_of(&Repo::open(project)?, project, commit)
-}
-
-/// The error and its causes, in one line.
-fn in_one_line(error: anyhow::Error) -> String {
-    format!("{error:#}")
-}
-
-/// The bytes on disk, if a decision was refused because that of an earlier lab was completed: that
-/// may have put them there.
-fn put_by_resuming(project: &Project, refusal: &Refusal) -> Written {
-    match refusal {
-        Refusal::Resumed { .. } => std::fs::read(&project.kernel).ok(),
-        _ => None,
-    }
 }

@@ -31,10 +31,13 @@ pub fn file() -> Option<PathBuf> {
     Some(folder()?.join(FILE))
 }
 
-/// Reads the settings of a config.toml; a missing file gives the defaults. The error names the
+/// Reads the settings of a config.toml; without a file they are the defaults. The error names the
 /// file, and the line where the text is wrong. A relative path of a theme is resolved against the
 /// file's folder, `~/` against the home folder.
-pub fn read(file: &Path) -> Result<Settings, String> {
+pub fn read(file: Option<&Path>) -> Result<Settings, String> {
+    let Some(file) = file else {
+        return Ok(Settings::default());
+    };
     let shown_as = file.display().to_string();
     let bytes = match std::fs::read(file) {
         Ok(bytes) => bytes,
@@ -72,12 +75,15 @@ mod tests {
     #[test]
     fn a_missing_file_gives_the_defaults_and_an_unreadable_one_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
-        assert_eq!(read(&folder.path().join(FILE)), Ok(Settings::default()));
-        let error = read(folder.path()).expect_err("a folder is not a file");
+        assert_eq!(
+            read(Some(&folder.path().join(FILE))),
+            Ok(Settings::default())
+        );
+        let error = read(Some(folder.path())).expect_err("a folder is not a file");
         assert!(error.starts_with("cannot read "), "{error}");
         let file = folder.path().join(FILE);
         std::fs::write(&file, b"mouse = true\neditor = \"\xe9d\"\n").expect("a file");
-        let error = read(&file).expect_err("it is Latin-1");
+        let error = read(Some(&file)).expect_err("it is Latin-1");
         assert!(
             error
                 .ends_with("config.toml:2:11: this byte is not UTF-8 text: save the file as UTF-8"),
@@ -91,7 +97,10 @@ mod tests {
         let file = folder.path().join(FILE);
         let theme = |written: &str| {
             std::fs::write(&file, format!("theme = \"{written}\"\n")).expect("a file");
-            read(&file).expect("it is in order").theme.expect("a theme")
+            read(Some(&file))
+                .expect("it is in order")
+                .theme
+                .expect("a theme")
         };
         assert_eq!(theme("nord"), "nord");
         assert_eq!(theme("/themes/x.yaml"), "/themes/x.yaml");

@@ -2,13 +2,13 @@
 //! this process too; otherwise the shell would wait for it. While the screen closes, every signal
 //! has its default effect, because the user does not want to wait for the last work.
 
-use crate::screen::inbox::UrgentSender;
-use lab_tui::event::TerminalEvent;
+use lab_tui::event::{Event, TerminalEvent};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 
 pub struct SignalThread {
@@ -23,7 +23,7 @@ const LENT: u8 = 1;
 const GIVEN_BACK: u8 = 2;
 
 impl SignalThread {
-    pub fn start(events: UrgentSender) -> std::io::Result<Self> {
+    pub fn start(events: Sender<Event>) -> std::io::Result<Self> {
         let mut signals = Signals::new([SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH])?;
         let handle = signals.handle();
         let whose = Arc::new(AtomicU8::new(OURS));
@@ -47,7 +47,7 @@ impl SignalThread {
                         (SIGHUP, _) => TerminalEvent::Hangup,
                         (other, _) => TerminalEvent::Terminate(other),
                     };
-                    if events.send(event).is_err() {
+                    if events.send(Event::Terminal(event)).is_err() {
                         return;
                     }
                 }

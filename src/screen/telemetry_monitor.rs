@@ -12,24 +12,23 @@ use std::time::Duration;
 /// The time between two readings.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// The UUID of the GPU to read, or `None` to stop reading.
-pub type Watched = Option<String>;
-
-pub fn start(events: Sender<Event>) -> io::Result<Worker<Watched>> {
+/// A request is the UUID of the GPU to read, or `None` to stop reading.
+pub fn start(events: Sender<Event>) -> io::Result<Worker<Option<String>>> {
     let tell = move |heard| events.send(Event::Telemetry(Box::new(heard))).is_ok();
-    Worker::start(
-        "telemetry",
-        |_, _| false,
-        move |requests| {
-            follow(requests, &telemetry::of_gpu, tell);
-        },
-    )
+    let replaces = |_: &Option<String>, _: &Option<String>| false;
+    Worker::start("telemetry", replaces, move |requests| {
+        follow(requests, &telemetry::of_gpu, tell);
+    })
 }
 
 type Open<'a> = &'a dyn Fn(&str) -> Result<Box<dyn Telemetry>, String>;
 
 /// Answers requests until `tell` returns false, because the screen has closed.
-fn follow(requests: &mut Requests<Watched>, open: Open, tell: impl Fn(DeviceReading) -> bool) {
+fn follow(
+    requests: &mut Requests<Option<String>>,
+    open: Open,
+    tell: impl Fn(DeviceReading) -> bool,
+) {
     // Kept while no readings are wanted: opening it takes tens of milliseconds.
     let mut known: Option<(String, Box<dyn Telemetry>)> = None;
     let mut looking: Option<String> = None;

@@ -24,15 +24,16 @@ use ratatui::crossterm::{cursor, execute, queue};
 use rustix::io::Errno;
 use std::io::{self, BufWriter, Stdout, Write};
 use std::mem::ManuallyDrop;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Whether the screen has set its modes. It is static because the panic hook reads it too.
-static OURS: AtomicBool = AtomicBool::new(false);
+/// `Some` while the screen has set its modes. It is static because the panic hook reads it too.
+static OURS: Mutex<Option<Watchdog>> = Mutex::new(None);
 
-/// Runs while the screen has set its modes.
-static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
+fn ours() -> MutexGuard<'static, Option<Watchdog>> {
+    // The mutex guards a plain value, which is whole even after a panic.
+    OURS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The buffer takes a whole frame, so that one write sends it.
 const FRAME_BYTES: usize = 256 * 1024;
@@ -167,10 +168,11 @@ impl Drop for Guard {
 }
 
 fn take() -> io::Result<()> {
-    if OURS.swap(true, Ordering::SeqCst) {
+    if ours().is_some() {
         return Ok(());
     }
-    set_watchdog(Watchdog::start().ok());
+    let watchdog = Watchdog::start();
+    *ours() = Some(watchdog);
     let taken = enable_raw_mode().and_then(|()| {
         execute!(
             io::stdout(),
@@ -185,9 +187,9 @@ fn take() -> io::Result<()> {
 /// Restores the terminal if the screen has set its modes. Errors are ignored: the terminal may be
 /// gone, and nothing more can be done.
 fn restore() {
-    if !OURS.swap(false, Ordering::SeqCst) {
+    let Some(watchdog) = ours().take() else {
         return;
-    }
+    };
     let mut out = io::stdout();
     // Sent whether they were on or not: in a panic the guard's state is not known.
     let _ = out.write_all(MOUSE_OFF.as_bytes());
@@ -200,7 +202,7 @@ fn restore() {
     let _ = execute!(out, LeaveAlternateScreen, cursor::Show);
     let _ = out.flush();
     let _ = disable_raw_mode();
-    set_watchdog(None);
+    drop(watchdog);
 }
 
 /// Whether an error of the terminal says that it was closed.
@@ -217,21 +219,13 @@ pub fn is_gone(error: &io::Error) -> bool {
         .is_some_and(|code| gone.contains(&Errno::from_raw_os_error(code)))
 }
 
-/// Replaces the watchdog; the previous one ends.
-fn set_watchdog(watchdog: Option<Watchdog>) {
-    // The mutex guards a plain value, which is whole even after a panic.
-    *WATCHDOG
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner) = watchdog;
-}
-
 /// If this thread, which draws, panics, the hook restores the terminal before the message is
 /// printed. If another thread panics, the screen goes on and shows the message.
 pub fn install_panic_hook(events: Sender<Event>) {
     let drawing = std::thread::current().id();
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if std::thread::current().id() == drawing || !OURS.load(Ordering::SeqCst) {
+        if std::thread::current().id() == drawing || ours().is_none() {
             restore();
             before(info);
             return;

@@ -2,7 +2,7 @@
 //! experiments, commits, the graph, the kernel). It runs beside the repository worker, so a view
 //! does not wait for a keep. Of several waiting requests of one kind only the latest is answered.
 
-use crate::screen::worker::Worker;
+use crate::screen::worker::{Worker, in_one_line};
 use crate::screen::{profile_files, source_files};
 use lab_auto::LoopView;
 use lab_git::{Graph, Marks, Repo};
@@ -27,12 +27,9 @@ pub fn start(events: Sender<Event>) -> io::Result<Worker<ViewAsked>> {
     let replaces = |(_, known): &ViewAsked, (_, new): &ViewAsked| replaces(known, new);
     Worker::start("view loader", replaces, move |requests| {
         let mut known = Known::default();
-        while let Some((project, request)) = requests.wait() {
-            let reply = answer(&project, request, &mut known);
-            if events.send(Event::View(reply)).is_err() {
-                return;
-            }
-        }
+        requests.answer(&events, |(project, request), _| {
+            Some(Event::View(answer(&project, request, &mut known)))
+        });
     })
 }
 
@@ -71,11 +68,11 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
         ViewRequest::Compare(keys, around) => {
             ViewReply::Comparison(Box::new(details::compare(project, keys, around.lines())))
         }
-        ViewRequest::Graph => ViewReply::Graph(begin(project, walk).map_err(in_words)),
-        ViewRequest::MoreGraph => ViewReply::Graph(page(walk, false).map_err(in_words)),
+        ViewRequest::Graph => ViewReply::Graph(begin(project, walk).map_err(in_one_line)),
+        ViewRequest::MoreGraph => ViewReply::Graph(page(walk, false).map_err(in_one_line)),
         ViewRequest::Loop(around) => {
             let read = LoopView::read(project, known.index(project), around.lines());
-            ViewReply::Loop(Box::new(read.map_err(in_words)))
+            ViewReply::Loop(Box::new(read.map_err(in_one_line)))
         }
         ViewRequest::Profile(asked) => {
             ViewReply::Profile(Box::new(profile_files::load(project, asked)))
@@ -84,7 +81,7 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
             let details = Repo::open(project);
             let details =
                 details.and_then(|repo| lab_git::commit_details(&repo, &id, around.lines()));
-            ViewReply::Commit(id, Box::new(details.map_err(in_words)))
+            ViewReply::Commit(id, Box::new(details.map_err(in_one_line)))
         }
     }
 }
@@ -105,8 +102,4 @@ fn page(walk: &mut Option<Graph>, is_first: bool) -> anyhow::Result<GraphPage> {
         is_last: entries.len() < PAGE,
         entries,
     })
-}
-
-fn in_words(error: anyhow::Error) -> String {
-    format!("{error:#}")
 }

@@ -27,16 +27,23 @@ printf '\033[?2026l\033[?1006l\033[?1002l\033[?1000l\033[?1004l\033[?2004l\033[?
 const NAME: &str = "lab-terminal-watchdog";
 
 pub struct Watchdog {
-    shell: Child,
+    /// `None` where it could not be started.
+    shell: Option<Child>,
 }
 
 impl Watchdog {
     /// Call this while the terminal still has the modes to be restored.
+    pub fn start() -> Self {
+        Watchdog {
+            shell: Watchdog::spawn().ok(),
+        }
+    }
+
     #[allow(
         clippy::disallowed_methods,
         reason = "the shell writes sequences of its own to the terminal"
     )]
-    pub fn start() -> io::Result<Self> {
+    fn spawn() -> io::Result<Child> {
         let modes = Command::new("stty")
             .arg("-g")
             .stdin(Stdio::inherit())
@@ -53,21 +60,22 @@ impl Watchdog {
         let terminal = rustix::stdio::stdout().try_clone_to_owned()?;
         // In a process group of its own, so that signals to the screen's group do not reach it.
         // Pipes of the standard library are closed on exec, so no other child holds this one open.
-        let shell = Command::new("sh")
+        Command::new("sh")
             .args(["-c", SCRIPT, NAME, &modes])
             .stdin(Stdio::piped())
             .stdout(terminal)
             .stderr(rustix::stdio::stdin().try_clone_to_owned()?)
             .process_group(0)
-            .spawn()?;
-        Ok(Watchdog { shell })
+            .spawn()
     }
 }
 
 impl Drop for Watchdog {
     /// Ends the shell before its pipe closes: there is nothing to restore.
     fn drop(&mut self) {
-        let _ = self.shell.kill();
-        let _ = self.shell.wait();
+        if let Some(shell) = &mut self.shell {
+            let _ = shell.kill();
+            let _ = shell.wait();
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! earlier one that still waits, so that only the latest is answered.
 
 use lab_runner::process::Control;
+use lab_tui::event::Event;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
@@ -30,6 +31,11 @@ pub struct Requests<R> {
     waiting: VecDeque<R>,
     replaces: fn(&R, &R) -> bool,
     running: Arc<Mutex<Running>>,
+}
+
+/// The error and its causes, in one line.
+pub fn in_one_line(error: anyhow::Error) -> String {
+    format!("{error:#}")
 }
 
 fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {
@@ -110,6 +116,24 @@ impl<R> Requests<R> {
         }
         self.receive();
         self.waiting.pop_front()
+    }
+
+    /// Answers each request with an event, until the worker is dropped or the screen has closed.
+    pub fn answer(
+        &mut self,
+        events: &Sender<Event>,
+        mut answer: impl FnMut(R, &mut Self) -> Option<Event>,
+    ) {
+        while let Some(request) = self.wait() {
+            if answer(request, self).is_some_and(|event| events.send(event).is_err()) {
+                return;
+            }
+        }
+    }
+
+    /// Puts the request back that was returned last.
+    pub fn put_back(&mut self, request: R) {
+        self.waiting.push_front(request);
     }
 
     /// [`Requests::wait`] for at most this long.

@@ -102,7 +102,7 @@ fn the_gpu_is_looked_at_only_while_its_view_is_shown() {
     world.tell("press 5; press 5; press 1");
     assert_eq!(
         world.asked,
-        [r#"Telemetry(Watch("GPU-1"))"#, "Telemetry(Stop)"]
+        [r#"Telemetry(Some("GPU-1"))"#, "Telemetry(None)"]
     );
 }
 
@@ -155,5 +155,5 @@ fn an_external_harness_is_told_how_to_name_its_gpu() {
     );
     world.tell("save; say device_uuid: GPU-1 | correctness: pass; end pass 5");
     assert!(!told(&mut world), "{}", world.screen(160, 45));
-    assert_eq!(world.asked, [r#"Telemetry(Watch("GPU-1"))"#]);
+    assert_eq!(world.asked, [r#"Telemetry(Some("GPU-1"))"#]);
 }

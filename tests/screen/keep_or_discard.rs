@@ -85,7 +85,7 @@ fn a_decision_that_fails_says_all_of_why() {
     world.tell(&format!("open; {PASS}; save; {PASS}"));
     let why = "git's index is locked: another git command is at work; try again when it is done. If none runs, remove \
                /home/ada/kernels/.git/index.lock";
-    world.send(Event::Repository(RepositoryReply::Decided(Err(
+    world.send(Event::Repository(RepositoryReply::Changed(Err(
         Refusal::No(why.into()),
     ))));
     assert!(world.words().contains("If none runs, remove"));

@@ -34,43 +34,34 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// An empty message about a run. `tested` is the verdict in words, for the trailer `Tested`.
-    pub fn new(run: RunId, tested: String) -> Self {
-        let trailers = TrailerKey::KNOWN.into_iter().map(|key| {
-            let input = if key == TrailerKey::Tested {
-                Input::new(tested.clone())
-            } else {
-                Input::default()
-            };
-            Field {
-                key: Some(key),
-                input,
-            }
-        });
-        let subject = Field {
-            key: None,
-            input: Input::default(),
-        };
-        Draft {
-            run,
-            fields: std::iter::once(subject).chain(trailers).collect(),
-            at: 0,
-            open: false,
-            tested,
-            problem: None,
+    /// The message that was typed before, now about this run and with the cursor at the end of the
+    /// subject; else an empty one. `tested` is the verdict in words, for the trailer `Tested`.
+    pub fn resume(typed: Option<&Draft>, run: RunId, tested: String) -> Self {
+        let mut draft = typed.cloned().unwrap_or_else(|| Draft::empty(run));
+        (draft.run, draft.at, draft.problem) = (run, 0, None);
+        for field in &mut draft.fields {
+            let text = field.input.value();
+            let is_untouched = field.key == Some(TrailerKey::Tested) && text == draft.tested;
+            field.input = Input::new(if is_untouched { tested.as_str() } else { text }.to_owned());
         }
+        draft.tested = tested;
+        draft
     }
 
-    /// The same message for another run, with the cursor at the end of the subject.
-    fn about(mut self, run: RunId, tested: String) -> Self {
-        (self.run, self.at, self.problem) = (run, 0, None);
-        for field in &mut self.fields {
-            let text = field.input.value().to_owned();
-            let is_untouched = field.key == Some(TrailerKey::Tested) && text == self.tested;
-            field.input = Input::new(if is_untouched { tested.clone() } else { text });
+    fn empty(run: RunId) -> Self {
+        let trailers = TrailerKey::KNOWN.into_iter().map(Some);
+        let fields = std::iter::once(None).chain(trailers).map(|key| Field {
+            key,
+            input: Input::default(),
+        });
+        Draft {
+            run,
+            fields: fields.collect(),
+            at: 0,
+            open: false,
+            tested: String::new(),
+            problem: None,
         }
-        self.tested = tested;
-        self
     }
 
     /// The line that is typed into.
@@ -130,9 +121,9 @@ impl Draft {
     /// Completes a usual value that was typed in part: `hi` becomes `high` if no other value begins
     /// with it.
     pub fn complete(&mut self) {
+        let words = self.words();
         let field = &mut self.fields[self.at];
         let typed = field.input.value().trim().to_lowercase();
-        let words = field.key.as_ref().map_or(&[][..], TrailerKey::words);
         let mut near = words.iter().filter(|word| word.starts_with(&typed));
         if let (false, Some(word), None) = (typed.is_empty(), near.next(), near.next()) {
             field.input = Input::new((*word).to_owned());
@@ -193,21 +184,6 @@ impl Draft {
     }
 }
 
-/// The texts that were typed for a keep and for a discard, until a decision is made.
-#[derive(Debug, Default)]
-pub struct Drafts {
-    pub keep: Option<Draft>,
-    pub discard: Option<Draft>,
-}
-
-/// The text that was typed last, now about this run; else an empty message.
-pub fn resume(kept: Option<&Draft>, run: RunId, tested: String) -> Draft {
-    match kept.cloned() {
-        Some(draft) => draft.about(run, tested),
-        None => Draft::new(run, tested),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_subject_alone_is_a_message_and_tested_is_there_already() {
-        let mut draft = Draft::new(RunId(7), "NVIDIA H200, 2 of 2 gates".into());
+        let mut draft = Draft::resume(None, RunId(7), "NVIDIA H200, 2 of 2 gates".into());
         typed(&mut draft, "  two rows a block ");
         assert_eq!(draft.shown().0.len(), 1);
         assert_eq!(draft.filled(), ["Tested"]);
@@ -234,14 +210,12 @@ mod tests {
 
     #[test]
     fn what_was_not_used_is_there_again_and_tested_is_of_the_newer_run() {
-        let mut drafts = Drafts::default();
-        let mut draft = resume(drafts.keep.as_ref(), RunId(7), "170 sps".into());
+        let mut draft = Draft::resume(None, RunId(7), "170 sps".into());
         typed(&mut draft, "two rows");
         steps(&mut draft, 3);
         typed(&mut draft, "48 kB");
         draft.problem = Some("refused".into());
-        drafts.keep = Some(draft);
-        let mut draft = resume(drafts.keep.as_ref(), RunId(8), "180 sps".into());
+        let mut draft = Draft::resume(Some(&draft), RunId(8), "180 sps".into());
         assert_eq!(
             (draft.run, draft.problem.clone(), draft.is_open()),
             (RunId(8), None, true)
@@ -258,31 +232,21 @@ mod tests {
             "two rows!",
             "typing goes on at the end of the subject"
         );
-        assert_eq!(
-            resume(drafts.discard.as_ref(), RunId(8), String::new()).subject(),
-            "",
-            "a discard has words of its own"
-        );
         // What was typed over the verdict's words stays, also where it is nothing.
         draft.step(false);
         draft.step(false);
         typed(&mut draft, "");
-        drafts.keep = Some(draft);
-        let draft = resume(drafts.keep.as_ref(), RunId(9), "190 sps".into());
+        let draft = Draft::resume(Some(&draft), RunId(9), "190 sps".into());
         assert_eq!(
             draft.message("").render(),
             "two rows!\n\nConstraint: 48 kB\n"
         );
-        drafts = Drafts::default();
-        assert_eq!(
-            resume(drafts.keep.as_ref(), RunId(9), String::new()).subject(),
-            ""
-        );
+        assert_eq!(Draft::resume(None, RunId(9), String::new()).subject(), "");
     }
 
     #[test]
     fn lines_are_gone_through_and_usual_words_completed() {
-        let mut draft = Draft::new(RunId(7), String::new());
+        let mut draft = Draft::resume(None, RunId(7), String::new());
         for text in ["fast", "", "", "48 kB", "", "hi"] {
             typed(&mut draft, text);
             draft.step(true);
@@ -303,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_could_be_two_words_is_left_as_it_is() {
-        let mut draft = Draft::new(RunId(7), String::new());
+        let mut draft = Draft::resume(None, RunId(7), String::new());
         steps(&mut draft, 7);
         typed(&mut draft, "perhaps");
         draft.complete();
@@ -319,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_wrong_trailer_is_gone_to_even_where_it_is_folded_away() {
-        let mut draft = Draft::new(RunId(7), String::new());
+        let mut draft = Draft::resume(None, RunId(7), String::new());
         for text in ["x", "", "", "", "", "certain"] {
             typed(&mut draft, text);
             draft.step(true);
@@ -331,7 +295,7 @@ mod tests {
 
     #[test]
     fn words_are_gone_through_round_the_end() {
-        let mut draft = Draft::new(RunId(7), String::new());
+        let mut draft = Draft::resume(None, RunId(7), String::new());
         draft.choose(true);
         assert_eq!(draft.input().value(), "", "a subject has none");
         steps(&mut draft, 5);

@@ -1,9 +1,7 @@
-//! What `update` wants done. `update` does none of it: the executor carries effects out, and the
+//! What `update` wants done. `update` does none of it: the main loop carries effects out, and the
 //! results come back as events.
 
-use crate::request::{
-    HighlightRequest, RepositoryRequest, SettingsRequest, Spot, TelemetryRequest, ViewRequest,
-};
+use crate::request::{HighlightRequest, RepositoryRequest, SettingsRequest, Spot, ViewRequest};
 use crate::settings::Notify;
 use lab_run::Reason;
 use lab_run::inputs::Inputs;
@@ -27,7 +25,9 @@ pub enum Effect {
     Repository(RepositoryRequest),
     View(ViewRequest),
     Settings(SettingsRequest),
-    Telemetry(TelemetryRequest),
+    /// Read the state of the GPU with this UUID once a second, or of none. The telemetry monitor
+    /// answers with a [`crate::reply::DeviceReading`].
+    Telemetry(Option<String>),
     Highlight(HighlightRequest),
     /// Open the kernel in the user's editor, at this place if one is known.
     OpenEditor(Option<Spot>),

@@ -2,7 +2,9 @@
 //! ([`crate::update()`]).
 
 use crate::geometry::FrameGeometry;
-use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, SettingsReply, ViewReply};
+use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, ViewReply};
+use crate::request::Preferences;
+use crate::theme::Theme;
 use lab_run::RunId;
 use lab_runner::RunEvent;
 use lab_watch::WatchEvent;
@@ -22,7 +24,13 @@ pub enum Event {
     Profiled(Result<RunId, String>),
     Repository(RepositoryReply),
     View(ViewReply),
-    Settings(SettingsReply),
+    /// config.toml was read, because it changed or because the user `asked`.
+    Preferences {
+        read: Box<Result<Preferences, String>>,
+        asked: bool,
+    },
+    /// All themes by name.
+    Themes(Vec<(String, Theme)>),
     Telemetry(Box<DeviceReading>),
     Highlighted(HighlightReply),
     /// A thread panicked. The screen continues and shows a message.

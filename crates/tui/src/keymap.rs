@@ -203,6 +203,12 @@ impl Action {
             .find(|b| b.action == self)
             .expect("the table and the enum are made by one macro")
     }
+
+    /// Its name at the beginning of a title: `Keep`.
+    pub fn title(self) -> String {
+        let (first, rest) = self.binding().name.split_at(1);
+        first.to_uppercase() + rest
+    }
 }
 
 /// The text of KEYS.md: all actions with their default keys, as Markdown.

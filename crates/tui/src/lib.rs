@@ -1,7 +1,7 @@
 //! The screen of `lab`: a model, a pure update and a view. No git, no process, no file, no clock.
 //!
 //! ```text
-//! worker or terminal ──Event──> update(&mut Model, Event, now) ──Effect──> executor
+//! worker or terminal ──Event──> update(&mut Model, Event, now) ──Effect──> main loop
 //!                                   │ Model
 //!                                   v
 //!                               view(&Model, &mut Frame) ──FrameGeometry──> Event::Drawn

@@ -19,13 +19,6 @@ pub struct Log {
 }
 
 impl Log {
-    pub fn of(run: RunId) -> Self {
-        Log {
-            run: Some(run),
-            ..Log::default()
-        }
-    }
-
     pub fn len(&self) -> usize {
         self.lines.len()
     }
@@ -101,12 +94,19 @@ impl LogView {
 
     /// A new run begins.
     pub fn start(&mut self, run: RunId) {
-        self.live = Log::of(run);
-        if self.frozen.is_none() {
-            self.top = 0;
-            self.left = 0;
-            self.follow = true;
-            self.marked = None;
+        let live = Log {
+            run: Some(run),
+            ..Log::default()
+        };
+        match self.frozen {
+            Some(_) => self.live = live,
+            None => {
+                *self = LogView {
+                    live,
+                    height: self.height,
+                    ..LogView::default()
+                }
+            }
         }
     }
 
@@ -157,7 +157,7 @@ impl LogView {
         self.first_of(self.height)
     }
 
-    /// First visible line of so many.
+    /// Returns the first visible line in an area of `height` rows.
     pub fn first_of(&self, height: usize) -> usize {
         let last_top = self.log().len().saturating_sub(height);
         if self.follow {
@@ -177,7 +177,7 @@ impl LogView {
         self.height = height;
     }
 
-    /// Scrolls by so many lines. At the end the log is followed again, unless it is frozen.
+    /// Scrolls by `by` lines. At the end the log is followed again, unless it is frozen.
     pub fn scroll(&mut self, by: isize) {
         let top = self.first().saturating_add_signed(by).min(self.last_top());
         self.show(top);

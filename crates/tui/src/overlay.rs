@@ -1,7 +1,8 @@
 //! The dialogs on top of the panes: a stack, whose topmost entry hears the keys.
 
 use crate::draft::Draft;
-use crate::theme::Theme;
+use crate::keymap::Action;
+use crate::request::Change;
 use crate::views::Pane;
 use lab_history::kernels::ListedKernel;
 use lab_project::trust::TrustRequest;
@@ -59,7 +60,7 @@ impl Reading {
         self.drawn.is_some_and(|fit| self.read >= fit.total)
     }
 
-    /// Scrolls by so many rows, and never past rows that were not shown.
+    /// Scrolls by `by` rows, and never past rows that were not shown.
     pub fn scroll_by(&mut self, by: isize) {
         self.scroll = self.scroll.saturating_add_signed(by).min(self.read);
     }
@@ -74,36 +75,21 @@ pub struct Help {
     pub typing: bool,
 }
 
-/// What a message decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decides {
-    Keep,
-    /// `confirmed`: bytes that are newer than the verdict may be discarded too. The message may
-    /// stay empty.
-    Discard {
-        confirmed: bool,
-    },
-}
-
 /// What a question is about.
 #[derive(Clone, Debug)]
 pub enum About {
     /// May bytes that are newer than the run's verdict be discarded?
     NewerBytes(RunId),
-    /// Is the last decision, which was about this run, to be taken back?
-    Undo(RunId),
-    /// Is the kernel of this commit to be put on disk?
-    Restore(String),
+    /// Is this change to be made?
+    Change(Change),
 }
 
 /// What a list offers.
 #[derive(Clone, Debug)]
 pub enum PickFrom {
     Actions,
-    /// Every theme; `before` is the theme that Esc brings back.
-    Themes {
-        before: Theme,
-    },
+    /// Every theme. The screen shows the selected one.
+    Themes,
     /// Every kernel of the repository; `None` while they are looked for.
     Kernels(Option<Vec<ListedKernel>>),
 }
@@ -114,7 +100,10 @@ pub enum Overlay {
     /// Asks for the message of a keep or a discard.
     Message {
         draft: Draft,
-        of: Decides,
+        /// Keep or Discard. The message of a discard may stay empty.
+        action: Action,
+        /// Bytes that are newer than the verdict may be discarded too.
+        confirmed: bool,
     },
     /// Asks whether to do something.
     Question {
@@ -127,10 +116,10 @@ pub enum Overlay {
         input: Input,
         problem: Option<String>,
     },
-    /// Why a keep or a discard is not possible. It is a dialog, so that text typed for the expected
-    /// dialog does not act as keys.
+    /// Why a change is not possible. It is a dialog, so that text typed for the expected dialog
+    /// does not act as keys.
     Refused {
-        title: &'static str,
+        title: String,
         text: String,
     },
     /// The machine code of a profiled line.
@@ -165,15 +154,10 @@ pub enum Overlay {
 }
 
 impl Overlay {
-    /// It is answered with yes or no.
-    pub fn is_question(&self) -> bool {
-        matches!(self, Overlay::Trust { .. } | Overlay::Question { .. })
-    }
-
-    /// The message that is typed.
-    pub fn draft(&mut self) -> Option<&mut Draft> {
+    /// The first visible row of a text that is only read.
+    pub fn scroll(&mut self) -> Option<&mut usize> {
         match self {
-            Overlay::Message { draft, .. } => Some(draft),
+            Overlay::Help(Help { scroll, .. }) | Overlay::Listing { scroll, .. } => Some(scroll),
             _ => None,
         }
     }

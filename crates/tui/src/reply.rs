@@ -2,9 +2,7 @@
 
 use crate::highlight::Highlighted;
 use crate::profile::ProfileView;
-use crate::request::Preferences;
 use crate::source::{SourceVersion, SourceView};
-use crate::theme::Theme;
 use jiff::Timestamp;
 use lab_auto::{LoopView, Request};
 use lab_decide::status::ProjectStatus;
@@ -28,13 +26,10 @@ pub enum RepositoryReply {
     Log(Box<RunLog>),
     /// New lines of the held-out check before a keep.
     HeldOut(RunId, Batch),
-    /// The result of a keep or a discard.
-    Decided(Result<Decided, Refusal>),
+    /// The change was made, or why it was not.
+    Changed(Result<Changed, Refusal>),
     /// What undoing the last decision would do, or why it cannot be undone.
     Undoable(Result<Undoable, String>),
-    Undone(Result<Undone, Refusal>),
-    Described(Result<Described, Refusal>),
-    Restored(Result<RestoredKernel, String>),
     Trusted(Result<(), String>),
     /// The repository's kernels, sorted by name.
     Kernels(Vec<ListedKernel>),
@@ -42,6 +37,16 @@ pub enum RepositoryReply {
     LoopAsked(Request, Result<(), String>),
     /// lab.toml was read again.
     Project(Result<Arc<Project>, String>),
+}
+
+/// What a change did.
+#[derive(Debug)]
+pub enum Changed {
+    /// A run was kept or discarded.
+    Decided(Decided),
+    Undone(Undone),
+    Described(Described),
+    Restored(RestoredKernel),
 }
 
 /// A reply of the view loader.
@@ -57,18 +62,6 @@ pub enum ViewReply {
     Commit(String, Box<Result<CommitDetails, String>>),
 }
 
-/// A reply of the settings worker.
-#[derive(Debug)]
-pub enum SettingsReply {
-    /// config.toml was read, because it changed or because the user `asked`.
-    Preferences {
-        read: Box<Result<Preferences, String>>,
-        asked: bool,
-    },
-    /// All themes by name.
-    Themes(Vec<(String, Theme)>),
-}
-
 /// A reply of the telemetry monitor: the state of one GPU, or why it cannot be read.
 #[derive(Clone, Debug)]
 pub struct DeviceReading {
@@ -82,7 +75,7 @@ pub struct DeviceReading {
 #[derive(Debug)]
 pub struct HighlightReply {
     pub which: SourceVersion,
-    pub text: Arc<[u8]>,
+    pub text: Arc<str>,
     pub colours: Highlighted,
 }
 

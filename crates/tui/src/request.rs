@@ -3,6 +3,7 @@
 
 use crate::chart::SymbolSet;
 use crate::diff::ContextLines;
+use crate::keymap::Action;
 use crate::layout::Layout;
 use crate::profile::ProfileRequest;
 use crate::settings::Settings;
@@ -23,6 +24,23 @@ pub enum RepositoryRequest {
     Look,
     /// Read the log of a run that this screen did not follow.
     Log(RunId),
+    /// Make this change.
+    Change(Change),
+    /// Ask what undoing the last decision would do.
+    Undoable,
+    /// Trust what the user was shown.
+    Trust(Box<TrustRequest>),
+    /// List the kernels of the repository.
+    Kernels,
+    /// Ask the running loop of `lab auto` for this.
+    Loop(Request),
+    /// lab.toml changed: open the project again.
+    Reopen,
+}
+
+/// A change of the repository or of the kernel on disk. Only one is made at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
     Keep {
         run: RunId,
         message: Message,
@@ -35,22 +53,25 @@ pub enum RepositoryRequest {
         /// The user agreed to discard newer bytes too.
         confirmed: bool,
     },
-    /// Ask what undoing the last decision would do.
-    Undoable,
     /// Take the decision about this run back, if it is the last one.
     Undo(RunId),
     /// Give the experiment of a commit another description.
     Describe { commit: String, description: String },
     /// Put the kernel of this commit on disk.
     Restore(String),
-    /// Trust what the user was shown.
-    Trust(Box<TrustRequest>),
-    /// List the kernels of the repository.
-    Kernels,
-    /// Ask the running loop of `lab auto` for this.
-    Loop(Request),
-    /// lab.toml changed: open the project again.
-    Reopen,
+}
+
+impl Change {
+    /// The action that asks for the change.
+    pub fn action(&self) -> Action {
+        match self {
+            Change::Keep { .. } => Action::Keep,
+            Change::Discard { .. } => Action::Discard,
+            Change::Undo(_) => Action::Undo,
+            Change::Describe { .. } => Action::Describe,
+            Change::Restore(_) => Action::Restore,
+        }
+    }
 }
 
 /// A request to the view loader, which answers with a [`crate::reply::ViewReply`]. Of several
@@ -75,24 +96,16 @@ pub enum ViewRequest {
     Commit(String, ContextLines),
 }
 
-/// A request to the settings worker, which answers with a [`crate::reply::SettingsReply`].
+/// A request to the settings worker, which answers with [`crate::event::Event::Preferences`] or
+/// [`crate::event::Event::Themes`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingsRequest {
-    /// Read config.toml again.
-    Reload,
+    /// Read config.toml again: because it changed, or because the user `asked`.
+    Reload { asked: bool },
     /// List all themes.
     ListThemes,
     /// Save the layout. There is no reply.
     SaveLayout(Box<Layout>),
-}
-
-/// A request to the telemetry monitor, which answers with a [`crate::reply::DeviceReading`] once a
-/// second.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TelemetryRequest {
-    /// Read the state of the GPU with this UUID.
-    Watch(String),
-    Stop,
 }
 
 /// A request to the highlighter, which answers with a [`crate::reply::HighlightReply`].

@@ -2,6 +2,7 @@
 
 use crate::theme::style::MATCH;
 use ratatui::text::{Line, Span};
+use std::borrow::Cow;
 
 /// The byte ranges of `needle` in `text`. A needle without capitals also matches capitals.
 ///
@@ -14,17 +15,13 @@ pub fn find_all(text: &str, needle: &str) -> Vec<std::ops::Range<usize>> {
     if needle.is_empty() {
         return Vec::new();
     }
-    if needle.chars().any(char::is_uppercase) {
-        return text
-            .match_indices(needle)
-            .map(|(at, text)| at..at + text.len())
-            .collect();
-    }
     // Only ASCII letters are compared without case: then every byte keeps its position.
-    let folded = text.to_ascii_lowercase();
-    folded
-        .match_indices(&needle.to_ascii_lowercase())
-        .map(|(at, text)| at..at + text.len())
+    let text = match needle.chars().any(char::is_uppercase) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(text.to_ascii_lowercase()),
+    };
+    text.match_indices(needle)
+        .map(|(at, found)| at..at + found.len())
         .collect()
 }
 

@@ -51,14 +51,9 @@ impl StatusLine {
 
     /// A key was pressed: removes an error. True where there was one.
     pub fn acknowledge(&mut self) -> bool {
-        let is_error = self
-            .message
-            .as_ref()
-            .is_some_and(|m| m.level == MessageLevel::Error);
-        if is_error {
-            self.message = None;
-        }
-        is_error
+        self.message
+            .take_if(|message| message.level == MessageLevel::Error)
+            .is_some()
     }
 
     /// Removes the message with this text: it no longer holds.
@@ -74,11 +69,9 @@ impl StatusLine {
 
     /// Removes an expired message; true where one was removed.
     pub fn tick(&mut self, now: Duration) -> bool {
-        let gone = self.expires().is_some_and(|at| at <= now);
-        if gone {
-            self.message = None;
-        }
-        gone
+        self.message
+            .take_if(|message| message.expires.is_some_and(|at| at <= now))
+            .is_some()
     }
 }
 

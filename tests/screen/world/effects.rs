@@ -9,7 +9,7 @@ use lab_runner::RunEvent;
 use lab_tui::effect::Effect;
 use lab_tui::event::Event;
 use lab_tui::highlight::{HighlightCache, Highlighter};
-use lab_tui::reply::{HighlightReply, RepositoryReply, SettingsReply};
+use lab_tui::reply::{HighlightReply, RepositoryReply};
 use lab_tui::request::{HighlightRequest, RepositoryRequest, SettingsRequest};
 use lab_watch::WatchEvent;
 use std::sync::{Arc, OnceLock};
@@ -50,17 +50,15 @@ impl World {
                 Effect::Settings(SettingsRequest::SaveLayout(layout)) => self.layout = *layout,
                 Effect::Settings(SettingsRequest::ListThemes) => {
                     let themes = themes(&self.model.appearance.settings);
-                    self.answers
-                        .push_back(Event::Settings(SettingsReply::Themes(themes)));
+                    self.answers.push_back(Event::Themes(themes));
                 }
                 Effect::Highlight(HighlightRequest {
                     which,
                     language,
                     text,
                 }) => {
-                    let text: Arc<[u8]> = text.into();
-                    let colours =
-                        highlighter().highlight(&text, &mut HighlightCache::new(language));
+                    let mut cache = HighlightCache::new(language);
+                    let colours = highlighter().highlight(text.as_bytes(), &mut cache);
                     self.answers.push_back(Event::Highlighted(HighlightReply {
                         which,
                         text,
@@ -81,23 +79,12 @@ impl World {
                     ))));
             }
             RepositoryRequest::Log(run) => self.load_log(run),
-            RepositoryRequest::Keep { run, message, .. } => self.keep(run, &message),
-            RepositoryRequest::Discard {
-                run,
-                message,
-                confirmed,
-            } => self.discard(run, &message, confirmed),
-            RepositoryRequest::Restore(commit) => self.restore(&commit),
+            RepositoryRequest::Change(change) => self.change(change),
             RepositoryRequest::Undoable => {
                 let undoable = self.undoable();
                 self.answers
                     .push_back(Event::Repository(RepositoryReply::Undoable(undoable)));
             }
-            RepositoryRequest::Undo(run) => self.undo(run),
-            RepositoryRequest::Describe {
-                commit,
-                description,
-            } => self.describe(&commit, description),
             RepositoryRequest::Trust(_) => {
                 self.trusted = true;
                 self.answers

@@ -22,7 +22,8 @@ use lab_runner::RunEvent;
 use lab_runner::follow::Batch;
 use lab_text::sanitise::LogLine;
 use lab_tui::event::Event;
-use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
+use lab_tui::reply::{Changed, Overview, RepositoryReply, RestoredKernel, RunLog};
+use lab_tui::request::Change;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -146,11 +147,32 @@ impl World {
             .cloned()
     }
 
-    pub(super) fn restore(&mut self, commit: &str) {
+    pub(super) fn change(&mut self, change: Change) {
+        let is_decision = matches!(change, Change::Keep { .. } | Change::Discard { .. });
+        let changed = match change {
+            Change::Keep { run, message, .. } => self.keep(run, &message).map(Changed::Decided),
+            Change::Discard {
+                run,
+                message,
+                confirmed,
+            } => self.discard(run, &message, confirmed).map(Changed::Decided),
+            Change::Restore(commit) => self.restore(&commit).map(Changed::Restored),
+            Change::Undo(run) => self.undo(run).map(Changed::Undone),
+            Change::Describe {
+                commit,
+                description,
+            } => Ok(Changed::Described(self.describe(&commit, description))),
+        };
+        let event = Event::Repository(RepositoryReply::Changed(changed));
+        match self.slow && is_decision {
+            true => self.late = Some(event),
+            false => self.answers.push_back(event),
+        }
+    }
+
+    fn restore(&mut self, commit: &str) -> Result<RestoredKernel, Refusal> {
         if let Some(why) = self.refusal.take() {
-            self.answers
-                .push_back(Event::Repository(RepositoryReply::Restored(Err(why))));
-            return;
+            return Err(Refusal::No(why));
         }
         let of = |r: &&Record| {
             r.decision
@@ -166,10 +188,7 @@ impl World {
             saved: (before != blob).then(|| "5a7ed00".into()),
             changed: before != blob,
         };
-        self.answers
-            .push_back(Event::Repository(RepositoryReply::Restored(Ok(
-                RestoredKernel { restored, blob },
-            ))));
+        Ok(RestoredKernel { restored, blob })
     }
 
     pub(super) fn undoable(&self) -> Result<Undoable, String> {
@@ -198,16 +217,14 @@ impl World {
         })
     }
 
-    pub(super) fn undo(&mut self, run: RunId) {
+    fn undo(&mut self, run: RunId) -> Result<Undone, Refusal> {
         let undone = match self.refusal.take() {
             Some(why) => Err(why),
             None => self.undoable(),
         };
-        let reply = undone
+        undone
             .map_err(Refusal::No)
-            .map(|undoable| self.take_back(run, undoable));
-        self.answers
-            .push_back(Event::Repository(RepositoryReply::Undone(reply)));
+            .map(|undoable| self.take_back(run, undoable))
     }
 
     fn take_back(&mut self, run: RunId, undoable: Undoable) -> Undone {
@@ -238,7 +255,7 @@ impl World {
         }
     }
 
-    pub(super) fn describe(&mut self, commit: &str, description: String) {
+    fn describe(&mut self, commit: &str, description: String) -> Described {
         let experiment = self
             .history
             .iter_mut()
@@ -246,14 +263,12 @@ impl World {
             .find(|e| e.row.commit == commit)
             .unwrap();
         let before = std::mem::replace(&mut experiment.row.description, description);
-        let described = Described {
+        Described {
             row: experiment.row.clone(),
             before,
             trailers: Vec::new(),
             notes: Vec::new(),
-        };
-        self.answers
-            .push_back(Event::Repository(RepositoryReply::Described(Ok(described))));
+        }
     }
 
     pub(super) fn load_log(&mut self, run: RunId) {
@@ -421,18 +436,22 @@ impl World {
         }]
     }
 
-    pub(super) fn keep(&mut self, run: RunId, message: &Message) {
+    fn keep(&mut self, run: RunId, message: &Message) -> Result<Decided, Refusal> {
         let refused = self.allowed(Some(run)).keep.err().map(Refusal::from);
-        let decided = match self.refusal.take().map(Refusal::No).or(refused) {
+        match self.refusal.take().map(Refusal::No).or(refused) {
             Some(refusal) => Err(refusal),
             None => Ok(self.decide(run, message, Word::Keep)),
-        };
-        self.tell_decided(decided);
+        }
     }
 
-    pub(super) fn discard(&mut self, run: RunId, message: &Message, confirmed: bool) {
+    fn discard(
+        &mut self,
+        run: RunId,
+        message: &Message,
+        confirmed: bool,
+    ) -> Result<Decided, Refusal> {
         let allowed = self.allowed(Some(run)).discard;
-        let decided = match (self.refusal.take(), allowed) {
+        match (self.refusal.take(), allowed) {
             (Some(why), _) => Err(Refusal::No(why)),
             (None, Err(why)) => Err(why.into()),
             (None, Ok(discard)) => match discard.question(&self.model.setup.kernel, "") {
@@ -442,15 +461,6 @@ impl World {
                 }
                 _ => Ok(self.decide(run, message, Word::Discard)),
             },
-        };
-        self.tell_decided(decided);
-    }
-
-    fn tell_decided(&mut self, decided: Result<Decided, Refusal>) {
-        let event = Event::Repository(RepositoryReply::Decided(decided));
-        match self.slow {
-            true => self.late = Some(event),
-            false => self.answers.push_back(event),
         }
     }
 

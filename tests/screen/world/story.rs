@@ -12,7 +12,7 @@ use lab_tui::event::{Event, TerminalEvent, UserInput};
 use lab_tui::keymap::Key;
 use lab_tui::model::Model;
 use lab_tui::overlay::Overlay;
-use lab_tui::reply::{RepositoryReply, SettingsReply};
+use lab_tui::reply::RepositoryReply;
 use lab_tui::theme::Theme;
 use lab_watch::WatchEvent;
 use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -125,10 +125,10 @@ impl World {
             "look-away" => self.send(Event::Terminal(TerminalEvent::Focus(false))),
             "look-back" => self.send(Event::Terminal(TerminalEvent::Focus(true))),
             // The new content of the user's config.
-            "config" => self.send(Event::Settings(SettingsReply::Preferences {
+            "config" => self.send(Event::Preferences {
                 read: Box::new(preferences(rest)),
                 asked: false,
-            })),
+            }),
             "paste" => self.send(Event::Input(UserInput::Paste(rest.to_owned()))),
             "decided" => {
                 let decided = self.late.take().expect("a decision is being carried out");

@@ -82,7 +82,10 @@ pub struct Cursor {
 ///
 /// ```
 /// use lab_tui::chart::{Axis, Chart, SeriesShape, SymbolSet, Scale, Series};
-/// /// /// ///
+/// use ratatui::buffer::Buffer;
+/// use ratatui::layout::Rect;
+/// use ratatui::style::Style;
+///
 /// let points = [(0.0, 1.0), (10.0, 2.0)];
 /// let chart = Chart {
 ///     x: Axis::between(0.0, 10.0, Scale::Linear),

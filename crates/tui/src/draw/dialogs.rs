@@ -3,7 +3,7 @@
 use super::dialog::{keep_question, keys};
 use super::{help, message_dialog, pick_list};
 use crate::model::Model;
-use crate::overlay::{About, Decides, Overlay};
+use crate::overlay::{About, Overlay};
 use crate::prelude::*;
 use crate::widgets::window::{COLUMNS, WIDE, text_columns};
 use ratatui::widgets::Paragraph;
@@ -18,26 +18,24 @@ pub(super) fn draw(
 ) -> Option<usize> {
     match overlay {
         Overlay::Help(state) => return Some(help::draw(model, frame, area, state)),
-        Overlay::Message { draft, of } => {
-            let (verb, ask) = match of {
-                Decides::Keep => ("Keep", keep_question(model)),
-                Decides::Discard { .. } => {
+        Overlay::Message { draft, action, .. } => {
+            let ask = match action {
+                Action::Keep => keep_question(model),
+                _ => {
                     let default = model.default_description();
-                    let ask = format!("What did you try? Left empty: \"{default}\".");
-                    ("Discard", ask)
+                    format!("What did you try? Left empty: \"{default}\".")
                 }
             };
-            message_dialog::draw(model, frame, area, verb, &ask, draft);
+            message_dialog::draw(model, frame, area, &action.title(), &ask, draft);
         }
         Overlay::Question { text, about } => {
             let title = match (about, &model.runs.present) {
-                (About::Undo(_), _) => "Undo?",
-                (About::Restore(_), _) => "Restore?",
-                (About::NewerBytes(_), Some(Err(_))) => "Discard?",
-                (About::NewerBytes(_), _) => "Discard newer bytes?",
+                (About::Change(change), _) => format!("{}?", change.action().title()),
+                (About::NewerBytes(_), Some(Err(_))) => "Discard?".to_owned(),
+                (About::NewerBytes(_), _) => "Discard newer bytes?".to_owned(),
             };
             let keys = keys(model, &[(Action::Yes, "yes"), (Action::No, "no")]);
-            draw_notice(frame, area, title, text, keys);
+            draw_notice(frame, area, &title, text, keys);
         }
         Overlay::Describe {
             commit,

@@ -7,7 +7,6 @@ use crate::keymap::{Binding, KeyScope, TABLE};
 use crate::model::Model;
 use crate::palette::Offer;
 use crate::prelude::*;
-use crate::state::Deciding;
 use crate::status::MessageLevel;
 use crate::views::{Pane, View};
 
@@ -49,11 +48,11 @@ pub(super) fn draw(model: &Model, frame: &mut Frame, area: Rect, is_large: bool)
 fn message(model: &Model) -> Option<(String, Style)> {
     let doing = model.decision.in_progress.map(|deciding| match deciding {
         // A commit's hooks may take their time.
-        Deciding::Keep => "◐ keeping …",
-        Deciding::Undo => "◐ undoing …",
-        Deciding::Describe => "◐ writing …",
-        Deciding::Restore => "◐ restoring …",
-        Deciding::Discard => "◐ discarding …",
+        Action::Keep => "◐ keeping …",
+        Action::Undo => "◐ undoing …",
+        Action::Describe => "◐ writing …",
+        Action::Restore => "◐ restoring …",
+        _ => "◐ discarding …",
     });
     if let Some(doing) = doing {
         return Some((doing.to_owned(), ACCENT));

@@ -33,7 +33,7 @@ pub(super) fn draw(
     // A box keeps its size while words are typed.
     let (title, size, awaited) = match from {
         PickFrom::Actions => ("Actions", (WIDE, palette::count()), None),
-        PickFrom::Themes { .. } => {
+        PickFrom::Themes => {
             // The screen that shows the themes stays visible at the left.
             let columns = area.width.min(THEMES + 4);
             area.x += area.width - columns;

@@ -100,12 +100,7 @@ impl Keymap {
 
     /// The key that hints show for an action. Empty where the action has no key.
     pub fn key(&self, action: Action) -> String {
-        let own = action.binding().scope;
-        let bound = self
-            .bound
-            .iter()
-            .find(|bound| bound.scope == own && bound.action == action);
-        bound.map_or_else(String::new, |bound| bound.key.label())
+        self.key_in(action.binding().scope, action)
     }
 
     /// How a message names an action: by its key, else by its name in the palette (`:mouse`).
@@ -127,20 +122,15 @@ impl Keymap {
     pub fn keys(&self, action: Action) -> String {
         let own = action.binding().scope;
         let bound = self.bound.iter().filter(|bound| bound.action == action);
-        let label = |bound: &BoundKey| match bound.scope {
+        let mut bound: Vec<&BoundKey> = bound.collect();
+        bound.sort_by_key(|bound| bound.scope != own);
+        let label = |bound: &&BoundKey| match bound.scope {
             KeyScope::In(view) if bound.scope != own => {
                 format!("{} ({})", bound.key.label(), view.name())
             }
             _ => bound.key.label(),
         };
-        let (own_keys, other_keys): (Vec<&BoundKey>, Vec<&BoundKey>) =
-            bound.partition(|bound| bound.scope == own);
-        own_keys
-            .into_iter()
-            .chain(other_keys)
-            .map(label)
-            .collect::<Vec<_>>()
-            .join(" ")
+        bound.iter().map(label).collect::<Vec<_>>().join(" ")
     }
 
     /// A key that is bound to two actions in the same scope, if there is one.

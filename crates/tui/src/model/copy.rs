@@ -1,8 +1,9 @@
 //! The text that is copied: what the focused pane is about.
 
 use super::Model;
+use super::rows::no_rows;
+use crate::source::severity_word;
 use crate::views::Pane;
-use lab_protocol::report::Severity;
 use lab_run::verdict::Outcome;
 
 /// Most bytes of a copied text. Terminals take up to 100,000 bytes in one OSC 52, and base64 makes
@@ -12,49 +13,42 @@ const LIMIT: usize = 74_994;
 impl Model {
     /// The text to copy, or why there is none.
     pub fn to_copy(&self) -> Result<String, String> {
-        let none = |what: &str| Err(what.to_owned());
-        match self.panes.focus() {
-            Pane::Correctness => self
-                .verdict_text()
-                .ok_or_else(|| "needs a verdict".to_owned()),
-            Pane::Log => self.shown_lines(),
+        let pane = self.panes.focus();
+        let (text, missing) = match pane {
+            Pane::Correctness => (self.verdict_text(), "needs a verdict"),
+            Pane::Log => (self.shown_lines(), "run.log is empty"),
             Pane::Graph | Pane::Commit => {
-                let commit = self.panes.graph.selected();
-                commit
-                    .map(|entry| entry.commit.id.clone())
-                    .ok_or_else(|| "no commit is selected".to_owned())
+                let selected = self.panes.graph.selected();
+                let id = selected.map(|entry| entry.commit.id.clone());
+                (id, "no commit is selected")
             }
             Pane::Commits => {
-                let commit = self.repository.commits.get(self.panes.commits.selected);
-                commit
-                    .map(|commit| commit.id.clone())
-                    .ok_or_else(|| "no commit is selected".to_owned())
+                let selected = self.repository.commits.get(self.panes.commits.selected);
+                let id = selected.map(|commit| commit.id.clone());
+                (id, "no commit is selected")
             }
-            Pane::History | Pane::Experiments | Pane::Experiment => match self.shown() {
-                Some(experiment) => Ok(experiment.row.commit.clone()),
-                None => none("no experiment is selected"),
-            },
-            Pane::Source => Ok(self.source_place()),
-            Pane::Workloads => match self.panes.workload_table(self.data()) {
-                Some(table) => Ok(self.panes.workloads.rows(&table).join("\n")),
-                None => none("no run with several workloads"),
-            },
-            Pane::Gauges | Pane::Build | Pane::Profile => none("this pane has nothing to copy"),
-            pane @ (Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command) => {
-                let rows = self.rows(pane);
-                match rows.count {
-                    0 => Err(format!("no line in {}", pane.name())),
-                    count => Ok((0..count)
-                        .map(|at| rows.text(at))
-                        .collect::<Vec<_>>()
-                        .join("\n")),
-                }
+            Pane::History | Pane::Experiments | Pane::Experiment => {
+                let commit = self.shown().map(|shown| shown.row.commit.clone());
+                (commit, "no experiment is selected")
             }
-        }
+            Pane::Source => (Some(self.source_place()), ""),
+            Pane::Workloads => (self.all_rows(pane), "no run with several workloads"),
+            Pane::Gauges | Pane::Build | Pane::Profile => (None, "this pane has nothing to copy"),
+            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => {
+                return self.all_rows(pane).ok_or_else(|| no_rows(pane));
+            }
+        };
+        text.ok_or_else(|| missing.to_owned())
+    }
+
+    fn all_rows(&self, pane: Pane) -> Option<String> {
+        let rows = self.rows(pane);
+        let texts: Vec<_> = (0..rows.count).map(|at| rows.text(at)).collect();
+        Some(texts.join("\n")).filter(|_| rows.count > 0)
     }
 
     /// The marked line, else the visible lines of run.log.
-    fn shown_lines(&self) -> Result<String, String> {
+    fn shown_lines(&self) -> Option<String> {
         let log = self.panes.log.log();
         let rows = match self.panes.log.marked() {
             Some(at) => at..at + 1,
@@ -63,36 +57,36 @@ impl Model {
         let lines: Vec<&str> = rows
             .filter_map(|at| Some(log.line(at)?.text.as_str()))
             .collect();
-        if lines.is_empty() {
-            Err("run.log is empty".to_owned())
-        } else {
-            Ok(lines.join("\n"))
-        }
+        Some(lines.join("\n")).filter(|_| !lines.is_empty())
     }
 
     /// The compiler's messages of a failed run, else the verdict and its reason.
     fn verdict_text(&self) -> Option<String> {
         let run = self.runs.to_copy()?;
-        let words = run.report.diagnostics().iter();
-        let words: Vec<String> = words
-            .map(|d| format!("{}:{}: {}: {}", d.file, d.line, word(d.severity), d.message))
-            .collect();
-        if !words.is_empty() && run.verdict.outcome != Outcome::Pass {
-            return Some(words.join("\n"));
-        }
         let verdict = &run.verdict;
-        let number = verdict
-            .objective
-            .map(|m| format!(" {}={}", self.setup.objective, m.value));
-        let why = Some(&verdict.why)
-            .filter(|why| !why.is_empty())
-            .map(|why| format!(": {why}"));
-        let (number, why) = (number.unwrap_or_default(), why.unwrap_or_default());
-        Some(format!(
-            "run {} {}{number}{why}",
-            run.start.id,
-            verdict.word()
-        ))
+        let messages = run.report.diagnostics().iter();
+        let messages: Vec<String> = messages
+            .map(|d| {
+                format!(
+                    "{}:{}: {}: {}",
+                    d.file,
+                    d.line,
+                    severity_word(d.severity),
+                    d.message
+                )
+            })
+            .collect();
+        if !messages.is_empty() && verdict.outcome != Outcome::Pass {
+            return Some(messages.join("\n"));
+        }
+        let mut text = format!("run {} {}", run.start.id, verdict.word());
+        if let Some(measure) = verdict.objective {
+            text += &format!(" {}={}", self.setup.objective, measure.value);
+        }
+        if !verdict.why.is_empty() {
+            text += &format!(": {}", verdict.why);
+        }
+        Some(text)
     }
 
     /// The cursor's line as compilers name it, with their messages.
@@ -101,23 +95,14 @@ impl Model {
             return self.setup.kernel.clone();
         };
         let place = format!("{}:{line}", self.setup.kernel);
-        let words = self.panes.source.messages_at(line as usize - 1).iter();
-        let words: Vec<String> = words
+        let messages = self.panes.source.messages_at(line as usize - 1).iter();
+        let messages: Vec<String> = messages
             .map(|m| format!("{place}: {}: {}", m.word(), m.text))
             .collect();
-        if words.is_empty() {
-            place
-        } else {
-            words.join("\n")
+        match messages.is_empty() {
+            true => place,
+            false => messages.join("\n"),
         }
-    }
-}
-
-fn word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Note => "note",
     }
 }
 
@@ -126,17 +111,9 @@ pub fn shortened(text: &str) -> (String, bool) {
     if text.len() <= LIMIT {
         return (text.to_owned(), false);
     }
-    let end = (0..=LIMIT)
-        .rev()
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(0);
-    let head = &text[..end];
-    (
-        head.rsplit_once('\n')
-            .map_or(head, |(lines, _)| lines)
-            .to_owned(),
-        true,
-    )
+    let head = &text[..text.floor_char_boundary(LIMIT)];
+    let lines = head.rsplit_once('\n').map_or(head, |(lines, _)| lines);
+    (lines.to_owned(), true)
 }
 
 #[cfg(test)]

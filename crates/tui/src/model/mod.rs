@@ -220,7 +220,7 @@ impl Model {
                 target: self.numbered(),
             },
             (PickFrom::Actions, None) => PickRows::Actions(self.offers(typed)),
-            (PickFrom::Themes { .. }, _) => {
+            (PickFrom::Themes, _) => {
                 let themes = &self.appearance.themes;
                 let best = palette::best(typed, themes.iter().map(|(name, _)| [name.as_str()]));
                 PickRows::Themes(best.into_iter().map(|at| &themes[at]).collect())

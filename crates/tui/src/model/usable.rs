@@ -17,27 +17,30 @@ use ratatui::layout::Direction;
 impl Model {
     /// Whether an action can be used now; the error is a reason short enough for a hint.
     pub fn usable(&self, action: Action) -> Result<(), String> {
-        let unreadable = || format!("{} cannot be read", self.setup.file());
+        let is_external = self.setup.external.is_some();
+        let is_deciding = self.decision.in_progress.is_some();
         match action {
-            Action::Keep => self.can_keep(),
+            Action::Keep => self.allowed().keep.map(drop).map_err(in_brief),
             Action::Discard => self.can_discard(),
-            Action::Rerun | Action::Measure => match &self.runs.present {
-                Some(Err(_)) => Err(unreadable()),
-                _ if self.decision.in_progress.is_some() => {
-                    Err("a decision is in progress".to_owned())
-                }
-                _ => Ok(()),
-            },
-            Action::Check => match (&self.runs.present, &self.setup.external) {
-                (Some(Err(_)), _) => Err(unreadable()),
-                (_, Some(_)) => Err("needs the built-in harness".to_owned()),
-                _ if self.runs.is_checking() => Err("a check is in progress".to_owned()),
-                // A check that is asked for during a run follows the run.
-                _ if self.decision.in_progress.is_none() => Ok(()),
-                _ => self.is_calm(),
-            },
+            Action::Rerun | Action::Measure | Action::Check | Action::Profile
+                if matches!(self.runs.present, Some(Err(_))) =>
+            {
+                Err(format!("{} cannot be read", self.setup.file()))
+            }
+            Action::Check | Action::Profile if is_external => {
+                Err("needs the built-in harness".to_owned())
+            }
+            Action::Rerun | Action::Measure if is_deciding => {
+                Err("a decision is in progress".to_owned())
+            }
+            Action::Check if self.runs.is_checking() => Err("a check is in progress".to_owned()),
+            Action::Profile if self.profiles.running.is_some() => {
+                Err("a profile is being made".to_owned())
+            }
+            // A check that is asked for during a run follows the run.
+            Action::Check if !is_deciding => Ok(()),
             // The repository worker knows more about an undo, and says it.
-            Action::Undo => self.is_calm(),
+            Action::Check | Action::Profile | Action::Undo => self.is_calm(),
             Action::Describe => self.can_describe().map(drop),
             Action::Mark => self
                 .shown()
@@ -45,7 +48,6 @@ impl Model {
                 .ok_or_else(|| "no experiment yet".to_owned()),
             Action::Compare => self.pair().map(drop),
             Action::Restore => self.can_restore().map(drop),
-            Action::Profile => self.can_profile(),
             Action::Stop
                 if self.runs.is_idle()
                     && self.decision.held_out.is_none()
@@ -57,7 +59,7 @@ impl Model {
                 (View::Bench | View::Device, _) => Err("no diff in this view".to_owned()),
                 (View::Source, SourceMode::File) => Err(format!(
                     "the whole file is shown: {} shows the changes",
-                    self.appearance.keymap.way(Action::TurnSource)
+                    self.way(Action::TurnSource)
                 )),
                 (View::Source | View::Results | View::Git | View::Loop, _) => Ok(()),
             },
@@ -66,7 +68,9 @@ impl Model {
             {
                 Err("no run with several workloads".to_owned())
             }
-            Action::NextMatch | Action::PreviousMatch => self.can_step_search(),
+            Action::NextMatch | Action::PreviousMatch if self.searched().is_none() => {
+                Err(format!("search first, with {}", self.way(Action::Search)))
+            }
             Action::Search => self.can_search(),
             Action::PauseLoop | Action::EndTurn => self.can_ask_loop(action),
             Action::Copy => self.to_copy().map(drop),
@@ -76,26 +80,12 @@ impl Model {
             Action::ResetBorders if self.panes.shares.is_empty() => {
                 Err("no border was moved".to_owned())
             }
-            Action::AllProblems => match self.panes.experiments.table.of_others() {
-                0 => Err("there are experiments of this problem only".to_owned()),
-                _ => Ok(()),
-            },
+            Action::AllProblems if self.panes.experiments.table.of_others() == 0 => {
+                Err("there are experiments of this problem only".to_owned())
+            }
             // These are always possible, or report themselves what they did not find.
             _ => Ok(()),
         }
-    }
-
-    fn can_profile(&self) -> Result<(), String> {
-        match &self.runs.present {
-            Some(Err(_)) => Err(format!("{} cannot be read", self.setup.file())),
-            _ if self.setup.external.is_some() => Err("needs the built-in harness".to_owned()),
-            _ if self.profiles.running.is_some() => Err("a profile is being made".to_owned()),
-            _ => self.is_calm(),
-        }
-    }
-
-    fn can_keep(&self) -> Result<(), String> {
-        self.allowed().keep.map(drop).map_err(in_brief)
     }
 
     /// Why a keep is refused, with the files and the command that mends it. `None` where the few
@@ -133,15 +123,7 @@ impl Model {
         if !last.is_not_judged() {
             return Some(last.start.id);
         }
-        Some(
-            self.repository
-                .status
-                .as_ref()?
-                .snapshot
-                .candidate
-                .as_ref()?
-                .id,
-        )
+        Some(self.repository.snapshot()?.candidate.as_ref()?.id)
     }
 
     /// What the rules look at: the last look at the repository, and what the screen knows better.
@@ -160,8 +142,7 @@ impl Model {
             kept: Vec::new(),
             damaged: None,
         };
-        let status = self.repository.status.as_ref();
-        let mut snapshot = status.map_or_else(empty, |status| status.snapshot.clone());
+        let mut snapshot = self.repository.snapshot().cloned().unwrap_or_else(empty);
         if let Some(present) = &self.runs.present {
             snapshot.set_present(present.clone());
         }
@@ -245,16 +226,6 @@ impl Model {
             .or_else(|| log().filter(is_searched))
     }
 
-    pub fn can_step_search(&self) -> Result<(), String> {
-        match self.searched() {
-            Some(_) => Ok(()),
-            None => Err(format!(
-                "search first, with {}",
-                self.appearance.keymap.way(Action::Search)
-            )),
-        }
-    }
-
     /// Every frame asks this, so panes whose rows must be laid out to be counted are not counted.
     pub fn can_search(&self) -> Result<(), String> {
         let pane = self.text_pane();
@@ -268,28 +239,20 @@ impl Model {
     /// The border beside the focused pane that moves in this direction.
     pub fn border(&self, direction: Direction) -> Option<Border> {
         let area = self.frame.geometry.area_of(self.panes.focus())?;
-        let borders = &self.frame.geometry.borders;
+        let mut borders = self.frame.geometry.borders.iter();
         borders
-            .iter()
             .find(|b| b.direction == direction && b.touches(area))
             .copied()
     }
 
     fn can_move_border(&self, action: Action) -> Result<(), String> {
-        let sideways = matches!(action, Action::BorderLeft | Action::BorderRight);
-        let direction = if sideways {
-            Direction::Horizontal
-        } else {
-            Direction::Vertical
-        };
-        let word = if sideways {
-            "left or right of"
-        } else {
-            "above or below"
+        let (direction, place) = match action {
+            Action::BorderLeft | Action::BorderRight => (Direction::Horizontal, "left or right of"),
+            _ => (Direction::Vertical, "above or below"),
         };
         self.border(direction)
             .map(drop)
-            .ok_or_else(|| format!("no border {word} this pane"))
+            .ok_or_else(|| format!("no border {place} this pane"))
     }
 }
 

@@ -3,8 +3,8 @@
 
 use crate::keymap::{Action, Binding, Key, KeyScope, Keymap, TABLE};
 use lab_text::suggest::nearest;
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -35,20 +35,15 @@ pub(super) struct KeysError {
     pub message: String,
 }
 
-fn error<T>(span: &Range<usize>, message: impl Into<String>) -> Result<T, KeysError> {
+fn error<T, S>(place: &Spanned<S>, message: impl Into<String>) -> Result<T, KeysError> {
     Err(KeysError {
-        at: span.start,
+        at: place.span().start,
         message: message.into(),
     })
 }
 
 /// The keys of a whole config.toml.
-pub(super) fn parse(text: &str) -> Result<Keymap, KeysError> {
-    // The settings were parsed from the same text before, so it is TOML.
-    let Ok(document) = DeTable::parse(text) else {
-        return error(&(0..0), "this is not TOML");
-    };
-    let document = document.get_ref();
+pub(super) fn parse(document: &DeTable) -> Result<Keymap, KeysError> {
     let presets = match document.get("presets") {
         Some(presets) => table(presets, "presets is a table of presets: [presets.NAME]")?,
         None => Vec::new(),
@@ -57,7 +52,7 @@ pub(super) fn parse(text: &str) -> Result<Keymap, KeysError> {
     for (name, preset) in &presets {
         if BUILT_IN.iter().any(|(known, _)| *known == name.get_ref()) {
             return error(
-                &name.span(),
+                name,
                 format!(
                     "'{}' is the name of a built-in preset: give yours another name",
                     name.get_ref()
@@ -70,15 +65,13 @@ pub(super) fn parse(text: &str) -> Result<Keymap, KeysError> {
         Some(wanted) => chosen(wanted, &presets)?,
         None => Keymap::built_in(),
     };
-    document
-        .get("keys")
-        .map_or(Ok(base.clone()), |keys| keymap(base, keys))
+    match document.get("keys") {
+        Some(keys) => keymap(base, keys),
+        None => Ok(base),
+    }
 }
 
-type KeyEntry<'a, 'i> = (
-    &'a Spanned<std::borrow::Cow<'i, str>>,
-    &'a Spanned<DeValue<'i>>,
-);
+type KeyEntry<'a, 'i> = (&'a Spanned<Cow<'i, str>>, &'a Spanned<DeValue<'i>>);
 
 /// A table's entries in the order of the file. `message` is the error where the value is not a
 /// table.
@@ -87,7 +80,7 @@ fn table<'a, 'i>(
     message: &str,
 ) -> Result<Vec<KeyEntry<'a, 'i>>, KeysError> {
     let DeValue::Table(table) = value.get_ref() else {
-        return error(&value.span(), message);
+        return error(value, message);
     };
     let mut entries: Vec<KeyEntry> = table.iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
@@ -97,7 +90,7 @@ fn table<'a, 'i>(
 /// The keys of the preset that the config chooses.
 fn chosen(wanted: &Spanned<DeValue>, own: &[KeyEntry]) -> Result<Keymap, KeysError> {
     let Some(name) = wanted.get_ref().as_str() else {
-        return error(&wanted.span(), "preset is a name, as in preset = \"vim\"");
+        return error(wanted, "preset is a name, as in preset = \"vim\"");
     };
     if let Some((_, preset)) = own.iter().find(|(known, _)| known.get_ref() == name) {
         return keymap(Keymap::built_in(), preset);
@@ -105,16 +98,23 @@ fn chosen(wanted: &Spanned<DeValue>, own: &[KeyEntry]) -> Result<Keymap, KeysErr
     if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
         return built_in(text);
     }
-    let names = || {
-        BUILT_IN
-            .iter()
-            .map(|(n, _)| *n)
-            .chain(own.iter().map(|(n, _)| n.get_ref().as_ref()))
-    };
-    let all = names().collect::<Vec<_>>().join(", ");
-    let near = nearest(name, names()).map(|near| format!(" (did you mean {near}?)"));
-    let near = near.unwrap_or_else(|| format!(": choose one of {all}, or define [presets.{name}]"));
-    error(&wanted.span(), format!("unknown preset '{name}'{near}"))
+    let names = BUILT_IN.iter().map(|(name, _)| *name);
+    let names: Vec<&str> = names
+        .chain(own.iter().map(|(name, _)| name.get_ref().as_ref()))
+        .collect();
+    let near = near_or(nearest(name, names.iter().copied()), || {
+        let all = names.join(", ");
+        format!("choose one of {all}, or define [presets.{name}]")
+    });
+    error(wanted, format!("unknown preset '{name}'{near}"))
+}
+
+/// The end of an error about an unknown word: the near one, else what to do.
+fn near_or(near: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
+    match near {
+        Some(near) => format!(" (did you mean {near}?)"),
+        None => format!(": {}", otherwise()),
+    }
 }
 
 /// The keys of a built-in preset. A test parses each of them.
@@ -132,27 +132,25 @@ fn built_in(text: &str) -> Result<Keymap, KeysError> {
 
 /// `map` with the bindings of a table.
 fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysError> {
-    let mut spans: HashMap<(KeyScope, Action), Range<usize>> = HashMap::new();
+    let mut starts: HashMap<(KeyScope, Action), usize> = HashMap::new();
     for (name, value) in table(bindings, "keys is a table: [keys], then ACTION = \"KEY\"")? {
-        let DeValue::Table(_) = value.get_ref() else {
-            let binding = action(name)?;
-            bind(&mut map, binding.scope, binding, value)?;
-            spans.insert((binding.scope, binding.action), name.span());
-            continue;
+        let (own_scope, entries) = match value.get_ref() {
+            DeValue::Table(_) => (Some(scope(name)?), table(value, "")?),
+            _ => (None, vec![(name, value)]),
         };
-        let scope = scope(name)?;
-        for (name, value) in table(value, "")? {
+        for (name, value) in entries {
             let binding = action(name)?;
+            let scope = own_scope.unwrap_or(binding.scope);
             if !scope.accepts(binding) {
                 let own = binding.scope.heading().to_lowercase();
                 let message = format!(
                     "{} cannot be bound in this scope; its scope is: {own}",
                     binding.name
                 );
-                return error(&name.span(), message);
+                return error(name, message);
             }
             bind(&mut map, scope, binding, value)?;
-            spans.insert((scope, binding.action), name.span());
+            starts.insert((scope, binding.action), name.span().start);
         }
     }
     let Some(conflict) = map.conflict() else {
@@ -162,8 +160,7 @@ fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysEr
     let at = conflict
         .between
         .iter()
-        .filter_map(|one| spans.get(one))
-        .map(|span| span.start)
+        .filter_map(|one| starts.get(one).copied())
         .max();
     let [one, other] = conflict.between.map(|(_, action)| action.binding().name);
     Err(KeysError {
@@ -176,32 +173,24 @@ fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysEr
 }
 
 /// The scope of a table `[keys.SCOPE]`.
-fn scope(name: &Spanned<std::borrow::Cow<str>>) -> Result<KeyScope, KeysError> {
-    let named = |scope: &&KeyScope| scope.name() == name.get_ref();
-    if let Some(scope) = KeyScope::ALL
-        .iter()
-        .filter(|scope| !scope.name().is_empty())
-        .find(named)
-    {
-        return Ok(*scope);
-    }
-    let names = || {
+fn scope(name: &Spanned<Cow<str>>) -> Result<KeyScope, KeysError> {
+    let named = || {
         KeyScope::ALL
-            .iter()
-            .map(|scope| scope.name())
-            .filter(|name| !name.is_empty())
+            .into_iter()
+            .filter(|scope| !scope.name().is_empty())
     };
-    let near = nearest(name.get_ref(), names()).map(|near| format!(" (did you mean {near}?)"));
-    let near = near
-        .unwrap_or_else(|| format!(": choose one of {}", names().collect::<Vec<_>>().join(", ")));
-    error(
-        &name.span(),
-        format!("unknown scope '{}'{near}", name.get_ref()),
-    )
+    if let Some(scope) = named().find(|scope| scope.name() == name.get_ref()) {
+        return Ok(scope);
+    }
+    let names: Vec<&str> = named().map(KeyScope::name).collect();
+    let near = near_or(nearest(name.get_ref(), names.iter().copied()), || {
+        format!("choose one of {}", names.join(", "))
+    });
+    error(name, format!("unknown scope '{}'{near}", name.get_ref()))
 }
 
 /// The action of a name.
-fn action(name: &Spanned<std::borrow::Cow<str>>) -> Result<&'static Binding, KeysError> {
+fn action(name: &Spanned<Cow<str>>) -> Result<&'static Binding, KeysError> {
     if let Some(binding) = TABLE.iter().find(|binding| binding.name == name.get_ref()) {
         return Ok(binding);
     }
@@ -211,22 +200,14 @@ fn action(name: &Spanned<std::borrow::Cow<str>>) -> Result<&'static Binding, Key
             .iter()
             .flat_map(|b| [(b.name, b.name), (b.hint, b.name)])
             .chain(FORMER_HINTS)
+            .filter(|(word, _)| !word.is_empty())
     };
-    let word = nearest(
-        name.get_ref(),
-        known()
-            .map(|(word, _)| word)
-            .filter(|word| !word.is_empty()),
-    );
+    let word = nearest(name.get_ref(), known().map(|(word, _)| word));
     let near = word.and_then(|word| known().find(|(known, _)| *known == word));
-    let near = near.map_or_else(
-        || ": KEYS.md lists the actions".to_owned(),
-        |(_, name)| format!(" (did you mean {name}?)"),
-    );
-    error(
-        &name.span(),
-        format!("unknown action '{}'{near}", name.get_ref()),
-    )
+    let near = near_or(near.map(|(_, name)| name), || {
+        "KEYS.md lists the actions".to_owned()
+    });
+    error(name, format!("unknown action '{}'{near}", name.get_ref()))
 }
 
 /// Binds an action to the keys of a value: a key, a list of keys, or `"none"`.
@@ -236,39 +217,32 @@ fn bind(
     binding: &Binding,
     value: &Spanned<DeValue>,
 ) -> Result<(), KeysError> {
-    let shape = || {
-        error(
-            &value.span(),
-            format!(
-                "the value of {} is a key, as in \"c\", or a list of keys",
-                binding.name
-            ),
-        )
-    };
-    let mut keys = Vec::new();
-    match value.get_ref() {
-        DeValue::String(text) if text == "none" => {}
-        DeValue::String(text) => keys.push(key(text, &value.span())?),
+    let shape = format!(
+        "the value of {} is a key, as in \"c\", or a list of keys",
+        binding.name
+    );
+    let keys = match value.get_ref() {
+        DeValue::String(text) if text == "none" => Vec::new(),
+        DeValue::String(text) => vec![key(text, value)?],
         DeValue::Array(list) => {
-            for one in list {
-                let DeValue::String(text) = one.get_ref() else {
-                    return shape().map(drop::<()>);
-                };
-                if text == "none" {
-                    let message = format!(
+            let key = |one: &Spanned<DeValue>| match one.get_ref() {
+                DeValue::String(text) if text == "none" => error(
+                    one,
+                    format!(
                         "\"none\" cannot be in a list: {} = \"none\", or []",
                         binding.name
-                    );
-                    return error(&one.span(), message);
-                }
-                keys.push(key(text, &one.span())?);
-            }
+                    ),
+                ),
+                DeValue::String(text) => key(text, one),
+                _ => error(value, shape.clone()),
+            };
+            list.iter().map(key).collect::<Result<Vec<Key>, _>>()?
         }
-        _ => return shape(),
-    }
+        _ => return error(value, shape),
+    };
     if keys.is_empty() && NEEDED.contains(&binding.action) {
         return error(
-            &value.span(),
+            value,
             format!(
                 "{} needs a key: without one you could not leave the screen or a dialog",
                 binding.name
@@ -283,25 +257,25 @@ fn bind(
             "'{}' could no longer be typed in an input line: choose a key such as ctrl-g",
             letter.label()
         );
-        return error(&value.span(), message);
+        return error(value, message);
     }
     map.bind(scope, binding.action, &keys);
     Ok(())
 }
 
 /// The key of a text.
-fn key(text: &str, span: &Range<usize>) -> Result<Key, KeysError> {
+fn key(text: &str, place: &Spanned<DeValue>) -> Result<Key, KeysError> {
     if let Some(key) = Key::parse(text) {
         return Ok(key);
     }
     if text.trim().is_empty() {
         let message = "an empty text is not a key: \"none\" or [] removes an action's keys, \"space\" is the space bar";
-        return error(span, message);
+        return error(place, message);
     }
-    let near = Key::suggestion(text).map(|name| format!(" (did you mean {name}?)"));
-    let near =
-        near.unwrap_or_else(|| ": write a key as c, G, ctrl-k, alt-x, pageup, f5".to_owned());
-    error(span, format!("unknown key '{text}'{near}"))
+    let near = near_or(Key::suggestion(text).as_deref(), || {
+        "write a key as c, G, ctrl-k, alt-x, pageup, f5".to_owned()
+    });
+    error(place, format!("unknown key '{text}'{near}"))
 }
 
 #[cfg(test)]
@@ -326,7 +300,8 @@ mod tests {
     #[test]
     fn keys_come_from_the_preset_and_then_from_the_table() {
         let text = "preset = \"mine\"\n[keys]\nkeep = \"K\"\n[keys.git]\nstop = \"none\"\n[presets.mine]\nstop = [\"X\"]\nkeep = \"k\"\nup = \"up\"\n";
-        let map = parse(text).unwrap_or_else(|error| panic!("{}", error.message));
+        let document = DeTable::parse(text).expect("it is TOML");
+        let map = parse(document.get_ref()).unwrap_or_else(|error| panic!("{}", error.message));
         assert_eq!(
             (map.keys(Action::Keep), map.key(Action::Stop)),
             ("K".into(), "X".into())

@@ -10,7 +10,7 @@ use crate::theme::{AppearanceChoice, parse_color_depth};
 use lab_text::toml_error;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use toml::Spanned;
+use toml::de::DeTable;
 
 /// How the screen tells the end of a long run to a user who looks elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -36,12 +36,14 @@ pub enum Notify {
 /// let error = Settings::parse("muose = true\n", "config.toml").unwrap_err();
 /// assert!(error.starts_with("config.toml:1:1: "), "{error}");
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// A theme's name or path.
     pub theme: Option<String>,
     /// Where the file states the theme, as `FILE:LINE:COLUMN`. Errors name it: which themes exist
     /// is not known here.
+    #[serde(skip)]
     pub theme_at: Option<String>,
     /// `auto`, `none`, `16`, `256` or `truecolor`.
     pub color: Option<String>,
@@ -56,7 +58,15 @@ pub struct Settings {
     /// The editor's command line, used instead of `$VISUAL` and `$EDITOR`. It may hold the
     /// placeholders of [`editor`].
     pub editor: Option<String>,
+    /// What [`keys`] parses: `preset`, `keys` and `presets`.
+    #[serde(skip)]
     pub keymap: Keymap,
+    #[serde(rename = "preset")]
+    _preset: IgnoredAny,
+    #[serde(rename = "keys")]
+    _keys: IgnoredAny,
+    #[serde(rename = "presets")]
+    _presets: IgnoredAny,
 }
 
 impl Default for Settings {
@@ -72,28 +82,11 @@ impl Default for Settings {
             notify_after_s: 10.0,
             editor: None,
             keymap: Keymap::built_in(),
+            _preset: IgnoredAny,
+            _keys: IgnoredAny,
+            _presets: IgnoredAny,
         }
     }
-}
-
-/// The keys of the file. [`keys`] parses `preset`, `keys` and `presets`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ConfigFile {
-    theme: Option<Spanned<String>>,
-    color: Option<Spanned<String>>,
-    paint: Option<bool>,
-    ascii: Option<bool>,
-    mouse: Option<bool>,
-    notify: Option<Notify>,
-    notify_after_s: Option<Spanned<f64>>,
-    editor: Option<Spanned<String>>,
-    #[serde(rename = "preset")]
-    _preset: Option<IgnoredAny>,
-    #[serde(rename = "keys")]
-    _keys: Option<IgnoredAny>,
-    #[serde(rename = "presets")]
-    _presets: Option<IgnoredAny>,
 }
 
 impl Settings {
@@ -115,52 +108,30 @@ impl Settings {
     /// Parses the text of a config.toml. `shown_as` is the file's name in errors; an error begins
     /// with `FILE:LINE:COLUMN: `.
     pub fn parse(text: &str, shown_as: &str) -> Result<Settings, String> {
-        let written: ConfigFile =
-            toml::from_str(text).map_err(|error| toml_error::explain(text, shown_as, &error))?;
-        let error_at = |at: usize, what: String| {
-            format!("{}: {what}", toml_error::position(text, shown_as, at))
-        };
-        let keymap = keys::parse(text).map_err(|error| error_at(error.at, error.message))?;
-        let default = Settings::default();
-        if let Some(color) = &written.color {
-            parse_color_depth(color.get_ref())
-                .map_err(|what| error_at(color.span().start, what))?;
+        let explain = |error| toml_error::explain(text, shown_as, &error);
+        let mut settings: Settings = toml::from_str(text).map_err(explain)?;
+        let document = DeTable::parse(text).map_err(explain)?;
+        let document = document.get_ref();
+        let start = |key: &str| document.get(key).map_or(0, |value| value.span().start);
+        let place = |at: usize| toml_error::position(text, shown_as, at);
+        let error_at = |at: usize, what: String| format!("{}: {what}", place(at));
+        settings.keymap =
+            keys::parse(document).map_err(|error| error_at(error.at, error.message))?;
+        if let Some(color) = &settings.color {
+            parse_color_depth(color).map_err(|what| error_at(start("color"), what))?;
         }
-        if let Some(seconds) = written
-            .notify_after_s
-            .as_ref()
-            .filter(|s| !(0.0..=1e6).contains(s.get_ref()))
-        {
-            let what = format!(
-                "notify_after_s = {}: it must be from 0 to 1000000 seconds",
-                seconds.get_ref()
-            );
-            return Err(error_at(seconds.span().start, what));
+        let seconds = settings.notify_after_s;
+        if !(0.0..=1e6).contains(&seconds) {
+            let what = format!("notify_after_s = {seconds}: it must be from 0 to 1000000 seconds");
+            return Err(error_at(start("notify_after_s"), what));
         }
-        if let Some(editor) = &written.editor {
-            editor::check(editor.get_ref()).map_err(|what| error_at(editor.span().start, what))?;
+        if let Some(editor) = &settings.editor {
+            editor::check(editor).map_err(|what| error_at(start("editor"), what))?;
         }
-        Ok(Settings {
-            theme_at: written
-                .theme
-                .as_ref()
-                .map(|theme| toml_error::position(text, shown_as, theme.span().start)),
-            theme: written.theme.map(Spanned::into_inner),
-            color: written.color.map(Spanned::into_inner),
-            paint: written.paint,
-            ascii: written.ascii,
-            mouse: written.mouse.unwrap_or(default.mouse),
-            notify: written.notify.unwrap_or(default.notify),
-            notify_after_s: written
-                .notify_after_s
-                .map_or(default.notify_after_s, Spanned::into_inner),
-            editor: written.editor.map(Spanned::into_inner),
-            keymap,
-        })
+        settings.theme_at = settings.theme.as_ref().map(|_| place(start("theme")));
+        Ok(settings)
     }
-}
 
-impl Settings {
     /// The appearance that the file asks for.
     pub fn appearance(&self) -> AppearanceChoice {
         AppearanceChoice {

@@ -32,13 +32,17 @@ pub struct SourceMessage {
 }
 
 impl SourceMessage {
-    /// `error`, `warning` or `note`.
     pub fn word(&self) -> &'static str {
-        match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        }
+        severity_word(self.severity)
+    }
+}
+
+/// `error`, `warning` or `note`.
+pub fn severity_word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
     }
 }
 
@@ -143,26 +147,14 @@ impl SourceMessages {
     /// about older bytes. Empty without errors and warnings.
     pub fn tally(&self) -> String {
         let mut parts = Vec::new();
-        for (severity, symbol, word) in [
-            (Severity::Error, "✗", "error"),
-            (Severity::Warning, "!", "warning"),
-        ] {
-            let count = self
-                .all()
-                .filter(|message| message.severity == severity)
-                .count();
+        for (severity, symbol) in [(Severity::Error, "✗"), (Severity::Warning, "!")] {
+            let count = self.all().filter(|m| m.severity == severity).count();
             if count > 0 {
-                parts.push(format!(
-                    "{symbol} {count} {word}{}",
-                    if count == 1 { "" } else { "s" }
-                ));
+                let (word, plural) = (severity_word(severity), if count == 1 { "" } else { "s" });
+                parts.push(format!("{symbol} {count} {word}{plural}"));
             }
         }
-        if !parts.is_empty()
-            && self
-                .all()
-                .all(|message| message.freshness != Freshness::Fresh)
-        {
+        if !parts.is_empty() && self.all().all(|m| m.freshness != Freshness::Fresh) {
             parts.push("(stale)".to_owned());
         }
         parts.join(" ")

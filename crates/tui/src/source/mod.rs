@@ -7,7 +7,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use messages::{Freshness, SourceMessage, SourceMessages, of_kernel};
+pub use messages::{Freshness, SourceMessage, SourceMessages, of_kernel, severity_word};
 pub use text::SourceText;
 
 use crate::diff::{ContextLines, Diff};
@@ -67,7 +67,7 @@ pub struct Base {
 }
 
 /// One of the two texts that are highlighted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SourceVersion {
     Present,
     Base,

@@ -64,7 +64,7 @@ impl Reach {
 }
 
 impl ChartPoints {
-    /// Of experiments from oldest to newest.
+    /// Returns the points of experiments from oldest to newest.
     pub fn of<'e>(experiments: impl Iterator<Item = &'e Experiment> + Clone, goal: Goal) -> Self {
         let newest = experiments
             .clone()
@@ -98,8 +98,8 @@ impl ChartPoints {
                     &mut kinds.kept
                 }
                 Some(_) => &mut kinds.discarded,
-                // It is correct, and nothing of this measure is known of it: the problem chose
-                // another one then.
+                // The experiment is correct but has no figure of this measure: the problem chose
+                // another measure then.
                 None if experiment.counts() => continue,
                 None if experiment.row.status == Status::Crash => &mut kinds.crashed,
                 None => &mut kinds.wrong,
@@ -115,7 +115,7 @@ impl ChartPoints {
     /// spread from its ends (J. W. Tukey, Exploratory Data Analysis, 1977), so that one wild
     /// attempt does not flatten everything else.
     pub fn reach(&self, shown: &Range<usize>) -> Reach {
-        // To ask it of all of them at each frame would take longer than to draw them.
+        // Computing this for all experiments at each frame would take longer than drawing them.
         if *shown == (0..self.count) {
             self.reach
         } else {
@@ -141,7 +141,7 @@ impl ChartPoints {
         )
     }
 
-    /// Those of these experiments.
+    /// Returns the points of these experiments.
     pub fn kinds(&self, shown: &Range<usize>) -> Kinds<&Points> {
         let Kinds {
             kept,
@@ -215,12 +215,12 @@ fn figure(experiment: &Experiment, measure: Option<ChosenMeasure>) -> Option<f64
         .filter(|figure| figure.is_finite())
 }
 
-/// On the x-axis.
+/// Returns the place of experiment `at` on the x-axis.
 pub fn place(at: usize) -> f64 {
     (at + 1) as f64
 }
 
-/// The experiment that is nearest to a figure on the x-axis.
+/// Returns the experiment whose place on the x-axis is nearest.
 pub fn nearest(figure: f64) -> usize {
     // A negative number and NaN become 0.
     (figure - 1.0).round() as usize

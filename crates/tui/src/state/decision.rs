@@ -2,23 +2,12 @@
 //! messages.
 
 use super::Now;
-use crate::draft::Drafts;
+use crate::draft::Draft;
+use crate::keymap::Action;
 use lab_protocol::report::Report;
 use lab_run::RunId;
+use std::collections::HashMap;
 use std::sync::Arc;
-
-/// A request to the repository worker that changes something. Only one is carried out at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deciding {
-    Keep,
-    Discard,
-    /// The last decision is taken back.
-    Undo,
-    /// An older kernel is put on disk; no decision.
-    Restore,
-    /// An experiment's description is rewritten; no decision.
-    Describe,
-}
 
 /// Bytes that the lab put on disk itself: the next look at the repository tells whether they were
 /// ever judged.
@@ -41,7 +30,8 @@ pub struct HeldOutCheck {
 
 #[derive(Debug, Default)]
 pub struct DecisionState {
-    pub in_progress: Option<Deciding>,
+    /// The action whose change is being made.
+    pub in_progress: Option<Action>,
     /// The decision in progress was made by rule: its refusal opens no dialog.
     pub by_rule: bool,
     /// Runs are decided by rule.
@@ -54,5 +44,5 @@ pub struct DecisionState {
     /// A save came while a decision was carried out. It is judged afterwards.
     pub saved_meanwhile: bool,
     /// Messages that were typed for a keep or a discard and not used yet.
-    pub drafts: Drafts,
+    pub drafts: HashMap<Action, Draft>,
 }

@@ -1,7 +1,7 @@
 //! The loop of `lab auto` beside the screen, as it was read last.
 
 use super::Now;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use lab_auto::LoopView;
 
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl LoopState {
 
     /// The time of day at `now`.
     pub fn time(&self, now: Now) -> Option<Timestamp> {
-        let since = SignedDuration::try_from(now.saturating_sub(self.taken)).ok()?;
+        let since = now.saturating_sub(self.taken);
         self.view()?.at.checked_add(since).ok()
     }
 }

@@ -14,7 +14,7 @@ pub mod screen_settings;
 pub mod selection;
 pub mod setup;
 
-pub use decision::{Deciding, DecisionState, ExpectedBytes, HeldOutCheck};
+pub use decision::{DecisionState, ExpectedBytes, HeldOutCheck};
 pub use device::DeviceHistory;
 pub use loops::LoopState;
 pub use profiles::Profiles;

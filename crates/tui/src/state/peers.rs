@@ -1,4 +1,4 @@
-//! What is known of the kernel beside the problem's peers: by its own run, by an earlier one of the
+//! The kernel's figures beside the problem's peers: those of its own run, of an earlier run of the
 //! same bytes, or of the incumbent.
 
 use super::Now;
@@ -17,7 +17,7 @@ pub struct KnownPeers<'a> {
     pub of_incumbent: bool,
 }
 
-/// What is known for this run.
+/// Returns the figures that are known for this run.
 pub fn of<'a>(run: &'a FinishedRun, repository: &'a Repository) -> Option<KnownPeers<'a>> {
     let own = peers::figures(&run.record.peers);
     if peers::fastest(&own).is_some() {

@@ -17,8 +17,6 @@ pub struct Profiles {
     pub failed: Option<String>,
     /// How many were made since the screen was opened, by whichever process.
     pub made: u32,
-    /// The profile and the files whose hot lines are in Source.
-    pub placed: Option<(ProfileRequest, Fingerprint)>,
 }
 
 impl Profiles {

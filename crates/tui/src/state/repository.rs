@@ -55,14 +55,14 @@ pub struct Comparable {
     pub others: Vec<(Other, usize)>,
 }
 
-/// Whose an experiment is that may not stand beside the present one.
+/// Why an experiment may not stand beside the present one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Other {
-    /// Of another kernel.
+    /// The experiment is about another kernel.
     Kernel(String),
-    /// Of this kernel, on another device.
+    /// The experiment ran on another device.
     Device(String),
-    /// Of this kernel, on a device that only its record names, which is not here.
+    /// Only the experiment's record names the device, and the record is not here.
     UnknownDevice,
     /// Neither a record nor a commit tells the kernel.
     UnknownKernel,
@@ -168,19 +168,12 @@ impl Repository {
     /// changed.
     pub fn update_comparable(&mut self, setup: &Setup, last: Option<&FinishedRun>) {
         let device = self.present_device(last, setup);
-        let is_current = self
-            .cache
-            .comparable
-            .reference
-            .as_ref()
-            .is_some_and(|reference| {
-                let theirs = reference
-                    .device
-                    .as_ref()
-                    .map(|(name, emulated)| (name.as_deref(), *emulated));
-                reference.kernel == setup.kernel && reference.goal == setup.goal && theirs == device
-            });
-        if is_current {
+        let reference = Some(Reference {
+            kernel: setup.kernel.clone(),
+            goal: setup.goal,
+            device: device.map(|(name, emulated)| (name.map(str::to_owned), emulated)),
+        });
+        if self.cache.comparable.reference == reference {
             return;
         }
         let is_comparable = |e: &Experiment| {
@@ -190,24 +183,18 @@ impl Repository {
                     e.emulated == emulated && same
                 })
         };
-        let all = self
-            .experiments
-            .iter()
-            .enumerate()
-            .filter(|(_, e)| is_comparable(e));
-        let places: Vec<usize> = all.map(|(place, _)| place).collect();
+        let all = self.experiments.iter().enumerate();
+        let places: Vec<usize> = all
+            .filter(|(_, e)| is_comparable(e))
+            .map(|(place, _)| place)
+            .collect();
         let others = others(self.experiments.iter().filter(|e| !is_comparable(e)), setup);
         let points = ChartPoints::of(
             places.iter().map(|place| &self.experiments[*place]),
             setup.goal,
         );
-        let reference = Reference {
-            kernel: setup.kernel.clone(),
-            goal: setup.goal,
-            device: device.map(|(name, emulated)| (name.map(str::to_owned), emulated)),
-        };
         self.cache.comparable = Comparable {
-            reference: Some(reference),
+            reference,
             places,
             points,
             others,

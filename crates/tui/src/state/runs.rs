@@ -10,35 +10,34 @@ use lab_run::record::{self, Record};
 use lab_run::verdict::{Outcome, Verdict};
 use lab_run::{Fingerprint, Reason, RunId, RunStart};
 use lab_runner::RunEvent;
+use std::ops::Deref;
 use std::sync::Arc;
 
-/// A run that has ended, with its result lines.
+/// A run that has ended: its record, with its result lines.
 #[derive(Clone, Debug)]
 pub struct FinishedRun {
-    pub start: RunStart,
+    pub record: Arc<Record>,
     pub verdict: Verdict,
     pub report: Arc<Report>,
-    /// From the start to the verdict.
-    pub seconds: Option<f64>,
-    pub record: Arc<Record>,
-    /// The device's name as the history has it.
-    pub device: Option<String>,
     pub decided: Option<Status>,
+}
+
+impl Deref for FinishedRun {
+    type Target = Record;
+
+    fn deref(&self) -> &Record {
+        &self.record
+    }
 }
 
 impl FinishedRun {
     /// `None` while the run is in progress: its record has no verdict yet.
     pub fn of(record: Record, report: Arc<Report>) -> Option<Self> {
-        let verdict = record.verdict.clone()?;
-        let kept = Arc::new(record.clone());
         Some(FinishedRun {
-            verdict,
-            record: kept,
+            verdict: record.verdict.clone()?,
             report,
-            seconds: record.seconds,
-            device: record.device,
             decided: decided(record.decision.as_ref()),
-            start: record.start,
+            record: Arc::new(record),
         })
     }
 
@@ -142,12 +141,6 @@ impl Runs {
             .filter(|last| last.start.id == run && !last.is_not_judged())
     }
 
-    pub fn last_if_mut(&mut self, run: RunId) -> Option<&mut FinishedRun> {
-        self.last
-            .as_mut()
-            .filter(|last| last.start.id == run && !last.is_not_judged())
-    }
-
     /// Takes note that a run was not judged: the next run may have its number.
     pub fn free_number(&mut self, run: RunId) {
         if self.newest == Some(run) {
@@ -189,10 +182,8 @@ impl Runs {
     /// Takes the state of the bytes on disk; returns an earlier error that no longer holds.
     pub fn set_present(&mut self, present: Result<Fingerprint, String>) -> Option<String> {
         let is_readable = present.is_ok();
-        match self.present.replace(present) {
-            Some(Err(why)) if is_readable => Some(why),
-            _ => None,
-        }
+        let before = self.present.replace(present)?;
+        before.err().filter(|_| is_readable)
     }
 
     /// The event is about another run than the present one. Once a newer run is asked for, events

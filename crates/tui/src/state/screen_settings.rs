@@ -10,7 +10,10 @@ use jiff::tz::TimeZone;
 
 #[derive(Debug)]
 pub struct ScreenSettings {
+    /// The theme that is shown: the held one, or the selected one of the theme picker.
     pub theme: Theme,
+    /// The theme without the preview of the theme picker.
+    pub held_theme: Theme,
     /// What charts are drawn with.
     pub symbols: SymbolSet,
     /// Times are shown in this zone.
@@ -32,6 +35,7 @@ pub struct ScreenSettings {
 impl ScreenSettings {
     pub fn new(theme: Theme, zone: TimeZone) -> Self {
         ScreenSettings {
+            held_theme: theme.clone(),
             theme,
             symbols: SymbolSet::default(),
             zone,
@@ -54,9 +58,14 @@ impl ScreenSettings {
         } = preferences;
         self.keymap = settings.keymap.clone();
         self.mouse = settings.mouse;
-        self.theme = theme;
+        self.hold(theme);
         self.symbols = symbols;
         self.settings = settings;
+    }
+
+    pub fn hold(&mut self, theme: Theme) {
+        self.held_theme = theme.clone();
+        self.theme = theme;
     }
 
     /// What the terminal is to report besides keys.

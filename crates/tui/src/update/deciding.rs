@@ -1,23 +1,23 @@
 //! Keep, discard and undo, by the user or by rule.
 
-use crate::draft::{Draft, Drafts, resume};
+use crate::draft::Draft;
 use crate::effect::Effect;
 use crate::keymap::Action;
 use crate::model::Model;
-use crate::overlay::{About, Decides, Overlay};
-use crate::request::RepositoryRequest;
-use crate::state::{Deciding, ExpectedBytes, HeldOutCheck};
+use crate::overlay::{About, Overlay};
+use crate::reply::Changed;
+use crate::request::{Change, RepositoryRequest};
+use crate::state::{ExpectedBytes, FinishedRun, HeldOutCheck};
 use crate::text::printable;
 use lab_decide::auto::{self, AutoDecision};
 use lab_decide::policy::{Discard, Newer};
-use lab_decide::{Decided, Refusal, Undoable, Undone};
+use lab_decide::{Decided, Described, Refusal, Undoable, Undone};
 use lab_git::short;
 use lab_history::tested::tested;
 use lab_run::RunId;
 use lab_run::experiment::Status;
 use lab_run::message::{self, Message};
-use lab_run::record::Record;
-use lab_run::verdict::Outcome;
+use lab_run::verdict::{Outcome, Verdict};
 use lab_runner::follow::Batch;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Model {
     /// Opens the dialog for the message of a keep.
     pub(super) fn describe_keep(&mut self) {
         if let Some(run) = self.decision_run() {
-            self.open_message(run, Decides::Keep);
+            self.open_message(run, Action::Keep, false);
         }
     }
 
@@ -38,7 +38,7 @@ impl Model {
         let kernel = &self.setup.kernel;
         let question = match self.allowed().discard {
             Ok(Discard::Run(_)) => {
-                return self.open_message(run, Decides::Discard { confirmed: false });
+                return self.open_message(run, Action::Discard, false);
             }
             Ok(Discard::Decided(run, status)) => {
                 let decided = if status == Status::Keep {
@@ -79,78 +79,70 @@ impl Model {
         }
     }
 
-    /// Opens the dialog for the message of a decision.
-    pub(super) fn open_message(&mut self, run: RunId, of: Decides) {
-        let tested = self.tested_of(run);
-        let draft = resume(self.draft_of(of).as_ref(), run, tested);
-        self.overlays.push(Overlay::Message { draft, of });
+    /// Opens the dialog for the message of a keep or a discard.
+    pub(super) fn open_message(&mut self, run: RunId, action: Action, confirmed: bool) {
+        let typed = self.decision.drafts.get(&action);
+        let judged = self.runs.last_if(run);
+        let tested = judged.map(|judged| self.tested(judged));
+        self.overlays.push(Overlay::Message {
+            draft: Draft::resume(typed, run, tested.unwrap_or_default()),
+            action,
+            confirmed,
+        });
     }
 
-    /// The text that was typed for such a decision.
-    pub(super) fn draft_of(&mut self, of: Decides) -> &mut Option<Draft> {
-        match of {
-            Decides::Keep => &mut self.decision.drafts.keep,
-            Decides::Discard { .. } => &mut self.decision.drafts.discard,
-        }
+    /// The text of the trailer `Tested` of a run.
+    fn tested(&self, run: &FinishedRun) -> String {
+        let experiments = &self.repository.experiments;
+        tested(&run.record, experiments, &self.setup.config())
     }
 
-    /// The trailer `Tested` of the last run, if it is this one.
-    fn tested_of(&self, run: RunId) -> String {
-        let last = self.runs.last_if(run);
-        last.map(|last| self.tested(&last.record))
-            .unwrap_or_default()
-    }
-
-    fn tested(&self, record: &Record) -> String {
-        tested(record, &self.repository.experiments, &self.setup.config())
-    }
-
-    pub(super) fn accept_message(&mut self, mut draft: Draft, of: Decides) {
+    pub(super) fn accept_message(&mut self, mut draft: Draft, action: Action, confirmed: bool) {
         draft.complete();
-        let action = match of {
-            Decides::Keep => Action::Keep,
-            Decides::Discard { .. } => Action::Discard,
-        };
-        draft.problem = if of == Decides::Keep && draft.subject().is_empty() {
+        draft.problem = if action == Action::Keep && draft.subject().is_empty() {
             Some("describe what you tried: it becomes the commit's subject".to_owned())
         } else {
             self.no_longer_possible(action, draft.run)
                 .or_else(|| draft.wrong())
         };
         if draft.problem.is_some() {
-            return self.overlays.push(Overlay::Message { draft, of });
+            return self.overlays.push(Overlay::Message {
+                draft,
+                action,
+                confirmed,
+            });
         }
         let run = draft.run;
-        let (deciding, request) = match of {
-            Decides::Keep => {
-                let message = draft.message("");
-                let by_rule = false;
-                let request = RepositoryRequest::Keep {
-                    run,
-                    message,
-                    by_rule,
-                };
-                (Deciding::Keep, request)
-            }
-            Decides::Discard { confirmed } => {
-                let message = draft.message(&self.default_description());
-                let request = RepositoryRequest::Discard {
-                    run,
-                    message,
-                    confirmed,
-                };
-                (Deciding::Discard, request)
-            }
+        let change = match action {
+            Action::Keep => Change::Keep {
+                run,
+                message: draft.message(""),
+                by_rule: false,
+            },
+            _ => Change::Discard {
+                run,
+                message: draft.message(&self.default_description()),
+                confirmed,
+            },
         };
         // The draft stays until the decision succeeds: it may still be refused.
-        *self.draft_of(of) = Some(draft);
-        self.decide(deciding, request);
+        self.decision.drafts.insert(action, draft);
+        self.change(change);
     }
 
-    /// Has a decision carried out.
-    pub(super) fn decide(&mut self, what: Deciding, request: RepositoryRequest) {
-        self.decision.in_progress = Some(what);
-        self.ask(request);
+    /// Has a change made.
+    pub(super) fn change(&mut self, change: Change) {
+        self.decision.in_progress = Some(change.action());
+        self.ask(RepositoryRequest::Change(change));
+    }
+
+    /// Has a change made that the user agreed to. A run may have started while the question was
+    /// open.
+    pub(super) fn change_if_calm(&mut self, change: Change) {
+        match self.is_calm() {
+            Ok(()) => self.change(change),
+            Err(why) => self.refuse(change.action(), why),
+        }
     }
 
     /// Why the run of an open dialog can no longer be decided: another run or save came while it
@@ -174,7 +166,7 @@ impl Model {
     /// New lines of the held-out check before a keep. They follow the run's own lines in run.log.
     pub(super) fn on_held_out(&mut self, run: RunId, batch: Batch) {
         let is_last = self.runs.last_of(run).is_some();
-        if self.decision.in_progress != Some(Deciding::Keep) || !is_last {
+        if self.decision.in_progress != Some(Action::Keep) || !is_last {
             return self.ignore();
         }
         self.panes.log.push(batch.skipped, batch.lines);
@@ -190,38 +182,62 @@ impl Model {
         }
     }
 
-    pub(super) fn on_decided(&mut self, result: Result<Decided, Refusal>) {
-        let was = self.decision.in_progress.take();
+    pub(super) fn on_changed(&mut self, result: Result<Changed, Refusal>) {
+        let action = self.decision.in_progress.take().unwrap_or(Action::Keep);
         let by_rule = std::mem::take(&mut self.decision.by_rule);
         self.decision.held_out = None;
-        self.selection.details = None;
+        // A restore changes no record.
+        if action != Action::Restore {
+            self.selection.details = None;
+        }
         match result {
-            Ok(decided) => {
-                // A decision by rule used no draft.
-                if !by_rule {
-                    self.decision.drafts = Drafts::default();
-                }
-                self.say_decided(&decided);
-                self.decision.expected_bytes =
-                    (decided.status != Status::Keep).then_some(ExpectedBytes::Incumbent);
-                if let Some(last) = decided.run.and_then(|run| self.runs.last_of(run)) {
-                    last.decided = Some(decided.status);
-                }
-                self.emit(Effect::Refresh);
+            Ok(Changed::Decided(decided)) => self.on_decided(&decided, by_rule),
+            Ok(Changed::Undone(undone)) => self.on_undone(&undone),
+            Ok(Changed::Described(Described { row, notes, .. })) => {
+                self.say_done(
+                    format!("{} is now '{}'", row.commit, row.description),
+                    &notes,
+                );
             }
+            Ok(Changed::Restored(restored)) => self.on_restored(restored),
             Err(refusal) if by_rule => {
                 self.warn(format!("auto-decide leaves the run to you: {refusal}"));
-                self.emit(Effect::Refresh);
             }
-            Err(Refusal::Ask(question)) if was == Some(Deciding::Discard) => {
-                self.ask_discard(question);
-                self.emit(Effect::Refresh);
-            }
-            Err(refusal) => {
-                self.refuse(was.unwrap_or(Deciding::Keep), refusal.to_string());
-                self.emit(Effect::Refresh);
-            }
+            Err(Refusal::Ask(question)) if action == Action::Discard => self.ask_discard(question),
+            Err(refusal) => self.refuse(action, refusal.to_string()),
         }
+        self.emit(Effect::Refresh);
+    }
+
+    fn on_decided(&mut self, decided: &Decided, by_rule: bool) {
+        // A decision by rule used no draft.
+        if !by_rule {
+            self.decision.drafts.clear();
+        }
+        self.say_decided(decided);
+        self.decision.expected_bytes =
+            (decided.status != Status::Keep).then_some(ExpectedBytes::Incumbent);
+        if let Some(last) = decided.run.and_then(|run| self.runs.last_of(run)) {
+            last.decided = Some(decided.status);
+        }
+    }
+
+    fn on_undone(&mut self, undone: &Undone) {
+        if let Some(last) = self.runs.last_of(undone.run) {
+            last.decided = None;
+        }
+        let (run, word) = (undone.run, undone.status.word());
+        let commit = short(&undone.commit);
+        self.say_done(
+            format!("run {run} is undecided again: {word} {commit} is undone"),
+            &undone.notes,
+        );
+    }
+
+    /// Says what was done, and what the user should know besides.
+    fn say_done(&mut self, mut text: String, notes: &[String]) {
+        text.extend(notes.iter().map(|note| format!(" · {note}")));
+        self.inform(text);
     }
 
     fn say_decided(&mut self, decided: &Decided) {
@@ -229,14 +245,13 @@ impl Model {
             .run
             .map(|run| format!("run {run} "))
             .unwrap_or_default();
-        let mut text = match decided.status {
+        let text = match decided.status {
             Status::Keep => format!("{run}kept as {}", short(&decided.commit)),
             Status::Discard => format!("{run}discarded"),
             Status::Crash => format!("{run}discarded, a crash"),
             Status::Rules => format!("the rules changed in {}", short(&decided.commit)),
         };
-        text.extend(decided.notes.iter().map(|note| format!(" · {note}")));
-        self.inform(text);
+        self.say_done(text, &decided.notes);
     }
 
     /// Asks whether the last decision is to be undone.
@@ -247,48 +262,19 @@ impl Model {
                     !matches!(
                         overlay,
                         Overlay::Question {
-                            about: About::Undo(_),
+                            about: About::Change(Change::Undo(_)),
                             ..
                         }
                     )
                 });
                 self.ask_question(Overlay::Question {
                     text: printable(&question),
-                    about: About::Undo(run),
+                    about: About::Change(Change::Undo(run)),
                 });
             }
             Ok(_) => {}
             Err(why) => self.warn(format!("undo: {why}")),
         }
-    }
-
-    pub(super) fn undo(&mut self, run: RunId) {
-        if let Err(why) = self.is_calm() {
-            self.refuse(Deciding::Undo, why);
-            return;
-        }
-        self.decide(Deciding::Undo, RepositoryRequest::Undo(run));
-    }
-
-    pub(super) fn on_undone(&mut self, result: Result<Undone, Refusal>) {
-        self.decision.in_progress = None;
-        self.selection.details = None;
-        match result {
-            Ok(undone) => {
-                if let Some(last) = self.runs.last_of(undone.run) {
-                    last.decided = None;
-                }
-                let (run, word) = (undone.run, undone.status.word());
-                let mut text = format!(
-                    "run {run} is undecided again: {word} {} is undone",
-                    short(&undone.commit)
-                );
-                text.extend(undone.notes.iter().map(|note| format!(" · {note}")));
-                self.inform(text);
-            }
-            Err(refusal) => self.refuse(Deciding::Undo, refusal.to_string()),
-        }
-        self.emit(Effect::Refresh);
     }
 
     pub(super) fn toggle_auto(&mut self) {
@@ -307,81 +293,75 @@ impl Model {
     /// Decides by rule about the run that has just ended, once the repository was looked at after
     /// its end.
     pub(super) fn decide_by_rule(&mut self) {
-        let ended = self
-            .repository
-            .status
-            .as_ref()
-            .and_then(|status| status.ended);
-        let Some(run) = self
-            .decision
-            .awaiting_rule
-            .take_if(|run| Some(*run) <= ended)
-        else {
+        let status = self.repository.status.as_ref();
+        let ended = status.and_then(|status| status.ended);
+        let awaiting = &mut self.decision.awaiting_rule;
+        let Some(run) = awaiting.take_if(|run| Some(*run) <= ended) else {
             return;
         };
         // The loop decides its runs itself.
-        let by_rule = self.decision.auto && !self.loops.running;
-        let last = self
-            .runs
-            .last
-            .as_ref()
-            .filter(|last| by_rule && last.start.id == run);
-        let Some(record) = last.map(|last| last.record.clone()) else {
+        if !self.decision.auto || self.loops.running {
+            return;
+        }
+        let last = self.runs.last.as_ref();
+        let Some(last) = last.filter(|last| last.start.id == run) else {
             return;
         };
+        match self.change_by_rule(last) {
+            Err(why) => {
+                self.inform(format!("auto-decide leaves run {run} to you: {why}"));
+            }
+            Ok(change) => {
+                self.decision.by_rule = true;
+                self.change(change);
+            }
+        }
+    }
+
+    /// The change that the rule makes after a run, or why the rule leaves the run to the user.
+    fn change_by_rule(&self, last: &FinishedRun) -> Result<Change, String> {
         let snapshot = self.repository.snapshot();
         let incumbent = snapshot.and_then(|snapshot| snapshot.incumbent.as_deref());
         let present = self.repository.present();
         let at_same = present.is_some_and(|present| {
-            present.keeps_at_same && present.fingerprint == record.start.fingerprint
+            present.keeps_at_same && present.fingerprint == last.start.fingerprint
         });
-        let message = Message::new(
-            &rule_description(&record),
-            [(message::TrailerKey::Tested, self.tested(&record))],
-        );
-        let ruled = match auto::decide(&record, incumbent, at_same) {
-            AutoDecision::Leave(why) => Err(why),
-            // A user with an open dialog is about to decide.
-            _ if !self.overlays.is_empty() => Err("a dialog is open".to_owned()),
-            AutoDecision::Keep => {
-                let request = RepositoryRequest::Keep {
-                    run,
-                    message,
-                    by_rule: true,
-                };
-                self.usable(Action::Keep)
-                    .map(|()| (Deciding::Keep, request))
-            }
-            AutoDecision::Discard => {
-                let request = RepositoryRequest::Discard {
-                    run,
-                    message,
-                    confirmed: false,
-                };
-                self.usable(Action::Discard)
-                    .map(|()| (Deciding::Discard, request))
-            }
-        };
-        match ruled {
-            Err(why) => {
-                self.inform(format!("auto-decide leaves run {run} to you: {why}"));
-            }
-            Ok((what, request)) => {
-                self.decision.by_rule = true;
-                self.decide(what, request);
-            }
+        let decision = auto::decide(&last.record, incumbent, at_same);
+        if let AutoDecision::Leave(why) = decision {
+            return Err(why);
         }
+        // A user with an open dialog is about to decide.
+        if !self.overlays.is_empty() {
+            return Err("a dialog is open".to_owned());
+        }
+        let run = last.start.id;
+        let message = Message::new(
+            &rule_description(&last.verdict),
+            [(message::TrailerKey::Tested, self.tested(last))],
+        );
+        let change = match decision {
+            AutoDecision::Keep => Change::Keep {
+                run,
+                message,
+                by_rule: true,
+            },
+            _ => Change::Discard {
+                run,
+                message,
+                confirmed: false,
+            },
+        };
+        self.usable(change.action())?;
+        Ok(change)
     }
 }
 
 /// The description of a run that was decided by rule: the rule and its reason.
-fn rule_description(record: &Record) -> String {
-    let verdict = record.verdict.as_ref();
-    match verdict
-        .and_then(|v| v.change)
-        .filter(|_| verdict.is_some_and(|v| v.outcome == Outcome::Pass))
-    {
-        Some(change) => format!("auto: {change} vs {}", change.against()),
-        None => format!("auto: {}", verdict.map_or("", |v| v.why.as_str())),
+fn rule_description(verdict: &Verdict) -> String {
+    match verdict.change {
+        Some(change) if verdict.outcome == Outcome::Pass => {
+            format!("auto: {change} vs {}", change.against())
+        }
+        _ => format!("auto: {}", verdict.why),
     }
 }

@@ -1,14 +1,14 @@
 //! The keys in dialogs: questions, and lines that are typed.
 
-use crate::keymap::{Action, Key, KeyScope};
+use crate::keymap::{Action, KeyScope};
 use crate::model::Model;
-use crate::overlay::{About, Decides, Help, Overlay};
+use crate::overlay::{About, Help, Overlay, PickFrom};
 use crate::request::RepositoryRequest;
 use ratatui::crossterm::event::{Event as Raw, KeyEvent, KeyModifiers};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
 
-/// Most letters of a line.
+/// A typed line has at most this many letters.
 const LINE: usize = 500;
 
 impl Model {
@@ -18,37 +18,31 @@ impl Model {
         self.overlays.insert(0, question);
     }
 
-    /// In the help only the keys act that scroll or close it: letters that were meant for a search
-    /// must decide nothing.
-    pub(super) fn on_help_key(&mut self, key: KeyEvent) {
-        let Some(Overlay::Help(help)) = self.overlays.last_mut() else {
+    /// The keys of a text that is only read: they scroll it or close it. In the help letters that
+    /// were meant for a search must decide nothing.
+    pub(super) fn on_reading_key(&mut self, action: Action) {
+        let Some(overlay) = self.overlays.last_mut() else {
             return;
         };
-        match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
-            Some(action) if scroll_by_key(&mut help.scroll, action) => {}
-            Some(Action::Search) => help.typing = true,
-            Some(Action::Close) if !help.search.value().is_empty() => *help = Help::default(),
-            Some(Action::Close | Action::Help | Action::Open | Action::Quit) => {
-                drop(self.overlays.pop());
+        if let Some(scroll) = overlay.scroll()
+            && let Some(row) = scrolled(*scroll, action)
+        {
+            *scroll = row;
+            return;
+        }
+        match (overlay, action) {
+            (Overlay::Help(help), Action::Search) => help.typing = true,
+            (Overlay::Help(help), Action::Close) if !help.search.value().is_empty() => {
+                *help = Help::default();
+            }
+            (_, Action::Close | Action::Open | Action::Quit) | (Overlay::Help(_), Action::Help) => {
+                self.overlays.pop();
             }
             _ => {}
         }
     }
 
-    /// The keys of a list that is only read: they scroll it or close it.
-    pub(super) fn on_listing_key(&mut self, key: KeyEvent) {
-        let Some(Overlay::Listing { scroll, .. }) = self.overlays.last_mut() else {
-            return;
-        };
-        match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
-            Some(action) if scroll_by_key(scroll, action) => {}
-            Some(Action::Close | Action::Open | Action::Quit) => drop(self.overlays.pop()),
-            _ => {}
-        }
-    }
-
-    pub(super) fn on_question_key(&mut self, key: KeyEvent) {
-        let answer = self.appearance.keymap.find(KeyScope::Question, key.into());
+    pub(super) fn on_question_key(&mut self, answer: Option<Action>, key: KeyEvent) {
         if let Some(Overlay::Trust { reading, .. }) = self.overlays.last_mut() {
             if answer == Some(Action::Yes) && !reading.is_all_read() {
                 let down = self.way(Action::Down);
@@ -58,9 +52,7 @@ impl Model {
                 return;
             }
             if answer.is_none() {
-                let page = reading
-                    .drawn
-                    .map_or(1, |fit| isize::try_from(fit.rows.max(1)).unwrap_or(1));
+                let page = reading.drawn.map_or(1, |fit| fit.rows.max(1) as isize);
                 match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
                     Some(Action::Up) => reading.scroll_by(-1),
                     Some(Action::Down) => reading.scroll_by(1),
@@ -86,72 +78,50 @@ impl Model {
                 self.warn(text);
             }
             (Some(Overlay::Question { about, .. }), Some(Action::Yes)) => match about {
-                About::Undo(run) => self.undo(run),
-                About::Restore(commit) => self.restore(commit),
-                About::NewerBytes(run) => {
-                    self.open_message(run, Decides::Discard { confirmed: true });
-                }
+                About::Change(change) => self.change_if_calm(change),
+                About::NewerBytes(run) => self.open_message(run, Action::Discard, true),
             },
             _ => {}
         }
     }
 
-    /// The keys of the line that is typed into the help.
-    fn on_help_search_key(&mut self, key: KeyEvent) {
-        let action = self.appearance.keymap.find(KeyScope::Input, Key::from(key));
-        let Some(Overlay::Help(help)) = self.overlays.last_mut() else {
+    pub(super) fn on_input_key(&mut self, action: Option<Action>, key: KeyEvent) {
+        let Some(overlay) = self.overlays.last_mut() else {
             return;
         };
-        match action {
-            Some(Action::Accept) => help.typing = false,
-            Some(Action::Abandon) => *help = Help::default(),
-            Some(Action::PreviousChoice) => help.scroll = help.scroll.saturating_sub(1),
-            Some(Action::NextChoice) => help.scroll = help.scroll.saturating_add(1),
-            _ => {
-                type_key(&mut help.search, key);
-                help.scroll = 0;
-            }
-        }
-    }
-
-    pub(super) fn on_input_key(&mut self, key: KeyEvent) {
-        if matches!(self.overlays.last(), Some(Overlay::Help(_))) {
-            return self.on_help_search_key(key);
-        }
-        match self.appearance.keymap.find(KeyScope::Input, Key::from(key)) {
-            Some(Action::Accept)
-                if self.overlays.last_mut().is_some_and(|o| o.pick().is_some()) =>
-            {
-                self.accept_pick();
-            }
-            Some(Action::Accept) => self.accept(),
-            Some(action @ (Action::NextField | Action::PreviousField | Action::Fold)) => {
-                match (self.overlays.last_mut().and_then(Overlay::draft), action) {
-                    (Some(draft), Action::Fold) => draft.fold(),
-                    (Some(draft), _) => draft.step(action == Action::NextField),
-                    (None, _) => {}
+        match (action, overlay) {
+            (Some(Action::Accept), _) => self.accept(),
+            (Some(Action::Abandon), _) => self.abandon(),
+            (
+                Some(action @ (Action::PreviousChoice | Action::NextChoice)),
+                Overlay::Message { draft, .. },
+            ) => {
+                let before = draft.input().value().to_owned();
+                draft.choose(action == Action::NextChoice);
+                if draft.input().value() != before {
+                    draft.problem = None;
                 }
             }
-            Some(action @ (Action::PreviousChoice | Action::NextChoice)) => {
-                match self.overlays.last_mut().and_then(Overlay::draft) {
-                    Some(draft) => {
-                        let before = draft.input().value().to_owned();
-                        draft.choose(action == Action::NextChoice);
-                        if draft.input().value() != before {
-                            draft.problem = None;
-                        }
-                    }
-                    None => self.on_pick_key(action),
+            (Some(action @ (Action::PreviousChoice | Action::NextChoice)), overlay) => {
+                let by = if action == Action::NextChoice { 1 } else { -1 };
+                match overlay.scroll() {
+                    Some(scroll) => *scroll = scroll.saturating_add_signed(by),
+                    None => self.step_pick(by),
                 }
             }
-            Some(Action::Abandon) => match self.overlays.pop() {
-                Some(Overlay::Filter { before, .. }) => self.filter_by(&before),
-                Some(Overlay::Search { pane, before, .. }) => self.set_needle(pane, &before),
-                Some(Overlay::Message { draft, of }) => *self.draft_of(of) = Some(draft),
-                Some(overlay) => self.abandon_pick(overlay),
-                None => {}
-            },
-            _ => self.edit(|input| type_key(input, key)),
+            (Some(Action::Fold), Overlay::Message { draft, .. }) => draft.fold(),
+            (
+                Some(action @ (Action::NextField | Action::PreviousField)),
+                Overlay::Message { draft, .. },
+            ) => draft.step(action == Action::NextField),
+            (Some(Action::NextField | Action::PreviousField | Action::Fold), overlay)
+                if !matches!(overlay, Overlay::Help(_)) => {}
+            (_, overlay) => {
+                if let Some(scroll) = overlay.scroll() {
+                    *scroll = 0;
+                }
+                self.edit(|input| type_key(input, key));
+            }
         }
     }
 
@@ -172,39 +142,60 @@ impl Model {
 
     fn accept(&mut self) {
         match self.overlays.pop() {
+            Some(Overlay::Help(help)) => self.overlays.push(Overlay::Help(Help {
+                typing: false,
+                ..help
+            })),
             Some(Overlay::Search { pane, input, .. }) => self.search_for(pane, input.value()),
             // A filter with an error stays open; a correct one applies already.
-            Some(Overlay::Filter {
-                input,
-                before,
-                problem: Some(problem),
-            }) => {
-                self.overlays.push(Overlay::Filter {
-                    input,
-                    before,
-                    problem: Some(problem),
-                });
-            }
-            Some(Overlay::Message { draft, of }) => self.accept_message(draft, of),
+            Some(
+                filter @ Overlay::Filter {
+                    problem: Some(_), ..
+                },
+            ) => self.overlays.push(filter),
+            Some(Overlay::Message {
+                draft,
+                action,
+                confirmed,
+            }) => self.accept_message(draft, action, confirmed),
             Some(Overlay::Describe { commit, input, .. }) => self.accept_description(commit, input),
+            Some(pick @ Overlay::Pick { .. }) => {
+                self.overlays.push(pick);
+                self.accept_pick();
+            }
+            _ => {}
+        }
+    }
+
+    fn abandon(&mut self) {
+        match self.overlays.pop() {
+            Some(Overlay::Help(_)) => self.overlays.push(Overlay::Help(Help::default())),
+            Some(Overlay::Filter { before, .. }) => self.filter_by(&before),
+            Some(Overlay::Search { pane, before, .. }) => self.set_needle(pane, &before),
+            Some(Overlay::Message { draft, action, .. }) => {
+                self.decision.drafts.insert(action, draft);
+            }
+            Some(Overlay::Pick {
+                of: PickFrom::Themes,
+                ..
+            }) => self.appearance.theme = self.appearance.held_theme.clone(),
             _ => {}
         }
     }
 }
 
-/// Scrolls a window by the keys of panes; false for another action. Drawing brings the row back
-/// into the text.
-fn scroll_by_key(scroll: &mut usize, action: Action) -> bool {
-    *scroll = match action {
-        Action::Up => scroll.saturating_sub(1),
-        Action::Down => scroll.saturating_add(1),
-        Action::HalfUp => scroll.saturating_sub(10),
-        Action::HalfDown => scroll.saturating_add(10),
+/// The first visible row of a text after a key of panes; `None` for another action. Drawing brings
+/// the row back into the text.
+fn scrolled(first: usize, action: Action) -> Option<usize> {
+    Some(match action {
+        Action::Up => first.saturating_sub(1),
+        Action::Down => first.saturating_add(1),
+        Action::HalfUp => first.saturating_sub(10),
+        Action::HalfDown => first.saturating_add(10),
         Action::Top => 0,
         Action::Bottom => usize::MAX,
-        _ => return false,
-    };
-    true
+        _ => return None,
+    })
 }
 
 pub(super) fn insert(input: &mut Input, letter: char) {

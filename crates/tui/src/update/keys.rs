@@ -7,7 +7,6 @@ use crate::model::Model;
 use crate::overlay::{Help, Overlay, PickFrom};
 use crate::panes::graph::ReadTarget;
 use crate::request::{RepositoryRequest, SettingsRequest};
-use crate::state::Deciding;
 use crate::text::printable;
 use crate::views::{Pane, View};
 use lab_run::Reason;
@@ -16,52 +15,48 @@ use ratatui::crossterm::event::KeyEvent;
 
 impl Model {
     pub(super) fn key_uses_geometry(&self, key: KeyEvent) -> bool {
-        let scope = match self.overlays.last() {
+        self.action_of(self.scope(), key).is_some()
+    }
+
+    fn action_of(&self, scope: KeyScope, key: KeyEvent) -> Option<Action> {
+        self.appearance.keymap.find(scope, key.into())
+    }
+
+    /// Where a key acts: in the topmost dialog, else in the view.
+    fn scope(&self) -> KeyScope {
+        match self.overlays.last() {
             None => KeyScope::In(self.panes.view),
             Some(Overlay::Help(help)) if !help.typing => KeyScope::Screen,
             Some(Overlay::Listing { .. }) => KeyScope::Screen,
-            Some(overlay) if overlay.is_question() => KeyScope::Question,
+            Some(Overlay::Trust { .. } | Overlay::Question { .. }) => KeyScope::Question,
             Some(_) => KeyScope::Input,
-        };
-        self.appearance.keymap.find(scope, key.into()).is_some()
+        }
     }
 
     pub(super) fn on_key(&mut self, key: KeyEvent) {
         if self.frame.geometry.too_small {
-            return self.on_key_while_too_small(key);
+            // Nothing is shown: only the keys that leave the screen act.
+            if let Some(action @ (Action::Quit | Action::Suspend)) =
+                self.action_of(KeyScope::Screen, key)
+            {
+                self.perform(action);
+            }
+            return;
         }
         self.message.acknowledge();
         let stopped = self.stop_reading();
         // Esc that stopped the reading closes nothing else.
-        let action = self
-            .appearance
-            .keymap
-            .find(KeyScope::In(self.panes.view), key.into());
-        if !(stopped && action == Some(Action::Close)) {
-            self.on_heard_key(key);
+        let in_view = self.action_of(KeyScope::In(self.panes.view), key);
+        if stopped && in_view == Some(Action::Close) {
+            return;
         }
-    }
-
-    fn on_heard_key(&mut self, key: KeyEvent) {
-        match self.overlays.last() {
-            Some(Overlay::Help(help)) if !help.typing => self.on_help_key(key),
-            Some(Overlay::Listing { .. }) => self.on_listing_key(key),
-            Some(overlay) if overlay.is_question() => self.on_question_key(key),
-            Some(_) => self.on_input_key(key),
-            None => {
-                let scope = KeyScope::In(self.panes.view);
-                if let Some(action) = self.appearance.keymap.find(scope, key.into()) {
-                    self.perform(action);
-                }
-            }
-        }
-    }
-
-    /// On a screen that is too small to show anything only the keys that leave it act.
-    fn on_key_while_too_small(&mut self, key: KeyEvent) {
-        let action = self.appearance.keymap.find(KeyScope::Screen, key.into());
-        if let Some(action @ (Action::Quit | Action::Suspend)) = action {
-            self.perform(action);
+        let scope = self.scope();
+        match (scope, self.action_of(scope, key)) {
+            (KeyScope::In(_), Some(action)) => self.perform(action),
+            (KeyScope::Screen, Some(action)) => self.on_reading_key(action),
+            (KeyScope::Question, answer) => self.on_question_key(answer, key),
+            (KeyScope::Input, action) => self.on_input_key(action, key),
+            (KeyScope::In(_) | KeyScope::Screen, None) => {}
         }
     }
 
@@ -85,9 +80,9 @@ impl Model {
             match action {
                 Action::Keep => {
                     let reason = self.why_no_keep().unwrap_or(reason);
-                    self.refuse(Deciding::Keep, reason);
+                    self.refuse(action, reason);
                 }
-                Action::Discard => self.refuse(Deciding::Discard, reason),
+                Action::Discard => self.refuse(action, reason),
                 _ => self.warn(format!("{}: {reason}", action.binding().name)),
             }
             return;
@@ -161,23 +156,17 @@ impl Model {
                 self.panes.correctness.histograms = !self.panes.correctness.histograms;
             }
             Action::LogScale => self.panes.history.toggle_scale(),
-            Action::SortNext if self.panes.focus() == Pane::Workloads => {
+            Action::SortNext if self.panes.focus() != Pane::Workloads => self.sort_by_next(),
+            Action::SortReverse if self.panes.focus() != Pane::Workloads => self.turn_order(),
+            Action::SortNext | Action::SortWorkloads => {
+                self.panes.set_focus(Pane::Workloads);
                 self.panes.workloads.sort_by_next();
             }
-            Action::SortReverse if self.panes.focus() == Pane::Workloads => {
+            Action::SortReverse | Action::ReverseWorkloads => {
+                self.panes.set_focus(Pane::Workloads);
                 self.panes.workloads.reverse();
             }
-            Action::SortNext => self.sort_by_next(),
-            Action::SortReverse => self.turn_order(),
             Action::AllProblems => self.turn_problems(),
-            Action::SortWorkloads => {
-                self.panes.set_focus(Pane::Workloads);
-                self.panes.workloads.sort_by_next();
-            }
-            Action::ReverseWorkloads => {
-                self.panes.set_focus(Pane::Workloads);
-                self.panes.workloads.reverse();
-            }
             Action::Filter => self.open_filter(),
             Action::Mark => self.mark(),
             Action::Compare => self.compare(),
@@ -205,7 +194,9 @@ impl Model {
             }
             Action::ResetBorders => self.panes.shares.clear(),
             Action::Mouse => self.toggle_mouse(),
-            Action::ReloadConfig => self.emit(Effect::Settings(SettingsRequest::Reload)),
+            Action::ReloadConfig => {
+                self.emit(Effect::Settings(SettingsRequest::Reload { asked: true }));
+            }
             Action::Help => self.overlays.push(Overlay::Help(Help::default())),
             Action::Suspend => self.emit(Effect::Suspend),
             Action::Redraw => self.emit(Effect::Repaint),
@@ -227,14 +218,8 @@ impl Model {
     }
 
     /// Shows why an action is not possible. The dialog takes the keys until it is closed.
-    pub(super) fn refuse(&mut self, what: Deciding, text: String) {
-        let title = match what {
-            Deciding::Keep => "Keep: not now",
-            Deciding::Discard => "Discard: not now",
-            Deciding::Restore => "Restore: not now",
-            Deciding::Undo => "Undo: not now",
-            Deciding::Describe => "Describe: not now",
-        };
+    pub(super) fn refuse(&mut self, action: Action, text: String) {
+        let title = format!("{}: not now", action.title());
         self.overlays.push(Overlay::Refused { title, text });
     }
 
@@ -255,9 +240,7 @@ impl Model {
     }
 
     fn half_page(&self) -> isize {
-        isize::try_from(self.frame.geometry.focused_rows / 2)
-            .unwrap_or(isize::MAX)
-            .max(1)
+        (self.frame.geometry.focused_rows / 2).max(1) as isize
     }
 
     pub(super) fn show(&mut self, view: View) {
@@ -272,11 +255,8 @@ impl Model {
             Pane::History => self.step_comparable(by),
             Pane::Commits => {
                 self.panes.commits.select(by, self.repository.commits.len());
-                let holds = self
-                    .repository
-                    .commits
-                    .get(self.panes.commits.selected)
-                    .and_then(|c| c.experiment.as_deref());
+                let selected = self.repository.commits.get(self.panes.commits.selected);
+                let holds = selected.and_then(|commit| commit.experiment.as_deref());
                 if let Some(key) = holds.map(Experiment::key) {
                     self.select(Some(key));
                 }

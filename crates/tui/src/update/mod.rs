@@ -26,8 +26,8 @@ use crate::effect::{Effect, Redraw, Update};
 use crate::event::{Event, TerminalEvent, UserInput};
 use crate::geometry::FrameGeometry;
 use crate::model::Model;
-use crate::overlay::{Help, Overlay};
-use crate::request::{RepositoryRequest, TelemetryRequest, ViewRequest};
+use crate::overlay::Overlay;
+use crate::request::{RepositoryRequest, ViewRequest};
 use crate::state::Now;
 use crate::views::View;
 
@@ -40,13 +40,10 @@ pub fn open(model: &mut Model) -> Vec<Effect> {
 
 /// Takes one event. `now` is the time since the screen was opened.
 pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
-    let event = match event {
-        Event::Drawn(geometry) => {
-            model.take_geometry(*geometry);
-            return Update::default();
-        }
-        event => event,
-    };
+    if let Event::Drawn(geometry) = event {
+        model.take_geometry(*geometry);
+        return Update::default();
+    }
     model.now = model.now.max(now);
     model.frame.redraw = Redraw::NextFrame;
     model.on_event(event);
@@ -59,7 +56,6 @@ pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
     model.save_layout();
     model.load_source();
     model.load_profile();
-    model.place_hot_lines();
     Update {
         effects: std::mem::take(&mut model.frame.effects),
         redraw: model.frame.redraw,
@@ -98,7 +94,8 @@ impl Model {
             Event::Profiled(result) => self.on_profiled(result),
             Event::Repository(reply) => self.on_repository(reply),
             Event::View(reply) => self.on_view(reply),
-            Event::Settings(reply) => self.on_settings(reply),
+            Event::Preferences { read, asked } => self.on_preferences(*read, asked),
+            Event::Themes(themes) => self.on_themes(themes),
             Event::Telemetry(reading) => self.on_telemetry(*reading),
             Event::Highlighted(reply) => self.on_highlighted(reply),
             Event::WorkerDied { name, message } => {
@@ -143,21 +140,17 @@ impl Model {
         for (pane, fit) in geometry.fits.drain(..) {
             self.panes.take(pane, fit);
         }
-        match (
-            geometry.scrolled_row,
-            geometry.question,
-            self.overlays.last_mut(),
-        ) {
-            // Scrolling beyond the end of the text has no effect on the way back.
-            (
-                Some(row),
-                _,
-                Some(Overlay::Help(Help { scroll, .. }) | Overlay::Listing { scroll, .. }),
-            ) => {
-                *scroll = row;
-            }
-            (_, Some(fit), Some(Overlay::Trust { reading, .. })) => reading.take(fit),
-            _ => {}
+        let mut overlay = self.overlays.last_mut();
+        if let (Some(fit), Some(Overlay::Trust { reading, .. })) =
+            (geometry.question, overlay.as_deref_mut())
+        {
+            reading.take(fit);
+        }
+        // Scrolling beyond the end of the text has no effect on the way back.
+        if let (Some(row), Some(scroll)) =
+            (geometry.scrolled_row, overlay.and_then(Overlay::scroll))
+        {
+            *scroll = row;
         }
         self.frame.geometry = geometry;
     }
@@ -166,11 +159,8 @@ impl Model {
     fn watch_device(&mut self) {
         let wanted = self.runs.gpu().filter(|_| self.panes.view == View::Device);
         if self.device.watch(wanted) {
-            let request = match wanted {
-                Some(uuid) => TelemetryRequest::Watch(uuid.to_owned()),
-                None => TelemetryRequest::Stop,
-            };
-            self.emit(Effect::Telemetry(request));
+            let wanted = wanted.map(str::to_owned);
+            self.emit(Effect::Telemetry(wanted));
         }
     }
 }

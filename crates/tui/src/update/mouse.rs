@@ -3,7 +3,6 @@
 use crate::effect::Redraw;
 use crate::keymap::Action;
 use crate::model::Model;
-use crate::overlay::Overlay;
 use crate::panes::workloads;
 use crate::table::Column;
 use crate::views::Pane;
@@ -33,13 +32,10 @@ impl Model {
             self.panes.dragged = None;
         }
         match (self.overlays.last_mut(), wheel, event.kind) {
-            (Some(Overlay::Help(help)), Some(by), _) => {
-                help.scroll = help.scroll.saturating_add_signed(by);
-            }
-            (Some(Overlay::Listing { scroll, .. }), Some(by), _) => {
-                *scroll = scroll.saturating_add_signed(by);
-            }
-            (Some(_), Some(by), _) => self.step_pick(by.signum()),
+            (Some(overlay), Some(by), _) => match overlay.scroll() {
+                Some(scroll) => *scroll = scroll.saturating_add_signed(by),
+                None => self.step_pick(by.signum()),
+            },
             (Some(_), None, _) => {}
             (None, Some(by), _) => self.scroll_under(at, by),
             (None, None, MouseEventKind::Down(MouseButton::Left)) => self.click(at),
@@ -91,8 +87,8 @@ impl Model {
                 let Some(list) = geometry.list_at(pane, at) else {
                     return;
                 };
-                let row = isize::try_from(at.y - list.rows.y).unwrap_or(0);
-                self.scroll(row.saturating_sub_unsigned(list.selected));
+                let row = usize::from(at.y - list.rows.y);
+                self.scroll(row as isize - list.selected as isize);
             }
         }
     }

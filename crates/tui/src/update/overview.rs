@@ -1,5 +1,4 @@
-//! What the screen makes of a look at the repository: the status, the history, the commits; and of
-//! a changed project.
+//! Handles a look at the repository (the status, the history, the commits) and a changed project.
 
 use crate::effect::Effect;
 use crate::model::Model;
@@ -22,13 +21,12 @@ impl Model {
         match overview.history {
             Ok(history) => {
                 self.set_history(history.experiments);
-                let problem = history.problems.first();
-                if let Some(problem) = problem
-                    .filter(|&problem| self.repository.ledger_problem.as_ref() != Some(problem))
-                {
-                    self.warn(problem.clone());
+                let problem = history.problems.into_iter().next();
+                let before = self.repository.ledger_problem.clone();
+                if let Some(problem) = problem.clone().filter(|_| problem != before) {
+                    self.warn(problem);
                 }
-                self.repository.ledger_problem = problem.cloned();
+                self.repository.ledger_problem = problem;
             }
             Err(why) => self.fail(format!("the history cannot be read: {why}")),
         }
@@ -36,19 +34,14 @@ impl Model {
             Ok(log) => self.repository.commits = log,
             Err(why) => self.fail(format!("git log: {why}")),
         }
-        let head = self
-            .repository
-            .status
-            .as_ref()
-            .map(|status| status.head.clone());
+        let head_of = |status: &ProjectStatus| status.head.clone();
+        let head = self.repository.status.as_ref().map(head_of);
         match overview.status {
             Ok(status) => self.on_status(status, first),
             Err(why) => self.fail(why),
         }
         // HEAD moved: the graph has other commits.
-        if head.is_some()
-            && head.as_ref() != self.repository.status.as_ref().map(|status| &status.head)
-        {
+        if head.is_some() && head != self.repository.status.as_ref().map(head_of) {
             self.open_graph();
         }
         self.load_details();
@@ -108,31 +101,30 @@ impl Model {
         if status.judged.is_none() && self.runs.shows_not_judged() {
             return;
         }
-        if let Some(known) = self.runs.last_if_mut(record.start.id) {
+        let known = self.runs.last_of(record.start.id);
+        if let Some(known) = known.filter(|known| !known.is_not_judged()) {
             known.decided = decided(record.decision.as_ref());
             return;
         }
-        if !self.runs.is_idle() {
-            return;
+        if self.runs.is_idle() {
+            self.runs.last = self.take_finished(record);
         }
+    }
+
+    /// Takes a run that this screen did not follow, and asks for its log.
+    fn take_finished(&mut self, record: &Record) -> Option<FinishedRun> {
         self.runs.newest = self.runs.newest.max(Some(record.start.id));
-        self.runs.last = FinishedRun::of(record.clone(), Arc::new(record.report()));
         self.ask(RepositoryRequest::Log(record.start.id));
+        FinishedRun::of(record.clone(), Arc::new(record.report()))
     }
 
     /// Takes the check of an earlier screen, or of a `lab check` beside this one.
     fn take_check(&mut self, status: &ProjectStatus) {
         let known = self.runs.check.as_ref().map(|check| check.start.id);
-        let new = status
-            .check
-            .as_ref()
-            .filter(|check| known != Some(check.start.id));
-        let Some(record) = new.filter(|_| self.runs.is_idle()) else {
-            return;
-        };
-        self.runs.newest = self.runs.newest.max(Some(record.start.id));
-        self.runs.check = FinishedRun::of(record.clone(), Arc::new(record.report()));
-        self.ask(RepositoryRequest::Log(record.start.id));
+        let check = status.check.as_ref().filter(|_| self.runs.is_idle());
+        if let Some(record) = check.filter(|check| known != Some(check.start.id)) {
+            self.runs.check = self.take_finished(record);
+        }
     }
 
     /// The bytes on disk are those that the lab itself put there. Where other bytes were saved
@@ -156,7 +148,7 @@ impl Model {
         }
     }
 
-    /// Takes a history, and arranges the table where it or what it is shown for changed.
+    /// Takes a history. Arranges the table again if the history, the kernel or the device changed.
     fn set_history(&mut self, experiments: Vec<Experiment>) {
         let is_new = self.repository.set_experiments(experiments);
         if is_new {

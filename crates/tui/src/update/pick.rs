@@ -2,7 +2,6 @@
 //! screen shows each theme while it is chosen.
 
 use crate::effect::Effect;
-use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::{Overlay, PickFrom, PickList};
 use crate::palette::PickRows;
@@ -17,30 +16,28 @@ impl Model {
     }
 
     pub(super) fn open_themes(&mut self) {
-        let before = self.appearance.theme.clone();
-        self.open_pick(PickFrom::Themes { before });
+        self.open_pick(PickFrom::Themes);
         self.emit(Effect::Settings(SettingsRequest::ListThemes));
     }
 
     /// The list begins at the present theme. A theme that was chosen before is shown as it is now.
     pub(super) fn on_themes(&mut self, themes: Vec<(String, Theme)>) {
-        self.appearance.themes = themes;
-        let themes = &self.appearance.themes;
-        let present = themes
-            .iter()
-            .position(|(_, theme)| theme == self.theme_before());
         let chosen = self.appearance.chosen_theme.as_ref();
         let named = chosen.and_then(|name| themes.iter().position(|(n, _)| n == name));
+        let held = &self.appearance.held_theme;
+        let present = themes.iter().position(|(_, theme)| theme == held);
         if let Some(Overlay::Pick {
             pick,
-            of: PickFrom::Themes { .. },
+            of: PickFrom::Themes,
         }) = self.overlays.last_mut()
             && pick.input.value().is_empty()
         {
             pick.at = named.or(present).unwrap_or(0);
         }
-        if let Some((_, theme)) = named.and_then(|at| self.appearance.themes.get(at)) {
-            self.hold_theme(theme.clone());
+        let theme = named.map(|at| themes[at].1.clone());
+        self.appearance.themes = themes;
+        if let Some(theme) = theme {
+            self.hold_theme(theme);
         }
     }
 
@@ -88,7 +85,7 @@ impl Model {
         }
     }
 
-    /// Moves the selection of a list by so many rows.
+    /// Moves the selection of a list by `by` rows.
     pub(super) fn step_pick(&mut self, by: isize) {
         let Some((rows, at)) = self.picked() else {
             return;
@@ -109,44 +106,20 @@ impl Model {
         }
     }
 
-    /// The theme without the preview of a picker.
-    pub(super) fn theme_before(&self) -> &Theme {
-        let before = self.overlays.iter().find_map(|overlay| match overlay {
-            Overlay::Pick {
-                of: PickFrom::Themes { before },
-                ..
-            } => Some(before),
-            _ => None,
-        });
-        before.unwrap_or(&self.appearance.theme)
-    }
-
     /// Sets the theme, below the preview of a picker if one is open.
     pub(super) fn hold_theme(&mut self, theme: Theme) {
-        for overlay in &mut self.overlays {
-            if let Overlay::Pick {
-                of: PickFrom::Themes { before },
-                ..
-            } = overlay
-            {
-                *before = theme.clone();
-            }
-        }
-        self.appearance.theme = theme;
+        self.appearance.hold(theme);
         self.preview();
     }
 
     /// Shows the selected theme of a picker.
     fn preview(&mut self) {
-        if let Some((_, theme)) = self.picked_theme() {
-            self.appearance.theme = theme;
-        }
-    }
-
-    fn picked_theme(&self) -> Option<(String, Theme)> {
-        match self.picked()? {
-            (PickRows::Themes(themes), at) => themes.get(at).copied().cloned(),
+        let picked = match self.picked() {
+            Some((PickRows::Themes(themes), at)) => themes.get(at).map(|(_, theme)| theme.clone()),
             _ => None,
+        };
+        if let Some(theme) = picked {
+            self.appearance.theme = theme;
         }
     }
 
@@ -166,7 +139,7 @@ impl Model {
             Some((PickRows::Themes(themes), at)) => {
                 if let Some((name, theme)) = themes.get(at).copied().cloned() {
                     self.overlays.pop();
-                    self.appearance.theme = theme;
+                    self.appearance.hold(theme);
                     self.appearance.chosen_theme = Some(name);
                 }
             }
@@ -175,25 +148,6 @@ impl Model {
                     self.go_to_kernel(kernel);
                 }
             }
-            _ => {}
-        }
-    }
-
-    /// A list was closed without a choice.
-    pub(super) fn abandon_pick(&mut self, overlay: Overlay) {
-        if let Overlay::Pick {
-            of: PickFrom::Themes { before },
-            ..
-        } = overlay
-        {
-            self.appearance.theme = before;
-        }
-    }
-
-    pub(super) fn on_pick_key(&mut self, action: Action) {
-        match action {
-            Action::PreviousChoice => self.step_pick(-1),
-            Action::NextChoice => self.step_pick(1),
             _ => {}
         }
     }

@@ -38,14 +38,17 @@ impl Model {
         let (new, old) = (&preferences.settings, &appearance.settings);
         let has_other_colours = (&new.color, new.paint) != (&old.color, old.paint);
         let keeps_theme = appearance.chosen_theme.is_some() && new.theme == old.theme;
-        let theme = keeps_theme.then(|| self.theme_before().clone());
         let mouse = (new.mouse == old.mouse).then_some(appearance.mouse);
+        let theme = match keeps_theme {
+            true => appearance.held_theme.clone(),
+            false => preferences.theme.clone(),
+        };
         if !keeps_theme {
             self.appearance.chosen_theme = None;
         }
         self.appearance.adopt(preferences);
         self.appearance.mouse = mouse.unwrap_or(self.appearance.mouse);
-        self.hold_theme(theme.unwrap_or_else(|| self.appearance.theme.clone()));
+        self.hold_theme(theme);
         // The listed themes are needed again in the new number of colours.
         let lists = has_other_colours && (keeps_theme || !self.appearance.themes.is_empty());
         if lists {

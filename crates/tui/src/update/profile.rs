@@ -17,21 +17,12 @@ impl Model {
         if !self.panes.shows(Pane::Profile) && !self.panes.shows(Pane::Source) {
             return;
         }
-        let selected = self
-            .selection
-            .key
-            .as_ref()
-            .filter(|_| self.panes.view == View::Device);
-        let run = match selected {
-            Some(key) => key.run,
-            None => self.runs.last.as_ref().map(|last| last.start.id),
+        let run = match &self.selection.key {
+            Some(key) if self.panes.view == View::Device => key.run,
+            _ => self.runs.last.as_ref().map(|last| last.start.id),
         };
-        let snapshot = self
-            .repository
-            .status
-            .as_ref()
-            .map(|status| &status.snapshot);
         let Some(run) = run else { return };
+        let snapshot = self.repository.snapshot();
         let request = ProfileRequest {
             run,
             incumbent: snapshot.and_then(|snapshot| snapshot.incumbent.clone()),
@@ -47,23 +38,11 @@ impl Model {
     /// Puts the hot lines of the present text into Source. A profile of other bytes has other
     /// lines, so it has none there.
     pub(super) fn place_hot_lines(&mut self) {
-        let present = self
-            .panes
-            .source
-            .source()
-            .and_then(|source| source.present.as_ref().ok());
-        let read = self.profiles.view.as_ref().map(|view| view.request.clone());
-        let wanted = read.zip(present.map(|present| present.fingerprint.clone()));
-        if wanted == self.profiles.placed {
-            return;
-        }
-        let profile = wanted
-            .as_ref()
-            .and_then(|(_, files)| self.profiles.of(files));
-        self.panes.source.hot = profile
-            .map(|profile| HotLines::of(profile, &self.setup.kernel))
-            .unwrap_or_default();
-        self.profiles.placed = wanted;
+        let source = self.panes.source.source();
+        let present = source.and_then(|source| source.present.as_ref().ok());
+        let profile = present.and_then(|present| self.profiles.of(&present.fingerprint));
+        let hot = profile.map(|profile| HotLines::of(profile, &self.setup.kernel));
+        self.panes.source.hot = hot.unwrap_or_default();
     }
 
     /// Shows the machine code of the profiled line at the cursor; false where the line was not
@@ -85,6 +64,7 @@ impl Model {
             return self.ignore();
         }
         self.profiles.view = Some(view);
+        self.place_hot_lines();
     }
 
     /// Has the present bytes profiled.

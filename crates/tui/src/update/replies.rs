@@ -1,7 +1,7 @@
 //! The replies of the workers: each worker's replies are handled in one match.
 
 use crate::model::Model;
-use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, SettingsReply, ViewReply};
+use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, ViewReply};
 use crate::views::Pane;
 
 impl Model {
@@ -10,11 +10,8 @@ impl Model {
             RepositoryReply::Overview(overview) => self.on_overview(*overview),
             RepositoryReply::Log(log) => self.on_run_log(*log),
             RepositoryReply::HeldOut(run, batch) => self.on_held_out(run, batch),
-            RepositoryReply::Decided(result) => self.on_decided(result),
+            RepositoryReply::Changed(result) => self.on_changed(result),
             RepositoryReply::Undoable(undoable) => self.on_undoable(undoable),
-            RepositoryReply::Undone(result) => self.on_undone(result),
-            RepositoryReply::Described(result) => self.on_described(result),
-            RepositoryReply::Restored(result) => self.on_restored(result),
             RepositoryReply::Trusted(result) => self.on_trusted(result),
             RepositoryReply::Kernels(kernels) => self.on_kernels(kernels),
             RepositoryReply::LoopAsked(asked, result) => self.on_loop_asked(asked, result),
@@ -32,13 +29,6 @@ impl Model {
             ViewReply::Loop(read) => self.on_loop(*read),
             ViewReply::Profile(view) => self.on_profile(*view),
             ViewReply::Commit(id, details) => self.on_commit(id, *details),
-        }
-    }
-
-    pub(super) fn on_settings(&mut self, reply: SettingsReply) {
-        match reply {
-            SettingsReply::Preferences { read, asked } => self.on_preferences(*read, asked),
-            SettingsReply::Themes(themes) => self.on_themes(themes),
         }
     }
 

@@ -1,15 +1,13 @@
 //! The view Results: the table's order and filter, and what is done with an experiment.
 
-use crate::effect::Effect;
 use crate::model::Model;
 use crate::overlay::{About, Overlay};
 use crate::reply::RestoredKernel;
-use crate::request::{RepositoryRequest, ViewRequest};
-use crate::state::{Deciding, ExpectedBytes};
+use crate::request::{Change, ViewRequest};
+use crate::state::ExpectedBytes;
 use crate::table::{Column, Filter};
 use crate::text::printable;
 use crate::views::Pane;
-use lab_decide::{Described, Refusal};
 use lab_git::short;
 use lab_run::experiment::Experiment;
 use tui_input::Input;
@@ -43,9 +41,6 @@ impl Model {
     /// Shows the experiments of all problems, or of this one alone.
     pub(super) fn turn_problems(&mut self) {
         let table = &mut self.panes.experiments.table;
-        if table.of_others() == 0 {
-            return;
-        }
         // A filter that names a kernel shows all problems: without it this one alone.
         let only = !table.is_of_one_problem();
         if only && table.filter().names_kernel() {
@@ -114,40 +109,24 @@ impl Model {
              is committed."
         );
         let text = printable(&text);
-        let about = About::Restore(commit);
+        let about = About::Change(Change::Restore(commit));
         self.overlays.push(Overlay::Question { text, about });
     }
 
-    /// The user agreed to a restore. A run may have started while the question was open.
-    pub(super) fn restore(&mut self, commit: String) {
-        if let Err(why) = self.is_calm() {
-            self.refuse(Deciding::Restore, why);
-            return;
+    pub(super) fn on_restored(&mut self, RestoredKernel { restored, blob }: RestoredKernel) {
+        let kernel = &self.setup.kernel;
+        let commit = short(&restored.commit);
+        let mut text = match restored.changed {
+            true => format!("{kernel} now has the bytes of {commit}"),
+            false => format!("{kernel} has the bytes of {commit} already"),
+        };
+        if let Some(saved) = restored.saved.as_deref().map(short) {
+            text.push_str(&format!(
+                " · what was on disk is kept as {saved} (`lab restore {saved}`)"
+            ));
         }
-        self.decide(Deciding::Restore, RepositoryRequest::Restore(commit));
-    }
-
-    pub(super) fn on_restored(&mut self, result: Result<RestoredKernel, String>) {
-        self.decision.in_progress = None;
-        match result {
-            Ok(RestoredKernel { restored, blob }) => {
-                let kernel = self.setup.kernel.clone();
-                let commit = short(&restored.commit);
-                let mut text = match restored.changed {
-                    true => format!("{kernel} now has the bytes of {commit}"),
-                    false => format!("{kernel} has the bytes of {commit} already"),
-                };
-                if let Some(saved) = restored.saved.as_deref().map(short) {
-                    text.push_str(&format!(
-                        " · what was on disk is kept as {saved} (`lab restore {saved}`)"
-                    ));
-                }
-                self.inform(text);
-                self.decision.expected_bytes = Some(ExpectedBytes::Blob(blob));
-            }
-            Err(why) => self.refuse(Deciding::Restore, why),
-        }
-        self.emit(Effect::Refresh);
+        self.inform(text);
+        self.decision.expected_bytes = Some(ExpectedBytes::Blob(blob));
     }
 
     pub(super) fn ask_words(&mut self) {
@@ -174,25 +153,10 @@ impl Model {
             });
             return;
         }
-        let request = RepositoryRequest::Describe {
+        self.change(Change::Describe {
             commit,
             description,
-        };
-        self.decide(Deciding::Describe, request);
-    }
-
-    pub(super) fn on_described(&mut self, result: Result<Described, Refusal>) {
-        self.decision.in_progress = None;
-        self.selection.details = None;
-        match result {
-            Ok(Described { row, notes, .. }) => {
-                let mut text = format!("{} is now '{}'", row.commit, row.description);
-                text.extend(notes.iter().map(|note| format!(" · {note}")));
-                self.inform(text);
-            }
-            Err(refusal) => self.refuse(Deciding::Describe, refusal.to_string()),
-        }
-        self.emit(Effect::Refresh);
+        });
     }
 
     /// The line that is typed into has changed.
@@ -218,7 +182,7 @@ impl Model {
         self.load_details();
     }
 
-    /// Moves the selection by so many rows. Without a selection it begins at the topmost row.
+    /// Moves the selection by `by` rows. Without a selection it begins at the topmost row.
     pub(super) fn step_row(&mut self, by: isize) {
         let Some(last) = self.panes.experiments.table.len().checked_sub(1) else {
             return;

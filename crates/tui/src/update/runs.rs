@@ -38,7 +38,7 @@ impl Model {
         self.start(reason);
     }
 
-    /// Has a check follow the run in progress, or no longer.
+    /// Asks for a check after the run in progress, or takes that back.
     pub(super) fn toggle_check(&mut self) {
         self.runs.check_follows = !self.runs.check_follows;
         let check = self.way(Action::Check);
@@ -56,17 +56,12 @@ impl Model {
         if awaits_rule || self.is_calm().is_err() || !std::mem::take(&mut self.runs.check_follows) {
             return;
         }
-        match self
-            .runs
-            .last
-            .as_ref()
-            .filter(|last| last.verdict.build_failed && !self.runs.is_stale())
-        {
-            Some(_) => {
-                let text = format!("no check follows: {} does not build", self.setup.file());
-                self.warn(text);
-            }
-            None => self.start(Reason::Check),
+        let last = self.runs.last.as_ref();
+        if last.is_some_and(|last| last.verdict.build_failed) && !self.runs.is_stale() {
+            let text = format!("no check follows: {} does not build", self.setup.file());
+            self.warn(text);
+        } else {
+            self.start(Reason::Check);
         }
     }
 
@@ -75,30 +70,19 @@ impl Model {
             return self.ignore();
         }
         match event {
-            RunEvent::Started(start) => {
-                self.runs.newest = Some(start.id);
-                self.follow_live(start);
-            }
-            RunEvent::Joined(start) => {
-                self.runs.newest = self.runs.newest.max(Some(start.id));
-                self.follow_live(start);
-            }
+            RunEvent::Started(start) | RunEvent::Joined(start) => self.follow_live(start),
             RunEvent::Left(_) | RunEvent::Withdrawn => {
                 self.runs.running = Running::No;
                 self.emit(Effect::Refresh);
             }
-            RunEvent::Progress(_, batch) => {
-                self.on_batch(batch);
-            }
+            RunEvent::Progress(_, batch) => self.on_batch(batch),
             RunEvent::Ended(record) => self.on_ended(*record),
             RunEvent::NotStarted { why, .. } => {
                 self.runs.running = Running::No;
                 self.fail(why);
                 self.emit(Effect::Refresh);
             }
-            RunEvent::NoStandby { why } => {
-                self.warn(why);
-            }
+            RunEvent::NoStandby { why } => self.warn(why),
             RunEvent::NeedsTrust { request, .. } => {
                 self.runs.running = Running::No;
                 self.runs.untrusted = Some(request.subject());
@@ -113,6 +97,7 @@ impl Model {
     }
 
     fn follow_live(&mut self, start: Box<RunStart>) {
+        self.runs.newest = self.runs.newest.max(Some(start.id));
         self.panes.log.start(start.id);
         self.panes.text_mut(Pane::Correctness).show(0);
         let report = Arc::new(Report::default());
@@ -166,12 +151,8 @@ impl Model {
     }
 
     pub(super) fn on_run_log(&mut self, loaded: RunLog) {
-        if let Some(check) = self
-            .runs
-            .check
-            .as_mut()
-            .filter(|check| check.start.id == loaded.run)
-        {
+        let check = self.runs.check.as_mut();
+        if let Some(check) = check.filter(|check| check.start.id == loaded.run) {
             check.report = loaded.report;
             return;
         }
@@ -194,7 +175,7 @@ impl Model {
                 self.load_loop();
             }
             WatchEvent::Profiled => {
-                // Reads it anew where a view shows it.
+                // A view that shows the profile reads it again.
                 self.profiles.made += 1;
             }
             WatchEvent::LoopChanged { running } => self.on_loop_changed(running),

@@ -23,8 +23,7 @@ impl Model {
     /// Goes to the first match from the selected row on. An empty text ends the search.
     pub(super) fn search_for(&mut self, pane: Pane, text: &str) {
         self.set_needle(pane, text);
-        if text.is_empty() {
-        } else {
+        if !text.is_empty() {
             self.find_row(pane, 0, true);
         }
     }

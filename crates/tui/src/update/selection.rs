@@ -15,7 +15,7 @@ impl Model {
         self.load_details();
     }
 
-    /// Moves the selection by so many comparable experiments, from oldest to newest. Without a
+    /// Moves the selection by `by` comparable experiments, from oldest to newest. Without a
     /// selection it begins at the newest.
     pub(super) fn step_comparable(&mut self, by: isize) {
         let Some(newest) = self.repository.comparable().len().checked_sub(1) else {
@@ -41,14 +41,11 @@ impl Model {
 
     pub(super) fn load_details(&mut self) {
         let around = self.panes.around;
-        let Some(key) = self
-            .shown_key()
-            .filter(|_| self.panes.shows(Pane::Experiment))
-        else {
-            return;
-        };
         let details = self.selection.details.as_ref();
-        if details.is_none_or(|d| d.key != key || d.around != around.lines()) {
+        if self.panes.shows(Pane::Experiment)
+            && let Some(key) = self.shown_key()
+            && details.is_none_or(|d| d.key != key || d.around != around.lines())
+        {
             self.load(ViewRequest::Details(key, around));
         }
     }
@@ -68,23 +65,20 @@ impl Model {
     }
 
     pub(super) fn on_details(&mut self, details: ExperimentDetails) {
-        if self.shown().is_some_and(|shown| shown.is(&details.key)) {
-            let again = self
-                .selection
-                .details
-                .as_ref()
-                .is_some_and(|known| known.key == details.key);
-            let text = &mut self.panes.texts[Pane::Experiment as usize];
-            let kept = again.then_some(text);
-            self.panes.experiment.take_details(&details, kept);
-            let report = details.record.as_ref().map(Record::report);
-            let objective = self.setup.objective.name();
-            let table = report.and_then(|report| WorkloadTable::of(&report, objective));
-            self.panes.workloads.take_experiment(&details.key, table);
-            self.selection.details = Some(details);
-        } else {
-            self.ignore();
+        let is_shown = |shown: &Experiment| shown.is(&details.key);
+        if !self.shown().is_some_and(is_shown) {
+            return self.ignore();
         }
+        let known = self.selection.details.as_ref();
+        let again = known.is_some_and(|known| known.key == details.key);
+        let text = &mut self.panes.texts[Pane::Experiment as usize];
+        let kept = again.then_some(text);
+        self.panes.experiment.take_details(&details, kept);
+        let report = details.record.as_ref().map(Record::report);
+        let objective = self.setup.objective.name();
+        let table = report.and_then(|report| WorkloadTable::of(&report, objective));
+        self.panes.workloads.take_experiment(&details.key, table);
+        self.selection.details = Some(details);
     }
 
     pub(super) fn on_comparison(&mut self, comparison: Compared) {

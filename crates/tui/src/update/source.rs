@@ -30,27 +30,16 @@ impl Model {
             .key
             .clone()
             .filter(|_| self.panes.source.against_selected);
-        let present = self
-            .runs
-            .present
-            .as_ref()
-            .and_then(|present| present.as_ref().ok());
+        let present = self.data().present();
         let is_older = |reporter: &&Reporter| Some(reporter.1) != present;
+        let reporters = self.runs.reporters();
+        let older = reporters.iter().filter(is_older);
+        let status = self.repository.status.as_ref();
         SourceRequest {
             baseline: selected.map_or(Baseline::Incumbent, Baseline::Experiment),
-            runs: self
-                .runs
-                .reporters()
-                .iter()
-                .filter(is_older)
-                .map(|(run, ..)| *run)
-                .collect(),
+            runs: older.map(|(run, ..)| *run).collect(),
             present: present.cloned(),
-            head: self
-                .repository
-                .status
-                .as_ref()
-                .and_then(|status| status.head.commit.clone()),
+            head: status.and_then(|status| status.head.commit.clone()),
             around: self.panes.around,
         }
     }
@@ -77,6 +66,7 @@ impl Model {
             return self.ignore();
         }
         self.panes.source.take(source);
+        self.place_hot_lines();
         let texts = self.panes.source.texts();
         let language = Language::of(&self.setup.kernel);
         for (which, text) in texts.collect::<Vec<_>>() {

@@ -147,10 +147,10 @@ impl SourceState {
     }
 
     /// Takes colours; false where they belong to a text that is no longer shown.
-    pub fn take_colours(&mut self, which: SourceVersion, of: &[u8], colours: Highlighted) -> bool {
+    pub fn take_colours(&mut self, which: SourceVersion, of: &str, colours: Highlighted) -> bool {
         let is_shown = self
             .texts()
-            .any(|(w, text)| w == which && std::ptr::eq(text.as_bytes(), of));
+            .any(|(w, text)| w == which && std::ptr::eq(&*text, of));
         if is_shown {
             self.colours[which as usize] = colours;
         }
