@@ -6,7 +6,7 @@ mod python;
 
 use super::harness::is_trusted;
 use super::output::FAILED;
-use super::{JsonArg, KernelArg, answer, here, say, screen};
+use super::{JsonArg, KernelArg, answer, here, is_json, say, screen};
 use crate::confinement;
 use crate::screen::settings_files;
 use anyhow::Result;
@@ -138,7 +138,7 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         .chain(&devices)
         .chain(&checks)
         .chain(&rest);
-    if options.json.json {
+    if is_json() {
         let findings = all.chain(&unusable).map(FindingReport::from).collect();
         let doctor = DoctorAnswer {
             findings,

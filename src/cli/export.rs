@@ -4,7 +4,7 @@ mod facts;
 mod files;
 
 use super::bench::check_file;
-use super::{JsonArg, answer, open, say};
+use super::{JsonArg, open, say, told};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use facts::Facts;
@@ -13,7 +13,6 @@ use lab_git::Repo;
 use lab_judge::problem::tensor::export::{Form, Material, Source, export};
 use lab_project::Project;
 use lab_project::python::{self, Interpreter, NamedBy};
-use lab_protocol::Exit;
 use lab_system::atomic_file;
 use lab_system::space;
 use lab_text::{sanitise, shell};
@@ -112,13 +111,11 @@ pub fn main(options: &ExportArgs) -> Result<ExitCode> {
         run: facts.run,
         next: text.next,
     };
-    if options.json.json {
-        return Ok(answer(Exit::Passed, exported));
-    }
-    let of = facts.lines.first().map_or("", String::as_str);
-    say(&format!("wrote {} ({to}): {of}", exported.file));
-    say(&format!("next: `{}` verifies and times it", exported.next));
-    Ok(ExitCode::SUCCESS)
+    Ok(told(&exported, || {
+        let of = facts.lines.first().map_or("", String::as_str);
+        say(&format!("wrote {} ({to}): {of}", exported.file));
+        say(&format!("next: `{}` verifies and times it", exported.next));
+    }))
 }
 
 /// An export, and the command that builds, verifies and times it.

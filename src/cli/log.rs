@@ -2,7 +2,7 @@
 
 use super::json::experiment::ExperimentReport;
 use super::output::say_each;
-use super::{JsonArg, KernelArg, answer, complain, here, open, say};
+use super::{JsonArg, KernelArg, answer, complain, here, is_json, say};
 use anyhow::Result;
 use clap::Args;
 use lab_bench::{BenchDigest, BenchStore};
@@ -33,7 +33,7 @@ pub struct LogArgs {
 }
 
 pub fn main(options: &LogArgs) -> Result<ExitCode> {
-    let meant = open(options.kernel.kernel.as_deref());
+    let meant = options.kernel.open();
     // Outside of a kernel's folder all experiments can still be listed.
     let is_meant = meant.is_ok() || options.kernel.kernel.is_some();
     let project = match meant {
@@ -66,7 +66,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     let benches = present_benches(&project, &status)
         .filter(|_| is_meant)
         .unwrap_or_default();
-    let exit = if options.json.json {
+    let exit = if is_json() {
         let present = Present::of(&repo, history.without_record())?;
         let reports = listed.iter().map(|e| as_json(&repo, &project, &present, e));
         let log = LogAnswer {

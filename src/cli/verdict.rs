@@ -79,7 +79,7 @@ impl<'a> Judged<'a> {
             // A time that lab.toml names is called by its key, as ever.
             let unit = match (&figure.objective, &verdict.chosen) {
                 (Objective::KernelTime, None) => "kernel_us".to_owned(),
-                _ => figure.unit().to_string(),
+                _ => figure.unit(),
             };
             text += &format!("  {} {unit}", figures::figure(figure.measure.value));
         }

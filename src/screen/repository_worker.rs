@@ -256,7 +256,6 @@ impl RepositoryThread {
             (decided, put)
         };
         self.without_a_save(act)
-            .unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
     }
 
     /// Takes a decision back. The watcher is told of the bytes that this puts on disk.
@@ -273,7 +272,6 @@ impl RepositoryThread {
             (undone, put)
         };
         self.without_a_save(act)
-            .unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
     }
 
     /// Puts the kernel of a commit on disk. The reply names its blob, so that the next look can
@@ -299,19 +297,18 @@ impl RepositoryThread {
             }
         };
         self.without_a_save(act)
-            .unwrap_or_else(|| Err(anyhow::anyhow!(WATCHER_GONE)))
     }
 
     /// Runs `act`, which puts bytes on disk, so that the watcher does not report them as a save.
-    /// `None` if the watcher has stopped.
-    fn without_a_save<T: Send + 'static>(
+    fn without_a_save<T: Send + 'static, E: From<Refusal> + Send + 'static>(
         &self,
-        act: impl FnOnce() -> (T, Written) + Send + 'static,
-    ) -> Option<T> {
-        match &self.watcher {
-            Some(watcher) => watcher.without_event(act),
-            None => Some(act().0),
-        }
+        act: impl FnOnce() -> (Result<T, E>, Written) + Send + 'static,
+    ) -> Result<T, E> {
+        let Some(watcher) = &self.watcher else {
+            return act().0;
+        };
+        let gone = || Err(Refusal::No(WATCHER_GONE.to_owned()).into());
+        watcher.without_event(act).unwrap_or_else(gone)
     }
 
     /// Reads the log of a run. A log that cannot be read counts as empty: the record holds the

@@ -8,7 +8,7 @@
 //! repository that lab.toml names.
 
 pub use super::python_request::PythonRequest;
-pub use super::trust_mark::{STATE_DIR, TrustMark, state_folder};
+pub use super::trust_mark::{STATE_DIR, TrustMark, state_folder, user_folders};
 
 use crate::config::{self, Config, Harness};
 use crate::python;

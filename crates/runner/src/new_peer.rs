@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use lab_project::Project;
 use lab_run::inputs;
 use lab_system::space;
+use serde::Serialize;
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
@@ -20,7 +21,7 @@ const LIMIT: u64 = inputs::SIZE_LIMIT;
 const NAME: &str = "reference";
 
 /// What was added.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewPeer {
     pub name: &'static str,
     /// Repository-relative path of the problem.toml that got a `[[peer]]` table.

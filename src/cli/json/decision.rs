@@ -77,7 +77,7 @@ pub struct TrailerReport {
 struct HeldOutReport {
     outcome: Outcome,
     why: String,
-    sealed_runs: Option<u32>,
+    sealed_runs: u32,
     objective: Option<Measure>,
     judged_workloads: Option<JudgedWorkloads>,
     /// In words; `None` unless the check came out *mixed*.
@@ -164,7 +164,7 @@ impl From<&HeldOut> for HeldOutReport {
         HeldOutReport {
             outcome: check.outcome,
             why: check.why.clone(),
-            sealed_runs: Some(check.sealed_runs),
+            sealed_runs: check.sealed_runs,
             objective: check.measured.map(|figures| figures.objective),
             judged_workloads: check.judged_workloads(),
             slower_workloads: check.mixed.clone(),

@@ -214,11 +214,7 @@ impl RunReport {
 fn outcome_word(verdict: &Verdict) -> &'static str {
     match verdict.outcome {
         Outcome::Crash if verdict.build_failed => "build_error",
-        Outcome::Pass => "pass",
-        Outcome::Fail => "fail",
-        Outcome::Crash => "crash",
-        Outcome::Void => "void",
-        Outcome::NotJudged => "not_judged",
+        outcome => outcome.into(),
     }
 }
 
@@ -239,7 +235,7 @@ impl ComparisonReport {
                 .spread
                 .map(|spread| (quotient - spread, quotient + spread))
         });
-        let is_time = matches!(objective, Objective::KernelTime) || goal == Goal::Minimize;
+        let is_time = objective.goal() == Goal::Minimize || goal == Goal::Minimize;
         let (value, ends) = if is_time {
             (
                 1.0 / quotient,

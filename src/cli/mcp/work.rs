@@ -157,13 +157,8 @@ fn known(project: &Project, asked: &JudgeArguments) -> Option<Answer> {
 
 /// Remembers the last line that is not for drawing.
 pub fn follow(job: &Job, batch: &Batch) {
-    let is_drawn = |text: &str| {
-        let key = text.split(':').next().unwrap_or_default();
-        key.ends_with("_series") || key.ends_with("_histogram")
-    };
-    let mut lines = batch.lines.iter().rev().map(|line| &line.text);
-    if let Some(line) = lines.find(|text| !text.is_empty() && !is_drawn(text)) {
-        job.change(|state| state.line.clone_from(line));
+    if let Some(line) = batch.for_people().rfind(|text| !text.is_empty()) {
+        job.change(|state| line.clone_into(&mut state.line));
     }
 }
 

@@ -157,20 +157,22 @@ pub(super) fn outcome(facts: &Facts) -> (Outcome, String) {
                 facts,
             ))
         }
-        (Some(_), Some(gate)) => {
-            let (value, limit) = figures::pair(gate.value, gate.limit);
-            let words = format!("{} is {value}, its limit {limit}", gate.name);
-            (
-                Outcome::Fail,
-                different_cells(report, &gate).unwrap_or(words),
-            )
-        }
+        (Some(_), Some(gate)) => (
+            Outcome::Fail,
+            different_cells(report, &gate).unwrap_or_else(|| gate_in_words(&gate)),
+        ),
         (Some(false), None) => (Outcome::Fail, or_last_words("correctness: fail", facts)),
         (Some(true), None) if code != 0 => {
             crash(format!("correctness: pass, but exit code {code}"))
         }
         (Some(true), None) => (Outcome::Pass, String::new()),
     }
+}
+
+/// A gate that fails: `max_error is 0.2, its limit 0.1`.
+pub fn gate_in_words(gate: &Gate) -> String {
+    let (value, limit) = figures::pair(gate.value, gate.limit);
+    format!("{} is {value}, its limit {limit}", gate.name)
 }
 
 /// `at_error: at[3] is 0, expected 5 (2 of 40 cells differ)`: of values without a tolerance the
