@@ -91,7 +91,8 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     let essential = [git(), repository(&folder)];
     let cpu = compiler();
     let devices = device::findings(FolderTrust::of(is_trusted));
-    let has_gpu = lab_device::resolve(Target::Auto) != Target::Cpu;
+    let target = lab_device::resolve(Target::Auto);
+    let has_gpu = target != Target::Cpu;
     let runs_somewhere = cpu.ok || has_gpu || !subject.project().is_none_or(is_compiled);
     let sandbox = sandbox();
     let mut checks = check::equipment(has_gpu);
@@ -124,7 +125,6 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         machine::terminal(),
         machine::watching(&folder),
     ];
-    let target = lab_device::resolve(Target::Auto);
     let unusable = lab_device::why_not_cuda(Target::Auto).map(|why| {
         note(
             "device auto",

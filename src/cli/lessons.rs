@@ -1,6 +1,7 @@
 //! `lab lessons`: tells by idea what the experiments brought and taught, within a number of tokens.
 
-use super::{JsonArg, KernelArg, answer, complain, is_json, say};
+use super::output::resume;
+use super::{JsonArg, KernelArg, answer, is_json, say};
 use anyhow::Result;
 use clap::Args;
 use lab_git::Repo;
@@ -37,11 +38,7 @@ struct LessonsAnswer<'a> {
 
 pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
     let project = options.kernel.open()?;
-    match lab_decide::resume(&project) {
-        Ok(Some(done)) => complain(&done),
-        Ok(None) => {}
-        Err(error) => complain(&format!("{error:#}")),
-    }
+    resume(&project);
     let mut index = RunIndex::open(&project);
     let history = lab_history::look(&Repo::open(&project)?, &project, &mut index);
     let newest_first = history.experiments.iter().rev();

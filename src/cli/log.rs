@@ -1,7 +1,7 @@
 //! `lab log`: lists the experiments, oldest first.
 
 use super::json::experiment::ExperimentReport;
-use super::output::say_each;
+use super::output::{resume, say_each};
 use super::{JsonArg, KernelArg, answer, complain, here, is_json, say};
 use anyhow::Result;
 use clap::Args;
@@ -43,11 +43,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         meant => meant?,
     };
     // What cannot be finished now is told, and the experiments are listed all the same.
-    match lab_decide::resume(&project) {
-        Ok(Some(done)) => complain(&done),
-        Ok(None) => {}
-        Err(error) => complain(&format!("{error:#}")),
-    }
+    resume(&project);
     if options.append_missing {
         let added = lab_decide::append_missing(&project)?;
         complain(&format!("{added} missing rows added"));

@@ -4,6 +4,7 @@
 use super::json;
 use crate::screen::terminal::panicked;
 use lab_decide::Refusal;
+use lab_project::Project;
 use lab_protocol::report::parse;
 use lab_protocol::{Exit, console};
 use lab_runner::follow::Batch;
@@ -104,6 +105,14 @@ pub fn failed_with(why: &str, exit: impl Into<u8>, rest: impl Serialize) -> Exit
     ExitCode::from(exit)
 }
 
+/// Goes on with the decision of a lab that was killed, and says on stderr what was done or why
+/// nothing can be done now.
+pub fn resume(project: &Project) {
+    let resumed = lab_decide::resume(project);
+    let resumed = resumed.unwrap_or_else(|error| Some(format!("{error:#}")));
+    resumed.iter().for_each(|text| complain(text));
+}
+
 /// Reports why nothing was decided, and returns the exit code. What an earlier lab began and this
 /// command asked for again is done: that is a success.
 pub fn refused(refusal: &Refusal) -> ExitCode {
@@ -111,14 +120,7 @@ pub fn refused(refusal: &Refusal) -> ExitCode {
         Refusal::Resumed {
             text,
             is_as_asked: true,
-        } if is_json() => answer(Exit::Passed, json::Resumed::new(text, None)),
-        Refusal::Resumed {
-            text,
-            is_as_asked: true,
-        } => {
-            say(text);
-            ExitCode::SUCCESS
-        }
+        } => told(json::Resumed::new(text, None), || say(text)),
         refusal => failed(&refusal.to_string(), FAILED),
     }
 }

@@ -231,5 +231,5 @@ pub fn judge(
         confinement: confinement::missing,
         ..spec
     };
-    execute::execute(project, &spec, index, &*controlled()?, tell)
+    execute::execute(None, project, &spec, index, &*controlled()?, tell)
 }

@@ -2,7 +2,7 @@
 //! experiments, commits, the graph, the kernel). It runs beside the repository worker, so a view
 //! does not wait for a keep. Of several waiting requests of one kind only the latest is answered.
 
-use crate::screen::worker::Worker;
+use crate::screen::worker::{Worker, in_words};
 use crate::screen::{profile_files, source_files};
 use lab_auto::LoopView;
 use lab_git::{Graph, Marks, Repo};
@@ -105,8 +105,4 @@ fn page(walk: &mut Option<Graph>, is_first: bool) -> anyhow::Result<GraphPage> {
         is_last: entries.len() < PAGE,
         entries,
     })
-}
-
-fn in_words(error: anyhow::Error) -> String {
-    format!("{error:#}")
 }

@@ -36,6 +36,11 @@ fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {
     running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The error and its causes, in one line.
+pub fn in_words(error: anyhow::Error) -> String {
+    format!("{error:#}")
+}
+
 impl<R: Send + 'static> Worker<R> {
     /// Starts the thread. `replaces` says whether the second request replaces the first one.
     pub fn start(

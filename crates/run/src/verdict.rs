@@ -5,7 +5,7 @@ mod figure;
 mod outcome;
 
 pub use change::Change;
-pub use figure::Figure;
+pub use figure::{Figure, with_ends};
 
 use crate::Ending;
 use lab_project::objective::Objective;
@@ -48,23 +48,21 @@ impl Outcome {
 
     /// The word for the user. [`Verdict::word`] also tells a failed build from a crash.
     pub fn word(self) -> &'static str {
-        match self {
-            Outcome::Pass => "PASS",
-            Outcome::Fail => "FAIL",
-            Outcome::Crash => "CRASH",
-            Outcome::Void => "VOID",
-            Outcome::NotJudged => "NOT JUDGED",
-        }
+        self.shown().1
     }
 
     /// A sign to show beside the word, so that colour alone tells nothing.
     pub fn sign(self) -> &'static str {
+        self.shown().0
+    }
+
+    fn shown(self) -> (&'static str, &'static str) {
         match self {
-            Outcome::Pass => "●",
-            Outcome::Fail => "✗",
-            Outcome::Crash => "☠",
-            Outcome::Void => "∅",
-            Outcome::NotJudged => "–",
+            Outcome::Pass => ("●", "PASS"),
+            Outcome::Fail => ("✗", "FAIL"),
+            Outcome::Crash => ("☠", "CRASH"),
+            Outcome::Void => ("∅", "VOID"),
+            Outcome::NotJudged => ("–", "NOT JUDGED"),
         }
     }
 }

@@ -173,7 +173,6 @@ impl Duplicate {
         tell: &mut dyn FnMut(RunEvent),
     ) -> Followed {
         // The lines are in the log of the run already.
-        #[allow(clippy::disallowed_methods, reason = "it is no file of the repository")]
         let nowhere = File::options().write(true).open("/dev/null");
         let Ok(nowhere) = nowhere else {
             return Followed::Gone;

@@ -1,6 +1,6 @@
 //! A bench as JSON.
 
-use super::{write_answer, write_value};
+use super::{to_text, write_answer, write_value};
 use lab_bench::record::WorkloadRun;
 use lab_bench::{
     BenchId, BenchOutcome, BenchRun, BenchState, BenchStore, BenchedDevice, Discipline, Summary,
@@ -101,16 +101,10 @@ impl<'a> BenchReport<'a> {
 
 /// A value as JSON text.
 pub fn as_text(value: &serde_json::Value) -> String {
-    let mut out = Vec::new();
-    // Memory takes every byte.
-    let _ = write_value(&mut out, value);
-    String::from_utf8_lossy(&out).into_owned()
+    to_text(|out| write_value(out, value))
 }
 
 /// The text of `--export json`: the object that `--json` prints.
 pub fn as_export(exit: Exit, report: &BenchReport) -> String {
-    let mut out = Vec::new();
-    // Memory takes every byte, and the report has texts and numbers only.
-    let _ = write_answer(&mut out, Some("bench"), exit.into(), None, report);
-    String::from_utf8_lossy(&out).into_owned()
+    to_text(|out| write_answer(out, Some("bench"), exit.into(), None, report))
 }

@@ -77,19 +77,21 @@ fn execute(project: &Project, spec: RunSpec, notes: Vec<String>, job: &Job) -> R
         ..spec
     };
     let mut index = RunIndex::new(project);
-    let record = execute::execute(
-        project,
-        &spec,
-        &mut index,
-        &job.control,
-        |event| match event {
-            RunEvent::Started(start) | RunEvent::Joined(start) => {
-                job.change(|state| state.run = Some(start.id));
-            }
-            RunEvent::Progress(_, batch) => follow(job, &batch),
-            _ => {}
-        },
-    );
+    let record =
+        execute::execute(
+            None,
+            project,
+            &spec,
+            &mut index,
+            &job.control,
+            |event| match event {
+                RunEvent::Started(start) | RunEvent::Joined(start) => {
+                    job.change(|state| state.run = Some(start.id));
+                }
+                RunEvent::Progress(_, batch) => follow(job, &batch),
+                _ => {}
+            },
+        );
     let record = match record {
         Ok(record) => record,
         Err(why) => return Ok(not_run(&why)),

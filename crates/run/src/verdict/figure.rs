@@ -5,6 +5,15 @@ use lab_project::objective::Objective;
 use lab_protocol::report::{AggregateOf, Measure, Report, first_word};
 use serde::{Deserialize, Serialize};
 
+/// `1.021 (1.019 … 1.023)`, each number in this form; without its interval the value alone.
+pub fn with_ends(measure: &Measure, form: impl Fn(f64) -> String) -> String {
+    let value = form(measure.value);
+    match (measure.low, measure.high) {
+        (Some(low), Some(high)) => format!("{value} ({} … {})", form(low), form(high)),
+        _ => value,
+    }
+}
+
 /// A figure with the key of its result line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {

@@ -43,39 +43,25 @@ fn not_judged(facts: &Facts) -> Option<String> {
     if let Some(reason) = report.value("stopped").filter(|_| at_fault) {
         return Some(reason.to_owned());
     }
-    match code {
-        _ if code == Exit::NOT_JUDGED as i32 || at_fault => Some(or_last_words(
-            &format!("the harness judged nothing (exit code {code})"),
-            facts,
-        )),
+    let what = match code {
+        _ if code == Exit::NOT_JUDGED as i32 || at_fault => "the harness judged nothing",
         // A panic, or a program that is not the judge: the built-in harness has no such code.
         _ if !facts.external
             && !says_wrong(report)
             && !(0..=Exit::Crashed as i32).contains(&code) =>
         {
-            Some(or_last_words(
-                &format!("the judge failed (exit code {code})"),
-                facts,
-            ))
+            "the judge failed"
         }
         // How Python ends after an exception. Nothing was said about the kernel, so the script
         // itself failed.
         1 if let Some(script) = facts.script.filter(|_| !says_anything(report)) => {
-            Some(or_last_words(
-                &format!("{script} failed before its first result line (exit code 1)"),
-                facts,
-            ))
+            &format!("{script} failed before its first result line")
         }
-        127 if facts.external => Some(or_last_words(
-            "the harness command was not found (exit code 127)",
-            facts,
-        )),
-        126 if facts.external => Some(or_last_words(
-            "the harness command cannot be run (exit code 126)",
-            facts,
-        )),
-        _ => None,
-    }
+        127 if facts.external => "the harness command was not found",
+        126 if facts.external => "the harness command cannot be run",
+        _ => return None,
+    };
+    Some(or_last_words(&format!("{what} (exit code {code})"), facts))
 }
 
 /// Whether the harness has said that the kernel is wrong.
