@@ -236,7 +236,7 @@ impl HarnessArgs {
     }
 }
 
-/// The kernel of a folder, if it holds one. The error is for the user: it holds two.
+/// The kernel of a folder, if it holds one. The error tells the user that it holds two.
 fn kernel_of(folder: &Path) -> Result<Option<PathBuf>, String> {
     // Where there is none, the judge says what is missing.
     kernel_file::in_folder(folder).map_err(|both| {

@@ -219,8 +219,8 @@ pub fn main() -> ExitCode {
             };
         }
     };
-    // Not after an undo: nothing follows once it is told and done, so that nobody can be killed
-    // there and repeat it unseen.
+    // An undo is not among them: nothing may follow the message that it is done. A `lab` that is
+    // killed in between would be repeated, and undo a second decision.
     let judges = matches!(
         cli.command,
         None | Some(
@@ -237,8 +237,7 @@ pub fn main() -> ExitCode {
     );
     let ended = command(cli);
     if judges {
-        // A judge that was ended in the middle of a build could not remove the files of its
-        // compiler.
+        // A judge that was ended in the middle of a build leaves the files of its compiler behind.
         lab_judge::judge::remove_unused();
     }
     ended

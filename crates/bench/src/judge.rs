@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 const JUDGE_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 impl Session<'_> {
-    /// Makes one run. The inner error says why there is no verdict on these bytes; the outer one
-    /// is of the disk.
+    /// Makes one run. The inner error says why there is no verdict on these bytes. The outer error
+    /// says what the disk refused.
     pub(crate) fn judge(
         &self,
         number: u32,
@@ -72,7 +72,7 @@ impl Session<'_> {
     }
 
     /// Times the kernel beside the problem's peers, in a process of its own. `None` if somebody
-    /// ended it. An error is of the disk.
+    /// ended it. The error says what the disk refused.
     pub(crate) fn beside_peers(&self, control: &Control) -> Result<Option<BenchPeers>> {
         let mut follow = Job::follow(self.project, self.open.create_peers_log()?);
         // What the log lacks is in the record.

@@ -195,8 +195,8 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Makes the runs that are missing. Ends with the first one that does not pass. An error is of
-    /// the disk: the run that it names is not recorded.
+    /// Makes the runs that are missing. Ends with the first one that does not pass. An error
+    /// says what the disk refused: the run that it names is not recorded.
     pub fn run(
         &mut self,
         control: &Control,
@@ -304,7 +304,7 @@ fn resumed(
     let of_kernel = |start: &BenchStart| start.kernel == *kernel && start.target == target;
     let of_bytes = |start: &BenchStart| of_kernel(start) && start.fingerprint == inputs.fingerprint;
     let begin = format!("`lab bench{}` begins a new one", project.argument);
-    // Only where there is none of these bytes, the newest one tells what changed since.
+    // Without a bench of these bytes, the newest bench tells what changed since.
     let Some(found) = store.newest(of_bytes).or_else(|| store.newest(of_kernel)) else {
         return Err(NotBenched::Refused(format!(
             "there is no bench of {kernel} on the device {target} to resume: {begin}"

@@ -229,7 +229,7 @@ fn problem(sources: &[Source]) -> Option<&Source> {
     rules.find(is_named)
 }
 
-/// Reads and hashes all inputs of the project. The error is of a kernel that cannot be read; any
+/// Reads and hashes all inputs of the project. Returns an error if the kernel cannot be read; any
 /// other file may be missing.
 pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     let mut set = Set::new(project);
@@ -271,8 +271,8 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
 }
 
 /// The files of the repository that the Python scripts among `files` import, and those that these
-/// import. What the kernel imports is none of them, also where a script imports the kernel. The
-/// error is of a file that cannot be read.
+/// import. What the kernel imports is left out, even if a script imports the kernel. Returns an
+/// error if a file cannot be read.
 pub fn imported_by(project: &Project, files: &[PathBuf]) -> Result<Vec<PathBuf>, KernelError> {
     let mut set = Set::new(project);
     set.add(&project.kernel, Some(Vec::new()), Role::Kernel, false)?;

@@ -161,7 +161,7 @@ impl Duplicate {
         &self.start
     }
 
-    /// Tells the lines of the run as its own process does, and returns what it came to.
+    /// Tells the lines of the run as its own process does, and returns how the run ended.
     #[allow(
         clippy::disallowed_methods,
         reason = "/dev/null is no file of a repository"

@@ -1,6 +1,7 @@
 //! A bench as JSON.
 
 use super::{to_text, write_answer, write_value};
+use jiff::Timestamp;
 use lab_bench::record::WorkloadRun;
 use lab_bench::{
     BenchId, BenchOutcome, BenchRun, BenchState, BenchStore, BenchedDevice, Discipline, Summary,
@@ -26,7 +27,7 @@ pub struct BenchReport<'a> {
     emulated: bool,
     /// `None` of an external harness.
     discipline: Option<Discipline>,
-    started: String,
+    started: Timestamp,
     outcome: BenchOutcome,
     why: &'a str,
     runs_wanted: u32,
@@ -45,7 +46,7 @@ pub struct BenchReport<'a> {
 #[derive(Serialize)]
 struct BenchRunReport<'a> {
     run: u32,
-    started: String,
+    started: Timestamp,
     seconds: f64,
     outcome: BenchOutcome,
     why: &'a str,
@@ -63,7 +64,7 @@ impl<'a> BenchReport<'a> {
         let (outcome, why) = state.came_to();
         let run = |run: &'a BenchRun| BenchRunReport {
             run: run.run,
-            started: run.started.to_string(),
+            started: run.started,
             seconds: run.seconds,
             outcome: run.came_to(),
             why: &run.why,
@@ -85,7 +86,7 @@ impl<'a> BenchReport<'a> {
             target: &start.target,
             emulated: bench.is_emulated(),
             discipline: start.discipline,
-            started: start.started.to_string(),
+            started: start.started,
             outcome,
             why,
             runs_wanted: state.wanted,

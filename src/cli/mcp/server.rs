@@ -152,7 +152,7 @@ fn tools() -> ToolRouter<Server> {
         ),
     ];
     rows.into_iter()
-        .fold(ToolRouter::new(), |all, row| all.with_route(row))
+        .fold(ToolRouter::new(), ToolRouter::with_route)
 }
 
 /// A tool whose work is a job of this lane. `max_s` is how long its call wants to wait.

@@ -197,7 +197,7 @@ impl<'a> Set<'a> {
         Ok(())
     }
 
-    /// Counts include lines. The error is of too many.
+    /// Counts include lines. Returns an error if there are too many.
     fn count(&mut self, lines: usize) -> Result<(), KernelError> {
         self.includes += lines;
         if self.includes > INCLUDE_LIMIT {

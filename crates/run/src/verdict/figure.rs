@@ -104,7 +104,7 @@ mod tests {
             chosen
         );
         let time = Figure::of(&report, Objective::KernelTime).expect("a time");
-        assert_eq!(time.unit().to_string(), "µs");
+        assert_eq!(time.unit(), "µs");
         assert_eq!(Figure::of(&report, "spread_pct".into()), None);
     }
 
